@@ -1,0 +1,60 @@
+# Finds LLVM/MLIR 22 and defines the macros that keep each room's CMakeLists to a few lines.
+find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+set(LLVM_RUNTIME_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/bin)
+set(LLVM_LIBRARY_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# The packages are built without exceptions and with RTTI; our compiler libraries follow. HandleLLVMOptions is not used: it would
+# force flags on the runtime as well.
+add_library(weft_compiler_flags INTERFACE)
+target_include_directories(weft_compiler_flags INTERFACE ${WEFT_SOURCE_DIR}/include ${WEFT_BINARY_DIR}/include)
+target_include_directories(weft_compiler_flags SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_options(weft_compiler_flags INTERFACE -fno-exceptions -Wall -Wextra -Wno-unused-parameter -ffunction-sections)
+separate_arguments(_weft_llvm_defs NATIVE_COMMAND ${LLVM_DEFINITIONS})
+target_compile_definitions(weft_compiler_flags INTERFACE ${_weft_llvm_defs})
+
+# What every compiler library links: the shared libMLIR and libLLVM, or the static archives for a stand-alone binary.
+add_library(weft_mlir INTERFACE)
+if(WEFT_STATIC_LLVM)
+  get_property(_weft_dialects GLOBAL PROPERTY MLIR_DIALECT_LIBS)
+  get_property(_weft_conversions GLOBAL PROPERTY MLIR_CONVERSION_LIBS)
+  get_property(_weft_extensions GLOBAL PROPERTY MLIR_EXTENSION_LIBS)
+  target_link_libraries(weft_mlir INTERFACE ${_weft_dialects} ${_weft_conversions} ${_weft_extensions} MLIROptLib
+                        MLIRTargetLLVMIRExport MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation)
+else()
+  target_link_libraries(weft_mlir INTERFACE MLIR LLVM)
+endif()
+
+# weft_add_library(NAME sources... [LINK libs...] [DEPENDS targets...]): one static library of the compiler.
+function(weft_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC weft_compiler_flags weft_mlir ${ARG_LINK})
+  add_dependencies(${name} weft-headers ${ARG_DEPENDS})
+endfunction()
+
+# weft_add_tool(NAME sources... [LINK libs...]): a compiler tool in bin/.
+function(weft_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE weft_compiler_flags ${ARG_LINK} weft_mlir)
+  add_dependencies(${name} weft-headers)
+endfunction()
+
+# weft_tablegen(TD (OUTPUT FLAG)...): run mlir-tblgen on TD of the current folder; outputs join the target weft-headers.
+add_custom_target(weft-headers)
+function(weft_tablegen td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  string(MAKE_C_IDENTIFIER "tblgen_${CMAKE_CURRENT_SOURCE_DIR}_${td}" target)
+  set(pairs ${ARGN})
+  while(pairs)
+    list(POP_FRONT pairs output flags)
+    separate_arguments(flags)
+    mlir_tablegen(${output} ${flags} EXTRA_INCLUDES ${WEFT_SOURCE_DIR}/include)
+  endwhile()
+  add_public_tablegen_target(${target})
+  add_dependencies(weft-headers ${target})
+endfunction()
