@@ -1,0 +1,84 @@
+// Attributes and enums of the `tg` dialect.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPHATTRS_TD
+#define WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPHATTRS_TD
+
+include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
+include "mlir/IR/TensorEncoding.td"
+
+class TG_Attr<string name, string mnemonic_, list<Trait> traits = []> : AttrDef<TG_Dialect, name, traits> {
+  let mnemonic = mnemonic_;
+}
+
+def TG_DimsAttr : TG_Attr<"Dims", "dims", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "extents of a tensor as expressions of the module's symbols";
+  let description = [{
+    Tensor encoding. `map` has no dimensions and one result per tensor dimension; symbol N of the map is entry N of the
+    module attribute `tg.symbols`. The result of a static dimension is its constant.
+
+    ```mlir
+    tensor<?x?x768xf32, #tg.dims<()[s0, s1] -> (s0, s1, 768)>>
+    ```
+  }];
+  let parameters = (ins "::mlir::AffineMap":$map);
+  let assemblyFormat = "`<` $map `>`";
+}
+
+def TG_DataAttr : TG_Attr<"Data", "data"> {
+  let summary = "bytes of a weight: a range of a named source";
+  let description = [{
+    `source` names an entry of the dialect's `WeightStore` (a mapped file or a buffer), `offset` and `size` are in bytes. The
+    bytes are little-endian, row-major; sub-byte elements are packed, low bits first.
+
+    ```mlir
+    #tg.data<"model.weights.bin", 4096, 2359296>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"source name">:$source, "int64_t":$offset, "int64_t":$size);
+  let assemblyFormat = "`<` $source `,` $offset `,` $size `>`";
+  let genVerifyDecl = 1;
+}
+
+def TG_MonoidAdd : I32EnumAttrCase<"Add", 0, "add">;
+def TG_MonoidMul : I32EnumAttrCase<"Mul", 1, "mul">;
+def TG_MonoidMax : I32EnumAttrCase<"Max", 2, "max">;
+def TG_MonoidMin : I32EnumAttrCase<"Min", 3, "min">;
+def TG_MonoidAnd : I32EnumAttrCase<"And", 4, "and">;
+def TG_MonoidOr  : I32EnumAttrCase<"Or", 5, "or">;
+def TG_Monoid : I32EnumAttr<"Monoid", "associative, commutative combiner of a reduction, scan or scatter",
+                            [TG_MonoidAdd, TG_MonoidMul, TG_MonoidMax, TG_MonoidMin, TG_MonoidAnd, TG_MonoidOr]> {
+  let cppNamespace = "::weft::tg";
+  let genSpecializedAttr = 0;
+}
+def TG_MonoidAttr : EnumAttr<TG_Dialect, TG_Monoid, "monoid"> { let assemblyFormat = "$value"; }
+
+def TG_CmpEq : I32EnumAttrCase<"Eq", 0, "eq">;
+def TG_CmpNe : I32EnumAttrCase<"Ne", 1, "ne">;
+def TG_CmpLt : I32EnumAttrCase<"Lt", 2, "lt">;
+def TG_CmpLe : I32EnumAttrCase<"Le", 3, "le">;
+def TG_CmpGt : I32EnumAttrCase<"Gt", 4, "gt">;
+def TG_CmpGe : I32EnumAttrCase<"Ge", 5, "ge">;
+def TG_CmpPredicate : I32EnumAttr<"CmpPredicate", "comparison; with a NaN operand only `ne` holds",
+                                  [TG_CmpEq, TG_CmpNe, TG_CmpLt, TG_CmpLe, TG_CmpGt, TG_CmpGe]> {
+  let cppNamespace = "::weft::tg";
+  let genSpecializedAttr = 0;
+}
+def TG_CmpPredicateAttr : EnumAttr<TG_Dialect, TG_CmpPredicate, "cmp"> { let assemblyFormat = "$value"; }
+
+// DNNFusion (PLDI'21), table 2, with Many-to-Many refined.
+def TG_MapOneToOne : I32EnumAttrCase<"OneToOne", 0, "one_to_one">;
+def TG_MapOneToMany : I32EnumAttrCase<"OneToMany", 1, "one_to_many">;
+def TG_MapReorganize : I32EnumAttrCase<"Reorganize", 2, "reorganize">;
+def TG_MapShuffle : I32EnumAttrCase<"Shuffle", 3, "shuffle">;
+def TG_MapContraction : I32EnumAttrCase<"Contraction", 4, "contraction">;
+def TG_MapReduction : I32EnumAttrCase<"Reduction", 5, "reduction">;
+def TG_MapWindow : I32EnumAttrCase<"Window", 6, "window">;
+def TG_MapOpaque : I32EnumAttrCase<"Opaque", 7, "opaque">;
+def TG_MappingType : I32EnumAttr<"MappingType", "how elements of one operand map to elements of the result",
+    [TG_MapOneToOne, TG_MapOneToMany, TG_MapReorganize, TG_MapShuffle, TG_MapContraction, TG_MapReduction, TG_MapWindow,
+     TG_MapOpaque]> {
+  let cppNamespace = "::weft::tg";
+  let genSpecializedAttr = 0;
+}
+
+#endif // WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPHATTRS_TD
