@@ -1,5 +1,9 @@
 # Finds LLVM/MLIR 22 and defines the macros that keep each room's CMakeLists to a few lines.
-find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+# LLVM's version file accepts only an exact major.minor, so the major version is checked by hand.
+find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "expected LLVM/MLIR 22, got ${LLVM_VERSION}; try -DMLIR_DIR=/usr/lib/llvm-22/lib/cmake/mlir")
+endif()
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 set(LLVM_RUNTIME_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/bin)
 set(LLVM_LIBRARY_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)

@@ -1,0 +1,1 @@
+"""Shared by the Python suites: processes with limits, the compiler and runtime as a user calls them, and comparisons."""
