@@ -1,0 +1,96 @@
+"""What the Python suites compile and run with: Weft as a user calls it, or onnxruntime in its place to try the suite itself.
+
+A backend has
+  compile(model, bundle, binds=, extra=, timeout=, memory_mb=) -> Outcome     a process of its own; 0 is success
+  run(bundle, feeds) -> list of arrays in the order of the model's outputs    called inside an isolated child
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import pathlib
+import shutil
+import sys
+from typing import Mapping, Sequence
+
+import numpy as np
+
+from . import limits
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class WeftBackend:
+    """`weft-compile` of a build folder, and the Python package over its runtime library."""
+
+    name = "weft"
+
+    def __init__(self, build: pathlib.Path):
+        self.build = pathlib.Path(build).resolve()
+        self.compiler = self.build / "bin" / "weft-compile"
+
+    def missing(self) -> str | None:
+        """Why this backend cannot work, or None."""
+        return None if self.compiler.exists() else f"{self.compiler} is not built"
+
+    def compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: Mapping[str, pathlib.Path] | None = None,
+                extra: Sequence[str] = (), timeout: float = 60, memory_mb: int | None = None) -> limits.Outcome:
+        command = [str(self.compiler), str(model), "-o", str(bundle)]
+        command += [f"--bind={name}=@{path}" for name, path in (binds or {}).items()]
+        return limits.run(command + list(extra), timeout=timeout, memory_mb=memory_mb)
+
+    def session(self, bundle: pathlib.Path, threads: int = 1):
+        """A session of the Python package (imported here: only children load the runtime)."""
+        package = str(ROOT / "kernels-runtime" / "python")
+        if package not in sys.path:
+            sys.path.insert(0, package)
+        import os
+        os.environ.setdefault("WEFT_LIBRARY", str(self.build / "lib" / "libweft.so"))
+        import weft
+        return weft.Session(str(bundle), threads=threads)
+
+    def run(self, bundle: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        session = self.session(bundle)
+        return list(session.run(dict(feeds)))
+
+
+class OrtBackend:
+    """onnxruntime in Weft's place: what the suites report then is known, so it tests the suites."""
+
+    name = "ort"
+
+    def __init__(self, build: pathlib.Path | None = None):
+        del build
+
+    def missing(self) -> str | None:
+        return None
+
+    def compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: Mapping[str, pathlib.Path] | None = None,
+                extra: Sequence[str] = (), timeout: float = 60, memory_mb: int | None = None) -> limits.Outcome:
+        del binds, extra, memory_mb
+
+        def load() -> None:
+            self.session(model)
+
+        result = limits.isolated(load, timeout=timeout)
+        code = 0
+        if result.error:
+            code = 3
+        elif result.signal:
+            code = -result.signal
+        else:
+            shutil.copy(model, bundle)
+        return limits.Outcome(code, result.timed_out, "", result.error or "", result.seconds, result.peak_mb)
+
+    def session(self, model: pathlib.Path, threads: int = 1):
+        import onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+    def run(self, bundle: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        return list(self.session(bundle).run(None, dict(feeds)))
+
+
+BACKENDS = {backend.name: backend for backend in (WeftBackend, OrtBackend)}

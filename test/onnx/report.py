@@ -1,0 +1,47 @@
+"""Writes the conformance page: the ONNX node suite by operator, and why cases are refused."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import collections
+import pathlib
+
+import onnx
+
+COLUMNS = ("pass", "pass-bound", "refused")
+
+
+def _by_operator(results) -> list[str]:
+    table: dict = collections.defaultdict(collections.Counter)
+    reasons: dict = collections.defaultdict(collections.Counter)
+    for r in results:
+        table[r.operator][r.verdict] += 1
+        if r.verdict == "refused":
+            reasons[r.operator][r.reason] += 1
+    lines = ["| operator | cases | passed as is | with bound operands | refused | why |", "|---|---:|---:|---:|---:|---|"]
+    for operator in sorted(table, key=str.lower):
+        counts = table[operator]
+        why = ", ".join(f"{name} ({n})" for name, n in sorted(reasons[operator].items()))
+        cells = [operator, sum(counts.values())] + [counts[c] or "" for c in COLUMNS] + [why]
+        lines.append("| " + " | ".join(str(c) for c in cells) + " |")
+    return lines
+
+
+def write(path: pathlib.Path, results) -> None:
+    counts = collections.Counter(r.verdict for r in results)
+    passed = counts["pass"] + counts["pass-bound"]
+    reasons = collections.Counter(r.reason for r in results if r.verdict == "refused")
+    bugs = {v: n for v, n in sorted(counts.items()) if v not in COLUMNS}
+    lines = [
+        "# ONNX conformance", "",
+        "Written by `test/onnx/run_node_suite.py --report`; do not edit.", "",
+        f"The backend node cases of onnx {onnx.__version__} on the CPU, at ONNX's own tolerances (relative 1e-3, absolute 1e-7):",
+        f"**{passed} of {len(results)} pass**, {counts['pass']} as they are and {counts['pass-bound']} with shape operands bound to",
+        "constants by `weft compile --bind=NAME=@file.npy` (the suite passes axes, shapes, pads and the like as run-time inputs, which",
+        f"exported models do not). {counts['refused']} are refused at compile time by an error that names the node.",
+        f"Bugs in this run: {', '.join(f'{n} {v}' for v, n in bugs.items()) or 'none (no crash, hang or wrong value)'}.", "",
+        "## Why cases are refused", "", "| reason | cases |", "|---|---:|"]
+    lines += [f"| {name} | {n} |" for name, n in reasons.most_common()]
+    lines += ["", "The list, case by case with the compiler's message, is `test/onnx/expected-failures.json`; CI fails when a listed case",
+              "passes and when any other does not.", "", "## By operator", ""]
+    lines += _by_operator(results)
+    path.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""The ONNX backend node suite, case by case, on the CPU, at ONNX's own tolerances.
+
+    run_node_suite.py [--build=build] [--filter='softmax*,conv*'] [--jobs=2] [--update] [--report]
+
+Every case is compiled by its own process and run in another, both under a time and a memory limit. What is not supported must
+be refused with a message that names the operator; those refusals are listed in expected-failures.json, and the run fails when a
+listed case passes, when an unlisted one is refused, when the reason changed, and for every crash, hang or wrong value, which
+cannot be listed. --update writes the list anew, --report the page docs/conformance.md.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import json
+import multiprocessing
+import pathlib
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "test")]
+
+import onnx  # noqa: E402
+
+import report  # noqa: E402
+from cases import load  # noqa: E402
+from harness import backends  # noqa: E402
+from runner import BUGS, Result, Runner  # noqa: E402
+
+EXPECTED = HERE / "expected-failures.json"
+
+
+def read_expected(path: pathlib.Path) -> dict:
+    return json.loads(path.read_text()) if path.exists() else {"refused": {}, "bound": []}
+
+
+def write_expected(path: pathlib.Path, results: list[Result], kept: dict) -> None:
+    """`kept` holds the entries of cases that this run did not touch (--filter)."""
+    refused = dict(kept["refused"])
+    refused.update({r.name: {"reason": r.reason, "message": r.message} for r in results if r.verdict == "refused"})
+    bound = sorted(set(kept["bound"]) | {r.name for r in results if r.verdict == "pass-bound"})
+    text = {"schema": "weft.expected-failures/1", "onnx": onnx.__version__, "refused": dict(sorted(refused.items())), "bound": bound}
+    path.write_text(json.dumps(text, indent=1) + "\n")
+
+
+def disagreements(results: list[Result], expected: dict) -> list[str]:
+    """One line for each case that did not end as the list says."""
+    lines, bound = [], set(expected["bound"])
+    for r in results:
+        listed = expected["refused"].get(r.name)
+        if r.verdict in BUGS:
+            lines.append(f"{r.verdict:10} {r.name}: {r.message}")
+        elif r.verdict == "refused" and listed is None:
+            lines.append(f"regressed  {r.name}: refused, but not listed: {r.message}")
+        elif r.verdict == "refused" and listed["reason"] != r.reason:
+            lines.append(f"reason     {r.name}: expected {listed['reason']}, got {r.reason}: {r.message}")
+        elif r.verdict != "refused" and listed is not None:
+            lines.append(f"mended     {r.name}: passes, but is listed as {listed['reason']}")
+        elif r.verdict == "pass-bound" and r.name not in bound:
+            lines.append(f"regressed  {r.name}: now needs bound operands")
+        elif r.verdict == "pass" and r.name in bound:
+            lines.append(f"mended     {r.name}: passes without bound operands, but is listed as bound")
+    return lines
+
+
+_state: dict = {}
+
+
+def _work(index: int) -> Result:
+    return _state["runner"](_state["cases"][index])
+
+
+def run_all(cases: list, runner: Runner, jobs: int) -> list[Result]:
+    """All cases over `jobs` forked workers, which inherit the cases; progress on a terminal."""
+    _state.update(cases=cases, runner=runner)
+    results = []
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        for done, result in enumerate(pool.imap_unordered(_work, range(len(cases)), chunksize=4), 1):
+            results.append(result)
+            if sys.stderr.isatty():
+                print(f"\r{done}/{len(cases)} ", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return sorted(results, key=lambda r: r.name)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
+    parser.add_argument("--backend", choices=sorted(backends.BACKENDS), default="weft")
+    parser.add_argument("--filter", help="comma-separated globs of case names")
+    parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds for each process (default 60)")
+    parser.add_argument("--memory", type=int, default=4096, help="address space of each process in MiB, 0: no limit (default 4096)")
+    parser.add_argument("--expected", type=pathlib.Path, default=EXPECTED)
+    parser.add_argument("--json", type=pathlib.Path, help="write all results here")
+    parser.add_argument("--update", action="store_true", help="write the list of expected failures anew")
+    parser.add_argument("--report", action="store_true", help="write docs/conformance.md")
+    parser.add_argument("--show", type=int, default=60, help="disagreements to print (default 60)")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = arguments()
+    backend = backends.BACKENDS[args.backend](args.build)
+    if backend.missing():
+        print(f"run_node_suite: {backend.missing()}", file=sys.stderr)
+        return 2
+    start = time.monotonic()
+    cases = load(args.filter)
+    with tempfile.TemporaryDirectory(prefix="weft-node-") as folder:
+        results = run_all(cases, Runner(backend, pathlib.Path(folder), args.timeout, args.memory), args.jobs)
+
+    counts = collections.Counter(r.verdict for r in results)
+    passed = counts["pass"] + counts["pass-bound"]
+    print(f"{len(results)} cases in {time.monotonic() - start:.0f} s: {passed} pass "
+          f"({counts['pass-bound']} of them with bound operands), {counts['refused']} refused, "
+          + ", ".join(f"{counts[v]} {v}" for v in BUGS))
+
+    expected = read_expected(args.expected)
+    touched = {r.name for r in results}
+    if args.update:
+        kept = {"refused": {k: v for k, v in expected["refused"].items() if args.filter and k not in touched},
+                "bound": [n for n in expected["bound"] if args.filter and n not in touched]}
+        write_expected(args.expected, results, kept)
+        expected = read_expected(args.expected)
+    lines = disagreements(results, expected)
+    if not args.filter:
+        lines += [f"unknown    {n}: listed, but not a case" for n in list(expected["refused"]) + expected["bound"] if n not in touched]
+    print("\n".join(lines[:args.show]) + ("\n" if lines else "")
+          + (f"... and {len(lines) - args.show} more\n" if len(lines) > args.show else ""), end="")
+
+    if args.report:
+        report.write(ROOT / "docs" / "conformance.md", results)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({
+            "schema": "weft.node-suite/1", "passed": len(results) - len(lines), "failed": len(lines), "skipped": 0,
+            "counts": counts, "results": [dataclasses.asdict(r) for r in results]}, indent=1) + "\n")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

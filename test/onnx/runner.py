@@ -1,0 +1,163 @@
+"""Runs one ONNX node case through a backend and says how it ended.
+
+Verdicts
+  pass         compiled as it is, every output within ONNX's tolerance
+  pass-bound   the same, after the plain compile had asked for operands to be bound (`--bind`)
+  refused      a clean refusal: exit 3, 5 or 6 and a message that names the operator
+  vague        a refusal whose message does not name the operator
+  run-error    compiled, but the runtime returned an error
+  wrong        compiled, ran, and a value, shape or type differs
+  crash        a signal, or an exit status that no tool of ours defines
+  hang         past the time limit
+Only pass and refused can be expected; the rest are bugs.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import shutil
+
+import numpy as np
+import onnx
+
+from cases import Case, to_array
+from harness import compare, limits
+
+CLEAN_REFUSALS = (3, 5, 6)
+BUGS = ("vague", "run-error", "wrong", "crash", "hang")
+
+# The importer asks for a constant by naming the flag that supplies it.
+_BIND = re.compile(r"--bind=([^\s=`'\"]+)=")
+
+# Reason classes, first match wins; they are what the list of expected failures compares.
+_REASONS = (
+    ("string-type", r"\bstring"),
+    ("sequence-or-optional-type", r"\b(sequence|optional|map|sparse)\b"),
+    ("random-operator", r"\brandom|\bnondeterministic"),
+    ("training-form", r"\btraining"),
+    ("needs-bound-operand", r"--bind="),
+    ("unsupported-operator", r"operator .*(not supported|unsupported)|(unsupported|unknown) op"),
+    ("unsupported-type", r"element type|dtype|data type|storage-only|storage only"),
+    ("data-dependent-shape", r"data-dependent|depends on (the )?(data|values)|shape .* not known"),
+    ("control-flow", r"\b(loop|scan|if)\b.*(trip|condition|body|branch)|subgraph"),
+    ("unsupported-attribute", r"attribute|mode"),
+)
+
+
+@dataclasses.dataclass
+class Result:
+    name: str
+    operator: str
+    verdict: str
+    message: str = ""
+    reason: str = ""
+    compile_seconds: float = 0.0
+    run_seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+def reason_of(message: str) -> str:
+    lowered = message.lower()
+    return next((name for name, pattern in _REASONS if re.search(pattern, lowered)), "unsupported-form")
+
+
+def first_line(text: str) -> str:
+    """The first line of a diagnostic that says something, without the name of the temporary folder."""
+    for line in text.splitlines():
+        line = re.sub(r"\S*/model\.onnx", "model.onnx", line.strip())
+        if line:
+            return line[:300]
+    return ""
+
+
+def names_operator(message: str, model: onnx.ModelProto) -> bool:
+    """Whether a refusal points at something in the model: an operator, or an input when the type of one is the problem."""
+    words = {node.op_type for node in model.graph.node}
+    words |= {value.name for value in list(model.graph.input) + list(model.graph.output)}
+    return any(word in message for word in words if word)
+
+
+class Runner:
+    def __init__(self, backend, folder: pathlib.Path, timeout: float, memory_mb: int):
+        self.backend, self.folder, self.timeout, self.memory_mb = backend, folder, timeout, memory_mb
+
+    def __call__(self, case: Case) -> Result:
+        folder = self.folder / case.name
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            return self._run(case, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run(self, case: Case, folder: pathlib.Path) -> Result:
+        result = Result(case.name, case.operator, "pass")
+        model, bundle = folder / "model.onnx", folder / "model.weft"
+        onnx.save(case.model, model)
+        names = [value.name for value in case.model.graph.input]
+        data = [([to_array(v) for v in inputs], [to_array(v) for v in outputs]) for inputs, outputs in case.data]
+
+        outcome = self._compile(model, bundle, {})
+        result.compile_seconds, result.peak_mb = outcome.seconds, outcome.peak_mb
+        if outcome.code == 3 and _BIND.search(outcome.stderr):
+            outcome, bound = self._compile_bound(model, bundle, outcome, dict(zip(names, data[0][0])), folder)
+            result.compile_seconds += outcome.seconds
+            if outcome.code == 0:
+                result.verdict = "pass-bound"
+            names = [n for n in names if n not in bound]
+        if outcome.code != 0 or outcome.timed_out:
+            return self._refusal(result, outcome, case)
+        return self._execute(result, case, bundle, names, data)
+
+    def _compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: dict) -> limits.Outcome:
+        return self.backend.compile(model, bundle, binds=binds, timeout=self.timeout, memory_mb=self.memory_mb)
+
+    def _compile_bound(self, model, bundle, outcome, feeds, folder) -> tuple[limits.Outcome, dict]:
+        """Bind what the compiler asks for, until it is content or asks for nothing new."""
+        bound: dict[str, pathlib.Path] = {}
+        while True:
+            wanted = [n for n in dict.fromkeys(_BIND.findall(outcome.stderr)) if n in feeds and n not in bound]
+            if outcome.code == 0 or not wanted:
+                return outcome, bound
+            for name in wanted:
+                bound[name] = folder / f"bound_{len(bound)}.npy"
+                np.save(bound[name], feeds[name])
+            outcome = self._compile(model, bundle, bound)
+
+    def _refusal(self, result: Result, outcome: limits.Outcome, case: Case) -> Result:
+        result.message = first_line(outcome.stderr) or first_line(outcome.stdout)
+        if outcome.timed_out:
+            result.verdict = "hang"
+        elif outcome.code not in CLEAN_REFUSALS:
+            result.verdict = "crash"
+            result.message = f"exit {outcome.code}: {result.message}"
+        elif not names_operator(outcome.stderr, case.model):
+            result.verdict = "vague"
+        else:
+            result.verdict = "refused"
+            result.reason = reason_of(outcome.stderr)
+        return result
+
+    def _execute(self, result: Result, case: Case, bundle, names, data) -> Result:
+        inputs = [value.name for value in case.model.graph.input]
+
+        def check() -> str | None:
+            for values, wanted in data:
+                feeds = {n: v for n, v in zip(inputs, values) if n in names and v is not None}
+                problem = compare.mismatches(self.backend.run(bundle, feeds), wanted, case.rtol, case.atol)
+                if problem:
+                    return problem
+            return None
+
+        outcome = limits.isolated(check, timeout=self.timeout, memory_mb=self.memory_mb)
+        result.run_seconds = outcome.seconds
+        if outcome.timed_out:
+            result.verdict = "hang"
+        elif outcome.signal:
+            result.verdict, result.message = "crash", f"signal {outcome.signal} at run time"
+        elif outcome.error:
+            result.verdict, result.message = "run-error", first_line(outcome.error)
+        elif outcome.value:
+            result.verdict, result.message = "wrong", outcome.value
+        return result
