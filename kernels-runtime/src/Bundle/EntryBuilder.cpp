@@ -1,0 +1,330 @@
+//===- EntryBuilder.cpp - Builds one entry of a bundle ------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Registers with value numbering and constant folding, buffers, and launch commands of one entry function.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "weft/Bundle/Builder.h"
+#include "weft/Bundle/DType.h"
+#include "weft/Bundle/ShapeProgram.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace weft::bundle;
+
+EntryBuilder::EntryBuilder(Builder &owner, std::string_view name) : owner(owner), name(owner.intern(name)) {}
+
+bool EntryBuilder::checkReg(Reg reg, const char *what) {
+  if (reg.value < instructions.size())
+    return true;
+  owner.fail(std::string(what) + ": expected a register of this entry");
+  return false;
+}
+
+bool EntryBuilder::checkBuffer(BufferId buffer, const char *what) {
+  if (buffer.value < buffers.size())
+    return true;
+  owner.fail(std::string(what) + ": expected a buffer of this entry");
+  return false;
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Registers
+//===--------------------------------------------------------------------------------------------------------------===//
+
+SymbolId EntryBuilder::addSymbol(std::string_view symbolName, int64_t min, int64_t max) {
+  symbols.push_back({owner.intern(symbolName), 0, min, max});
+  return {uint32_t(symbols.size() - 1)};
+}
+
+Reg EntryBuilder::emit(Opcode opcode, Reg a, Reg b, Reg c, int64_t imm) {
+  bool isLoad = opcode == Opcode::Load;
+  auto key = std::make_tuple(uint16_t(opcode), a.value, b.value, c.value, imm);
+  // Loads are never shared: the buffer may have been written in between.
+  if (auto found = known.find(key); !isLoad && found != known.end())
+    return {found->second};
+  uint32_t position = isLoad ? uint32_t(commands.size()) : 0;
+  bool readsSymbol = opcode == Opcode::Symbol;
+  for (Reg operand : {isLoad || readsSymbol ? Reg{} : a, b, c})
+    if (operand)
+      position = std::max(position, instructions[operand.value].position);
+  uint32_t index = uint32_t(instructions.size());
+  instructions.push_back({{uint16_t(opcode), 0, a.value, b.value, c.value, imm}, position});
+  known.emplace(key, index);
+  return {index};
+}
+
+bool EntryBuilder::isConstant(Reg reg, int64_t &value) const {
+  const InstructionRecord &record = instructions[reg.value].record;
+  value = record.imm;
+  return Opcode(record.opcode) == Opcode::Constant;
+}
+
+Reg EntryBuilder::binary(Opcode opcode, Reg a, Reg b) {
+  if (!checkReg(a, "shape program") || !checkReg(b, "shape program"))
+    return {};
+  bool commutes = opcode == Opcode::Add || opcode == Opcode::Mul || opcode == Opcode::Min || opcode == Opcode::Max;
+  if (commutes && b < a)
+    std::swap(a, b);
+  int64_t x = 0, y = 0, folded;
+  bool constantA = isConstant(a, x), constantB = isConstant(b, y);
+  // What overflows is left to the run, which reports it.
+  if (constantA && constantB && evaluateArithmetic(opcode, x, y, folded))
+    return constant(folded);
+  bool dividesByOne = (opcode == Opcode::FloorDiv || opcode == Opcode::CeilDiv) && constantB && y == 1;
+  bool subtractsZero = opcode == Opcode::Sub && constantB && y == 0;
+  if (dividesByOne || subtractsZero)
+    return a;
+  int64_t neutral = opcode == Opcode::Mul ? 1 : 0;
+  if (opcode == Opcode::Add || opcode == Opcode::Mul) {
+    if (constantA && x == neutral)
+      return b;
+    if (constantB && y == neutral)
+      return a;
+  }
+  return emit(opcode, a, b);
+}
+
+Reg EntryBuilder::constant(int64_t value) { return emit(Opcode::Constant, {}, {}, {}, value); }
+
+Reg EntryBuilder::symbol(SymbolId symbol) {
+  if (symbol.value < symbols.size())
+    return emit(Opcode::Symbol, {symbol.value}, {});
+  owner.fail("shape program: expected a symbol of this entry");
+  return {};
+}
+
+Reg EntryBuilder::add(Reg a, Reg b) { return binary(Opcode::Add, a, b); }
+Reg EntryBuilder::sub(Reg a, Reg b) { return binary(Opcode::Sub, a, b); }
+Reg EntryBuilder::mul(Reg a, Reg b) { return binary(Opcode::Mul, a, b); }
+Reg EntryBuilder::floorDiv(Reg a, Reg b) { return binary(Opcode::FloorDiv, a, b); }
+Reg EntryBuilder::ceilDiv(Reg a, Reg b) { return binary(Opcode::CeilDiv, a, b); }
+Reg EntryBuilder::mod(Reg a, Reg b) { return binary(Opcode::Mod, a, b); }
+Reg EntryBuilder::min(Reg a, Reg b) { return binary(Opcode::Min, a, b); }
+Reg EntryBuilder::max(Reg a, Reg b) { return binary(Opcode::Max, a, b); }
+
+Reg EntryBuilder::load(BufferId buffer, Reg index) {
+  if (!checkBuffer(buffer, "load") || !checkReg(index, "load"))
+    return {};
+  return emit(Opcode::Load, {buffer.value}, index);
+}
+
+void EntryBuilder::assertEqual(Reg a, Reg b, std::string_view message) {
+  if (checkReg(a, "assert") && checkReg(b, "assert") && a != b)
+    emit(Opcode::AssertEqual, a, b, {}, owner.intern(message));
+}
+
+void EntryBuilder::assertRange(Reg value, Reg low, Reg high, std::string_view message) {
+  if (checkReg(value, "assert") && checkReg(low, "assert") && checkReg(high, "assert"))
+    emit(Opcode::AssertRange, value, low, high, owner.intern(message));
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Buffers
+//===--------------------------------------------------------------------------------------------------------------===//
+
+BufferId EntryBuilder::addBuffer(BufferKind kind, DType dtype, const std::vector<Reg> &extents, uint32_t source) {
+  unsigned bits = getBits(dtype);
+  if (!bits || extents.size() > kMaxRank) {
+    owner.fail("buffer: expected a known dtype and rank at most 32, got code " + std::to_string(unsigned(dtype)) +
+               " and rank " + std::to_string(extents.size()));
+    return {};
+  }
+  Reg size = constant(1);
+  for (Reg extent : extents) {
+    if (!checkReg(extent, "extent"))
+      return {};
+    size = mul(size, extent);
+  }
+  size = bits >= 8 ? mul(size, constant(bits / 8)) : ceilDiv(size, constant(8 / bits));
+  buffers.push_back({{uint8_t(kind), uint8_t(dtype), uint16_t(extents.size()), 0, size.value, source, 0, 0}, extents});
+  return {uint32_t(buffers.size() - 1)};
+}
+
+std::vector<Reg> EntryBuilder::constants(const std::vector<int64_t> &values) {
+  std::vector<Reg> registers;
+  for (int64_t value : values)
+    registers.push_back(constant(value));
+  return registers;
+}
+
+BufferId EntryBuilder::addInput(std::string_view portName, DType dtype, const std::vector<Reg> &extents) {
+  BufferId buffer = addBuffer(BufferKind::Input, dtype, extents, kNone);
+  inputs.push_back({owner.intern(portName), buffer.value});
+  return buffer;
+}
+
+BufferId EntryBuilder::addOutput(std::string_view portName, DType dtype, const std::vector<Reg> &extents) {
+  BufferId buffer = addBuffer(BufferKind::Output, dtype, extents, kNone);
+  outputs.push_back({owner.intern(portName), buffer.value});
+  return buffer;
+}
+
+BufferId EntryBuilder::addTransient(DType dtype, const std::vector<Reg> &extents) {
+  return addBuffer(BufferKind::Transient, dtype, extents, kNone);
+}
+
+BufferId EntryBuilder::addWeight(WeightId weight, DType dtype, const std::vector<int64_t> &extents) {
+  return addBuffer(BufferKind::Weight, dtype, constants(extents), weight.value);
+}
+
+BufferId EntryBuilder::addConstant(ConstantId constant, DType dtype, const std::vector<int64_t> &extents) {
+  return addBuffer(BufferKind::Constant, dtype, constants(extents), constant.value);
+}
+
+Reg EntryBuilder::getSize(BufferId buffer) const {
+  return buffer.value < buffers.size() ? Reg{buffers[buffer.value].record.sizeRegister} : Reg{};
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Commands
+//===--------------------------------------------------------------------------------------------------------------===//
+
+void EntryBuilder::dispatch(KernelId kernel, const Dispatch &dispatch) {
+  if (!checkReg(dispatch.grid, "dispatch grid") ||
+      (dispatch.scratchBytes && !checkReg(dispatch.scratchBytes, "dispatch scratch")))
+    return;
+  uint32_t firstArgument = uint32_t(arguments.size()), firstScalar = uint32_t(scalars.size());
+  for (const std::vector<Argument> *list : {&dispatch.inputs, &dispatch.outputs})
+    for (const Argument &argument : *list) {
+      if (!checkBuffer(argument.buffer, "dispatch") ||
+          (argument.offset && !checkReg(argument.offset, "dispatch offset")))
+        return;
+      arguments.push_back({argument.buffer.value, argument.offset.value});
+    }
+  for (Reg scalar : dispatch.scalars) {
+    if (!checkReg(scalar, "dispatch scalar"))
+      return;
+    scalars.push_back(scalar.value);
+  }
+  if (dispatch.inputs.size() > kMaxArguments) {
+    owner.fail("dispatch: too many inputs");
+    return;
+  }
+  commands.push_back({uint16_t(CommandKind::Dispatch), uint16_t(dispatch.inputs.size()), kernel.value,
+                      dispatch.grid.value, firstArgument, uint32_t(arguments.size()) - firstArgument, firstScalar,
+                      uint32_t(scalars.size()) - firstScalar, dispatch.scratchBytes.value});
+}
+
+void EntryBuilder::copy(Argument source, Argument destination, Reg bytes) {
+  Reg zero = constant(0);
+  Reg from = source.offset ? source.offset : zero, to = destination.offset ? destination.offset : zero;
+  if (checkBuffer(source.buffer, "copy") && checkBuffer(destination.buffer, "copy") && checkReg(from, "copy") &&
+      checkReg(to, "copy") && checkReg(bytes, "copy"))
+    commands.push_back({uint16_t(CommandKind::Copy), 0, source.buffer.value, from.value, destination.buffer.value,
+                        to.value, bytes.value, 0, 0});
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// The finished entry
+//===--------------------------------------------------------------------------------------------------------------===//
+
+/// Orders instructions by the position at which they are evaluated and inserts an Eval command for each position. The
+/// sort is stable and so keeps operands before their users, since a user's position is at least its operands'.
+void EntryBuilder::finishRegisters(Finished &out, std::vector<uint32_t> &newRegister,
+                                   std::vector<uint32_t> &newCommand) const {
+  std::vector<uint32_t> order(instructions.size());
+  for (uint32_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::make_pair(instructions[a].position, a) < std::make_pair(instructions[b].position, b);
+  });
+  newRegister.resize(instructions.size());
+  for (uint32_t i = 0; i < order.size(); ++i)
+    newRegister[order[i]] = i;
+  auto rename = [&](uint32_t &reg) { reg = reg == kNone ? kNone : newRegister[reg]; };
+
+  uint32_t next = 0;
+  newCommand.resize(commands.size());
+  for (uint32_t position = 0; position <= commands.size(); ++position) {
+    uint32_t first = next;
+    while (next < order.size() && instructions[order[next]].position == position)
+      ++next;
+    if (next != first)
+      out.commands.push_back({uint16_t(CommandKind::Eval), 0, first, next - first, 0, 0, 0, 0, 0});
+    if (position < commands.size()) {
+      newCommand[position] = uint32_t(out.commands.size());
+      out.commands.push_back(commands[position]);
+    }
+  }
+  for (uint32_t index : order) {
+    InstructionRecord record = instructions[index].record;
+    bool ownsA = Opcode(record.opcode) == Opcode::Symbol || Opcode(record.opcode) == Opcode::Load;
+    if (!ownsA)
+      rename(record.a);
+    rename(record.b);
+    rename(record.c);
+    out.instructions.push_back(record);
+  }
+}
+
+EntryBuilder::Finished EntryBuilder::finish() const {
+  Finished out;
+  std::vector<uint32_t> newRegister, newCommand;
+  finishRegisters(out, newRegister, newCommand);
+  auto rename = [&](uint32_t &reg) { reg = reg == kNone ? kNone : newRegister[reg]; };
+
+  for (const Buffer &buffer : buffers) {
+    BufferRecord record = buffer.record;
+    record.firstExtent = uint32_t(out.extents.size());
+    rename(record.sizeRegister);
+    for (Reg extent : buffer.extents)
+      out.extents.push_back(newRegister[extent.value]);
+    out.buffers.push_back(record);
+  }
+  std::vector<bool> touched(buffers.size());
+  auto touch = [&](uint32_t buffer, uint32_t command) {
+    BufferRecord &record = out.buffers[buffer];
+    if (BufferKind(record.kind) != BufferKind::Transient)
+      return;
+    record.firstCommand = touched[buffer] ? std::min(record.firstCommand, command) : command;
+    record.lastCommand = touched[buffer] ? std::max(record.lastCommand, command) : command;
+    touched[buffer] = true;
+  };
+
+  out.arguments = arguments;
+  out.scalars = scalars;
+  for (uint32_t index = 0; index < out.commands.size(); ++index) {
+    CommandRecord &command = out.commands[index];
+    if (CommandKind(command.kind) == CommandKind::Eval) {
+      for (uint32_t i = command.a; i < command.a + command.b; ++i)
+        if (Opcode(out.instructions[i].opcode) == Opcode::Load)
+          touch(out.instructions[i].a, index);
+    } else if (CommandKind(command.kind) == CommandKind::Copy) {
+      touch(command.a, index);
+      touch(command.c, index);
+      rename(command.b);
+      rename(command.d);
+      rename(command.e);
+    } else {
+      for (uint32_t i = command.c; i < command.c + command.d; ++i)
+        touch(arguments[i].buffer, index);
+      rename(command.b);
+      rename(command.g);
+    }
+  }
+  for (ArgumentRecord &argument : out.arguments)
+    rename(argument.offsetRegister);
+  for (uint32_t &scalar : out.scalars)
+    rename(scalar);
+  return out;
+}
+
+bool EntryBuilder::getPlanRequests(const std::vector<int64_t> &symbolValues, std::vector<PlanRequest> &requests) const {
+  requests.clear();
+  if (symbolValues.size() != symbols.size())
+    return false;
+  Finished finished = finish();
+  std::vector<int64_t> registers(finished.instructions.size());
+  ShapeEnvironment environment{symbolValues.data(), {}, [](uint32_t) { return std::string_view(); }};
+  if (evaluateShapes(finished.instructions.data(), 0, uint32_t(registers.size()), environment, registers.data()))
+    return false;
+  for (const BufferRecord &buffer : finished.buffers)
+    if (BufferKind(buffer.kind) == BufferKind::Transient)
+      requests.push_back({registers[buffer.sizeRegister], buffer.firstCommand, buffer.lastCommand});
+  return true;
+}

@@ -1,0 +1,37 @@
+//===- Validate.h - Parts of the validator ------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Shared by ValidateTables.cpp and ValidateEntry.cpp. Not for other rooms.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_BUNDLE_VALIDATE_H
+#define WEFT_BUNDLE_VALIDATE_H
+
+#include "weft/Bundle/Reader.h"
+
+namespace weft::bundle {
+
+/// An invalid-input error with a printf format.
+template <class... Args> Error invalid(const char *format, Args... args) {
+  return makeError(ErrorCode::Input, format, args...);
+}
+inline Error invalid(const char *text) { return Error(ErrorCode::Input, text); }
+
+/// Follows a range that must begin where the previous one of the same table ended; `next` is that place.
+/// `size` is the size of the table.
+Error checkRange(const char *table, uint32_t first, uint32_t count, uint32_t size, uint32_t &next);
+
+/// The ranges that entries own are checked in this order, so that one cursor for each table suffices.
+struct EntryCursors {
+  uint32_t symbols = 0, ports = 0, instructions = 0, buffers = 0, extents = 0, commands = 0, arguments = 0, scalars = 0;
+};
+
+/// Checks entry `index` and advances the cursors over what it owns.
+Error validateEntry(const Tables &tables, uint32_t index, EntryCursors &cursors);
+
+} // namespace weft::bundle
+
+#endif // WEFT_BUNDLE_VALIDATE_H
