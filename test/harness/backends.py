@@ -2,7 +2,8 @@
 
 A backend has
   compile(model, bundle, binds=, extra=, timeout=, memory_mb=) -> Outcome     a process of its own; 0 is success
-  run(bundle, feeds) -> list of arrays in the order of the model's outputs    called inside an isolated child
+  session(bundle, threads=) and outputs(session, feeds) -> arrays in the order of the model's outputs
+  run(bundle, feeds)                                                          both in one; called inside an isolated child
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -48,9 +49,12 @@ class WeftBackend:
         import weft
         return weft.Session(str(bundle), threads=threads)
 
+    @staticmethod
+    def outputs(session, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        return list(session.run(dict(feeds)).values())
+
     def run(self, bundle: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        session = self.session(bundle)
-        return list(session.run(dict(feeds)))
+        return self.outputs(self.session(bundle), feeds)
 
 
 class OrtBackend:
@@ -89,8 +93,12 @@ class OrtBackend:
         options.log_severity_level = 4
         return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
+    @staticmethod
+    def outputs(session, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        return list(session.run(None, dict(feeds)))
+
     def run(self, bundle: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        return list(self.session(bundle).run(None, dict(feeds)))
+        return self.outputs(self.session(bundle), feeds)
 
 
 BACKENDS = {backend.name: backend for backend in (WeftBackend, OrtBackend)}
