@@ -21,8 +21,8 @@ import numpy as np  # noqa: E402
 
 import catalogue  # noqa: E402
 import generate  # noqa: E402
+from execute import execute  # noqa: E402
 from harness import backends, compare  # noqa: E402
-from run_models import _execute  # noqa: E402
 
 
 def the_model(cache: pathlib.Path) -> catalogue.Model:
@@ -69,11 +69,11 @@ def main() -> int:
         show([str(weft.build / "bin" / "weft-inspect"), str(bundle)])
 
         feeds = [catalogue.inputs(proto)]
-        times, problem = _execute(weft, bundle, feeds, 5, pathlib.Path(folder) / "got.npz")
+        times, problem = execute(weft, bundle, feeds, 5, pathlib.Path(folder) / "got.npz")
         if problem:
             say(f"weft      {problem}")
             return 1
-        ort_times, problem = _execute(ort, model.path, feeds, 5, pathlib.Path(folder) / "want.npz")
+        ort_times, problem = execute(ort, model.path, feeds, 5, pathlib.Path(folder) / "want.npz")
         if problem:
             say(f"onnxruntime {problem}")
             return 1

@@ -19,7 +19,6 @@ import json
 import pathlib
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -30,11 +29,11 @@ import onnx  # noqa: E402
 
 import catalogue  # noqa: E402
 import transform  # noqa: E402
+from execute import execute  # noqa: E402
 from harness import backends, compare, limits  # noqa: E402
 
 # Limits of one compile: seconds (generous, the machine may be shared) and MiB.
 COMPILE_SECONDS, COMPILE_MB = 120, 2048
-RUN_SECONDS = 300
 
 
 @dataclasses.dataclass
@@ -53,31 +52,6 @@ class Row:
     @property
     def passed(self) -> bool:
         return self.status == "ok"
-
-
-def _timed_run(backend, path: pathlib.Path, feeds: list[dict], repeats: int, store: pathlib.Path) -> list[float]:
-    """In a child: run each set of inputs, store the outputs, return the best time of each in ms."""
-    session = backend.session(path, threads=2)
-    times, arrays = [], {}
-    for index, feed in enumerate(feeds):
-        best = float("inf")
-        for _ in range(repeats + 1):  # The first run is the warm-up.
-            start = time.perf_counter()
-            outputs = backend.outputs(session, feed)
-            best = min(best, time.perf_counter() - start)
-        times.append(best * 1e3)
-        arrays.update({f"{index}.{i}": np.asarray(o) for i, o in enumerate(outputs)})
-    np.savez(store, **arrays)
-    return times
-
-
-def _execute(backend, path, feeds, repeats, store) -> tuple[list[float], str | None]:
-    result = limits.isolated(lambda: _timed_run(backend, path, feeds, repeats, store), timeout=RUN_SECONDS)
-    if result.timed_out:
-        return [], f"hang: over {RUN_SECONDS} s"
-    if result.signal:
-        return [], f"crash: signal {result.signal}"
-    return (result.value or []), (f"run error: {result.error}" if result.error else None)
 
 
 def _digest(path: pathlib.Path) -> str:
@@ -135,10 +109,10 @@ class Suite:
 
     def _compare(self, head: Row, bundle, reference, feeds, labels, tolerance, folder: pathlib.Path) -> None:
         got, want = folder / "got.npz", folder / "want.npz"
-        ort_times, problem = _execute(self.ort, reference, _widened(feeds, reference), self.repeats, want)
+        ort_times, problem = execute(self.ort, reference, _widened(feeds, reference), self.repeats, want)
         if problem:
             raise RuntimeError(f"{head.name}: onnxruntime: {problem}")
-        times, problem = _execute(self.weft, bundle, feeds, self.repeats, got)
+        times, problem = execute(self.weft, bundle, feeds, self.repeats, got)
         if problem:
             head.status = problem
             self._add(head)
