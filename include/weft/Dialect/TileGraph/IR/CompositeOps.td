@@ -3,7 +3,9 @@
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_COMPOSITEOPS_TD
 #define WEFT_DIALECT_TILEGRAPH_IR_COMPOSITEOPS_TD
 
-include "weft/Dialect/TileGraph/IR/PointwiseOps.td"
+include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
+include "weft/Dialect/TileGraph/IR/TileGraphAttrs.td"
+include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.td"
 
 /// Composites compute in f32 (f64 for f64) and round their results once.
 class TG_Composite<string mnemonic, string infer> : TG_InferredOp<mnemonic, [Pure], infer> {}

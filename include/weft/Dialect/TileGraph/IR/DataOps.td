@@ -3,7 +3,9 @@
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_DATAOPS_TD
 #define WEFT_DIALECT_TILEGRAPH_IR_DATAOPS_TD
 
-include "weft/Dialect/TileGraph/IR/PointwiseOps.td"
+include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
+include "weft/Dialect/TileGraph/IR/TileGraphAttrs.td"
+include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.td"
 
 def TG_TransposeOp : TG_InferredOp<"transpose", [Pure, DeclareOpInterfaceMethods<TG_TileOpInterface>],
     "return ::weft::tg::detail::inferTranspose(location, adaptor.getInput().getType(), adaptor.getPermutation(), results);"> {
@@ -165,8 +167,8 @@ def TG_GatherOp : TG_Op<"gather", [Pure, DeclareOpInterfaceMethods<TG_TileOpInte
   }];
 }
 
-def TG_ScatterOp : TG_InferredOp<"scatter", [Pure, DeclareOpInterfaceMethods<TG_TileOpInterface, ["getCombiner"]>],
-    "results.push_back(adaptor.getData().getType()); return ::llvm::success();"> {
+def TG_ScatterOp : TG_Op<"scatter", [Pure, AllTypesMatch<["data", "result"]>,
+                                     DeclareOpInterfaceMethods<TG_TileOpInterface, ["getCombiner"]>]> {
   let summary = "a tensor with elements replaced or combined at places that another tensor gives";
   let description = [{
     The domain is the index space d of `updates`. r starts as `data`; in row-major order of d, with s_j = indices[index_maps[j](d)], element

@@ -71,8 +71,6 @@ class TG_Binary<string mnemonic, Type type, string summary_, string formula, TG_
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
-def TG_IntTensor : RankedTensorOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
-def TG_NumTensor : RankedTensorOf<[F64, F32, F16, BF16, I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
 
 // Arithmetic.
 def TG_NegOp : TG_Unary<"neg", TG_NumTensor, "negation", "r = -x; integers modulo 2^n.">;

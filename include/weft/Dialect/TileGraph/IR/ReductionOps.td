@@ -3,7 +3,9 @@
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_REDUCTIONOPS_TD
 #define WEFT_DIALECT_TILEGRAPH_IR_REDUCTIONOPS_TD
 
-include "weft/Dialect/TileGraph/IR/PointwiseOps.td"
+include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
+include "weft/Dialect/TileGraph/IR/TileGraphAttrs.td"
+include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.td"
 
 def TG_ContractOp : TG_Op<"contract", [Pure, DeclareOpInterfaceMethods<TG_TileOpInterface, ["getCombiner", "getFlopsPerPoint"]>]> {
   let summary = "sum of products over an affine iteration domain";

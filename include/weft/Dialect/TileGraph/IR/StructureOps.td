@@ -3,7 +3,9 @@
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_STRUCTUREOPS_TD
 #define WEFT_DIALECT_TILEGRAPH_IR_STRUCTUREOPS_TD
 
-include "weft/Dialect/TileGraph/IR/PointwiseOps.td"
+include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
+include "weft/Dialect/TileGraph/IR/TileGraphAttrs.td"
+include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def TG_ConstantOp : TG_InferredOp<"constant", [Pure, ConstantLike],

@@ -29,7 +29,15 @@
 #include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.h.inc"
 
 #define GET_OP_CLASSES
-#include "weft/Dialect/TileGraph/IR/TileGraphOps.h.inc"
+#include "weft/Dialect/TileGraph/IR/PointwiseOps.h.inc"
+#define GET_OP_CLASSES
+#include "weft/Dialect/TileGraph/IR/ReductionOps.h.inc"
+#define GET_OP_CLASSES
+#include "weft/Dialect/TileGraph/IR/DataOps.h.inc"
+#define GET_OP_CLASSES
+#include "weft/Dialect/TileGraph/IR/CompositeOps.h.inc"
+#define GET_OP_CLASSES
+#include "weft/Dialect/TileGraph/IR/StructureOps.h.inc"
 
 namespace weft::tg {
 

@@ -6,7 +6,7 @@
 include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
 include "mlir/IR/TensorEncoding.td"
 
-class TG_Attr<string name, string mnemonic_, list<Trait> traits = []> : AttrDef<TG_Dialect, name, traits> {
+class TG_Attr<string name, string mnemonic_, list<Trait> traits = []> : AttrDef<TileGraph_Dialect, name, traits> {
   let mnemonic = mnemonic_;
 }
 
@@ -50,7 +50,7 @@ def TG_Monoid : I32EnumAttr<"Monoid", "associative, commutative combiner of a re
   let cppNamespace = "::weft::tg";
   let genSpecializedAttr = 0;
 }
-def TG_MonoidAttr : EnumAttr<TG_Dialect, TG_Monoid, "monoid"> { let assemblyFormat = "$value"; }
+def TG_MonoidAttr : EnumAttr<TileGraph_Dialect, TG_Monoid, "monoid"> { let assemblyFormat = "$value"; }
 
 def TG_CmpEq : I32EnumAttrCase<"Eq", 0, "eq">;
 def TG_CmpNe : I32EnumAttrCase<"Ne", 1, "ne">;
@@ -63,7 +63,7 @@ def TG_CmpPredicate : I32EnumAttr<"CmpPredicate", "comparison; with a NaN operan
   let cppNamespace = "::weft::tg";
   let genSpecializedAttr = 0;
 }
-def TG_CmpPredicateAttr : EnumAttr<TG_Dialect, TG_CmpPredicate, "cmp"> { let assemblyFormat = "$value"; }
+def TG_CmpPredicateAttr : EnumAttr<TileGraph_Dialect, TG_CmpPredicate, "cmp"> { let assemblyFormat = "$value"; }
 
 // DNNFusion (PLDI'21), table 2, with Many-to-Many refined.
 def TG_MapOneToOne : I32EnumAttrCase<"OneToOne", 0, "one_to_one">;

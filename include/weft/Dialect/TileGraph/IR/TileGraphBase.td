@@ -10,7 +10,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def TG_Dialect : Dialect {
+def TileGraph_Dialect : Dialect {
   let name = "tg";
   let cppNamespace = "::weft::tg";
   let summary = "Tensor graphs whose ops say how tiles of their results depend on tiles of their operands";
@@ -60,10 +60,12 @@ def TG_AnyTensor : RankedTensorOf<[TG_ComputeElement, TG_StorageElement]>;
 def TG_Tensor : RankedTensorOf<[TG_ComputeElement]>;
 def TG_FloatTensor : RankedTensorOf<[F64, F32, F16, BF16]>;
 def TG_BoolTensor : RankedTensorOf<[I1]>;
+def TG_IntTensor : RankedTensorOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
+def TG_NumTensor : RankedTensorOf<[F64, F32, F16, BF16, I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
 def TG_IndexTensor : RankedTensorOf<[I32, I64]>;
 
 /// Every op of the dialect.
-class TG_Op<string mnemonic, list<Trait> traits = []> : Op<TG_Dialect, mnemonic, traits>;
+class TG_Op<string mnemonic, list<Trait> traits = []> : Op<TileGraph_Dialect, mnemonic, traits>;
 
 /// An op whose result types follow from operands and attributes. `infer` is the body of `inferReturnTypes`, which sees `adaptor`,
 /// `context`, `location` and `results` (a vector of Type) and returns a LogicalResult.

@@ -1,0 +1,17 @@
+// Registration of every dialect, pass and pipeline of Weft, and nothing else.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_INITALL_H
+#define WEFT_INITALL_H
+
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace weft {
+
+inline void registerAllDialects(mlir::DialectRegistry &registry) { registry.insert<tg::TileGraphDialect>(); }
+
+inline void registerAllPasses() {}
+
+} // namespace weft
+
+#endif // WEFT_INITALL_H
