@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Everything that must pass, step by step; called by `./dev test` after the build.
+
+Each step prints one line with its counts and time; a failing step also prints the end of its log. The last line is
+`N passed, N failed, N skipped` over all steps. Logs and results are in BUILD/test-results.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+from typing import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
+
+# Leaks of the compiler tools' one-shot allocations are not errors. Our allocations inside uninstrumented libMLIR must not be
+# poisoned by the headers' inline halves of LLVM's allocators.
+SANITIZER_ENV = {
+    "ASAN_OPTIONS": "detect_leaks=0:allow_user_poisoning=0:detect_container_overflow=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "ASAN_SYMBOLIZER_PATH": str(LLVM / "llvm-symbolizer"),
+}
+
+
+@dataclasses.dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+class Context:
+    """Folders and flags of this run, and the log of the step that is running."""
+
+    def __init__(self, args: argparse.Namespace):
+        self.args = args
+        self.build = args.build.resolve()
+        self.results = self.build / "test-results"
+        self.results.mkdir(parents=True, exist_ok=True)
+        self.log = self.results / "log"
+
+    def run(self, command: list, env: dict | None = None) -> int:
+        with open(self.log, "a") as log:
+            log.write("$ " + " ".join(map(str, command)) + "\n")
+            log.flush()
+            return subprocess.run([str(c) for c in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
+                                  stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}).returncode
+
+    def check(self, command: list) -> Counts:
+        """A command that is one test."""
+        return Counts(failed=1) if self.run(command) else Counts(passed=1)
+
+    def suite(self, command: list, name: str) -> Counts:
+        """A Python suite of ours that writes its counts as JSON."""
+        path = self.results / f"{name}.json"
+        path.unlink(missing_ok=True)
+        code = self.run([sys.executable, *command, "--json", path])
+        if not path.exists():
+            return Counts(failed=1)
+        data = json.loads(path.read_text())
+        counts = Counts(data["passed"], data["failed"], data["skipped"])
+        if code and not counts.failed:
+            counts.failed = 1
+        return counts
+
+
+def unit(context: Context, build: pathlib.Path, env: dict | None = None) -> Counts:
+    """Every gtest binary under CTest; counts are gtest's own."""
+    folder = context.results / "gtest"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    code = context.run(["ctest", "--test-dir", build, "-L", "unit", "--output-on-failure", "-j2"],
+                       {**(env or {}), "GTEST_OUTPUT": f"json:{folder}/"})
+    counts = Counts()
+    for path in folder.glob("*.json"):
+        data = json.loads(path.read_text())
+        bad = data["failures"] + data.get("errors", 0)
+        counts.failed += bad
+        counts.skipped += data.get("disabled", 0)
+        counts.passed += data["tests"] - bad - data.get("disabled", 0)
+    if code and not counts.failed:  # A binary that crashed writes nothing.
+        counts.failed = 1
+    return counts
+
+
+def lit(context: Context, build: pathlib.Path, params: list, env: dict | None = None) -> Counts:
+    """The lit suite; counts from lit's own report."""
+    report = context.results / "lit.json"
+    report.unlink(missing_ok=True)
+    code = context.run([sys.executable, LLVM / "lit", "-v", "-j2", *params, "-o", report, build / "test"], env)
+    if not report.exists():
+        return Counts(failed=1)
+    counts = Counts()
+    for test in json.loads(report.read_text())["tests"]:
+        if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
+            counts.passed += 1
+        elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+            counts.skipped += 1
+        else:
+            counts.failed += 1
+    if code and not counts.failed:
+        counts.failed = 1
+    return counts
+
+
+def python_tests(context: Context) -> Counts:
+    """unittest over the tools' own tests and the Python package's."""
+    counts = Counts()
+    for name, folder in (("tools", ROOT / "tools" / "dev" / "tests"), ("package", ROOT / "kernels-runtime" / "python" / "tests")):
+        if folder.is_dir():
+            step = context.suite([ROOT / "tools" / "dev" / "run-unittests.py", folder, "--build", context.build], f"python-{name}")
+            counts = Counts(*(a + b for a, b in zip(dataclasses.astuple(counts), dataclasses.astuple(step))))
+    return counts
+
+
+def models(context: Context) -> Counts:
+    extra = ["--all"] if context.args.all_models else []
+    return context.suite([ROOT / "test/models/run_models.py", "--build", context.build, *extra], "models")
+
+
+def hostile(context: Context) -> Counts:
+    return context.suite([ROOT / "test/hostile/run_hostile.py", "--build", context.build], "hostile")
+
+
+def fuzz(context: Context) -> Counts:
+    """Every libFuzzer target of the sanitizer build, for the same time each; a finding is a failure."""
+    counts = Counts()
+    for binary in sorted((ROOT / "build-asan" / "bin").glob("weft-fuzz-*")):
+        corpus = context.results / "corpus" / binary.name
+        corpus.mkdir(parents=True, exist_ok=True)
+        seeds = ROOT / "test" / "fuzz" / binary.name.removeprefix("weft-fuzz-")
+        command = [binary, f"-max_total_time={context.args.fuzz_seconds}", "-rss_limit_mb=2048", "-timeout=20", "-print_final_stats=1",
+                   f"-artifact_prefix={context.results}/", corpus] + ([seeds] if seeds.is_dir() else [])
+        if context.run(command, SANITIZER_ENV):
+            counts.failed += 1
+        else:
+            counts.passed += 1
+    return counts if counts.passed + counts.failed else Counts(failed=1)
+
+
+Step = Callable[[Context], Counts]
+
+STEPS: dict[str, Step] = {
+    "budgets": lambda c: c.check([sys.executable, ROOT / "tools/dev/check-sizes.py"]),
+    "format": lambda c: c.check([ROOT / "dev", "format", "--check"]),
+    "unit": lambda c: unit(c, c.build),
+    "lit": lambda c: lit(c, c.build, []),
+    "lit-roundtrip": lambda c: lit(c, c.build, ["--param", "roundtrip=1"]),
+    "docs": lambda c: c.suite([ROOT / "tools/dev/check-docs.py", "--build", c.build], "docs"),
+    "docs-reference": lambda c: c.check([sys.executable, ROOT / "tools/dev/gen-docs.py", "--build", c.build, "--check"]),
+    "python": python_tests,
+    "hostile": hostile,
+    "onnx-nodes": lambda c: c.suite([ROOT / "test/onnx/run_node_suite.py", "--build", c.build], "onnx-nodes"),
+    "models": models,
+}
+
+# After `./dev build asan`.
+SANITIZER_STEPS: dict[str, Step] = {
+    "unit-sanitized": lambda c: unit(c, ROOT / "build-asan", SANITIZER_ENV),
+    "lit-sanitized": lambda c: lit(c, ROOT / "build-asan", [], SANITIZER_ENV),
+    "fuzz": fuzz,
+}
+
+
+def run_step(context: Context, name: str, step: Step) -> Counts:
+    context.log = context.results / f"{name}.log"
+    context.log.unlink(missing_ok=True)
+    print(f"{name:16}", end="", flush=True)
+    start = time.monotonic()
+    counts = step(context)
+    line = f"{counts.passed:5} passed {counts.failed:5} failed {counts.skipped:5} skipped {time.monotonic() - start:7.1f} s"
+    print(line, flush=True)
+    if counts.failed:
+        log = context.log.read_text(errors="replace").splitlines() if context.log.exists() else []
+        print("\n".join("    " + text for text in log[-context.args.tail:]), flush=True)
+        print(f"    all of it: {context.log}", flush=True)
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./dev test", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
+    parser.add_argument("--only", help="comma-separated names of steps")
+    parser.add_argument("--skip", default="", help="comma-separated names of steps to leave out")
+    parser.add_argument("--list", action="store_true", help="name the steps and stop")
+    parser.add_argument("--sanitize", action="store_true", help="also the steps of the sanitizer build (build-asan)")
+    parser.add_argument("--all-models", action="store_true", help="the large models too")
+    parser.add_argument("--fuzz-seconds", type=int, default=30, help="time for each fuzz target (default 30)")
+    parser.add_argument("--tail", type=int, default=40, help="log lines to print for a failing step (default 40)")
+    args = parser.parse_args()
+
+    steps = {**STEPS, **(SANITIZER_STEPS if args.sanitize or args.only else {})}
+    if args.list:
+        print("\n".join({**STEPS, **SANITIZER_STEPS}))
+        return 0
+    wanted = args.only.split(",") if args.only else list(steps)
+    unknown = [name for name in wanted + [s for s in args.skip.split(",") if s] if name not in {**STEPS, **SANITIZER_STEPS}]
+    if unknown:
+        print(f"run-tests: unknown step '{unknown[0]}'; --list names them", file=sys.stderr)
+        return 2
+    context, total = Context(args), Counts()
+    for name in wanted:
+        if name not in args.skip.split(","):
+            counts = run_step(context, name, steps[name])
+            total = Counts(*(a + b for a, b in zip(dataclasses.astuple(total), dataclasses.astuple(counts))))
+    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
