@@ -5,7 +5,7 @@ Features a test may require:
   onnx      %python can import onnx, onnxruntime, numpy and ml_dtypes
   ptxas     NVIDIA's assembler is on the PATH
   asan      the tools are built with sanitizers
-Substitutions: %python, %weft_src, %shared, %models (cached models with weights), and lit's own.
+Substitutions: %python, %weft_src, %weft_build, %shared, %models (cached models with weights), and lit's own.
 `--param roundtrip=1` prints and parses again the IR of every weft-opt run (--verify-roundtrip), in a tree of its own.
 """
 import os
@@ -34,6 +34,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_P
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%weft_src", config.weft_source_dir))
+config.substitutions.append(("%weft_build", config.weft_binary_dir))
 config.substitutions.append(("%models", os.path.join(config.weft_binary_dir, "models")))
 if roundtrip:
     # The tool's name alone, not where it is part of a path or of another word.
