@@ -3,8 +3,8 @@
 #ifndef WEFT_INITALL_H
 #define WEFT_INITALL_H
 
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 namespace weft {
 

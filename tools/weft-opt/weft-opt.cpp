@@ -1,10 +1,10 @@
 // weft-opt: mlir-opt with Weft's dialects, passes and pipelines.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/InitAll.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "weft/InitAll.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

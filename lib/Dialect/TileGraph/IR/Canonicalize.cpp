@@ -1,7 +1,7 @@
 // Canonicalisation patterns of views: compositions of views of one kind become one view. Exact.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/IR/PatternMatch.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 using namespace weft::tg;

@@ -19,9 +19,9 @@ static LogicalResult verifySameElement(Operation *op) {
 }
 
 /// The domain of a view is its result's index space.
-#define WEFT_VIEW_DOMAIN(OP)                                                                                                      \
-  SmallVector<AffineExpr> OP::getDomainExtents() { return detail::resultExtents(*this); }                                         \
-  SmallVector<utils::IteratorType> OP::getDomainIterators() { return detail::parallelIterators(*this); }                          \
+#define WEFT_VIEW_DOMAIN(OP)                                                                                           \
+  SmallVector<AffineExpr> OP::getDomainExtents() { return detail::resultExtents(*this); }                              \
+  SmallVector<utils::IteratorType> OP::getDomainIterators() { return detail::parallelIterators(*this); }               \
   std::optional<AffineMap> OP::getResultMap(unsigned) { return detail::identityResultMap(*this); }
 WEFT_VIEW_DOMAIN(TransposeOp)
 WEFT_VIEW_DOMAIN(ReshapeOp)
@@ -34,7 +34,8 @@ WEFT_VIEW_DOMAIN(WindowOp)
 WEFT_VIEW_DOMAIN(GatherOp)
 #undef WEFT_VIEW_DOMAIN
 
-//===-- Views ------------------------------------------------------------------------------------------------------===//
+//===-- Views
+//------------------------------------------------------------------------------------------------------===//
 
 std::optional<AffineMap> TransposeOp::getOperandMap(unsigned) {
   SmallVector<AffineExpr> exprs(getPermutation().size());
@@ -53,7 +54,8 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
-/// Delinearised position in the operand of the result's linear position. Only for static operand extents behind the first.
+/// Delinearised position in the operand of the result's linear position. Only for static operand extents behind the
+/// first.
 std::optional<AffineMap> ReshapeOp::getOperandMap(unsigned) {
   MLIRContext *context = getContext();
   auto inputType = getInput().getType();
@@ -82,7 +84,8 @@ LogicalResult BitcastOp::verify() {
   if (withElement(getInput().getType(), getType().getElementType()) != getType())
     return emitOpError("expected result extents equal to the operand's, got ") << getType();
   if (getElementBits(elementOf(getInput())) != getElementBits(getType().getElementType()))
-    return emitOpError("expected element types of one width, got ") << elementOf(getInput()) << " and " << getType().getElementType();
+    return emitOpError("expected element types of one width, got ")
+           << elementOf(getInput()) << " and " << getType().getElementType();
   return success();
 }
 std::optional<AffineMap> BitcastOp::getOperandMap(unsigned) { return detail::identityResultMap(*this); }
@@ -123,8 +126,8 @@ LogicalResult SliceOp::verify() {
       continue;
     __int128 last = __int128(offset) + __int128(to[d] - 1) * stride;
     if (offset >= from[d] || last < 0 || last >= from[d])
-      return emitOpError("expected reads of dimension ") << d << " within [0, " << from[d] << "), got offset " << offset << ", stride "
-                                                         << stride << ", extent " << to[d];
+      return emitOpError("expected reads of dimension ") << d << " within [0, " << from[d] << "), got offset " << offset
+                                                         << ", stride " << stride << ", extent " << to[d];
   }
   return success();
 }
@@ -148,15 +151,18 @@ std::optional<AffineMap> WindowOp::getOperandMap(unsigned) {
 }
 MappingType WindowOp::getMappingType(unsigned) { return MappingType::OneToMany; }
 
-//===-- Padding and concatenation ----------------------------------------------------------------------------------===//
+//===-- Padding and concatenation
+//----------------------------------------------------------------------------------===//
 
 LogicalResult PadOp::verify() {
   if (rankOf(getValue()) != 0 || elementOf(getValue()) != elementOf(getInput()))
-    return emitOpError("expected a value of rank 0 and element type ") << elementOf(getInput()) << ", got " << getValue().getType();
+    return emitOpError("expected a value of rank 0 and element type ")
+           << elementOf(getInput()) << ", got " << getValue().getType();
   return success();
 }
 
-/// Affine where only low padding shifts the operand: inside the operand's box the map holds, outside it the result is the value.
+/// Affine where only low padding shifts the operand: inside the operand's box the map holds, outside it the result is
+/// the value.
 std::optional<AffineMap> PadOp::getOperandMap(unsigned operand) {
   MLIRContext *context = getContext();
   if (operand == 1)
@@ -186,26 +192,29 @@ std::optional<AffineMap> ConcatOp::getOperandMap(unsigned operand) {
 }
 MappingType ConcatOp::getMappingType(unsigned) { return MappingType::OneToOne; }
 
-//===-- Gather and scatter -----------------------------------------------------------------------------------------===//
+//===-- Gather and scatter
+//-----------------------------------------------------------------------------------------===//
 
 /// Checks the maps of a gather or scatter over a domain of rank `domainRank`.
-static LogicalResult verifyIndexedMaps(Operation *op, AffineMap dataMap, ArrayAttr indexMaps, int64_t domainRank, Value data,
-                                       Value indices) {
+static LogicalResult verifyIndexedMaps(Operation *op, AffineMap dataMap, ArrayAttr indexMaps, int64_t domainRank,
+                                       Value data, Value indices) {
   if (dataMap.getNumDims() != domainRank || dataMap.getNumSymbols() != indexMaps.size() ||
       int64_t(dataMap.getNumResults()) != rankOf(data))
     return op->emitOpError("expected data_map to have ")
-           << domainRank << " dimensions, " << indexMaps.size() << " symbols and " << rankOf(data) << " results, got " << AffineMapAttr::get(dataMap);
+           << domainRank << " dimensions, " << indexMaps.size() << " symbols and " << rankOf(data) << " results, got "
+           << AffineMapAttr::get(dataMap);
   for (AffineExpr expr : dataMap.getResults()) {
     bool usesSymbol = false;
     expr.walk([&](AffineExpr e) { usesSymbol |= isa<AffineSymbolExpr>(e); });
     if (usesSymbol && !isa<AffineSymbolExpr>(expr))
-      return op->emitOpError("expected each result of data_map to be one symbol or a function of dimensions, got ") << AffineMapAttr::get(dataMap);
+      return op->emitOpError("expected each result of data_map to be one symbol or a function of dimensions, got ")
+             << AffineMapAttr::get(dataMap);
   }
   for (Attribute attr : indexMaps) {
     AffineMap map = cast<AffineMapAttr>(attr).getValue();
     if (map.getNumDims() != domainRank || map.getNumSymbols() != 0 || int64_t(map.getNumResults()) != rankOf(indices))
-      return op->emitOpError("expected index maps of ") << domainRank << " dimensions, no symbols and " << rankOf(indices)
-                                                        << " results, got " << attr;
+      return op->emitOpError("expected index maps of ")
+             << domainRank << " dimensions, no symbols and " << rankOf(indices) << " results, got " << attr;
   }
   return success();
 }
@@ -226,11 +235,14 @@ static std::optional<AffineMap> indexOperandMap(ArrayAttr maps) {
 std::optional<AffineMap> GatherOp::getOperandMap(unsigned operand) {
   return operand == 1 ? indexOperandMap(getIndexMaps()) : std::nullopt;
 }
-MappingType GatherOp::getMappingType(unsigned operand) { return operand == 0 ? MappingType::Shuffle : MappingType::OneToMany; }
+MappingType GatherOp::getMappingType(unsigned operand) {
+  return operand == 0 ? MappingType::Shuffle : MappingType::OneToMany;
+}
 
 LogicalResult ScatterOp::verify() {
   if (elementOf(getData()) != elementOf(getUpdates()))
-    return emitOpError("expected updates of element type ") << elementOf(getData()) << ", got " << elementOf(getUpdates());
+    return emitOpError("expected updates of element type ")
+           << elementOf(getData()) << ", got " << elementOf(getUpdates());
   return verifyIndexedMaps(*this, getDataMap(), getIndexMaps(), rankOf(getUpdates()), getData(), getIndices());
 }
 SmallVector<AffineExpr> ScatterOp::getDomainExtents() { return weft::tg::getDims(getUpdates().getType()); }

@@ -37,7 +37,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return foldIdentity(getInput(), getType(), allEqual(getOffsets(), 0) && allEqual(getStrides(), 1));
 }
 OpFoldResult PadOp::fold(FoldAdaptor) {
-  return foldIdentity(getInput(), getType(), allEqual(getLow(), 0) && allEqual(getHigh(), 0) && allEqual(getInterior(), 0));
+  return foldIdentity(getInput(), getType(),
+                      allEqual(getLow(), 0) && allEqual(getHigh(), 0) && allEqual(getInterior(), 0));
 }
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult();

@@ -25,7 +25,8 @@ static bool inLimits(ArrayRef<int64_t> values, int64_t least) {
   return llvm::all_of(values, [&](int64_t v) { return v >= least && v <= attributeLimit; });
 }
 
-//===-- Pointwise --------------------------------------------------------------------------------------------------===//
+//===-- Pointwise
+//--------------------------------------------------------------------------------------------------===//
 
 Type sameElement(OptLoc location, ValueRange operands) {
   Type element = elementOf(operands.front().getType());
@@ -110,7 +111,8 @@ AffineExpr defaultBytes(Operation *op) {
   return simplify(bytes);
 }
 
-//===-- Reductions -------------------------------------------------------------------------------------------------===//
+//===-- Reductions
+//-------------------------------------------------------------------------------------------------===//
 
 LogicalResult inferReduce(OptLoc location, Type input, ArrayRef<int64_t> axes, bool keepDims, Types &results) {
   Dims dims = getDims(input);
@@ -148,7 +150,8 @@ LogicalResult inferTopK(OptLoc location, Type input, int64_t axis, int64_t k, Ty
   return success();
 }
 
-//===-- Data movement ----------------------------------------------------------------------------------------------===//
+//===-- Data movement
+//----------------------------------------------------------------------------------------------===//
 
 LogicalResult inferTranspose(OptLoc location, Type input, ArrayRef<int64_t> permutation, Types &results) {
   int64_t rank = rankOf(input);
@@ -197,8 +200,8 @@ LogicalResult inferConcat(OptLoc location, TypeRange inputs, int64_t axis, Types
       if (int64_t(d) == axis)
         dims[d] = dims[d] + other[d];
       else if (getConstant(dims[d]) && getConstant(other[d]) && dims[d] != other[d])
-        return fail(location, "expected equal extents in dimension " + Twine(d) + ", got " + formatDims(dims[d]) + " and " +
-                                  formatDims(other[d]));
+        return fail(location, "expected equal extents in dimension " + Twine(d) + ", got " + formatDims(dims[d]) +
+                                  " and " + formatDims(other[d]));
       else if (getConstant(other[d]))
         dims[d] = other[d];
     }
@@ -227,8 +230,8 @@ LogicalResult inferWindow(OptLoc location, Type input, ArrayRef<int64_t> windowD
       return fail(location, "window reaches beyond 2^63 elements");
     std::optional<int64_t> extent = getConstant(dims[d]);
     if (extent && *extent <= reach)
-      return fail(location, "window of " + Twine(reach + 1) + " elements does not fit dimension " + Twine(d) + " of extent " +
-                                Twine(*extent));
+      return fail(location, "window of " + Twine(reach + 1) + " elements does not fit dimension " + Twine(d) +
+                                " of extent " + Twine(*extent));
     dims[d] = (dims[d] - (reach + 1)).floorDiv(strides[j]) + 1;
     dims.push_back(constant(input, sizes[j]));
   }
@@ -236,7 +239,8 @@ LogicalResult inferWindow(OptLoc location, Type input, ArrayRef<int64_t> windowD
   return success();
 }
 
-//===-- Composites and structure -----------------------------------------------------------------------------------===//
+//===-- Composites and structure
+//-----------------------------------------------------------------------------------===//
 
 LogicalResult inferLayerNorm(OptLoc location, Type input, int64_t axis, Type stash, Types &results) {
   if (failed(checkAxis(location, input, axis)))

@@ -9,9 +9,11 @@ using namespace weft::tg;
 #define GET_OP_CLASSES
 #include "weft/Dialect/TileGraph/IR/ReductionOps.cpp.inc"
 
-//===-- ContractOp -------------------------------------------------------------------------------------------------===//
+//===-- ContractOp
+//-------------------------------------------------------------------------------------------------===//
 
-void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, StringRef einsum, Type elementType) {
+void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, StringRef einsum,
+                       Type elementType) {
   auto [inputs, output] = einsum.split("->");
   auto [left, right] = inputs.split(',');
   SmallVector<char> letters(output.begin(), output.end());
@@ -34,8 +36,8 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
         builder.getAffineMapArrayAttr({mapOf(left), mapOf(right), mapOf(output)}));
 }
 
-/// Extents of the domain: from the result's and operands' dimensions that a domain dimension indexes alone. A null entry is a dimension
-/// that no map has alone.
+/// Extents of the domain: from the result's and operands' dimensions that a domain dimension indexes alone. A null
+/// entry is a dimension that no map has alone.
 static Dims contractExtents(ContractOp op) {
   Dims extents(op.getMap(0).getNumDims());
   auto collect = [&](AffineMap map, Type type) {
@@ -50,7 +52,8 @@ static Dims contractExtents(ContractOp op) {
   return extents;
 }
 
-/// The range of `expr` over a box of static extents, or none if an extent it uses is symbolic or the arithmetic overflows.
+/// The range of `expr` over a box of static extents, or none if an extent it uses is symbolic or the arithmetic
+/// overflows.
 static std::optional<std::pair<int64_t, int64_t>> rangeOf(AffineExpr expr, ArrayRef<AffineExpr> extents) {
   if (auto constant = getConstant(expr))
     return std::pair(*constant, *constant);
@@ -94,7 +97,8 @@ static std::optional<std::pair<int64_t, int64_t>> rangeOf(AffineExpr expr, Array
 }
 
 /// Checks that every access of `map` over the box `extents` lies inside `type`, as far as extents are static.
-static LogicalResult checkInBounds(Operation *op, AffineMap map, ArrayRef<AffineExpr> extents, Type type, StringRef role) {
+static LogicalResult checkInBounds(Operation *op, AffineMap map, ArrayRef<AffineExpr> extents, Type type,
+                                   StringRef role) {
   if (llvm::any_of(extents, [](AffineExpr e) { return getConstant(e) == 0; }))
     return success();
   Dims dims = getDims(type);
@@ -102,8 +106,8 @@ static LogicalResult checkInBounds(Operation *op, AffineMap map, ArrayRef<Affine
     std::optional<int64_t> extent = getConstant(dims[d]);
     auto range = rangeOf(expr, extents);
     if (extent && range && (range->first < 0 || range->second >= *extent))
-      return op->emitOpError("expected accesses of ") << role << " dimension " << d << " within [0, " << *extent << "), got ["
-                                                      << range->first << ", " << range->second << "]";
+      return op->emitOpError("expected accesses of ") << role << " dimension " << d << " within [0, " << *extent
+                                                      << "), got [" << range->first << ", " << range->second << "]";
   }
   return success();
 }
@@ -111,8 +115,8 @@ static LogicalResult checkInBounds(Operation *op, AffineMap map, ArrayRef<Affine
 static LogicalResult checkMap(Operation *op, AffineMap map, unsigned numDims, Type type, StringRef role) {
   int64_t rank = cast<RankedTensorType>(type).getRank();
   if (map.getNumDims() != numDims || map.getNumSymbols() != 0 || int64_t(map.getNumResults()) != rank)
-    return op->emitOpError("expected the ") << role << " map to have " << numDims << " dimensions, no symbols and " << rank
-                                            << " results, got " << AffineMapAttr::get(map);
+    return op->emitOpError("expected the ") << role << " map to have " << numDims << " dimensions, no symbols and "
+                                            << rank << " results, got " << AffineMapAttr::get(map);
   return success();
 }
 
@@ -138,7 +142,8 @@ LogicalResult ContractOp::verify() {
   bool floats = isa<FloatType>(lhs) && isa<FloatType>(rhs) && isa<FloatType>(result);
   bool integers = isa<IntegerType>(lhs) && isa<IntegerType>(rhs) && isa<IntegerType>(result);
   if (!floats && !integers)
-    return emitOpError("expected operands and result all float or all integer, got ") << lhs << ", " << rhs << ", " << result;
+    return emitOpError("expected operands and result all float or all integer, got ")
+           << lhs << ", " << rhs << ", " << result;
   return success();
 }
 
@@ -157,7 +162,8 @@ MappingType ContractOp::getMappingType(unsigned operand) {
 std::optional<Monoid> ContractOp::getCombiner() { return Monoid::Add; }
 int64_t ContractOp::getFlopsPerPoint() { return 2; }
 
-//===-- Reductions along axes --------------------------------------------------------------------------------------===//
+//===-- Reductions along axes
+//--------------------------------------------------------------------------------------===//
 
 /// Map from the operand's index space to a result in which the dimensions `axes` are gone or 0.
 static AffineMap reducedMap(Type input, ArrayRef<int64_t> axes, bool keepDims) {
@@ -189,14 +195,17 @@ LogicalResult ReduceOp::verify() {
   bool boolean = element.isInteger(1);
   bool logical = getKind() == Monoid::And || getKind() == Monoid::Or;
   if (isa<FloatType>(element) && logical)
-    return emitOpError("expected integer or boolean elements for '") << stringifyMonoid(getKind()) << "', got " << element;
+    return emitOpError("expected integer or boolean elements for '")
+           << stringifyMonoid(getKind()) << "', got " << element;
   if (boolean && (getKind() == Monoid::Add || getKind() == Monoid::Mul))
     return emitOpError("expected numeric elements for '") << stringifyMonoid(getKind()) << "', got " << element;
   return success();
 }
 
 SmallVector<AffineExpr> ReduceOp::getDomainExtents() { return getDims(getInput().getType()); }
-SmallVector<utils::IteratorType> ReduceOp::getDomainIterators() { return reductionIterators(getInput().getType(), getAxes()); }
+SmallVector<utils::IteratorType> ReduceOp::getDomainIterators() {
+  return reductionIterators(getInput().getType(), getAxes());
+}
 std::optional<AffineMap> ReduceOp::getOperandMap(unsigned) { return identityMap(getInput().getType()); }
 std::optional<AffineMap> ReduceOp::getResultMap(unsigned) {
   return reducedMap(getInput().getType(), getAxes(), getKeepDims());

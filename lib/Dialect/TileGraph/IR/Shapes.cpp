@@ -1,7 +1,7 @@
 // Tensor types with symbolic extents; see Shapes.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/IR/AffineMap.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -71,9 +71,7 @@ AffineExpr getNumElements(Type tensor) {
   return simplify(product);
 }
 
-int64_t getElementBits(Type element) {
-  return element.isInteger(1) ? 8 : int64_t(element.getIntOrFloatBitWidth());
-}
+int64_t getElementBits(Type element) { return element.isInteger(1) ? 8 : int64_t(element.getIntOrFloatBitWidth()); }
 
 std::optional<int64_t> getByteSize(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
@@ -102,11 +100,11 @@ static void formatExpr(AffineExpr expr, ArrayRef<std::string> names, llvm::raw_o
   }
   auto binary = cast<AffineBinaryOpExpr>(expr);
   bool isSum = binary.getKind() == AffineExprKind::Add;
-  const char *text = isSum                                             ? " + "
-                     : binary.getKind() == AffineExprKind::Mul         ? " * "
-                     : binary.getKind() == AffineExprKind::Mod         ? " mod "
-                     : binary.getKind() == AffineExprKind::FloorDiv    ? " floordiv "
-                                                                       : " ceildiv ";
+  const char *text = isSum                                          ? " + "
+                     : binary.getKind() == AffineExprKind::Mul      ? " * "
+                     : binary.getKind() == AffineExprKind::Mod      ? " mod "
+                     : binary.getKind() == AffineExprKind::FloorDiv ? " floordiv "
+                                                                    : " ceildiv ";
   if (isSum && inProduct)
     os << '(';
   formatExpr(binary.getLHS(), names, os, !isSum);
@@ -119,13 +117,11 @@ static void formatExpr(AffineExpr expr, ArrayRef<std::string> names, llvm::raw_o
 std::string formatDims(ArrayRef<AffineExpr> dims, ArrayRef<std::string> symbolNames) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  llvm::interleave(
-      dims, os, [&](AffineExpr dim) { formatExpr(dim, symbolNames, os, false); }, " x ");
+  llvm::interleave(dims, os, [&](AffineExpr dim) { formatExpr(dim, symbolNames, os, false); }, " x ");
   return text;
 }
 
-std::optional<Dims> broadcastDims(ArrayRef<Dims> shapes,
-                                  SmallVectorImpl<std::pair<AffineExpr, AffineExpr>> *assumed) {
+std::optional<Dims> broadcastDims(ArrayRef<Dims> shapes, SmallVectorImpl<std::pair<AffineExpr, AffineExpr>> *assumed) {
   size_t rank = 0;
   for (const Dims &shape : shapes)
     rank = std::max(rank, shape.size());

@@ -1,7 +1,7 @@
 // Registration of the dialect, its attributes, and constant access.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -40,7 +40,8 @@ LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType
   if (map.getNumDims() != 0)
     return emitError() << "expected a map of symbols only, got " << map.getNumDims() << " dimensions";
   if (map.getNumResults() != shape.size())
-    return emitError() << "expected one extent for each of " << shape.size() << " dimensions, got " << map.getNumResults();
+    return emitError() << "expected one extent for each of " << shape.size() << " dimensions, got "
+                       << map.getNumResults();
   for (auto [d, extent] : llvm::enumerate(map.getResults())) {
     std::optional<int64_t> constant = getConstant(extent);
     if (constant.value_or(ShapedType::kDynamic) != shape[d])
@@ -90,7 +91,8 @@ ElementsAttr weft::tg::getConstantElements(Value value, int64_t maxBytes) {
   bool splat = false;
   if (!DenseElementsAttr::isValidRawBuffer(type, *bytes, splat))
     return {};
-  // A buffer of one element's size is valid for any type and would be taken as a splat: only the exact size is meant here.
+  // A buffer of one element's size is valid for any type and would be taken as a splat: only the exact size is meant
+  // here.
   if (splat && type.getNumElements() != 1)
     return {};
   return DenseElementsAttr::getFromRawBuffer(type, *bytes);

@@ -18,8 +18,8 @@ func.func @contract(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %x: tensor<1x3x9x
 
 // CHECK-LABEL: @reductions
 func.func @reductions(%x: tensor<4x8xf32>) -> (tensor<4x1xf32>, tensor<4xi64>, tensor<4x3xf32>, tensor<4x3xi64>) {
-  // CHECK: tg.reduce add %{{.*}} axes = [1] {keep_dims} : tensor<4x8xf32>
-  %0 = tg.reduce add %x axes = [1] {keep_dims} : tensor<4x8xf32>
+  // CHECK: tg.reduce add %{{.*}} axes = [1] keep_dims : tensor<4x8xf32>
+  %0 = tg.reduce add %x axes = [1] keep_dims : tensor<4x8xf32>
   // CHECK: tg.arg_reduce max %{{.*}} axis = 1 {select_last} : tensor<4x8xf32>
   %1 = tg.arg_reduce max %x axis = 1 {select_last} : tensor<4x8xf32>
   // CHECK: tg.scan mul %{{.*}} axis = 0 {exclusive, reverse} : tensor<4x8xf32>

@@ -44,12 +44,12 @@ def TG_ReduceOp : TG_InferredOp<"reduce", [Pure, DeclareOpInterfaceMethods<TG_Ti
     through max and min.
 
     ```mlir
-    %r = tg.reduce add %x axes = [1] {keep_dims} : tensor<4x8xf32>
+    %r = tg.reduce add %x axes = [1] keep_dims : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins TG_MonoidAttr:$kind, TG_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
   let results = (outs TG_Tensor:$result);
-  let assemblyFormat = "$kind $input `axes` `=` $axes attr-dict `:` type($input)";
+  let assemblyFormat = "$kind $input `axes` `=` $axes (`keep_dims` $keep_dims^)? attr-dict `:` type($input)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -62,12 +62,12 @@ def TG_ArgReduceOp : TG_InferredOp<"arg_reduce", [Pure, DeclareOpInterfaceMethod
     The i64 index of the `max` or `min` along `axis`; of equal elements the first, or the last with `select_last`. A NaN wins.
 
     ```mlir
-    %r = tg.arg_reduce max %x axis = 1 {keep_dims} : tensor<4x8xf32>
+    %r = tg.arg_reduce max %x axis = 1 keep_dims : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins TG_MonoidAttr:$kind, TG_NumTensor:$input, I64Attr:$axis, UnitAttr:$keep_dims, UnitAttr:$select_last);
   let results = (outs TG_IndexTensor:$result);
-  let assemblyFormat = "$kind $input `axis` `=` $axis attr-dict `:` type($input)";
+  let assemblyFormat = "$kind $input `axis` `=` $axis (`keep_dims` $keep_dims^)? attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 

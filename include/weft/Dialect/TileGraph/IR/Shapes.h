@@ -1,8 +1,9 @@
 // Tensor types with symbolic extents: building, reading, comparing.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An extent is an AffineExpr over the module's symbols (no dimensions). A static extent is a constant expression. All tensor types of
-// the dialect are built here, so that a type has a `#tg.dims` encoding exactly when an extent is not constant.
+// An extent is an AffineExpr over the module's symbols (no dimensions). A static extent is a constant expression. All
+// tensor types of the dialect are built here, so that a type has a `#tg.dims` encoding exactly when an extent is not
+// constant.
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_SHAPES_H
 #define WEFT_DIALECT_TILEGRAPH_IR_SHAPES_H
 
@@ -39,10 +40,12 @@ std::optional<int64_t> getByteSize(mlir::Type tensor);
 /// Text such as `batch x 16 x 768` with symbol names from `symbolNames` (may be empty: s0, s1, ...).
 std::string formatDims(llvm::ArrayRef<mlir::AffineExpr> dims, llvm::ArrayRef<std::string> symbolNames = {});
 
-/// numpy broadcast of several shapes, aligned at the last dimension. `assumed` receives pairs of extents that are not known to be
-/// equal (neither constant 1) and that the result takes as equal; null forbids that. None if the shapes do not broadcast.
-std::optional<Dims> broadcastDims(llvm::ArrayRef<Dims> shapes,
-                                  llvm::SmallVectorImpl<std::pair<mlir::AffineExpr, mlir::AffineExpr>> *assumed = nullptr);
+/// numpy broadcast of several shapes, aligned at the last dimension. `assumed` receives pairs of extents that are not
+/// known to be equal (neither constant 1) and that the result takes as equal; null forbids that. None if the shapes do
+/// not broadcast.
+std::optional<Dims>
+broadcastDims(llvm::ArrayRef<Dims> shapes,
+              llvm::SmallVectorImpl<std::pair<mlir::AffineExpr, mlir::AffineExpr>> *assumed = nullptr);
 
 } // namespace weft::tg
 

@@ -3,9 +3,6 @@
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPH_H
 #define WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPH_H
 
-#include "weft/Dialect/TileGraph/IR/Inference.h"
-#include "weft/Dialect/TileGraph/IR/Shapes.h"
-#include "weft/Dialect/TileGraph/IR/WeightStore.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -19,6 +16,9 @@
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "weft/Dialect/TileGraph/IR/Inference.h"
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Dialect/TileGraph/IR/WeightStore.h"
 
 #include "weft/Dialect/TileGraph/IR/TileGraphDialect.h.inc"
 #include "weft/Dialect/TileGraph/IR/TileGraphEnums.h.inc"
@@ -44,7 +44,8 @@ namespace weft::tg {
 /// Names of the module's symbols (attribute `tg.symbols`); empty if it has none.
 llvm::SmallVector<std::string> getSymbolNames(mlir::Operation *module);
 
-/// The value's constant contents: a `tg.constant`, or a `tg.weight` whose bytes are in the store and at most `maxBytes` long.
+/// The value's constant contents: a `tg.constant`, or a `tg.weight` whose bytes are in the store and at most `maxBytes`
+/// long.
 mlir::ElementsAttr getConstantElements(mlir::Value value, int64_t maxBytes);
 
 } // namespace weft::tg

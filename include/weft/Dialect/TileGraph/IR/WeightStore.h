@@ -1,8 +1,8 @@
 // Weights by name: the bytes that `tg.weight` refers to, kept outside the IR.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A source is one mapped file or buffer. Whoever reads a model registers its sources; constant folding and the bundle writer read
-// ranges of them. Sources live as long as the store. Thread-safe.
+// A source is one mapped file or buffer. Whoever reads a model registers its sources; constant folding and the bundle
+// writer read ranges of them. Sources live as long as the store. Thread-safe.
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_WEIGHTSTORE_H
 #define WEFT_DIALECT_TILEGRAPH_IR_WEIGHTSTORE_H
 
@@ -20,9 +20,9 @@ namespace weft::tg {
 class WeightStore {
 public:
   struct Source {
-    llvm::ArrayRef<char> bytes;       ///< The whole source, usually mapped.
-    std::shared_ptr<void> owner;      ///< Keeps `bytes` valid.
-    std::string path;                 ///< File the bytes came from, or empty for a buffer.
+    llvm::ArrayRef<char> bytes;  ///< The whole source, usually mapped.
+    std::shared_ptr<void> owner; ///< Keeps `bytes` valid.
+    std::string path;            ///< File the bytes came from, or empty for a buffer.
   };
 
   /// Registers `source` under `name`; the first registration of a name wins. Returns false if the name was taken.
