@@ -1,0 +1,217 @@
+/*===- runtime.h - C ABI of the Weft runtime --------------------------------------------------------------------===*
+ *
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===--------------------------------------------------------------------------------------------------------------===*
+ *
+ * Opens a bundle made by weft-compile and runs it.
+ *
+ *   weft_bundle *bundle; weft_session *session;
+ *   weft_error *error = weft_bundle_open("m.weft", NULL, &bundle);
+ *   if (!error) error = weft_session_create(bundle, "cpu", NULL, &session);
+ *   int64_t dims[] = {2, 3};
+ *   weft_tensor input = {WEFT_F32, 2, dims, data, sizeof data}, output = {0};
+ *   if (!error) error = weft_session_run(session, &input, 1, &output, 1);   // output.data: the session's memory
+ *   if (error) { fputs(weft_error_message(error), stderr); weft_error_free(error); }
+ *
+ * Rules
+ *  - Every function that can fail returns NULL, or an error that the caller frees. On failure out-parameters are set to
+ * NULL or left alone. Error codes equal the exit codes of the tools.
+ *  - Handles are opaque. A bundle is read-only after it is opened: any number of threads and sessions may share it, and
+ * it lives until it and all its sessions are released. Different sessions run concurrently; runs of one session are
+ * serialised.
+ *  - Strings that are returned belong to the handle they came from and live as long as it. They are UTF-8 from a file:
+ * escape them before you print them.
+ *  - Options start with their own size (`sizeof`), so that they can grow; unset fields are zero, and zero means the
+ * default.
+ *  - A bundle holds native code: opening and querying one is safe for any bytes, *running* one is as safe as its
+ * author.
+ */
+#ifndef WEFT_RUNTIME_H
+#define WEFT_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_EXPORT __attribute__((visibility("default")))
+/** Grows when a function or struct changes incompatibly. */
+#define WEFT_ABI_VERSION 1
+
+typedef struct weft_error weft_error;
+typedef struct weft_bundle weft_bundle;
+typedef struct weft_session weft_session;
+
+/*===- Versions -------------------------------------------------------------------------------------------------===*/
+
+/** "weft X.Y.Z". */
+WEFT_EXPORT const char *weft_version(void);
+WEFT_EXPORT uint32_t weft_abi_version(void);
+/** The newest bundle format that this library reads: `major` exactly, every minor up to `minor`. */
+WEFT_EXPORT void weft_format_version(uint32_t *major, uint32_t *minor);
+
+/*===- Errors ---------------------------------------------------------------------------------------------------===*/
+
+enum {
+  WEFT_ERROR_USAGE = 2,       /* wrong name, count, or argument */
+  WEFT_ERROR_UNSUPPORTED = 3, /* understood, but not implemented */
+  WEFT_ERROR_DEVICE = 4,      /* device, or code for it, not available */
+  WEFT_ERROR_INPUT = 5,       /* broken file, or tensor that does not fit the model */
+  WEFT_ERROR_RESOURCE = 6,    /* out of memory or over a limit */
+  WEFT_ERROR_INTERNAL = 70
+};
+WEFT_EXPORT int weft_error_code(const weft_error *error);
+/** Lower-case, no final period; names from files in it are escaped. */
+WEFT_EXPORT const char *weft_error_message(const weft_error *error);
+WEFT_EXPORT void weft_error_free(weft_error *error);
+
+/*===- Element types --------------------------------------------------------------------------------------------===*/
+
+/** Values equal weft::bundle::DType. i4, i2 and unsigned twins are packed, low bits first; i1 is one byte, 0 or 1. */
+typedef enum weft_dtype {
+  WEFT_F64 = 1,
+  WEFT_F32 = 2,
+  WEFT_F16 = 3,
+  WEFT_BF16 = 4,
+  WEFT_F8E4M3FN = 5,
+  WEFT_F8E4M3FNUZ = 6,
+  WEFT_F8E5M2 = 7,
+  WEFT_F8E5M2FNUZ = 8,
+  WEFT_F8E8M0FNU = 9,
+  WEFT_F4E2M1FN = 10,
+  WEFT_I64 = 16,
+  WEFT_I32 = 17,
+  WEFT_I16 = 18,
+  WEFT_I8 = 19,
+  WEFT_I4 = 20,
+  WEFT_I2 = 21,
+  WEFT_UI64 = 32,
+  WEFT_UI32 = 33,
+  WEFT_UI16 = 34,
+  WEFT_UI8 = 35,
+  WEFT_UI4 = 36,
+  WEFT_UI2 = 37,
+  WEFT_I1 = 48
+} weft_dtype;
+/** "f32", "ui8", ...; NULL for an unknown code. */
+WEFT_EXPORT const char *weft_dtype_name(int32_t dtype);
+/** Bits of one element in memory; 0 for an unknown code. */
+WEFT_EXPORT uint32_t weft_dtype_bits(int32_t dtype);
+
+/*===- Bundles --------------------------------------------------------------------------------------------------===*/
+
+typedef struct weft_bundle_options {
+  size_t struct_size;
+  int32_t verify_weights; /* 1: check the hash of every weight (reads all of them); default 0. Code and programs always
+                             are. */
+  const char
+      *weights_folder; /* where external weights lie; default: the bundle's folder (memory: the working folder) */
+} weft_bundle_options;
+
+WEFT_EXPORT weft_error *weft_bundle_open(const char *path, const weft_bundle_options *options, weft_bundle **bundle);
+/** `data` must stay as it is until the bundle is gone; it is used in place if it is 64-byte aligned, else copied. */
+WEFT_EXPORT weft_error *weft_bundle_open_memory(const void *data, size_t size, const weft_bundle_options *options,
+                                                weft_bundle **bundle);
+WEFT_EXPORT void weft_bundle_release(weft_bundle *bundle);
+/** The program that wrote the bundle, e.g. "weft 0.1.0". */
+WEFT_EXPORT const char *weft_bundle_product_version(const weft_bundle *bundle);
+/** Value of a metadata key, or NULL. */
+WEFT_EXPORT const char *weft_bundle_metadata(const weft_bundle *bundle, const char *key);
+WEFT_EXPORT size_t weft_bundle_entry_count(const weft_bundle *bundle);
+WEFT_EXPORT const char *weft_bundle_entry_name(const weft_bundle *bundle, size_t index);
+
+/*===- Sessions -------------------------------------------------------------------------------------------------===*/
+
+typedef struct weft_session_options {
+  size_t struct_size;
+  int32_t threads;       /* CPU workers, the calling thread included; default: the CPUs this process may use */
+  int32_t profile;       /* 1: time every dispatch (weft_session_dispatch); default 0 */
+  const char *entry;     /* entry function; default: the first */
+  uint64_t memory_limit; /* bytes of activations, outputs and scratch; default: the machine's memory */
+} weft_session_options;
+
+/** `device`: "cpu". */
+WEFT_EXPORT weft_error *weft_session_create(weft_bundle *bundle, const char *device,
+                                            const weft_session_options *options, weft_session **session);
+WEFT_EXPORT void weft_session_release(weft_session *session);
+
+/** An input or output of the session's entry. */
+typedef struct weft_port {
+  const char *name;
+  int32_t dtype; /* weft_dtype */
+  int32_t rank;
+  const int64_t *dims;          /* -1: depends on symbols or data */
+  const char *const *dim_texts; /* for each dimension NULL if static, else its expression, e.g. "batch" or "2*seq" */
+} weft_port;
+WEFT_EXPORT size_t weft_session_input_count(const weft_session *session);
+WEFT_EXPORT size_t weft_session_output_count(const weft_session *session);
+/** 0, or -1 if `index` is too large. */
+WEFT_EXPORT int weft_session_input(const weft_session *session, size_t index, weft_port *port);
+WEFT_EXPORT int weft_session_output(const weft_session *session, size_t index, weft_port *port);
+
+typedef struct weft_symbol {
+  const char *name;
+  int64_t min, max; /* inclusive */
+} weft_symbol;
+WEFT_EXPORT size_t weft_session_symbol_count(const weft_session *session);
+WEFT_EXPORT int weft_session_symbol(const weft_session *session, size_t index, weft_symbol *symbol);
+
+/** A dense row-major tensor. */
+typedef struct weft_tensor {
+  int32_t dtype; /* weft_dtype */
+  int32_t rank;
+  const int64_t *dims;
+  void *data;
+  uint64_t bytes; /* input: size of the data; output: capacity in, size out */
+} weft_tensor;
+
+/**
+ * Runs the entry once. `inputs` in the order of weft_session_input; all of them. For each output, `data` is either
+ * memory of the caller of `bytes` bytes, or NULL: then the session provides it, valid until its next run. On success
+ * dtype, rank, dims (the session's, valid until its next run) and bytes of every output are set. Data that is not
+ * 64-byte aligned is copied (counted in the statistics). An output must not overlap an input.
+ */
+WEFT_EXPORT weft_error *weft_session_run(weft_session *session, const weft_tensor *inputs, size_t input_count,
+                                         weft_tensor *outputs, size_t output_count);
+
+/*===- What happened --------------------------------------------------------------------------------------------===*/
+
+typedef struct weft_statistics {
+  size_t struct_size; /* set by the caller */
+  uint64_t runs;
+  uint64_t dispatches; /* kernels started, all runs */
+  uint64_t last_run_ns;
+  uint64_t staged_copies; /* caller's tensors copied because they were not aligned, all runs */
+  uint64_t staged_bytes;
+  uint64_t arena_bytes;    /* memory for activations at the last shapes */
+  uint64_t unshared_bytes; /* the same if no two activations shared memory */
+  uint64_t weight_bytes;   /* mapped, embedded and external */
+  uint64_t plans_made;     /* memory plans made, and */
+  uint64_t plans_reused;   /* found in the cache */
+  uint32_t threads;
+} weft_statistics;
+WEFT_EXPORT void weft_session_statistics(const weft_session *session, weft_statistics *statistics);
+
+/** One dispatch of the launch program: placement, and with `profile` its time. */
+typedef struct weft_dispatch {
+  const char *kernel;
+  const char *device;         /* where it runs, e.g. "cpu" */
+  const char *const *origins; /* names of the ONNX nodes it computes */
+  size_t origin_count;
+  int64_t last_grid; /* grid points in the last run, -1 before the first */
+  uint64_t runs;
+  uint64_t total_ns; /* 0 without `profile` */
+} weft_dispatch;
+WEFT_EXPORT size_t weft_session_dispatch_count(const weft_session *session);
+WEFT_EXPORT int weft_session_dispatch(const weft_session *session, size_t index, weft_dispatch *dispatch);
+/** The code variant in use: target triple and features, e.g. "x86_64-unknown-linux-gnu avx2 fma". */
+WEFT_EXPORT const char *weft_session_code(const weft_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEFT_RUNTIME_H */

@@ -1,0 +1,193 @@
+//===- CApi.cpp - The C ABI ---------------------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Turns handles and option structs of weft/runtime.h into the classes behind them; no logic of its own.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Session/Session.h"
+#include "weft/Bundle/DType.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace weft;
+using namespace weft::bundle;
+
+struct weft_error {
+  int code;
+  std::string message;
+};
+struct weft_bundle {
+  std::shared_ptr<LoadedBundle> loaded;
+};
+struct weft_session {
+  std::unique_ptr<Session> session;
+};
+
+static weft_error *convert(Error error) {
+  return error ? new weft_error{int(error.getCode()), error.getMessage()} : nullptr;
+}
+
+/// Reads caller options of any known size; fields beyond the caller's struct keep their defaults.
+template <class Options> static Error readOptions(const Options *given, Options &options) {
+  options = {};
+  if (!given)
+    return {};
+  if (given->struct_size < sizeof(size_t))
+    return Error(ErrorCode::Usage, "expected options.struct_size to be the size of the struct");
+  std::memcpy(static_cast<void *>(&options), given, std::min(given->struct_size, sizeof options));
+  return {};
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Versions, errors, types
+//===--------------------------------------------------------------------------------------------------------------===//
+
+const char *weft_version(void) { return "weft " WEFT_VERSION; }
+uint32_t weft_abi_version(void) { return WEFT_ABI_VERSION; }
+void weft_format_version(uint32_t *major, uint32_t *minor) {
+  *major = kFormatMajor;
+  *minor = kFormatMinor;
+}
+
+int weft_error_code(const weft_error *error) { return error ? error->code : 0; }
+const char *weft_error_message(const weft_error *error) { return error ? error->message.c_str() : ""; }
+void weft_error_free(weft_error *error) { delete error; }
+
+static DType toDType(int32_t code) { return code >= 0 && code < 256 ? DType(code) : DType(0); }
+
+const char *weft_dtype_name(int32_t code) { return getBits(toDType(code)) ? getName(toDType(code)) : nullptr; }
+uint32_t weft_dtype_bits(int32_t code) { return getBits(toDType(code)); }
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Bundles
+//===--------------------------------------------------------------------------------------------------------------===//
+
+/// Opens by `open(LoadedBundle::Options, result)`.
+template <class Open> static weft_error *openBundle(const weft_bundle_options *given, weft_bundle **bundle, Open open) {
+  if (!bundle)
+    return convert(Error(ErrorCode::Usage, "the result pointer is null"));
+  *bundle = nullptr;
+  weft_bundle_options options;
+  if (Error error = readOptions(given, options))
+    return convert(std::move(error));
+  LoadedBundle::Options loadOptions;
+  loadOptions.verifyWeights = options.verify_weights != 0;
+  loadOptions.weightsFolder = options.weights_folder ? options.weights_folder : "";
+  std::shared_ptr<LoadedBundle> loaded;
+  if (Error error = open(loadOptions, loaded))
+    return convert(std::move(error));
+  *bundle = new weft_bundle{std::move(loaded)};
+  return nullptr;
+}
+
+weft_error *weft_bundle_open(const char *path, const weft_bundle_options *options, weft_bundle **bundle) {
+  return openBundle(
+      options, bundle, [&](const LoadedBundle::Options &loadOptions, std::shared_ptr<LoadedBundle> &loaded) {
+        return path ? LoadedBundle::open(path, loadOptions, loaded) : Error(ErrorCode::Usage, "the path is null");
+      });
+}
+
+weft_error *weft_bundle_open_memory(const void *data, size_t size, const weft_bundle_options *options,
+                                    weft_bundle **bundle) {
+  return openBundle(options, bundle,
+                    [&](const LoadedBundle::Options &loadOptions, std::shared_ptr<LoadedBundle> &loaded) {
+                      return data || !size ? LoadedBundle::openMemory(data, size, loadOptions, loaded)
+                                           : Error(ErrorCode::Usage, "the data is null");
+                    });
+}
+
+void weft_bundle_release(weft_bundle *bundle) { delete bundle; }
+
+const char *weft_bundle_product_version(const weft_bundle *bundle) {
+  return bundle->loaded->getReader().getHeader().productVersion;
+}
+const char *weft_bundle_metadata(const weft_bundle *bundle, const char *key) {
+  return bundle->loaded->getReader().getMetadata(key).data();
+}
+size_t weft_bundle_entry_count(const weft_bundle *bundle) { return bundle->loaded->getTables().entries.size; }
+const char *weft_bundle_entry_name(const weft_bundle *bundle, size_t index) {
+  const Tables &tables = bundle->loaded->getTables();
+  return index < tables.entries.size ? tables.getString(tables.entries[uint32_t(index)].name).data() : nullptr;
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Sessions
+//===--------------------------------------------------------------------------------------------------------------===//
+
+weft_error *weft_session_create(weft_bundle *bundle, const char *device, const weft_session_options *given,
+                                weft_session **session) {
+  if (!session || !bundle)
+    return convert(Error(ErrorCode::Usage, "the bundle or the result pointer is null"));
+  *session = nullptr;
+  weft_session_options options;
+  if (Error error = readOptions(given, options))
+    return convert(std::move(error));
+  constexpr int32_t maxThreads = 1024;
+  if (options.threads < 0 || options.threads > maxThreads)
+    return convert(makeError(ErrorCode::Usage, "expected 0 to %d threads, got %d", maxThreads, options.threads));
+  SessionOptions sessionOptions;
+  sessionOptions.threads = unsigned(options.threads);
+  sessionOptions.profile = options.profile != 0;
+  sessionOptions.entry = options.entry ? options.entry : "";
+  sessionOptions.memoryLimit = options.memory_limit;
+  std::unique_ptr<Session> created;
+  if (Error error = Session::create(bundle->loaded, device ? device : "cpu", sessionOptions, created))
+    return convert(std::move(error));
+  *session = new weft_session{std::move(created)};
+  return nullptr;
+}
+
+void weft_session_release(weft_session *session) { delete session; }
+
+static int getPort(const std::vector<PortDescription> &ports, size_t index, weft_port *port) {
+  if (index >= ports.size())
+    return -1;
+  const PortDescription &description = ports[index];
+  *port = {description.name.c_str(), int32_t(description.dtype), int32_t(description.dims.size()),
+           description.dims.data(), description.textViews.data()};
+  return 0;
+}
+
+size_t weft_session_input_count(const weft_session *session) { return session->session->getInputs().size(); }
+size_t weft_session_output_count(const weft_session *session) { return session->session->getOutputs().size(); }
+int weft_session_input(const weft_session *session, size_t index, weft_port *port) {
+  return getPort(session->session->getInputs(), index, port);
+}
+int weft_session_output(const weft_session *session, size_t index, weft_port *port) {
+  return getPort(session->session->getOutputs(), index, port);
+}
+
+size_t weft_session_symbol_count(const weft_session *session) { return session->session->getEntry().symbols.size; }
+int weft_session_symbol(const weft_session *session, size_t index, weft_symbol *symbol) {
+  const EntryView &entry = session->session->getEntry();
+  if (index >= entry.symbols.size)
+    return -1;
+  const SymbolRecord &record = entry.symbols[uint32_t(index)];
+  *symbol = {session->session->getTables().getString(record.name).data(), record.min, record.max};
+  return 0;
+}
+
+weft_error *weft_session_run(weft_session *session, const weft_tensor *inputs, size_t inputCount, weft_tensor *outputs,
+                             size_t outputCount) {
+  return convert(session->session->run(inputs, inputCount, outputs, outputCount));
+}
+
+void weft_session_statistics(const weft_session *session, weft_statistics *statistics) {
+  size_t size = statistics->struct_size;
+  weft_statistics all = session->session->getStatistics();
+  all.struct_size = size;
+  std::memcpy(static_cast<void *>(statistics), &all, std::min(size, sizeof all));
+}
+
+size_t weft_session_dispatch_count(const weft_session *session) { return session->session->getDispatchCount(); }
+int weft_session_dispatch(const weft_session *session, size_t index, weft_dispatch *dispatch) {
+  if (index >= session->session->getDispatchCount())
+    return -1;
+  *dispatch = session->session->getDispatch(index);
+  return 0;
+}
+const char *weft_session_code(const weft_session *session) { return session->session->getCode().c_str(); }

@@ -1,0 +1,101 @@
+//===- CpuDevice.cpp - The CPU as a device ------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Runs kernels in this process: host memory, a thread pool of its own, scratch for each worker. Dispatch returns when
+// the kernel is done, so synchronise has nothing to do.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "../Device.h"
+#include "CpuCode.h"
+
+#include <cinttypes>
+#include <cstring>
+#include <sched.h>
+#include <unistd.h>
+
+using namespace weft;
+using namespace weft::bundle;
+
+/// CPUs that this process may run on.
+static unsigned countCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+    return unsigned(CPU_COUNT(&set));
+  long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? unsigned(online) : 1;
+}
+
+namespace {
+class CpuDevice : public Device {
+public:
+  explicit CpuDevice(const DeviceOptions &options)
+      : pool(options.threads ? options.threads : countCpus()),
+        capabilities{"cpu", /*hostMemory=*/true, pool.getWorkers()}, scratch(pool.getWorkers()),
+        scratchAddresses(pool.getWorkers()) {}
+
+  const DeviceCapabilities &getCapabilities() const override { return capabilities; }
+  Error loadCode(LoadedBundle &bundle) override;
+  const std::string &getCode() const override { return codeText; }
+  void *allocate(uint64_t bytes) override { return allocateAligned(bytes); }
+  void free(void *address) override { freeAligned(address); }
+  Error copy(void *destination, const void *source, uint64_t bytes) override;
+  Error dispatch(const Launch &launch) override;
+  Error synchronise() override { return {}; }
+
+private:
+  Error reserveScratch(int64_t bytes);
+
+  ThreadPool pool;
+  DeviceCapabilities capabilities;
+  std::shared_ptr<LoadedCode> code;
+  std::string codeText;
+  std::vector<AlignedMemory> scratch;
+  std::vector<void *> scratchAddresses;
+  int64_t scratchBytes = -1;
+};
+} // namespace
+
+Error CpuDevice::loadCode(LoadedBundle &bundle) {
+  uint32_t variant = 0;
+  if (Error error = chooseVariant(bundle, variant))
+    return error;
+  codeText = describeVariant(bundle, variant);
+  return bundle.getCode(
+      "cpu/" + std::to_string(variant),
+      [&](std::shared_ptr<LoadedCode> &loaded) { return CpuCode::load(bundle, variant, loaded); }, code);
+}
+
+Error CpuDevice::copy(void *destination, const void *source, uint64_t bytes) {
+  std::memmove(destination, source, bytes);
+  return {};
+}
+
+Error CpuDevice::reserveScratch(int64_t bytes) {
+  if (bytes <= scratchBytes)
+    return {};
+  scratchBytes = -1;
+  for (size_t i = 0; i < scratch.size(); ++i) {
+    if (!scratch[i].allocate(uint64_t(bytes)))
+      return makeError(ErrorCode::Resource, "no memory for %" PRId64 " bytes of scratch for each of %zu workers", bytes,
+                       scratch.size());
+    scratchAddresses[i] = scratch[i].get();
+  }
+  scratchBytes = bytes;
+  return {};
+}
+
+Error CpuDevice::dispatch(const Launch &launch) {
+  if (Error error = reserveScratch(launch.scratchBytes))
+    return error;
+  CpuKernel kernel = static_cast<const CpuCode &>(*code).getKernel(launch.kernel);
+  pool.run({kernel, launch.buffers, launch.scalars, launch.grid, scratchAddresses.data()});
+  return {};
+}
+
+std::unique_ptr<Device> weft::createCpuDevice(const DeviceOptions &options) {
+  return std::make_unique<CpuDevice>(options);
+}

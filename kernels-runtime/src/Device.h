@@ -1,0 +1,77 @@
+//===- Device.h - What a session needs from a machine -------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// The interface between the launch program and a machine: CPU today; CUDA and the PTX emulator implement the same five
+// verbs (load code, allocate, copy, dispatch, synchronise). One Device belongs to one session; calls come from one
+// thread at a time.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_DEVICE_H
+#define WEFT_DEVICE_H
+
+#include "weft/Bundle/Error.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace weft {
+
+class LoadedBundle;
+
+struct DeviceOptions {
+  unsigned threads = 0; ///< CPU workers, the calling thread included; 0: all CPUs of the process.
+};
+
+/// What the session must know about the machine.
+struct DeviceCapabilities {
+  const char *name; ///< "cpu".
+  bool hostMemory;  ///< Device addresses are host addresses: no staging, and the host may read after synchronise().
+  unsigned workers; ///< Workers that run grid points side by side, for statistics.
+};
+
+/// One kernel start. Addresses are the device's.
+struct Launch {
+  uint32_t kernel;      ///< Number in the bundle's kernel table.
+  int64_t grid;         ///< Grid points, > 0.
+  void *const *buffers; ///< Inputs, then outputs.
+  const int64_t *scalars;
+  int64_t scratchBytes; ///< For each worker.
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual const DeviceCapabilities &getCapabilities() const = 0;
+
+  /// Chooses the code in `bundle` that this machine can run and makes its kernels callable. Called once, before
+  /// dispatch.
+  virtual bundle::Error loadCode(LoadedBundle &bundle) = 0;
+  /// The code chosen: target and features.
+  virtual const std::string &getCode() const = 0;
+
+  /// Memory aligned to bundle::kBufferAlignment; null if there is not enough.
+  virtual void *allocate(uint64_t bytes) = 0;
+  virtual void free(void *address) = 0;
+
+  /// Copies between two device addresses, or (hostMemory false: through the device) between host and device.
+  virtual bundle::Error copy(void *destination, const void *source, uint64_t bytes) = 0;
+
+  /// Starts a kernel; it may still run when this returns, and runs after everything started before it.
+  virtual bundle::Error dispatch(const Launch &launch) = 0;
+
+  /// Waits for everything that was started.
+  virtual bundle::Error synchronise() = 0;
+};
+
+/// The CPU of this machine.
+std::unique_ptr<Device> createCpuDevice(const DeviceOptions &options);
+
+/// The device that `name` means ("cpu"), or an error that lists the devices there are.
+bundle::Error createDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device);
+
+} // namespace weft
+
+#endif // WEFT_DEVICE_H

@@ -1,0 +1,307 @@
+//===- Execution.cpp - The launch program -------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// One run of a session. The reader has proved that registers are defined before use and that buffers are alive; what
+// depends on the values of registers (sizes, offsets, grids) is checked here.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Session.h"
+
+#include "weft/Bundle/DType.h"
+#include "weft/Bundle/ShapeProgram.h"
+
+#include <cinttypes>
+#include <cstring>
+#include <ctime>
+
+using namespace weft;
+using namespace weft::bundle;
+
+static uint64_t nowNs() {
+  struct timespec time;
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * 1000000000u + uint64_t(time.tv_nsec);
+}
+
+/// What the address of an empty buffer points to: aligned and readable.
+alignas(kBufferAlignment) static uint8_t emptyBuffer[kBufferAlignment];
+
+Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (inputCount != inputs.size() || outputCount != outputs.size())
+    return makeError(ErrorCode::Usage, "expected %zu inputs and %zu outputs, got %zu and %zu", inputs.size(),
+                     outputs.size(), inputCount, outputCount);
+  if ((inputCount && !inputTensors) || (outputCount && !outputTensors))
+    return Error(ErrorCode::Usage, "the array of tensors is null");
+  uint64_t begin = nowNs();
+  for (size_t i = 0; i < outputCount; ++i) {
+    outputStates[i].callerData = outputTensors[i].data;
+    outputStates[i].callerBytes = outputTensors[i].bytes;
+  }
+  if (Error error = bindInputs(inputTensors))
+    return error;
+  if (Error error = execute())
+    return error;
+  for (uint32_t i = 0; i < outputCount; ++i)
+    if (Error error = finishOutput(i, outputTensors[i]))
+      return error;
+  ++statistics.runs;
+  statistics.last_run_ns = nowNs() - begin;
+  return {};
+}
+
+Error Session::execute() {
+  statistics.arena_bytes = statistics.unshared_bytes = 0;
+  uint32_t nextSegment = 0, nextDispatch = 0;
+  for (uint32_t i = 0; i < entry.commands.size; ++i) {
+    const CommandRecord &command = entry.commands[i];
+    Error error;
+    switch (CommandKind(command.kind)) {
+    case CommandKind::Eval:
+      error = evaluate(command, segments[nextSegment++]);
+      break;
+    case CommandKind::Dispatch:
+      error = dispatch(command, dispatches[nextDispatch++]);
+      break;
+    case CommandKind::Copy:
+      error = copy(command);
+      break;
+    }
+    if (error)
+      return error;
+  }
+  return device->synchronise();
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Shapes and memory
+//===--------------------------------------------------------------------------------------------------------------===//
+
+Error Session::evaluate(const CommandRecord &command, Segment &segment) {
+  ShapeEnvironment environment;
+  environment.symbols = symbolValues.data();
+  environment.load = [this](uint32_t buffer, int64_t index, int64_t &value) { return load(buffer, index, value); };
+  environment.message = [this](uint32_t string) { return getTables().getString(string); };
+  if (Error error = evaluateShapes(entry.instructions.data, command.a, command.b, environment, registers.data()))
+    return error;
+  if (command.a == 0)
+    if (Error error = checkDerivedExtents())
+      return error;
+  for (uint32_t buffer : segment.buffers)
+    if (Error error = sizeBuffer(buffer))
+      return error;
+  return placeTransients(segment);
+}
+
+/// Checks or sets the size of a buffer that is not transient, and gives outputs their memory.
+Error Session::sizeBuffer(uint32_t index) {
+  const BufferRecord &buffer = entry.buffers[index];
+  int64_t bytes = registers[buffer.sizeRegister];
+  if (bytes < 0)
+    return makeError(ErrorCode::Input, "buffer %u: negative size %" PRId64, index, bytes);
+  switch (BufferKind(buffer.kind)) {
+  case BufferKind::Input:
+    if (bytes != sizes[index])
+      return makeError(ErrorCode::Input, "buffer %u: expected %" PRId64 " bytes, got an input of %" PRId64, index,
+                       bytes, sizes[index]);
+    break;
+  case BufferKind::Weight:
+  case BufferKind::Constant:
+    if (bytes > sizes[index])
+      return makeError(ErrorCode::Input, "buffer %u: expected %" PRId64 " bytes of data, got %" PRId64, index, bytes,
+                       sizes[index]);
+    break;
+  case BufferKind::Output:
+    sizes[index] = bytes;
+    return prepareOutput(portOfBuffer[index], bytes);
+  case BufferKind::Transient:
+    break;
+  }
+  if (bytes == 0)
+    addresses[index] = emptyBuffer;
+  return {};
+}
+
+Error Session::placeTransients(Segment &segment) {
+  if (segment.transients.empty())
+    return {};
+  uint64_t unshared = 0;
+  for (size_t i = 0; i < segment.transients.size(); ++i) {
+    uint32_t index = segment.transients[i];
+    int64_t bytes = registers[entry.buffers[index].sizeRegister];
+    if (bytes < 0)
+      return makeError(ErrorCode::Input, "buffer %u: negative size %" PRId64, index, bytes);
+    sizes[index] = segment.requests[i].size = bytes;
+    unshared += uint64_t(bytes) + (kBufferAlignment - uint64_t(bytes) % kBufferAlignment) % kBufferAlignment;
+  }
+  const MemoryPlan *plan = segment.plans.get(segment.requests);
+  if (!plan)
+    return Error(ErrorCode::Resource, "the activations at these shapes exceed 64-bit sizes; use smaller shapes");
+  if (Error error = segment.memory.reserve(*device, budget, uint64_t(plan->total), "activation memory"))
+    return error;
+  auto *base = static_cast<uint8_t *>(segment.memory.get());
+  for (size_t i = 0; i < segment.transients.size(); ++i) {
+    uint32_t index = segment.transients[i];
+    addresses[index] = sizes[index] ? base + plan->offsets[i] : emptyBuffer;
+  }
+  statistics.arena_bytes += uint64_t(plan->total);
+  statistics.unshared_bytes += unshared;
+  return {};
+}
+
+/// Element `index` of a buffer as an int64.
+Error Session::load(uint32_t bufferIndex, int64_t index, int64_t &value) {
+  auto dtype = DType(entry.buffers[bufferIndex].dtype);
+  int64_t width = getBits(dtype) / 8, offset;
+  if (index < 0 || __builtin_mul_overflow(index, width, &offset) || offset > sizes[bufferIndex] - width)
+    return makeError(ErrorCode::Input,
+                     "shape program: element %" PRId64 " lies outside the %" PRId64 " bytes of buffer %u", index,
+                     sizes[bufferIndex], bufferIndex);
+  if (Error error = device->synchronise())
+    return error;
+  uint8_t bytes[8] = {};
+  const auto *source = static_cast<const uint8_t *>(addresses[bufferIndex]) + offset;
+  if (Error error = device->copy(bytes, source, uint64_t(width)))
+    return error;
+  uint64_t raw;
+  std::memcpy(&raw, bytes, sizeof raw);
+  if (isUnsigned(dtype)) {
+    if (raw > uint64_t(INT64_MAX))
+      return makeError(ErrorCode::Input, "shape program: extent %" PRIu64 " is too large", raw);
+    value = int64_t(raw);
+    return {};
+  }
+  unsigned shift = 64 - unsigned(width) * 8;
+  value = int64_t(raw << shift) >> shift; // sign extension
+  return {};
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Work
+//===--------------------------------------------------------------------------------------------------------------===//
+
+/// The address of `bytes` bytes at the offset in a register (kNone: 0), checked against the buffer's size.
+Error Session::offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const {
+  int64_t offset = offsetRegister == kNone ? 0 : registers[offsetRegister];
+  if (offset < 0 || bytes < 0 || offset > sizes[buffer] || bytes > sizes[buffer] - offset)
+    return makeError(ErrorCode::Input, "%" PRId64 " bytes at offset %" PRId64 " leave buffer %u of %" PRId64 " bytes",
+                     bytes, offset, buffer, sizes[buffer]);
+  address = static_cast<uint8_t *>(addresses[buffer]) + offset;
+  return {};
+}
+
+Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
+  const Tables &tables = getTables();
+  auto where = [&] { return "kernel " + quoted(tables.getString(tables.kernels[state.kernel].name)); };
+  int64_t grid = registers[command.b], scratch = command.g == kNone ? 0 : registers[command.g];
+  if (grid < 0 || grid > kMaxGrid)
+    return makeError(ErrorCode::Resource, "%s: expected at most %" PRId64 " grid points, got %" PRId64, where().c_str(),
+                     kMaxGrid, grid);
+  if (scratch < 0 || scratch > kMaxScratchBytes)
+    return makeError(ErrorCode::Resource, "%s: expected at most %" PRId64 " bytes of scratch, got %" PRId64,
+                     where().c_str(), kMaxScratchBytes, scratch);
+  for (uint32_t i = 0; i < command.d; ++i) {
+    const ArgumentRecord &argument = tables.arguments[command.c + i];
+    if (Error error = offsetAddress(argument.buffer, argument.offsetRegister, 0, argumentAddresses[i]))
+      return std::move(error).within(where());
+  }
+  for (uint32_t i = 0; i < command.f; ++i)
+    scalarValues[i] = registers[tables.scalars[command.e + i]];
+  state.lastGrid = grid;
+  ++state.runs;
+  if (grid == 0)
+    return {};
+  uint64_t begin = profile ? nowNs() : 0;
+  if (Error error = device->dispatch({command.a, grid, argumentAddresses.data(), scalarValues.data(), scratch}))
+    return std::move(error).within(where());
+  ++statistics.dispatches;
+  if (!profile)
+    return {};
+  Error error = device->synchronise();
+  state.nanoseconds += nowNs() - begin;
+  return error;
+}
+
+Error Session::copy(const CommandRecord &command) {
+  int64_t bytes = registers[command.e];
+  void *source, *destination;
+  Error error = offsetAddress(command.a, command.b, bytes, source);
+  if (!error)
+    error = offsetAddress(command.c, command.d, bytes, destination);
+  if (error)
+    return std::move(error).within("copy");
+  return bytes ? device->copy(destination, source, uint64_t(bytes)) : Error();
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// The caller's tensors
+//===--------------------------------------------------------------------------------------------------------------===//
+
+/// True if kernels can use the caller's memory as it is.
+static bool isUsable(const Device &device, const void *data) {
+  return device.getCapabilities().hostMemory && isAligned(data);
+}
+
+Error Session::stageInput(uint32_t index, const weft_tensor &tensor) {
+  uint32_t buffer = entry.inputs[index].buffer;
+  PortState &state = inputStates[index];
+  sizes[buffer] = int64_t(tensor.bytes);
+  addresses[buffer] = tensor.bytes ? tensor.data : emptyBuffer;
+  if (tensor.bytes == 0 || isUsable(*device, tensor.data))
+    return {};
+  if (Error error = state.memory.reserve(*device, budget, tensor.bytes, "an input"))
+    return error;
+  if (Error error = device->copy(state.memory.get(), tensor.data, tensor.bytes))
+    return error;
+  addresses[buffer] = state.memory.get();
+  ++statistics.staged_copies;
+  statistics.staged_bytes += tensor.bytes;
+  return {};
+}
+
+Error Session::prepareOutput(uint32_t index, int64_t bytes) {
+  uint32_t buffer = entry.outputs[index].buffer;
+  PortState &state = outputStates[index];
+  if (state.callerData && state.callerBytes < uint64_t(bytes))
+    return makeError(ErrorCode::Usage, "output %s: expected memory for %" PRId64 " bytes, got %" PRIu64,
+                     quoted(outputs[index].name).c_str(), bytes, state.callerBytes);
+  bool usesCaller = state.callerData && isUsable(*device, state.callerData);
+  state.isStaged = state.callerData && !usesCaller;
+  if (!usesCaller)
+    if (Error error = state.memory.reserve(*device, budget, uint64_t(bytes), "an output"))
+      return error;
+  addresses[buffer] = usesCaller ? state.callerData : state.memory.get();
+  if (bytes == 0)
+    addresses[buffer] = emptyBuffer;
+  return {};
+}
+
+Error Session::finishOutput(uint32_t index, weft_tensor &tensor) {
+  const BufferRecord &buffer = entry.buffers[entry.outputs[index].buffer];
+  PortState &state = outputStates[index];
+  int64_t bytes = sizes[entry.outputs[index].buffer], elements = 1, expected = 0;
+  state.dims.clear();
+  for (uint32_t extent : getTables().extents.slice(buffer.firstExtent, buffer.rank))
+    state.dims.push_back(registers[extent]);
+  bool fits = true;
+  for (int64_t dim : state.dims)
+    fits = fits && dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements);
+  if (!fits || !getByteSize(DType(buffer.dtype), elements, expected) || expected != bytes)
+    return makeError(ErrorCode::Input, "output %s: its extents do not give its size of %" PRId64 " bytes",
+                     quoted(outputs[index].name).c_str(), bytes);
+  if (state.isStaged && bytes) {
+    if (Error error = device->copy(state.callerData, state.memory.get(), uint64_t(bytes)))
+      return error;
+    ++statistics.staged_copies;
+    statistics.staged_bytes += uint64_t(bytes);
+  }
+  tensor.dtype = buffer.dtype;
+  tensor.rank = buffer.rank;
+  tensor.dims = state.dims.data();
+  tensor.data = state.callerData ? state.callerData : state.memory.get();
+  tensor.bytes = uint64_t(bytes);
+  return {};
+}

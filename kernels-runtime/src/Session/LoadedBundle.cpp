@@ -1,0 +1,115 @@
+//===- LoadedBundle.cpp - An open bundle --------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Maps the bundle and its external weight files. Weights stay mapped; only those that a file holds at an offset that is
+// not a multiple of 64 (initialisers inside an .onnx file, say) are copied, because kernels may use aligned loads.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "LoadedBundle.h"
+
+#include "weft/Bundle/Hash.h"
+
+#include <cinttypes>
+#include <cstring>
+
+using namespace weft;
+using namespace weft::bundle;
+
+/// The folder that holds `path`.
+static std::string getFolder(const std::string &path) {
+  size_t slash = path.rfind('/');
+  if (slash == path.npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Error LoadedBundle::open(const std::string &path, const Options &options, std::shared_ptr<LoadedBundle> &result) {
+  auto opened = std::make_shared<LoadedBundle>();
+  if (Error error = MappedFile::open(path, opened->file))
+    return error;
+  Error error = Reader::open(opened->file.getData(), opened->file.getSize(), options.verifyWeights, opened->reader);
+  if (!error)
+    error = opened->bindWeights(options.weightsFolder.empty() ? getFolder(path) : options.weightsFolder,
+                                options.verifyWeights);
+  if (error)
+    return std::move(error).within(quoted(path));
+  result = std::move(opened);
+  return {};
+}
+
+Error LoadedBundle::openMemory(const void *data, uint64_t size, const Options &options,
+                               std::shared_ptr<LoadedBundle> &result) {
+  auto opened = std::make_shared<LoadedBundle>();
+  if (!isAligned(data)) {
+    if (!opened->copy.allocate(size))
+      return makeError(ErrorCode::Resource, "no memory for a bundle of %" PRIu64 " bytes", size);
+    std::memcpy(opened->copy.get(), data, size);
+    data = opened->copy.get();
+  }
+  if (Error error = Reader::open(data, size, options.verifyWeights, opened->reader))
+    return error;
+  if (Error error =
+          opened->bindWeights(options.weightsFolder.empty() ? "." : options.weightsFolder, options.verifyWeights))
+    return error;
+  result = std::move(opened);
+  return {};
+}
+
+Error LoadedBundle::bindWeights(const std::string &folder, bool verify) {
+  const Tables &tables = getTables();
+  weights.resize(tables.weights.size);
+  for (uint32_t i = 0; i < tables.weights.size; ++i) {
+    const WeightRecord &weight = tables.weights[i];
+    weightBytes += weight.size;
+    if (weight.path == kNone)
+      weights[i] = reader.getEmbeddedWeight(weight);
+    else if (Error error = bindExternal(i, folder, verify))
+      return std::move(error).within("weight " + quoted(tables.getString(weight.name)));
+  }
+  return {};
+}
+
+Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, bool verify) {
+  const WeightRecord &weight = getTables().weights[index];
+  std::string_view path = getTables().getString(weight.path);
+  auto found = externalFiles.find(path);
+  if (found == externalFiles.end()) {
+    MappedFile mapped;
+    if (Error error = MappedFile::openBelow(folder, path, mapped))
+      return error;
+    found = externalFiles.emplace(std::string(path), std::move(mapped)).first;
+  }
+  const MappedFile &mapped = found->second;
+  if (weight.offset > mapped.getSize() || weight.size > mapped.getSize() - weight.offset)
+    return makeError(ErrorCode::Input,
+                     "expected bytes [%" PRIu64 ", +%" PRIu64 ") in file %s, got a file of %" PRIu64 " bytes",
+                     weight.offset, weight.size, quoted(path).c_str(), mapped.getSize());
+  const uint8_t *data = mapped.getData() + weight.offset;
+  if (verify && hashBytes(data, weight.size) != weight.hash)
+    return makeError(ErrorCode::Input, "hash mismatch: file %s is not the one this model was compiled with",
+                     quoted(path).c_str());
+  if (!isAligned(data)) {
+    AlignedMemory aligned;
+    if (!aligned.allocate(weight.size))
+      return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes", weight.size);
+    std::memcpy(aligned.get(), data, weight.size);
+    data = static_cast<const uint8_t *>(aligned.get());
+    alignedCopies.push_back(std::move(aligned));
+  }
+  weights[index] = data;
+  return {};
+}
+
+Error LoadedBundle::getCode(const std::string &key, const std::function<Error(std::shared_ptr<LoadedCode> &)> &load,
+                            std::shared_ptr<LoadedCode> &code) {
+  std::lock_guard<std::mutex> lock(codeMutex);
+  std::shared_ptr<LoadedCode> &cached = codes[key];
+  if (!cached)
+    if (Error error = load(cached))
+      return error;
+  code = cached;
+  return {};
+}

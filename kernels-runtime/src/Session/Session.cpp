@@ -1,0 +1,183 @@
+//===- Session.cpp - Creation and description of sessions ---------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Everything of a session that does not depend on the shapes of a run.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Session.h"
+
+#include <algorithm>
+#include <sys/sysinfo.h>
+
+using namespace weft;
+using namespace weft::bundle;
+
+Error weft::createDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device) {
+  if (name == "cpu") {
+    device = createCpuDevice(options);
+    return {};
+  }
+  return Error(ErrorCode::Device, "unknown device " + quoted(name) + "; this runtime has: cpu");
+}
+
+/// Memory of the machine in bytes.
+static uint64_t getPhysicalMemory() {
+  struct sysinfo info;
+  if (::sysinfo(&info) != 0)
+    return UINT64_MAX;
+  return uint64_t(info.totalram) * info.mem_unit;
+}
+
+static Error findEntry(const Tables &tables, std::string_view name, uint32_t &index) {
+  if (tables.entries.size == 0)
+    return Error(ErrorCode::Input, "the bundle has no entry function");
+  for (index = 0; index < tables.entries.size; ++index)
+    if (name.empty() || tables.getString(tables.entries[index].name) == name)
+      return {};
+  std::string known;
+  for (uint32_t i = 0; i < tables.entries.size && i < 8; ++i)
+    known += (i ? ", " : "") + quoted(tables.getString(tables.entries[i].name));
+  return Error(ErrorCode::Usage, "the bundle has no entry " + quoted(name) + "; it has: " + known);
+}
+
+Session::Session(std::shared_ptr<LoadedBundle> owner, uint32_t entryIndex, bool profile)
+    : bundle(std::move(owner)), entry(bundle::getEntry(bundle->getTables(), entryIndex)), entryIndex(entryIndex),
+      profile(profile) {}
+
+Error Session::create(std::shared_ptr<LoadedBundle> bundle, std::string_view deviceName, const SessionOptions &options,
+                      std::unique_ptr<Session> &result) {
+  uint32_t entryIndex;
+  if (Error error = findEntry(bundle->getTables(), options.entry, entryIndex))
+    return error;
+  std::unique_ptr<Session> session(new Session(std::move(bundle), entryIndex, options.profile));
+  DeviceOptions deviceOptions;
+  deviceOptions.threads = options.threads;
+  if (Error error = createDevice(deviceName, deviceOptions, session->device))
+    return error;
+  session->budget.limit = options.memoryLimit ? options.memoryLimit : getPhysicalMemory();
+  if (Error error = session->prepare())
+    return error;
+  result = std::move(session);
+  return {};
+}
+
+Error Session::prepare() {
+  const Tables &tables = getTables();
+  // A program without kernels (constants and copies only) needs no code.
+  bool hasDispatch = false;
+  for (const CommandRecord &command : entry.commands)
+    hasDispatch |= CommandKind(command.kind) == CommandKind::Dispatch;
+  if (hasDispatch)
+    if (Error error = device->loadCode(*bundle))
+      return error;
+  portOfBuffer.assign(entry.buffers.size, kNone);
+  for (const PortRecord &port : entry.inputs) {
+    portOfBuffer[port.buffer] = uint32_t(inputs.size());
+    inputs.push_back(describePort(tables, entry, port));
+  }
+  for (const PortRecord &port : entry.outputs) {
+    portOfBuffer[port.buffer] = uint32_t(outputs.size());
+    outputs.push_back(describePort(tables, entry, port));
+  }
+  inputStates.resize(inputs.size());
+  outputStates.resize(outputs.size());
+  symbolValues.resize(entry.symbols.size);
+  symbolOrigin.resize(entry.symbols.size);
+  registers.resize(entry.instructions.size);
+  addresses.resize(entry.buffers.size);
+  sizes.resize(entry.buffers.size);
+  prepareSegments();
+  statistics.threads = device->getCapabilities().workers;
+  statistics.weight_bytes = bundle->getWeightBytes();
+  return prepareReadOnlyBuffers();
+}
+
+void Session::prepareSegments() {
+  const Tables &tables = getTables();
+  std::vector<uint32_t> segmentOfRegister(entry.instructions.size);
+  size_t argumentCount = 0, scalarCount = 0;
+  uint32_t segmentCount = 0;
+  for (const CommandRecord &command : entry.commands) {
+    if (CommandKind(command.kind) == CommandKind::Eval) {
+      for (uint32_t i = command.a; i < command.a + command.b; ++i)
+        segmentOfRegister[i] = segmentCount;
+      ++segmentCount;
+    } else if (CommandKind(command.kind) == CommandKind::Dispatch) {
+      const KernelRecord &kernel = tables.kernels[command.a];
+      DispatchState state{command.a, {}, -1, 0, 0};
+      for (uint32_t origin : tables.origins.slice(kernel.firstOrigin, kernel.originCount))
+        state.origins.push_back(tables.getString(origin).data());
+      dispatches.push_back(std::move(state));
+      argumentCount = std::max<size_t>(argumentCount, command.d);
+      scalarCount = std::max<size_t>(scalarCount, command.f);
+    }
+  }
+  argumentAddresses.resize(argumentCount);
+  scalarValues.resize(scalarCount);
+  segments = std::vector<Segment>(segmentCount);
+  for (uint32_t i = 0; i < entry.buffers.size; ++i) {
+    const BufferRecord &buffer = entry.buffers[i];
+    Segment &segment = segments[segmentOfRegister[buffer.sizeRegister]];
+    if (BufferKind(buffer.kind) == BufferKind::Transient) {
+      segment.transients.push_back(i);
+      segment.requests.push_back({0, buffer.firstCommand, buffer.lastCommand});
+    } else {
+      segment.buffers.push_back(i);
+    }
+  }
+}
+
+Error Session::prepareReadOnlyBuffers() {
+  const Tables &tables = getTables();
+  for (uint32_t i = 0; i < entry.buffers.size; ++i) {
+    const BufferRecord &buffer = entry.buffers[i];
+    const uint8_t *data;
+    if (BufferKind(buffer.kind) == BufferKind::Weight) {
+      data = bundle->getWeight(buffer.source);
+      sizes[i] = int64_t(tables.weights[buffer.source].size);
+    } else if (BufferKind(buffer.kind) == BufferKind::Constant) {
+      data = tables.constantBytes.data + tables.constants[buffer.source].offset;
+      sizes[i] = int64_t(tables.constants[buffer.source].size);
+    } else {
+      continue;
+    }
+    addresses[i] = const_cast<uint8_t *>(data);
+    if (device->getCapabilities().hostMemory)
+      continue;
+    DeviceMemory memory;
+    if (Error error = memory.reserve(*device, budget, uint64_t(sizes[i]), "a weight"))
+      return error;
+    if (Error error = device->copy(memory.get(), data, uint64_t(sizes[i])))
+      return error;
+    addresses[i] = memory.get();
+    uploaded.push_back(std::move(memory));
+  }
+  return {};
+}
+
+weft_statistics Session::getStatistics() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  weft_statistics result = statistics;
+  for (const Segment &segment : segments) {
+    result.plans_made += segment.plans.getMade();
+    result.plans_reused += segment.plans.getReused();
+  }
+  return result;
+}
+
+weft_dispatch Session::getDispatch(size_t index) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  const DispatchState &state = dispatches[index];
+  weft_dispatch result = {};
+  result.kernel = getTables().getString(getTables().kernels[state.kernel].name).data();
+  result.device = device->getCapabilities().name;
+  result.origins = state.origins.data();
+  result.origin_count = state.origins.size();
+  result.last_grid = state.lastGrid;
+  result.runs = state.runs;
+  result.total_ns = state.nanoseconds;
+  return result;
+}

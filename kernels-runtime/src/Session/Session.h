@@ -1,0 +1,123 @@
+//===- Session.h - Runs one entry of a bundle on one device -------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// A session walks the launch program: it evaluates the shape program segment by segment, plans memory for the buffers
+// that a segment sizes, and hands kernels to the device. Runs of one session are serialised by a mutex.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_SESSION_SESSION_H
+#define WEFT_SESSION_SESSION_H
+
+#include "Arena.h"
+#include "LoadedBundle.h"
+#include "PortDescription.h"
+#include "weft/runtime.h"
+
+#include <mutex>
+
+namespace weft {
+
+struct SessionOptions {
+  unsigned threads = 0;
+  bool profile = false;
+  std::string entry;        ///< Empty: the first.
+  uint64_t memoryLimit = 0; ///< 0: the machine's memory.
+};
+
+class Session {
+public:
+  static bundle::Error create(std::shared_ptr<LoadedBundle> bundle, std::string_view device,
+                              const SessionOptions &options, std::unique_ptr<Session> &session);
+
+  const std::vector<PortDescription> &getInputs() const { return inputs; }
+  const std::vector<PortDescription> &getOutputs() const { return outputs; }
+  const bundle::Tables &getTables() const { return bundle->getTables(); }
+  const bundle::EntryView &getEntry() const { return entry; }
+  const std::string &getCode() const { return device->getCode(); }
+
+  /// See weft_session_run.
+  bundle::Error run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount);
+
+  weft_statistics getStatistics() const;
+  size_t getDispatchCount() const { return dispatches.size(); }
+  weft_dispatch getDispatch(size_t index) const;
+
+private:
+  /// What one Eval command defines: the buffers whose size is among its registers.
+  struct Segment {
+    std::vector<uint32_t> buffers; ///< Not transient.
+    std::vector<uint32_t> transients;
+    std::vector<bundle::PlanRequest> requests; ///< For the transients, sizes of the last run.
+    PlanCache plans;
+    DeviceMemory memory;
+  };
+  struct DispatchState {
+    uint32_t kernel;
+    std::vector<const char *> origins;
+    int64_t lastGrid = -1;
+    uint64_t runs = 0, nanoseconds = 0;
+  };
+  /// Where an input or output lies during a run.
+  struct PortState {
+    void *callerData = nullptr;
+    uint64_t callerBytes = 0;
+    bool isStaged = false;
+    DeviceMemory memory; ///< Staging, or the session's own output.
+    std::vector<int64_t> dims;
+  };
+
+  Session(std::shared_ptr<LoadedBundle> bundle, uint32_t entryIndex, bool profile);
+  bundle::Error prepare();
+  void prepareSegments();
+  bundle::Error prepareReadOnlyBuffers();
+
+  // ShapeBinding.cpp
+  bundle::Error bindInputs(const weft_tensor *tensors);
+  bundle::Error checkInput(uint32_t index, const weft_tensor &tensor) const;
+  bundle::Error bindSymbols(uint32_t index, const weft_tensor &tensor);
+  bundle::Error checkDerivedExtents() const;
+
+  // Execution.cpp
+  bundle::Error execute();
+  bundle::Error evaluate(const bundle::CommandRecord &command, Segment &segment);
+  bundle::Error sizeBuffer(uint32_t index);
+  bundle::Error placeTransients(Segment &segment);
+  bundle::Error dispatch(const bundle::CommandRecord &command, DispatchState &state);
+  bundle::Error copy(const bundle::CommandRecord &command);
+  bundle::Error load(uint32_t buffer, int64_t index, int64_t &value);
+  bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;
+  bundle::Error stageInput(uint32_t index, const weft_tensor &tensor);
+  bundle::Error prepareOutput(uint32_t index, int64_t bytes);
+  bundle::Error finishOutput(uint32_t index, weft_tensor &tensor);
+
+  mutable std::mutex mutex;
+  std::shared_ptr<LoadedBundle> bundle;
+  bundle::EntryView entry;
+  uint32_t entryIndex;
+  bool profile;
+  MemoryBudget budget;
+  std::unique_ptr<Device> device; ///< Outlives everything below, which holds its memory.
+  std::vector<PortDescription> inputs, outputs;
+  std::vector<uint32_t> portOfBuffer; ///< Input or output number of such a buffer.
+  std::vector<DeviceMemory> uploaded; ///< Weights and constants, on devices without host memory.
+  std::vector<Segment> segments;
+  std::vector<DispatchState> dispatches;
+
+  // State of a run, kept for its memory.
+  std::vector<int64_t> symbolValues;                       ///< -1: not bound yet.
+  std::vector<std::pair<uint32_t, uint32_t>> symbolOrigin; ///< Input and dimension that bound a symbol.
+  std::vector<int64_t> registers;
+  std::vector<void *> addresses; ///< One for each buffer.
+  std::vector<int64_t> sizes;    ///< Bytes; for weights and constants at first those of the data.
+  std::vector<PortState> inputStates, outputStates;
+  std::vector<void *> argumentAddresses;
+  std::vector<int64_t> scalarValues;
+  weft_statistics statistics = {};
+};
+
+} // namespace weft
+
+#endif // WEFT_SESSION_SESSION_H
