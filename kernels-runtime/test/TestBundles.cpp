@@ -1,0 +1,103 @@
+//===- TestBundles.cpp - Bundles for the runtime's tests ----------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "TestBundles.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+
+using namespace weft;
+using namespace weft::bundle;
+
+std::vector<uint8_t> test::readKernels() {
+  std::ifstream file(WEFT_TEST_KERNELS, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string test::getTarget() {
+#if defined(__aarch64__)
+  return "aarch64-unknown-linux-gnu";
+#else
+  return "x86_64-unknown-linux-gnu";
+#endif
+}
+
+void test::addKernels(Builder &builder, const std::vector<std::string> &features) {
+  builder.addKernel("add", {"/Add"});
+  builder.addKernel("row_exp_sum", {"/ReduceSum", "/Exp"});
+  builder.addKernel("count_positive", {"/NonZero"});
+  builder.addKernel("positions", {"/NonZero"});
+  builder.addKernel("increment", {});
+  builder.addNativeCode(getTarget(), features, readKernels());
+}
+
+void test::addSumEntry(Builder &builder, const std::vector<float> &ones) {
+  WeightId weight = builder.addEmbeddedWeight("ones", ones.data(), ones.size() * sizeof(float));
+  EntryBuilder &entry = builder.addEntry("sum");
+  Reg n = entry.symbol(entry.addSymbol("n", 0, int64_t(ones.size())));
+  BufferId a = entry.addInput("a", DType::F32, {n}), b = entry.addInput("b", DType::F32, {n});
+  BufferId y = entry.addOutput("y", DType::F32, {n});
+  BufferId w = entry.addWeight(weight, DType::F32, {int64_t(ones.size())});
+  BufferId t = entry.addTransient(DType::F32, {n});
+  Reg grid = entry.ceilDiv(n, entry.constant(64));
+  entry.dispatch({0}, {grid, {{a}, {b}}, {{t}}, {n}});
+  entry.dispatch({0}, {grid, {{t}, {w}}, {{y}}, {n}});
+}
+
+void test::addRowEntry(Builder &builder) {
+  EntryBuilder &entry = builder.addEntry("rows");
+  Reg rows = entry.symbol(entry.addSymbol("rows")), columns = entry.symbol(entry.addSymbol("cols"));
+  BufferId x = entry.addInput("x", DType::F32, {rows, columns}), y = entry.addOutput("y", DType::F32, {rows});
+  entry.dispatch({1}, {rows, {{x}}, {{y}}, {rows, columns}, entry.mul(columns, entry.constant(4))});
+}
+
+void test::addPositionsEntry(Builder &builder) {
+  EntryBuilder &entry = builder.addEntry("positions");
+  Reg n = entry.symbol(entry.addSymbol("n")), one = entry.constant(1);
+  BufferId x = entry.addInput("x", DType::F32, {n}), count = entry.addTransient(DType::I64, {});
+  entry.dispatch({2}, {one, {{x}}, {{count}}, {n}});
+  Reg positions = entry.load(count, entry.constant(0));
+  entry.assertRange(positions, entry.constant(0), n, "expected a count of at most n");
+  BufferId y = entry.addOutput("y", DType::I64, {positions});
+  entry.dispatch({3}, {one, {{x}}, {{y}}, {n, positions}});
+}
+
+std::vector<uint8_t> test::buildExample() {
+  static const std::vector<float> ones(1000, 1.0f);
+  Builder builder("weft test");
+  builder.setMetadata("model", "example");
+  addKernels(builder);
+  addSumEntry(builder, ones);
+  addRowEntry(builder);
+  addPositionsEntry(builder);
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
+std::string test::take(weft_error *error) {
+  std::string message = weft_error_message(error);
+  weft_error_free(error);
+  return message;
+}
+
+test::BundlePtr test::open(const std::vector<uint8_t> &bytes) {
+  weft_bundle *bundle = nullptr;
+  EXPECT_EQ(take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &bundle)), "");
+  return BundlePtr(bundle);
+}
+
+test::SessionPtr test::createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit) {
+  weft_session_options options = {sizeof options, threads, 0, entry, memoryLimit};
+  weft_session *session = nullptr;
+  EXPECT_EQ(take(weft_session_create(bundle, "cpu", &options, &session)), "");
+  return SessionPtr(session);
+}

@@ -1,0 +1,64 @@
+//===- TestBundles.h - Bundles for the runtime's tests ------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Small bundles around the kernels of Kernels.c, and helpers to run them through the C ABI.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_TEST_TESTBUNDLES_H
+#define WEFT_TEST_TESTBUNDLES_H
+
+#include "weft/Bundle/Builder.h"
+#include "weft/runtime.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::test {
+
+/// The ELF file of Kernels.c.
+std::vector<uint8_t> readKernels();
+/// The target triple of this machine.
+std::string getTarget();
+
+/// Adds kernels k0..k4 and their code.
+void addKernels(bundle::Builder &builder, const std::vector<std::string> &features = {});
+
+/// y[n] = (a[n] + b[n]) + w[n] with symbol n, a constant-size weight of `maxElements` ones, and one transient.
+void addSumEntry(bundle::Builder &builder, const std::vector<float> &ones);
+/// y[rows] = exp(row sums of x[rows, cols]), with scratch.
+void addRowEntry(bundle::Builder &builder);
+/// y[count] = positions where x[n] > 0: an extent that depends on data.
+void addPositionsEntry(bundle::Builder &builder);
+/// All three entries: "sum", "rows", "positions".
+std::vector<uint8_t> buildExample();
+
+struct BundleDeleter {
+  void operator()(weft_bundle *bundle) const { weft_bundle_release(bundle); }
+};
+struct SessionDeleter {
+  void operator()(weft_session *session) const { weft_session_release(session); }
+};
+using BundlePtr = std::unique_ptr<weft_bundle, BundleDeleter>;
+using SessionPtr = std::unique_ptr<weft_session, SessionDeleter>;
+
+/// Message of `error`, which is freed; empty if there is none.
+std::string take(weft_error *error);
+
+/// Opens `bytes`, which must outlive the bundle; fails the test on an error.
+BundlePtr open(const std::vector<uint8_t> &bytes);
+SessionPtr createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit = 0);
+
+/// A tensor of f32 that owns its data.
+struct Floats {
+  std::vector<int64_t> dims;
+  std::vector<float> data;
+  weft_tensor view() { return {WEFT_F32, int32_t(dims.size()), dims.data(), data.data(), data.size() * sizeof(float)}; }
+};
+
+} // namespace weft::test
+
+#endif // WEFT_TEST_TESTBUNDLES_H
