@@ -5,12 +5,16 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Passes.h"
 
 namespace weft {
 
 inline void registerAllDialects(mlir::DialectRegistry &registry) { registry.insert<tg::TileGraphDialect>(); }
 
-inline void registerAllPasses() {}
+inline void registerAllPasses() {
+  plan::registerPlanPasses();
+  plan::registerPlanPipelines();
+}
 
 } // namespace weft
 

@@ -1,0 +1,53 @@
+// Which ops may share a kernel, and which groups to form.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Legality and enumeration only; Apply turns the groups into tg.kernel ops. The rules (cited by number in the code and
+// in remarks):
+//
+//  R1  Values leave a group through one op, its sink; so no value is computed twice and each kernel has one iteration
+//  space of outputs. R2  A group has at most one contraction. With one, all other ops are pointwise, downstream of it,
+//  with its result's extents
+//      (an epilogue), so that they apply to the accumulator tile.
+//  R3  Reductions of a group run over the same axes of the same extents, and every other op has those extents, with or
+//  without
+//      extents 1 in place of the reduced ones, or (after a reduction without keep_dims) with the reduced ones gone: the
+//      group is a loop over rows, and a row's working set stays below a limit.
+//  R4  In a group without reductions, values keep their extents along pointwise edges: a producer under a stretching
+//  broadcast would be
+//      computed again for every copy (an iota is free). Views (transpose, slice, broadcast, pad) compose with pointwise
+//      ops; a gather may be read by pointwise ops, but nothing is fused into its operands.
+//  R5  A window belongs to the reduction that consumes it.
+//  R6  Everything else (concat, scatter, scan, arg_reduce, top_k) is a kernel of its own.
+#ifndef WEFT_PLAN_GROUPS_H
+#define WEFT_PLAN_GROUPS_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVector.h"
+#include <functional>
+
+namespace weft::plan {
+
+using Group = llvm::SetVector<mlir::Operation *>;
+
+struct GroupOptions {
+  bool fuse = true;
+  int64_t maxRowBytes = int64_t(1) << 20;
+};
+
+/// Whether `op` stays outside kernels: constants, weights, extents, checks, renamings of dense memory, terminators.
+bool isHostOp(mlir::Operation *op);
+
+/// The rule that forbids `group`, as a remark text, or an empty string if it is legal. Ops are in program order.
+std::string findViolation(const Group &group, const GroupOptions &options);
+
+/// Called for each edge that was tried and refused: producer, consumer, rule.
+using RefusalSink = std::function<void(mlir::Operation *, mlir::Operation *, llvm::StringRef)>;
+
+/// Groups of all ops of `block` that are not host ops, in program order of their sinks; ops of a group in program
+/// order.
+llvm::SmallVector<Group> formGroups(mlir::Block &block, const GroupOptions &options, RefusalSink refused);
+
+} // namespace weft::plan
+
+#endif // WEFT_PLAN_GROUPS_H

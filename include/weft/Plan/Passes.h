@@ -1,0 +1,38 @@
+// Passes and pipeline of the Plan room: grouping ops into kernels, outlining them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_PLAN_PASSES_H
+#define WEFT_PLAN_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+namespace func {
+class FuncOp;
+} // namespace func
+} // namespace mlir
+
+namespace weft::plan {
+
+#define GEN_PASS_DECL
+#include "weft/Plan/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "weft/Plan/Passes.h.inc"
+
+struct PlanOptions {
+  bool fuse = true;                       ///< Form groups of several ops.
+  int64_t maxRowBytes = int64_t(1) << 20; ///< Working set limit of one row of a reduction group.
+};
+
+/// Groups: primitives of @main into tg.kernel. Needs normalized IR.
+void buildPlanPipeline(mlir::OpPassManager &pm, const PlanOptions &options);
+/// Outlining: tg.kernel into nested modules and tg.dispatch.
+void buildOutlinePipeline(mlir::OpPassManager &pm);
+/// Registers --weft-plan and --weft-outline.
+void registerPlanPipelines();
+
+} // namespace weft::plan
+
+#endif // WEFT_PLAN_PASSES_H

@@ -1,0 +1,63 @@
+// Passes of the Plan room.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_PLAN_PASSES_TD
+#define WEFT_PLAN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
+  let summary = "put the ops of a function into tg.kernel groups";
+  let description = [{
+    Chooses groups (lib/Plan/Groups) and applies them: every primitive ends up in exactly one `tg.kernel`; host ops (constants,
+    weights, extents, checks, and reshapes and bitcasts, which only rename dense memory) stay outside. Exact: no op changes.
+
+    Each producer-consumer edge that was considered and refused gets a missed remark of category `fusion` with the rule that refused it.
+
+    ```mlir
+    %0 = tg.exp %x : tensor<4x8xf32>
+    %1 = tg.neg %0 : tensor<4x8xf32>
+    // becomes
+    %1 = tg.kernel "exp_neg" -> tensor<4x8xf32> {
+      %2 = tg.exp %x : tensor<4x8xf32>
+      %3 = tg.neg %2 : tensor<4x8xf32>
+      tg.yield %3 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"fuse", "fuse", "bool", /*default=*/"true", "form groups of several ops; otherwise one kernel an op">,
+    Option<"maxRowBytes", "max-row-bytes", "int64_t", /*default=*/"1048576",
+           "largest working set, in bytes, of one row of a group with reductions">,
+  ];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "kernels formed">,
+    Statistic<"numFused", "fused-ops", "ops that share a kernel with another">,
+  ];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "move each tg.kernel into a module of its own, equal ones once";
+  let description = [{
+    Every `tg.kernel` of `@main` becomes a nested module with one function `@kernel`: first the tensors it uses from outside, in order of
+    first use, then one `index` argument for each symbol its types and maps mention (function attribute `tg.num_symbols`); symbol N of
+    the function's types is its N-th index argument. Constants that are splats or at most 64 bytes are cloned into the kernel. Kernels whose
+    modules print equally (locations apart) share one module. `@main` keeps a `tg.dispatch` with the names of the ONNX nodes that the
+    kernel computes in `tg.nodes`.
+
+    ```mlir
+    module @exp_neg { func.func @kernel(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tg.num_symbols = 0 : i64} { ... } }
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = tg.dispatch @exp_neg::@kernel(%x) symbols = affine_map<() -> ()> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numDispatches", "dispatches", "kernels dispatched">,
+    Statistic<"numModules", "modules", "distinct kernels">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::weft::tg::TileGraphDialect"];
+}
+
+#endif // WEFT_PLAN_PASSES_TD

@@ -1,0 +1,218 @@
+// weft-outline-kernels: each tg.kernel into a module of its own, structurally equal ones once.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two kernels are equal when their outlined modules print equally without locations: captures are numbered by first
+// use, symbols are renumbered by first use, and weights are arguments, so the layers of a transformer share their
+// kernels.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace weft::plan {
+#define GEN_PASS_DEF_OUTLINEKERNELS
+#include "weft/Plan/Passes.h.inc"
+} // namespace weft::plan
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::plan;
+
+static constexpr int64_t clonedConstantBytes = 64;
+
+/// Whether a captured constant is cloned into the kernel instead of passed.
+static bool isCloned(Value value) {
+  auto constant = value.getDefiningOp<tg::ConstantOp>();
+  if (!constant)
+    return false;
+  std::optional<int64_t> bytes = tg::getByteSize(constant.getType());
+  return constant.getValue().isSplat() || (bytes && *bytes <= clonedConstantBytes);
+}
+
+/// Values that `kernel` uses from outside, by first use.
+static llvm::SetVector<Value> capturesOf(tg::KernelOp kernel) {
+  llvm::SetVector<Value> captures;
+  kernel.getBody().walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (operand.getParentRegion() != &kernel.getBody())
+        captures.insert(operand);
+  });
+  return captures;
+}
+
+namespace {
+
+/// Renumbers symbols of types and maps to a kernel's own, in order of first appearance.
+class SymbolRenumbering {
+public:
+  explicit SymbolRenumbering(MLIRContext *context) : context(context) {
+    replacer.addReplacement(
+        [this](tg::DimsAttr dims) -> Attribute { return tg::DimsAttr::get(this->context, apply(dims.getMap())); });
+    // A static tensor type has no encoding, so types need no rebuilding beyond their encodings.
+  }
+
+  AffineMap apply(AffineMap map) {
+    SmallVector<AffineExpr> replacements;
+    for (unsigned s = 0; s < map.getNumSymbols(); ++s) {
+      bool used = llvm::any_of(map.getResults(), [&](AffineExpr e) { return e.isFunctionOfSymbol(s); });
+      replacements.push_back(getAffineSymbolExpr(used ? number(s) : 0, context));
+    }
+    SmallVector<AffineExpr> results;
+    unsigned count = 0;
+    for (AffineExpr expr : map.getResults()) {
+      results.push_back(expr.replaceSymbols(replacements));
+      results.back().walk([&](AffineExpr e) {
+        if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
+          count = std::max(count, symbol.getPosition() + 1);
+      });
+    }
+    return AffineMap::get(0, count, results, context);
+  }
+
+  Type apply(Type type) { return replacer.replace(type); }
+
+  /// Rewrites result types and symbol maps of `op`.
+  void apply(Operation *op) {
+    for (Value result : op->getResults())
+      result.setType(apply(result.getType()));
+    if (auto extents = dyn_cast<tg::ExtentsOp>(op))
+      extents.setMap(apply(extents.getMap()));
+  }
+
+  /// The module's symbols in the order of the kernel's.
+  ArrayRef<unsigned> getOrder() const { return order; }
+
+private:
+  unsigned number(unsigned symbol) {
+    auto [it, inserted] = numbers.try_emplace(symbol, order.size());
+    if (inserted)
+      order.push_back(symbol);
+    return it->second;
+  }
+
+  MLIRContext *context;
+  AttrTypeReplacer replacer;
+  llvm::DenseMap<unsigned, unsigned> numbers;
+  SmallVector<unsigned> order;
+};
+
+/// A kernel as a module, with what its call site needs.
+struct Outlined {
+  OwningOpRef<ModuleOp> module;
+  SmallVector<Value> arguments;
+  AffineMap symbols;
+};
+
+} // namespace
+
+static Outlined outline(tg::KernelOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  Location loc = kernel.getLoc();
+  Outlined result;
+  SymbolRenumbering renumber(context);
+  IRMapping mapping;
+  SmallVector<Type> argumentTypes;
+  llvm::SetVector<Value> captures = capturesOf(kernel);
+  for (Value capture : captures) {
+    if (isCloned(capture))
+      continue;
+    result.arguments.push_back(capture);
+    argumentTypes.push_back(renumber.apply(capture.getType()));
+  }
+  size_t numTensors = argumentTypes.size();
+
+  result.module = ModuleOp::create(loc);
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(result.module->getBody());
+  auto func = func::FuncOp::create(builder, loc, "kernel", builder.getFunctionType(argumentTypes, {}));
+  Block *body = func.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  for (auto [i, argument] : llvm::enumerate(result.arguments))
+    mapping.map(argument, body->getArgument(i));
+  for (Value capture : captures)
+    if (isCloned(capture))
+      builder.clone(*capture.getDefiningOp(), mapping);
+  auto yield = cast<tg::YieldOp>(kernel.getBody().front().getTerminator());
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    renumber.apply(builder.clone(op, mapping));
+  SmallVector<Value> results;
+  for (Value value : yield.getValues())
+    results.push_back(mapping.lookupOrDefault(value));
+  func::ReturnOp::create(builder, loc, results);
+
+  SmallVector<AffineExpr> symbolExprs;
+  unsigned numModuleSymbols = 0;
+  for (unsigned symbol : renumber.getOrder()) {
+    symbolExprs.push_back(getAffineSymbolExpr(symbol, context));
+    numModuleSymbols = std::max(numModuleSymbols, symbol + 1);
+    body->addArgument(builder.getIndexType(), loc);
+    argumentTypes.push_back(builder.getIndexType());
+  }
+  result.symbols = AffineMap::get(0, numModuleSymbols, symbolExprs, context);
+  func.setFunctionType(builder.getFunctionType(argumentTypes, ValueRange(results).getTypes()));
+  func->setAttr("tg.num_symbols", builder.getI64IntegerAttr(argumentTypes.size() - numTensors));
+  return result;
+}
+
+/// Names of ONNX nodes in a location, in order, once each.
+static void collectNodeNames(Location loc, llvm::SetVector<StringAttr> &names) {
+  loc->walk([&](Location inner) {
+    if (auto name = dyn_cast<NameLoc>(inner))
+      names.insert(name.getName());
+    return WalkResult::advance();
+  });
+}
+
+static std::string fingerprint(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
+  return text;
+}
+
+namespace {
+struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main) {
+      module.emitError("expected a function @main");
+      return signalPassFailure();
+    }
+    SymbolTable symbols(module);
+    llvm::StringMap<StringAttr> known;
+    SmallVector<tg::KernelOp> kernels(main.getOps<tg::KernelOp>());
+    for (tg::KernelOp kernel : kernels) {
+      Outlined outlined = outline(kernel);
+      StringAttr &name = known[fingerprint(*outlined.module)];
+      if (!name) {
+        ModuleOp nested = outlined.module.release();
+        nested.setSymName(kernel.getLabel().value_or("kernel"));
+        name = symbols.insert(nested);
+        ++numModules;
+      }
+      replaceByDispatch(kernel, outlined, name);
+      ++numDispatches;
+    }
+  }
+
+  void replaceByDispatch(tg::KernelOp kernel, const Outlined &outlined, StringAttr module) {
+    OpBuilder builder(kernel);
+    auto callee = SymbolRefAttr::get(module, FlatSymbolRefAttr::get(builder.getContext(), "kernel"));
+    auto dispatch = tg::DispatchOp::create(builder, kernel.getLoc(), kernel.getResultTypes(), callee,
+                                           outlined.arguments, outlined.symbols);
+    llvm::SetVector<StringAttr> names;
+    collectNodeNames(kernel.getLoc(), names);
+    if (!names.empty())
+      dispatch->setAttr("tg.nodes", builder.getArrayAttr(SmallVector<Attribute>(names.begin(), names.end())));
+    kernel->replaceAllUsesWith(dispatch.getResults());
+    kernel.erase();
+  }
+};
+} // namespace

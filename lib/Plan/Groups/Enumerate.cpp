@@ -1,0 +1,139 @@
+// Group formation: ops merge with their immediate post-dominator when everything between is legal together.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// In the data-flow graph of a block (host ops and the world outside are its exit), the immediate post-dominator of an
+// op is the first op through which all its results' uses pass. Merging an op with everything up to there keeps rule R1
+// by construction, also for diamonds such as softmax's x - max(x). (The same idea orders fusion in TVM's FuseOps;
+// legality here is our own.) Greedy from producers to consumers: a contraction takes its epilogue first, then rows form
+// around reductions.
+#include "weft/Plan/Groups.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+namespace {
+
+/// Post-dominators over the ops of a block that are not host ops.
+class PostDominators {
+public:
+  explicit PostDominators(ArrayRef<Operation *> ops) {
+    for (auto [i, op] : llvm::enumerate(ops))
+      order[op] = i;
+    // Users come after producers, so one sweep from the end computes the tree.
+    for (Operation *op : llvm::reverse(ops)) {
+      Operation *common = nullptr;
+      bool first = true;
+      for (Operation *user : op->getUsers()) {
+        Operation *place = order.count(user) ? user : nullptr;
+        common = first ? place : meet(common, place);
+        first = false;
+      }
+      parent[op] = common;
+    }
+  }
+
+  /// Null: the results leave the block or reach a host op on some path.
+  Operation *get(Operation *op) const { return parent.lookup(op); }
+
+private:
+  Operation *meet(Operation *a, Operation *b) const {
+    while (a && b && a != b) {
+      Operation *&earlier = order.lookup(a) < order.lookup(b) ? a : b;
+      earlier = parent.lookup(earlier);
+    }
+    return a && b ? a : nullptr;
+  }
+
+  llvm::DenseMap<Operation *, unsigned> order;
+  llvm::DenseMap<Operation *, Operation *> parent;
+};
+
+/// Groups as equivalence classes of ops.
+class Partition {
+public:
+  explicit Partition(ArrayRef<Operation *> ops) {
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      order[op] = i;
+      classes.insert(op);
+    }
+  }
+
+  /// Merges the groups of `ops` if the union is legal; else returns the violation.
+  std::string tryMerge(ArrayRef<Operation *> ops, const GroupOptions &options) {
+    llvm::SmallVector<Operation *> members;
+    llvm::SmallPtrSet<Operation *, 8> leaders;
+    for (Operation *op : ops)
+      if (leaders.insert(classes.getLeaderValue(op)).second)
+        for (Operation *member : classes.members(op))
+          members.push_back(member);
+    llvm::sort(members, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
+    std::string violation = findViolation(Group(members.begin(), members.end()), options);
+    if (violation.empty())
+      for (Operation *op : ops)
+        classes.unionSets(ops.front(), op);
+    return violation;
+  }
+
+  llvm::SmallVector<Group> take(ArrayRef<Operation *> ops) {
+    llvm::DenseMap<Operation *, Group> byLeader;
+    llvm::DenseMap<Operation *, Operation *> last;
+    for (Operation *op : ops) {
+      Operation *leader = classes.getLeaderValue(op);
+      byLeader[leader].insert(op);
+      last[leader] = op;
+    }
+    llvm::SmallVector<Group> groups;
+    for (Operation *op : ops)
+      if (Operation *leader = classes.getLeaderValue(op); last[leader] == op)
+        groups.push_back(std::move(byLeader[leader]));
+    return groups;
+  }
+
+private:
+  llvm::EquivalenceClasses<Operation *> classes;
+  llvm::DenseMap<Operation *, unsigned> order;
+};
+
+} // namespace
+
+/// All ops on paths from `from` to its post-dominator `to`, both included; none if there are more than `limit`.
+static std::optional<llvm::SmallVector<Operation *>> opsBetween(Operation *from, Operation *to, size_t limit) {
+  llvm::SetVector<Operation *> found;
+  found.insert(to);
+  llvm::SmallVector<Operation *> work{from};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!found.insert(op))
+      continue;
+    if (found.size() > limit)
+      return std::nullopt;
+    llvm::append_range(work, op->getUsers());
+  }
+  return found.takeVector();
+}
+
+llvm::SmallVector<Group> formGroups(Block &block, const GroupOptions &options, RefusalSink refused) {
+  llvm::SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    if (!isHostOp(&op))
+      ops.push_back(&op);
+  Partition partition(ops);
+  if (options.fuse) {
+    constexpr size_t pathLimit = 32;
+    PostDominators postDominators(ops);
+    for (Operation *op : ops) {
+      Operation *target = postDominators.get(op);
+      if (!target)
+        continue;
+      std::optional<llvm::SmallVector<Operation *>> between = opsBetween(op, target, pathLimit);
+      std::string violation = between ? partition.tryMerge(*between, options) : "more than 32 ops between them";
+      if (!violation.empty())
+        refused(op, target, violation);
+    }
+  }
+  return partition.take(ops);
+}
+
+} // namespace weft::plan

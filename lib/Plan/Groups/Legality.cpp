@@ -1,0 +1,154 @@
+// Legality of groups: rules R1 to R6 of weft/Plan/Groups.h.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Groups.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+bool isHostOp(Operation *op) {
+  return isa<tg::ConstantOp, tg::WeightOp, tg::ExtentsOp, tg::AssumeEqualOp, tg::ReshapeOp, tg::BitcastOp,
+             tg::DispatchOp, tg::KernelOp>(op) ||
+         op->hasTrait<OpTrait::IsTerminator>();
+}
+
+static bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op); }
+/// Views that read each operand element at an affine place, for which a consumer can read the operand itself.
+static bool isView(Operation *op) { return isa<tg::TransposeOp, tg::SliceOp, tg::BroadcastOp, tg::PadOp>(op); }
+
+static tg::Dims dimsOf(Operation *op) { return tg::getDims(op->getResult(0).getType()); }
+
+static bool sameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
+  return a.size() == b.size() &&
+         llvm::all_of(llvm::zip(a, b), [](auto pair) { return tg::isEqual(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+/// R1: the one op whose results are used outside, or null.
+static Operation *findSink(const Group &group) {
+  Operation *sink = nullptr;
+  for (Operation *op : group) {
+    bool leaves = llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(user); });
+    if (leaves && std::exchange(sink, op))
+      return nullptr;
+  }
+  return sink;
+}
+
+/// R2.
+static std::string checkEpilogue(const Group &group, Operation *contract) {
+  tg::Dims dims = dimsOf(contract);
+  llvm::SmallPtrSet<Operation *, 8> downstream;
+  for (Operation *op : group) {
+    if (op == contract)
+      continue;
+    if (!isPointwise(op) || !sameDims(dimsOf(op), dims))
+      return "R2: '" + op->getName().stripDialect().str() + "' is not a pointwise op over the contraction's result";
+    bool fed = llvm::any_of(op->getOperands(), [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return def == contract || downstream.contains(def);
+    });
+    if (!fed)
+      return "R2: '" + op->getName().stripDialect().str() + "' is not downstream of the contraction";
+    downstream.insert(op);
+  }
+  return "";
+}
+
+/// The row space of a group with reductions.
+struct RowSpace {
+  tg::Dims extents;       ///< Of the reductions' operands.
+  ArrayRef<int64_t> axes; ///< Reduced ones.
+
+  bool isReduced(int64_t d) const { return llvm::is_contained(axes, d); }
+  /// Whether `dims` are the extents, or with 1 for all reduced ones, or without the reduced ones.
+  bool covers(ArrayRef<AffineExpr> dims) const {
+    tg::Dims kept, dropped;
+    for (auto [d, extent] : llvm::enumerate(extents)) {
+      kept.push_back(isReduced(d) ? getAffineConstantExpr(1, extent.getContext()) : extent);
+      if (!isReduced(d))
+        dropped.push_back(extent);
+    }
+    return sameDims(dims, extents) || sameDims(dims, kept) || sameDims(dims, dropped);
+  }
+  /// Elements of one row; symbolic extents count as 1.
+  int64_t rowElements() const {
+    int64_t elements = 1;
+    for (int64_t axis : axes)
+      if (llvm::MulOverflow(elements, tg::getConstant(extents[axis]).value_or(1), elements))
+        return INT64_MAX;
+    return elements;
+  }
+};
+
+/// R3 and R5.
+static std::string checkRows(const Group &group, tg::ReduceOp first, const GroupOptions &options) {
+  RowSpace rows{tg::getDims(first.getInput().getType()), first.getAxes()};
+  int64_t rowBytes = 0, values = 0;
+  for (Operation *op : group) {
+    StringRef name = op->getName().stripDialect();
+    if (auto reduce = dyn_cast<tg::ReduceOp>(op)) {
+      if (reduce.getAxes() != rows.axes || !sameDims(tg::getDims(reduce.getInput().getType()), rows.extents))
+        return "R3: reductions over different axes or extents";
+      continue;
+    }
+    bool isWindow = isa<tg::WindowOp>(op);
+    if (!isPointwise(op) && !isWindow && !isView(op) && !isa<tg::IotaOp>(op))
+      return ("R3: '" + name + "' is not a pointwise op").str();
+    if (!rows.covers(dimsOf(op)))
+      return ("R3: '" + name + "' has other extents than the rows").str();
+    // A view inside a row group may only feed it: between its ops it would mix rows.
+    bool readsGroup = llvm::any_of(op->getOperands(), [&](Value v) { return group.contains(v.getDefiningOp()); });
+    if ((isView(op) || isWindow) && readsGroup)
+      return ("R3: '" + name + "' reads a value of the group").str();
+    rowBytes += tg::getElementBits(cast<RankedTensorType>(op->getResult(0).getType()).getElementType()) / 8;
+    ++values;
+  }
+  int64_t bytes = 0;
+  if (values > 1 && (llvm::MulOverflow(rows.rowElements(), rowBytes, bytes) || bytes > options.maxRowBytes))
+    return "R3: a row's working set exceeds " + std::to_string(options.maxRowBytes) + " bytes";
+  return "";
+}
+
+/// R4.
+static std::string checkElementwise(const Group &group) {
+  for (Operation *op : group) {
+    StringRef name = op->getName().stripDialect();
+    if (!isPointwise(op) && !isView(op) && !isa<tg::GatherOp, tg::IotaOp>(op))
+      return ("R6: '" + name + "' does not fuse").str();
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || !group.contains(producer))
+        continue;
+      if (isa<tg::GatherOp>(op))
+        return "R4: a gather's operands are materialised";
+      bool stretches = (isPointwise(op) || isa<tg::BroadcastOp>(op)) && !sameDims(dimsOf(producer), dimsOf(op));
+      if (stretches && !isa<tg::IotaOp>(producer))
+        return ("R4: '" + producer->getName().stripDialect() + "' would be computed again under a broadcast").str();
+    }
+  }
+  return "";
+}
+
+std::string findViolation(const Group &group, const GroupOptions &options) {
+  if (group.size() == 1)
+    return "";
+  if (!findSink(group))
+    return "R1: more than one op has users outside";
+  Operation *contract = nullptr;
+  tg::ReduceOp reduce;
+  for (Operation *op : group) {
+    if (isa<tg::ContractOp>(op) && std::exchange(contract, op))
+      return "R2: two contractions";
+    if (auto candidate = dyn_cast<tg::ReduceOp>(op); candidate && !reduce)
+      reduce = candidate;
+  }
+  if (contract)
+    return checkEpilogue(group, contract);
+  if (reduce)
+    return checkRows(group, reduce, options);
+  return checkElementwise(group);
+}
+
+} // namespace weft::plan

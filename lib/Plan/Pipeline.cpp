@@ -1,0 +1,35 @@
+// Pipelines of the Plan room.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Passes.h"
+
+using namespace mlir;
+
+void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
+  FormKernelsOptions form;
+  form.fuse = options.fuse;
+  form.maxRowBytes = options.maxRowBytes;
+  pm.addNestedPass<func::FuncOp>(createFormKernels(form));
+}
+
+void weft::plan::buildOutlinePipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
+
+namespace {
+struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
+  Option<bool> fuse{*this, "fuse", llvm::cl::desc("form groups of several ops"), llvm::cl::init(true)};
+};
+} // namespace
+
+void weft::plan::registerPlanPipelines() {
+  PassPipelineRegistration<PlanPipelineOptions>("weft-plan", "group the ops of a normalized module into kernels",
+                                                [](OpPassManager &pm, const PlanPipelineOptions &flags) {
+                                                  PlanOptions options;
+                                                  options.fuse = flags.fuse;
+                                                  buildPlanPipeline(pm, options);
+                                                });
+  PassPipelineRegistration<>("weft-outline", "move kernels into modules of their own, equal ones once",
+                             [](OpPassManager &pm) { buildOutlinePipeline(pm); });
+}

@@ -1,0 +1,99 @@
+// RUN: weft-opt %s --weft-plan | FileCheck %s
+// RUN: weft-opt %s --weft-plan=fuse=false | FileCheck %s --check-prefix=APART
+
+// A contraction takes its epilogue, diamonds included (silu: x * sigmoid(x)).
+// CHECK-LABEL: @epilogue
+// CHECK: tg.kernel "contract_add_sigmoid_mul"
+// CHECK-NOT: tg.kernel
+// APART-LABEL: @epilogue
+// APART-COUNT-4: tg.kernel
+func.func @epilogue(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %bias: tensor<16xf32>) -> tensor<4x16xf32> {
+  %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  %1 = tg.add %0, %bias : tensor<4x16xf32>, tensor<16xf32>
+  %2 = tg.sigmoid %1 : tensor<4x16xf32>
+  %3 = tg.mul %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>
+  return %3 : tensor<4x16xf32>
+}
+
+// Softmax is one loop over rows.
+// CHECK-LABEL: @softmax
+// CHECK: tg.kernel "reduce_sub_exp_reduce_and_1"
+// CHECK-NOT: tg.kernel
+func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = tg.reduce max %x axes = [1] keep_dims : tensor<4x8xf32>
+  %1 = tg.sub %x, %0 : tensor<4x8xf32>, tensor<4x1xf32>
+  %2 = tg.exp %1 : tensor<4x8xf32>
+  %3 = tg.reduce add %2 axes = [1] keep_dims : tensor<4x8xf32>
+  %4 = tg.div %2, %3 : tensor<4x8xf32>, tensor<4x1xf32>
+  return %4 : tensor<4x8xf32>
+}
+
+// R1: a value that is needed outside is stored by its own kernel.
+// CHECK-LABEL: @multi_use
+// CHECK: tg.kernel "exp"
+// CHECK: tg.kernel "neg_abs"
+func.func @multi_use(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = tg.exp %x : tensor<4xf32>
+  %1 = tg.neg %0 : tensor<4xf32>
+  %2 = tg.abs %1 : tensor<4xf32>
+  return %0, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// R2: the second contraction of a chain starts a kernel; a prologue does not fuse into it.
+// CHECK-LABEL: @chain
+// CHECK: tg.kernel "contract_exp"
+// CHECK: tg.kernel "contract"
+func.func @chain(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = tg.contract %a, %a [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %1 = tg.exp %0 : tensor<4x4xf32>
+  %2 = tg.contract %1, %a [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// R3: reductions over different axes are two kernels.
+// CHECK-LABEL: @two_axes
+// CHECK: tg.kernel "reduce"
+// CHECK: tg.kernel "reduce"
+func.func @two_axes(%x: tensor<4x8xf32>) -> tensor<1x1xf32> {
+  %0 = tg.reduce add %x axes = [1] keep_dims : tensor<4x8xf32>
+  %1 = tg.reduce add %0 axes = [0] keep_dims : tensor<4x1xf32>
+  return %1 : tensor<1x1xf32>
+}
+
+// R4: no recomputation under a broadcast; an iota is free.
+// CHECK-LABEL: @broadcast
+// CHECK: tg.kernel "exp"
+// CHECK: tg.kernel "iota_add_mul"
+func.func @broadcast(%x: tensor<8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = tg.exp %x : tensor<8xf32>
+  %i = tg.iota 0 : tensor<8xf32>
+  %1 = tg.add %y, %i : tensor<4x8xf32>, tensor<8xf32>
+  %2 = tg.mul %1, %0 : tensor<4x8xf32>, tensor<8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// R5: a pooling is one kernel.
+// CHECK-LABEL: @pool
+// CHECK: tg.kernel "window_reduce"
+// CHECK-NOT: tg.kernel
+func.func @pool(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32> {
+  %0 = tg.window %x dims = [2, 3] sizes = [2, 2] strides = [2, 2] dilations = [1, 1] : tensor<1x2x8x8xf32>
+  %1 = tg.reduce max %0 axes = [4, 5] : tensor<1x2x4x4x2x2xf32>
+  return %1 : tensor<1x2x4x4xf32>
+}
+
+// Views compose with pointwise ops; renamings of dense memory stay outside; R6: a concat is a kernel of its own.
+// CHECK-LABEL: @views
+// CHECK: tg.reshape
+// CHECK: tg.kernel "transpose_neg"
+// CHECK: tg.kernel "concat"
+func.func @views(%x: tensor<32xf32>) -> tensor<16x4xf32> {
+  %0 = tg.reshape %x : tensor<32xf32> to tensor<4x8xf32>
+  %1 = tg.transpose %0 [1, 0] : tensor<4x8xf32>
+  %2 = tg.neg %1 : tensor<8x4xf32>
+  %3 = tg.concat %2, %2 axis = 0 : tensor<8x4xf32>, tensor<8x4xf32>
+  return %3 : tensor<16x4xf32>
+}
