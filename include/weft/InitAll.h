@@ -5,6 +5,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Plan/Passes.h"
 
 namespace weft {
@@ -14,6 +15,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) { registry.inse
 inline void registerAllPasses() {
   plan::registerPlanPasses();
   plan::registerPlanPipelines();
+  lower::registerTileGraphToLinalgPasses();
 }
 
 } // namespace weft

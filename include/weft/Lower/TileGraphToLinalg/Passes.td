@@ -1,0 +1,40 @@
+// The pass that turns kernel functions of `tg` into linalg on tensors.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LOWER_TILEGRAPHTOLINALG_PASSES_TD
+#define WEFT_LOWER_TILEGRAPHTOLINALG_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerToLinalg : Pass<"weft-lower-to-linalg", "::mlir::func::FuncOp"> {
+  let summary = "lower the tg primitives of a kernel function to linalg, tensor, arith, math and scf";
+  let description = [{
+    The function's arguments are tensors followed by one `index` per symbol: symbol sN of `#tg.dims` is index argument N. Afterwards its
+    tensors are plain and signless:
+
+    * `#tg.dims` encodings are dropped; extents are computed from the symbol arguments;
+    * `ui8` becomes `i8` and so on; signedness lives on in the ops;
+    * `i1` tensors become `i8` tensors of 0 and 1 (scalars inside op bodies stay `i1`);
+    * 8-bit floats become `i8` tensors of their bits; sub-byte types become `i8` tensors, one element a byte (bits above the type's width
+      are zero) inside the function, and packed as ONNX packs them (low bits first, one dimension) where they are arguments or results.
+
+    Pointwise ops are `linalg.generic` over the op's own `buildScalar`, with one rounding per op. Reductions and contractions accumulate in
+    f32 (f64 for f64) and round in a generic of their own. `tg.transpose`, `tg.broadcast` and `tg.window` are composed into the indexing
+    maps of the ops that read them; a window under a reduction is one generic with a shape-only operand.
+
+    The order of additions in a reduction is the loop order of its generic. Gathers clamp, scatters drop, as the ops say; every
+    operand that a gather reads must have room for one element even if an extent is zero.
+
+    ```mlir
+    func.func @kernel(%x: tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>, %s0: index) -> tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>
+    ```
+    becomes `func.func @kernel(%x: tensor<?x8xf32>, %s0: index) -> tensor<?x8xf32>`.
+  }];
+  let options = [
+    Option<"selectionLimit", "selection-limit", "int64_t", /*default=*/"16",
+           "largest k of tg.top_k that is found by k passes of selection instead of a merge sort">,
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+#endif // WEFT_LOWER_TILEGRAPHTOLINALG_PASSES_TD
