@@ -21,6 +21,9 @@ from typing import Callable
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 
+# No command of a step may run longer.
+COMMAND_SECONDS = 1500
+
 # Leaks of the compiler tools' one-shot allocations are not errors. Our allocations inside uninstrumented libMLIR must not be
 # poisoned by the headers' inline halves of LLVM's allocators.
 SANITIZER_ENV = {
@@ -51,8 +54,12 @@ class Context:
         with open(self.log, "a") as log:
             log.write("$ " + " ".join(map(str, command)) + "\n")
             log.flush()
-            return subprocess.run([str(c) for c in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
-                                  stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}).returncode
+            try:
+                return subprocess.run([str(c) for c in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                      timeout=COMMAND_SECONDS, env={**os.environ, **(env or {})}).returncode
+            except subprocess.TimeoutExpired:
+                log.write(f"stopped after {COMMAND_SECONDS} s\n")
+                return 124
 
     def check(self, command: list) -> Counts:
         """A command that is one test."""
