@@ -162,3 +162,27 @@ def _inverted_residual(b: Builder, x: str, name: str, cin: int, cout: int, expan
     y = _conv(b, y, f"{name}.depthwise", width, width, 3, stride=stride, groups=width)
     y = _conv(b, y, f"{name}.project", width, cout, 1, activate=False)
     return b.op("Add", [x, y], f"{name}.residual") if stride == 1 and cin == cout else y
+
+
+def example(folder: pathlib.Path) -> None:
+    """The README's files: a two-layer perceptron example.onnx, its input x.npy, and refused.onnx, which no compiler of ours takes."""
+    b = Builder(folder, "example", seed=1)
+    b.op("MatMul", ["x", b.weight("w1", (16, 32), 0.25)], "hidden_sum")
+    b.op("Relu", ["hidden_sum"], "hidden")
+    b.op("MatMul", ["hidden", b.weight("w2", (32, 8), 0.25)], "logits")
+    b.op("Softmax", ["logits"], "y", axis=-1)
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [4, 16]), ("y", [4, 8])))
+    b.save([x], [y])
+    np.save(folder / "x.npy", np.random.default_rng(1).standard_normal((4, 16), np.float32))
+    words = helper.make_tensor_value_info("words", TensorProto.STRING, [4])
+    counts = helper.make_tensor_value_info("counts", TensorProto.FLOAT, [4, 3])
+    node = helper.make_node("TfIdfVectorizer", ["words"], ["counts"], name="bag_of_words", mode="TF", min_gram_length=1, max_gram_length=1,
+                            max_skip_count=0, ngram_counts=[0], ngram_indexes=[0, 1, 2], pool_strings=["a", "b", "c"])
+    graph = helper.make_graph([node], "refused", [words], [counts])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), folder / "refused.onnx")
+
+
+if __name__ == "__main__":
+    import sys
+
+    {"bert": bert, "mobilenet_v2": mobilenet_v2, "example": example}[sys.argv[1]](pathlib.Path(sys.argv[2]))

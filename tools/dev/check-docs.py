@@ -101,7 +101,7 @@ def run_page(page: pathlib.Path, build: pathlib.Path) -> int:
 
 
 def pages() -> list[pathlib.Path]:
-    return [ROOT / "README.md"] + sorted((ROOT / "docs").glob("**/*.md"))
+    return sorted(ROOT.glob("README.md")) + sorted((ROOT / "docs").glob("**/*.md"))
 
 
 def tablegen(path: pathlib.Path) -> dict:
