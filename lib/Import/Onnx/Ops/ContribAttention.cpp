@@ -1,0 +1,315 @@
+// com.microsoft attention: Attention, MultiHeadAttention, RotaryEmbedding. Semantics are those of onnxruntime's CPU kernels.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Attention.h"
+#include "Shared/Compose.h"
+#include "Shared/Contraction.h"
+
+using namespace mlir;
+
+namespace weft::onnx {
+
+namespace {
+
+constexpr StringLiteral microsoft = "com.microsoft";
+
+/// Elements [offset, offset + size) of a vector, as a value that broadcasts over the last dimension.
+Value addBias(NodeContext &n, Value x, Value bias, int64_t offset, int64_t size) {
+  if (!bias || !x)
+    return x;
+  Value part = n.slice(bias, 0, offset, n.constExpr(size));
+  return n.cast(n.make<tg::AddOp>(n.toCompute(x), n.toCompute(part)), n.elementType(x));
+}
+
+//===----------------------------------------------------------------------===//
+// Masks of integers
+//===----------------------------------------------------------------------===//
+
+/// Adds `filter` where the mask hides a key. Forms: lengths [batch]; ends and starts [2 batch]; nonzero means seen [batch, keys] or
+/// [batch, queries, keys].
+LogicalResult addKeyMask(NodeContext &n, AttentionMask &mask, Value operand, const ScoreDims &dims, double filter) {
+  int64_t rank = n.rank(operand);
+  Type index = n.b.getI64Type();
+  Value seen;
+  if (rank == 1) {
+    AffineExpr extent = n.dim(operand, 0);
+    bool ends = tg::isEqual(extent, dims.batch), both = tg::isEqual(extent, tg::simplify(dims.batch * 2));
+    if (!ends && !both)
+      return n.unsupported("a key mask of rank 1 whose extent is not the batch extent or twice that");
+    auto column = [&](int64_t part) {
+      return n.reshape(n.cast(part < 0 ? operand : n.slice(operand, 0, part, dims.batch), index),
+                       {dims.batch, n.constExpr(1), n.constExpr(1), n.constExpr(1)});
+    };
+    std::optional<int64_t> batch = tg::getConstant(dims.batch);
+    if (!ends && !batch)
+      return n.unsupported("start positions in the key mask with a symbolic batch extent");
+    seen = compare(n, tg::CmpPredicate::Lt, mask.keyPositions(), column(ends ? -1 : 0));
+    if (!ends)
+      seen = n.make<tg::AndOp>(seen, compare(n, tg::CmpPredicate::Ge, mask.keyPositions(), column(*batch)));
+  } else if (rank == 2 || rank == 3) {
+    Value nonzero = n.elementType(operand).isInteger(1) ? operand
+                                                        : compare(n, tg::CmpPredicate::Ne, operand, scalarLike(n, 0, operand));
+    seen = n.unsqueeze(nonzero, rank == 2 ? ArrayRef<int64_t>{1, 2} : ArrayRef<int64_t>{1});
+  } else {
+    return n.unsupported("a key mask of rank " + Twine(rank));
+  }
+  Type f32 = n.b.getF32Type();
+  mask.add(n.make<tg::SelectOp>(seen, n.scalar(0, f32), n.scalar(filter, f32)));
+  return success(mask.ok());
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Columns of query, key and value in the packed projection.
+FailureOr<SmallVector<int64_t>> hiddenSizes(NodeContext &n, Value weights) {
+  FailureOr<SmallVector<int64_t>> sizes = n.intsAttr("qkv_hidden_sizes", SmallVector<int64_t>());
+  std::optional<int64_t> columns = n.staticDim(weights, 1);
+  if (failed(sizes))
+    return failure();
+  if (!columns)
+    return n.unsupported("weights with a symbolic number of columns");
+  if (sizes->empty() && *columns % 3 == 0)
+    sizes->assign(3, *columns / 3);
+  int64_t total = 0;
+  for (int64_t size : *sizes) {
+    if (size < 0 || size > *columns)
+      return n.error("expected attribute `qkv_hidden_sizes` within the " + Twine(*columns) + " columns of the weights, got " + Twine(size));
+    total += size;
+  }
+  if (sizes->size() != 3 || total != *columns)
+    return n.error("expected three hidden sizes that add up to the " + Twine(*columns) + " columns of the weights");
+  return *sizes;
+}
+
+/// The projection x * weights + bias, split into heads.
+LogicalResult project(NodeContext &n, AttentionArgs &args, int64_t heads) {
+  Value x = n.required(0), weights = n.required(1), bias = n.input(2);
+  if (failed(checkFloat(n, x, "input")) || failed(checkSameElement(n, x, {weights, bias})) || failed(n.checkRank(x, 3, 3, "input")) ||
+      !weights || failed(n.checkRank(weights, 2, 2, "weights")) || (bias && failed(n.checkRank(bias, 1, 1, "bias"))))
+    return failure();
+  FailureOr<SmallVector<int64_t>> sizes = hiddenSizes(n, weights);
+  if (failed(sizes))
+    return failure();
+  Value product = n.contract(x, weights, "bsi,ij->bsj", computeType(n.elementType(x)));
+  if (bias)
+    product = n.make<tg::AddOp>(product, n.toCompute(bias));
+  product = n.cast(product, n.elementType(x));
+  int64_t offset = 0;
+  Value *parts[] = {&args.query, &args.key, &args.value};
+  for (unsigned i = 0; i < 3; ++i) {
+    *parts[i] = splitHeads(n, n.slice(product, 2, offset, n.constExpr((*sizes)[i])), heads, "the projection");
+    offset += (*sizes)[i];
+  }
+  return success(args.query && args.key && args.value);
+}
+
+/// Refuses flags that are set.
+LogicalResult refuseFlags(NodeContext &n, ArrayRef<StringRef> names) {
+  for (StringRef name : names) {
+    FailureOr<int64_t> flag = n.intAttr(name, 0);
+    if (failed(flag))
+      return failure();
+    if (*flag != 0)
+      return n.unsupported("attribute `" + name + "` = " + Twine(*flag));
+  }
+  return success();
+}
+
+LogicalResult packedAttention(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 7)) || failed(refuseFlags(n, {"do_rotary", "past_present_share_buffer"})))
+    return failure();
+  FailureOr<int64_t> heads = n.intAttr("num_heads");
+  FailureOr<bool> causal = n.boolAttr("unidirectional", false);
+  FailureOr<double> scale = n.floatAttr("scale", 0.0), filter = n.floatAttr("mask_filter_value", -10000.0);
+  AttentionArgs args;
+  if (failed(heads) || failed(causal) || failed(scale) || failed(filter) || failed(project(n, args, *heads)))
+    return failure();
+  args.scale = *scale;
+  AffineExpr pastLength = n.constExpr(0);
+  if (Value past = n.input(4)) {
+    if (failed(n.checkRank(past, 5, 5, "past")))
+      return failure();
+    pastLength = n.dim(past, 3);
+    args.key = n.concat({n.squeeze(n.slice(past, 0, 0, n.constExpr(1)), {0}), args.key}, 2);
+    args.value = n.concat({n.squeeze(n.slice(past, 0, 1, n.constExpr(1)), {0}), args.value}, 2);
+    if (!args.key || !args.value)
+      return failure();
+  }
+  ScoreDims dims = scoreDims(n, args.query, args.key);
+  AttentionMask mask(n, dims);
+  if (n.input(3) && failed(addKeyMask(n, mask, n.input(3), dims, *filter)))
+    return failure();
+  if (n.input(5))
+    mask.addOperand(n.input(5));
+  if (*causal)
+    mask.causal(pastLength);
+  AttentionResult result = attention(n, args, mask);
+  if (!result.result)
+    return failure();
+  if (n.outputUsed(1))
+    n.output(1, n.concat({n.unsqueeze(args.key, {0}), n.unsqueeze(args.value, {0})}, 0));
+  return deliver(n, mergeHeads(n, result.result));
+}
+
+//===----------------------------------------------------------------------===//
+// MultiHeadAttention
+//===----------------------------------------------------------------------===//
+
+/// Part `part` of a B x L x N x parts x D operand, as B x N x L x D.
+Value unpack(NodeContext &n, Value packed, int64_t part) {
+  return n.transpose(n.squeeze(n.slice(packed, 3, part, n.constExpr(1)), {3}), {0, 2, 1, 3});
+}
+
+/// Adds the bias of query, key and value to unpacked operands of rank 3. Keys and values of rank 4 come from a cache and have none.
+LogicalResult addProjectionBias(NodeContext &n, AttentionArgs &args) {
+  Value bias = n.input(3);
+  if (!bias)
+    return success();
+  if (failed(n.checkRank(bias, 1, 1, "bias")) || failed(checkSameElement(n, args.query, bias)))
+    return failure();
+  int64_t offset = 0;
+  for (Value *x : {&args.query, &args.key, &args.value}) {
+    if (n.rank(*x) != 3)
+      break;
+    std::optional<int64_t> width = n.staticDim(*x, 2);
+    if (!width)
+      return n.unsupported("a bias of operands with a symbolic hidden size");
+    *x = addBias(n, *x, bias, offset, *width);
+    if (!*x)
+      return failure();
+    offset += *width;
+  }
+  return success();
+}
+
+/// Reads the four layouts: separate; keys and values with heads split; packed keys and values; all packed.
+LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads) {
+  Value query = n.required(0), key = n.input(1), value = n.input(2);
+  if (failed(checkFloat(n, query, "query")) || failed(checkSameElement(n, query, {key, value})))
+    return failure();
+  bool allPacked = n.rank(query) == 5, keysPacked = key && n.rank(key) == 5;
+  if ((allPacked || keysPacked) && n.input(3))
+    return n.unsupported("a bias with packed operands");
+  if (allPacked) {
+    args = {unpack(n, query, 0), unpack(n, query, 1), unpack(n, query, 2)};
+    return success(args.query && args.key && args.value);
+  }
+  if (!key || (!value && !keysPacked))
+    return n.error("expected inputs key and value, or packed ones of rank 5");
+  if (keysPacked) {
+    args = {splitHeads(n, query, heads, "query"), unpack(n, key, 0), unpack(n, key, 1)};
+    return success(args.query && args.key && args.value);
+  }
+  args = {query, key, value};
+  if (failed(addProjectionBias(n, args)))
+    return failure();
+  args.query = splitHeads(n, args.query, heads, "query");
+  if (n.rank(args.key) == 3)
+    args.key = splitHeads(n, args.key, heads, "key");
+  if (n.rank(args.value) == 3)
+    args.value = splitHeads(n, args.value, heads, "value");
+  return success(args.query && args.key && args.value);
+}
+
+LogicalResult multiHeadAttention(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 10)))
+    return failure();
+  if (n.input(8) || n.input(9))
+    return n.unsupported("inputs past_sequence_length and cache_indirection");
+  if (n.outputUsed(3))
+    return n.unsupported("output qk");
+  FailureOr<int64_t> heads = n.intAttr("num_heads");
+  FailureOr<bool> causal = n.boolAttr("unidirectional", false);
+  FailureOr<double> scale = n.floatAttr("scale", 0.0), filter = n.floatAttr("mask_filter_value", -10000.0);
+  AttentionArgs args;
+  if (failed(heads) || failed(causal) || failed(scale) || failed(filter) || failed(readProjections(n, args, *heads)))
+    return failure();
+  args.scale = *scale;
+  AffineExpr pastLength = n.constExpr(0);
+  Value pastKey = n.input(6), pastValue = n.input(7);
+  if (bool(pastKey) != bool(pastValue))
+    return n.error("expected past_key and past_value together");
+  if (pastKey) {
+    if (failed(n.checkRank(pastKey, 4, 4, "past_key")))
+      return failure();
+    pastLength = n.dim(pastKey, 2);
+    args.key = n.concat({pastKey, args.key}, 2);
+    args.value = n.concat({pastValue, args.value}, 2);
+  }
+  if (!args.key || !args.value || failed(n.checkRank(args.key, 4, 4, "key")))
+    return failure();
+  ScoreDims dims = scoreDims(n, args.query, args.key);
+  AttentionMask mask(n, dims);
+  if (n.input(4) && failed(addKeyMask(n, mask, n.input(4), dims, *filter)))
+    return failure();
+  if (n.input(5))
+    mask.addOperand(n.input(5));
+  if (*causal)
+    mask.causal(pastLength);
+  AttentionResult result = attention(n, args, mask);
+  if (!result.result)
+    return failure();
+  n.output(1, args.key);
+  n.output(2, args.value);
+  return deliver(n, mergeHeads(n, result.result));
+}
+
+//===----------------------------------------------------------------------===//
+// RotaryEmbedding
+//===----------------------------------------------------------------------===//
+
+/// Position of each token as batch x length: given, or counted from one given start.
+Value tokenPositions(NodeContext &n, Value positions, AffineExpr length) {
+  if (!positions || failed(n.checkRank(positions, 1, 2, "position_ids")))
+    return {};
+  if (n.rank(positions) == 2)
+    return positions;
+  Value start = n.cast(positions, n.b.getI64Type());
+  return n.unsqueeze(n.make<tg::AddOp>(start, iota(n, 0, {length}, n.b.getI64Type())), {0});
+}
+
+LogicalResult rotaryEmbedding(NodeContext &n) {
+  if (failed(n.checkNumInputs(4, 4)) || failed(refuseFlags(n, {"is_packed_batching"})))
+    return failure();
+  Value x = n.required(0), positions = n.required(1), cos = n.required(2), sin = n.required(3);
+  FailureOr<bool> interleaved = n.boolAttr("interleaved", false);
+  FailureOr<int64_t> rotary = n.intAttr("rotary_embedding_dim", 0), heads = n.intAttr("num_heads", 0);
+  FailureOr<double> scale = n.floatAttr("scale", 1.0);
+  if (failed(interleaved) || failed(rotary) || failed(heads) || failed(scale) || !positions || !cos || !sin ||
+      failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, {cos, sin})) || failed(n.checkRank(x, 3, 4, "input 0")) ||
+      failed(n.checkRank(cos, 2, 2, "cos_cache")) || failed(n.checkRank(sin, 2, 2, "sin_cache")))
+    return failure();
+  if (*scale != 1.0)
+    return n.unsupported("attribute `scale` other than 1");
+  bool merged = n.rank(x) == 3;
+  std::optional<int64_t> half = n.staticDim(cos, 1), hidden = n.staticDim(x, merged ? 2 : 3);
+  if (merged && *heads == 0) {
+    // The caches then span whole heads.
+    if (*rotary != 0)
+      return n.error("expected attribute `num_heads` with `rotary_embedding_dim`");
+    if (!half || !hidden || *half < 1)
+      return n.unsupported("a number of heads that does not follow from attributes and static extents");
+    heads = *hidden / (*half * 2);
+  }
+  Value split = merged ? splitHeads(n, x, *heads, "input 0") : x;
+  if (!split)
+    return failure();
+  Value places = tokenPositions(n, positions, n.dim(split, 2));
+  Value result = rotate(n, split, n.unsqueeze(take(n, cos, places, 0), {1}), n.unsqueeze(take(n, sin, places, 0), {1}), *interleaved,
+                        *rotary);
+  return deliver(n, merged ? mergeHeads(n, result) : result);
+}
+
+} // namespace
+
+ArrayRef<OpEntry> getContribAttentionOps() {
+  static const OpEntry table[] = {
+      {microsoft, "Attention", 1, anyOpset, packedAttention, "no shared past buffer, rotary or 4-D mask"},
+      {microsoft, "MultiHeadAttention", 1, anyOpset, multiHeadAttention, "no cache indirection, no output qk"},
+      {microsoft, "RotaryEmbedding", 1, anyOpset, rotaryEmbedding, "no packed batching, scale 1"},
+  };
+  return table;
+}
+
+} // namespace weft::onnx
