@@ -86,9 +86,8 @@ LogicalResult selu(NodeContext &n) {
   double alpha = attr("alpha", 1.67326319217681884765625), gamma = attr("gamma", 1.05070102214813232421875);
   if (attr.bad)
     return failure();
-  return floatFunction(n, [&](Value x) {
-    return scaled(n, whereNegative(n, x, scaled(n, n.make<tg::Expm1Op>(x), alpha), x), gamma);
-  });
+  return floatFunction(
+      n, [&](Value x) { return scaled(n, whereNegative(n, x, scaled(n, n.make<tg::Expm1Op>(x), alpha), x), gamma); });
 }
 
 LogicalResult celu(NodeContext &n) {
@@ -148,9 +147,8 @@ LogicalResult softplusHandler(NodeContext &n) {
 }
 
 LogicalResult softsign(NodeContext &n) {
-  return floatFunction(n, [&](Value x) {
-    return n.make<tg::DivOp>(x, n.make<tg::AddOp>(n.make<tg::AbsOp>(x), scalarLike(n, 1, x)));
-  });
+  return floatFunction(
+      n, [&](Value x) { return n.make<tg::DivOp>(x, n.make<tg::AddOp>(n.make<tg::AbsOp>(x), scalarLike(n, 1, x))); });
 }
 
 LogicalResult mish(NodeContext &n) {
@@ -174,7 +172,8 @@ LogicalResult swiglu(NodeContext &n) {
   FloatAttrs attr{n};
   double alpha = attr("alpha", 1.0);
   Value gate = n.required(0), linear = n.required(1);
-  if (attr.bad || !gate || !linear || failed(checkFloat(n, gate, "input 0")) || failed(checkSameElement(n, gate, linear)))
+  if (attr.bad || !gate || !linear || failed(checkFloat(n, gate, "input 0")) ||
+      failed(checkSameElement(n, gate, linear)))
     return failure();
   if (n.rank(gate) != n.rank(linear))
     return n.error("expected inputs of one shape, got ranks " + Twine(n.rank(gate)) + " and " + Twine(n.rank(linear)));

@@ -29,8 +29,8 @@ FailureOr<AttentionAttrs> readAttention(NodeContext &n, AttentionArgs &args) {
   FailureOr<int64_t> stage = n.intAttr("qk_matmul_output_mode", 0);
   FailureOr<int64_t> left = n.intAttr("left_window_size", -1), right = n.intAttr("right_window_size", -1);
   FailureOr<Type> softmaxType = n.typeAttr("softmax_precision");
-  if (failed(causal) || failed(queryHeads) || failed(keyHeads) || failed(scale) || failed(softcap) || failed(stage) || failed(left) ||
-      failed(right) || failed(softmaxType))
+  if (failed(causal) || failed(queryHeads) || failed(keyHeads) || failed(scale) || failed(softcap) || failed(stage) ||
+      failed(left) || failed(right) || failed(softmaxType))
     return failure();
   if (*softmaxType && !isa<FloatType>(*softmaxType))
     return n.error("expected attribute `softmax_precision` to name a float type");
@@ -50,8 +50,8 @@ LogicalResult readOperands(NodeContext &n, const AttentionAttrs &attrs, Attentio
   args.query = n.required(Query);
   args.key = n.required(Key);
   args.value = n.required(ValueInput);
-  if (failed(checkFloat(n, args.query, "query")) || failed(checkFloat(n, args.key, "key")) || failed(checkFloat(n, args.value, "value")) ||
-      failed(checkSameElement(n, args.query, args.key)))
+  if (failed(checkFloat(n, args.query, "query")) || failed(checkFloat(n, args.key, "key")) ||
+      failed(checkFloat(n, args.value, "value")) || failed(checkSameElement(n, args.query, args.key)))
     return failure();
   if (n.rank(args.query) == 3) {
     args.query = splitHeads(n, args.query, attrs.queryHeads, "query");
@@ -119,8 +119,8 @@ LogicalResult attentionHandler(NodeContext &n) {
 // Rotary embedding (opset 23)
 //===----------------------------------------------------------------------===//
 
-/// X is batch x heads x length x width or batch x length x hidden; the caches are positions x rotary/2, looked up by position ids, or
-/// batch x length x rotary/2.
+/// X is batch x heads x length x width or batch x length x hidden; the caches are positions x rotary/2, looked up by
+/// position ids, or batch x length x rotary/2.
 LogicalResult rotaryEmbedding(NodeContext &n) {
   if (failed(n.checkNumInputs(3, 4)))
     return failure();
@@ -170,7 +170,8 @@ LogicalResult tensorScatter(NodeContext &n) {
   if (*normalized == 0)
     return n.error("expected attribute `axis` other than the batch dimension");
   for (int64_t d = 0; d < rank; ++d)
-    if (d != *normalized && failed(n.assumeEqual(n.dim(cache, d), n.dim(update, d), "dimension " + Twine(d) + " of the cache")))
+    if (d != *normalized &&
+        failed(n.assumeEqual(n.dim(cache, d), n.dim(update, d), "dimension " + Twine(d) + " of the cache")))
       return failure();
   std::optional<int64_t> room = n.staticDim(cache, *normalized), length = n.staticDim(update, *normalized);
   if (room && length && *length > *room)
@@ -190,8 +191,10 @@ LogicalResult tensorScatter(NodeContext &n) {
   SmallVector<AffineExpr> target;
   for (int64_t d = 0; d < rank; ++d)
     target.push_back(d == *normalized ? getAffineSymbolExpr(0, context) : getAffineDimExpr(d, context));
-  AffineMap source = AffineMap::get(rank, 0, {getAffineDimExpr(0, context), getAffineDimExpr(*normalized, context)}, context);
-  return deliver(n, n.make<tg::ScatterOp>(cache, places, update, AffineMapAttr::get(AffineMap::get(rank, 1, target, context)),
+  AffineMap source =
+      AffineMap::get(rank, 0, {getAffineDimExpr(0, context), getAffineDimExpr(*normalized, context)}, context);
+  return deliver(n, n.make<tg::ScatterOp>(cache, places, update,
+                                          AffineMapAttr::get(AffineMap::get(rank, 1, target, context)),
                                           n.b.getAffineMapArrayAttr(source), tg::MonoidAttr()));
 }
 

@@ -1,7 +1,8 @@
 // com.microsoft operators of transformer files: normalisations with residuals, biased activations, fused products.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Semantics are those of onnxruntime's CPU kernels. Sums that feed a normalisation or an activation stay in f32 for f16 and bf16.
+// Semantics are those of onnxruntime's CPU kernels. Sums that feed a normalisation or an activation stay in f32 for f16
+// and bf16.
 #include "Shared/Compose.h"
 #include "Shared/Contraction.h"
 #include "Shared/Normalize.h"
@@ -49,8 +50,8 @@ template <bool simplified> LogicalResult skipLayerNorm(NodeContext &n) {
   Value input = n.required(0), skip = n.required(1), gamma = n.required(2);
   Value beta = simplified ? Value() : n.input(3), bias = n.input(simplified ? 3 : 4);
   FailureOr<double> epsilon = n.floatAttr("epsilon", 1e-12);
-  if (failed(epsilon) || failed(checkFloat(n, input, "input")) || failed(checkSameElement(n, input, {skip, gamma, beta, bias})) ||
-      failed(n.checkRank(input, 2, 3, "input")))
+  if (failed(epsilon) || failed(checkFloat(n, input, "input")) ||
+      failed(checkSameElement(n, input, {skip, gamma, beta, bias})) || failed(n.checkRank(input, 2, 3, "input")))
     return failure();
   Value sum = residualSum(n, input, skip, bias);
   if (!sum)
@@ -78,12 +79,14 @@ template <bool simplified> LogicalResult skipLayerNorm(NodeContext &n) {
 
 /// Sum of the embeddings of words, positions and (optionally) segments.
 Value embeddingSum(NodeContext &n) {
-  Value ids = n.required(0), segments = n.input(1), words = n.required(2), positions = n.required(3), segmentTable = n.input(4);
+  Value ids = n.required(0), segments = n.input(1), words = n.required(2), positions = n.required(3),
+        segmentTable = n.input(4);
   Value positionIds = n.input(8);
   if (!ids || !words || !positions || failed(n.checkRank(ids, 2, 2, "input_ids")))
     return {};
   for (Value table : {words, positions, segmentTable})
-    if (table && (failed(n.checkRank(table, 2, 2, "an embedding table")) || failed(checkFloat(n, table, "an embedding table"))))
+    if (table &&
+        (failed(n.checkRank(table, 2, 2, "an embedding table")) || failed(checkFloat(n, table, "an embedding table"))))
       return {};
   Value sum = n.toCompute(take(n, words, ids, 0));
   Value places = positionIds;
@@ -145,7 +148,8 @@ LogicalResult quickGelu(NodeContext &n) {
 /// x + bias in two halves along the last dimension: left * gelu(right).
 LogicalResult biasSplitGelu(NodeContext &n) {
   Value x = n.required(0), bias = n.required(1);
-  if (failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, bias)) || failed(n.checkRank(x, 1, 64, "input 0")))
+  if (failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, bias)) ||
+      failed(n.checkRank(x, 1, 64, "input 0")))
     return failure();
   int64_t last = n.rank(x) - 1;
   std::optional<int64_t> width = n.staticDim(x, last);
@@ -185,8 +189,8 @@ LogicalResult fusedMatMul(NodeContext &n) {
   FailureOr<double> alpha = n.floatAttr("alpha", 1.0);
   FailureOr<bool> transA = n.boolAttr("transA", false), transB = n.boolAttr("transB", false);
   FailureOr<bool> batchA = n.boolAttr("transBatchA", false), batchB = n.boolAttr("transBatchB", false);
-  if (failed(alpha) || failed(transA) || failed(transB) || failed(batchA) || failed(batchB) || failed(checkFloat(n, a, "A")) ||
-      failed(checkSameElement(n, a, b)) || !b)
+  if (failed(alpha) || failed(transA) || failed(transB) || failed(batchA) || failed(batchB) ||
+      failed(checkFloat(n, a, "A")) || failed(checkSameElement(n, a, b)) || !b)
     return failure();
   if (*batchA || *batchB)
     return n.unsupported("attribute `transBatchA` or `transBatchB` = 1");
@@ -209,7 +213,8 @@ FailureOr<Value> fusedActivation(NodeContext &n, Value x) {
   case 1:
     return n.make<tg::MaxOp>(x, zero);
   case 2:
-    return n.make<tg::SelectOp>(compare(n, tg::CmpPredicate::Lt, x, zero), n.make<tg::MulOp>(x, scalarLike(n, *alpha, x)), x);
+    return n.make<tg::SelectOp>(compare(n, tg::CmpPredicate::Lt, x, zero),
+                                n.make<tg::MulOp>(x, scalarLike(n, *alpha, x)), x);
   case 3:
     return n.make<tg::SigmoidOp>(x);
   case 4:
@@ -226,7 +231,8 @@ LogicalResult fusedGemm(NodeContext &n) {
   FailureOr<bool> transA = n.boolAttr("transA", false), transB = n.boolAttr("transB", false);
   Value a = n.required(0), b = n.required(1), c = n.input(2);
   if (failed(alpha) || failed(beta) || failed(transA) || failed(transB) || failed(checkFloat(n, a, "A")) ||
-      failed(checkSameElement(n, a, {b, c})) || failed(n.checkRank(a, 2, 2, "A")) || !b || failed(n.checkRank(b, 2, 2, "B")))
+      failed(checkSameElement(n, a, {b, c})) || failed(n.checkRank(a, 2, 2, "A")) || !b ||
+      failed(n.checkRank(b, 2, 2, "B")))
     return failure();
   GemmArgs args{a, b, c, *alpha, *beta, *transA, *transB};
   FailureOr<Value> result = fusedActivation(n, gemm(n, args));

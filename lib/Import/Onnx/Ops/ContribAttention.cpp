@@ -1,5 +1,5 @@
-// com.microsoft attention: Attention, MultiHeadAttention, RotaryEmbedding. Semantics are those of onnxruntime's CPU kernels.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// com.microsoft attention: Attention, MultiHeadAttention, RotaryEmbedding. Semantics are those of onnxruntime's CPU
+// kernels. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Attention.h"
 #include "Shared/Compose.h"
 #include "Shared/Contraction.h"
@@ -24,8 +24,8 @@ Value addBias(NodeContext &n, Value x, Value bias, int64_t offset, int64_t size)
 // Masks of integers
 //===----------------------------------------------------------------------===//
 
-/// Adds `filter` where the mask hides a key. Forms: lengths [batch]; ends and starts [2 batch]; nonzero means seen [batch, keys] or
-/// [batch, queries, keys].
+/// Adds `filter` where the mask hides a key. Forms: lengths [batch]; ends and starts [2 batch]; nonzero means seen
+/// [batch, keys] or [batch, queries, keys].
 LogicalResult addKeyMask(NodeContext &n, AttentionMask &mask, Value operand, const ScoreDims &dims, double filter) {
   int64_t rank = n.rank(operand);
   Type index = n.b.getI64Type();
@@ -46,8 +46,9 @@ LogicalResult addKeyMask(NodeContext &n, AttentionMask &mask, Value operand, con
     if (!ends)
       seen = n.make<tg::AndOp>(seen, compare(n, tg::CmpPredicate::Ge, mask.keyPositions(), column(*batch)));
   } else if (rank == 2 || rank == 3) {
-    Value nonzero = n.elementType(operand).isInteger(1) ? operand
-                                                        : compare(n, tg::CmpPredicate::Ne, operand, scalarLike(n, 0, operand));
+    Value nonzero = n.elementType(operand).isInteger(1)
+                        ? operand
+                        : compare(n, tg::CmpPredicate::Ne, operand, scalarLike(n, 0, operand));
     seen = n.unsqueeze(nonzero, rank == 2 ? ArrayRef<int64_t>{1, 2} : ArrayRef<int64_t>{1});
   } else {
     return n.unsupported("a key mask of rank " + Twine(rank));
@@ -74,7 +75,8 @@ FailureOr<SmallVector<int64_t>> hiddenSizes(NodeContext &n, Value weights) {
   int64_t total = 0;
   for (int64_t size : *sizes) {
     if (size < 0 || size > *columns)
-      return n.error("expected attribute `qkv_hidden_sizes` within the " + Twine(*columns) + " columns of the weights, got " + Twine(size));
+      return n.error("expected attribute `qkv_hidden_sizes` within the " + Twine(*columns) +
+                     " columns of the weights, got " + Twine(size));
     total += size;
   }
   if (sizes->size() != 3 || total != *columns)
@@ -85,8 +87,9 @@ FailureOr<SmallVector<int64_t>> hiddenSizes(NodeContext &n, Value weights) {
 /// The projection x * weights + bias, split into heads.
 LogicalResult project(NodeContext &n, AttentionArgs &args, int64_t heads) {
   Value x = n.required(0), weights = n.required(1), bias = n.input(2);
-  if (failed(checkFloat(n, x, "input")) || failed(checkSameElement(n, x, {weights, bias})) || failed(n.checkRank(x, 3, 3, "input")) ||
-      !weights || failed(n.checkRank(weights, 2, 2, "weights")) || (bias && failed(n.checkRank(bias, 1, 1, "bias"))))
+  if (failed(checkFloat(n, x, "input")) || failed(checkSameElement(n, x, {weights, bias})) ||
+      failed(n.checkRank(x, 3, 3, "input")) || !weights || failed(n.checkRank(weights, 2, 2, "weights")) ||
+      (bias && failed(n.checkRank(bias, 1, 1, "bias"))))
     return failure();
   FailureOr<SmallVector<int64_t>> sizes = hiddenSizes(n, weights);
   if (failed(sizes))
@@ -161,7 +164,8 @@ Value unpack(NodeContext &n, Value packed, int64_t part) {
   return n.transpose(n.squeeze(n.slice(packed, 3, part, n.constExpr(1)), {3}), {0, 2, 1, 3});
 }
 
-/// Adds the bias of query, key and value to unpacked operands of rank 3. Keys and values of rank 4 come from a cache and have none.
+/// Adds the bias of query, key and value to unpacked operands of rank 3. Keys and values of rank 4 come from a cache
+/// and have none.
 LogicalResult addProjectionBias(NodeContext &n, AttentionArgs &args) {
   Value bias = n.input(3);
   if (!bias)
@@ -192,16 +196,22 @@ LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads
   if ((allPacked || keysPacked) && n.input(3))
     return n.unsupported("a bias with packed operands");
   if (allPacked) {
-    args = {unpack(n, query, 0), unpack(n, query, 1), unpack(n, query, 2)};
+    args.query = unpack(n, query, 0);
+    args.key = unpack(n, query, 1);
+    args.value = unpack(n, query, 2);
     return success(args.query && args.key && args.value);
   }
   if (!key || (!value && !keysPacked))
     return n.error("expected inputs key and value, or packed ones of rank 5");
   if (keysPacked) {
-    args = {splitHeads(n, query, heads, "query"), unpack(n, key, 0), unpack(n, key, 1)};
+    args.query = splitHeads(n, query, heads, "query");
+    args.key = unpack(n, key, 0);
+    args.value = unpack(n, key, 1);
     return success(args.query && args.key && args.value);
   }
-  args = {query, key, value};
+  args.query = query;
+  args.key = key;
+  args.value = value;
   if (failed(addProjectionBias(n, args)))
     return failure();
   args.query = splitHeads(n, args.query, heads, "query");
@@ -277,8 +287,9 @@ LogicalResult rotaryEmbedding(NodeContext &n) {
   FailureOr<int64_t> rotary = n.intAttr("rotary_embedding_dim", 0), heads = n.intAttr("num_heads", 0);
   FailureOr<double> scale = n.floatAttr("scale", 1.0);
   if (failed(interleaved) || failed(rotary) || failed(heads) || failed(scale) || !positions || !cos || !sin ||
-      failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, {cos, sin})) || failed(n.checkRank(x, 3, 4, "input 0")) ||
-      failed(n.checkRank(cos, 2, 2, "cos_cache")) || failed(n.checkRank(sin, 2, 2, "sin_cache")))
+      failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, {cos, sin})) ||
+      failed(n.checkRank(x, 3, 4, "input 0")) || failed(n.checkRank(cos, 2, 2, "cos_cache")) ||
+      failed(n.checkRank(sin, 2, 2, "sin_cache")))
     return failure();
   if (*scale != 1.0)
     return n.unsupported("attribute `scale` other than 1");
@@ -296,8 +307,8 @@ LogicalResult rotaryEmbedding(NodeContext &n) {
   if (!split)
     return failure();
   Value places = tokenPositions(n, positions, n.dim(split, 2));
-  Value result = rotate(n, split, n.unsqueeze(take(n, cos, places, 0), {1}), n.unsqueeze(take(n, sin, places, 0), {1}), *interleaved,
-                        *rotary);
+  Value result = rotate(n, split, n.unsqueeze(take(n, cos, places, 0), {1}), n.unsqueeze(take(n, sin, places, 0), {1}),
+                        *interleaved, *rotary);
   return deliver(n, merged ? mergeHeads(n, result) : result);
 }
 

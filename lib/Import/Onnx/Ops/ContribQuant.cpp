@@ -15,7 +15,8 @@ struct NBits {
 };
 
 FailureOr<NBits> readNBits(NodeContext &n) {
-  FailureOr<int64_t> k = n.intAttr("K"), columns = n.intAttr("N"), bits = n.intAttr("bits", 4), block = n.intAttr("block_size");
+  FailureOr<int64_t> k = n.intAttr("K"), columns = n.intAttr("N"), bits = n.intAttr("bits", 4),
+                     block = n.intAttr("block_size");
   if (failed(k) || failed(columns) || failed(bits) || failed(block))
     return failure();
   constexpr int64_t maxExtent = int64_t(1) << 31;
@@ -36,7 +37,8 @@ Value unpackNibbles(NodeContext &n, Value bytes) {
   tg::Dims dims = n.dims(bytes);
   dims.back() = tg::simplify(dims.back() * 2);
   Type element = n.elementType(bytes);
-  Value low = n.make<tg::AndOp>(bytes, n.scalarInt(15, element)), high = n.make<tg::ShrOp>(bytes, n.scalarInt(4, element));
+  Value low = n.make<tg::AndOp>(bytes, n.scalarInt(15, element)),
+        high = n.make<tg::ShrOp>(bytes, n.scalarInt(4, element));
   return n.reshape(n.concat({n.unsqueeze(low, {rank}), n.unsqueeze(high, {rank})}, rank), dims);
 }
 
@@ -74,7 +76,8 @@ Value dequantize(NodeContext &n, const NBits &q, Type element) {
   return n.slice(rows, 1, 0, n.constExpr(q.k));
 }
 
-/// A (.. x K) times the transposed weights (N x K), plus a bias [N]. `accuracy_level` only permits less accuracy and is ignored.
+/// A (.. x K) times the transposed weights (N x K), plus a bias [N]. `accuracy_level` only permits less accuracy and is
+/// ignored.
 LogicalResult matMulNBits(NodeContext &n) {
   if (failed(n.checkNumInputs(3, 6)))
     return failure();
@@ -82,7 +85,8 @@ LogicalResult matMulNBits(NodeContext &n) {
     return n.unsupported("input g_idx");
   FailureOr<NBits> q = readNBits(n);
   Value a = n.required(0), bias = n.input(5);
-  if (failed(q) || failed(checkFloat(n, a, "A")) || failed(n.checkRank(a, 1, 64, "A")) || failed(checkSameElement(n, a, bias)))
+  if (failed(q) || failed(checkFloat(n, a, "A")) || failed(n.checkRank(a, 1, 64, "A")) ||
+      failed(checkSameElement(n, a, bias)))
     return failure();
   Type element = n.elementType(a);
   Value weights = dequantize(n, *q, element);

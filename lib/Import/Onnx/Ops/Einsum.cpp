@@ -52,8 +52,8 @@ FailureOr<Equation> parseEquation(NodeContext &n, StringRef text) {
   SmallVector<StringRef> terms;
   left.split(terms, ',');
   if (terms.size() != n.numInputs())
-    return n.error("expected one term an input in the equation, got " + Twine(terms.size()) + " terms and " + Twine(n.numInputs()) +
-                   " inputs");
+    return n.error("expected one term an input in the equation, got " + Twine(terms.size()) + " terms and " +
+                   Twine(n.numInputs()) + " inputs");
   for (StringRef termText : terms) {
     FailureOr<Term> term = parseTerm(n, termText);
     if (failed(term))
@@ -94,8 +94,8 @@ Term implicitOutput(const Equation &equation) {
   return output;
 }
 
-/// Merges dimensions `first` < `second` of one label into `first`: their diagonal. A view where the extent is static, else a sum under
-/// the mask i = j.
+/// Merges dimensions `first` < `second` of one label into `first`: their diagonal. A view where the extent is static,
+/// else a sum under the mask i = j.
 Value diagonal(NodeContext &n, Value x, int64_t first, int64_t second) {
   if (!x || failed(n.assumeEqual(n.dim(x, first), n.dim(x, second), "dimensions of one label")))
     return {};
@@ -145,8 +145,8 @@ FailureOr<SmallVector<Labeled>> bindOperands(NodeContext &n, const Equation &equ
       return failure();
     int64_t letters = term.before.size() + term.after.size(), rank = n.rank(value);
     if (term.ellipsis ? rank < letters : rank != letters)
-      return n.error("expected input " + Twine(i) + " to have rank " + Twine(letters) + (term.ellipsis ? " or more" : "") +
-                     " as its term says, got " + Twine(rank));
+      return n.error("expected input " + Twine(i) + " to have rank " + Twine(letters) +
+                     (term.ellipsis ? " or more" : "") + " as its term says, got " + Twine(rank));
     if (term.ellipsis)
       ellipsisRank = std::max(ellipsisRank, rank - letters);
     Labeled operand = distinct(n, {value, expand(term, rank - letters)});

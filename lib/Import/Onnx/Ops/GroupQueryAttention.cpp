@@ -1,9 +1,10 @@
 // com.microsoft.GroupQueryAttention: key and value caches, rotary embedding, local windows, attention sinks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Semantics are those of onnxruntime's CPU kernel. `seqlens_k` holds, for each batch entry, the number of valid keys less one, new ones
-// included; so seqlens_k + 1 - S keys precede the S new ones. In a prompt (S = total length) none do. New keys are written behind those
-// of the cache, whose extent P is either the length so far (the result has P + S) or that of a buffer which past and present share.
+// Semantics are those of onnxruntime's CPU kernel. `seqlens_k` holds, for each batch entry, the number of valid keys
+// less one, new ones included; so seqlens_k + 1 - S keys precede the S new ones. In a prompt (S = total length) none
+// do. New keys are written behind those of the cache, whose extent P is either the length so far (the result has P + S)
+// or that of a buffer which past and present share.
 #include "Shared/Attention.h"
 #include "Shared/Compose.h"
 
@@ -58,11 +59,12 @@ FailureOr<Attrs> readAttrs(NodeContext &n, AttentionArgs &args) {
   FailureOr<int64_t> window = n.intAttr("local_window_size", -1), smooth = n.intAttr("smooth_softmax", 0);
   FailureOr<bool> rotary = n.boolAttr("do_rotary", false), interleaved = n.boolAttr("rotary_interleaved", false);
   FailureOr<double> scale = n.floatAttr("scale", 0.0), softcap = n.floatAttr("softcap", 0.0);
-  if (failed(heads) || failed(keyHeads) || failed(window) || failed(smooth) || failed(rotary) || failed(interleaved) || failed(scale) ||
-      failed(softcap))
+  if (failed(heads) || failed(keyHeads) || failed(window) || failed(smooth) || failed(rotary) || failed(interleaved) ||
+      failed(scale) || failed(softcap))
     return failure();
   if (*heads < 1 || *keyHeads < 1 || *heads % *keyHeads != 0)
-    return n.error("expected num_heads to be a positive multiple of kv_num_heads, got " + Twine(*heads) + " and " + Twine(*keyHeads));
+    return n.error("expected num_heads to be a positive multiple of kv_num_heads, got " + Twine(*heads) + " and " +
+                   Twine(*keyHeads));
   args.scale = *scale;
   args.softcap = *softcap;
   return Attrs{*heads, *keyHeads, *window, *rotary, *interleaved, *smooth > 0};
@@ -123,7 +125,8 @@ AffineExpr presentLength(NodeContext &n, AffineExpr pastExtent, AffineExpr newLe
   return tg::simplify(pastExtent + newLength);
 }
 
-/// `past` (B x G x P x D) in a buffer of `length` positions with `fresh` (B x G x S x D) at the positions `places` (B x S).
+/// `past` (B x G x P x D) in a buffer of `length` positions with `fresh` (B x G x S x D) at the positions `places` (B x
+/// S).
 Value appendTo(NodeContext &n, Value past, Value fresh, Value places, AffineExpr length) {
   if (!past || !fresh || !places)
     return {};
@@ -133,9 +136,10 @@ Value appendTo(NodeContext &n, Value past, Value fresh, Value places, AffineExpr
   MLIRContext *context = n.b.getContext();
   AffineExpr b, g, s, d;
   bindDims(context, b, g, s, d);
-  return n.make<tg::ScatterOp>(past, places, fresh,
-                               AffineMapAttr::get(AffineMap::get(4, 1, {b, g, getAffineSymbolExpr(0, context), d}, context)),
-                               n.b.getAffineMapArrayAttr(AffineMap::get(4, 0, {b, s}, context)), tg::MonoidAttr());
+  return n.make<tg::ScatterOp>(
+      past, places, fresh,
+      AffineMapAttr::get(AffineMap::get(4, 1, {b, g, getAffineSymbolExpr(0, context), d}, context)),
+      n.b.getAffineMapArrayAttr(AffineMap::get(4, 0, {b, s}, context)), tg::MonoidAttr());
 }
 
 LogicalResult applyRotary(NodeContext &n, const Attrs &attrs, AttentionArgs &args, Value places) {
@@ -157,8 +161,8 @@ LogicalResult applyRotary(NodeContext &n, const Attrs &attrs, AttentionArgs &arg
   return success(args.query && args.key);
 }
 
-/// Appends a key and a value of zeros, and the mask's column for it, so that each head's softmax has exp(sink) more in its
-/// denominator. A zero key scores zero; the sink comes in as its bias.
+/// Appends a key and a value of zeros, and the mask's column for it, so that each head's softmax has exp(sink) more in
+/// its denominator. A zero key scores zero; the sink comes in as its bias.
 Value withSink(NodeContext &n, AttentionArgs &args, Value mask, const ScoreDims &dims) {
   Type compute = computeType(n.elementType(args.query));
   for (Value *x : {&args.key, &args.value})
@@ -172,7 +176,8 @@ Value withSink(NodeContext &n, AttentionArgs &args, Value mask, const ScoreDims 
   if (!mask)
     return {};
   if (n.elementType(mask).isInteger(1))
-    mask = n.make<tg::SelectOp>(mask, n.scalar(0, compute), n.scalar(-std::numeric_limits<double>::infinity(), compute));
+    mask =
+        n.make<tg::SelectOp>(mask, n.scalar(0, compute), n.scalar(-std::numeric_limits<double>::infinity(), compute));
   return n.concat({n.broadcastTo(n.cast(mask, compute), {dims.batch, dims.heads, dims.queries, dims.keys}), column}, 3);
 }
 
@@ -205,7 +210,8 @@ LogicalResult groupQueryAttention(NodeContext &n) {
   bool hasPast = n.input(PastKey) && n.rank(n.input(PastKey)) == 4 && n.staticDim(n.input(PastKey), 2) != 0;
   Value past = pastLengths(n, newLength, hasPast);
   Value places = n.make<tg::AddOp>(n.unsqueeze(past, {1}), iota(n, 0, {newLength}, index));
-  if (!places || (attrs->rotary && failed(applyRotary(n, *attrs, args, places))) || failed(updateCaches(n, args, places)))
+  if (!places || (attrs->rotary && failed(applyRotary(n, *attrs, args, places))) ||
+      failed(updateCaches(n, args, places)))
     return failure();
   n.output(1, args.key);
   n.output(2, args.value);
@@ -241,7 +247,8 @@ LogicalResult groupQueryAttention(NodeContext &n) {
 ArrayRef<OpEntry> getGroupQueryAttentionOps() {
   static const OpEntry table[] = {
       {"com.microsoft", "GroupQueryAttention", 1, anyOpset, groupQueryAttention,
-       "no quantised cache, no output_qk; a past of static extent is taken as a shared buffer unless the total length is constant"},
+       "no quantised cache, no output_qk; a past of static extent is taken as a shared buffer unless the total length "
+       "is constant"},
   };
   return table;
 }

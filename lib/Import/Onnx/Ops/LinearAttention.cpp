@@ -17,8 +17,8 @@ namespace {
 /// Steps that are unrolled at most; each is about twelve ops.
 constexpr int64_t maxSteps = 512;
 
-/// Operands in f32: query B x H x T x D; key, decay B x G x T x D (decay's last extent may be 1); value B x G x T x E; beta
-/// B x G x T x 1 (or one for all heads); state B x G x D x E.
+/// Operands in f32: query B x H x T x D; key, decay B x G x T x D (decay's last extent may be 1); value B x G x T x E;
+/// beta B x G x T x 1 (or one for all heads); state B x G x D x E.
 struct Recurrence {
   Value query, key, value, decay, beta, state;
   int64_t queryHeads = 0, keyHeads = 0, steps = 0;
@@ -34,14 +34,16 @@ Value headsOf(NodeContext &n, Value x, int64_t heads, StringRef what) {
 LogicalResult readGates(NodeContext &n, Recurrence &r, bool gated, bool delta) {
   Value decay = n.input(4), beta = n.input(5);
   if (bool(decay) != gated)
-    return n.error(gated ? "expected input decay for this update_rule" : "expected no input decay for this update_rule");
+    return n.error(gated ? "expected input decay for this update_rule"
+                         : "expected no input decay for this update_rule");
   if (bool(beta) != delta)
     return n.error(delta ? "expected input beta for this update_rule" : "expected no input beta for this update_rule");
   if (decay) {
     r.decay = headsOf(n, decay, r.keyHeads, "decay");
     if (!r.decay)
       return failure();
-    if (n.staticDim(r.decay, 3) != 1 && failed(n.assumeEqual(n.dim(r.decay, 3), n.dim(r.key, 3), "the widths of decay and key")))
+    if (n.staticDim(r.decay, 3) != 1 &&
+        failed(n.assumeEqual(n.dim(r.decay, 3), n.dim(r.key, 3), "the widths of decay and key")))
       return failure();
   }
   if (beta) {
@@ -64,18 +66,19 @@ FailureOr<Recurrence> readRecurrence(NodeContext &n) {
   FailureOr<double> scale = n.floatAttr("scale", 0.0);
   FailureOr<unsigned> rule = n.choiceAttr("update_rule", {"linear", "gated", "delta", "gated_delta"}, "gated_delta");
   Value query = n.required(0), key = n.required(1), value = n.required(2), past = n.input(3);
-  if (failed(queryHeads) || failed(keyHeads) || failed(scale) || failed(rule) || failed(checkFloat(n, query, "query")) ||
-      failed(checkSameElement(n, query, {key, value})))
+  if (failed(queryHeads) || failed(keyHeads) || failed(scale) || failed(rule) ||
+      failed(checkFloat(n, query, "query")) || failed(checkSameElement(n, query, {key, value})))
     return failure();
   r.queryHeads = *queryHeads;
   r.keyHeads = *keyHeads;
   if (r.keyHeads < 1 || r.queryHeads < 1 || r.queryHeads % r.keyHeads != 0)
-    return n.error("expected q_num_heads to be a positive multiple of kv_num_heads, got " + Twine(r.queryHeads) + " and " +
-                   Twine(r.keyHeads));
+    return n.error("expected q_num_heads to be a positive multiple of kv_num_heads, got " + Twine(r.queryHeads) +
+                   " and " + Twine(r.keyHeads));
   r.query = headsOf(n, query, r.queryHeads, "query");
   r.key = headsOf(n, key, r.keyHeads, "key");
   r.value = headsOf(n, value, r.keyHeads, "value");
-  if (!r.query || !r.key || !r.value || failed(n.assumeEqual(n.dim(r.query, 3), n.dim(r.key, 3), "the widths of query and key")))
+  if (!r.query || !r.key || !r.value ||
+      failed(n.assumeEqual(n.dim(r.query, 3), n.dim(r.key, 3), "the widths of query and key")))
     return failure();
   bool gated = *rule == 1 || *rule == 3, delta = *rule >= 2;
   if (failed(readGates(n, r, gated, delta)))
@@ -105,7 +108,8 @@ Value step(NodeContext &n, Recurrence &r, int64_t t) {
   if (r.decay)
     r.state = n.make<tg::MulOp>(r.state, n.unsqueeze(n.make<tg::ExpOp>(at(n, r.decay, t)), {3}));
   if (r.beta)
-    value = n.make<tg::MulOp>(at(n, r.beta, t), n.make<tg::SubOp>(value, n.contract(r.state, key, "bhde,bhd->bhe", f32)));
+    value =
+        n.make<tg::MulOp>(at(n, r.beta, t), n.make<tg::SubOp>(value, n.contract(r.state, key, "bhde,bhd->bhe", f32)));
   Value written = n.make<tg::MulOp>(n.unsqueeze(key, {3}), n.unsqueeze(value, {2}));
   r.state = n.make<tg::AddOp>(r.state, written);
   // Query heads in groups that share the state of one key head.
@@ -155,9 +159,10 @@ LogicalResult causalConv(NodeContext &n) {
     return failure();
   Value x = n.required(0), weight = n.required(1), bias = n.input(2), past = n.input(3);
   FailureOr<unsigned> activation = n.choiceAttr("activation", {"none", "silu", "swish"}, "none");
-  if (failed(activation) || failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, {weight, bias, past})) ||
-      failed(n.checkRank(x, 3, 3, "input 0")) || !weight || failed(n.checkRank(weight, 3, 3, "weight")) ||
-      (bias && failed(n.checkRank(bias, 1, 1, "bias"))) || (past && failed(n.checkRank(past, 3, 3, "past_state"))))
+  if (failed(activation) || failed(checkFloat(n, x, "input 0")) ||
+      failed(checkSameElement(n, x, {weight, bias, past})) || failed(n.checkRank(x, 3, 3, "input 0")) || !weight ||
+      failed(n.checkRank(weight, 3, 3, "weight")) || (bias && failed(n.checkRank(bias, 1, 1, "bias"))) ||
+      (past && failed(n.checkRank(past, 3, 3, "past_state"))))
     return failure();
   std::optional<int64_t> size = n.staticDim(weight, 2);
   if (!size || *size < 1)

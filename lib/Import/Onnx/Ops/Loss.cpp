@@ -1,8 +1,8 @@
 // Losses over class scores: negative log likelihood and softmax cross entropy.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores are N x C x d1 x ..., targets N x d1 x ... hold classes. Entries whose target is `ignore_index` weigh nothing, whatever class
-// they name; f16 and bf16 compute in f32 and round once.
+// Scores are N x C x d1 x ..., targets N x d1 x ... hold classes. Entries whose target is `ignore_index` weigh nothing,
+// whatever class they name; f16 and bf16 compute in f32 and round once.
 #include "Shared/Compose.h"
 
 using namespace mlir;
@@ -22,7 +22,7 @@ struct LossInputs {
 FailureOr<LossInputs> readLoss(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 3)))
     return failure();
-  LossInputs in{n.required(0), n.required(1), n.input(2)};
+  LossInputs in{n.required(0), n.required(1), n.input(2), std::nullopt, Mean};
   FailureOr<unsigned> reduction = n.choiceAttr("reduction", {"none", "sum", "mean"}, "mean");
   if (failed(reduction) || !in.target || failed(checkFloat(n, in.scores, "scores")) ||
       failed(checkSameElement(n, in.scores, in.weight)) || failed(n.checkRank(in.scores, 2, 64, "scores")))
@@ -30,10 +30,12 @@ FailureOr<LossInputs> readLoss(NodeContext &n) {
   if (!isInteger(n, in.target))
     return n.error("expected integer targets");
   int64_t rank = n.rank(in.scores);
-  if (failed(n.checkRank(in.target, rank - 1, rank - 1, "target")) || (in.weight && failed(n.checkRank(in.weight, 1, 1, "weight"))))
+  if (failed(n.checkRank(in.target, rank - 1, rank - 1, "target")) ||
+      (in.weight && failed(n.checkRank(in.weight, 1, 1, "weight"))))
     return failure();
   for (int64_t d = 0; d < rank - 1; ++d)
-    if (failed(n.assumeEqual(n.dim(in.scores, d ? d + 1 : 0), n.dim(in.target, d), "dimension " + Twine(d) + " of the target")))
+    if (failed(n.assumeEqual(n.dim(in.scores, d ? d + 1 : 0), n.dim(in.target, d),
+                             "dimension " + Twine(d) + " of the target")))
       return failure();
   if (in.weight && failed(n.assumeEqual(n.dim(in.weight, 0), n.dim(in.scores, 1), "the number of classes")))
     return failure();

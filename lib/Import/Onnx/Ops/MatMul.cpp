@@ -24,8 +24,9 @@ LogicalResult gemmHandler(NodeContext &n) {
   FailureOr<double> alpha = n.floatAttr("alpha", 1.0), beta = n.floatAttr("beta", 1.0);
   FailureOr<bool> transA = n.boolAttr("transA", false), transB = n.boolAttr("transB", false);
   Value a = n.required(0), b = n.required(1), c = n.input(2);
-  if (failed(alpha) || failed(beta) || failed(transA) || failed(transB) || !a || !b || failed(checkSameElement(n, a, {b, c})) ||
-      failed(n.checkRank(a, 2, 2, "A")) || failed(n.checkRank(b, 2, 2, "B")) || (c && failed(n.checkRank(c, 0, 2, "C"))))
+  if (failed(alpha) || failed(beta) || failed(transA) || failed(transB) || !a || !b ||
+      failed(checkSameElement(n, a, {b, c})) || failed(n.checkRank(a, 2, 2, "A")) ||
+      failed(n.checkRank(b, 2, 2, "B")) || (c && failed(n.checkRank(c, 0, 2, "C"))))
     return failure();
   return deliver(n, n.cast(gemm(n, {a, b, c, *alpha, *beta, *transA, *transB}), n.elementType(a)));
 }

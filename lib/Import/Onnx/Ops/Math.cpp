@@ -1,7 +1,8 @@
 // Arithmetic, rounding, trigonometry, bit operations, prefix sums and determinants.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Most operators are one tg op. Those that combine several operands or steps compute f16 and bf16 in f32 and round once.
+// Most operators are one tg op. Those that combine several operands or steps compute f16 and bf16 in f32 and round
+// once.
 #include "Shared/Compose.h"
 
 using namespace mlir;
@@ -143,7 +144,8 @@ LogicalResult isInf(NodeContext &n) {
   FailureOr<bool> negative = n.boolAttr("detect_negative", true), positive = n.boolAttr("detect_positive", true);
   if (failed(negative) || failed(positive))
     return failure();
-  return deliver(n, n.make<tg::IsInfOp>(testable(n, n.required(0)), n.b.getBoolAttr(*negative), n.b.getBoolAttr(*positive)));
+  return deliver(
+      n, n.make<tg::IsInfOp>(testable(n, n.required(0)), n.b.getBoolAttr(*negative), n.b.getBoolAttr(*positive)));
 }
 
 LogicalResult bitShift(NodeContext &n) {
@@ -173,8 +175,9 @@ template <tg::Monoid kind> LogicalResult scan(NodeContext &n) {
   FailureOr<int64_t> normalized = n.normalizeAxis(axis->front(), n.rank(value));
   if (failed(normalized))
     return failure();
-  return deliver(n, n.make<tg::ScanOp>(tg::MonoidAttr::get(n.b.getContext(), kind), value, n.b.getI64IntegerAttr(*normalized),
-                                       *exclusive ? n.b.getUnitAttr() : UnitAttr(), *reverse ? n.b.getUnitAttr() : UnitAttr()));
+  return deliver(n, n.make<tg::ScanOp>(tg::MonoidAttr::get(n.b.getContext(), kind), value,
+                                       n.b.getI64IntegerAttr(*normalized), *exclusive ? n.b.getUnitAttr() : UnitAttr(),
+                                       *reverse ? n.b.getUnitAttr() : UnitAttr()));
 }
 
 /// Element (row, column) of the trailing matrix dimensions, as a tensor of the leading ones.
@@ -194,7 +197,8 @@ Value minorDeterminant(NodeContext &n, Value matrix, int64_t row, ArrayRef<int64
   for (size_t i = 0; i < columns.size(); ++i) {
     SmallVector<int64_t> rest(columns);
     rest.erase(rest.begin() + i);
-    Value term = n.make<tg::MulOp>(matrixElement(n, matrix, row, columns[i]), minorDeterminant(n, matrix, row + 1, rest));
+    Value term =
+        n.make<tg::MulOp>(matrixElement(n, matrix, row, columns[i]), minorDeterminant(n, matrix, row + 1, rest));
     if (!term)
       return {};
     total = i == 0 ? term : i % 2 ? n.make<tg::SubOp>(total, term) : n.make<tg::AddOp>(total, term);

@@ -41,7 +41,8 @@ LogicalResult rmsNormalization(NodeContext &n) {
 //===----------------------------------------------------------------------===//
 
 Value groupNorm(NodeContext &n, Value x, Value scale, Value bias, int64_t groups, double epsilon, Type stash) {
-  return n.make<tg::GroupNormOp>(x, scale, bias, n.b.getI64IntegerAttr(groups), n.b.getF64FloatAttr(epsilon), TypeAttr::get(stash));
+  return n.make<tg::GroupNormOp>(x, scale, bias, n.b.getI64IntegerAttr(groups), n.b.getF64FloatAttr(epsilon),
+                                 TypeAttr::get(stash));
 }
 
 /// One value for each of `groups` groups, repeated for the group's channels.
@@ -67,7 +68,8 @@ template <bool perGroupScale> LogicalResult groupNormalization(NodeContext &n) {
   if (!channels)
     return n.unsupported("a symbolic number of channels");
   if (*groups < 1 || *channels % *groups != 0)
-    return n.error("expected attribute `num_groups` to divide the " + Twine(*channels) + " channels, got " + Twine(*groups));
+    return n.error("expected attribute `num_groups` to divide the " + Twine(*channels) + " channels, got " +
+                   Twine(*groups));
   if (perGroupScale) {
     scale = perChannel(n, scale, *groups, *channels);
     bias = perChannel(n, bias, *groups, *channels);
@@ -105,14 +107,16 @@ struct BatchParams {
   Value scale, bias, mean, variance;
 };
 
-/// (x - mean) * (scale / sqrt(variance + epsilon)) + bias: the factor is one number a channel, which folds when constant.
+/// (x - mean) * (scale / sqrt(variance + epsilon)) + bias: the factor is one number a channel, which folds when
+/// constant.
 Value normalizeChannels(NodeContext &n, Value x, const BatchParams &p, double epsilon) {
   Value deviation = n.make<tg::SqrtOp>(n.make<tg::AddOp>(p.variance, scalarLike(n, epsilon, p.variance)));
   Value factor = n.make<tg::DivOp>(p.scale, deviation);
   return n.make<tg::AddOp>(n.make<tg::MulOp>(n.make<tg::SubOp>(x, p.mean), factor), p.bias);
 }
 
-/// Statistics of this batch replace the given ones, which move towards them: r = given * momentum + batch * (1 - momentum).
+/// Statistics of this batch replace the given ones, which move towards them: r = given * momentum + batch * (1 -
+/// momentum).
 Value runningStatistic(NodeContext &n, Value given, Value batch, double momentum) {
   Value result = n.make<tg::AddOp>(n.make<tg::MulOp>(given, scalarLike(n, momentum, given)),
                                    n.make<tg::MulOp>(batch, scalarLike(n, 1 - momentum, batch)));
@@ -125,8 +129,8 @@ LogicalResult batchNormalization(NodeContext &n) {
   Value x = n.required(0);
   FailureOr<double> epsilon = n.floatAttr("epsilon", 1e-5), momentum = n.floatAttr("momentum", 0.9);
   FailureOr<bool> training = n.boolAttr("training_mode", false), spatial = n.boolAttr("spatial", true);
-  if (failed(epsilon) || failed(momentum) || failed(training) || failed(spatial) || failed(checkFloat(n, x, "input 0")) ||
-      failed(n.checkRank(x, 2, 64, "input 0")))
+  if (failed(epsilon) || failed(momentum) || failed(training) || failed(spatial) ||
+      failed(checkFloat(n, x, "input 0")) || failed(n.checkRank(x, 2, 64, "input 0")))
     return failure();
   if (!*spatial)
     return n.unsupported("attribute `spatial` = 0");
@@ -157,7 +161,8 @@ LogicalResult batchNormalization(NodeContext &n) {
 /// x / (bias + alpha / size * sum of x^2 over a window of channels) ^ beta.
 LogicalResult localResponse(NodeContext &n) {
   Value x = n.required(0);
-  FailureOr<double> alpha = n.floatAttr("alpha", 1e-4), beta = n.floatAttr("beta", 0.75), bias = n.floatAttr("bias", 1.0);
+  FailureOr<double> alpha = n.floatAttr("alpha", 1e-4), beta = n.floatAttr("beta", 0.75),
+                    bias = n.floatAttr("bias", 1.0);
   FailureOr<int64_t> size = n.intAttr("size");
   if (failed(alpha) || failed(beta) || failed(bias) || failed(size) || failed(checkFloat(n, x, "input 0")) ||
       failed(n.checkRank(x, 2, 64, "input 0")))
@@ -172,12 +177,13 @@ LogicalResult localResponse(NodeContext &n) {
   SmallVector<int64_t> low(rank, 0), high(rank, 0), none(rank, 0);
   low[1] = (*size - 1) / 2;
   high[1] = *size / 2;
-  Value padded = n.make<tg::PadOp>(squares, scalarLike(n, 0, squares), n.b.getDenseI64ArrayAttr(low), n.b.getDenseI64ArrayAttr(high),
-                                   n.b.getDenseI64ArrayAttr(none));
+  Value padded = n.make<tg::PadOp>(squares, scalarLike(n, 0, squares), n.b.getDenseI64ArrayAttr(low),
+                                   n.b.getDenseI64ArrayAttr(high), n.b.getDenseI64ArrayAttr(none));
   Value windows = n.make<tg::WindowOp>(padded, n.b.getDenseI64ArrayAttr({1}), n.b.getDenseI64ArrayAttr({*size}),
                                        n.b.getDenseI64ArrayAttr({1}), n.b.getDenseI64ArrayAttr({1}));
   Value sum = n.reduce(tg::Monoid::Add, windows, {rank}, false);
-  Value base = n.make<tg::AddOp>(n.make<tg::MulOp>(sum, scalarLike(n, *alpha / double(*size), sum)), scalarLike(n, *bias, sum));
+  Value base =
+      n.make<tg::AddOp>(n.make<tg::MulOp>(sum, scalarLike(n, *alpha / double(*size), sum)), scalarLike(n, *bias, sum));
   Value result = n.make<tg::DivOp>(wide, n.make<tg::PowOp>(base, scalarLike(n, *beta, base)));
   return deliver(n, n.cast(result, n.elementType(x)));
 }

@@ -1,8 +1,9 @@
 // Reductions over axes, indices of extremes, the largest elements.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reduction is: a function of each element, a monoid over the axes, a function of the result. With no axes to reduce (a scalar, or
-// `noop_with_empty_axes`) the two functions still apply. Composed reductions of f16 and bf16 compute in f32 and round once.
+// A reduction is: a function of each element, a monoid over the axes, a function of the result. With no axes to reduce
+// (a scalar, or `noop_with_empty_axes`) the two functions still apply. Composed reductions of f16 and bf16 compute in
+// f32 and round once.
 #include "Shared/Compose.h"
 
 using namespace mlir;
@@ -79,7 +80,9 @@ Value reduceMean(NodeContext &n, const Reduction &r, Value x) {
   Value sum = apply(n, r, tg::Monoid::Add, x);
   return r.axes.empty() || !sum ? sum : n.make<tg::DivOp>(sum, n.count(x, r.axes, n.elementType(sum)));
 }
-Value reduceL1(NodeContext &n, const Reduction &r, Value x) { return apply(n, r, tg::Monoid::Add, n.make<tg::AbsOp>(x)); }
+Value reduceL1(NodeContext &n, const Reduction &r, Value x) {
+  return apply(n, r, tg::Monoid::Add, n.make<tg::AbsOp>(x));
+}
 Value reduceSumSquare(NodeContext &n, const Reduction &r, Value x) {
   return apply(n, r, tg::Monoid::Add, n.make<tg::MulOp>(x, x));
 }
@@ -135,8 +138,8 @@ template <tg::Monoid kind> LogicalResult argReduce(NodeContext &n) {
   if (n.staticDim(x, *normalized) == 0)
     return n.error("expected a non-empty dimension " + Twine(*normalized) + ", got extent 0");
   auto flag = [&](bool set) { return set ? n.b.getUnitAttr() : UnitAttr(); };
-  return deliver(n, n.make<tg::ArgReduceOp>(tg::MonoidAttr::get(n.b.getContext(), kind), x, n.b.getI64IntegerAttr(*normalized),
-                                            flag(*keepDims), flag(*last)));
+  return deliver(n, n.make<tg::ArgReduceOp>(tg::MonoidAttr::get(n.b.getContext(), kind), x,
+                                            n.b.getI64IntegerAttr(*normalized), flag(*keepDims), flag(*last)));
 }
 
 LogicalResult topK(NodeContext &n) {
@@ -156,8 +159,8 @@ LogicalResult topK(NodeContext &n) {
     return n.error("expected k to be one number that is not negative");
   std::optional<int64_t> extent = n.staticDim(x, *normalized);
   if (extent && k->front() > *extent)
-    return n.error("expected k of at most " + Twine(*extent) + ", the extent of dimension " + Twine(*normalized) + ", got " +
-                   Twine(k->front()));
+    return n.error("expected k of at most " + Twine(*extent) + ", the extent of dimension " + Twine(*normalized) +
+                   ", got " + Twine(k->front()));
   auto op = n.create<tg::TopKOp>(x, n.b.getI64IntegerAttr(*normalized), n.b.getI64IntegerAttr(k->front()),
                                  *largest ? n.b.getUnitAttr() : UnitAttr());
   if (!op)

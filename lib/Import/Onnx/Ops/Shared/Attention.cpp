@@ -1,5 +1,5 @@
-// The common lowering of attention operators: masks gathered into one operand, heads split and merged, rotary embedding.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The common lowering of attention operators: masks gathered into one operand, heads split and merged, rotary
+// embedding. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Attention.h"
 #include "Compose.h"
 #include <cmath>
@@ -58,7 +58,9 @@ void AttentionMask::causal(AffineExpr offset) {
   causal(extentScalar(n, offset, n.b.getI64Type()));
 }
 
-void AttentionMask::causal(Value offset) { keep(compare(n, tg::CmpPredicate::Le, keyPositions(), queryPositions(offset))); }
+void AttentionMask::causal(Value offset) {
+  keep(compare(n, tg::CmpPredicate::Le, keyPositions(), queryPositions(offset)));
+}
 
 void AttentionMask::window(Value offset, int64_t left, int64_t right) {
   Type index = n.b.getI64Type();
@@ -93,7 +95,8 @@ Value AttentionMask::operand(Type scoreType) {
   int64_t rank = n.rank(mask);
   for (int64_t d = std::max<int64_t>(0, rank - 4); d < rank; ++d)
     if (n.staticDim(mask, d) != 1)
-      bad |= failed(n.assumeEqual(n.dim(mask, d), extents[4 - rank + d], "an extent of the attention mask and of the scores"));
+      bad |= failed(
+          n.assumeEqual(n.dim(mask, d), extents[4 - rank + d], "an extent of the attention mask and of the scores"));
   return bad ? Value() : mask;
 }
 
@@ -115,10 +118,11 @@ static LogicalResult checkExtents(NodeContext &n, const AttentionArgs &a) {
     int64_t d;
     StringRef what;
   };
-  for (const Pair &p : {Pair{a.query, a.key, 0, "the batch extents of query and key"},
-                        Pair{a.key, a.value, 0, "the batch extents of key and value"},
-                        Pair{a.key, a.value, 1, "the heads of key and value"}, Pair{a.key, a.value, 2, "the lengths of key and value"},
-                        Pair{a.query, a.key, 3, "the head widths of query and key"}})
+  for (const Pair &p :
+       {Pair{a.query, a.key, 0, "the batch extents of query and key"},
+        Pair{a.key, a.value, 0, "the batch extents of key and value"},
+        Pair{a.key, a.value, 1, "the heads of key and value"}, Pair{a.key, a.value, 2, "the lengths of key and value"},
+        Pair{a.query, a.key, 3, "the head widths of query and key"}})
     if (failed(n.assumeEqual(n.dim(p.x, p.d), n.dim(p.y, p.d), p.what)))
       return failure();
   return success();
@@ -142,10 +146,10 @@ AttentionResult attention(NodeContext &n, const AttentionArgs &args, AttentionMa
   if (!mask.ok())
     return {};
   IntegerAttr causal = mask.causalOffset() ? n.b.getI64IntegerAttr(*mask.causalOffset()) : IntegerAttr();
-  auto op = n.create<tg::AttentionOp>(args.query, n.cast(args.key, element), n.cast(args.value, element), maskOperand,
-                                      n.b.getF64FloatAttr(scale), TypeAttr::get(softmaxType), n.b.getF64FloatAttr(args.softcap),
-                                      causal, args.zeroMaskedRows ? n.b.getUnitAttr() : UnitAttr(),
-                                      n.b.getI64IntegerAttr(args.scoresStage));
+  auto op = n.create<tg::AttentionOp>(
+      args.query, n.cast(args.key, element), n.cast(args.value, element), maskOperand, n.b.getF64FloatAttr(scale),
+      TypeAttr::get(softmaxType), n.b.getF64FloatAttr(args.softcap), causal,
+      args.zeroMaskedRows ? n.b.getUnitAttr() : UnitAttr(), n.b.getI64IntegerAttr(args.scoresStage));
   return op ? AttentionResult{op.getResult(), op.getScores()} : AttentionResult();
 }
 
@@ -183,7 +187,8 @@ Value rotate(NodeContext &n, Value x, Value cos, Value sin, bool interleaved, in
     return {};
   }
   for (Value table : {cos, sin})
-    if (failed(n.assumeEqual(n.dim(table, n.rank(table) - 1), n.constExpr(rotary / 2), "half the rotary width and the cache's last extent")))
+    if (failed(n.assumeEqual(n.dim(table, n.rank(table) - 1), n.constExpr(rotary / 2),
+                             "half the rotary width and the cache's last extent")))
       return {};
   int64_t half = rotary / 2, stride = interleaved ? 2 : 1;
   Value wide = n.toCompute(x);

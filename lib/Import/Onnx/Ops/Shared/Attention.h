@@ -1,9 +1,9 @@
 // One lowering of scaled dot-product attention for every operator that has it, and rotary position embedding.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All of them end in one `tg.attention`. Masks are collected in an AttentionMask: rules that keep or drop a position combine as booleans, biases
-// add up, and at the end there is at most one mask operand. Positions of queries and keys are absolute: query i of a block stands at
-// `offset` + i, key j at j.
+// All of them end in one `tg.attention`. Masks are collected in an AttentionMask: rules that keep or drop a position
+// combine as booleans, biases add up, and at the end there is at most one mask operand. Positions of queries and keys
+// are absolute: query i of a block stands at `offset` + i, key j at j.
 #ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_ATTENTION_H
 #define WEFT_LIB_IMPORT_ONNX_OPS_SHARED_ATTENTION_H
 
@@ -25,8 +25,8 @@ public:
   void keep(mlir::Value rule);
   /// Adds `bias` (float, broadcastable to the scores) to the scores.
   void add(mlir::Value bias);
-  /// A mask operand as ONNX has it: boolean (keep) or float (add), rank 1 to 4, aligned at the last dimension. Where the last dimension is
-  /// shorter than the keys (both static), what is missing is not attended.
+  /// A mask operand as ONNX has it: boolean (keep) or float (add), rank 1 to 4, aligned at the last dimension. Where
+  /// the last dimension is shorter than the keys (both static), what is missing is not attended.
   void addOperand(mlir::Value mask);
 
   /// Keeps j <= i + offset. A static offset stays an attribute of the composite.
@@ -80,9 +80,9 @@ mlir::Value mergeHeads(NodeContext &n, mlir::Value x);
 /// Extents of the scores of a query and a key of rank 4.
 ScoreDims scoreDims(NodeContext &n, mlir::Value query, mlir::Value key);
 
-/// Rotates pairs of the first `rotary` elements of the last dimension of `x` (all of them if 0) by angles whose cosines and sines are `cos`
-/// and `sin`, with rotary / 2 as last extent and broadcastable to x in the others. Pairs are (i, i + rotary/2), or neighbours if `interleaved`.
-/// f16 and bf16 compute in f32 and round once.
+/// Rotates pairs of the first `rotary` elements of the last dimension of `x` (all of them if 0) by angles whose cosines
+/// and sines are `cos` and `sin`, with rotary / 2 as last extent and broadcastable to x in the others. Pairs are (i, i
+/// + rotary/2), or neighbours if `interleaved`. f16 and bf16 compute in f32 and round once.
 mlir::Value rotate(NodeContext &n, mlir::Value x, mlir::Value cos, mlir::Value sin, bool interleaved, int64_t rotary);
 
 } // namespace weft::onnx

@@ -33,8 +33,8 @@ LogicalResult checkSameElement(NodeContext &n, Value reference, ArrayRef<Value> 
     if (!value || n.elementType(value) == n.elementType(reference))
       continue;
     std::string message;
-    llvm::raw_string_ostream(message) << "expected inputs of one element type, got " << n.elementType(reference) << " and "
-                                      << n.elementType(value);
+    llvm::raw_string_ostream(message) << "expected inputs of one element type, got " << n.elementType(reference)
+                                      << " and " << n.elementType(value);
     return n.error(message);
   }
   return success();
@@ -44,7 +44,9 @@ Type computeType(Type type) {
   return type && (type.isF16() || type.isBF16()) ? Type(Float32Type::get(type.getContext())) : type;
 }
 
-Value scalarLike(NodeContext &n, double value, Value like) { return like ? n.scalar(value, n.elementType(like)) : Value(); }
+Value scalarLike(NodeContext &n, double value, Value like) {
+  return like ? n.scalar(value, n.elementType(like)) : Value();
+}
 
 Value full(NodeContext &n, double value, Type element, ArrayRef<AffineExpr> dims) {
   return n.broadcastTo(n.scalar(value, element), dims);
@@ -124,13 +126,14 @@ AffineExpr product(NodeContext &n, ArrayRef<AffineExpr> dims) {
   return tg::simplify(total);
 }
 
-FailureOr<tg::Dims> splitDim(NodeContext &n, ArrayRef<AffineExpr> dims, int64_t axis, int64_t outerCount, StringRef what) {
+FailureOr<tg::Dims> splitDim(NodeContext &n, ArrayRef<AffineExpr> dims, int64_t axis, int64_t outerCount,
+                             StringRef what) {
   if (outerCount <= 0)
     return n.error("expected " + what + " to be positive, got " + Twine(outerCount));
   std::optional<int64_t> extent = tg::getConstant(dims[axis]);
   if (extent && *extent % outerCount != 0)
-    return n.error("expected dimension " + Twine(axis) + " of extent " + Twine(*extent) + " to be a multiple of " + what + " = " +
-                   Twine(outerCount));
+    return n.error("expected dimension " + Twine(axis) + " of extent " + Twine(*extent) + " to be a multiple of " +
+                   what + " = " + Twine(outerCount));
   tg::Dims split(dims);
   split[axis] = tg::simplify(dims[axis].floorDiv(outerCount));
   split.insert(split.begin() + axis, n.constExpr(outerCount));

@@ -54,9 +54,10 @@ tg::Dims withDim(llvm::ArrayRef<mlir::AffineExpr> dims, int64_t axis, mlir::Affi
 /// Product of `dims`, 1 for none.
 mlir::AffineExpr product(NodeContext &n, llvm::ArrayRef<mlir::AffineExpr> dims);
 
-/// Extents with dimension `axis` split in two: `outerCount` and the rest. An error naming `what` if a static extent does not divide.
-mlir::FailureOr<tg::Dims> splitDim(NodeContext &n, llvm::ArrayRef<mlir::AffineExpr> dims, int64_t axis, int64_t outerCount,
-                                   llvm::StringRef what);
+/// Extents with dimension `axis` split in two: `outerCount` and the rest. An error naming `what` if a static extent
+/// does not divide.
+mlir::FailureOr<tg::Dims> splitDim(NodeContext &n, llvm::ArrayRef<mlir::AffineExpr> dims, int64_t axis,
+                                   int64_t outerCount, llvm::StringRef what);
 
 } // namespace weft::onnx
 

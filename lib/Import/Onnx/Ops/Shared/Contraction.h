@@ -13,9 +13,9 @@ struct Labeled {
   llvm::SmallVector<int> labels;
 };
 
-/// Sum of products over the labels that `result` lacks; the result's dimensions are labelled `result`, its elements are of type
-/// `element`. Extents of a label agree or are static 1 in one operand, which then stretches. Every label of `result` is one of an operand's.
-/// Without labels to sum, a pointwise product. Null in, null out.
+/// Sum of products over the labels that `result` lacks; the result's dimensions are labelled `result`, its elements are
+/// of type `element`. Extents of a label agree or are static 1 in one operand, which then stretches. Every label of
+/// `result` is one of an operand's. Without labels to sum, a pointwise product. Null in, null out.
 mlir::Value contractLabeled(NodeContext &n, Labeled lhs, Labeled rhs, llvm::ArrayRef<int> result, mlir::Type element);
 
 /// numpy's matmul of operands of any rank from 1 on, with elements of type `element`.
@@ -27,8 +27,8 @@ struct GemmArgs {
   double alpha = 1, beta = 1;
   bool transA = false, transB = false;
 };
-/// Operands of rank 2 and one element type. The result is in the compute type if anything but the product is left to do, so that f16 and
-/// bf16 round once: the caller casts.
+/// Operands of rank 2 and one element type. The result is in the compute type if anything but the product is left to
+/// do, so that f16 and bf16 round once: the caller casts.
 mlir::Value gemm(NodeContext &n, const GemmArgs &args);
 
 } // namespace weft::onnx

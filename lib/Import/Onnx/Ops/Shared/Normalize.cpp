@@ -26,8 +26,8 @@ FailureOr<NormAttrs> readNormAttrs(NodeContext &n, Value x, double epsilon) {
 }
 
 LayerNorm layerNorm(NodeContext &n, Value x, Value scale, Value bias, const NormAttrs &attrs) {
-  auto op = n.create<tg::LayerNormOp>(x, scale, bias, n.b.getI64IntegerAttr(attrs.axis), n.b.getF64FloatAttr(attrs.epsilon),
-                                      TypeAttr::get(attrs.stash));
+  auto op = n.create<tg::LayerNormOp>(x, scale, bias, n.b.getI64IntegerAttr(attrs.axis),
+                                      n.b.getF64FloatAttr(attrs.epsilon), TypeAttr::get(attrs.stash));
   return op ? LayerNorm{op.getResult(), op.getMean(), op.getInvStd()} : LayerNorm();
 }
 
