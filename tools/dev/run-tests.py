@@ -121,7 +121,8 @@ def lit(context: Context, build: pathlib.Path, params: list, env: dict | None = 
 def python_tests(context: Context) -> Counts:
     """unittest over the tools' own tests and the Python package's."""
     counts = Counts()
-    for name, folder in (("tools", ROOT / "tools" / "dev" / "tests"), ("package", ROOT / "kernels-runtime" / "python" / "tests")):
+    for name, folder in (("tools", ROOT / "tools" / "dev" / "tests"), ("harness", ROOT / "test" / "harness" / "tests"),
+                         ("package", ROOT / "kernels-runtime" / "python" / "tests")):
         if folder.is_dir():
             step = context.suite([ROOT / "tools" / "dev" / "run-unittests.py", folder, "--build", context.build], f"python-{name}")
             counts = Counts(*(a + b for a, b in zip(dataclasses.astuple(counts), dataclasses.astuple(step))))

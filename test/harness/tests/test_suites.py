@@ -1,0 +1,133 @@
+"""The node suite's verdicts and its two-way check, with backends that misbehave on purpose; the model suite's graph rewrites."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+TEST = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TEST), str(TEST / "onnx"), str(TEST / "models")]
+
+import generate  # noqa: E402
+import run_node_suite  # noqa: E402
+import transform  # noqa: E402
+from cases import Case  # noqa: E402
+from harness import backends, limits  # noqa: E402
+from runner import Result, Runner, reason_of  # noqa: E402
+
+
+def reshape_case() -> Case:
+    node = helper.make_node("Reshape", ["data", "shape"], ["out"])
+    inputs = [helper.make_tensor_value_info("data", TensorProto.FLOAT, [6]), helper.make_tensor_value_info("shape", TensorProto.INT64, [2])]
+    graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])
+    data = np.arange(6, dtype=np.float32)
+    return Case("reshape", helper.make_model(graph), [([data, np.array([2, 3])], [data.reshape(2, 3)])], 1e-3, 1e-7, "Reshape")
+
+
+class Fake:
+    """A backend whose compile answers are scripted and whose run is a function."""
+
+    def __init__(self, answers, run=None):
+        self.answers, self.run_function, self.binds = list(answers), run, []
+
+    def compile(self, model, bundle, binds=None, extra=(), timeout=60, memory_mb=None):
+        self.binds.append(sorted(binds))
+        code, text = self.answers.pop(0)
+        return limits.Outcome(code, False, "", text, 0.1, 1)
+
+    def run(self, bundle, feeds):
+        return self.run_function(feeds)
+
+
+ASK = (3, "model.onnx: error: node `` (Reshape): expected a constant `shape`; bind it with --bind=shape=@FILE.npy")
+
+
+class Verdicts(unittest.TestCase):
+    def verdict(self, backend) -> Result:
+        with tempfile.TemporaryDirectory() as folder:
+            return Runner(backend, pathlib.Path(folder), timeout=2, memory_mb=0)(reshape_case())
+
+    def test_pass(self):
+        self.assertEqual(self.verdict(Fake([(0, "")], lambda f: [f["data"].reshape(f["shape"])])).verdict, "pass")
+
+    def test_pass_with_bound_operand(self):
+        backend = Fake([ASK, (0, "")], lambda f: [f["data"].reshape(2, 3)] if set(f) == {"data"} else [])
+        self.assertEqual(self.verdict(backend).verdict, "pass-bound")
+        self.assertEqual(backend.binds, [[], ["shape"]])
+
+    def test_binding_that_does_not_help_is_a_refusal(self):
+        result = self.verdict(Fake([ASK, ASK]))
+        self.assertEqual((result.verdict, result.reason), ("refused", "needs-bound-operand"))
+
+    def test_bugs(self):
+        ok = [(0, "")]
+        self.assertEqual(self.verdict(Fake(ok, lambda f: [f["data"]])).verdict, "wrong")
+        self.assertEqual(self.verdict(Fake(ok, lambda f: 1 // 0)).verdict, "run-error")
+        self.assertEqual(self.verdict(Fake(ok, lambda f: os.kill(os.getpid(), signal.SIGSEGV))).verdict, "crash")
+        self.assertEqual(self.verdict(Fake(ok, lambda f: time.sleep(60))).verdict, "hang")
+        self.assertEqual(self.verdict(Fake([(-11, "")])).verdict, "crash")
+        self.assertEqual(self.verdict(Fake([(1, "Reshape")])).verdict, "crash")
+        self.assertEqual(self.verdict(Fake([(3, "something is not supported")])).verdict, "vague")
+
+    def test_reasons(self):
+        self.assertEqual(reason_of("node `a` (Foo): operator is not supported"), "unsupported-operator")
+        self.assertEqual(reason_of("element type string is not supported"), "string-type")
+
+
+class BothDirections(unittest.TestCase):
+    expected = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": ["b"]}
+
+    def lines(self, *results):
+        return run_node_suite.disagreements(list(results), self.expected)
+
+    def test_agreement(self):
+        self.assertEqual(self.lines(Result("a", "A", "refused", reason="r"), Result("b", "B", "pass-bound"), Result("c", "C", "pass")), [])
+
+    def test_each_disagreement(self):
+        for result in (Result("a", "A", "pass"), Result("a", "A", "refused", reason="other"), Result("c", "C", "refused", reason="r"),
+                       Result("b", "B", "pass"), Result("c", "C", "pass-bound"), Result("a", "A", "wrong"), Result("a", "A", "crash")):
+            self.assertEqual(len(self.lines(result)), 1, result)
+
+
+class Rewrites(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.ort = backends.OrtBackend()
+
+    def test_cuts_compute_what_the_whole_computes(self):
+        path = generate.mobilenet_v2(self.folder, "net", size=32)
+        proto = onnx.load(path, load_external_data=False)
+        image = np.random.default_rng(0).standard_normal((1, 3, 32, 32), np.float32)
+        for sources, targets in transform.cuts(proto):
+            probe = onnx.load(path, load_external_data=False)
+            known = onnx.shape_inference.infer_shapes(proto).graph.value_info
+            probe.graph.output.extend(v for v in known if v.name in sources + targets)
+            onnx.save(probe, self.folder / "probe.onnx")
+            values = self.ort.session(self.folder / "probe.onnx").run(sources + targets, {"image": image})
+            onnx.save(transform.extract(proto, sources, targets), self.folder / "part.onnx")
+            got = self.ort.run(self.folder / "part.onnx", dict(zip(sources, values)))
+            np.testing.assert_allclose(got[0], values[-1], rtol=1e-5, atol=1e-5)
+
+    def test_widening_keeps_the_function(self):
+        half = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [4]), helper.make_tensor_value_info("y", TensorProto.FLOAT16, [4])
+        weight = onnx.numpy_helper.from_array(np.float16([1, 2, 3, 4]), "w")
+        nodes = [helper.make_node("Mul", ["x", "w"], ["p"]), helper.make_node("Cast", ["p"], ["y"], to=TensorProto.FLOAT16)]
+        onnx.save(helper.make_model(helper.make_graph(nodes, "g", half[:1], half[1:], [weight]), ir_version=9,
+                                    opset_imports=[helper.make_opsetid("", 20)]), self.folder / "h.onnx")
+        transform.widen(self.folder / "h.onnx", self.folder / "f.onnx")
+        got = self.ort.run(self.folder / "f.onnx", {"x": np.float32([1, 1, 1, 1000.25])})[0]
+        self.assertEqual(got.dtype, np.float32)
+        np.testing.assert_array_equal(got, [1, 2, 3, 4001])
+
+
+if __name__ == "__main__":
+    unittest.main()
