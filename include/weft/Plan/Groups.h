@@ -14,7 +14,7 @@
 //      group is a loop over rows, and a row's working set stays below a limit.
 //  R4  In a group without reductions, values keep their extents along pointwise edges: a producer under a stretching
 //  broadcast would be
-//      computed again for every copy (an iota is free). Views (transpose, slice, broadcast, pad) compose with pointwise
+//      computed again for every copy (an iota and extents are free). Views (transpose, slice, broadcast, pad) compose with pointwise
 //      ops; a gather may be read by pointwise ops, but nothing is fused into its operands.
 //  R5  A window belongs to the reduction that consumes it.
 //  R6  Everything else (concat, scatter, scan, arg_reduce, top_k) is a kernel of its own.
@@ -35,7 +35,7 @@ struct GroupOptions {
   int64_t maxRowBytes = int64_t(1) << 20;
 };
 
-/// Whether `op` stays outside kernels: constants, weights, extents, checks, renamings of dense memory, terminators.
+/// Whether `op` stays outside kernels: constants, weights, checks, renamings of dense memory, terminators.
 bool isHostOp(mlir::Operation *op);
 
 /// The rule that forbids `group`, as a remark text, or an empty string if it is legal. Ops are in program order.

@@ -9,7 +9,7 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
   let summary = "put the ops of a function into tg.kernel groups";
   let description = [{
     Chooses groups (lib/Plan/Groups) and applies them: every primitive ends up in exactly one `tg.kernel`; host ops (constants,
-    weights, extents, checks, and reshapes and bitcasts, which only rename dense memory) stay outside. Exact: no op changes.
+    weights, checks, and reshapes and bitcasts, which only rename dense memory) stay outside. Exact: no op changes.
 
     Each producer-consumer edge that was considered and refused gets a missed remark of category `fusion` with the rule that refused it.
 

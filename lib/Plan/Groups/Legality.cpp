@@ -9,7 +9,7 @@ using namespace mlir;
 namespace weft::plan {
 
 bool isHostOp(Operation *op) {
-  return isa<tg::ConstantOp, tg::WeightOp, tg::ExtentsOp, tg::AssumeEqualOp, tg::ReshapeOp, tg::BitcastOp,
+  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::ReshapeOp, tg::BitcastOp,
              tg::DispatchOp, tg::KernelOp>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
@@ -94,7 +94,7 @@ static std::string checkRows(const Group &group, tg::ReduceOp first, const Group
       continue;
     }
     bool isWindow = isa<tg::WindowOp>(op);
-    if (!isPointwise(op) && !isWindow && !isView(op) && !isa<tg::IotaOp>(op))
+    if (!isPointwise(op) && !isWindow && !isView(op) && !isa<tg::IotaOp, tg::ExtentsOp>(op))
       return ("R3: '" + name + "' is not a pointwise op").str();
     if (!rows.covers(dimsOf(op)))
       return ("R3: '" + name + "' has other extents than the rows").str();
@@ -115,7 +115,7 @@ static std::string checkRows(const Group &group, tg::ReduceOp first, const Group
 static std::string checkElementwise(const Group &group) {
   for (Operation *op : group) {
     StringRef name = op->getName().stripDialect();
-    if (!isPointwise(op) && !isView(op) && !isa<tg::GatherOp, tg::IotaOp>(op))
+    if (!isPointwise(op) && !isView(op) && !isa<tg::GatherOp, tg::IotaOp, tg::ExtentsOp>(op))
       return ("R6: '" + name + "' does not fuse").str();
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
@@ -124,7 +124,7 @@ static std::string checkElementwise(const Group &group) {
       if (isa<tg::GatherOp>(op))
         return "R4: a gather's operands are materialised";
       bool stretches = (isPointwise(op) || isa<tg::BroadcastOp>(op)) && !sameDims(dimsOf(producer), dimsOf(op));
-      if (stretches && !isa<tg::IotaOp>(producer))
+      if (stretches && !isa<tg::IotaOp, tg::ExtentsOp>(producer))
         return ("R4: '" + producer->getName().stripDialect() + "' would be computed again under a broadcast").str();
     }
   }

@@ -112,6 +112,19 @@ static LogicalResult checkInBounds(Operation *op, AffineMap map, ArrayRef<Affine
   return success();
 }
 
+/// Checks that a domain dimension has one extent wherever it indexes alone.
+static LogicalResult checkExtents(Operation *op, AffineMap map, ArrayRef<AffineExpr> extents, Type type) {
+  Dims dims = getDims(type);
+  for (auto [expr, dim] : llvm::zip(map.getResults(), dims)) {
+    auto d = dyn_cast<AffineDimExpr>(expr);
+    if (!d || !getConstant(dim) || !getConstant(extents[d.getPosition()]) || dim == extents[d.getPosition()])
+      continue;
+    return op->emitOpError("expected one extent of domain dimension ")
+           << d.getPosition() << ", got " << *getConstant(extents[d.getPosition()]) << " and " << *getConstant(dim);
+  }
+  return success();
+}
+
 static LogicalResult checkMap(Operation *op, AffineMap map, unsigned numDims, Type type, StringRef role) {
   int64_t rank = cast<RankedTensorType>(type).getRank();
   if (map.getNumDims() != numDims || map.getNumSymbols() != 0 || int64_t(map.getNumResults()) != rank)
@@ -134,6 +147,9 @@ LogicalResult ContractOp::verify() {
   for (auto [d, extent] : llvm::enumerate(extents))
     if (!extent)
       return emitOpError("expected domain dimension ") << d << " alone in a result of at least one map";
+  if (failed(checkExtents(*this, getMap(0), extents, getLhs().getType())) ||
+      failed(checkExtents(*this, getMap(1), extents, getRhs().getType())))
+    return failure();
   if (failed(checkInBounds(*this, getMap(0), extents, getLhs().getType(), "lhs")) ||
       failed(checkInBounds(*this, getMap(1), extents, getRhs().getType(), "rhs")))
     return failure();

@@ -107,3 +107,12 @@ func.func @top_k(%x: tensor<4x8xf32>) {
   %0, %1 = tg.top_k %x axis = 1 k = 9 : tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @contract_extents(%a: tensor<4x8xf32>, %b: tensor<9xf32>) {
+  // expected-error @+1 {{expected one extent of domain dimension 1, got 8 and 9}}
+  %0 = tg.contract %a, %b [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>]
+      : tensor<4x8xf32>, tensor<9xf32> -> tensor<4xf32>
+  return
+}

@@ -27,6 +27,7 @@ def TG_ContractOp : TG_Op<"contract", [Pure, DeclareOpInterfaceMethods<TG_TileOp
   let results = (outs TG_NumTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs $maps attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let builders = [
     // `einsum` such as "mk,kn->mn": one letter a dimension. Extents come from the operands.
     OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::StringRef":$einsum, "::mlir::Type":$elementType)>];
