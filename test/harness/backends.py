@@ -44,9 +44,8 @@ class WeftBackend:
         package = str(ROOT / "kernels-runtime" / "python")
         if package not in sys.path:
             sys.path.insert(0, package)
-        import os
-        os.environ.setdefault("WEFT_LIBRARY", str(self.build / "lib" / "libweft.so"))
         import weft
+        weft.load_library(self.build)
         return weft.Session(str(bundle), threads=threads)
 
     @staticmethod

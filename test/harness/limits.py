@@ -25,6 +25,7 @@ class Outcome:
     stderr: str
     seconds: float
     peak_mb: float
+    cpu_seconds: float = 0
 
     @property
     def crashed(self) -> bool:
@@ -62,7 +63,8 @@ def run(command: Sequence[str], timeout: float = 60, memory_mb: int | None = Non
         out.seek(0)
         err.seek(0)
         return Outcome(process.returncode, timed_out, out.read().decode(errors="replace"),
-                       err.read().decode(errors="replace"), time.monotonic() - start, usage.ru_maxrss / 1024)
+                       err.read().decode(errors="replace"), time.monotonic() - start, usage.ru_maxrss / 1024,
+                       usage.ru_utime + usage.ru_stime)
 
 
 @dataclasses.dataclass
