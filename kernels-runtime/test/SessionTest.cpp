@@ -42,7 +42,7 @@ TEST_F(SessionTest, DescribesTheEntry) {
   EXPECT_STREQ(weft_bundle_product_version(bundle.get()), "weft test");
   EXPECT_STREQ(weft_bundle_metadata(bundle.get(), "model"), "example");
   EXPECT_EQ(weft_bundle_metadata(bundle.get(), "absent"), nullptr);
-  ASSERT_EQ(weft_bundle_entry_count(bundle.get()), 3u);
+  ASSERT_EQ(weft_bundle_entry_count(bundle.get()), 3u + 23u);
   EXPECT_STREQ(weft_bundle_entry_name(bundle.get(), 1), "rows");
   SessionPtr session = createSession(bundle.get(), "rows", 1);
   weft_port port;
@@ -227,7 +227,9 @@ TEST_F(SessionTest, RefusesWhatItDoesNotHave) {
   EXPECT_EQ(take(error), "unknown device \"cuda:0\"; this runtime has: cpu");
   weft_session_options options = {sizeof options, 1, 0, "main", 0};
   EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &session)),
-            "the bundle has no entry \"main\"; it has: \"sum\", \"rows\", \"positions\"");
+            "the bundle has no entry \"main\"; it has: \"sum\", \"rows\", \"positions\", \"copy_f64\", \"copy_f32\", "
+            "\"copy_f16\", "
+            "\"copy_bf16\", \"copy_f8e4m3fn\"");
   options = {};
   EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &session)),
             "expected options.struct_size to be the size of the struct");

@@ -8,6 +8,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
+#include "weft/Bundle/DType.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -69,6 +70,18 @@ void test::addPositionsEntry(Builder &builder) {
   entry.dispatch({3}, {one, {{x}}, {{y}}, {n, positions}});
 }
 
+void test::addCopyEntries(Builder &builder) {
+  for (int code = 0; code < 256; ++code) {
+    auto dtype = DType(code);
+    if (!getBits(dtype))
+      continue;
+    EntryBuilder &entry = builder.addEntry(std::string("copy_") + getName(dtype));
+    Reg n = entry.symbol(entry.addSymbol("n"));
+    BufferId x = entry.addInput("x", dtype, {n}), y = entry.addOutput("y", dtype, {n});
+    entry.copy({x}, {y}, entry.getSize(x));
+  }
+}
+
 std::vector<uint8_t> test::buildExample() {
   static const std::vector<float> ones(1000, 1.0f);
   Builder builder("weft test");
@@ -77,9 +90,10 @@ std::vector<uint8_t> test::buildExample() {
   addSumEntry(builder, ones);
   addRowEntry(builder);
   addPositionsEntry(builder);
+  addCopyEntries(builder);
   std::vector<uint8_t> bytes;
-  Error error = builder.build(bytes);
-  EXPECT_FALSE(error) << error.getMessage();
+  if (Error error = builder.build(bytes))
+    ADD_FAILURE() << error.getMessage();
   return bytes;
 }
 

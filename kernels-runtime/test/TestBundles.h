@@ -33,7 +33,9 @@ void addSumEntry(bundle::Builder &builder, const std::vector<float> &ones);
 void addRowEntry(bundle::Builder &builder);
 /// y[count] = positions where x[n] > 0: an extent that depends on data.
 void addPositionsEntry(bundle::Builder &builder);
-/// All three entries: "sum", "rows", "positions".
+/// y[n] = x[n] for every element type, without kernels: "copy_f32", "copy_ui4", ...
+void addCopyEntries(bundle::Builder &builder);
+/// All of these entries.
 std::vector<uint8_t> buildExample();
 
 struct BundleDeleter {

@@ -8,8 +8,8 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/Builder.h"
+#include "Validate.h"
 #include "weft/Bundle/Hash.h"
-#include "weft/Bundle/Reader.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -281,12 +281,6 @@ void Builder::layout(std::vector<Section> &sections, std::vector<uint8_t> &head)
     std::memcpy(head.data() + sizeof header, table.data(), table.size() * sizeof(SectionEntry));
 }
 
-/// Points `table` at the records of the section, if it is of this kind.
-template <class T, class Section> static void bind(const Section &section, SectionKind kind, Table<T> &table) {
-  if (section.entry.kind == uint32_t(kind))
-    table = {reinterpret_cast<const T *>(section.bytes.data()), uint32_t(section.bytes.size() / sizeof(T))};
-}
-
 Error Builder::prepare(std::vector<Section> &sections, std::vector<uint8_t> &head) {
   if (!firstFailure.empty())
     return Error(ErrorCode::Internal, "bundle builder: " + firstFailure);
@@ -295,31 +289,8 @@ Error Builder::prepare(std::vector<Section> &sections, std::vector<uint8_t> &hea
   Tables tables;
   tables.sections = {reinterpret_cast<const SectionEntry *>(head.data() + sizeof(FileHeader)),
                      uint32_t(sections.size())};
-  for (const Section &section : sections) {
-    bind(section, SectionKind::StringIndex, tables.strings);
-    bind(section, SectionKind::Metadata, tables.metadata);
-    bind(section, SectionKind::Symbols, tables.symbols);
-    bind(section, SectionKind::Entries, tables.entries);
-    bind(section, SectionKind::Ports, tables.ports);
-    bind(section, SectionKind::Instructions, tables.instructions);
-    bind(section, SectionKind::Buffers, tables.buffers);
-    bind(section, SectionKind::Extents, tables.extents);
-    bind(section, SectionKind::Commands, tables.commands);
-    bind(section, SectionKind::Arguments, tables.arguments);
-    bind(section, SectionKind::Scalars, tables.scalars);
-    bind(section, SectionKind::Kernels, tables.kernels);
-    bind(section, SectionKind::Origins, tables.origins);
-    bind(section, SectionKind::Constants, tables.constants);
-    bind(section, SectionKind::Weights, tables.weights);
-    bind(section, SectionKind::Variants, tables.variants);
-    bind(section, SectionKind::Features, tables.features);
-    if (section.entry.kind == uint32_t(SectionKind::StringBytes))
-      tables.stringBytes = {section.bytes.data(), section.bytes.size()};
-    if (section.entry.kind == uint32_t(SectionKind::ConstantBytes))
-      tables.constantBytes = {section.bytes.data(), section.bytes.size()};
-    if (section.entry.kind == uint32_t(SectionKind::WeightData))
-      tables.weightDataBytes = section.entry.size;
-  }
+  for (const Section &section : sections)
+    bindSection(tables, SectionKind(section.entry.kind), section.bytes.data(), section.entry.size);
   if (Error error = validateTables(tables))
     return Error(ErrorCode::Internal, "bundle builder: " + error.getMessage());
   return {};

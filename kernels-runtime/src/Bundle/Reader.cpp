@@ -9,6 +9,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/Reader.h"
+#include "Validate.h"
 #include "weft/Bundle/Hash.h"
 
 #include <cinttypes>
@@ -179,6 +180,64 @@ static Error checkSections(const uint8_t *data, uint64_t size, Table<SectionEntr
   return {};
 }
 
+template <class T> static void bindTable(Table<T> &table, const uint8_t *bytes, uint64_t size) {
+  table = {reinterpret_cast<const T *>(bytes), uint32_t(size / sizeof(T))};
+}
+
+void weft::bundle::bindSection(Tables &tables, SectionKind kind, const uint8_t *bytes, uint64_t size) {
+  switch (kind) {
+  case SectionKind::StringIndex:
+    return bindTable(tables.strings, bytes, size);
+  case SectionKind::Metadata:
+    return bindTable(tables.metadata, bytes, size);
+  case SectionKind::Symbols:
+    return bindTable(tables.symbols, bytes, size);
+  case SectionKind::Entries:
+    return bindTable(tables.entries, bytes, size);
+  case SectionKind::Ports:
+    return bindTable(tables.ports, bytes, size);
+  case SectionKind::Instructions:
+    return bindTable(tables.instructions, bytes, size);
+  case SectionKind::Buffers:
+    return bindTable(tables.buffers, bytes, size);
+  case SectionKind::Extents:
+    return bindTable(tables.extents, bytes, size);
+  case SectionKind::Commands:
+    return bindTable(tables.commands, bytes, size);
+  case SectionKind::Arguments:
+    return bindTable(tables.arguments, bytes, size);
+  case SectionKind::Scalars:
+    return bindTable(tables.scalars, bytes, size);
+  case SectionKind::Kernels:
+    return bindTable(tables.kernels, bytes, size);
+  case SectionKind::Origins:
+    return bindTable(tables.origins, bytes, size);
+  case SectionKind::Constants:
+    return bindTable(tables.constants, bytes, size);
+  case SectionKind::Weights:
+    return bindTable(tables.weights, bytes, size);
+  case SectionKind::Variants:
+    return bindTable(tables.variants, bytes, size);
+  case SectionKind::Features:
+    return bindTable(tables.features, bytes, size);
+  case SectionKind::StringBytes:
+    tables.stringBytes = {bytes, size};
+    return;
+  case SectionKind::ConstantBytes:
+    tables.constantBytes = {bytes, size};
+    return;
+  case SectionKind::Explain:
+    tables.explain = {bytes, size};
+    return;
+  case SectionKind::WeightData:
+    tables.weightDataBytes = size;
+    return;
+  case SectionKind::NativeCode:
+  case SectionKind::Ptx:
+    return;
+  }
+}
+
 Error Reader::open(const void *bytes, uint64_t size, bool verifyWeights, Reader &reader) {
   const auto *data = static_cast<const uint8_t *>(bytes);
   if (Error error = checkHeader(data, size))
@@ -193,79 +252,9 @@ Error Reader::open(const void *bytes, uint64_t size, bool verifyWeights, Reader 
   result.data = data;
   for (const SectionEntry &entry : tables.sections) {
     const uint8_t *begin = data + entry.offset;
-    auto bind = [&](auto &table) {
-      using Record = std::remove_const_t<std::remove_pointer_t<decltype(table.data)>>;
-      table = {reinterpret_cast<const Record *>(begin), uint32_t(entry.size / sizeof(Record))};
-    };
-    switch (SectionKind(entry.kind)) {
-    case SectionKind::StringIndex:
-      bind(tables.strings);
-      break;
-    case SectionKind::Metadata:
-      bind(tables.metadata);
-      break;
-    case SectionKind::Symbols:
-      bind(tables.symbols);
-      break;
-    case SectionKind::Entries:
-      bind(tables.entries);
-      break;
-    case SectionKind::Ports:
-      bind(tables.ports);
-      break;
-    case SectionKind::Instructions:
-      bind(tables.instructions);
-      break;
-    case SectionKind::Buffers:
-      bind(tables.buffers);
-      break;
-    case SectionKind::Extents:
-      bind(tables.extents);
-      break;
-    case SectionKind::Commands:
-      bind(tables.commands);
-      break;
-    case SectionKind::Arguments:
-      bind(tables.arguments);
-      break;
-    case SectionKind::Scalars:
-      bind(tables.scalars);
-      break;
-    case SectionKind::Kernels:
-      bind(tables.kernels);
-      break;
-    case SectionKind::Origins:
-      bind(tables.origins);
-      break;
-    case SectionKind::Constants:
-      bind(tables.constants);
-      break;
-    case SectionKind::Weights:
-      bind(tables.weights);
-      break;
-    case SectionKind::Variants:
-      bind(tables.variants);
-      break;
-    case SectionKind::Features:
-      bind(tables.features);
-      break;
-    case SectionKind::StringBytes:
-      tables.stringBytes = {begin, entry.size};
-      break;
-    case SectionKind::ConstantBytes:
-      tables.constantBytes = {begin, entry.size};
-      break;
-    case SectionKind::Explain:
-      tables.explain = {begin, entry.size};
-      break;
-    case SectionKind::WeightData:
+    bindSection(tables, SectionKind(entry.kind), begin, entry.size);
+    if (SectionKind(entry.kind) == SectionKind::WeightData)
       result.weightData = {begin, entry.size};
-      tables.weightDataBytes = entry.size;
-      break;
-    case SectionKind::NativeCode:
-    case SectionKind::Ptx:
-      break;
-    }
   }
   if (Error error = validateTables(tables))
     return error;

@@ -1,10 +1,10 @@
-//===- Validate.h - Parts of the validator ------------------------------------------------------------------------===//
+//===- Validate.h - Parts of the reader ------------------------------------------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Shared by ValidateTables.cpp and ValidateEntry.cpp. Not for other rooms.
+// Shared by the reader's files and the builder, which checks what it has built. Not for other rooms.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_VALIDATE_H
@@ -23,6 +23,9 @@ inline Error invalid(const char *text) { return Error(ErrorCode::Input, text); }
 /// Follows a range that must begin where the previous one of the same table ended; `next` is that place.
 /// `size` is the size of the table.
 Error checkRange(const char *table, uint32_t first, uint32_t count, uint32_t size, uint32_t &next);
+
+/// Points the table of `kind` in `tables` at the section's bytes.
+void bindSection(Tables &tables, SectionKind kind, const uint8_t *bytes, uint64_t size);
 
 /// The ranges that entries own are checked in this order, so that one cursor for each table suffices.
 struct EntryCursors {
