@@ -12,3 +12,15 @@ function(weft_add_unittest name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
+
+# weft_add_fuzzer(NAME sources... [LINK libraries...]): the libFuzzer target weft-fuzz-NAME in bin/, which `./dev test --sanitize` runs;
+# seeds are the files of test/fuzz/NAME.
+function(weft_add_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(weft-fuzz-${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(weft-fuzz-${name} PRIVATE ${ARG_LINK})
+  target_link_options(weft-fuzz-${name} PRIVATE -fsanitize=fuzzer)
+  if(TARGET weft-headers)
+    add_dependencies(weft-fuzz-${name} weft-headers)
+  endif()
+endfunction()

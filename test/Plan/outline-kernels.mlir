@@ -21,7 +21,8 @@ func.func @main(%x: tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>) -> tensor<
   return %3 : tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>
 }
 // The kernel numbers its symbols by first use.
-// CHECK: module @contract_add {
+// CHECK: module @contract_add attributes {
+// CHECK-SAME: tg.operand_dims = [#{{.*}}, #{{.*}}], tg.result_dims = [#{{.*}}]}
 // CHECK: func.func @kernel(%[[X:.*]]: tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>, %[[W:.*]]: tensor<8x8xf32>, %{{.*}}: index)
 // CHECK-SAME: attributes {tg.num_symbols = 1 : i64}
 // CHECK: tg.constant dense<1.000000e+00>

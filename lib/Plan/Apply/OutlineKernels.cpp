@@ -109,6 +109,22 @@ struct Outlined {
 
 } // namespace
 
+/// Extents of tensors as maps of the kernel's symbols.
+static ArrayAttr dimsAttr(Builder &builder, TypeRange types) {
+  SmallVector<AffineMap> maps;
+  for (Type type : types) {
+    tg::Dims dims = tg::getDims(type);
+    unsigned symbols = 0;
+    for (AffineExpr dim : dims)
+      dim.walk([&](AffineExpr e) {
+        if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
+          symbols = std::max(symbols, symbol.getPosition() + 1);
+      });
+    maps.push_back(AffineMap::get(0, symbols, dims, builder.getContext()));
+  }
+  return builder.getAffineMapArrayAttr(maps);
+}
+
 static Outlined outline(tg::KernelOp kernel) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
@@ -152,6 +168,8 @@ static Outlined outline(tg::KernelOp kernel) {
     body->addArgument(builder.getIndexType(), loc);
     argumentTypes.push_back(builder.getIndexType());
   }
+  result.module->getOperation()->setAttr("tg.operand_dims", dimsAttr(builder, ArrayRef(argumentTypes).take_front(numTensors)));
+  result.module->getOperation()->setAttr("tg.result_dims", dimsAttr(builder, TypeRange(ValueRange(results))));
   result.symbols = AffineMap::get(0, numModuleSymbols, symbolExprs, context);
   func.setFunctionType(builder.getFunctionType(argumentTypes, ValueRange(results).getTypes()));
   func->setAttr("tg.num_symbols", builder.getI64IntegerAttr(argumentTypes.size() - numTensors));
