@@ -1,0 +1,145 @@
+// Conv and ConvTranspose. A convolution is padding and one contraction; a transposed convolution is the same over its
+// operand with stride - 1 zeros between neighbours, and the kernel reversed. SPDX-License-Identifier: Apache-2.0 WITH
+// LLVM-exception
+#include "Shared/Convolution.h"
+
+using namespace mlir;
+
+namespace weft::onnx {
+namespace {
+
+LogicalResult importConv(NodeContext &c) {
+  Value x = c.required(0), w = c.required(1), bias = c.input(2);
+  if (!x || !w || failed(c.checkNumInputs(2, 3)) || failed(checkSameFloat(c, x, w, "W")) ||
+      failed(checkSameFloat(c, x, bias, "B")))
+    return failure();
+  FailureOr<ConvWeights> weights = readConvWeights(c, x, w, /*transposed=*/false);
+  if (failed(weights))
+    return failure();
+  FailureOr<Windows> windows = readWindows(c, x, weights->kernel, /*mayCeil=*/false);
+  if (failed(windows))
+    return failure();
+  Type element = c.elementType(x);
+  Value padded = padForWindows(c, x, c.scalar(0, element), *windows);
+  Value y = addChannelBias(c, convolve(c, padded, w, *weights, *windows, element), bias);
+  return finish(c, y);
+}
+
+/// The geometry of one spatial dimension of ConvTranspose as a stride-1 convolution of the spread operand.
+struct Transposed {
+  int64_t low = 0, high = 0; ///< Padding (or crop) of the spread operand.
+  AffineExpr output;
+};
+
+struct TransposedAttrs {
+  SmallVector<int64_t> strides, dilations, pads, outputPadding, outputShape;
+  unsigned autoPad = 0;
+};
+
+FailureOr<TransposedAttrs> readTransposedAttrs(NodeContext &c, size_t count) {
+  FailureOr<SmallVector<int64_t>> strides = readWindowInts(c, "strides", count, 1, 1);
+  FailureOr<SmallVector<int64_t>> dilations = readWindowInts(c, "dilations", count, 1, 1);
+  FailureOr<SmallVector<int64_t>> pads = readWindowInts(c, "pads", 2 * count, 0, 0);
+  FailureOr<SmallVector<int64_t>> outputPadding = readWindowInts(c, "output_padding", count, 0, 0);
+  FailureOr<unsigned> autoPad = c.choiceAttr("auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}, "NOTSET");
+  if (failed(strides) || failed(dilations) || failed(pads) || failed(outputPadding) || failed(autoPad))
+    return failure();
+  TransposedAttrs attrs{*strides, *dilations, *pads, *outputPadding, {}, *autoPad};
+  if (c.hasAttr("output_shape")) {
+    FailureOr<SmallVector<int64_t>> shape = c.intsAttr("output_shape");
+    if (failed(shape))
+      return failure();
+    // Some exporters list the batch and the channels too.
+    if (shape->size() == count + 2)
+      shape->erase(shape->begin(), shape->begin() + 2);
+    if (!shape->empty() && shape->size() != count)
+      return c.error("expected " + Twine(count) + " values in attribute `output_shape`, got " + Twine(shape->size()));
+    for (int64_t extent : *shape)
+      if (extent < 1 || extent > maxWindowParameter)
+        return c.error("expected values of attribute `output_shape` in [1, " + Twine(maxWindowParameter) + "], got " +
+                       Twine(extent));
+    attrs.outputShape = *shape;
+  }
+  return attrs;
+}
+
+/// Output position o takes x[i] * w[k] where i * stride + k * dilation - padBefore = o. With the spread operand padded
+/// by reach - 1 - padBefore in front and the kernel reversed, that is a plain convolution.
+FailureOr<Transposed> placeTransposed(NodeContext &c, const TransposedAttrs &attrs, size_t i, AffineExpr extent,
+                                      int64_t reach) {
+  size_t count = attrs.strides.size();
+  int64_t stride = attrs.strides[i], before = attrs.pads[i], after = attrs.pads[count + i];
+  bool same = attrs.autoPad == 1 || attrs.autoPad == 2;
+  AffineExpr full = tg::simplify((extent - 1) * stride + attrs.outputPadding[i] + reach);
+  Transposed result;
+  if (!attrs.outputShape.empty() || same) {
+    result.output = attrs.outputShape.empty() ? tg::simplify(extent * stride) : c.constExpr(attrs.outputShape[i]);
+    std::optional<int64_t> total = tg::getConstant(tg::simplify(full - result.output));
+    if (!total)
+      return c.unsupported("attribute `output_shape` with a symbolic spatial extent", "fix the extent with --dim");
+    int64_t half = std::max<int64_t>(*total, 0) / 2, rest = std::max<int64_t>(*total, 0) - half;
+    before = attrs.autoPad == 1 ? half : rest;
+    after = *total - before;
+  } else {
+    if (attrs.autoPad == 3)
+      before = after = 0;
+    result.output = tg::simplify(full - (before + after));
+  }
+  result.low = reach - 1 - before;
+  result.high = reach - 1 - after + attrs.outputPadding[i];
+  if (std::optional<int64_t> positions = tg::getConstant(result.output); positions && *positions < 1)
+    return c.error("expected an output of at least 1 element along spatial dimension " + Twine(i) + ", got " +
+                   Twine(*positions));
+  return result;
+}
+
+LogicalResult importConvTranspose(NodeContext &c) {
+  Value x = c.required(0), w = c.required(1), bias = c.input(2);
+  if (!x || !w || failed(c.checkNumInputs(2, 3)) || failed(checkSameFloat(c, x, w, "W")) ||
+      failed(checkSameFloat(c, x, bias, "B")))
+    return failure();
+  FailureOr<ConvWeights> weights = readConvWeights(c, x, w, /*transposed=*/true);
+  if (failed(weights))
+    return failure();
+  size_t count = weights->kernel.size();
+  FailureOr<TransposedAttrs> attrs = readTransposedAttrs(c, count);
+  if (failed(attrs))
+    return failure();
+
+  Windows windows(count);
+  SmallVector<int64_t> low(2, 0), high(2, 0), interior(2, 0), offsets(2, 0), steps(2, 1);
+  for (size_t i = 0; i < count; ++i) {
+    windows[i].size = weights->kernel[i];
+    windows[i].dilation = attrs->dilations[i];
+    if (windows[i].reach() > maxWindowParameter)
+      return c.error("expected a window of at most " + Twine(maxWindowParameter) + " elements, got " +
+                     Twine(windows[i].reach()));
+    FailureOr<Transposed> placed = placeTransposed(c, *attrs, i, c.dim(x, 2 + i), windows[i].reach());
+    if (failed(placed))
+      return failure();
+    windows[i].output = placed->output;
+    low.push_back(placed->low);
+    high.push_back(placed->high);
+    interior.push_back(attrs->strides[i] - 1);
+    offsets.push_back(weights->kernel[i] - 1);
+    steps.push_back(weights->kernel[i] > 1 ? -1 : 1);
+  }
+  if (llvm::any_of(steps, [](int64_t step) { return step < 0; }))
+    w = c.make<tg::SliceOp>(w.getType(), w, offsets, steps);
+  Type element = c.elementType(x);
+  Value spread = padOrCrop(c, x, c.scalar(0, element), low, high, interior);
+  Value y = addChannelBias(c, convolve(c, spread, w, *weights, windows, element), bias);
+  return finish(c, y);
+}
+
+} // namespace
+
+ArrayRef<OpEntry> getConvOps() {
+  static const OpEntry ops[] = {
+      {"", "Conv", 1, newestOpset, importConv, "1 to 3 spatial dimensions"},
+      {"", "ConvTranspose", 1, newestOpset, importConvTranspose, "1 to 3 spatial dimensions"},
+  };
+  return ops;
+}
+
+} // namespace weft::onnx

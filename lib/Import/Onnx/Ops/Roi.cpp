@@ -1,0 +1,211 @@
+// Regions of interest: RoiAlign as bilinear samples and one contraction, NonMaxSuppression of constants.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/NonMaxSuppression.h"
+#include "Shared/Sampling.h"
+#include "Shared/Window.h"
+
+using namespace mlir;
+
+namespace weft::onnx {
+namespace {
+
+struct RoiSpec {
+  bool maximum = false;
+  bool halfPixel = true;
+  int64_t outputs[2] = {1, 1}; ///< Bins along height and width.
+  int64_t samples = 1;         ///< Sample points along each dimension of a bin.
+  double scale = 1;
+};
+
+FailureOr<RoiSpec> readRoiSpec(NodeContext &c) {
+  FailureOr<unsigned> mode = c.choiceAttr("mode", {"avg", "max"}, "avg");
+  FailureOr<unsigned> transform =
+      c.opset >= 16 ? c.choiceAttr("coordinate_transformation_mode", {"half_pixel", "output_half_pixel"}, "half_pixel")
+                    : FailureOr<unsigned>(1u);
+  FailureOr<int64_t> height = c.intAttr("output_height", 1), width = c.intAttr("output_width", 1),
+                     ratio = c.intAttr("sampling_ratio", 0);
+  FailureOr<double> scale = c.floatAttr("spatial_scale", 1.0);
+  if (failed(mode) || failed(transform) || failed(height) || failed(width) || failed(ratio) || failed(scale))
+    return failure();
+  constexpr int64_t most = 1 << 12;
+  if (*height < 1 || *width < 1 || *height > most || *width > most || *ratio < 0 || *ratio > most)
+    return c.error(
+        "expected attributes `output_height`, `output_width` in [1, 4096] and `sampling_ratio` in [0, 4096]");
+  if (*ratio == 0)
+    return c.unsupported("`sampling_ratio` 0, by which the number of samples depends on data",
+                         "export with a positive `sampling_ratio`");
+  return RoiSpec{*mode == 1, *transform == 0, {*height, *width}, *ratio, *scale};
+}
+
+/// Places of the sample points of one dimension: rois x bins x samples. `rois` is R x 4 as (x1, y1, x2, y2); d = 0 is
+/// height.
+Expr samplePlaces(NodeContext &c, Value rois, unsigned d, const RoiSpec &spec) {
+  auto corner = [&](int64_t column) {
+    Expr value(c, c.slice(rois, 1, column, c.constExpr(1)));
+    return value * spec.scale - (spec.halfPixel ? 0.5 : 0.0);
+  };
+  Expr begin = corner(d == 0 ? 1 : 0), extent = corner(d == 0 ? 3 : 2) - begin;
+  if (!spec.halfPixel)
+    extent = extent.max(1.0);
+  // Sample s of bin b lies at begin + (b + (s + 1/2) / samples) * extent / bins.
+  SmallVector<double> fractions;
+  auto bins = static_cast<double>(spec.outputs[d]), samples = static_cast<double>(spec.samples);
+  for (int64_t b = 0; b < spec.outputs[d]; ++b)
+    for (int64_t s = 0; s < spec.samples; ++s)
+      fractions.push_back((static_cast<double>(b) + (static_cast<double>(s) + 0.5) / samples) / bins);
+  AffineExpr count = c.dim(rois, 0), one = c.constExpr(1);
+  Expr table(c, floatTable(c, fractions, {spec.outputs[d], spec.samples}, c.elementType(rois)));
+  return begin.reshape({count, one, one}) + extent.reshape({count, one, one}) * table;
+}
+
+/// Two taps for each place; places more than one element outside weigh nothing, others are clamped.
+AxisTaps roiTaps(NodeContext &c, Expr place, int64_t extent) {
+  auto n = static_cast<double>(extent);
+  Expr valid = place.compare(tg::CmpPredicate::Ge, -1.0) & place.compare(tg::CmpPredicate::Le, n);
+  AxisTaps taps = linearTaps(place.clamp(0, n - 1), extent);
+  if (!taps.weight)
+    return {};
+  Expr weight(c, taps.weight);
+  return {taps.index, Expr(c, withTapDim(c, valid)).select(weight, 0.0), {}};
+}
+
+/// All taps of all rois: rois x bins x samples x bins x samples x 2 x 2, height first.
+BoxTaps roiBox(NodeContext &c, Value rois, const RoiSpec &spec, ArrayRef<int64_t> extents) {
+  SmallVector<AxisTaps> axes;
+  for (unsigned d : {0, 1}) {
+    AxisTaps taps = roiTaps(c, samplePlaces(c, rois, d, spec), extents[d]);
+    if (!taps.index || !taps.weight)
+      return {};
+    auto spread = [&](Value value) {
+      SmallVector<int64_t> fresh = d == 0 ? SmallVector<int64_t>{3, 4} : SmallVector<int64_t>{1, 2};
+      return c.unsqueeze(value, fresh);
+    };
+    axes.push_back({spread(taps.index), spread(taps.weight), {}});
+  }
+  return combineTaps(c, axes, extents);
+}
+
+/// x[batch[r], c, index[r, ..]]: the images of the rois' batch entries are not copied.
+Value gatherRois(NodeContext &c, Value x, Value batch, Value index) {
+  MLIRContext *context = c.b.getContext();
+  tg::Dims dims = c.dims(index);
+  int64_t rank = c.rank(index);
+  SmallVector<AffineExpr> ones(rank, c.constExpr(1));
+  ones.front() = dims.front();
+  Value both = c.concat({c.unsqueeze(c.broadcastTo(c.reshape(batch, ones), dims), {0}), c.unsqueeze(index, {0})}, 0);
+  tg::Dims result = dims;
+  result.insert(result.begin() + 1, c.dim(x, 1));
+  // Result dimensions: roi, channel, the rest of `index`.
+  auto pick = [&](int64_t which) {
+    SmallVector<AffineExpr> exprs{c.constExpr(which)};
+    for (int64_t d = 0; d <= rank; ++d)
+      if (d != 1)
+        exprs.push_back(getAffineDimExpr(d, context));
+    return AffineMap::get(rank + 1, 0, exprs, context);
+  };
+  AffineMap place = AffineMap::get(
+      rank + 1, 2, {getAffineSymbolExpr(0, context), getAffineDimExpr(1, context), getAffineSymbolExpr(1, context)},
+      context);
+  return c.make<tg::GatherOp>(tg::getTensorType(result, c.elementType(x)), x, both, AffineMapAttr::get(place),
+                              c.b.getAffineMapArrayAttr({pick(0), pick(1)}));
+}
+
+LogicalResult importRoiAlign(NodeContext &c) {
+  Value x = c.required(0), rois = c.required(1), batch = c.required(2);
+  if (!x || !rois || !batch || failed(c.checkNumInputs(3, 3)) || failed(c.checkRank(x, 4, 4, "X")) ||
+      failed(c.checkRank(rois, 2, 2, "rois")) || failed(c.checkRank(batch, 1, 1, "batch_indices")) ||
+      failed(checkSameFloat(c, x, rois, "rois")))
+    return failure();
+  if (c.staticDim(rois, 1) != 4)
+    return c.error("expected 4 coordinates in dimension 1 of `rois`, got type " + typeName(rois.getType()));
+  if (!c.elementType(batch).isInteger(64))
+    return c.error("expected `batch_indices` of element type i64, got " + typeName(c.elementType(batch)));
+  if (failed(c.assumeEqual(c.dim(rois, 0), c.dim(batch, 0), "number of `rois` and `batch_indices`")))
+    return failure();
+  FailureOr<RoiSpec> spec = readRoiSpec(c);
+  FailureOr<SmallVector<int64_t>> extents = staticDims(c, x, 2, "X");
+  if (failed(spec) || failed(extents))
+    return failure();
+  if (llvm::any_of(*extents, [](int64_t extent) { return extent < 1 || extent > (int64_t(1) << 24); }))
+    return c.error("expected spatial extents of `X` in [1, 2^24]");
+
+  BoxTaps taps = roiBox(c, c.toCompute(rois), *spec, *extents);
+  if (!taps.index || !taps.weight)
+    return failure();
+  tg::Dims plane{c.dim(x, 0), c.dim(x, 1), c.constExpr((*extents)[0] * (*extents)[1])};
+  Expr gathered(c, c.toCompute(gatherRois(c, c.reshape(x, plane), batch, taps.index)));
+  if (!gathered)
+    return failure();
+  Value y;
+  if (spec->maximum) {
+    // The greatest weighted tap, as ONNX has it, not the greatest sample.
+    Expr weighted = gathered * Expr(c, c.unsqueeze(taps.weight, {1}));
+    y = c.reduce(tg::Monoid::Max, weighted, {3, 5, 6, 7}, /*keepDims=*/false);
+  } else {
+    Expr weight = Expr(c, taps.weight) * (1.0 / static_cast<double>(spec->samples * spec->samples));
+    y = c.contract(gathered, weight, "rcaibjyx,raibjyx->rcab", c.elementType(gathered));
+  }
+  return finish(c, c.cast(y, c.elementType(x)));
+}
+
+//===--- NonMaxSuppression ---===//
+
+/// The value of an optional scalar input; `def` when absent.
+FailureOr<double> scalarInput(NodeContext &c, unsigned i, StringRef meaning, double def) {
+  if (!c.input(i))
+    return def;
+  FailureOr<SmallVector<double>> values = c.requiredFloats(i, meaning);
+  if (failed(values))
+    return failure();
+  if (values->size() != 1)
+    return c.error("expected one element in `" + meaning + "`, got " + Twine(values->size()));
+  return values->front();
+}
+
+LogicalResult importNonMaxSuppression(NodeContext &c) {
+  Value boxes = c.required(0), scores = c.required(1);
+  if (!boxes || !scores || failed(c.checkNumInputs(2, 5)) || failed(c.checkRank(boxes, 3, 3, "boxes")) ||
+      failed(c.checkRank(scores, 3, 3, "scores")))
+    return failure();
+  // The number of kept boxes depends on the data, so only constants can be served.
+  FailureOr<SmallVector<double>> boxValues = c.requiredFloats(0, "boxes"), scoreValues = c.requiredFloats(1, "scores");
+  FailureOr<SmallVector<int64_t>> most =
+      c.input(2) ? c.requiredInts(2, "max_output_boxes_per_class") : SmallVector<int64_t>{0};
+  FailureOr<double> iou = scalarInput(c, 3, "iou_threshold", 0), score = scalarInput(c, 4, "score_threshold", 0);
+  FailureOr<bool> center = c.boolAttr("center_point_box", false);
+  if (failed(boxValues) || failed(scoreValues) || failed(most) || failed(iou) || failed(score) || failed(center))
+    return failure();
+  if (most->size() != 1)
+    return c.error("expected one element in `max_output_boxes_per_class`, got " + Twine(most->size()));
+  SuppressionSpec spec;
+  spec.batches = *c.staticDim(boxes, 0);
+  spec.boxes = *c.staticDim(boxes, 1);
+  spec.classes = *c.staticDim(scores, 1);
+  if (c.staticDim(boxes, 2) != 4 || c.staticDim(scores, 0) != spec.batches || c.staticDim(scores, 2) != spec.boxes)
+    return c.error("expected `boxes` N x B x 4 and `scores` N x C x B, got " + typeName(boxes.getType()) + " and " +
+                   typeName(scores.getType()));
+  spec.maxPerClass = std::clamp<int64_t>(most->front(), 0, spec.boxes);
+  // Each box is compared with each kept one.
+  double comparisons = static_cast<double>(spec.batches * spec.classes) * static_cast<double>(spec.boxes) *
+                       static_cast<double>(spec.maxPerClass);
+  if (comparisons > 1e8)
+    return c.limit("expected at most 1e8 comparisons of boxes, got more);
+  spec.iouThreshold = *iou;
+  spec.scoreThreshold = *score;
+  spec.hasScoreThreshold = static_cast<bool>(c.input(4));
+  spec.centerFormat = *center;
+  std::vector<int64_t> kept = suppressNonMaxima(spec, *boxValues, *scoreValues);
+  return finish(c, intTable(c, kept, {static_cast<int64_t>(kept.size() / 3), 3}));
+}
+
+} // namespace
+
+ArrayRef<OpEntry> getRoiOps() {
+  static const OpEntry ops[] = {
+      {"", "RoiAlign", 10, newestOpset, importRoiAlign, "positive sampling_ratio, static spatial dimensions"},
+      {"", "NonMaxSuppression", 10, newestOpset, importNonMaxSuppression, "constant boxes and scores"},
+  };
+  return ops;
+}
+
+} // namespace weft::onnx

@@ -1,0 +1,117 @@
+// Checks, constants and gathers that several operator handlers build on.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Common.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace weft::onnx {
+
+std::string typeName(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << type;
+  return text;
+}
+
+LogicalResult checkSameFloat(NodeContext &c, Value x, Value y, StringRef what) {
+  Type element = c.elementType(x);
+  if (!element.isF16() && !element.isBF16() && !element.isF32() && !element.isF64())
+    return c.error("expected operands of type f16, bf16, f32 or f64, got " + typeName(element));
+  if (y && c.elementType(y) != element)
+    return c.error("expected `" + what + "` of element type " + typeName(element) + ", got " +
+                   typeName(c.elementType(y)));
+  return success();
+}
+
+FailureOr<SmallVector<int64_t>> staticDims(NodeContext &c, Value value, int64_t from, StringRef what) {
+  SmallVector<int64_t> extents;
+  for (int64_t d = from; d < c.rank(value); ++d) {
+    std::optional<int64_t> extent = c.staticDim(value, d);
+    if (!extent)
+      return c.unsupported("a symbolic extent in dimension " + Twine(d) + " of `" + what + "`",
+                           "fix the extent with --dim");
+    extents.push_back(*extent);
+  }
+  return extents;
+}
+
+Value intTable(NodeContext &c, ArrayRef<int64_t> values, ArrayRef<int64_t> shape) {
+  return c.constantValue(DenseElementsAttr::get(RankedTensorType::get(shape, c.b.getI64Type()), values));
+}
+
+Value floatTable(NodeContext &c, ArrayRef<double> values, ArrayRef<int64_t> shape, Type element) {
+  auto type = cast<FloatType>(element);
+  SmallVector<APFloat> rounded;
+  rounded.reserve(values.size());
+  for (double value : values) {
+    bool losesInfo = false;
+    rounded.emplace_back(value);
+    rounded.back().convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  }
+  return c.constantValue(DenseElementsAttr::get(RankedTensorType::get(shape, element), rounded));
+}
+
+Value boolTable(NodeContext &c, const std::vector<bool> &values, ArrayRef<int64_t> shape) {
+  SmallVector<bool> plain(values.begin(), values.end());
+  return c.constantValue(DenseElementsAttr::get(RankedTensorType::get(shape, c.b.getI1Type()), ArrayRef<bool>(plain)));
+}
+
+Value takeAlong(NodeContext &c, Value x, int64_t axis, Value indices) {
+  if (!x || !indices)
+    return {};
+  MLIRContext *context = c.b.getContext();
+  int64_t extra = c.rank(indices), rank = c.rank(x) - 1 + extra;
+  tg::Dims dims = c.dims(x), taken = c.dims(indices);
+  tg::Dims result(dims.begin(), dims.begin() + axis);
+  result.append(taken.begin(), taken.end());
+  result.append(dims.begin() + axis + 1, dims.end());
+  SmallVector<AffineExpr> place, index;
+  for (int64_t d = 0; d < rank; ++d) {
+    bool inIndices = d >= axis && d < axis + extra;
+    if (d == axis)
+      place.push_back(getAffineSymbolExpr(0, context));
+    if (inIndices)
+      index.push_back(getAffineDimExpr(d, context));
+    else
+      place.push_back(getAffineDimExpr(d, context));
+  }
+  if (axis == rank) // Rank-0 indices along the last dimension.
+    place.push_back(getAffineSymbolExpr(0, context));
+  AffineMap dataMap = AffineMap::get(rank, 1, place, context), indexMap = AffineMap::get(rank, 0, index, context);
+  return c.make<tg::GatherOp>(tg::getTensorType(result, c.elementType(x)), x, indices, AffineMapAttr::get(dataMap),
+                              c.b.getAffineMapArrayAttr({indexMap}));
+}
+
+Value repeatAlong(NodeContext &c, Value x, int64_t axis, int64_t times) {
+  if (!x || times == 1)
+    return x;
+  tg::Dims dims = c.dims(x), split = dims, wide = dims, result = dims;
+  split.insert(split.begin() + axis + 1, c.constExpr(1));
+  wide.insert(wide.begin() + axis + 1, c.constExpr(times));
+  result[axis] = tg::simplify(dims[axis] * times);
+  return c.reshape(c.broadcastTo(c.reshape(x, split), wide), result);
+}
+
+Value takeAlong(NodeContext &c, Value x, int64_t axis, ArrayRef<int64_t> table) {
+  if (!x)
+    return {};
+  int64_t count = table.size(), extent = c.staticDim(x, axis).value_or(0);
+  if (count == 0 || extent == 0)
+    return takeAlong(c, x, axis, c.intsConstant(table));
+
+  int64_t step = count > 1 ? table[1] - table[0] : 1;
+  bool arithmetic = true, repeats = count % extent == 0;
+  int64_t times = count / extent;
+  for (int64_t i = 0; i < count; ++i) {
+    arithmetic &= table[i] == table[0] + i * step;
+    repeats &= times > 0 && table[i] == i / times;
+  }
+  if (repeats)
+    return repeatAlong(c, x, axis, times);
+  if (arithmetic && step != 0)
+    return c.slice(x, axis, table[0], c.constExpr(count), step);
+  return takeAlong(c, x, axis, c.intsConstant(table));
+}
+
+} // namespace weft::onnx

@@ -1,0 +1,52 @@
+// Small things that the operator handlers share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_COMMON_H
+#define WEFT_LIB_IMPORT_ONNX_OPS_SHARED_COMMON_H
+
+#include "weft/Import/Onnx/Handler.h"
+
+namespace weft::onnx {
+
+/// Text of a type for messages.
+std::string typeName(mlir::Type type);
+
+/// Records an error unless `x` has a float element type that arithmetic is defined on, and `y` (which may be null) the
+/// same.
+llvm::LogicalResult checkSameFloat(NodeContext &c, mlir::Value x, mlir::Value y, llvm::StringRef what);
+
+/// Static extents of `value` from dimension `from` on; unsupported if one is symbolic.
+mlir::FailureOr<llvm::SmallVector<int64_t>> staticDims(NodeContext &c, mlir::Value value, int64_t from,
+                                                       llvm::StringRef what);
+
+/// Hands over output 0; failure if `value` is null.
+inline llvm::LogicalResult finish(NodeContext &c, mlir::Value value) {
+  c.output(0, value);
+  return llvm::success(static_cast<bool>(value));
+}
+
+//===--- Constants ---===//
+
+/// Most entries of a table that handlers compute at import: more would be a hostile model.
+inline constexpr int64_t maxTableEntries = int64_t(1) << 22;
+
+/// Static i64 tensor; `shape` has as many elements as `values`.
+mlir::Value intTable(NodeContext &c, llvm::ArrayRef<int64_t> values, llvm::ArrayRef<int64_t> shape);
+/// Static float tensor, each value rounded once to `element`.
+mlir::Value floatTable(NodeContext &c, llvm::ArrayRef<double> values, llvm::ArrayRef<int64_t> shape,
+                       mlir::Type element);
+mlir::Value boolTable(NodeContext &c, const std::vector<bool> &values, llvm::ArrayRef<int64_t> shape);
+
+//===--- Gathers ---===//
+
+/// numpy's take: r[.., i.., ..] = x[.., indices[i..], ..] along `axis`. Indices count from the end where negative and
+/// are clamped.
+mlir::Value takeAlong(NodeContext &c, mlir::Value x, int64_t axis, mlir::Value indices);
+/// The same with a constant table (inside the axis, which is static): a view where the table allows one (identity,
+/// strided slice, repetition of each element), else a gather.
+mlir::Value takeAlong(NodeContext &c, mlir::Value x, int64_t axis, llvm::ArrayRef<int64_t> table);
+/// Repeats each element along `axis` `times` times, as reshape views around a broadcast.
+mlir::Value repeatAlong(NodeContext &c, mlir::Value x, int64_t axis, int64_t times);
+
+} // namespace weft::onnx
+
+#endif // WEFT_LIB_IMPORT_ONNX_OPS_SHARED_COMMON_H
