@@ -22,7 +22,7 @@ LogicalResult importConv(NodeContext &c) {
   Type element = c.elementType(x);
   Value padded = padForWindows(c, x, c.scalar(0, element), *windows);
   Value y = addChannelBias(c, convolve(c, padded, w, *weights, *windows, element), bias);
-  return finish(c, y);
+  return deliver(c, y);
 }
 
 /// The geometry of one spatial dimension of ConvTranspose as a stride-1 convolution of the spread operand.
@@ -129,7 +129,7 @@ LogicalResult importConvTranspose(NodeContext &c) {
   Type element = c.elementType(x);
   Value spread = padOrCrop(c, x, c.scalar(0, element), low, high, interior);
   Value y = addChannelBias(c, convolve(c, spread, w, *weights, windows, element), bias);
-  return finish(c, y);
+  return deliver(c, y);
 }
 
 } // namespace

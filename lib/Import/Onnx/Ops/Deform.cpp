@@ -116,7 +116,7 @@ LogicalResult importDeformConv(NodeContext &c) {
       c.reshape(c.cast(w, compute), ArrayRef<int64_t>{weights.groups, weights.outPerGroup, weights.inPerGroup, taps});
   Value y = c.contract(columns, kernels, "ngckhw,gmck->ngmhw", compute);
   y = c.cast(c.reshape(y, {c.dim(x, 0), c.constExpr(weights.channelsOut()), oh, ow}), c.elementType(x));
-  return finish(c, addChannelBias(c, y, bias));
+  return deliver(c, addChannelBias(c, y, bias));
 }
 
 } // namespace

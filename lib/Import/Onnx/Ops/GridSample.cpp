@@ -113,7 +113,7 @@ LogicalResult importGridSample(NodeContext &c) {
   }
   tg::Dims flat{c.dim(x, 0), c.dim(x, 1), c.constExpr(llvm::product_of(*extents))};
   BoxTaps taps = combineTaps(c, axes, *extents);
-  return finish(c, c.cast(sampleBox(c, c.reshape(x, flat), /*batchDims=*/1, taps), c.elementType(x)));
+  return deliver(c, c.cast(sampleBox(c, c.reshape(x, flat), /*batchDims=*/1, taps), c.elementType(x)));
 }
 
 //===--- AffineGrid ---===//
@@ -167,7 +167,7 @@ LogicalResult importAffineGrid(NodeContext &c) {
     shape[d] = extent;
     grid = column(j) * Expr(c, floatTable(c, baseGrid(extent, *align), shape, c.elementType(wide))) + grid;
   }
-  return finish(c, grid.cast(element));
+  return deliver(c, grid.cast(element));
 }
 
 } // namespace

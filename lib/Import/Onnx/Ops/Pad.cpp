@@ -71,7 +71,7 @@ Value padByIndex(NodeContext &c, Value x, int64_t axis, int64_t low, int64_t hig
   AffineExpr extent = c.dim(x, axis), output = tg::simplify(extent + (low + high));
   std::optional<int64_t> have = tg::getConstant(extent), want = tg::getConstant(output);
   if (!have)
-    return takeAlong(c, x, axis, sourcePlaces(c, mode, extent, low, output));
+    return take(c, x, sourcePlaces(c, mode, extent, low, output), axis);
   if (*want < 0 || (*have == 0 && *want > 0)) {
     (void)c.error("expected dimension " + Twine(axis) + " of " + Twine(*have) + " elements to allow padding by " +
                   Twine(low) + " and " + Twine(high));
@@ -84,7 +84,7 @@ Value padByIndex(NodeContext &c, Value x, int64_t axis, int64_t low, int64_t hig
   SmallVector<int64_t> table;
   for (int64_t o = 0; o < *want; ++o)
     table.push_back(sourcePlace(mode, o - low, *have));
-  return takeAlong(c, x, axis, ArrayRef<int64_t>(table));
+  return takeTable(c, x, axis, ArrayRef<int64_t>(table));
 }
 
 /// The padding value: an input from opset 11 on, before that an attribute.
@@ -116,12 +116,12 @@ LogicalResult importPad(NodeContext &c) {
   auto mode = static_cast<PadMode>(*modeNumber);
   if (mode == PadMode::Constant) {
     FailureOr<Value> value = readPadValue(c, x);
-    return failed(value) ? failure() : finish(c, padOrCrop(c, x, *value, amounts->low, amounts->high));
+    return failed(value) ? failure() : deliver(c, padOrCrop(c, x, *value, amounts->low, amounts->high));
   }
   for (int64_t axis = 0; axis < static_cast<int64_t>(amounts->low.size()) && x; ++axis)
     if (amounts->low[axis] != 0 || amounts->high[axis] != 0)
       x = padByIndex(c, x, axis, amounts->low[axis], amounts->high[axis], mode);
-  return finish(c, x);
+  return deliver(c, x);
 }
 
 } // namespace

@@ -52,7 +52,7 @@ Value flatIndices(NodeContext &c, Value x, Value choice, ArrayRef<WindowDim> win
         next.push_back(offset + k * windows[d].dilation * pitch[d]);
     tapOffsets = next;
   }
-  Expr index(c, takeAlong(c, c.intsConstant(tapOffsets), 0, choice));
+  Expr index(c, take(c, c.intsConstant(tapOffsets), choice, 0));
   for (size_t d = 0; d < spatial; ++d) {
     int64_t positions = *tg::getConstant(windows[d].output);
     SmallVector<int64_t> starts, shape(spatial, 1);
@@ -100,7 +100,7 @@ LogicalResult importMaxPool(NodeContext &c) {
   Value taken = takeWindows(c, padForWindows(c, x, lowest(c, c.elementType(x)), *windows), *windows);
   if (c.outputUsed(1) && failed(importMaxPoolIndices(c, x, taken, *windows)))
     return failure();
-  return finish(c, c.reduce(tg::Monoid::Max, taken, windowAxes(windows->size()), /*keepDims=*/false));
+  return deliver(c, c.reduce(tg::Monoid::Max, taken, windowAxes(windows->size()), /*keepDims=*/false));
 }
 
 //===--- AveragePool ---===//
@@ -161,7 +161,7 @@ LogicalResult importAveragePool(NodeContext &c) {
     }
     divisor = divisor ? *divisor * Expr(c, counts) : Expr(c, counts);
   }
-  return finish(c, (sum / *divisor).cast(element));
+  return deliver(c, (sum / *divisor).cast(element));
 }
 
 //===--- LpPool ---===//
@@ -199,7 +199,7 @@ LogicalResult importLpPool(NodeContext &c) {
   Expr powers = absPower(Expr(c, c.toCompute(x)), *p);
   Value taken = takeWindows(c, padForWindows(c, powers, powers.like(0), *windows), *windows);
   Expr sum(c, c.reduce(tg::Monoid::Add, taken, windowAxes(windows->size()), /*keepDims=*/false));
-  return finish(c, root(sum, *p).cast(c.elementType(x)));
+  return deliver(c, root(sum, *p).cast(c.elementType(x)));
 }
 
 //===--- Global poolings ---===//
@@ -219,13 +219,13 @@ LogicalResult importGlobalAveragePool(NodeContext &c) {
     return failure();
   Value wide = c.toCompute(x);
   Expr sum(c, c.reduce(tg::Monoid::Add, wide, *axes, /*keepDims=*/true));
-  return finish(c, (sum / Expr(c, c.count(x, *axes, c.elementType(wide)))).cast(c.elementType(x)));
+  return deliver(c, (sum / Expr(c, c.count(x, *axes, c.elementType(wide)))).cast(c.elementType(x)));
 }
 
 LogicalResult importGlobalMaxPool(NodeContext &c) {
   Value x = c.required(0);
   FailureOr<SmallVector<int64_t>> axes = spatialAxes(c, x);
-  return failed(axes) ? failure() : finish(c, c.reduce(tg::Monoid::Max, x, *axes, /*keepDims=*/true));
+  return failed(axes) ? failure() : deliver(c, c.reduce(tg::Monoid::Max, x, *axes, /*keepDims=*/true));
 }
 
 LogicalResult importGlobalLpPool(NodeContext &c) {
@@ -235,7 +235,7 @@ LogicalResult importGlobalLpPool(NodeContext &c) {
   if (failed(axes) || failed(p))
     return failure();
   Expr sum(c, c.reduce(tg::Monoid::Add, absPower(Expr(c, c.toCompute(x)), *p), *axes, /*keepDims=*/true));
-  return finish(c, root(sum, *p).cast(c.elementType(x)));
+  return deliver(c, root(sum, *p).cast(c.elementType(x)));
 }
 
 //===--- MaxUnpool ---===//
@@ -282,7 +282,7 @@ LogicalResult importMaxUnpool(NodeContext &c) {
                                      AffineMapAttr::get(place), c.b.getAffineMapArrayAttr({index}), tg::MonoidAttr());
   Value y = c.reshape(flat, ArrayRef<int64_t>(*shape));
   if (!c.input(2))
-    return finish(c, y);
+    return deliver(c, y);
 
   // Indices refer to the implied shape; a larger output shape has zeros after it.
   FailureOr<SmallVector<int64_t>> wanted = c.requiredInts(2, "output_shape");
@@ -297,7 +297,7 @@ LogicalResult importMaxUnpool(NodeContext &c) {
                      " for " + Twine(have));
     high.push_back(want - have);
   }
-  return finish(c, padOrCrop(c, y, c.scalar(0, c.elementType(x)), low, high));
+  return deliver(c, padOrCrop(c, y, c.scalar(0, c.elementType(x)), low, high));
 }
 
 } // namespace

@@ -108,7 +108,7 @@ LogicalResult importQuantizeLinear(NodeContext &c) {
   if (isNarrowFloat(*target)) {
     if (failed(checkFloatZeroPoint(c, zeroPoint)))
       return failure();
-    return finish(c, c.cast(ratio, *target, *saturate));
+    return deliver(c, c.cast(ratio, *target, *saturate));
   }
   if (zeroPoint) {
     FailureOr<Value> spreadZero = spreadParameter(c, zeroPoint, x, *axis, "y_zero_point");
@@ -116,7 +116,7 @@ LogicalResult importQuantizeLinear(NodeContext &c) {
       return failure();
     zeroPoint = *spreadZero;
   }
-  return finish(c, roundToInteger(c, ratio, zeroPoint, *target));
+  return deliver(c, roundToInteger(c, ratio, zeroPoint, *target));
 }
 
 LogicalResult importDequantizeLinear(NodeContext &c) {
@@ -153,7 +153,7 @@ LogicalResult importDequantizeLinear(NodeContext &c) {
       return failure();
     zeroPoint = *spreadZero;
   }
-  return finish(c, c.cast(dequantize(c, x, *spread, zeroPoint), *target));
+  return deliver(c, c.cast(dequantize(c, x, *spread, zeroPoint), *target));
 }
 
 /// scale = (max(x, 0) - min(x, 0)) / 255, or 1 / 255 where that is 0; zero point = round(-min(x, 0) / scale), saturated
@@ -174,7 +174,7 @@ LogicalResult importDynamicQuantizeLinear(NodeContext &c) {
   Value y = quantize(c, x, scale, zeroPoint, target);
   c.output(1, scale);
   c.output(2, zeroPoint);
-  return finish(c, y);
+  return deliver(c, y);
 }
 
 } // namespace

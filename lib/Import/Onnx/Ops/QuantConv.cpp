@@ -57,7 +57,7 @@ LogicalResult importConvInteger(NodeContext &c) {
   if (!x || !w || failed(c.checkNumInputs(2, 4)))
     return failure();
   FailureOr<Value> y = convolveIntegers(c, x, w, c.input(2), c.input(3));
-  return failed(y) ? failure() : finish(c, *y);
+  return failed(y) ? failure() : deliver(c, *y);
 }
 
 LogicalResult importQLinearConv(NodeContext &c) {
@@ -95,7 +95,7 @@ LogicalResult importQLinearConv(NodeContext &c) {
     return failure();
   Expr factor = Expr(c, scales[0]) * Expr(c, scales[1]) / Expr(c, scales[2]);
   Expr real = Expr(c, c.cast(acc, c.b.getF32Type())) * Expr(c, c.toCompute(factor));
-  return finish(c, roundToInteger(c, real, *zero, c.elementType(c.input(YZero))));
+  return deliver(c, roundToInteger(c, real, *zero, c.elementType(c.input(YZero))));
 }
 
 } // namespace

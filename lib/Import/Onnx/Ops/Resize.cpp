@@ -154,7 +154,7 @@ bool isRepetition(const ResampleSpec &spec, int64_t times) {
 /// Gathers the taps of each output along `axis` and sums them up by weight.
 Value weightedTaps(NodeContext &c, Value x, int64_t axis, const ResampleTable &table) {
   int64_t outputs = table.index.size() / table.taps;
-  Value taken = takeAlong(c, x, axis, intTable(c, table.index, {outputs, table.taps}));
+  Value taken = take(c, x, intTable(c, table.index, {outputs, table.taps}), axis);
   Value weights = floatTable(c, table.weight, {outputs, table.taps}, c.elementType(x));
   if (!taken || !weights)
     return {};
@@ -213,7 +213,7 @@ Value resampleAxis(NodeContext &c, Value x, int64_t axis, const ResizeRequest &r
     Expr mask(c, boolTable(c, table->outside, shape));
     outside = outside ? Value(Expr(c, outside) | mask) : Value(mask);
   }
-  return table->isSelection() ? takeAlong(c, x, axis, table->index) : weightedTaps(c, x, axis, *table);
+  return table->isSelection() ? takeTable(c, x, axis, table->index) : weightedTaps(c, x, axis, *table);
 }
 
 /// Resizes `x` as requested. Interpolates in f32 (f64 for f64) and converts back once, saturating.
@@ -227,7 +227,7 @@ LogicalResult resize(NodeContext &c, Value x, const ResizeRequest &request) {
     Expr result(c, value);
     value = Expr(c, outside).select(result.like(request.extrapolation), result);
   }
-  return finish(c, c.cast(value, element));
+  return deliver(c, c.cast(value, element));
 }
 
 LogicalResult importResize(NodeContext &c) {

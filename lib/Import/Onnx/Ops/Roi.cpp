@@ -145,7 +145,7 @@ LogicalResult importRoiAlign(NodeContext &c) {
     Expr weight = Expr(c, taps.weight) * (1.0 / static_cast<double>(spec->samples * spec->samples));
     y = c.contract(gathered, weight, "rcaibjyx,raibjyx->rcab", c.elementType(gathered));
   }
-  return finish(c, c.cast(y, c.elementType(x)));
+  return deliver(c, c.cast(y, c.elementType(x)));
 }
 
 //===--- NonMaxSuppression ---===//
@@ -189,13 +189,13 @@ LogicalResult importNonMaxSuppression(NodeContext &c) {
   double comparisons = static_cast<double>(spec.batches * spec.classes) * static_cast<double>(spec.boxes) *
                        static_cast<double>(spec.maxPerClass);
   if (comparisons > 1e8)
-    return c.limit("expected at most 1e8 comparisons of boxes, got more);
+    return c.limit("expected at most 1e8 comparisons of boxes");
   spec.iouThreshold = *iou;
   spec.scoreThreshold = *score;
   spec.hasScoreThreshold = static_cast<bool>(c.input(4));
   spec.centerFormat = *center;
   std::vector<int64_t> kept = suppressNonMaxima(spec, *boxValues, *scoreValues);
-  return finish(c, intTable(c, kept, {static_cast<int64_t>(kept.size() / 3), 3}));
+  return deliver(c, intTable(c, kept, {static_cast<int64_t>(kept.size() / 3), 3}));
 }
 
 } // namespace

@@ -41,7 +41,7 @@ LogicalResult importDepthToSpace(NodeContext &c) {
   Value split = c.reshape(x, depthFirst ? tg::Dims{n, b, b, *depth, h, w} : tg::Dims{n, *depth, b, b, h, w});
   Value moved =
       c.transpose(split, depthFirst ? ArrayRef<int64_t>{0, 3, 4, 1, 5, 2} : ArrayRef<int64_t>{0, 1, 4, 2, 5, 3});
-  return finish(c, c.reshape(moved, {n, *depth, tg::simplify(h * *block), tg::simplify(w * *block)}));
+  return deliver(c, c.reshape(moved, {n, *depth, tg::simplify(h * *block), tg::simplify(w * *block)}));
 }
 
 LogicalResult importSpaceToDepth(NodeContext &c) {
@@ -58,7 +58,7 @@ LogicalResult importSpaceToDepth(NodeContext &c) {
   AffineExpr n = c.dim(x, 0), depth = c.dim(x, 1), b = c.constExpr(*block);
   Value split = c.reshape(x, {n, depth, *h, b, *w, b});
   Value moved = c.transpose(split, {0, 3, 5, 1, 2, 4});
-  return finish(c, c.reshape(moved, {n, tg::simplify(depth * (*block * *block)), *h, *w}));
+  return deliver(c, c.reshape(moved, {n, tg::simplify(depth * (*block * *block)), *h, *w}));
 }
 
 LogicalResult importCenterCropPad(NodeContext &c) {
@@ -95,7 +95,7 @@ LogicalResult importCenterCropPad(NodeContext &c) {
   }
   Type element = c.elementType(x);
   Value zero = isa<FloatType>(element) ? c.scalar(0, element) : c.scalarInt(0, element);
-  return finish(c, padOrCrop(c, x, zero, low, high));
+  return deliver(c, padOrCrop(c, x, zero, low, high));
 }
 
 //===--- Col2Im ---===//
@@ -183,7 +183,7 @@ LogicalResult importCol2Im(NodeContext &c) {
                                       tg::MonoidAttr::get(context, tg::Monoid::Add));
   tg::Dims result{n, *channels};
   result.append(c.constDims(g->image));
-  return finish(c, c.reshape(image, result));
+  return deliver(c, c.reshape(image, result));
 }
 
 } // namespace

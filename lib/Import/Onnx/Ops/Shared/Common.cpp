@@ -57,32 +57,6 @@ Value boolTable(NodeContext &c, const std::vector<bool> &values, ArrayRef<int64_
   return c.constantValue(DenseElementsAttr::get(RankedTensorType::get(shape, c.b.getI1Type()), ArrayRef<bool>(plain)));
 }
 
-Value takeAlong(NodeContext &c, Value x, int64_t axis, Value indices) {
-  if (!x || !indices)
-    return {};
-  MLIRContext *context = c.b.getContext();
-  int64_t extra = c.rank(indices), rank = c.rank(x) - 1 + extra;
-  tg::Dims dims = c.dims(x), taken = c.dims(indices);
-  tg::Dims result(dims.begin(), dims.begin() + axis);
-  result.append(taken.begin(), taken.end());
-  result.append(dims.begin() + axis + 1, dims.end());
-  SmallVector<AffineExpr> place, index;
-  for (int64_t d = 0; d < rank; ++d) {
-    bool inIndices = d >= axis && d < axis + extra;
-    if (d == axis)
-      place.push_back(getAffineSymbolExpr(0, context));
-    if (inIndices)
-      index.push_back(getAffineDimExpr(d, context));
-    else
-      place.push_back(getAffineDimExpr(d, context));
-  }
-  if (axis == rank) // Rank-0 indices along the last dimension.
-    place.push_back(getAffineSymbolExpr(0, context));
-  AffineMap dataMap = AffineMap::get(rank, 1, place, context), indexMap = AffineMap::get(rank, 0, index, context);
-  return c.make<tg::GatherOp>(tg::getTensorType(result, c.elementType(x)), x, indices, AffineMapAttr::get(dataMap),
-                              c.b.getAffineMapArrayAttr({indexMap}));
-}
-
 Value repeatAlong(NodeContext &c, Value x, int64_t axis, int64_t times) {
   if (!x || times == 1)
     return x;
@@ -93,12 +67,12 @@ Value repeatAlong(NodeContext &c, Value x, int64_t axis, int64_t times) {
   return c.reshape(c.broadcastTo(c.reshape(x, split), wide), result);
 }
 
-Value takeAlong(NodeContext &c, Value x, int64_t axis, ArrayRef<int64_t> table) {
+Value takeTable(NodeContext &c, Value x, int64_t axis, ArrayRef<int64_t> table) {
   if (!x)
     return {};
   int64_t count = table.size(), extent = c.staticDim(x, axis).value_or(0);
   if (count == 0 || extent == 0)
-    return takeAlong(c, x, axis, c.intsConstant(table));
+    return take(c, x, c.intsConstant(table), axis);
 
   int64_t step = count > 1 ? table[1] - table[0] : 1;
   bool arithmetic = true, repeats = count % extent == 0;
@@ -111,7 +85,7 @@ Value takeAlong(NodeContext &c, Value x, int64_t axis, ArrayRef<int64_t> table) 
     return repeatAlong(c, x, axis, times);
   if (arithmetic && step != 0)
     return c.slice(x, axis, table[0], c.constExpr(count), step);
-  return takeAlong(c, x, axis, c.intsConstant(table));
+  return take(c, x, c.intsConstant(table), axis);
 }
 
 } // namespace weft::onnx

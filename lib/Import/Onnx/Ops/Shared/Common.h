@@ -3,7 +3,7 @@
 #ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_COMMON_H
 #define WEFT_LIB_IMPORT_ONNX_OPS_SHARED_COMMON_H
 
-#include "weft/Import/Onnx/Handler.h"
+#include "Compose.h"
 
 namespace weft::onnx {
 
@@ -17,12 +17,6 @@ llvm::LogicalResult checkSameFloat(NodeContext &c, mlir::Value x, mlir::Value y,
 /// Static extents of `value` from dimension `from` on; unsupported if one is symbolic.
 mlir::FailureOr<llvm::SmallVector<int64_t>> staticDims(NodeContext &c, mlir::Value value, int64_t from,
                                                        llvm::StringRef what);
-
-/// Hands over output 0; failure if `value` is null.
-inline llvm::LogicalResult finish(NodeContext &c, mlir::Value value) {
-  c.output(0, value);
-  return llvm::success(static_cast<bool>(value));
-}
 
 //===--- Constants ---===//
 
@@ -38,12 +32,9 @@ mlir::Value boolTable(NodeContext &c, const std::vector<bool> &values, llvm::Arr
 
 //===--- Gathers ---===//
 
-/// numpy's take: r[.., i.., ..] = x[.., indices[i..], ..] along `axis`. Indices count from the end where negative and
-/// are clamped.
-mlir::Value takeAlong(NodeContext &c, mlir::Value x, int64_t axis, mlir::Value indices);
-/// The same with a constant table (inside the axis, which is static): a view where the table allows one (identity,
-/// strided slice, repetition of each element), else a gather.
-mlir::Value takeAlong(NodeContext &c, mlir::Value x, int64_t axis, llvm::ArrayRef<int64_t> table);
+/// `take` along `axis` with a constant table (inside the axis, which is static): a view where the table allows one
+/// (identity, strided slice, repetition of each element), else a gather.
+mlir::Value takeTable(NodeContext &c, mlir::Value x, int64_t axis, llvm::ArrayRef<int64_t> table);
 /// Repeats each element along `axis` `times` times, as reshape views around a broadcast.
 mlir::Value repeatAlong(NodeContext &c, mlir::Value x, int64_t axis, int64_t times);
 
