@@ -1,5 +1,5 @@
-// Collecting and printing the problems of a model. Text that came out of the model never reaches a terminal or a page raw.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collecting and printing the problems of a model. Text that came out of the model never reaches a terminal or a page
+// raw. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Import/Onnx/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -24,7 +24,8 @@ llvm::LogicalResult Diagnostics::report(ErrorClass cls, const llvm::Twine &cause
 }
 
 int Diagnostics::exitCode() const {
-  for (ErrorClass cls : {ErrorClass::Internal, ErrorClass::Invalid, ErrorClass::Limit, ErrorClass::Usage, ErrorClass::Unsupported})
+  for (ErrorClass cls :
+       {ErrorClass::Internal, ErrorClass::Invalid, ErrorClass::Limit, ErrorClass::Usage, ErrorClass::Unsupported})
     if (llvm::any_of(kept, [&](const Diagnostic &diagnostic) { return diagnostic.cls == cls; }))
       return static_cast<int>(cls);
   return 0;
@@ -79,7 +80,8 @@ void Diagnostics::print(llvm::json::OStream &json) const {
 
 /// Marks that reorder or hide the text around them.
 static bool isDirectional(llvm::UTF32 c) {
-  return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || c == 0x061c;
+  return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+         c == 0x061c;
 }
 
 std::string weft::onnx::escape(llvm::StringRef text, size_t maxBytes) {

@@ -17,8 +17,8 @@ static bool isBefore(const OpEntry &a, const OpEntry &b) {
 
 static std::vector<OpEntry> buildTable() {
   std::vector<OpEntry> table;
-#define WEFT_OP_CATEGORY(NAME)                                                                                                       \
-  for (const OpEntry &entry : get##NAME##Ops())                                                                                      \
+#define WEFT_OP_CATEGORY(NAME)                                                                                         \
+  for (const OpEntry &entry : get##NAME##Ops())                                                                        \
     table.push_back(entry);
 #include "weft/Import/Onnx/OpCategories.def"
 #undef WEFT_OP_CATEGORY
@@ -33,9 +33,9 @@ llvm::ArrayRef<OpEntry> getOpTable() {
 
 llvm::ArrayRef<OpEntry> findOpVersions(llvm::StringRef domain, llvm::StringRef op) {
   llvm::ArrayRef<OpEntry> table = getOpTable();
-  const OpEntry *first = std::lower_bound(table.begin(), table.end(), std::tie(domain, op), [](const OpEntry &entry, const auto &key) {
-    return std::tie(entry.domain, entry.op) < key;
-  });
+  const OpEntry *first =
+      std::lower_bound(table.begin(), table.end(), std::tie(domain, op),
+                       [](const OpEntry &entry, const auto &key) { return std::tie(entry.domain, entry.op) < key; });
   const OpEntry *last = first;
   while (last != table.end() && last->domain == domain && last->op == op)
     ++last;
