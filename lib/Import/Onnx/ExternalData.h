@@ -1,0 +1,49 @@
+// Files that hold a model's external data: found safely, mapped once, registered as weight sources.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_IMPORT_ONNX_EXTERNALDATA_H
+#define WEFT_LIB_IMPORT_ONNX_EXTERNALDATA_H
+
+#include "weft/Dialect/TileGraph/IR/WeightStore.h"
+#include "weft/Import/Onnx/Import.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+namespace onnx {
+class TensorProto;
+} // namespace onnx
+
+namespace weft::onnx {
+
+struct ExternalRange {
+  std::string source; ///< Name in the WeightStore.
+  uint64_t offset = 0, size = 0;
+};
+
+/// Resolves locations below the folder of the model file, and nowhere else.
+class ExternalData {
+public:
+  /// `modelPath` empty: every location is refused.
+  ExternalData(llvm::StringRef modelPath, LinkPolicy links, tg::WeightStore &store);
+
+  /// The range that `tensor` names, which must hold exactly `bytes` bytes. The error's text is the cause.
+  llvm::Expected<ExternalRange> resolve(const ::onnx::TensorProto &tensor, uint64_t bytes);
+
+private:
+  struct File {
+    std::string source;
+    uint64_t size;
+  };
+  llvm::Expected<File> open(llvm::StringRef location);
+  llvm::Expected<File> mapDescriptor(int descriptor, llvm::StringRef location);
+  llvm::Expected<int> openBeneath(llvm::StringRef root, llvm::StringRef location);
+  llvm::Expected<int> openCacheLink(llvm::StringRef location);
+
+  std::string folder;
+  LinkPolicy links;
+  tg::WeightStore &store;
+  llvm::StringMap<File> files;
+};
+
+} // namespace weft::onnx
+
+#endif // WEFT_LIB_IMPORT_ONNX_EXTERNALDATA_H
