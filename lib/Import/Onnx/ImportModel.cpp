@@ -1,0 +1,383 @@
+// The entry of import: arguments, the part of the graph that is asked for, results, and the facts that `weft inspect`
+// prints. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "GraphImporter.h"
+#include "Tensors.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace weft;
+using namespace weft::onnx;
+using llvm::StringRef;
+
+namespace {
+
+using ModuleRef = mlir::OwningOpRef<mlir::ModuleOp>;
+
+/// One import of one model.
+class ModelImport {
+public:
+  ModelImport(const Model &model, const ImportOptions &options, mlir::MLIRContext &context, Diagnostics &diagnostics,
+              ModelSummary *summary)
+      : graph(model.proto->graph()), model(model), options(options), context(context), diagnostics(diagnostics),
+        summary(summary), importer(model, options, context, diagnostics) {}
+
+  ModuleRef run() { return build() ? std::move(module) : ModuleRef(); }
+  /// Types of tensors of the graph, for cuts at tensors without declared types. Symbols are those of this import.
+  llvm::StringMap<mlir::RankedTensorType> inferTypes(llvm::ArrayRef<std::string> names);
+  const SymbolNames &symbols() const { return importer.symbols; }
+
+private:
+  struct Input {
+    std::string name;
+    mlir::RankedTensorType type;
+  };
+
+  bool build();
+  void checkNames();
+  void findNeeded();
+  void findInputs();
+  void inferCutTypes(llvm::ArrayRef<std::string> names, llvm::StringMap<mlir::RankedTensorType> &types);
+  void importBody(mlir::func::FuncOp function);
+  mlir::Value bind(const Binding &binding, const ::onnx::ValueInfoProto &input);
+  bool importOutputs(llvm::SmallVectorImpl<mlir::Value> &results);
+  void summarize();
+
+  const ::onnx::ValueInfoProto *findInput(StringRef name) const {
+    auto it = llvm::find_if(graph.input(), [&](const auto &input) { return input.name() == name; });
+    return it == graph.input().end() ? nullptr : &*it;
+  }
+  const Binding *findBinding(StringRef name) const {
+    auto it = llvm::find_if(options.bind, [&](const Binding &binding) { return binding.input == name; });
+    return it == options.bind.end() ? nullptr : &*it;
+  }
+
+  const ::onnx::GraphProto &graph;
+  const Model &model;
+  const ImportOptions &options;
+  mlir::MLIRContext &context;
+  Diagnostics &diagnostics;
+  ModelSummary *summary;
+  GraphImporter importer;
+  ModuleRef module; ///< Outlives the values of `scope`.
+
+  std::vector<std::string> outputs;
+  std::vector<bool> needed;  ///< By node.
+  llvm::StringSet<> reached; ///< Names that the outputs depend on and that no needed node produces.
+  std::vector<Input> inputs;
+  Scope scope;
+};
+
+} // namespace
+
+/// Names given by the user must be names of the graph.
+void ModelImport::checkNames() {
+  llvm::StringSet<> produced;
+  for (const auto &node : graph.node())
+    for (const std::string &output : node.output())
+      produced.insert(output);
+  auto isKnown = [&](StringRef name) {
+    return produced.contains(name) || findInput(name) ||
+           llvm::any_of(graph.initializer(), [&](const auto &tensor) { return tensor.name() == name; });
+  };
+  for (const std::string &name : options.from)
+    if (!isKnown(name))
+      importer.report(ErrorClass::Usage, "--from: the graph has no tensor `" + llvm::Twine(name) + "`");
+  for (const std::string &name : options.to)
+    if (!isKnown(name))
+      importer.report(ErrorClass::Usage, "--to: the graph has no tensor `" + llvm::Twine(name) + "`");
+  for (const Binding &binding : options.bind)
+    if (!findInput(binding.input))
+      importer.report(ErrorClass::Usage, "--bind: the graph has no input `" + llvm::Twine(binding.input) + "`");
+  outputs = options.to;
+  if (outputs.empty())
+    for (const auto &output : graph.output())
+      outputs.push_back(output.name());
+}
+
+void ModelImport::findNeeded() {
+  llvm::DenseMap<StringRef, int> producers;
+  for (const auto &[i, node] : llvm::enumerate(graph.node()))
+    for (const std::string &output : node.output())
+      producers[output] = static_cast<int>(i);
+  needed.assign(graph.node_size(), false);
+  llvm::StringSet<> from;
+  for (const std::string &name : options.from)
+    from.insert(name);
+  std::vector<StringRef> work(outputs.begin(), outputs.end());
+  llvm::DenseSet<StringRef> seen;
+  while (!work.empty()) {
+    StringRef name = work.back();
+    work.pop_back();
+    if (name.empty() || !seen.insert(name).second)
+      continue;
+    auto producer = producers.find(name);
+    if (from.contains(name) || producer == producers.end()) {
+      reached.insert(name);
+      continue;
+    }
+    if (needed[producer->second])
+      continue;
+    needed[producer->second] = true;
+    const auto &node = graph.node(producer->second);
+    work.insert(work.end(), node.input().begin(), node.input().end());
+    forEachCapture(node, [&](StringRef captured) { work.push_back(captured); });
+  }
+}
+
+/// Types of cut tensors: declared in the graph, else inferred by importing what is before the cut.
+void ModelImport::inferCutTypes(llvm::ArrayRef<std::string> names, llvm::StringMap<mlir::RankedTensorType> &types) {
+  Diagnostics upstream;
+  ImportOptions prefix = options;
+  prefix.from.clear();
+  prefix.to.assign(names.begin(), names.end());
+  ModelImport inference(model, prefix, context, upstream, nullptr);
+  types = inference.inferTypes(names);
+  for (const std::string &name : names)
+    if (!types.count(name))
+      importer.report(ErrorClass::Unsupported,
+                      "--from: the type of `" + llvm::Twine(name) + "` is neither declared nor could it be inferred" +
+                          (upstream.empty() ? "" : ": " + upstream.all().front().cause),
+                      "run shape inference on the model, or cut at another tensor");
+  // Extents over the scratch import's symbols become symbols of ours: by name where they are one, else one for each
+  // expression.
+  llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr> renamed;
+  for (auto &entry : types) {
+    tg::Dims dims = tg::getDims(entry.second);
+    for (auto [d, dim] : llvm::enumerate(dims)) {
+      if (tg::getConstant(dim))
+        continue;
+      auto [it, isNew] = renamed.try_emplace(dim);
+      auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(dim);
+      if (isNew)
+        it->second = symbol ? importer.symbols.get(inference.symbols().names()[symbol.getPosition()])
+                            : importer.symbols.fresh((entry.first() + "_dim" + llvm::Twine(d)).str());
+      dim = it->second;
+    }
+    entry.second = tg::getTensorType(dims, entry.second.getElementType());
+  }
+}
+
+llvm::StringMap<mlir::RankedTensorType> ModelImport::inferTypes(llvm::ArrayRef<std::string> names) {
+  llvm::StringMap<mlir::RankedTensorType> types;
+  build();
+  for (const std::string &name : names)
+    if (NamedValue found = importer.lookup(name, scope); found.kind == NamedValue::Known)
+      types[name] = llvm::cast<mlir::RankedTensorType>(found.value.getType());
+  return types;
+}
+
+void ModelImport::findInputs() {
+  llvm::StringSet<> defaults;
+  for (const auto &tensor : graph.initializer())
+    defaults.insert(tensor.name());
+  if (options.from.empty()) {
+    for (const auto &input : graph.input())
+      if (!defaults.contains(input.name()) && !findBinding(input.name()) &&
+          (options.to.empty() || reached.contains(input.name())))
+        inputs.push_back({input.name(), importer.declaredType(input.type(), input.name(), "input")});
+    return;
+  }
+  for (const auto &input : graph.input())
+    if (reached.contains(input.name()) && !llvm::is_contained(options.from, input.name()) &&
+        !defaults.contains(input.name()) && !findBinding(input.name()))
+      importer.report(ErrorClass::Usage,
+                      "--from: the part of the graph also needs input `" + llvm::Twine(input.name()) + "`",
+                      "add it to --from, or give it a value with --bind");
+  std::vector<std::string> unknown;
+  for (const std::string &name : options.from) {
+    const ::onnx::ValueInfoProto *declared = findInput(name);
+    for (const auto &info : graph.value_info())
+      if (info.name() == name && info.type().tensor_type().has_shape())
+        declared = &info;
+    inputs.push_back(
+        {name, declared ? importer.declaredType(declared->type(), name, "input") : mlir::RankedTensorType()});
+    if (!declared)
+      unknown.push_back(name);
+  }
+  if (unknown.empty())
+    return;
+  llvm::StringMap<mlir::RankedTensorType> types;
+  inferCutTypes(unknown, types);
+  for (Input &input : inputs)
+    if (types.count(input.name))
+      input.type = types[input.name];
+}
+
+mlir::Value ModelImport::bind(const Binding &binding, const ::onnx::ValueInfoProto &input) {
+  auto fail = [&](const llvm::Twine &cause) {
+    importer.report(ErrorClass::Usage, "--bind: input `" + llvm::Twine(binding.input) + "`: " + cause);
+    return mlir::Value();
+  };
+  mlir::RankedTensorType declared = importer.declaredType(input.type(), input.name(), "input");
+  if (!declared)
+    return {};
+  mlir::RankedTensorType type = declared;
+  if (binding.shape) {
+    bool fits = static_cast<int64_t>(binding.shape->size()) == declared.getRank();
+    for (int64_t d = 0; fits && d < declared.getRank(); ++d)
+      fits = (*binding.shape)[d] >= 0 && (declared.isDynamicDim(d) || declared.getDimSize(d) == (*binding.shape)[d]);
+    if (!fits)
+      return fail("the shape given does not fit the declared " + importer.typeText(declared));
+    type = mlir::RankedTensorType::get(*binding.shape, declared.getElementType());
+  }
+  if (!type.hasStaticShape())
+    return fail("its declared shape " + importer.typeText(type) + " is not static; give a shape");
+  std::optional<int64_t> size = tg::getByteSize(type);
+  if (!size || static_cast<uint64_t>(*size) != binding.bytes.size())
+    return fail("expected " + llvm::Twine(size.value_or(0)) + " bytes, got " + llvm::Twine(binding.bytes.size()));
+  mlir::Value value =
+      importer.tensorFromBytes(type, llvm::ArrayRef<char>(binding.bytes.data(), binding.bytes.size()), std::nullopt);
+  importer.markConstant(value);
+  return value;
+}
+
+void ModelImport::importBody(mlir::func::FuncOp function) {
+  mlir::Block *block = function.addEntryBlock();
+  importer.builder.setInsertionPointToEnd(block);
+  scope.frame = &importer.modelFrame;
+  importer.declareInitializers(graph, scope);
+  GraphImporter::declareTypes(graph.value_info(), scope);
+  GraphImporter::declareTypes(graph.output(), scope);
+  for (const auto &input : graph.input())
+    if (const Binding *binding = findBinding(input.name()))
+      scope.values[input.name()] = bind(*binding, input);
+  for (auto [i, input] : llvm::enumerate(inputs))
+    scope.values[input.name] = block->getArgument(i);
+  importer.importNodes(graph.node(), scope, needed);
+}
+
+bool ModelImport::importOutputs(llvm::SmallVectorImpl<mlir::Value> &results) {
+  for (const std::string &name : outputs) {
+    NamedValue found = importer.lookup(name, scope);
+    if (found.kind == NamedValue::Unknown)
+      importer.report(ErrorClass::Invalid, "output `" + llvm::Twine(name) + "` is not produced by any node");
+    results.push_back(found.value);
+  }
+  return llvm::all_of(results, [](mlir::Value value) { return static_cast<bool>(value); });
+}
+
+static void eraseDead(mlir::Block &block) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (mlir::isOpTriviallyDead(&op))
+      op.erase();
+}
+
+bool ModelImport::build() {
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      (void)importer.reportNode(ErrorClass::Invalid, diagnostic.str());
+    return mlir::success();
+  });
+  size_t before = diagnostics.count();
+  checkNames();
+  if (diagnostics.count() != before)
+    return false;
+  findNeeded();
+  findInputs();
+  module = mlir::ModuleOp::create(importer.builder.getLoc());
+  llvm::SmallVector<mlir::Type> argumentTypes;
+  for (const Input &input : inputs)
+    argumentTypes.push_back(input.type);
+  if (llvm::is_contained(argumentTypes, mlir::Type())) {
+    // Nodes cannot be judged without their inputs.
+    summarize();
+    return false;
+  }
+  importer.builder.setInsertionPointToEnd(module->getBody());
+  auto function = mlir::func::FuncOp::create(importer.builder, options.functionName,
+                                             importer.builder.getFunctionType(argumentTypes, {}));
+  importBody(function);
+  llvm::SmallVector<mlir::Value> results;
+  bool complete = importOutputs(results);
+  for (const std::string &name : importer.symbols.unused())
+    importer.report(ErrorClass::Usage, "--dim: the model has no dimension named `" + llvm::Twine(name) + "`",
+                    "names: " + llvm::join(importer.symbols.names(), ", "));
+  summarize();
+  if (!complete || diagnostics.count() != before)
+    return false;
+  mlir::func::ReturnOp::create(importer.builder, results);
+  function.setFunctionType(importer.builder.getFunctionType(argumentTypes, mlir::ValueRange(results).getTypes()));
+  for (auto [i, input] : llvm::enumerate(inputs))
+    function.setArgAttr(i, "tg.name", importer.builder.getStringAttr(input.name));
+  for (auto [i, name] : llvm::enumerate(outputs))
+    function.setResultAttr(i, "tg.name", importer.builder.getStringAttr(name));
+  llvm::SmallVector<StringRef> names(importer.symbols.names().begin(), importer.symbols.names().end());
+  (*module)->setAttr(tg::TileGraphDialect::symbolsAttrName, importer.builder.getStrArrayAttr(names));
+  eraseDead(function.front());
+  if (failed(mlir::verify(*module))) {
+    importer.report(ErrorClass::Internal, "the imported module does not verify", "please report this with the model");
+    return false;
+  }
+  return true;
+}
+
+//===--- Summary ---===//
+
+static void summarizeValue(const GraphImporter &importer, StringRef name, mlir::Type type,
+                           std::vector<ModelSummary::Value> &list) {
+  list.push_back({name.str(), type ? importer.typeText(type) : std::string("?")});
+}
+
+void ModelImport::summarize() {
+  if (!summary)
+    return;
+  summary->irVersion = model.proto->ir_version();
+  summary->producer = model.proto->producer_name() +
+                      (model.proto->producer_version().empty() ? "" : " " + model.proto->producer_version());
+  for (const auto &import : model.proto->opset_import())
+    summary->opsets.push_back({canonicalDomain(import.domain()).str(), import.version()});
+  for (const Input &input : inputs)
+    summarizeValue(importer, input.name, input.type, summary->inputs);
+  for (const std::string &name : outputs) {
+    auto value = scope.values.find(name);
+    summarizeValue(importer, name,
+                   value != scope.values.end() && value->second ? value->second.getType() : mlir::Type(),
+                   summary->outputs);
+  }
+  summary->symbols.assign(importer.symbols.names().begin(), importer.symbols.names().end());
+  for (const auto &tensor : graph.initializer()) {
+    llvm::Expected<TensorLayout> layout = checkTensor(model, tensor, options.limits);
+    if (!layout) {
+      llvm::consumeError(layout.takeError());
+      continue;
+    }
+    ++summary->initializers;
+    summary->parameters += layout->elements;
+    summary->parameterBytes += layout->bytes;
+  }
+  summary->nodes = graph.node_size();
+  summary->unusedNodes = llvm::count(needed, false);
+  for (const auto &[key, row] : importer.opStatistics()) {
+    ModelSummary::Op op;
+    std::tie(op.domain, op.op, op.version) = key;
+    op.count = row.count;
+    op.failed = row.failed;
+    op.failedNodes = row.failedNodes;
+    op.reason = row.reason;
+    if (const OpEntry *entry = findOp(op.domain, op.op, op.version)) {
+      op.known = true;
+      op.note = entry->note.str();
+    }
+    summary->ops.push_back(std::move(op));
+  }
+}
+
+ModuleRef weft::onnx::importModel(MappedBytes file, const ImportOptions &options, mlir::MLIRContext &context,
+                                  Diagnostics &diagnostics, ModelSummary *summary) {
+  context.loadDialect<tg::TileGraphDialect, mlir::func::FuncDialect>();
+  std::optional<Model> model = readModel(std::move(file), options.limits, diagnostics);
+  if (!model)
+    return {};
+  return ModelImport(*model, options, context, diagnostics, summary).run();
+}
+
+ModuleRef weft::onnx::importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
+                                  Diagnostics &diagnostics, ModelSummary *summary) {
+  std::optional<MappedBytes> file = mapFile(path, diagnostics);
+  if (!file)
+    return {};
+  return importModel(std::move(*file), options, context, diagnostics, summary);
+}
