@@ -42,6 +42,7 @@ private:
   void inferCutTypes(llvm::ArrayRef<std::string> names, llvm::StringMap<mlir::RankedTensorType> &types);
   void importBody(mlir::func::FuncOp function);
   mlir::Value bind(const Binding &binding, const ::onnx::ValueInfoProto &input);
+  mlir::Value bindNumbers(const Binding &binding, mlir::RankedTensorType type);
   bool importOutputs(llvm::SmallVectorImpl<mlir::Value> &results);
   void summarize();
 
@@ -206,6 +207,39 @@ void ModelImport::findInputs() {
       input.type = types[input.name];
 }
 
+mlir::Value ModelImport::bindNumbers(const Binding &binding, mlir::RankedTensorType type) {
+  llvm::SmallVector<StringRef> texts;
+  StringRef(binding.numbers).split(texts, ',');
+  mlir::Type element = type.getElementType();
+  llvm::SmallVector<mlir::Attribute> numbers;
+  for (StringRef text : texts) {
+    double real = 0;
+    int64_t integer = 0;
+    if (auto floatType = llvm::dyn_cast<mlir::FloatType>(element); floatType && !text.trim().getAsDouble(real)) {
+      llvm::APFloat value(real);
+      bool inexact = false;
+      value.convert(floatType.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+      numbers.push_back(mlir::FloatAttr::get(floatType, value));
+    } else if (llvm::isa<mlir::IntegerType>(element) && !text.trim().getAsInteger(10, integer)) {
+      numbers.push_back(
+          mlir::IntegerAttr::get(element, llvm::APInt(64, integer).trunc(element.getIntOrFloatBitWidth())));
+    } else {
+      importer.report(ErrorClass::Usage,
+                      "--bind: input `" + llvm::Twine(binding.input) + "`: expected a number, got `" + text + "`");
+      return {};
+    }
+  }
+  if (static_cast<int64_t>(numbers.size()) != type.getNumElements()) {
+    importer.report(ErrorClass::Usage, "--bind: input `" + llvm::Twine(binding.input) + "`: expected " +
+                                           llvm::Twine(type.getNumElements()) + " numbers, got " +
+                                           llvm::Twine(numbers.size()));
+    return {};
+  }
+  mlir::Value value = tg::ConstantOp::create(importer.builder, mlir::DenseElementsAttr::get(type, numbers));
+  importer.markConstant(value);
+  return value;
+}
+
 mlir::Value ModelImport::bind(const Binding &binding, const ::onnx::ValueInfoProto &input) {
   auto fail = [&](const llvm::Twine &cause) {
     importer.report(ErrorClass::Usage, "--bind: input `" + llvm::Twine(binding.input) + "`: " + cause);
@@ -225,6 +259,8 @@ mlir::Value ModelImport::bind(const Binding &binding, const ::onnx::ValueInfoPro
   }
   if (!type.hasStaticShape())
     return fail("its declared shape " + importer.typeText(type) + " is not static; give a shape");
+  if (binding.bytes.empty() && !binding.numbers.empty())
+    return bindNumbers(binding, type);
   std::optional<int64_t> size = tg::getByteSize(type);
   if (!size || static_cast<uint64_t>(*size) != binding.bytes.size())
     return fail("expected " + llvm::Twine(size.value_or(0)) + " bytes, got " + llvm::Twine(binding.bytes.size()));

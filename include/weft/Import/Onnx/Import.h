@@ -31,7 +31,8 @@ enum class LinkPolicy {
 struct Binding {
   std::string input;
   std::optional<llvm::SmallVector<int64_t>> shape; ///< None: the input's declared shape, which must be static.
-  std::string bytes;                               ///< Raw, little-endian, of the input's declared element type.
+  std::string bytes;                               ///< Raw, little-endian, of the input's declared element type; or
+  std::string numbers;                             ///< comma-separated numbers, converted to that type.
 };
 
 struct ImportOptions {

@@ -1,0 +1,105 @@
+// Command-line flags of everything that reads an ONNX model, and their way into ImportOptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_TOOLS_IMPORTFLAGS_H
+#define WEFT_TOOLS_IMPORTFLAGS_H
+
+#include "weft/Import/Onnx/Import.h"
+#include "llvm/Support/CommandLine.h"
+
+namespace weft::tools {
+
+namespace cl = llvm::cl;
+
+/// Construct one in `main` before parsing the command line.
+struct ImportFlags {
+  cl::OptionCategory category{"Import of ONNX models"};
+  cl::list<std::string> from{"from", cl::CommaSeparated, cl::cat(category), cl::value_desc("tensor,..."),
+                             cl::desc("Tensors that become the inputs")};
+  cl::list<std::string> to{"to", cl::CommaSeparated, cl::cat(category), cl::value_desc("tensor,..."),
+                           cl::desc("Tensors that become the outputs")};
+  cl::list<std::string> dims{"dim", cl::CommaSeparated, cl::cat(category), cl::value_desc("name=extent,..."),
+                             cl::desc("Fix named dimensions")};
+  cl::list<std::string> bind{
+      "bind", cl::cat(category), cl::value_desc("input=numbers"),
+      cl::desc("Make an input a constant: comma-separated numbers in row-major order, of the declared shape; "
+               "another shape as input=2x3:numbers")};
+  cl::opt<std::string> links{
+      "follow-symlinks", cl::cat(category), cl::value_desc("none|hf"), cl::init("none"),
+      cl::desc("Links that external data may be reached through; hf: those of a Hugging Face cache")};
+  cl::opt<uint64_t> maxGraphBytes{"max-graph-bytes", cl::cat(category), cl::init(onnx::Limits().maxGraphBytes),
+                                  cl::desc("Largest model without raw tensor data")};
+  cl::opt<uint64_t> maxItems{"max-items", cl::cat(category), cl::init(onnx::Limits().maxItems),
+                             cl::desc("Most messages and strings of a model")};
+  cl::opt<uint64_t> maxNodes{"max-nodes", cl::cat(category), cl::init(onnx::Limits().maxNodes),
+                             cl::desc("Most nodes in the file")};
+  cl::opt<uint64_t> maxInitializers{"max-initializers", cl::cat(category), cl::init(onnx::Limits().maxInitializers),
+                                    cl::desc("Most initialisers")};
+  cl::opt<unsigned> maxMessageDepth{"max-message-depth", cl::cat(category), cl::init(onnx::Limits().maxMessageDepth),
+                                    cl::desc("Deepest nesting of messages")};
+  cl::opt<unsigned> maxSubgraphDepth{"max-subgraph-depth", cl::cat(category), cl::init(onnx::Limits().maxSubgraphDepth),
+                                     cl::desc("Deepest nesting of subgraphs")};
+  cl::opt<uint64_t> maxNameBytes{"max-name-bytes", cl::cat(category), cl::init(onnx::Limits().maxNameBytes),
+                                 cl::desc("Longest name")};
+  cl::opt<uint64_t> maxExpandedNodes{"max-expanded-nodes", cl::cat(category), cl::init(onnx::Limits().maxExpandedNodes),
+                                     cl::desc("Most nodes after inlining functions and unrolling loops")};
+  cl::opt<uint64_t> maxFunctionDepth{"max-function-depth", cl::cat(category), cl::init(onnx::Limits().maxFunctionDepth),
+                                     cl::desc("Deepest chain of function calls")};
+  cl::opt<int64_t> maxTripCount{"max-trip-count", cl::cat(category), cl::init(onnx::Limits().maxTripCount),
+                                cl::desc("Most iterations of an unrolled loop")};
+
+  /// The options; a malformed flag is reported as a usage problem.
+  onnx::ImportOptions get(onnx::Diagnostics &diagnostics) const {
+    onnx::ImportOptions options;
+    options.from.assign(from.begin(), from.end());
+    options.to.assign(to.begin(), to.end());
+    for (llvm::StringRef dim : dims) {
+      auto [name, text] = dim.rsplit('=');
+      int64_t extent = 0;
+      if (text.getAsInteger(10, extent) || extent < 0)
+        (void)diagnostics.report(onnx::ErrorClass::Usage, "--dim: expected name=extent, got `" + dim + "`");
+      else
+        options.dims.push_back({name.str(), extent});
+    }
+    for (llvm::StringRef text : bind)
+      options.bind.push_back(parseBinding(text, diagnostics));
+    if (links != "none" && links != "hf")
+      (void)diagnostics.report(onnx::ErrorClass::Usage, "--follow-symlinks: expected none or hf, got `" + links + "`");
+    options.links = links == "hf" ? onnx::LinkPolicy::HuggingFace : onnx::LinkPolicy::None;
+    onnx::Limits &limits = options.limits;
+    limits.maxGraphBytes = maxGraphBytes;
+    limits.maxItems = maxItems;
+    limits.maxNodes = maxNodes;
+    limits.maxInitializers = maxInitializers;
+    limits.maxMessageDepth = maxMessageDepth;
+    limits.maxSubgraphDepth = maxSubgraphDepth;
+    limits.maxNameBytes = maxNameBytes;
+    limits.maxExpandedNodes = maxExpandedNodes;
+    limits.maxFunctionDepth = maxFunctionDepth;
+    limits.maxTripCount = maxTripCount;
+    return options;
+  }
+
+private:
+  static onnx::Binding parseBinding(llvm::StringRef text, onnx::Diagnostics &diagnostics) {
+    onnx::Binding binding;
+    auto [name, value] = text.split('=');
+    binding.input = name.str();
+    auto [shape, numbers] = value.split(':');
+    if (!value.contains(':')) {
+      binding.numbers = value.str();
+      return binding;
+    }
+    binding.numbers = numbers.str();
+    binding.shape.emplace();
+    llvm::SmallVector<llvm::StringRef> extents;
+    shape.split(extents, 'x');
+    for (llvm::StringRef extent : extents)
+      if (extent.getAsInteger(10, binding.shape->emplace_back()))
+        (void)diagnostics.report(onnx::ErrorClass::Usage, "--bind: expected input=2x3:numbers, got `" + text + "`");
+    return binding;
+  }
+};
+
+} // namespace weft::tools
+
+#endif // WEFT_TOOLS_IMPORTFLAGS_H
