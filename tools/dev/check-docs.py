@@ -110,8 +110,9 @@ def tablegen(path: pathlib.Path) -> dict:
 
 
 def whole_programs(description: str) -> list[str]:
-    """The mlir blocks of a description that can be run as they stand."""
-    return [b for b in _MLIR_BLOCK.findall(textwrap.dedent(description or "")) if re.search(r"^\s*(func\.func|module|builtin\.module)", b, re.M)]
+    """The mlir blocks of a description that can be run as they stand: functions with a body, nothing elided."""
+    blocks = _MLIR_BLOCK.findall(textwrap.dedent(description or ""))
+    return [b for b in blocks if re.search(r"^\s*func\.func .*\{$", b, re.M) and "return" in b and "..." not in b]
 
 
 def run_records(build: pathlib.Path, kind: str) -> tuple[int, list[str]]:
