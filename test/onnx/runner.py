@@ -28,16 +28,16 @@ from harness import compare, limits
 CLEAN_REFUSALS = (3, 5, 6)
 BUGS = ("vague", "run-error", "wrong", "crash", "hang")
 
-# The importer asks for a constant by naming the flag that supplies it.
-_BIND = re.compile(r"--bind=([^\s=`'\"]+)=")
+# The importer asks for a constant by naming the operand and the flag: "input 1 `axes` ... fix that with --bind".
+_BIND = re.compile(r"input \d+ `([^`]+)`[^\n]*--bind")
 
 # Reason classes, first match wins; they are what the list of expected failures compares.
 _REASONS = (
     ("string-type", r"\bstring"),
     ("sequence-or-optional-type", r"\b(sequence|optional|map|sparse)\b"),
-    ("random-operator", r"\brandom|\bnondeterministic"),
-    ("training-form", r"\btraining"),
-    ("needs-bound-operand", r"--bind="),
+    ("random-operator", r"\brandom|\bbernoulli|\bmultinomial|\bnondeterministic"),
+    ("needs-bound-operand", r"--bind|not known at compile time"),
+    ("training-form", r"\btraining[_ ]mode"),
     ("unsupported-operator", r"operator .*(not supported|unsupported)|(unsupported|unknown) op"),
     ("unsupported-type", r"element type|dtype|data type|storage-only|storage only"),
     ("data-dependent-shape", r"data-dependent|depends on (the )?(data|values)|shape .* not known"),
@@ -72,6 +72,21 @@ def first_line(text: str) -> str:
     return ""
 
 
+def sources(graph: onnx.GraphProto, value: str) -> set[str]:
+    """The graph inputs that a value is computed from."""
+    producers = {name: node for node in graph.node for name in node.output}
+    inputs = {v.name for v in graph.input}
+    found, todo, seen = set(), [value], set()
+    while todo:
+        name = todo.pop()
+        if name in inputs:
+            found.add(name)
+        elif name in producers and name not in seen:
+            seen.add(name)
+            todo += producers[name].input
+    return found
+
+
 def names_operator(message: str, model: onnx.ModelProto) -> bool:
     """Whether a refusal points at something in the model: an operator, or an input when the type of one is the problem."""
     words = {node.op_type for node in model.graph.node}
@@ -101,7 +116,7 @@ class Runner:
         outcome = self._compile(model, bundle, {})
         result.compile_seconds, result.peak_mb = outcome.seconds, outcome.peak_mb
         if outcome.code == 3 and _BIND.search(outcome.stderr):
-            outcome, bound = self._compile_bound(model, bundle, outcome, dict(zip(names, data[0][0])), folder)
+            outcome, bound = self._compile_bound(case, folder, outcome, dict(zip(names, data[0][0])))
             result.compile_seconds += outcome.seconds
             if outcome.code == 0:
                 result.verdict = "pass-bound"
@@ -113,17 +128,19 @@ class Runner:
     def _compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: dict) -> limits.Outcome:
         return self.backend.compile(model, bundle, binds=binds, timeout=self.timeout, memory_mb=self.memory_mb)
 
-    def _compile_bound(self, model, bundle, outcome, feeds, folder) -> tuple[limits.Outcome, dict]:
-        """Bind what the compiler asks for, until it is content or asks for nothing new."""
+    def _compile_bound(self, case: Case, folder: pathlib.Path, outcome: limits.Outcome, feeds: dict) -> tuple[limits.Outcome, dict]:
+        """Bind the graph inputs that the compiler asks for, until it is content or asks for nothing new."""
         bound: dict[str, pathlib.Path] = {}
-        while True:
-            wanted = [n for n in dict.fromkeys(_BIND.findall(outcome.stderr)) if n in feeds and n not in bound]
-            if outcome.code == 0 or not wanted:
-                return outcome, bound
+        while outcome.code == 3:
+            wanted = {name for value in _BIND.findall(outcome.stderr) for name in sources(case.model.graph, value)}
+            wanted = sorted(n for n in wanted if n in feeds and n not in bound)
+            if not wanted:
+                break
             for name in wanted:
                 bound[name] = folder / f"bound_{len(bound)}.npy"
                 np.save(bound[name], feeds[name])
-            outcome = self._compile(model, bundle, bound)
+            outcome = self._compile(folder / "model.onnx", folder / "model.weft", bound)
+        return outcome, bound
 
     def _refusal(self, result: Result, outcome: limits.Outcome, case: Case) -> Result:
         result.message = first_line(outcome.stderr) or first_line(outcome.stdout)
@@ -136,7 +153,7 @@ class Runner:
             result.verdict = "vague"
         else:
             result.verdict = "refused"
-            result.reason = reason_of(outcome.stderr)
+            result.reason = reason_of(result.message)
         return result
 
     def _execute(self, result: Result, case: Case, bundle, names, data) -> Result:

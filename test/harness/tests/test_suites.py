@@ -46,7 +46,8 @@ class Fake:
         return self.run_function(feeds)
 
 
-ASK = (3, "model.onnx: error: node `` (Reshape): expected a constant `shape`; bind it with --bind=shape=@FILE.npy")
+ASK = (3, "model.onnx: error: node `` (Reshape): input 1 `shape` (shape) is not known at compile time; operands: f32[6], i64[2]; "
+       "if it comes from a graph input, fix that with --bind")
 
 
 class Verdicts(unittest.TestCase):
