@@ -20,6 +20,13 @@ from . import limits
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def binding(value: np.ndarray) -> str:
+    """An array as --bind takes it: `2x3:0,1,2,...`, a scalar without a shape."""
+    kind = float if np.issubdtype(value.dtype, np.floating) else int
+    numbers = ",".join(repr(kind(v)) for v in value.ravel())
+    return f"{'x'.join(map(str, value.shape))}:{numbers}" if value.ndim else numbers
+
+
 class WeftBackend:
     """`weft-compile` of a build folder, and the Python package over its runtime library."""
 
@@ -33,10 +40,10 @@ class WeftBackend:
         """Why this backend cannot work, or None."""
         return None if self.compiler.exists() else f"{self.compiler} is not built"
 
-    def compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: Mapping[str, pathlib.Path] | None = None,
+    def compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: Mapping[str, np.ndarray] | None = None,
                 extra: Sequence[str] = (), timeout: float = 60, memory_mb: int | None = None) -> limits.Outcome:
         command = [str(self.compiler), str(model), "-o", str(bundle)]
-        command += [f"--bind={name}=@{path}" for name, path in (binds or {}).items()]
+        command += [f"--bind={name}={binding(value)}" for name, value in (binds or {}).items()]
         return limits.run(command + list(extra), timeout=timeout, memory_mb=memory_mb)
 
     def session(self, bundle: pathlib.Path, threads: int = 1):
@@ -67,7 +74,7 @@ class OrtBackend:
     def missing(self) -> str | None:
         return None
 
-    def compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: Mapping[str, pathlib.Path] | None = None,
+    def compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: Mapping[str, np.ndarray] | None = None,
                 extra: Sequence[str] = (), timeout: float = 60, memory_mb: int | None = None) -> limits.Outcome:
         del binds, extra, memory_mb
 

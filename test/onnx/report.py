@@ -36,7 +36,7 @@ def write(path: pathlib.Path, results) -> None:
         "Written by `test/onnx/run_node_suite.py --report`; do not edit.", "",
         f"The backend node cases of onnx {onnx.__version__} on the CPU, at ONNX's own tolerances (relative 1e-3, absolute 1e-7):",
         f"**{passed} of {len(results)} pass**, {counts['pass']} as they are and {counts['pass-bound']} with shape operands bound to",
-        "constants by `weft compile --bind=NAME=@file.npy` (the suite passes axes, shapes, pads and the like as run-time inputs, which",
+        "constants by `weft compile --bind=NAME=NUMBERS` (the suite passes axes, shapes, pads and the like as run-time inputs, which",
         f"exported models do not). {counts['refused']} are refused at compile time by an error that names the node.",
         f"Bugs in this run: {', '.join(f'{n} {v}' for v, n in bugs.items()) or 'none (no crash, hang or wrong value)'}.", "",
         "## Why cases are refused", "", "| reason | cases |", "|---|---:|"]

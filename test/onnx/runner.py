@@ -130,15 +130,13 @@ class Runner:
 
     def _compile_bound(self, case: Case, folder: pathlib.Path, outcome: limits.Outcome, feeds: dict) -> tuple[limits.Outcome, dict]:
         """Bind the graph inputs that the compiler asks for, until it is content or asks for nothing new."""
-        bound: dict[str, pathlib.Path] = {}
+        bound: dict[str, np.ndarray] = {}
         while outcome.code == 3:
             wanted = {name for value in _BIND.findall(outcome.stderr) for name in sources(case.model.graph, value)}
             wanted = sorted(n for n in wanted if n in feeds and n not in bound)
             if not wanted:
                 break
-            for name in wanted:
-                bound[name] = folder / f"bound_{len(bound)}.npy"
-                np.save(bound[name], feeds[name])
+            bound.update({name: feeds[name] for name in wanted})
             outcome = self._compile(folder / "model.onnx", folder / "model.weft", bound)
         return outcome, bound
 
