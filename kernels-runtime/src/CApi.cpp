@@ -171,6 +171,21 @@ int weft_session_symbol(const weft_session *session, size_t index, weft_symbol *
   return 0;
 }
 
+static weft_error *inferDims(const weft_session *session, bool isOutput, size_t index, const int64_t *symbols,
+                             int64_t *dims) {
+  const Session &inner = *session->session;
+  size_t count = isOutput ? inner.getOutputs().size() : inner.getInputs().size();
+  if (index >= count)
+    return convert(makeError(ErrorCode::Usage, "expected an index below %zu, got %zu", count, index));
+  return convert(inner.inferDims(isOutput, index, symbols, dims));
+}
+weft_error *weft_session_input_dims(const weft_session *session, size_t index, const int64_t *symbols, int64_t *dims) {
+  return inferDims(session, /*isOutput=*/false, index, symbols, dims);
+}
+weft_error *weft_session_output_dims(const weft_session *session, size_t index, const int64_t *symbols, int64_t *dims) {
+  return inferDims(session, /*isOutput=*/true, index, symbols, dims);
+}
+
 weft_error *weft_session_run(weft_session *session, const weft_tensor *inputs, size_t inputCount, weft_tensor *outputs,
                              size_t outputCount) {
   return convert(session->session->run(inputs, inputCount, outputs, outputCount));

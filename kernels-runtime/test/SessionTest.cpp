@@ -207,6 +207,20 @@ TEST_F(SessionTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(message({wrong, a.view()}), "input \"a\": data is null");
 }
 
+TEST_F(SessionTest, InfersExtentsFromSymbols) {
+  SessionPtr rows = createSession(bundle.get(), "rows", 1), positions = createSession(bundle.get(), "positions", 1);
+  int64_t symbols[] = {5, 7}, dims[2] = {0, 0};
+  EXPECT_EQ(take(weft_session_input_dims(rows.get(), 0, symbols, dims)), "");
+  EXPECT_EQ(dims[0], 5);
+  EXPECT_EQ(dims[1], 7);
+  EXPECT_EQ(take(weft_session_output_dims(positions.get(), 0, symbols, dims)), "");
+  EXPECT_EQ(dims[0], -1);
+  EXPECT_EQ(take(weft_session_input_dims(rows.get(), 1, symbols, dims)), "expected an index below 1, got 1");
+  symbols[1] = -1;
+  EXPECT_EQ(take(weft_session_input_dims(rows.get(), 0, symbols, dims)),
+            "expected symbol \"cols\" in [0, 9223372036854775807], got -1");
+}
+
 TEST_F(SessionTest, KeepsToTheMemoryLimit) {
   SessionPtr session = createSession(bundle.get(), "sum", 1, 1000);
   Floats a = iota(500, 0);

@@ -159,6 +159,14 @@ typedef struct weft_symbol {
 WEFT_EXPORT size_t weft_session_symbol_count(const weft_session *session);
 WEFT_EXPORT int weft_session_symbol(const weft_session *session, size_t index, weft_symbol *symbol);
 
+/** The extents of an input (output) when the symbols have these values: `dims` holds `rank` numbers. Extents that
+ * depend on the data of a tensor are -1. An error if a symbol is out of its bounds or an assertion of the model fails.
+ */
+WEFT_EXPORT weft_error *weft_session_input_dims(const weft_session *session, size_t index, const int64_t *symbol_values,
+                                                int64_t *dims);
+WEFT_EXPORT weft_error *weft_session_output_dims(const weft_session *session, size_t index,
+                                                 const int64_t *symbol_values, int64_t *dims);
+
 /** A dense row-major tensor. */
 typedef struct weft_tensor {
   int32_t dtype; /* weft_dtype */

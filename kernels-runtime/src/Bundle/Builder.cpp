@@ -363,7 +363,7 @@ Error Builder::writeFile(const std::string &path, uint64_t *bytesWritten) {
   std::string temporary;
   int file = createBeside(path, temporary);
   if (file < 0)
-    return makeError(ErrorCode::Input, "cannot create %s: %s", quoted(temporary).c_str(), std::strerror(errno));
+    return makeError(ErrorCode::Input, "cannot create %s: %s", quote(temporary).c_str(), std::strerror(errno));
   uint64_t total = 0;
   Error error = emit(sections, head, [&](const void *data, size_t size) {
     total += size;
@@ -375,7 +375,7 @@ Error Builder::writeFile(const std::string &path, uint64_t *bytesWritten) {
     error = makeError(ErrorCode::Input, "cannot rename: %s", std::strerror(errno));
   if (error) {
     ::unlink(temporary.c_str());
-    return std::move(error).within(quoted(path));
+    return std::move(error).within(quote(path));
   }
   if (bytesWritten)
     *bytesWritten = total;

@@ -78,7 +78,7 @@ static bool isControl(std::string_view sequence) {
   return false;
 }
 
-std::string weft::bundle::quoted(std::string_view text) {
+std::string weft::bundle::quote(std::string_view text) {
   constexpr size_t limit = 200;
   std::string result = "\"";
   size_t position = 0;

@@ -90,7 +90,7 @@ static Error checkVersion(const FileHeader &header) {
   return makeError(ErrorCode::Input,
                    "bundle format %u.%u, written by %s; this is weft " WEFT_VERSION
                    ", which reads format %u.0 to %u.%u; %s",
-                   header.formatMajor, header.formatMinor, quoted(header.productVersion).c_str(), kFormatMajor,
+                   header.formatMajor, header.formatMinor, quote(header.productVersion).c_str(), kFormatMajor,
                    kFormatMajor, kFormatMinor,
                    newer ? "update the runtime, or compile the model with this version of weft-compile"
                          : "compile the model again with this version of weft-compile");
@@ -264,7 +264,7 @@ Error Reader::open(const void *bytes, uint64_t size, bool verifyWeights, Reader 
       const WeightRecord &weight = tables.weights[i];
       if (weight.path == kNone && hashBytes(result.getEmbeddedWeight(weight), weight.size) != weight.hash)
         return makeError(ErrorCode::Input, "weight %u %s: hash mismatch: the data is not the data of this model", i,
-                         quoted(tables.getString(weight.name)).c_str());
+                         quote(tables.getString(weight.name)).c_str());
     }
   reader = result;
   return {};

@@ -353,7 +353,7 @@ Error EntryValidator::checkBinding() {
   for (const InstructionRecord &instruction : entry.instructions)
     if (Opcode(instruction.opcode) == Opcode::Symbol && !bound[instruction.a])
       return invalid("symbol %s is the extent of no input dimension, so nothing can bind it",
-                     quoted(tables.getString(entry.symbols[instruction.a].name)).c_str());
+                     quote(tables.getString(entry.symbols[instruction.a].name)).c_str());
   return {};
 }
 

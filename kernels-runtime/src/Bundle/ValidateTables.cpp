@@ -45,7 +45,7 @@ static Error validateStrings(const Tables &tables) {
     if (text[record.offset + record.size] != 0 || view.find('\0') != view.npos)
       return invalid("string %u: expected exactly one NUL, after the last byte", i);
     if (!isUtf8(view))
-      return invalid("string %u: not UTF-8: %s", i, quoted(view).c_str());
+      return invalid("string %u: not UTF-8: %s", i, quote(view).c_str());
     next += uint64_t(record.size) + 1;
   }
   if (next != size)
@@ -59,7 +59,7 @@ static Error checkUnique(const Tables &tables, const char *what, std::vector<uin
             [&](uint32_t a, uint32_t b) { return tables.getString(a) < tables.getString(b); });
   for (size_t i = 1; i < names.size(); ++i)
     if (tables.getString(names[i - 1]) == tables.getString(names[i]))
-      return invalid("%s %s occurs twice", what, quoted(tables.getString(names[i])).c_str());
+      return invalid("%s %s occurs twice", what, quote(tables.getString(names[i])).c_str());
   return {};
 }
 
@@ -168,7 +168,7 @@ static Error validateEntries(const Tables &tables) {
       return error;
     names.push_back(entry.name);
     if (Error error = validateEntry(tables, i, cursors))
-      return std::move(error).within("entry " + quoted(tables.getString(entry.name)));
+      return std::move(error).within("entry " + quote(tables.getString(entry.name)));
     EntryView view = getEntry(tables, i);
     const std::pair<const char *, Table<PortRecord>> ports[] = {{"input", view.inputs}, {"output", view.outputs}};
     for (auto [what, list] : ports) {

@@ -40,11 +40,11 @@ std::string weft::describeVariant(const LoadedBundle &bundle, uint32_t index) {
 static std::string getMissing(const Tables &tables, const VariantRecord &variant) {
   std::string_view target = tables.getString(variant.target);
   if (!isNativeTarget(target))
-    return "target " + quoted(target);
+    return "target " + quote(target);
   std::string missing;
   for (uint32_t feature : tables.features.slice(variant.firstFeature, variant.featureCount))
     if (std::string_view name = tables.getString(feature); !hasCpuFeature(name))
-      missing += (missing.empty() ? "CPU feature " : ", ") + quoted(name);
+      missing += (missing.empty() ? "CPU feature " : ", ") + quote(name);
   return missing;
 }
 
@@ -130,13 +130,13 @@ Error CpuCode::load(const LoadedBundle &bundle, uint32_t variant, std::shared_pt
   std::string path = "/proc/self/fd/" + std::to_string(code->descriptor);
   code->library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!code->library)
-    return Error(ErrorCode::Device, where + ": cannot load: " + quoted(::dlerror()));
+    return Error(ErrorCode::Device, where + ": cannot load: " + quote(::dlerror()));
   for (uint32_t i = 0; i < tables.kernels.size; ++i) {
     std::string symbol = "k" + std::to_string(i);
     void *address = ::dlsym(code->library, symbol.c_str());
     if (!address)
       return Error(ErrorCode::Input, where + ": symbol " + symbol + " of kernel " +
-                                         quoted(tables.getString(tables.kernels[i].name)) + " does not exist");
+                                         quote(tables.getString(tables.kernels[i].name)) + " does not exist");
     code->kernels.push_back(reinterpret_cast<CpuKernel>(address));
   }
   result = std::move(code);

@@ -78,7 +78,7 @@ static constexpr int openFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 Error MappedFile::open(const std::string &path, MappedFile &file) {
   Descriptor descriptor(::open(path.c_str(), openFlags));
   Error error = descriptor.number < 0 ? fileError("open") : map(descriptor.number, file);
-  return error ? std::move(error).within(quoted(path)) : Error();
+  return error ? std::move(error).within(quote(path)) : Error();
 }
 
 /// Opens `path` below the directory `folder`; -1 and `reason` on failure.
@@ -106,7 +106,7 @@ static int openComponents(int folder, std::string_view path, std::string &reason
 }
 
 Error MappedFile::openBelow(const std::string &folder, std::string_view path, MappedFile &file) {
-  std::string where = "file " + quoted(path) + " in folder " + quoted(folder);
+  std::string where = "file " + quote(path) + " in folder " + quote(folder);
   Descriptor base(::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (base.number < 0)
     return fileError("open the folder").within(where);

@@ -195,7 +195,7 @@ Error Session::offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t b
 
 Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
   const Tables &tables = getTables();
-  auto where = [&] { return "kernel " + quoted(tables.getString(tables.kernels[state.kernel].name)); };
+  auto where = [&] { return "kernel " + quote(tables.getString(tables.kernels[state.kernel].name)); };
   int64_t grid = registers[command.b], scratch = command.g == kNone ? 0 : registers[command.g];
   if (grid < 0 || grid > kMaxGrid)
     return makeError(ErrorCode::Resource, "%s: expected at most %" PRId64 " grid points, got %" PRId64, where().c_str(),
@@ -267,7 +267,7 @@ Error Session::prepareOutput(uint32_t index, int64_t bytes) {
   PortState &state = outputStates[index];
   if (state.callerData && state.callerBytes < uint64_t(bytes))
     return makeError(ErrorCode::Usage, "output %s: expected memory for %" PRId64 " bytes, got %" PRIu64,
-                     quoted(outputs[index].name).c_str(), bytes, state.callerBytes);
+                     quote(outputs[index].name).c_str(), bytes, state.callerBytes);
   bool usesCaller = state.callerData && isUsable(*device, state.callerData);
   state.isStaged = state.callerData && !usesCaller;
   if (!usesCaller)
@@ -291,7 +291,7 @@ Error Session::finishOutput(uint32_t index, weft_tensor &tensor) {
     fits = fits && dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements);
   if (!fits || !getByteSize(DType(buffer.dtype), elements, expected) || expected != bytes)
     return makeError(ErrorCode::Input, "output %s: its extents do not give its size of %" PRId64 " bytes",
-                     quoted(outputs[index].name).c_str(), bytes);
+                     quote(outputs[index].name).c_str(), bytes);
   if (state.isStaged && bytes) {
     if (Error error = device->copy(state.callerData, state.memory.get(), uint64_t(bytes)))
       return error;

@@ -35,7 +35,7 @@ Error LoadedBundle::open(const std::string &path, const Options &options, std::s
     error = opened->bindWeights(options.weightsFolder.empty() ? getFolder(path) : options.weightsFolder,
                                 options.verifyWeights);
   if (error)
-    return std::move(error).within(quoted(path));
+    return std::move(error).within(quote(path));
   result = std::move(opened);
   return {};
 }
@@ -67,7 +67,7 @@ Error LoadedBundle::bindWeights(const std::string &folder, bool verify) {
     if (weight.path == kNone)
       weights[i] = reader.getEmbeddedWeight(weight);
     else if (Error error = bindExternal(i, folder, verify))
-      return std::move(error).within("weight " + quoted(tables.getString(weight.name)));
+      return std::move(error).within("weight " + quote(tables.getString(weight.name)));
   }
   return {};
 }
@@ -86,11 +86,11 @@ Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, bool
   if (weight.offset > mapped.getSize() || weight.size > mapped.getSize() - weight.offset)
     return makeError(ErrorCode::Input,
                      "expected bytes [%" PRIu64 ", +%" PRIu64 ") in file %s, got a file of %" PRIu64 " bytes",
-                     weight.offset, weight.size, quoted(path).c_str(), mapped.getSize());
+                     weight.offset, weight.size, quote(path).c_str(), mapped.getSize());
   const uint8_t *data = mapped.getData() + weight.offset;
   if (verify && hashBytes(data, weight.size) != weight.hash)
     return makeError(ErrorCode::Input, "hash mismatch: file %s is not the one this model was compiled with",
-                     quoted(path).c_str());
+                     quote(path).c_str());
   if (!isAligned(data)) {
     AlignedMemory aligned;
     if (!aligned.allocate(weight.size))

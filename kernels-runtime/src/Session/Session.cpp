@@ -20,7 +20,7 @@ Error weft::createDevice(std::string_view name, const DeviceOptions &options, st
     device = createCpuDevice(options);
     return {};
   }
-  return Error(ErrorCode::Device, "unknown device " + quoted(name) + "; this runtime has: cpu");
+  return Error(ErrorCode::Device, "unknown device " + quote(name) + "; this runtime has: cpu");
 }
 
 /// Memory of the machine in bytes.
@@ -39,8 +39,8 @@ static Error findEntry(const Tables &tables, std::string_view name, uint32_t &in
       return {};
   std::string known;
   for (uint32_t i = 0; i < tables.entries.size && i < 8; ++i)
-    known += (i ? ", " : "") + quoted(tables.getString(tables.entries[i].name));
-  return Error(ErrorCode::Usage, "the bundle has no entry " + quoted(name) + "; it has: " + known);
+    known += (i ? ", " : "") + quote(tables.getString(tables.entries[i].name));
+  return Error(ErrorCode::Usage, "the bundle has no entry " + quote(name) + "; it has: " + known);
 }
 
 Session::Session(std::shared_ptr<LoadedBundle> owner, uint32_t entryIndex, bool profile)

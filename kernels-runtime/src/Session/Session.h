@@ -38,6 +38,9 @@ public:
   const bundle::EntryView &getEntry() const { return entry; }
   const std::string &getCode() const { return device->getCode(); }
 
+  /// See weft_session_input_dims. `isOutput` says which list `index` is in.
+  bundle::Error inferDims(bool isOutput, size_t index, const int64_t *symbols, int64_t *dims) const;
+
   /// See weft_session_run.
   bundle::Error run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount);
 
@@ -79,6 +82,7 @@ private:
   bundle::Error checkInput(uint32_t index, const weft_tensor &tensor) const;
   bundle::Error bindSymbols(uint32_t index, const weft_tensor &tensor);
   bundle::Error checkDerivedExtents() const;
+  bundle::Error checkSymbolRange(uint32_t symbol, int64_t value) const;
 
   // Execution.cpp
   bundle::Error execute();

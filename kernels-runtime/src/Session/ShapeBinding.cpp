@@ -10,6 +10,7 @@
 #include "Session.h"
 
 #include "weft/Bundle/DType.h"
+#include "weft/Bundle/ShapeProgram.h"
 
 #include <cinttypes>
 
@@ -17,13 +18,13 @@ using namespace weft;
 using namespace weft::bundle;
 
 static std::string describeDimension(const PortDescription &port, uint32_t dimension) {
-  return "input " + quoted(port.name) + " dimension " + std::to_string(dimension);
+  return "input " + quote(port.name) + " dimension " + std::to_string(dimension);
 }
 
 /// dtype, rank, signs and bytes: what can be said without symbols.
 Error Session::checkInput(uint32_t index, const weft_tensor &tensor) const {
   const PortDescription &port = inputs[index];
-  std::string where = "input " + quoted(port.name);
+  std::string where = "input " + quote(port.name);
   auto dtype = DType(tensor.dtype);
   if (dtype != port.dtype)
     return makeError(ErrorCode::Input, "%s: expected element type %s, got %s", where.c_str(), getName(port.dtype),
@@ -47,6 +48,14 @@ Error Session::checkInput(uint32_t index, const weft_tensor &tensor) const {
   return {};
 }
 
+Error Session::checkSymbolRange(uint32_t index, int64_t value) const {
+  const SymbolRecord &symbol = entry.symbols[index];
+  if (value >= symbol.min && value <= symbol.max)
+    return {};
+  return makeError(ErrorCode::Input, "expected symbol %s in [%" PRId64 ", %" PRId64 "], got %" PRId64,
+                   quote(getTables().getString(symbol.name)).c_str(), symbol.min, symbol.max, value);
+}
+
 /// Static extents, and extents that are a symbol.
 Error Session::bindSymbols(uint32_t index, const weft_tensor &tensor) {
   const BufferRecord &buffer = entry.buffers[entry.inputs[index].buffer];
@@ -65,12 +74,11 @@ Error Session::bindSymbols(uint32_t index, const weft_tensor &tensor) {
     if (value >= 0 && value != got) {
       auto [otherInput, otherDimension] = symbolOrigin[instruction.a];
       return makeError(ErrorCode::Input, "%s: expected %" PRId64 " (symbol %s, set by %s), got %" PRId64,
-                       describeDimension(inputs[index], i).c_str(), value, quoted(name).c_str(),
+                       describeDimension(inputs[index], i).c_str(), value, quote(name).c_str(),
                        describeDimension(inputs[otherInput], otherDimension).c_str(), got);
     }
-    if (got < symbol.min || got > symbol.max)
-      return makeError(ErrorCode::Input, "%s: expected symbol %s in [%" PRId64 ", %" PRId64 "], got %" PRId64,
-                       describeDimension(inputs[index], i).c_str(), quoted(name).c_str(), symbol.min, symbol.max, got);
+    if (Error error = checkSymbolRange(instruction.a, got))
+      return std::move(error).within(describeDimension(inputs[index], i));
     if (value < 0)
       symbolOrigin[instruction.a] = {index, i};
     value = got;
@@ -103,7 +111,25 @@ Error Session::checkDerivedExtents() const {
       if (registers[extents[i]] != inputStates[index].dims[i])
         return makeError(ErrorCode::Input, "%s: expected %" PRId64 " (%s), got %" PRId64,
                          describeDimension(inputs[index], i).c_str(), registers[extents[i]],
-                         quoted(inputs[index].texts[i]).c_str(), inputStates[index].dims[i]);
+                         quote(inputs[index].texts[i]).c_str(), inputStates[index].dims[i]);
   }
+  return {};
+}
+
+Error Session::inferDims(bool isOutput, size_t index, const int64_t *symbols, int64_t *dims) const {
+  for (uint32_t i = 0; i < entry.symbols.size; ++i)
+    if (Error error = checkSymbolRange(i, symbols[i]))
+      return error;
+  // Only what is known before anything runs; later segments read data.
+  uint32_t known =
+      entry.commands.size && CommandKind(entry.commands[0].kind) == CommandKind::Eval ? entry.commands[0].b : 0;
+  ShapeEnvironment environment{symbols, {}, [this](uint32_t string) { return getTables().getString(string); }};
+  std::vector<int64_t> values(known);
+  if (Error error = evaluateShapes(entry.instructions.data, 0, known, environment, values.data()))
+    return error;
+  const PortRecord &port = isOutput ? entry.outputs[uint32_t(index)] : entry.inputs[uint32_t(index)];
+  const BufferRecord &buffer = entry.buffers[port.buffer];
+  for (uint32_t extent : getTables().extents.slice(buffer.firstExtent, buffer.rank))
+    *dims++ = extent < known ? values[extent] : -1;
   return {};
 }

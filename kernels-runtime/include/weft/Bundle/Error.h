@@ -50,7 +50,7 @@ Error makeError(ErrorCode code, const char *format, ...) __attribute__((format(p
 
 /// `text` in double quotes, with control characters, quotes, backslashes and bytes that are not UTF-8 escaped, cut
 /// after 200 bytes: safe to print, whatever file it comes from.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 /// The element of `names` that is nearest to `word` and near enough to be meant (edit distance at most a third of the
 /// word's length, at least one); empty when there is none. `names(i)` returns name number i of `count`.
