@@ -5,6 +5,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Plan/Passes.h"
 
@@ -13,6 +14,8 @@ namespace weft {
 inline void registerAllDialects(mlir::DialectRegistry &registry) { registry.insert<tg::TileGraphDialect>(); }
 
 inline void registerAllPasses() {
+  tg::registerTileGraphRewritePasses();
+  tg::registerNormalizePipeline();
   plan::registerPlanPasses();
   plan::registerPlanPipelines();
   lower::registerTileGraphToLinalgPasses();

@@ -1,0 +1,83 @@
+// Passes of Normalize: composites to primitives, constant folding, the phase's verifier.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_DIALECT_TILEGRAPH_REWRITE_PASSES_TD
+#define WEFT_DIALECT_TILEGRAPH_REWRITE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeComposites : Pass<"weft-decompose-composites"> {
+  let summary = "rewrite composites to primitives";
+  let description = [{
+    Replaces `tg.gelu`, `tg.softmax`, `tg.layer_norm`, `tg.rms_norm`, `tg.group_norm` and `tg.attention` by primitives that compute
+    what their descriptions say, in f32 (f64 for f64) or in the op's stash or softmax type, rounded where they say. Reassociating:
+    results agree with the composite's formula up to the rounding of that type.
+
+    ```mlir
+    %r = tg.softmax %x axis = 1 : tensor<4x8xf32>
+    // becomes
+    %max = tg.reduce max %x axes = [1] keep_dims : tensor<4x8xf32>
+    %shifted = tg.sub %x, %max : tensor<4x8xf32>, tensor<4x1xf32>
+    %e = tg.exp %shifted : tensor<4x8xf32>
+    %sum = tg.reduce add %e axes = [1] keep_dims : tensor<4x8xf32>
+    %r = tg.div %e, %sum : tensor<4x8xf32>, tensor<4x1xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "composites rewritten">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def Simplify : Pass<"weft-simplify"> {
+  let summary = "canonical form: exact algebra and views";
+  let description = [{
+    Applies the canonicalisation patterns and folders of all loaded dialects, and rewrites that give the same values for every
+    input (each pattern states why): neutral elements, double negation, lossless chains of casts, division by powers of two, squares,
+    chains of views, broadcasts that pointwise ops do by themselves, checks that hold at compile time. No rewrite
+    reassociates, and none changes a NaN to a number or back.
+
+    ```mlir
+    %0 = tg.neg %x : tensor<4x8xf32>
+    %1 = tg.neg %0 : tensor<4x8xf32> // becomes %x
+    ```
+  }];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def FoldConstants : Pass<"weft-fold-constants"> {
+  let summary = "evaluate ops on constants";
+  let description = [{
+    Replaces results of pure `tg` ops whose operands are constants or weights by `tg.constant`, evaluated by the Reference (f64
+    inside, one rounding per op), or by `tg.weight` in the dialect's WeightStore if they are larger than `max-constant-bytes`.
+    A result is left alone if it is larger than `max-result-bytes`, or than its operands together plus `max-growth-bytes`, or
+    if an operand is larger than `max-operand-bytes`.
+
+    ```mlir
+    %0 = tg.constant dense<[1, 2]> : tensor<2xi64>
+    %1 = tg.add %0, %0 : tensor<2xi64>, tensor<2xi64>
+    // becomes
+    %1 = tg.constant dense<[2, 4]> : tensor<2xi64>
+    ```
+  }];
+  let options = [
+    Option<"maxResultBytes", "max-result-bytes", "int64_t", /*default=*/"65536", "largest folded result">,
+    Option<"maxGrowthBytes", "max-growth-bytes", "int64_t", /*default=*/"1048576",
+           "largest excess of a folded result over its operands">,
+    Option<"maxOperandBytes", "max-operand-bytes", "int64_t", /*default=*/"16777216", "largest operand that is read">,
+    Option<"maxConstantBytes", "max-constant-bytes", "int64_t", /*default=*/"65536",
+           "largest folded result held in the IR; larger ones become weights">,
+  ];
+  let statistics = [Statistic<"numFolded", "folded", "results replaced by constants">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def VerifyNormalized : Pass<"weft-verify-normalized"> {
+  let summary = "check that only primitives remain";
+  let description = [{
+    Fails if the module holds a composite or an op of a dialect other than builtin, func and tg. Ends the phase `normalize`.
+
+    ```mlir
+    %0 = tg.gelu %x : tensor<4x8xf32> // error: expected primitives only after normalization, got a composite
+    ```
+  }];
+}
+
+#endif // WEFT_DIALECT_TILEGRAPH_REWRITE_PASSES_TD

@@ -1,0 +1,86 @@
+// Constant folding by the Reference, in program order, so that each step evaluates one op on constants.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "weft/Reference/Reference.h"
+
+using namespace mlir;
+
+namespace weft::tg {
+
+#define GEN_PASS_DEF_FOLDCONSTANTS
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h.inc"
+
+namespace {
+
+bool isConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<ConstantOp, WeightOp>(op);
+}
+
+struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
+  using FoldConstantsBase::FoldConstantsBase;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    getOperation()->walk([&](Operation *op) {
+      if (!isCandidate(op))
+        return;
+      rewriter.setInsertionPoint(op);
+      for (Value result : op->getResults())
+        if (!result.use_empty())
+          fold(rewriter, result);
+      // A constant operand that nothing else uses goes with the op, at the next canonicalisation.
+      if (isOpTriviallyDead(op))
+        rewriter.eraseOp(op);
+    });
+  }
+
+private:
+  /// Whether the limits allow folding: all operands are constants and of allowed sizes.
+  bool isCandidate(Operation *op) {
+    if (!isa_and_nonnull<TileGraphDialect>(op->getDialect()) || op->getNumOperands() == 0 || !isPure(op) ||
+        !llvm::all_of(op->getOperands(), isConstant))
+      return false;
+    int64_t operandBytes = 0;
+    for (Value operand : op->getOperands()) {
+      std::optional<int64_t> bytes = getByteSize(operand.getType());
+      if (!bytes || *bytes > maxOperandBytes)
+        return false;
+      operandBytes += *bytes;
+    }
+    return llvm::all_of(op->getResultTypes(), [&](Type type) {
+      std::optional<int64_t> bytes = getByteSize(type);
+      return bytes && *bytes <= maxResultBytes && *bytes - operandBytes <= maxGrowthBytes;
+    });
+  }
+
+  void fold(IRRewriter &rewriter, Value result) {
+    reference::Limits limits = reference::foldLimits();
+    limits.maxWork = int64_t(1) << 30;
+    ElementsAttr elements = reference::foldToConstant(result, limits);
+    auto dense = dyn_cast_or_null<DenseElementsAttr>(elements);
+    if (!dense || dense.getType() != result.getType())
+      return;
+    Value replacement = dense.isSplat() || *getByteSize(result.getType()) <= maxConstantBytes
+                            ? ConstantOp::create(rewriter, result.getLoc(), dense).getResult()
+                            : storeWeight(rewriter, result, dense);
+    rewriter.replaceAllUsesWith(result, replacement);
+    ++numFolded;
+  }
+
+  Value storeWeight(IRRewriter &rewriter, Value result, DenseElementsAttr elements) {
+    std::optional<reference::Tensor> tensor =
+        reference::Tensor::fromElements(elements, std::numeric_limits<int64_t>::max());
+    std::vector<char> bytes = tensor->toPacked();
+    auto *dialect = getContext().getLoadedDialect<TileGraphDialect>();
+    std::string source = dialect->getWeightStore().addBuffer(std::string(bytes.begin(), bytes.end()));
+    auto data = DataAttr::get(&getContext(), source, 0, int64_t(bytes.size()));
+    return WeightOp::create(rewriter, result.getLoc(), result.getType(), data);
+  }
+};
+
+} // namespace
+} // namespace weft::tg

@@ -1,0 +1,39 @@
+// The pass that brings `tg` into canonical form.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+
+using namespace mlir;
+
+namespace weft::tg {
+
+#define GEN_PASS_DEF_SIMPLIFY
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h.inc"
+
+namespace {
+
+struct Simplify : impl::SimplifyBase<Simplify> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    for (Dialect *dialect : context->getLoadedDialects())
+      dialect->getCanonicalizationPatterns(set);
+    for (RegisteredOperationName op : context->getRegisteredOperations())
+      op.getCanonicalizationPatterns(set, context);
+    populatePointwiseSimplifications(set);
+    populateViewSimplifications(set);
+    patterns = FrozenRewritePatternSet(std::move(set));
+    return success();
+  }
+
+  void runOnOperation() override {
+    // Not converging within the driver's bounds leaves valid, if not canonical, IR.
+    (void)applyPatternsGreedily(getOperation(), patterns);
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+} // namespace weft::tg
