@@ -3,6 +3,7 @@
 #include "Evaluator.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -204,6 +205,34 @@ static LogicalResult collectSymbols(FunctionOpInterface function, ArrayRef<Tenso
   return success();
 }
 
+/// Which symbols the function's types and symbol maps mention.
+static llvm::SmallBitVector usedSymbols(FunctionOpInterface function, unsigned count) {
+  llvm::SmallBitVector used(count);
+  auto note = [&](AffineMap map) {
+    map.walkExprs([&](AffineExpr expr) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+      if (symbol && symbol.getPosition() < count)
+        used.set(symbol.getPosition());
+    });
+  };
+  auto noteType = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (auto dims = dyn_cast_or_null<tg::DimsAttr>(tensor ? tensor.getEncoding() : Attribute()))
+      note(dims.getMap());
+  };
+  llvm::for_each(function.getArgumentTypes(), noteType);
+  function->walk([&](Operation *op) {
+    llvm::for_each(op->getResultTypes(), noteType);
+    if (auto extents = dyn_cast<tg::ExtentsOp>(op))
+      note(extents.getMap());
+    else if (auto check = dyn_cast<tg::AssumeEqualOp>(op))
+      note(check.getMap());
+    else if (auto dispatch = dyn_cast<tg::DispatchOp>(op))
+      note(dispatch.getSymbols());
+  });
+  return used;
+}
+
 FailureOr<SmallVector<int64_t>> solveSymbols(FunctionOpInterface function, ArrayRef<Tensor> inputs,
                                              ArrayRef<std::optional<int64_t>> given, std::string *error) {
   SmallVector<std::string> names = tg::getSymbolNames(function->getParentOfType<ModuleOp>());
@@ -211,12 +240,14 @@ FailureOr<SmallVector<int64_t>> solveSymbols(FunctionOpInterface function, Array
   values.resize(std::max(names.size(), values.size()));
   std::string cause;
   SmallVector<int64_t> symbols;
-  if (succeeded(collectSymbols(function, inputs, values, names, cause)))
-    for (auto [name, value] : llvm::zip(names, values)) {
-      if (!value && cause.empty())
+  if (succeeded(collectSymbols(function, inputs, values, names, cause))) {
+    llvm::SmallBitVector used = usedSymbols(function, names.size());
+    for (auto [i, name] : llvm::enumerate(names)) {
+      if (!values[i] && used[i] && cause.empty())
         cause = "expected a value of symbol `" + name + "`, which no input has alone as an extent";
-      symbols.push_back(value.value_or(0));
+      symbols.push_back(values[i].value_or(0));
     }
+  }
   if (error)
     *error = cause;
   if (!cause.empty())

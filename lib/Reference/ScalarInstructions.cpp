@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -19,16 +20,20 @@ using Behaviour = ScalarProgram::Behaviour;
 Scalar *lanesOf(Scalar *registers, unsigned r) { return registers + r * ScalarProgram::lanes; }
 uint64_t maskTo(uint64_t bits, unsigned width) { return width >= 64 ? bits : bits & ((uint64_t(1) << width) - 1); }
 
+/// `x` as the result of `in`: rounded if that is f32. For + - * / and sqrt this is what f32 arithmetic gives, since f64
+/// has more than twice the precision.
+double rounded(const Instruction &in, double x) { return in.isResultSingle ? double(float(x)) : x; }
+
 void floatUnary(const Instruction &in, Scalar *registers, int64_t count) {
   Scalar *dest = lanesOf(registers, in.dest), *a = lanesOf(registers, in.a);
   for (int64_t i = 0; i < count; ++i)
-    dest[i].f = in.behaviour.unary(a[i].f);
+    dest[i].f = rounded(in, in.behaviour.unary(a[i].f));
 }
 
 void floatBinary(const Instruction &in, Scalar *registers, int64_t count) {
   Scalar *dest = lanesOf(registers, in.dest), *a = lanesOf(registers, in.a), *b = lanesOf(registers, in.b);
   for (int64_t i = 0; i < count; ++i)
-    dest[i].f = in.behaviour.binary(a[i].f, b[i].f);
+    dest[i].f = rounded(in, in.behaviour.binary(a[i].f, b[i].f));
 }
 
 void floatCompare(const Instruction &in, Scalar *registers, int64_t count) {
@@ -52,7 +57,14 @@ void select(const Instruction &in, Scalar *registers, int64_t count) {
 }
 
 void bitcast(const Instruction &in, Scalar *registers, int64_t count) {
-  std::copy_n(lanesOf(registers, in.a), count, lanesOf(registers, in.dest));
+  Scalar *dest = lanesOf(registers, in.dest), *a = lanesOf(registers, in.a);
+  for (int64_t i = 0; i < count; ++i) {
+    dest[i] = a[i];
+    if (in.isResultSingle)
+      dest[i].f = llvm::bit_cast<float>(uint32_t(a[i].i));
+    else if (in.isSingle)
+      dest[i].i = llvm::bit_cast<uint32_t>(float(a[i].f));
+  }
 }
 
 void floatToSigned(const Instruction &in, Scalar *registers, int64_t count) {
@@ -76,13 +88,13 @@ void floatToUnsigned(const Instruction &in, Scalar *registers, int64_t count) {
 void signedToFloat(const Instruction &in, Scalar *registers, int64_t count) {
   Scalar *dest = lanesOf(registers, in.dest), *a = lanesOf(registers, in.a);
   for (int64_t i = 0; i < count; ++i)
-    dest[i].f = double(signExtend(a[i].i, in.width));
+    dest[i].f = in.isResultSingle ? float(signExtend(a[i].i, in.width)) : double(signExtend(a[i].i, in.width));
 }
 
 void unsignedToFloat(const Instruction &in, Scalar *registers, int64_t count) {
   Scalar *dest = lanesOf(registers, in.dest), *a = lanesOf(registers, in.a);
   for (int64_t i = 0; i < count; ++i)
-    dest[i].f = double(a[i].i);
+    dest[i].f = in.isResultSingle ? float(a[i].i) : double(a[i].i);
 }
 
 //===-- Functions that C++ has under another name, or not at all --===//
@@ -221,6 +233,8 @@ Behaviour selectFloat(Operation *op) {
       .Case([](arith::MinimumFOp) { return binary(minimum); })
       .Case([](arith::NegFOp) { return UNARY(-x); })
       .Case([](arith::CmpFOp cmp) { return selectFloatCompare(cmp.getPredicate()); })
+      .Case([](arith::ExtFOp) { return UNARY(x); })
+      .Case([](arith::TruncFOp) { return UNARY(x); })
       .Case([](arith::SelectOp) { return loop(select); })
       .Case([](arith::BitcastOp) { return loop(bitcast); })
       .Case([](arith::FPToSIOp) { return loop(floatToSigned); })

@@ -11,7 +11,7 @@ namespace weft::reference {
 
 static bool isKnownType(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
-  return type.isF64() || (integer && integer.isSignless() && integer.getWidth() <= 64);
+  return type.isF64() || type.isF32() || (integer && integer.isSignless() && integer.getWidth() <= 64);
 }
 
 static unsigned integerWidth(Value value) {
@@ -25,7 +25,7 @@ static std::optional<Scalar> constantScalar(Attribute attr) {
     scalar.i = integer.getValue().getZExtValue();
     return scalar;
   }
-  if (auto real = dyn_cast<FloatAttr>(attr); real && real.getType().isF64()) {
+  if (auto real = dyn_cast<FloatAttr>(attr); real && isKnownType(real.getType())) {
     scalar.f = real.getValueAsDouble();
     return scalar;
   }
@@ -73,6 +73,8 @@ ScalarProgram::compile(MLIRContext *context, ArrayRef<Type> argumentTypes,
       *places[i] = registerOf.lookup(operand);
     instruction.width = integerWidth(op.getOperand(0));
     instruction.resultWidth = integerWidth(op.getResult(0));
+    instruction.isSingle = op.getOperand(0).getType().isF32();
+    instruction.isResultSingle = op.getResult(0).getType().isF32();
     program.code.push_back(instruction);
   }
   program.registers.resize(registerOf.size() * lanes);

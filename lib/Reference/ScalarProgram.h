@@ -10,7 +10,8 @@
 
 namespace weft::reference {
 
-/// Floats are f64, integers at most 64 bits wide (registers hold them zero-extended). Defined for every input.
+/// Floats are f64, or f32 (held as f64, every result rounded), integers at most 64 bits wide (held zero-extended).
+/// Defined for every input.
 class ScalarProgram {
 public:
   static constexpr int64_t lanes = 256;
@@ -43,8 +44,10 @@ public:
   struct Instruction {
     Behaviour behaviour;
     unsigned dest = 0, a = 0, b = 0, c = 0;
-    unsigned width = 0;       ///< Of the first operand, if it is an integer.
-    unsigned resultWidth = 0; ///< Of the result, if it is an integer.
+    unsigned width = 0;          ///< Of the first operand, if it is an integer.
+    unsigned resultWidth = 0;    ///< Of the result, if it is an integer.
+    bool isSingle = false;       ///< The first operand is f32.
+    bool isResultSingle = false; ///< The result is f32.
   };
 
 private:

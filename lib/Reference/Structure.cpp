@@ -98,8 +98,8 @@ Results dispatch(Evaluator &ev, tg::DispatchOp op, Operands operands) {
   Block &body = callee.getFunctionBody().front();
   size_t numArguments = operands.size() + op.getSymbols().getNumResults();
   if (body.getNumArguments() != numArguments)
-    return ev.fail(op, "expected a kernel of " + Twine(numArguments) + " arguments, got " +
-                           Twine(body.getNumArguments()));
+    return ev.fail(op,
+                   "expected a kernel of " + Twine(numArguments) + " arguments, got " + Twine(body.getNumArguments()));
   // Kernels do not call kernels; deeper nesting than this is a cycle.
   if (ev.depth >= 16)
     return ev.fail(op, "expected dispatches nested at most 16 deep");

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace mlir;
 
@@ -67,6 +68,8 @@ int64_t Tensor::elementBytes() const { return bytesOf(elementType); }
 /// Value of the low bits of `bits` as a number of the narrow float `type`.
 static double decodeFloat(FloatType type, uint64_t bits) {
   llvm::APFloat value(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits));
+  if (value.isNaN()) // Not every format's NaN survives APFloat's conversion (f8E8M0FNU's becomes infinity).
+    return std::numeric_limits<double>::quiet_NaN();
   bool losesInfo;
   value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return value.convertToDouble();

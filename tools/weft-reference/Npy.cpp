@@ -58,9 +58,9 @@ Expected<SmallVector<int64_t>> parseShape(StringRef path, StringRef header) {
 
 /// Splits a file into its header and its elements.
 Error split(StringRef path, StringRef file, StringRef &header, StringRef &elements) {
-  if (!file.consume_front(magic) || file.size() < 4)
+  if (!file.consume_front(magic))
     return error(path, "expected a .npy file");
-  bool isLong = file[0] >= 2;
+  bool isLong = !file.empty() && file[0] >= 2;
   size_t lengthBytes = isLong ? 4 : 2;
   if (file.size() < 2 + lengthBytes)
     return error(path, "expected a .npy header, got the end of the file");

@@ -42,7 +42,7 @@ llvm::FailureOr<llvm::SmallVector<Tensor>> evaluateFunction(mlir::FunctionOpInte
                                                             const Limits &limits = {}, std::string *error = nullptr);
 
 /// Values of the symbols of the function's module: those `given` (by position; may be shorter), the others from input
-/// extents that are one symbol alone. Fails if a symbol has no value or two.
+/// extents that are one symbol alone. Fails if a symbol has two values, or none and the function uses it.
 llvm::FailureOr<llvm::SmallVector<int64_t>> solveSymbols(mlir::FunctionOpInterface function,
                                                          llvm::ArrayRef<Tensor> inputs,
                                                          llvm::ArrayRef<std::optional<int64_t>> given = {},

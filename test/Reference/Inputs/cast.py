@@ -11,6 +11,7 @@ np.seterr(all="ignore")
 NARROW = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0, "f4E2M1FN": 6.0}
 FLOATS = ["f64", "f32", "f16", "bf16"]
 INTS = ["i64", "i32", "i16", "i8", "i4", "i2", "ui64", "ui32", "ui16", "ui8", "ui4", "ui2"]
+INTEGER_NAMES = {DTYPES[name].name for name in INTS}
 
 
 def all_values(name):
@@ -63,7 +64,8 @@ def want_of(x, source, target, saturate=True):
     if target in INTS:
         bits = int("".join(c for c in target if c.isdigit()))
         wrapped = [int(v) % 2**bits for v in x.astype(object)]
-        return np.array([v - 2**bits if target[0] == "i" and v >= 2 ** (bits - 1) else v for v in wrapped]).astype(dtype)
+        values = [v - 2**bits if target[0] == "i" and v >= 2 ** (bits - 1) else v for v in wrapped]
+        return np.array(values, dtype=np.int64 if target[0] == "i" else np.uint64).astype(dtype)
     wide = x.astype(np.float64) if source not in INTS else np.array([round_integer(int(v), "f64" if target in ("f4E2M1FN", "f8E8M0FNU") else target) for v in x.astype(object)])
     if target in NARROW:
         limit = NARROW[target]
@@ -79,15 +81,17 @@ def want_of(x, source, target, saturate=True):
 def power_of_two(x, up, saturate):
     """f8E8M0FNU by its definition."""
     out = []
-    for v in x.astype(np.float64):
-        if np.isnan(v) or v < 0:
+    for v in (x.astype(np.float64) if x.dtype.name not in INTEGER_NAMES else x.astype(object)):
+        if np.isnan(float(v)) or v < 0:
             out.append(np.nan)
         elif v < 2.0**-127 or v > 2.0**127:
             out.append((2.0**-127 if v < 1 else 2.0**127) if saturate else np.nan)
         else:
-            mantissa, exponent = np.frexp(v)  # mantissa in [0.5, 1)
-            raised = mantissa > 0.5 if up else mantissa >= 0.75
-            out.append(2.0 ** (exponent - 1 + int(raised)))
+            exact = fractions.Fraction(v if isinstance(v, int) else float(v))
+            exponent = np.frexp(float(v))[1] - 1
+            exponent -= int(fractions.Fraction(2) ** int(exponent) > exact)  # A large integer may have rounded up.
+            ratio = exact / fractions.Fraction(2) ** int(exponent)  # In [1, 2).
+            out.append(2.0 ** (exponent + int(ratio > 1 if up else ratio >= fractions.Fraction(3, 2))))
     return np.array(out).astype(ml_dtypes.float8_e8m0fnu)
 
 

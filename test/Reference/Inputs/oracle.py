@@ -25,19 +25,20 @@ def tensor_type(array: np.ndarray) -> str:
 
 
 def evaluate(body: str, results: list[tuple[str, str]], inputs: list[np.ndarray], prologue: str = "",
-             argument_types: list[str] | None = None, options: list[str] = []) -> list[np.ndarray]:
-    """Runs `body`; `results` are pairs of value and type, `argument_types` replace the inputs' own."""
+             argument_types: list[str] | None = None, options: list[str] = [], inner: str = "") -> list[np.ndarray]:
+    """Runs `body`; `results` are pairs of value and type, `argument_types` replace the inputs' own. `prologue` heads the
+    module, `inner` stands before @main."""
     types = argument_types or [tensor_type(a) for a in inputs]
     arguments = ", ".join(f"%{i}: {t}" for i, t in enumerate(types))
     names = ", ".join(name for name, _ in results)
     result_types = ", ".join(t for _, t in results)
     function = f"func.func @main({arguments}) -> ({result_types}) {{\n{body}\nreturn {names} : {result_types}\n}}\n"
-    module = f"{prologue}{function}" if "module" not in prologue else f"{prologue} {{\n{function}\n}}"
+    module = f"{prologue or 'module'} {{\n{inner}{function}}}\n"
     with tempfile.TemporaryDirectory() as folder:
         command = ["weft-reference", "-", "--output", folder, *options]
         for i, array in enumerate(inputs):
             path = Path(folder) / f"input_{i}.npy"
-            np.save(path, np.ascontiguousarray(array))
+            np.save(path, np.asarray(array, order="C"))
             command += ["--input", str(path)]
         done = subprocess.run(command, input=module, text=True, capture_output=True, timeout=120)
         if done.returncode:
