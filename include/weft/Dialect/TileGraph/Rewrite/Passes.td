@@ -13,8 +13,15 @@ def DecomposeComposites : Pass<"weft-decompose-composites"> {
     results agree with the composite's formula up to the rounding of that type.
 
     ```mlir
-    %r = tg.softmax %x axis = 1 : tensor<4x8xf32>
-    // becomes
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %r = tg.softmax %x axis = 1 : tensor<4x8xf32>
+      return %r : tensor<4x8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
     %max = tg.reduce max %x axes = [1] keep_dims : tensor<4x8xf32>
     %shifted = tg.sub %x, %max : tensor<4x8xf32>, tensor<4x1xf32>
     %e = tg.exp %shifted : tensor<4x8xf32>
@@ -35,8 +42,11 @@ def Simplify : Pass<"weft-simplify"> {
     reassociates, and none changes a NaN to a number or back.
 
     ```mlir
-    %0 = tg.neg %x : tensor<4x8xf32>
-    %1 = tg.neg %0 : tensor<4x8xf32> // becomes %x
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = tg.neg %x : tensor<4x8xf32>
+      %1 = tg.neg %0 : tensor<4x8xf32> // becomes %x
+      return %1 : tensor<4x8xf32>
+    }
     ```
   }];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
@@ -51,10 +61,11 @@ def FoldConstants : Pass<"weft-fold-constants"> {
     if an operand is larger than `max-operand-bytes`.
 
     ```mlir
-    %0 = tg.constant dense<[1, 2]> : tensor<2xi64>
-    %1 = tg.add %0, %0 : tensor<2xi64>, tensor<2xi64>
-    // becomes
-    %1 = tg.constant dense<[2, 4]> : tensor<2xi64>
+    func.func @main() -> tensor<2xi64> {
+      %0 = tg.constant dense<[1, 2]> : tensor<2xi64>
+      %1 = tg.add %0, %0 : tensor<2xi64>, tensor<2xi64> // becomes tg.constant dense<[2, 4]>
+      return %1 : tensor<2xi64>
+    }
     ```
   }];
   let options = [
@@ -75,7 +86,10 @@ def VerifyNormalized : Pass<"weft-verify-normalized"> {
     Fails if the module holds a composite or an op of a dialect other than builtin, func and tg. Ends the phase `normalize`.
 
     ```mlir
-    %0 = tg.gelu %x : tensor<4x8xf32> // error: expected primitives only after normalization, got a composite
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = tg.exp %x : tensor<4x8xf32> // a composite such as tg.gelu would be an error
+      return %0 : tensor<4x8xf32>
+    }
     ```
   }];
 }
