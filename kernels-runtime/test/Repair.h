@@ -4,7 +4,8 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Tests and the fuzzer change single fields of a bundle; with the hashes made right again the change reaches the checks behind them.
+// Tests and the fuzzer change single fields of a bundle; with the hashes made right again the change reaches the checks
+// behind them.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_REPAIR_H

@@ -67,11 +67,15 @@ bool EntryBuilder::isConstant(Reg reg, int64_t &value) const {
 Reg EntryBuilder::binary(Opcode opcode, Reg a, Reg b) {
   if (!checkReg(a, "shape program") || !checkReg(b, "shape program"))
     return {};
-  bool commutes = opcode == Opcode::Add || opcode == Opcode::Mul || opcode == Opcode::Min || opcode == Opcode::Max;
-  if (commutes && b < a)
-    std::swap(a, b);
   int64_t x = 0, y = 0, folded;
   bool constantA = isConstant(a, x), constantB = isConstant(b, y);
+  // One order for equal sums: constants last, else by age.
+  bool commutes = opcode == Opcode::Add || opcode == Opcode::Mul || opcode == Opcode::Min || opcode == Opcode::Max;
+  if (commutes && std::make_pair(constantB, b.value) < std::make_pair(constantA, a.value)) {
+    std::swap(a, b);
+    std::swap(x, y);
+    std::swap(constantA, constantB);
+  }
   // What overflows is left to the run, which reports it.
   if (constantA && constantB && evaluateArithmetic(opcode, x, y, folded))
     return constant(folded);
@@ -79,13 +83,9 @@ Reg EntryBuilder::binary(Opcode opcode, Reg a, Reg b) {
   bool subtractsZero = opcode == Opcode::Sub && constantB && y == 0;
   if (dividesByOne || subtractsZero)
     return a;
-  int64_t neutral = opcode == Opcode::Mul ? 1 : 0;
-  if (opcode == Opcode::Add || opcode == Opcode::Mul) {
-    if (constantA && x == neutral)
-      return b;
-    if (constantB && y == neutral)
-      return a;
-  }
+  bool isNeutral = (opcode == Opcode::Add && y == 0) || (opcode == Opcode::Mul && y == 1);
+  if (constantB && isNeutral)
+    return a;
   return emit(opcode, a, b);
 }
 
