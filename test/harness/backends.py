@@ -16,6 +16,7 @@ from typing import Mapping, Sequence
 import numpy as np
 
 from . import limits
+from .reference import ReferenceBackend
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -108,3 +109,4 @@ class OrtBackend:
 
 
 BACKENDS = {backend.name: backend for backend in (WeftBackend, OrtBackend)}
+BACKENDS[ReferenceBackend.name] = lambda build: ReferenceBackend(build, binding)
