@@ -105,7 +105,13 @@ def TG_KernelOp : TG_Op<"kernel", [SingleBlock, RecursiveMemoryEffects]> {
 
 def TG_YieldOp : TG_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "results of a kernel";
-  let description = [{ See `tg.kernel`. }];
+  let description = [{
+    Ends the region of `tg.kernel`; the operands are the kernel's results, in memory.
+
+    ```mlir
+    tg.yield %r : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins Variadic<TG_AnyTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
