@@ -71,6 +71,21 @@ TEST(Builder, SharesAndFoldsRegisters) {
   EXPECT_NE(entry.floorDiv(two, entry.constant(0)), entry.constant(0));
 }
 
+TEST(Builder, DropsWhatNothingNeeds) {
+  Builder builder("weft test");
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg unbound = entry.symbol(entry.addSymbol("unbound")), n = entry.symbol(entry.addSymbol("n"));
+  entry.mul(entry.add(unbound, n), entry.constant(77));
+  entry.addInput("x", DType::UI8, {n});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  ASSERT_FALSE(error) << error.getMessage();
+  Reader reader;
+  ASSERT_FALSE(Reader::open(bytes.data(), bytes.size(), true, reader));
+  EXPECT_EQ(reader.getTables().instructions.size, 1u);
+  EXPECT_EQ(reader.getTables().symbols.size, 2u);
+}
+
 TEST(Builder, ReportsMisuse) {
   struct Case {
     void (*make)(Builder &, EntryBuilder &);
@@ -202,7 +217,7 @@ TEST(ShapeProgram, RunsAndFails) {
   EXPECT_EQ(runProgram([](EntryBuilder &e, Reg n) { return e.floorDiv(e.constant(1), n); }, 0),
             "shape program: divisor is not positive in register 2: floordiv(1, 0)");
   EXPECT_EQ(runProgram([](EntryBuilder &e, Reg n) { return e.mul(n, e.mul(n, e.constant(int64_t(1) << 60))); }, 9),
-            "shape program: result leaves 64 bits in register 3: mul(9, 1152921504606846976)");
+            "shape program: result leaves 64 bits in register 2: mul(9, 1152921504606846976)");
   EXPECT_EQ(runProgram([](EntryBuilder &e, Reg n) { return e.sub(n, e.constant(5)); }, 2),
             "buffer 1: negative size -3");
   EXPECT_EQ(runProgram(

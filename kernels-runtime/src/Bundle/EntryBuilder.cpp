@@ -223,17 +223,59 @@ void EntryBuilder::copy(Argument source, Argument destination, Reg bytes) {
 // The finished entry
 //===--------------------------------------------------------------------------------------------------------------===//
 
+/// Registers that something needs: buffers, commands, asserts, and their operands. Operands have smaller numbers than
+/// their users, so one walk backwards finds them all.
+std::vector<bool> EntryBuilder::findLive() const {
+  std::vector<bool> live(instructions.size());
+  auto need = [&](uint32_t reg) {
+    if (reg != kNone)
+      live[reg] = true;
+  };
+  for (const Buffer &buffer : buffers) {
+    need(buffer.record.sizeRegister);
+    for (Reg extent : buffer.extents)
+      need(extent.value);
+  }
+  for (const CommandRecord &command : commands) {
+    need(command.b);
+    if (CommandKind(command.kind) == CommandKind::Copy) {
+      need(command.d);
+      need(command.e);
+    } else {
+      need(command.g);
+    }
+  }
+  for (const ArgumentRecord &argument : arguments)
+    need(argument.offsetRegister);
+  for (uint32_t scalar : scalars)
+    need(scalar);
+  for (uint32_t i = uint32_t(instructions.size()); i-- > 0;) {
+    const InstructionRecord &record = instructions[i].record;
+    auto opcode = Opcode(record.opcode);
+    live[i] = live[i] || opcode == Opcode::AssertEqual || opcode == Opcode::AssertRange;
+    if (!live[i])
+      continue;
+    if (opcode != Opcode::Symbol && opcode != Opcode::Load)
+      need(record.a);
+    need(record.b);
+    need(record.c);
+  }
+  return live;
+}
+
 /// Orders instructions by the position at which they are evaluated and inserts an Eval command for each position. The
 /// sort is stable and so keeps operands before their users, since a user's position is at least its operands'.
 void EntryBuilder::finishRegisters(Finished &out, std::vector<uint32_t> &newRegister,
                                    std::vector<uint32_t> &newCommand) const {
-  std::vector<uint32_t> order(instructions.size());
-  for (uint32_t i = 0; i < order.size(); ++i)
-    order[i] = i;
+  std::vector<bool> live = findLive();
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < instructions.size(); ++i)
+    if (live[i])
+      order.push_back(i);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return std::make_pair(instructions[a].position, a) < std::make_pair(instructions[b].position, b);
   });
-  newRegister.resize(instructions.size());
+  newRegister.assign(instructions.size(), kNone);
   for (uint32_t i = 0; i < order.size(); ++i)
     newRegister[order[i]] = i;
   auto rename = [&](uint32_t &reg) { reg = reg == kNone ? kNone : newRegister[reg]; };

@@ -58,9 +58,9 @@ class Builder;
 
 /// Builds one entry function: its shape program, its buffers and its launch program.
 ///
-/// Registers are values: equal computations share one register, and computations on constants fold. Where a register is
-/// evaluated is worked out by the builder: at the start of the entry unless it depends on a `load`, else where that
-/// load was requested.
+/// Registers are values: equal computations share one register, computations on constants fold, and what nothing needs
+/// is dropped. Where a register is evaluated is worked out by the builder: at the start of the entry unless it depends
+/// on a `load`, else where that load was requested.
 class EntryBuilder {
 public:
   struct Argument {
@@ -140,6 +140,7 @@ private:
   bool checkBuffer(BufferId buffer, const char *what);
   BufferId addBuffer(BufferKind kind, DType dtype, const std::vector<Reg> &extents, uint32_t source);
   std::vector<Reg> constants(const std::vector<int64_t> &values);
+  std::vector<bool> findLive() const;
   Finished finish() const;
   void finishRegisters(Finished &out, std::vector<uint32_t> &newRegister, std::vector<uint32_t> &newCommand) const;
 
