@@ -13,8 +13,7 @@ function(weft_add_unittest name)
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
 
-# weft_add_fuzzer(NAME sources... [LINK libraries...]): the libFuzzer target weft-fuzz-NAME in bin/, which `./dev test --sanitize` runs;
-# seeds are the files of test/fuzz/NAME.
+# weft_add_fuzzer(NAME sources... [LINK libraries...]): the libFuzzer target weft-fuzz-NAME in bin/, which `./dev test --sanitize` runs.
 function(weft_add_fuzzer name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(weft-fuzz-${name} ${ARG_UNPARSED_ARGUMENTS})

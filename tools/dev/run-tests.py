@@ -142,11 +142,13 @@ def fuzz(context: Context) -> Counts:
     """Every libFuzzer target of the sanitizer build, for the same time each; a finding is a failure."""
     counts = Counts()
     for binary in sorted((ROOT / "build-asan" / "bin").glob("weft-fuzz-*")):
-        corpus = context.results / "corpus" / binary.name
-        corpus.mkdir(parents=True, exist_ok=True)
-        seeds = ROOT / "test" / "fuzz" / binary.name.removeprefix("weft-fuzz-")
+        folders = [context.results / "corpus" / binary.name]
+        folders[0].mkdir(parents=True, exist_ok=True)
+        if binary.name == "weft-fuzz-import":
+            folders.append(context.results / "seeds")
+            context.run([sys.executable, ROOT / "test/fuzz/make_seeds.py", folders[1]])
         command = [binary, f"-max_total_time={context.args.fuzz_seconds}", "-rss_limit_mb=2048", "-timeout=20", "-print_final_stats=1",
-                   f"-artifact_prefix={context.results}/", corpus] + ([seeds] if seeds.is_dir() else [])
+                   f"-artifact_prefix={context.results}/", *folders]
         if context.run(command, SANITIZER_ENV):
             counts.failed += 1
         else:
@@ -200,7 +202,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="name the steps and stop")
     parser.add_argument("--sanitize", action="store_true", help="also the steps of the sanitizer build (build-asan)")
     parser.add_argument("--all-models", action="store_true", help="the large models too")
-    parser.add_argument("--fuzz-seconds", type=int, default=30, help="time for each fuzz target (default 30)")
+    parser.add_argument("--fuzz-seconds", type=int, default=60, help="time for each fuzz target (default 60)")
     parser.add_argument("--tail", type=int, default=40, help="log lines to print for a failing step (default 40)")
     args = parser.parse_args()
 
