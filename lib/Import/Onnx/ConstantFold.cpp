@@ -1,6 +1,7 @@
 // Contents of values at import: constants, and what follows from them by the Reference evaluator.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
+#include "weft/Reference/Reference.h"
 
 using namespace weft;
 using namespace weft::onnx;
@@ -27,5 +28,5 @@ mlir::ElementsAttr GraphImporter::fold(mlir::Value value) {
   unsigned budget = maxHandlerOps;
   if (!followsFromConstants(value, budget))
     return {};
-  return {};
+  return reference::foldToConstant(value);
 }

@@ -33,6 +33,11 @@ NodeContext::finish(mlir::OperationState &state, bool pointwise,
       (void)error("the type of a result is not known");
     return nullptr;
   }
+  for (mlir::Type type : state.types)
+    if (!isOfSaneSize(type)) {
+      (void)limit("a result has more than 2^40 elements", "check the shapes that the node computes with");
+      return nullptr;
+    }
   mlir::Operation *op = b.create(state);
   if (succeeded(mlir::verify(op, /*verifyRecursively=*/false)))
     return op;
