@@ -359,3 +359,9 @@ FailureOr<SmallVector<mlir::Value>> NodeContext::inlineGraph(const ::onnx::Graph
                                                              llvm::ArrayRef<mlir::Value> inputs) {
   return importer.inlineGraph(graph, inputs, *importer.current->scope);
 }
+
+const Limits &NodeContext::limits() const { return importer.options.limits; }
+
+mlir::RankedTensorType NodeContext::declaredType(const ::onnx::ValueInfoProto &info) {
+  return importer.declaredType(info.type(), info.name(), "value");
+}

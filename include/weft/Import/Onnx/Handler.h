@@ -21,11 +21,13 @@ namespace onnx {
 class AttributeProto;
 class GraphProto;
 class NodeProto;
+class ValueInfoProto;
 } // namespace onnx
 
 namespace weft::onnx {
 
 class GraphImporter;
+struct Limits;
 
 /// Newest version of the default domain that the table knows; `until` of operators that still stand.
 inline constexpr int newestOpset = 28;
@@ -173,6 +175,9 @@ public:
   mlir::Value contract(mlir::Value lhs, mlir::Value rhs, llvm::StringRef einsum, mlir::Type element);
 
   //===--- Subgraphs ---===//
+  const Limits &limits() const;
+  /// The type that a value of a subgraph declares; null with an error if it declares no tensor type of known rank.
+  mlir::RankedTensorType declaredType(const ::onnx::ValueInfoProto &info);
   /// Imports the nodes of `graph` here, with its inputs bound to `inputs` and outer names visible. Failure if an output failed.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> inlineGraph(const ::onnx::GraphProto &graph, llvm::ArrayRef<mlir::Value> inputs);
 

@@ -1,0 +1,304 @@
+// Control flow at import: branches are chosen (or both computed and selected between), loops with a known trip count
+// are unrolled. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Extents.h"
+#include "weft/Import/Onnx/ModelReader.h"
+#include <onnx/onnx_pb.h>
+
+using namespace weft;
+using namespace weft::onnx;
+using llvm::SmallVector;
+using mlir::failure;
+using mlir::FailureOr;
+using mlir::success;
+using mlir::Value;
+
+/// A condition as a rank-0 boolean; null after an error.
+static Value conditionOperand(NodeContext &ctx, Value condition) {
+  if (!condition)
+    return {};
+  if (!ctx.elementType(condition).isInteger(1) || tg::getConstant(tg::getNumElements(condition.getType())) != 1) {
+    (void)ctx.error("expected a condition of one boolean");
+    return {};
+  }
+  return ctx.reshape(condition, llvm::ArrayRef<int64_t>());
+}
+
+//===--- If ---===//
+
+/// Neither branch has effects, so an unknown condition selects between the results of both.
+static llvm::LogicalResult selectBranches(NodeContext &ctx, Value condition, const ::onnx::GraphProto &thenGraph,
+                                          const ::onnx::GraphProto &elseGraph) {
+  auto onTrue = ctx.inlineGraph(thenGraph, {}), onFalse = ctx.inlineGraph(elseGraph, {});
+  if (failed(onTrue) || failed(onFalse))
+    return failure();
+  if (onTrue->size() != onFalse->size() || onTrue->size() < ctx.numOutputs())
+    return ctx.error("expected " + llvm::Twine(ctx.numOutputs()) + " outputs of both branches, got " +
+                     llvm::Twine(onTrue->size()) + " and " + llvm::Twine(onFalse->size()));
+  for (unsigned i = 0; i < ctx.numOutputs(); ++i) {
+    Value x = (*onTrue)[i], y = (*onFalse)[i];
+    if (x.getType() != y.getType())
+      return ctx.unsupported("the condition is not known at compile time and the branches give different types",
+                             "if it comes from a graph input, fix that with --bind");
+    ctx.output(i, x == y ? x : ctx.make<tg::SelectOp>(condition, x, y));
+  }
+  return success();
+}
+
+static llvm::LogicalResult importIf(NodeContext &ctx) {
+  Value condition = conditionOperand(ctx, ctx.required(0));
+  auto thenGraph = ctx.graphAttr("then_branch"), elseGraph = ctx.graphAttr("else_branch");
+  if (!condition || failed(thenGraph) || failed(elseGraph))
+    return failure();
+  std::optional<int64_t> known = ctx.constantInt(condition);
+  if (!known)
+    return selectBranches(ctx, condition, **thenGraph, **elseGraph);
+  auto results = ctx.inlineGraph(*known ? **thenGraph : **elseGraph, {});
+  if (failed(results))
+    return failure();
+  if (results->size() < ctx.numOutputs())
+    return ctx.error("expected " + llvm::Twine(ctx.numOutputs()) + " outputs of the branch, got " +
+                     llvm::Twine(results->size()));
+  for (unsigned i = 0; i < ctx.numOutputs(); ++i)
+    ctx.output(i, (*results)[i]);
+  return success();
+}
+
+//===--- Loop ---===//
+
+/// Pieces along a new (or, for Scan, given) axis, in the order of iterations. None at all: zeros of the extents that
+/// the body declares.
+static Value joinPieces(NodeContext &ctx, llvm::ArrayRef<Value> pieces, int64_t axis,
+                        const ::onnx::ValueInfoProto &declared) {
+  if (!pieces.empty()) {
+    SmallVector<Value> unsqueezed;
+    for (Value piece : pieces) {
+      if (axis > ctx.rank(piece)) {
+        (void)ctx.error("scan output axis " + llvm::Twine(axis) + " is out of range");
+        return {};
+      }
+      unsqueezed.push_back(ctx.unsqueeze(piece, axis));
+    }
+    return ctx.concat(unsqueezed, axis);
+  }
+  mlir::RankedTensorType type = ctx.declaredType(declared);
+  if (!type)
+    return {};
+  SmallVector<int64_t> shape(type.getShape());
+  if (!type.hasStaticShape() || axis > static_cast<int64_t>(shape.size())) {
+    (void)ctx.unsupported("no iteration runs, and the body does not declare the extents of output `" + declared.name() +
+                          "`");
+    return {};
+  }
+  shape.insert(shape.begin() + axis, 0);
+  return ctx.splat(0, mlir::RankedTensorType::get(shape, type.getElementType()));
+}
+
+namespace {
+
+/// Bounds of a Loop known at import.
+struct LoopBounds {
+  int64_t trips; ///< Largest number of iterations.
+  bool limited;  ///< Whether `trips` is the model's own number rather than our cap.
+  bool runs;     ///< The initial condition.
+};
+
+} // namespace
+
+static FailureOr<LoopBounds> loopBounds(NodeContext &ctx) {
+  LoopBounds bounds{ctx.limits().maxTripCount, false, true};
+  if (ctx.input(0)) {
+    FailureOr<SmallVector<int64_t>> trips = ctx.requiredInts(0, "trip count");
+    if (failed(trips))
+      return failure();
+    if (trips->size() != 1)
+      return ctx.error("expected one trip count, got " + llvm::Twine(trips->size()));
+    bounds.limited = trips->front() <= bounds.trips;
+    bounds.trips = std::clamp<int64_t>(trips->front(), 0, bounds.trips);
+  }
+  if (ctx.input(1)) {
+    Value condition = conditionOperand(ctx, ctx.input(1));
+    if (!condition)
+      return failure();
+    std::optional<int64_t> runs = ctx.constantInt(condition);
+    if (!runs)
+      return FailureOr<LoopBounds>(ctx.needsConstant(1, "condition"));
+    bounds.runs = *runs != 0;
+  }
+  return bounds;
+}
+
+static llvm::LogicalResult importLoop(NodeContext &ctx) {
+  auto body = ctx.graphAttr("body");
+  if (failed(body))
+    return failure();
+  FailureOr<LoopBounds> bounds = loopBounds(ctx);
+  if (failed(bounds))
+    return failure();
+  SmallVector<Value> carried;
+  for (unsigned i = 2; i < ctx.numInputs(); ++i) {
+    carried.push_back(ctx.required(i));
+    if (!carried.back())
+      return failure();
+  }
+  int scans = (*body)->output_size() - 1 - static_cast<int>(carried.size());
+  if (scans < 0 || ctx.numOutputs() > carried.size() + scans)
+    return ctx.error("expected at least " + llvm::Twine(carried.size() + 1) + " outputs of the body, got " +
+                     llvm::Twine((*body)->output_size()));
+  std::vector<SmallVector<Value>> pieces(scans);
+  bool runs = bounds->runs;
+  for (int64_t trip = 0; runs; ++trip) {
+    if (trip == bounds->trips && bounds->limited)
+      break;
+    if (trip == bounds->trips)
+      return ctx.limit("the loop runs for more than " + llvm::Twine(bounds->trips) + " iterations",
+                       "raise the limit with --max-trip-count");
+    SmallVector<Value> inputs{ctx.scalarInt(trip, ctx.b.getI64Type()), ctx.scalarInt(1, ctx.b.getI1Type())};
+    inputs.append(carried.begin(), carried.end());
+    auto results = ctx.inlineGraph(**body, inputs);
+    if (failed(results))
+      return failure();
+    std::optional<int64_t> next = ctx.constantInt(results->front());
+    if (!next)
+      return ctx.unsupported("the loop's condition depends on data",
+                             "loops are unrolled, so the number of iterations must be known");
+    runs = *next != 0;
+    for (size_t i = 0; i < carried.size(); ++i)
+      carried[i] = (*results)[1 + i];
+    for (int i = 0; i < scans; ++i)
+      pieces[i].push_back((*results)[1 + carried.size() + i]);
+  }
+  for (auto [i, value] : llvm::enumerate(carried))
+    ctx.output(i, value);
+  for (int i = 0; i < scans; ++i)
+    if (auto output = static_cast<unsigned>(carried.size() + i); ctx.outputUsed(output))
+      ctx.output(output, joinPieces(ctx, pieces[i], 0, (*body)->output(static_cast<int>(output) + 1)));
+  return success();
+}
+
+//===--- Scan ---===//
+
+namespace {
+
+struct ScanPlan {
+  int64_t states = 0, inputs = 0, outputs = 0;
+  SmallVector<int64_t> inputAxes, outputAxes;
+  SmallVector<int64_t> inputReversed, outputReversed;
+  int64_t length = 0;
+};
+
+} // namespace
+
+/// One number for each of `count` scan inputs or outputs.
+static FailureOr<SmallVector<int64_t>> scanList(NodeContext &ctx, llvm::StringRef name, int64_t count) {
+  FailureOr<SmallVector<int64_t>> list = ctx.intsAttr(name, SmallVector<int64_t>(count, 0));
+  if (succeeded(list) && static_cast<int64_t>(list->size()) != count)
+    return ctx.error("expected " + llvm::Twine(count) + " entries of attribute `" + name + "`, got " +
+                     llvm::Twine(list->size()));
+  return list;
+}
+
+static FailureOr<ScanPlan> planScan(NodeContext &ctx, const ::onnx::GraphProto &body) {
+  ScanPlan plan;
+  FailureOr<int64_t> inputs = ctx.intAttr("num_scan_inputs");
+  if (failed(inputs))
+    return failure();
+  plan.inputs = *inputs;
+  plan.states = static_cast<int64_t>(ctx.numInputs()) - plan.inputs;
+  if (plan.inputs < 1 || plan.states < 0)
+    return ctx.error("num_scan_inputs " + llvm::Twine(plan.inputs) + " is out of range");
+  plan.outputs = body.output_size() - plan.states;
+  if (plan.outputs < 0 || static_cast<int64_t>(ctx.numOutputs()) > plan.states + plan.outputs)
+    return ctx.error("the body has too few outputs");
+  auto inputAxes = scanList(ctx, "scan_input_axes", plan.inputs),
+       inputDirections = scanList(ctx, "scan_input_directions", plan.inputs);
+  auto outputAxes = scanList(ctx, "scan_output_axes", plan.outputs),
+       outputDirections = scanList(ctx, "scan_output_directions", plan.outputs);
+  if (failed(inputAxes) || failed(inputDirections) || failed(outputAxes) || failed(outputDirections))
+    return failure();
+  plan.inputReversed = *inputDirections;
+  plan.outputAxes = *outputAxes;
+  plan.outputReversed = *outputDirections;
+  for (auto [i, axis] : llvm::enumerate(*inputAxes)) {
+    Value input = ctx.required(static_cast<unsigned>(plan.states + i));
+    if (!input)
+      return failure();
+    FailureOr<int64_t> normal = ctx.normalizeAxis(axis, ctx.rank(input));
+    if (failed(normal))
+      return failure();
+    plan.inputAxes.push_back(*normal);
+    std::optional<int64_t> length = ctx.staticDim(input, *normal);
+    if (!length)
+      return ctx.unsupported("the scanned dimension of input " + llvm::Twine(plan.states + i) + " is dynamic",
+                             "fix it with --dim");
+    if (i > 0 && *length != plan.length)
+      return ctx.error("expected scan inputs of one length, got " + llvm::Twine(plan.length) + " and " +
+                       llvm::Twine(*length));
+    plan.length = *length;
+  }
+  if (plan.length > ctx.limits().maxTripCount)
+    return FailureOr<ScanPlan>(ctx.limit("the scan runs for " + llvm::Twine(plan.length) +
+                                             " iterations, the limit is " + llvm::Twine(ctx.limits().maxTripCount),
+                                         "raise it with --max-trip-count"));
+  return plan;
+}
+
+static llvm::LogicalResult importScan(NodeContext &ctx) {
+  auto body = ctx.graphAttr("body");
+  if (failed(body))
+    return failure();
+  FailureOr<ScanPlan> plan = planScan(ctx, **body);
+  if (failed(plan))
+    return failure();
+  SmallVector<Value> states;
+  for (int64_t i = 0; i < plan->states; ++i) {
+    states.push_back(ctx.required(static_cast<unsigned>(i)));
+    if (!states.back())
+      return failure();
+  }
+  std::vector<SmallVector<Value>> pieces(plan->outputs);
+  for (int64_t trip = 0; trip < plan->length; ++trip) {
+    SmallVector<Value> inputs = states;
+    for (int64_t i = 0; i < plan->inputs; ++i) {
+      int64_t place = plan->inputReversed[i] ? plan->length - 1 - trip : trip, axis = plan->inputAxes[i];
+      Value whole = ctx.input(static_cast<unsigned>(plan->states + i));
+      inputs.push_back(ctx.squeeze(ctx.slice(whole, axis, place, ctx.constExpr(1)), axis));
+    }
+    if (llvm::is_contained(inputs, Value()))
+      return failure();
+    auto results = ctx.inlineGraph(**body, inputs);
+    if (failed(results))
+      return failure();
+    for (int64_t i = 0; i < plan->states; ++i)
+      states[i] = (*results)[i];
+    for (int64_t i = 0; i < plan->outputs; ++i)
+      pieces[i].push_back((*results)[plan->states + i]);
+  }
+  for (int64_t i = 0; i < plan->states; ++i)
+    ctx.output(static_cast<unsigned>(i), states[i]);
+  for (int64_t i = 0; i < plan->outputs; ++i) {
+    auto output = static_cast<unsigned>(plan->states + i);
+    if (!ctx.outputUsed(output))
+      continue;
+    if (plan->outputReversed[i])
+      std::reverse(pieces[i].begin(), pieces[i].end());
+    int64_t rank = pieces[i].empty() ? 0 : ctx.rank(pieces[i].front());
+    FailureOr<int64_t> axis = ctx.normalizeAxis(plan->outputAxes[i], rank + 1);
+    if (failed(axis))
+      return failure();
+    ctx.output(output, joinPieces(ctx, pieces[i], *axis, (*body)->output(static_cast<int>(output))));
+  }
+  return success();
+}
+
+namespace weft::onnx {
+
+llvm::ArrayRef<OpEntry> getControlOps() {
+  static const OpEntry ops[] = {
+      {"", "If", 1, newestOpset, importIf, "tensors only; an unknown condition computes both branches"},
+      {"", "Loop", 1, newestOpset, importLoop, "unrolled: trip count and condition known at compile time"},
+      {"", "Scan", 9, newestOpset, importScan, "unrolled: static length"},
+  };
+  return ops;
+}
+
+} // namespace weft::onnx
