@@ -47,20 +47,35 @@ static llvm::StringRef className(ErrorClass cls) {
   return "internal";
 }
 
+/// One line with its end.
+static void printLine(llvm::raw_ostream &os, llvm::StringRef file, const Diagnostic &diagnostic) {
+  os << escape(file) << ": error: ";
+  if (!diagnostic.op.empty())
+    os << "node `" << escape(diagnostic.node) << "` (" << escape(diagnostic.op) << "): ";
+  os << escape(diagnostic.cause, 2000);
+  if (!diagnostic.operandTypes.empty())
+    os << "; operands: " << escape(diagnostic.operandTypes, 1000);
+  if (!diagnostic.remedy.empty())
+    os << "; " << escape(diagnostic.remedy, 1000);
+  os << '\n';
+}
+
 void Diagnostics::print(llvm::raw_ostream &os, llvm::StringRef file) const {
+  // Text is for people: a page of it. The JSON form has everything kept.
+  constexpr size_t maxBytes = 12'000;
+  size_t bytes = 0, printed = 0;
   for (const Diagnostic &diagnostic : kept) {
-    os << escape(file) << ": error: ";
-    if (!diagnostic.op.empty())
-      os << "node `" << escape(diagnostic.node) << "` (" << escape(diagnostic.op) << "): ";
-    os << escape(diagnostic.cause, 2000);
-    if (!diagnostic.operandTypes.empty())
-      os << "; operands: " << escape(diagnostic.operandTypes, 1000);
-    if (!diagnostic.remedy.empty())
-      os << "; " << escape(diagnostic.remedy, 1000);
-    os << '\n';
+    std::string line;
+    llvm::raw_string_ostream stream(line);
+    printLine(stream, file, diagnostic);
+    if (printed > 0 && bytes + line.size() > maxBytes)
+      break;
+    os << line;
+    bytes += line.size();
+    ++printed;
   }
-  if (total > kept.size())
-    os << escape(file) << ": error: and " << (total - kept.size()) << " more problems\n";
+  if (total > printed)
+    os << escape(file) << ": error: and " << (total - printed) << " more problems\n";
 }
 
 void Diagnostics::print(llvm::json::OStream &json) const {

@@ -96,6 +96,8 @@ llvm::Expected<int> ExternalData::openBeneath(llvm::StringRef root, llvm::String
     return descriptor;
   switch (errno) {
   case ENOENT:
+    missing = true;
+    [[fallthrough]];
   case ENOTDIR:
     return cause("external data file `" + location + "` not found beside the model");
   case ELOOP:
@@ -185,6 +187,7 @@ llvm::Expected<ExternalData::File> ExternalData::open(llvm::StringRef location) 
 }
 
 llvm::Expected<ExternalRange> ExternalData::resolve(const ::onnx::TensorProto &tensor, uint64_t bytes) {
+  missing = false;
   llvm::StringRef location;
   uint64_t offset = 0;
   std::optional<uint64_t> length;

@@ -27,6 +27,8 @@ public:
 
   /// The range that `tensor` names, which must hold exactly `bytes` bytes. The error's text is the cause.
   llvm::Expected<ExternalRange> resolve(const ::onnx::TensorProto &tensor, uint64_t bytes);
+  /// Whether the last `resolve` failed only because there is no such file.
+  bool wasMissing() const { return missing; }
 
 private:
   struct File {
@@ -42,6 +44,7 @@ private:
   LinkPolicy links;
   tg::WeightStore &store;
   llvm::StringMap<File> files;
+  bool missing = false;
 };
 
 } // namespace weft::onnx

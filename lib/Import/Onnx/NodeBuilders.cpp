@@ -12,6 +12,21 @@ using mlir::failure;
 using mlir::FailureOr;
 using mlir::Value;
 
+/// Whether the static extents alone give fewer than 2^40 elements; later arithmetic on sizes then stays inside 64 bits.
+static bool isOfSaneSize(mlir::Type type) {
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  if (!tensor)
+    return true;
+  __uint128_t elements = 1;
+  for (int64_t extent : tensor.getShape()) {
+    if (extent > 0)
+      elements *= static_cast<uint64_t>(extent);
+    if (elements > (uint64_t(1) << 40))
+      return false;
+  }
+  return true;
+}
+
 mlir::Operation *
 NodeContext::finish(mlir::OperationState &state, bool pointwise,
                     llvm::function_ref<llvm::LogicalResult(llvm::SmallVectorImpl<mlir::Type> &)> infer) {

@@ -42,6 +42,7 @@ struct ImportOptions {
   std::vector<std::string> from;                     ///< Tensors that become the inputs; empty: the graph's inputs.
   std::vector<std::string> to;                       ///< Tensors that become the outputs; empty: the graph's outputs.
   LinkPolicy links = LinkPolicy::None;
+  bool needWeights = true; ///< False: external data files may be missing; the module then cannot be compiled, only looked at.
   Limits limits;
 };
 
