@@ -269,6 +269,42 @@ INSTANTIATE_TEST_SUITE_P(File, BrokenBundle, ::testing::ValuesIn(fileLevel), get
 INSTANTIATE_TEST_SUITE_P(Table, BrokenBundle, ::testing::ValuesIn(tableLevel), getCaseName);
 INSTANTIATE_TEST_SUITE_P(Entry, BrokenBundle, ::testing::ValuesIn(entryLevel), getCaseName);
 
+/// What a small file can ask for by sharing: long names compared a million times, expressions that double with every
+/// register or nest as deep as the program is long.
+TEST(BrokenBundles, SharingIsNotExpensive) {
+  auto begin = std::chrono::steady_clock::now();
+  std::string longName(60000, 'n');
+  Builder builder("weft test");
+  EntryBuilder &first = builder.addEntry(longName + "a");
+  (void)first;
+  for (int i = 0; i < 20000; ++i)
+    builder.addEntry(longName + (i % 2 ? "b" : "c"));
+  std::vector<uint8_t> bytes;
+  EXPECT_NE(builder.build(bytes).getMessage().find("occurs twice"), std::string::npos);
+
+  Builder deep("weft test");
+  EntryBuilder &entry = deep.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n")), doubled = n, chain = n;
+  for (int i = 0; i < 60; ++i)
+    doubled = entry.max(doubled, entry.min(doubled, entry.constant(i)));
+  for (int i = 0; i < 200000; ++i)
+    chain = entry.sub(chain, i % 2 ? n : doubled);
+  entry.addInput("x", DType::UI8, {n});
+  entry.addOutput("y", DType::UI8, {doubled});
+  entry.addOutput("z", DType::UI8, {chain});
+  Error error = deep.build(bytes);
+  ASSERT_FALSE(error) << error.getMessage();
+  BundlePtr bundle = open(bytes);
+  SessionPtr session = createSession(bundle.get(), "main", 1);
+  weft_port port;
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(weft_session_output(session.get(), i, &port), 0);
+    EXPECT_STREQ(port.dim_texts[0], "?");
+  }
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(seconds.count(), 5.0);
+}
+
 /// Every bit of everything but code and weights, with the hashes repaired: refused, or a bundle that still opens.
 TEST(BrokenBundles, BitFlips) {
   std::vector<uint8_t> good = makeGood();

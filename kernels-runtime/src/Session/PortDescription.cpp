@@ -28,12 +28,20 @@ public:
 
 private:
   static constexpr size_t maxLength = 80;
+  static constexpr unsigned maxDepth = 32;
   static constexpr int sum = 1, product = 2; ///< Binding strengths of + - and * / %.
 
   void visit(uint32_t reg, int strength) {
     if (text.size() > maxLength)
       return;
-    const InstructionRecord &instruction = entry.instructions[reg];
+    if (++depth > maxDepth)
+      text.append(maxLength + 1, '?');
+    else
+      visitInstruction(entry.instructions[reg], strength);
+    --depth;
+  }
+
+  void visitInstruction(const InstructionRecord &instruction, int strength) {
     switch (Opcode(instruction.opcode)) {
     case Opcode::Constant:
       text += std::to_string(instruction.imm);
@@ -83,6 +91,7 @@ private:
   const Tables &tables;
   const EntryView &entry;
   std::string text;
+  unsigned depth = 0;
 };
 } // namespace
 
