@@ -53,6 +53,17 @@ static std::vector<uint8_t> makeSeed() {
   return bytes;
 }
 
+/// Bundles with embedded weights are longer than libFuzzer's default limit on inputs: the weights start at byte 4096.
+extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  static std::vector<char *> arguments(*argv, *argv + *argc);
+  static char maxLength[] = "-max_len=16384";
+  arguments.insert(arguments.begin() + 1, maxLength); // a later -max_len of the user wins
+  arguments.push_back(nullptr);
+  *argc += 1;
+  *argv = arguments.data();
+  return 0;
+}
+
 /// Mutates a valid bundle more often than random bytes, and repairs the hashes most of the time.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsigned seed) {
   static const std::vector<uint8_t> good = makeSeed();
@@ -62,8 +73,9 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
   }
   // Mostly single fields of the tables: an inserted byte breaks the section table and hides everything behind it.
   if (seed % 4 != 0 && size > sizeof(FileHeader)) {
+    size_t tables = size < kWeightAlignment ? size : size_t(kWeightAlignment); // what follows is weights
     for (unsigned i = 0; i < 1 + seed % 3; ++i) {
-      size_t place = size_t(seed * 2654435761u + i * 40503u) % size;
+      size_t place = size_t(seed * 2654435761u + i * 40503u) % tables;
       LLVMFuzzerMutate(data + place, 1, 1);
     }
   } else {
