@@ -192,7 +192,6 @@ add("attribute_without_value", lambda: changed(unary("Softmax", axis=1), lambda 
                                               or setattr(m.graph.node[0].attribute[0], "type", AttributeProto.INTS)))
 add("attribute_reference_outside_function", lambda: changed(unary("Softmax", axis=1), lambda m: setattr(
     m.graph.node[0].attribute[0], "ref_attr_name", "nothing")))
-add("attribute_unknown", lambda: unary("Relu", leak=0.5))
 
 
 def _conv(**attributes) -> onnx.ModelProto:

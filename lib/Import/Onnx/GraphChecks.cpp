@@ -58,6 +58,7 @@ private:
   const ::onnx::ModelProto &proto;
   const Limits &limits;
   Diagnostics &diagnostics;
+  bool inFunction = false; ///< The nodes being checked are a function's.
 };
 
 } // namespace
@@ -126,7 +127,9 @@ void Checker::checkFunction(const ::onnx::FunctionProto &function) {
   for (const std::string &input : function.input())
     if (!defined.insert(input).second)
       invalid("input `" + llvm::Twine(input) + "` of function `" + function.name() + "` is declared twice");
+  inFunction = true;
   checkNodes(function.node(), defined, nullptr, "function");
+  inFunction = false;
   for (const std::string &output : function.output())
     if (!defined.contains(output))
       invalid("output `" + llvm::Twine(output) + "` of function `" + function.name() + "` is not produced by any node");
@@ -183,8 +186,11 @@ void Checker::checkAttribute(const ::onnx::NodeProto &node, const AttributeProto
   auto name = [&] { return "attribute `" + attribute.name() + "`"; };
   if (attribute.name().empty())
     return invalidNode(node, "an attribute has no name");
-  if (!attribute.ref_attr_name().empty())
+  if (!attribute.ref_attr_name().empty()) {
+    if (!inFunction)
+      invalidNode(node, name() + " refers to an attribute of a function, but the node is not in one");
     return;
+  }
   // Which payloads are set, by attribute type.
   const std::pair<AttributeProto::AttributeType, bool> payloads[] = {
       {AttributeProto::FLOAT, attribute.has_f()},

@@ -15,7 +15,7 @@ using Body = llvm::function_ref<Value(Value)>;
 /// Delivers body(input 0), computed in the compute type of a float operand.
 LogicalResult floatFunction(NodeContext &n, Body body) {
   Value value = n.required(0);
-  if (failed(checkFloat(n, value, "input")))
+  if (failed(n.checkNumInputs(1, 1)) || failed(checkFloat(n, value, "input")))
     return failure();
   return deliver(n, n.cast(body(n.toCompute(value)), n.elementType(value)));
 }
@@ -44,6 +44,8 @@ struct FloatAttrs {
 
 LogicalResult relu(NodeContext &n) {
   Value x = n.required(0);
+  if (!x || failed(n.checkNumInputs(1, 1)))
+    return failure();
   return deliver(n, n.make<tg::MaxOp>(x, scalarLike(n, 0, x)));
 }
 
