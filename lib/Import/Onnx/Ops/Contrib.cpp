@@ -66,7 +66,7 @@ template <bool simplified> LogicalResult skipLayerNorm(NodeContext &n) {
     if (n.outputUsed(2))
       n.output(2, inverseRms(n, sum, attrs));
     if (n.outputUsed(1))
-      return n.unsupported("output `mean`");
+      return n.unsupported("output `mean` is not supported");
   } else {
     LayerNorm norm = layerNorm(n, sum, wideGamma, wideBeta, attrs);
     result = norm.result;
@@ -154,7 +154,7 @@ LogicalResult biasSplitGelu(NodeContext &n) {
   int64_t last = n.rank(x) - 1;
   std::optional<int64_t> width = n.staticDim(x, last);
   if (!width || *width % 2 != 0)
-    return n.unsupported("a last dimension that is not static and even");
+    return n.unsupported("a last dimension that is not static and even is not supported");
   Value sum = n.make<tg::AddOp>(n.toCompute(x), n.toCompute(bias));
   AffineExpr half = n.constExpr(*width / 2);
   Value gate = n.make<tg::GeluOp>(n.slice(sum, last, *width / 2, half), UnitAttr());
@@ -193,7 +193,7 @@ LogicalResult fusedMatMul(NodeContext &n) {
       failed(checkFloat(n, a, "A")) || failed(checkSameElement(n, a, b)) || !b)
     return failure();
   if (*batchA || *batchB)
-    return n.unsupported("attribute `transBatchA` or `transBatchB` = 1");
+    return n.unsupported("attribute `transBatchA` or `transBatchB` = 1 is not supported");
   Type element = n.elementType(a);
   Value product = matmul(n, *transA ? transposedMatrix(n, a) : a, *transB ? transposedMatrix(n, b) : b,
                          *alpha == 1.0 ? element : computeType(element));

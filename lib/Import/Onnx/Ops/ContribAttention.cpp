@@ -34,14 +34,14 @@ LogicalResult addKeyMask(NodeContext &n, AttentionMask &mask, Value operand, con
     AffineExpr extent = n.dim(operand, 0);
     bool ends = tg::isEqual(extent, dims.batch), both = tg::isEqual(extent, tg::simplify(dims.batch * 2));
     if (!ends && !both)
-      return n.unsupported("a key mask of rank 1 whose extent is not the batch extent or twice that");
+      return n.unsupported("a key mask of rank 1 whose extent is not the batch extent or twice that is not supported");
     auto column = [&](int64_t part) {
       return n.reshape(n.cast(part < 0 ? operand : n.slice(operand, 0, part, dims.batch), index),
                        {dims.batch, n.constExpr(1), n.constExpr(1), n.constExpr(1)});
     };
     std::optional<int64_t> batch = tg::getConstant(dims.batch);
     if (!ends && !batch)
-      return n.unsupported("start positions in the key mask with a symbolic batch extent");
+      return n.unsupported("start positions in the key mask with a symbolic batch extent are not supported");
     seen = compare(n, tg::CmpPredicate::Lt, mask.keyPositions(), column(ends ? -1 : 0));
     if (!ends)
       seen = n.make<tg::AndOp>(seen, compare(n, tg::CmpPredicate::Ge, mask.keyPositions(), column(*batch)));
@@ -51,7 +51,7 @@ LogicalResult addKeyMask(NodeContext &n, AttentionMask &mask, Value operand, con
                         : compare(n, tg::CmpPredicate::Ne, operand, scalarLike(n, 0, operand));
     seen = n.unsqueeze(nonzero, rank == 2 ? ArrayRef<int64_t>{1, 2} : ArrayRef<int64_t>{1});
   } else {
-    return n.unsupported("a key mask of rank " + Twine(rank));
+    return n.unsupported("a key mask of rank " + Twine(rank) + " is not supported");
   }
   Type f32 = n.b.getF32Type();
   mask.add(n.make<tg::SelectOp>(seen, n.scalar(0, f32), n.scalar(filter, f32)));
@@ -69,7 +69,7 @@ FailureOr<SmallVector<int64_t>> hiddenSizes(NodeContext &n, Value weights) {
   if (failed(sizes))
     return failure();
   if (!columns)
-    return n.unsupported("weights with a symbolic number of columns");
+    return n.unsupported("weights with a symbolic number of columns are not supported");
   if (sizes->empty() && *columns % 3 == 0)
     sizes->assign(3, *columns / 3);
   int64_t total = 0;
@@ -114,7 +114,7 @@ LogicalResult refuseFlags(NodeContext &n, ArrayRef<StringRef> names) {
     if (failed(flag))
       return failure();
     if (*flag != 0)
-      return n.unsupported("attribute `" + name + "` = " + Twine(*flag));
+      return n.unsupported("attribute `" + name + "` = " + Twine(*flag) + " is not supported");
   }
   return success();
 }
@@ -178,7 +178,7 @@ LogicalResult addProjectionBias(NodeContext &n, AttentionArgs &args) {
       break;
     std::optional<int64_t> width = n.staticDim(*x, 2);
     if (!width)
-      return n.unsupported("a bias of operands with a symbolic hidden size");
+      return n.unsupported("a bias of operands with a symbolic hidden size is not supported");
     *x = addBias(n, *x, bias, offset, *width);
     if (!*x)
       return failure();
@@ -194,7 +194,7 @@ LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads
     return failure();
   bool allPacked = n.rank(query) == 5, keysPacked = key && n.rank(key) == 5;
   if ((allPacked || keysPacked) && n.input(3))
-    return n.unsupported("a bias with packed operands");
+    return n.unsupported("a bias with packed operands is not supported");
   if (allPacked) {
     args.query = unpack(n, query, 0);
     args.key = unpack(n, query, 1);
@@ -226,9 +226,9 @@ LogicalResult multiHeadAttention(NodeContext &n) {
   if (failed(n.checkNumInputs(1, 10)))
     return failure();
   if (n.input(8) || n.input(9))
-    return n.unsupported("inputs past_sequence_length and cache_indirection");
+    return n.unsupported("inputs past_sequence_length and cache_indirection are not supported");
   if (n.outputUsed(3))
-    return n.unsupported("output qk");
+    return n.unsupported("output qk is not supported");
   FailureOr<int64_t> heads = n.intAttr("num_heads");
   FailureOr<bool> causal = n.boolAttr("unidirectional", false);
   FailureOr<double> scale = n.floatAttr("scale", 0.0), filter = n.floatAttr("mask_filter_value", -10000.0);
@@ -292,7 +292,7 @@ LogicalResult rotaryEmbedding(NodeContext &n) {
       failed(n.checkRank(sin, 2, 2, "sin_cache")))
     return failure();
   if (*scale != 1.0)
-    return n.unsupported("attribute `scale` other than 1");
+    return n.unsupported("attribute `scale` other than 1 is not supported");
   bool merged = n.rank(x) == 3;
   std::optional<int64_t> half = n.staticDim(cos, 1), hidden = n.staticDim(x, merged ? 2 : 3);
   if (merged && *heads == 0) {
@@ -300,7 +300,8 @@ LogicalResult rotaryEmbedding(NodeContext &n) {
     if (*rotary != 0)
       return n.error("expected attribute `num_heads` with `rotary_embedding_dim`");
     if (!half || !hidden || *half < 1)
-      return n.unsupported("a number of heads that does not follow from attributes and static extents");
+      return n.unsupported(
+          "a number of heads that does not follow from attributes and static extents is not supported");
     heads = *hidden / (*half * 2);
   }
   Value split = merged ? splitHeads(n, x, *heads, "input 0") : x;

@@ -23,7 +23,7 @@ FailureOr<NBits> readNBits(NodeContext &n) {
   if (*k < 1 || *columns < 1 || *k > maxExtent || *columns > maxExtent)
     return n.error("expected attributes `K` and `N` within [1, 2^31], got " + Twine(*k) + " and " + Twine(*columns));
   if (*bits != 4 && *bits != 8)
-    return n.unsupported("attribute `bits` = " + Twine(*bits), "4 and 8 are supported");
+    return n.unsupported("attribute `bits` = " + Twine(*bits) + " is not supported", "4 and 8 are supported");
   if (*block < 16 || *block > (1 << 20) || (*block & (*block - 1)) != 0)
     return n.error("expected attribute `block_size` to be a power of two of at least 16, got " + Twine(*block));
   return NBits{*k, *columns, *bits, *block};
@@ -82,7 +82,7 @@ LogicalResult matMulNBits(NodeContext &n) {
   if (failed(n.checkNumInputs(3, 6)))
     return failure();
   if (n.input(4))
-    return n.unsupported("input g_idx");
+    return n.unsupported("input g_idx is not supported");
   FailureOr<NBits> q = readNBits(n);
   Value a = n.required(0), bias = n.input(5);
   if (failed(q) || failed(checkFloat(n, a, "A")) || failed(n.checkRank(a, 1, 64, "A")) ||

@@ -106,6 +106,10 @@ Value diagonal(NodeContext &n, Value x, int64_t first, int64_t second) {
     Value same = compare(n, tg::CmpPredicate::Eq, iota(n, first, dims, index), iota(n, second, dims, index));
     return n.reduce(tg::Monoid::Add, n.make<tg::SelectOp>(same, x, scalarLike(n, 0, x)), second, false);
   }
+  if (*extent > (int64_t(1) << 30)) {
+    (void)n.unsupported("a diagonal of extent " + Twine(*extent) + " is not supported");
+    return {};
+  }
   // Both dimensions to the end, as one of extent n * n, of which every (n+1)-th element is on the diagonal.
   int64_t rank = n.rank(x);
   SmallVector<int64_t> toEnd, back;

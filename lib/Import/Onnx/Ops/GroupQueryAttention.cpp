@@ -42,15 +42,15 @@ LogicalResult refuseUnsupported(NodeContext &n) {
     if (failed(type))
       return failure();
     if (*type != "NONE")
-      return n.unsupported("attribute `" + name + "` = " + *type);
+      return n.unsupported("attribute `" + name + "` = " + *type + " is not supported");
   }
   FailureOr<int64_t> scores = n.intAttr("qk_output", 0);
   if (failed(scores))
     return failure();
   if (*scores != 0 || n.outputUsed(3))
-    return n.unsupported("output output_qk");
+    return n.unsupported("output output_qk is not supported");
   if (n.input(KeyScale) || n.input(ValueScale))
-    return n.unsupported("inputs k_scale and v_scale of a quantised cache");
+    return n.unsupported("inputs k_scale and v_scale of a quantised cache are not supported");
   return success();
 }
 
@@ -148,7 +148,7 @@ LogicalResult applyRotary(NodeContext &n, const Attrs &attrs, AttentionArgs &arg
     return failure();
   std::optional<int64_t> half = n.staticDim(cos, 1);
   if (!half)
-    return n.unsupported("a cos_cache of symbolic width");
+    return n.unsupported("a cos_cache of symbolic width is not supported");
   if (Value positions = n.input(Positions)) {
     if (failed(n.checkRank(positions, 2, 2, "position_ids")))
       return failure();

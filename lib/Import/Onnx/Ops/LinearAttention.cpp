@@ -89,10 +89,12 @@ FailureOr<Recurrence> readRecurrence(NodeContext &n) {
   r.state = past ? n.cast(past, n.b.getF32Type()) : full(n, 0, n.b.getF32Type(), stateDims);
   std::optional<int64_t> steps = n.staticDim(r.query, 2), width = n.staticDim(r.query, 3);
   if (!steps || *steps < 1 || *steps > maxSteps)
-    return n.unsupported("a sequence length that is not static and within [1, " + Twine(maxSteps) + "]",
+    return n.unsupported("a sequence length that is not static and within [1, " + Twine(maxSteps) +
+                             "] is not supported",
                          "bind the sequence length with --bind");
   if (*scale == 0 && (!width || *width == 0))
-    return n.unsupported("the default scale of a symbolic or zero head width", "give the attribute `scale`");
+    return n.unsupported("the default scale of a symbolic or zero head width is not supported",
+                         "give the attribute `scale`");
   r.steps = *steps;
   r.scale = *scale != 0 ? *scale : 1.0 / std::sqrt(double(*width));
   return r;
@@ -166,7 +168,7 @@ LogicalResult causalConv(NodeContext &n) {
     return failure();
   std::optional<int64_t> size = n.staticDim(weight, 2);
   if (!size || *size < 1)
-    return n.unsupported("a kernel of symbolic or zero extent");
+    return n.unsupported("a kernel of symbolic or zero extent is not supported");
   if (failed(n.assumeEqual(n.dim(weight, 0), n.dim(x, 1), "the channels of weight and input")) ||
       failed(n.assumeEqual(n.dim(weight, 1), n.constExpr(1), "the channels of a group")))
     return failure();

@@ -214,7 +214,8 @@ LogicalResult determinant(NodeContext &n) {
   int64_t rank = n.rank(matrix);
   std::optional<int64_t> rows = n.staticDim(matrix, rank - 2), columns = n.staticDim(matrix, rank - 1);
   if (!rows || !columns || *rows > maxSize || *rows < 1)
-    return n.unsupported("determinant of matrices other than static ones of 1 to " + Twine(maxSize) + " rows");
+    return n.unsupported("determinant of matrices other than static ones of 1 to " + Twine(maxSize) +
+                         " rows is not supported");
   if (*rows != *columns)
     return n.error("expected square matrices, got " + Twine(*rows) + " x " + Twine(*columns));
   Value result = minorDeterminant(n, n.toCompute(matrix), 0, allAxes(*rows));

@@ -66,7 +66,7 @@ template <bool perGroupScale> LogicalResult groupNormalization(NodeContext &n) {
     return failure();
   std::optional<int64_t> channels = n.staticDim(x, 1);
   if (!channels)
-    return n.unsupported("a symbolic number of channels");
+    return n.unsupported("a symbolic number of channels is not supported");
   if (*groups < 1 || *channels % *groups != 0)
     return n.error("expected attribute `num_groups` to divide the " + Twine(*channels) + " channels, got " +
                    Twine(*groups));
@@ -87,7 +87,7 @@ LogicalResult instanceNormalization(NodeContext &n) {
     return failure();
   std::optional<int64_t> channels = n.staticDim(x, 1);
   if (!channels || *channels == 0)
-    return n.unsupported("a symbolic or zero number of channels");
+    return n.unsupported("a symbolic or zero number of channels is not supported");
   return deliver(n, groupNorm(n, x, scale, bias, *channels, *epsilon, computeType(n.elementType(x))));
 }
 
@@ -133,9 +133,10 @@ LogicalResult batchNormalization(NodeContext &n) {
       failed(checkFloat(n, x, "input 0")) || failed(n.checkRank(x, 2, 64, "input 0")))
     return failure();
   if (!*spatial)
-    return n.unsupported("attribute `spatial` = 0");
-  if (n.opset < 14 && n.numOutputs() > 1)
-    return n.unsupported("the outputs of training mode before opset 14");
+    return n.unsupported("attribute `spatial` = 0 is not supported");
+  for (unsigned i = 1; n.opset < 14 && i < n.numOutputs(); ++i)
+    if (n.outputUsed(i))
+      return n.unsupported("the outputs of training mode before opset 14 are not supported");
   int64_t rank = n.rank(x);
   Type compute = computeType(n.elementType(x));
   Value wide = n.cast(x, compute);

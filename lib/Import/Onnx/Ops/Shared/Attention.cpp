@@ -135,7 +135,8 @@ AttentionResult attention(NodeContext &n, const AttentionArgs &args, AttentionMa
   if (scale == 0) {
     std::optional<int64_t> width = n.staticDim(args.query, 3);
     if (!width || *width == 0) {
-      (void)n.unsupported("the default scale of a symbolic or zero head width", "give the attribute `scale`");
+      (void)n.unsupported("the default scale of a symbolic or zero head width is not supported",
+                          "give the attribute `scale`");
       return {};
     }
     scale = 1.0 / std::sqrt(double(*width));
@@ -177,7 +178,7 @@ Value rotate(NodeContext &n, Value x, Value cos, Value sin, bool interleaved, in
   int64_t last = n.rank(x) - 1;
   std::optional<int64_t> width = n.staticDim(x, last);
   if (!width) {
-    (void)n.unsupported("rotary embedding of a symbolic head width");
+    (void)n.unsupported("rotary embedding of a symbolic head width is not supported");
     return {};
   }
   if (rotary == 0)

@@ -59,6 +59,8 @@ Value iota(NodeContext &n, int64_t axis, ArrayRef<AffineExpr> dims, Type element
 Value extentScalar(NodeContext &n, AffineExpr expr, Type element) {
   if (!expr)
     return {};
+  if (std::optional<int64_t> constant = tg::getConstant(expr))
+    return n.scalarInt(*constant, element);
   return n.cast(n.reshape(n.extents(expr), ArrayRef<AffineExpr>()), element);
 }
 

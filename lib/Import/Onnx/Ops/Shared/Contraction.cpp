@@ -46,7 +46,7 @@ Value scaleBy(NodeContext &n, Value x, double factor, StringRef name) {
   if (!x || factor == 1.0)
     return x;
   if (isInteger(n, x) && std::trunc(factor) != factor) {
-    (void)n.unsupported("a fractional attribute `" + name + "` with integer operands");
+    (void)n.unsupported("a fractional attribute `" + name + "` with integer operands is not supported");
     return {};
   }
   return n.make<tg::MulOp>(x, scalarLike(n, factor, x));
@@ -73,7 +73,7 @@ Value contractLabeled(NodeContext &n, Labeled lhs, Labeled rhs, ArrayRef<int> re
   }
   constexpr StringLiteral letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   if (used.size() > letters.size()) {
-    (void)n.unsupported("a contraction over more than " + Twine(letters.size()) + " dimensions");
+    (void)n.unsupported("a contraction over more than " + Twine(letters.size()) + " dimensions is not supported");
     return {};
   }
   auto spell = [&](ArrayRef<int> labels) {
