@@ -7,6 +7,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 #include <onnx/onnx_pb.h>
 
 using namespace weft::onnx;
@@ -63,6 +64,8 @@ private:
 
 } // namespace
 
+static llvm::StringRef displayDomain(llvm::StringRef domain) { return domain.empty() ? "ai.onnx" : domain; }
+
 void Checker::checkVersions() {
   if (proto.ir_version() < 3)
     invalid("expected IR version 3 to " + llvm::Twine(newestIrVersion) + ", got " + llvm::Twine(proto.ir_version()));
@@ -75,9 +78,9 @@ void Checker::checkVersions() {
   for (const auto &import : proto.opset_import()) {
     llvm::StringRef domain = canonicalDomain(import.domain());
     if (!domains.insert(domain).second)
-      invalid("opset of domain `" + domain + "` is imported twice");
+      invalid("opset of domain `" + displayDomain(domain) + "` is imported twice");
     if (import.version() < 1)
-      invalid("opset version " + llvm::Twine(import.version()) + " of domain `" + domain + "` is not positive");
+      invalid("opset version " + llvm::Twine(import.version()) + " of domain `" + displayDomain(domain) + "` is not positive");
     if (domain.empty() && import.version() > newestOpset)
       (void)diagnostics.report(ErrorClass::Unsupported,
                                "opset " + llvm::Twine(import.version()) + " is newer than " + llvm::Twine(newestOpset),
@@ -236,6 +239,22 @@ static void collectCalls(const NodeList &nodes, const llvm::StringMap<int> &inde
   }
 }
 
+/// Nodes of `nodes` and their subgraphs after inlining, saturating; `sizes` are those of the functions.
+static uint64_t expandedSize(const NodeList &nodes, const llvm::StringMap<int> &index, llvm::ArrayRef<uint64_t> sizes) {
+  uint64_t total = 0;
+  for (const auto &node : nodes) {
+    auto it = index.find(functionKey(node.domain(), node.op_type(), overloadOf(node)));
+    total = llvm::SaturatingAdd<uint64_t>(total, 1, it == index.end() ? 0 : sizes[it->second]);
+    for (const AttributeProto &attribute : node.attribute()) {
+      if (attribute.has_g())
+        total = llvm::SaturatingAdd(total, expandedSize(attribute.g().node(), index, sizes));
+      for (const auto &graph : attribute.graphs())
+        total = llvm::SaturatingAdd(total, expandedSize(graph.node(), index, sizes));
+    }
+  }
+  return total;
+}
+
 /// Depth-first over the call graph with an explicit stack: a function on the stack that is met again is recursive.
 void Checker::checkRecursion() {
   llvm::StringMap<int> index;
@@ -253,6 +272,7 @@ void Checker::checkRecursion() {
   }
   enum { Unseen, Open, Done };
   std::vector<int> state(calls.size(), Unseen);
+  std::vector<uint64_t> sizes(calls.size());
   for (size_t root = 0; root < calls.size(); ++root) {
     if (state[root] != Unseen)
       continue;
@@ -262,6 +282,7 @@ void Checker::checkRecursion() {
       auto [function, next] = stack.back();
       if (next == calls[function].size()) {
         state[function] = Done;
+        sizes[function] = expandedSize(proto.functions(function).node(), index, sizes);
         stack.pop_back();
         continue;
       }
@@ -281,6 +302,11 @@ void Checker::checkRecursion() {
       }
     }
   }
+  if (!calls.empty() && expandedSize(proto.graph().node(), index, sizes) > limits.maxExpandedNodes)
+    (void)diagnostics.report(ErrorClass::Limit,
+                             "the model expands to more than " + llvm::Twine(limits.maxExpandedNodes) +
+                                 " nodes by functions",
+                             "raise the limit with --max-expanded-nodes");
 }
 
 llvm::LogicalResult weft::onnx::checkModel(const Model &model, const Limits &limits, Diagnostics &diagnostics) {

@@ -2,6 +2,7 @@
 // is built in one block, so a value made anywhere earlier is visible. A failed value is a null one; nodes that use it
 // are skipped without a word. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
+#include "OpSchemas.h"
 #include "Tensors.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -179,14 +180,31 @@ void GraphImporter::importNode(const ::onnx::NodeProto &node, Scope &scope) {
       callFunction(state, *function);
     else if (!state.version)
       (void)reportNode(ErrorClass::Invalid, "the model imports no opset of domain `" + domain + "`");
-    else if (entry)
-      runHandler(state, *entry);
-    else
+    else if (!entry)
       unknownOp(state);
+    else if (checkSchema(state))
+      runHandler(state, *entry);
   }
   finishNode(state);
   builder.setLoc(savedLocation);
   current = saved;
+}
+
+bool GraphImporter::checkSchema(const Current &node) {
+  const OpSchema *schema = canonicalDomain(node.node->domain()).empty() ? findSchema(node.node->op_type()) : nullptr;
+  if (!schema)
+    return true;
+  auto check = [&](const char *what, int got, int most) {
+    if (most >= 0 && got > most)
+      (void)reportNode(ErrorClass::Invalid,
+                       "expected at most " + llvm::Twine(most) + " " + what + ", got " + llvm::Twine(got));
+  };
+  check("inputs", node.node->input_size(), schema->maxInputs);
+  check("outputs", node.node->output_size(), schema->maxOutputs);
+  for (const auto &attribute : node.node->attribute())
+    if (!schema->hasAttribute(attribute.name()))
+      (void)reportNode(ErrorClass::Invalid, "the operator has no attribute `" + llvm::Twine(attribute.name()) + "`");
+  return !node.failed;
 }
 
 void GraphImporter::unknownOp(const Current &node) {

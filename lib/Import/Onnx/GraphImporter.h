@@ -138,6 +138,8 @@ private:
   void importNode(const ::onnx::NodeProto &node, Scope &scope);
   /// Fills the inputs; false if one failed earlier.
   bool resolveInputs(Current &node);
+  /// Reports counts and attributes that no version of an ai.onnx operator has.
+  bool checkSchema(const Current &node);
   void runHandler(Current &node, const OpEntry &entry);
   void callFunction(Current &node, const ::onnx::FunctionProto &function);
   void finishNode(Current &node);

@@ -214,13 +214,16 @@ mlir::Value ModelImport::bindNumbers(const Binding &binding, mlir::RankedTensorT
   llvm::SmallVector<mlir::Attribute> numbers;
   for (StringRef text : texts) {
     double real = 0;
+    uint64_t natural = 0;
     int64_t integer = 0;
+    if (!text.trim().getAsInteger(10, natural))
+      integer = static_cast<int64_t>(natural);
     if (auto floatType = llvm::dyn_cast<mlir::FloatType>(element); floatType && !text.trim().getAsDouble(real)) {
       llvm::APFloat value(real);
       bool inexact = false;
       value.convert(floatType.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
       numbers.push_back(mlir::FloatAttr::get(floatType, value));
-    } else if (llvm::isa<mlir::IntegerType>(element) && !text.trim().getAsInteger(10, integer)) {
+    } else if (llvm::isa<mlir::IntegerType>(element) && (natural != 0 || !text.trim().getAsInteger(10, integer))) {
       numbers.push_back(
           mlir::IntegerAttr::get(element, llvm::APInt(64, integer).trunc(element.getIntOrFloatBitWidth())));
     } else {

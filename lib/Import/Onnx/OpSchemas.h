@@ -1,0 +1,23 @@
+// What ONNX itself allows on a node of its default domain: counts and attribute names, for refusing what no version knows.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_IMPORT_ONNX_OPSCHEMAS_H
+#define WEFT_LIB_IMPORT_ONNX_OPSCHEMAS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace weft::onnx {
+
+struct OpSchema {
+  llvm::StringLiteral op;
+  int maxInputs, maxOutputs;      ///< -1: any number.
+  llvm::StringLiteral attributes; ///< Names, comma-separated.
+
+  bool hasAttribute(llvm::StringRef name) const;
+};
+
+/// The operator of ai.onnx, or null.
+const OpSchema *findSchema(llvm::StringRef op);
+
+} // namespace weft::onnx
+
+#endif // WEFT_LIB_IMPORT_ONNX_OPSCHEMAS_H

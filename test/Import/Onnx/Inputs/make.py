@@ -1,0 +1,124 @@
+"""Small ONNX models for the lit tests of the importer: make.py CASE FOLDER writes FOLDER/CASE.onnx (and external data)."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+
+def value(name, shape, element=T.FLOAT):
+    return h.make_tensor_value_info(name, element, shape)
+
+
+def model(nodes, inputs, outputs, opset=21, initializers=(), value_info=(), functions=(), domains=(), ir=10):
+    graph = h.make_graph(nodes, "g", inputs, outputs, list(initializers), value_info=list(value_info))
+    imports = [h.make_opsetid("", opset)] + [h.make_opsetid(d, v) for d, v in domains]
+    return h.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=ir)
+
+
+def ints(name, values):
+    return nh.from_array(np.array(values, dtype=np.int64), name)
+
+
+def shapes():
+    """Reshape by shape arithmetic over symbols, as exporters write it."""
+    return model(
+        [h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "zero"], ["b"]),
+         h.make_node("Unsqueeze", ["b", "axes"], ["b1"]), h.make_node("Concat", ["b1", "rest"], ["shape"], axis=0),
+         h.make_node("Reshape", ["x", "shape"], ["r"]), h.make_node("Transpose", ["r"], ["y"], perm=[0, 2, 1, 3])],
+        [value("x", ["batch", "seq", 12])], [value("y", ["batch", 3, "seq", 4])],
+        initializers=[nh.from_array(np.array(0, dtype=np.int64), "zero"), ints("axes", [0]), ints("rest", [-1, 3, 4])])
+
+
+def weights():
+    """A large weight stays in the file, a small one becomes a constant, a large typed one a buffer."""
+    big = nh.from_array(np.arange(512, dtype=np.float32).reshape(8, 64), "big")
+    small = nh.from_array(np.ones(8, dtype=np.float32), "small")
+    typed = h.make_tensor("typed", T.FLOAT, [300], [1.0] * 300)
+    return model([h.make_node("Identity", [n], ["y_" + n]) for n in ("big", "small", "typed")], [],
+                 [value("y_big", [8, 64]), value("y_small", [8]), value("y_typed", [300])], initializers=[big, small, typed])
+
+
+def external():
+    m = weights()
+    onnx.external_data_helper.convert_model_to_external_data(m, location="external.bin", size_threshold=1024)
+    return m
+
+
+def function():
+    """A model-local function with an attribute reference, a default and an absent optional input."""
+    body = [h.make_node("Gemm", ["a", "b", "c"], ["t"], name="inner"), h.make_node("LeakyRelu", ["t"], ["r"], name="act")]
+    reference = body[1].attribute.add()
+    reference.name, reference.ref_attr_name, reference.type = "alpha", "slope", onnx.AttributeProto.FLOAT
+    f = h.make_function("local", "Dense", ["a", "b", "c"], ["r"], body, [h.make_opsetid("", 21)], attributes=["slope"])
+    return model([h.make_node("Dense", ["x", "w"], ["y"], domain="local", slope=0.25)], [value("x", [2, 3]), value("w", [3, 4])],
+                 [value("y", [2, 4])], functions=[f], domains=[("local", 1)])
+
+
+def control():
+    """If on a constant condition, and a Loop of three iterations with a scan output."""
+    then = h.make_graph([h.make_node("Neg", ["x"], ["t"])], "then", [], [value("t", [2])])
+    other = h.make_graph([h.make_node("Abs", ["x"], ["e"])], "else", [], [value("e", [2])])
+    body = h.make_graph([h.make_node("Add", ["v", "n"], ["v1"]), h.make_node("Identity", ["v1"], ["scan"]),
+                         h.make_node("Identity", ["c"], ["c1"])], "body",
+                        [value("i", [], T.INT64), value("c", [], T.BOOL), value("v", [2])],
+                        [value("c1", [], T.BOOL), value("v1", [2]), value("scan", [2])])
+    return model([h.make_node("If", ["cond"], ["n"], then_branch=then, else_branch=other),
+                  h.make_node("Loop", ["trips", "", "x"], ["y", "all"], body=body)],
+                 [value("x", [2])], [value("y", [2]), value("all", [3, 2])],
+                 initializers=[nh.from_array(np.array(True), "cond"), nh.from_array(np.array(3, dtype=np.int64), "trips")])
+
+
+def chain():
+    """For cuts: three stages, with a side input at the last."""
+    return model([h.make_node("Relu", ["x"], ["a"], name="first"), h.make_node("Exp", ["a"], ["b"], name="second"),
+                  h.make_node("Add", ["b", "side"], ["c"], name="third"), h.make_node("Neg", ["c"], ["y"], name="fourth")],
+                 [value("x", ["n", 4]), value("side", [4])], [value("y", ["n", 4])])
+
+
+def problems():
+    """Several problems of several kinds at once; what depends on a failed value is not reported again."""
+    return model([h.make_node("StringNormalizer", ["x"], ["a"], name="unknown"),
+                  h.make_node("Transpose", ["x"], ["b"], name="attribute", perm=1),
+                  h.make_node("Transpose", ["x"], ["c"], name="axis", perm=[0, 7]),
+                  h.make_node("Add", ["x", "z"], ["d"], name="broadcast"),
+                  h.make_node("Reshape", ["x", "s"], ["e"], name="dynamic"),
+                  h.make_node("FooBar", ["x"], ["f"], name="foreign", domain="com.example"),
+                  h.make_node("Add", ["a", "b"], ["y"], name="consumer"), h.make_node("Sum", ["c", "d", "e", "f"], ["y2"], name="other")],
+                 [value("x", [2, 3]), value("z", [4]), value("s", [2], T.INT64)], [value("y", None), value("y2", None)])
+
+
+def versions():
+    return model([h.make_node("Trilu", ["x"], ["y"], name="old")], [value("x", [2, 2])], [value("y", [2, 2])], opset=13)
+
+
+def declared():
+    return model([h.make_node("Relu", ["x"], ["y"], name="relu")], [value("x", [2, 3])], [value("y", [2, 4])])
+
+
+def escape():
+    return model([h.make_node("Nope", ["x"], ["y"], name="\x1b[31m<b>")], [value("x", [2])], [value("y", [2])])
+
+
+def unsorted():
+    return model([h.make_node("Exp", ["a"], ["y"]), h.make_node("Relu", ["x"], ["a"])], [value("x", [2])], [value("y", [2])])
+
+
+def defaults():
+    """An input that is also an initialiser is a constant; a bound input too."""
+    return model([h.make_node("Reshape", ["x", "s"], ["r"]), h.make_node("Reshape", ["r", "t"], ["y"])],
+                 [value("x", [2, 6]), value("s", [2], T.INT64), value("t", [2], T.INT64)], [value("y", None)],
+                 initializers=[ints("s", [3, 4])])
+
+
+def main():
+    name, folder = sys.argv[1:3]
+    os.makedirs(folder, exist_ok=True)
+    onnx.save(globals()[name](), os.path.join(folder, name + ".onnx"))
+
+
+main()
