@@ -8,10 +8,15 @@
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Lower/Cpu/Passes.h"
+#include "weft/Pipelines/Pipelines.h"
 
 namespace weft {
 
-inline void registerAllDialects(mlir::DialectRegistry &registry) { registry.insert<tg::TileGraphDialect>(); }
+inline void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<tg::TileGraphDialect>();
+  cpu::registerStrategyInterfaces(registry);
+}
 
 inline void registerAllPasses() {
   tg::registerTileGraphRewritePasses();
@@ -19,6 +24,8 @@ inline void registerAllPasses() {
   plan::registerPlanPasses();
   plan::registerPlanPipelines();
   lower::registerTileGraphToLinalgPasses();
+  cpu::registerWeftCpuPasses();
+  registerPipelines();
 }
 
 } // namespace weft

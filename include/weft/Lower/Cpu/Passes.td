@@ -1,0 +1,109 @@
+// Passes of the CPU strategy: a kernel module of linalg ops on tensors becomes one native function of the kernel ABI.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LOWER_CPU_PASSES_TD
+#define WEFT_LOWER_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+// The passes run in this order (weft::cpu::buildKernelPipeline). A *kernel module* holds one public function, whose index arguments
+// are the kernel's symbols. Module attributes that the passes read and write:
+//   tg.operand_dims, tg.result_dims   arrays of affine maps: extents of each operand and result over the symbols (absent: all static)
+//   tg.tile_sizes                     tile of each dimension of the root op (0: whole); written by weft-cpu-tile unless present
+//   tg.grid                           affine map of the symbols: number of grid points
+//   tg.scratch                        affine map of the symbols: bytes of scratch memory of one worker
+
+def FuseElementwise : Pass<"weft-cpu-fuse", "::mlir::ModuleOp"> {
+  let summary = "fuse pointwise linalg ops into their consumers";
+  let description = [{
+    Generalises named ops, then folds pointwise producers (casts, transposes, arithmetic) into consumers. A producer with several
+    uses, or one that its consumer would repeat along a broadcast dimension, is folded only if its body is cheap.
+  }];
+}
+
+def Destination : Pass<"weft-cpu-destination", "::mlir::ModuleOp"> {
+  let summary = "turn tensor arguments and results into memory";
+  let description = [{
+    `@kernel(tensor..., index...) -> tensor...` becomes `@kernel(memref..., index...)` with one argument per operand, then one per
+    result, which the function writes. Extents of operands become expressions of the symbols.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def TileToGrid : Pass<"weft-cpu-tile", "::mlir::ModuleOp"> {
+  let summary = "tile the root op over the grid and fuse its producers into the tile";
+  let description = [{
+    The root is the op that makes the kernel's result. Its tile sizes are chosen (or read from `tg.tile_sizes`), its parallel
+    dimensions become one `scf.forall`, and producers are computed tile by tile inside. A kernel without such a root stays as it is
+    and runs as one grid point.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def Bufferize : Pass<"weft-cpu-bufferize", "::mlir::ModuleOp"> {
+  let summary = "tensors become memory";
+  let description = [{
+    One-shot bufferisation inside the kernel function; temporaries become `memref.alloc`, copies become linalg ops.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
+def LowerContractions : Pass<"weft-cpu-contract", "::mlir::ModuleOp"> {
+  let summary = "contractions become packed panels and a register-tile kernel";
+  let description = [{
+    Recognises `out += f(x) * g(y)` generics whose maps are affine, sorts their dimensions into batch, M, N and K, packs operands
+    into panels (which covers transposes, windows and type conversions alike) and multiplies register tiles with vector ops.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "512", "width of a vector register in bits">,
+    Option<"registerRows", "register-rows", "unsigned", "8", "rows of the register tile">];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::affine::AffineDialect"];
+}
+
+def LowerToLoops : Pass<"weft-cpu-loops", "::mlir::ModuleOp"> {
+  let summary = "remaining linalg ops become loops in an order that vectorises";
+  let description = [{
+    The innermost loop is the dimension with the best strides. Where that is a reduction, the combiner may be reassociated (the
+    licence of reductions).
+  }];
+  let options = [Option<"fastMath", "fast-math", "bool", "false", "set fastmath on all floating-point ops">];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def PlaceScratch : Pass<"weft-cpu-scratch", "::mlir::ModuleOp"> {
+  let summary = "temporaries move to the stack or to scratch arguments";
+  let description = [{
+    Each `memref.alloc` gets an upper bound on its size over the kernel's symbols. Small constant ones live on the stack of the
+    function; the others become arguments, whose sizes are listed in the module attribute `tg.scratch_parts`.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
+}
+
+def GridLoop : Pass<"weft-cpu-grid", "::mlir::ModuleOp"> {
+  let summary = "the grid becomes one loop over [begin, end)";
+  let description = [{
+    Appends the arguments `begin` and `end`; the `scf.forall` becomes a loop over linear grid points. Sets `tg.grid`.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ExpandMath : Pass<"weft-cpu-math", "::mlir::ModuleOp"> {
+  let summary = "math functions become arithmetic that vectorises";
+  let description = [{
+    f32 exp, expm1, log, log1p, tanh, erf become polynomial or rational approximations (a few ulp); f16 and bf16 functions compute
+    in f32. What stays is called in the C library.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+def KernelEntry : Pass<"weft-cpu-entry", "::mlir::ModuleOp"> {
+  let summary = "add the function of the kernel ABI";
+  let description = [{
+    After the conversion to the LLVM dialect: `@entry(buffers, scalars, begin, end, scratch)` loads its pointers and calls the body.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // WEFT_LOWER_CPU_PASSES_TD

@@ -1,0 +1,129 @@
+// Recognition of contractions among linalg generics.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Contraction.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace weft::cpu {
+
+/// The inputs that `scalar` depends on; none if it depends on anything but inputs and values from outside, or has effects.
+static std::optional<Factor> traceFactor(linalg::GenericOp op, Value scalar) {
+  Factor factor{scalar, {}};
+  SmallVector<Value> worklist{scalar};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == op.getBlock()) {
+      if (argument.getArgNumber() >= op.getNumDpsInputs())
+        return std::nullopt;
+      if (!llvm::is_contained(factor.inputs, argument.getArgNumber()))
+        factor.inputs.push_back(argument.getArgNumber());
+      continue;
+    }
+    Operation *def = value.getDefiningOp();
+    if (!def || def->getBlock() != op.getBlock() || !seen.insert(def).second)
+      continue;
+    if (!isPure(def) || def->getNumRegions() || isa<linalg::IndexOp>(def))
+      return std::nullopt;
+    worklist.append(def->operand_begin(), def->operand_end());
+  }
+  llvm::sort(factor.inputs);
+  if (factor.inputs.empty())
+    return std::nullopt;
+  return factor;
+}
+
+/// Loops that the maps of `inputs` mention; none if a map is not a linear function of the loops.
+static std::optional<llvm::SmallBitVector> loopsOf(linalg::GenericOp op, ArrayRef<unsigned> inputs) {
+  llvm::SmallBitVector loops(op.getNumLoops());
+  for (unsigned input : inputs) {
+    AffineMap map = op.getIndexingMapsArray()[input];
+    for (AffineExpr expr : map.getResults()) {
+      bool linear = true;
+      expr.walk([&](AffineExpr e) {
+        if (auto dim = dyn_cast<AffineDimExpr>(e))
+          loops.set(dim.getPosition());
+        linear &= !llvm::is_contained({AffineExprKind::Mod, AffineExprKind::FloorDiv, AffineExprKind::CeilDiv, AffineExprKind::SymbolId},
+                                      e.getKind());
+      });
+      if (!linear)
+        return std::nullopt;
+    }
+  }
+  return loops;
+}
+
+/// Product of the static extents of `loops`; large where one is dynamic.
+static int64_t extentOf(linalg::GenericOp op, ArrayRef<unsigned> loops) {
+  int64_t product = 1;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  for (unsigned loop : loops)
+    product = std::min<int64_t>(product * (ShapedType::isDynamic(ranges[loop]) ? 512 : ranges[loop]), int64_t(1) << 40);
+  return product;
+}
+
+/// Whether the result's contiguous dimension belongs to the first factor.
+static bool columnsAreLhs(linalg::GenericOp op, const llvm::SmallBitVector &lhs, const llvm::SmallBitVector &rhs,
+                          ArrayRef<unsigned> onlyLhs, ArrayRef<unsigned> onlyRhs) {
+  if (onlyRhs.empty() || onlyLhs.empty())
+    return onlyRhs.empty();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  for (AffineExpr expr : llvm::reverse(op.getIndexingMapsArray().back().getResults())) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    if (ranges[loop] == 1 || (lhs[loop] && rhs[loop]))
+      continue;
+    return lhs[loop];
+  }
+  return false;
+}
+
+std::optional<Contraction> matchContraction(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
+    return std::nullopt;
+  AffineMap outMap = op.getIndexingMapsArray().back();
+  if (!outMap.isProjectedPermutation())
+    return std::nullopt;
+  Block &body = *op.getBlock();
+  Operation *add = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(add))
+    return std::nullopt;
+  Value accumulator = body.getArguments().back();
+  bool first = add->getOperand(0) == accumulator;
+  if ((!first && add->getOperand(1) != accumulator) || !accumulator.hasOneUse())
+    return std::nullopt;
+  Operation *multiply = add->getOperand(first ? 1 : 0).getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply) || multiply->getBlock() != &body)
+    return std::nullopt;
+  std::optional<Factor> lhs = traceFactor(op, multiply->getOperand(0)), rhs = traceFactor(op, multiply->getOperand(1));
+  if (!lhs || !rhs)
+    return std::nullopt;
+  for (unsigned input : lhs->inputs)
+    if (llvm::is_contained(rhs->inputs, input))
+      return std::nullopt;
+  auto lhsLoops = loopsOf(op, lhs->inputs), rhsLoops = loopsOf(op, rhs->inputs);
+  if (!lhsLoops || !rhsLoops)
+    return std::nullopt;
+
+  Contraction result{{}, {}, {}, {}, {}, {}, multiply, add};
+  SmallVector<unsigned> onlyLhs, onlyRhs;
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool inLhs = (*lhsLoops)[loop], inRhs = (*rhsLoops)[loop];
+    if (!inLhs && !inRhs)
+      return std::nullopt;
+    if (kind == utils::IteratorType::reduction)
+      result.k.push_back(loop);
+    else
+      (inLhs && inRhs ? result.batch : inLhs ? onlyLhs : onlyRhs).push_back(loop);
+  }
+  bool swap = columnsAreLhs(op, *lhsLoops, *rhsLoops, onlyLhs, onlyRhs);
+  result.rows = swap ? *rhs : *lhs;
+  result.columns = swap ? *lhs : *rhs;
+  result.m = swap ? onlyRhs : onlyLhs;
+  result.n = swap ? onlyLhs : onlyRhs;
+  if (extentOf(op, result.n) < 4 || extentOf(op, result.k) < 4)
+    return std::nullopt;
+  return result;
+}
+
+} // namespace weft::cpu

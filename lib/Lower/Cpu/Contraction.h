@@ -1,0 +1,30 @@
+// Recognition of contractions among linalg generics, and their dimensions sorted into batch, M, N and K.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_LOWER_CPU_CONTRACTION_H
+#define WEFT_LIB_LOWER_CPU_CONTRACTION_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include <optional>
+
+namespace weft::cpu {
+
+/// One factor of the product: a scalar of the body, computed from these inputs alone.
+struct Factor {
+  mlir::Value scalar;
+  llvm::SmallVector<unsigned> inputs; ///< Numbers of the op's inputs.
+};
+
+/// A generic `out[...] += rows(...) * columns(...)`. N holds the dimension in which the output is contiguous, whichever operand of the
+/// source it came from; M may be empty (one row).
+struct Contraction {
+  Factor rows, columns;
+  llvm::SmallVector<unsigned> batch, m, n, k; ///< Loop numbers, outermost first; each loop is in exactly one.
+  mlir::Operation *multiply, *add;
+};
+
+/// None if `op` is not a contraction or has nothing to gain from a register tile.
+std::optional<Contraction> matchContraction(mlir::linalg::GenericOp op);
+
+} // namespace weft::cpu
+
+#endif // WEFT_LIB_LOWER_CPU_CONTRACTION_H

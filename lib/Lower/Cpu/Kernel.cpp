@@ -1,0 +1,95 @@
+// The kernel function of a module and index values as expressions of its symbols.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Kernel.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+
+using namespace mlir;
+
+namespace weft::cpu {
+
+func::FuncOp getKernelFunc(ModuleOp module) {
+  func::FuncOp found;
+  for (func::FuncOp func : module.getOps<func::FuncOp>()) {
+    if (!func.isPublic() || func.isExternal())
+      continue;
+    if (found)
+      return nullptr;
+    found = func;
+  }
+  return found;
+}
+
+SmallVector<Value> getSymbols(func::FuncOp func) {
+  SmallVector<Value> symbols;
+  for (Value argument : func.getArguments())
+    if (argument.getType().isIndex())
+      symbols.push_back(argument);
+  return symbols;
+}
+
+static AffineExpr applyMap(func::FuncOp func, AffineMap map, ValueRange operands) {
+  SmallVector<AffineExpr> dims, symbols;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    AffineExpr expr = asSymbolExpr(func, operand);
+    if (!expr)
+      return nullptr;
+    (i < map.getNumDims() ? dims : symbols).push_back(expr);
+  }
+  return map.getResult(0).replaceDimsAndSymbols(dims, symbols);
+}
+
+AffineExpr asSymbolExpr(func::FuncOp func, OpFoldResult value) {
+  MLIRContext *context = func.getContext();
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return getAffineConstantExpr(*constant, context);
+  Value v = cast<Value>(value);
+  for (auto [i, symbol] : llvm::enumerate(getSymbols(func)))
+    if (symbol == v)
+      return getAffineSymbolExpr(i, context);
+  Operation *op = v.getDefiningOp();
+  if (!op)
+    return nullptr;
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+    return applyMap(func, apply.getAffineMap(), apply.getMapOperands());
+  auto binary = [&](auto combine) -> AffineExpr {
+    AffineExpr lhs = asSymbolExpr(func, op->getOperand(0)), rhs = asSymbolExpr(func, op->getOperand(1));
+    return lhs && rhs ? combine(lhs, rhs) : nullptr;
+  };
+  if (isa<arith::AddIOp>(op))
+    return binary([](AffineExpr a, AffineExpr b) { return a + b; });
+  if (isa<arith::SubIOp>(op))
+    return binary([](AffineExpr a, AffineExpr b) { return a - b; });
+  if (isa<arith::MulIOp>(op))
+    return binary([](AffineExpr a, AffineExpr b) { return a * b; });
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return binary([](AffineExpr a, AffineExpr b) { return a.ceilDiv(b); });
+  if (isa<arith::FloorDivSIOp, arith::DivUIOp>(op))
+    return binary([](AffineExpr a, AffineExpr b) { return a.floorDiv(b); });
+  return nullptr;
+}
+
+AffineExpr upperBound(func::FuncOp func, Value value) {
+  if (AffineExpr exact = asSymbolExpr(func, value))
+    return exact;
+  SmallVector<Value> symbols = getSymbols(func);
+  auto stop = [&](Value v, std::optional<int64_t> dim, ValueBoundsConstraintSet &) {
+    return !dim && llvm::is_contained(symbols, v);
+  };
+  AffineMap map;
+  ValueDimList operands;
+  if (failed(ValueBoundsConstraintSet::computeBound(map, operands, presburger::BoundType::UB, value, stop, /*closedUB=*/true)))
+    return nullptr;
+  SmallVector<AffineExpr> exprs;
+  for (auto [operand, dim] : operands) {
+    auto *it = llvm::find(symbols, operand);
+    if (dim || it == symbols.end())
+      return nullptr;
+    exprs.push_back(getAffineSymbolExpr(it - symbols.begin(), func.getContext()));
+  }
+  ArrayRef<AffineExpr> all(exprs);
+  return map.getResult(0).replaceDimsAndSymbols(all.take_front(map.getNumDims()), all.drop_front(map.getNumDims()));
+}
+
+} // namespace weft::cpu

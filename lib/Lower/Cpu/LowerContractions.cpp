@@ -1,0 +1,42 @@
+// weft-cpu-contract: contractions on memory become packed panels and register tiles (MicroKernel.cpp); what does not suit stays a generic.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "MicroKernel.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "weft/Lower/Cpu/Passes.h"
+
+namespace weft::cpu {
+#define GEN_PASS_DEF_LOWERCONTRACTIONS
+#include "weft/Lower/Cpu/Passes.h.inc"
+} // namespace weft::cpu
+
+using namespace mlir;
+
+namespace {
+
+class LowerContractions : public weft::cpu::impl::LowerContractionsBase<LowerContractions> {
+public:
+  using LowerContractionsBase::LowerContractionsBase;
+
+private:
+  void runOnOperation() override {
+    if (vectorBits < 128 || vectorBits > 512 || !llvm::isPowerOf2_32(vectorBits) || registerRows == 0 || registerRows > 14) {
+      getOperation().emitError("expected vector-bits 128, 256 or 512 and register-rows from 1 to 14, got ")
+          << vectorBits << " and " << registerRows;
+      return signalPassFailure();
+    }
+    SmallVector<linalg::GenericOp> ops;
+    getOperation().walk([&](linalg::GenericOp op) {
+      if (op.hasPureBufferSemantics())
+        ops.push_back(op);
+    });
+    for (linalg::GenericOp op : ops)
+      if (std::optional<weft::cpu::Contraction> contraction = weft::cpu::matchContraction(op))
+        (void)weft::cpu::lowerContraction(op, *contraction, {vectorBits, registerRows});
+  }
+};
+
+} // namespace
