@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "weft/Lower/Cpu/Passes.h"
 
@@ -51,6 +53,9 @@ class Bufferize : public weft::cpu::impl::BufferizeBase<Bufferize> {
     if (failed(bufferization::eliminateEmptyTensors(rewriter, getOperation())) ||
         failed(bufferization::runOneShotBufferize(getOperation(), options, state)))
       return signalPassFailure();
+    // Equal subviews must be one value for copies of a tile onto itself to show.
+    DominanceInfo dominance(getOperation());
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<CopyToGeneric>(&getContext());
     linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);

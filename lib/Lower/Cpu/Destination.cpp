@@ -125,6 +125,7 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
       if (index && *index < type.getRank()) {
         OpBuilder before(dim);
         dim.replaceAllUsesWith(getValueOrCreateConstantIndexOp(before, loc, sizes[*index]));
+        dim.erase();
         continue;
       }
       use->set(tensor);
