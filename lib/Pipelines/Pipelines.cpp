@@ -10,23 +10,32 @@ using namespace mlir;
 
 namespace weft {
 
-void buildLowerCpuPipeline(OpPassManager &pm, const cpu::StrategyOptions &options) {
-  cpu::buildKernelPipeline(pm.nest<ModuleOp>(), options);
-}
-
 namespace {
 
 struct LowerCpuOptions : PassPipelineOptions<LowerCpuOptions> {
   Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::desc("width of a vector register in bits"), llvm::cl::init(512)};
   Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("fastmath flags on all floating-point ops"), llvm::cl::init(false)};
+  Option<bool> optimize{*this, "optimize", llvm::cl::desc("tile, fuse and pack; otherwise plain loops"), llvm::cl::init(true)};
+
+  cpu::StrategyOptions get() const {
+    cpu::StrategyOptions options;
+    options.vectorBits = vectorBits;
+    options.fastMath = fastMath;
+    options.optimize = optimize;
+    return options;
+  }
 };
 
 } // namespace
 
 void registerPipelines() {
-  PassPipelineRegistration<LowerCpuOptions>("weft-lower-cpu", "kernel modules from linalg to the LLVM dialect",
-                                            [](OpPassManager &pm, const LowerCpuOptions &options) {
-                                              buildLowerCpuPipeline(pm, {options.vectorBits, options.fastMath});
+  PassPipelineRegistration<LowerCpuOptions>("weft-lower-cpu", "kernel modules from tg to the LLVM dialect",
+                                            [](OpPassManager &pm, const LowerCpuOptions &flags) {
+                                              buildLowerCpuPipeline(pm, flags.get());
+                                            });
+  PassPipelineRegistration<LowerCpuOptions>("weft-cpu-strategy", "kernel modules from linalg to the LLVM dialect",
+                                            [](OpPassManager &pm, const LowerCpuOptions &flags) {
+                                              cpu::buildKernelPipeline(pm.nest<ModuleOp>(), flags.get());
                                             });
 }
 

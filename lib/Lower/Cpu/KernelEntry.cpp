@@ -61,10 +61,10 @@ class KernelEntry : public weft::cpu::impl::KernelEntryBase<KernelEntry> {
     if (!body || !parts)
       return signalPassFailure();
     ArrayRef<Type> types = body.getFunctionType().getParams();
-    unsigned buffers = 0;
-    while (buffers < types.size() && isa<LLVM::LLVMPointerType>(types[buffers]))
-      ++buffers;
-    unsigned symbols = types.size() - buffers - parts.size() - 2;
+    size_t pointers = llvm::count_if(types, llvm::IsaPred<LLVM::LLVMPointerType>);
+    if (pointers < parts.size() || types.size() < pointers + 2)
+      return signalPassFailure();
+    unsigned buffers = pointers - parts.size(), symbols = types.size() - pointers - 2;
     AffineExpr total = getAffineConstantExpr(0, &getContext());
     for (Attribute part : parts)
       total = total + alignedSize(cast<AffineMapAttr>(part).getValue().getResult(0));

@@ -51,12 +51,14 @@ void buildKernelPipeline(OpPassManager &pm, const StrategyOptions &options) {
   pm.addPass(createDestination());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   pm.addPass(createCanonicalizerPass());
-  pm.addPass(createTileToGrid());
+  if (options.optimize)
+    pm.addPass(createTileToGrid());
   pm.addPass(createBufferize());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createLowerContractions(LowerContractionsOptions{options.vectorBits, options.vectorBits >= 512 ? 8u : 6u}));
+  if (options.optimize)
+    pm.addPass(createLowerContractions(LowerContractionsOptions{options.vectorBits, options.vectorBits >= 512 ? 8u : 6u}));
   pm.addPass(createLowerToLoops(LowerToLoopsOptions{options.fastMath}));
   pm.addPass(createPlaceScratch());
   pm.addPass(createGridLoop());

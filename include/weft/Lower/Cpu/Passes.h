@@ -52,6 +52,7 @@ namespace weft::cpu {
 struct StrategyOptions {
   unsigned vectorBits = 512; ///< Width of a vector register: 128, 256 or 512.
   bool fastMath = false;     ///< `--fp=fast`: all fastmath flags on all floating-point ops.
+  bool optimize = true;      ///< Tile, fuse and pack; otherwise plain loops, one grid point.
 };
 
 /// Passes from linalg on tensors to the LLVM dialect, on one kernel module.
@@ -63,6 +64,9 @@ void registerStrategyInterfaces(mlir::DialectRegistry &registry);
 /// Names of module attributes (see Passes.td).
 inline constexpr llvm::StringLiteral operandDimsAttr = "tg.operand_dims";
 inline constexpr llvm::StringLiteral resultDimsAttr = "tg.result_dims";
+/// Why the strategy failed for a kernel that was lowered by plain loops.
+inline constexpr llvm::StringLiteral fallbackAttr = "tg.fallback";
+inline constexpr llvm::StringLiteral opsAttr = "tg.ops";
 inline constexpr llvm::StringLiteral tileSizesAttr = "tg.tile_sizes";
 inline constexpr llvm::StringLiteral gridAttr = "tg.grid";
 inline constexpr llvm::StringLiteral scratchAttr = "tg.scratch";

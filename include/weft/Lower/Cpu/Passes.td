@@ -8,9 +8,17 @@ include "mlir/Pass/PassBase.td"
 // The passes run in this order (weft::cpu::buildKernelPipeline). A *kernel module* holds one public function, whose index arguments
 // are the kernel's symbols. Module attributes that the passes read and write:
 //   tg.operand_dims, tg.result_dims   arrays of affine maps: extents of each operand and result over the symbols (absent: all static)
+//   tg.ops                            names of the tg ops the kernel was made of
 //   tg.tile_sizes                     tile of each dimension of the root op (0: whole); written by weft-cpu-tile unless present
 //   tg.grid                           affine map of the symbols: number of grid points
 //   tg.scratch                        affine map of the symbols: bytes of scratch memory of one worker
+
+def RecordShapes : Pass<"weft-cpu-record", "::mlir::ModuleOp"> {
+  let summary = "record extents and ops of a kernel before it is lowered to linalg";
+  let description = [{
+    Sets `tg.operand_dims`, `tg.result_dims` and `tg.ops` (names of the kernel's tg ops, for `explain`) from the kernel in `tg` form.
+  }];
+}
 
 def FuseElementwise : Pass<"weft-cpu-fuse", "::mlir::ModuleOp"> {
   let summary = "fuse pointwise linalg ops into their consumers";

@@ -1,0 +1,35 @@
+// The compiler as a function: a module of imported `tg` to a bundle file, phase by phase.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_PIPELINES_COMPILE_H
+#define WEFT_PIPELINES_COMPILE_H
+
+#include "weft/Emit/BundleWriter.h"
+#include "weft/Pipelines/Pipelines.h"
+#include "llvm/Support/raw_ostream.h"
+#include <functional>
+
+namespace weft {
+
+/// Phases in order. After each, the module holds only the dialects that docs/architecture.md lists.
+enum class Phase { Import, Normalize, Plan, Outline, Lower };
+
+/// "import", "normalize", "plan", "outline" or "lower".
+llvm::StringRef getPhaseName(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+
+struct PhaseOptions {
+  bool fuse = true;
+  cpu::StrategyOptions strategy;
+  /// Called after each phase with the time it took.
+  std::function<void(Phase, mlir::ModuleOp, double seconds)> finished;
+};
+
+/// Runs the phases after `from` up to and including `last`. Problems are emitted as diagnostics of the context.
+llvm::LogicalResult runPhases(mlir::ModuleOp module, Phase from, Phase last, const PhaseOptions &options);
+
+/// Loads every dialect and extension that the phases need.
+void loadCompilerDialects(mlir::MLIRContext &context);
+
+} // namespace weft
+
+#endif // WEFT_PIPELINES_COMPILE_H

@@ -1,0 +1,73 @@
+// The `explain` section of a bundle.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Explain.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Lower/Cpu/Passes.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace weft::emit {
+
+static std::string mapText(Operation *op, llvm::StringRef attribute) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto map = op->getAttrOfType<AffineMapAttr>(attribute))
+    os << map.getValue().getResult(0);
+  return text;
+}
+
+static void explainKernel(llvm::json::OStream &json, ModuleOp kernel, unsigned number) {
+  json.object([&] {
+    json.attribute("id", int64_t(number));
+    json.attribute("name", llvm::json::fixUTF8(kernel.getSymName().value_or("")));
+    json.attribute("grid", mapText(kernel, cpu::gridAttr));
+    json.attribute("scratch", mapText(kernel, cpu::scratchAttr));
+    if (auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>(cpu::tileSizesAttr))
+      json.attributeArray("tile", [&] {
+        for (int64_t size : tile.asArrayRef())
+          json.value(size);
+      });
+    if (auto ops = kernel->getAttrOfType<ArrayAttr>(cpu::opsAttr))
+      json.attributeArray("ops", [&] {
+        for (Attribute op : ops)
+          json.value(cast<StringAttr>(op).getValue());
+      });
+  });
+}
+
+static void explainDispatch(llvm::json::OStream &json, tg::DispatchOp op) {
+  json.object([&] {
+    json.attribute("kernel", llvm::json::fixUTF8(op.getCallee().getRootReference().getValue()));
+    json.attributeArray("nodes", [&] {
+      if (auto nodes = op->getAttrOfType<ArrayAttr>("tg.nodes"))
+        for (Attribute node : nodes)
+          json.value(llvm::json::fixUTF8(cast<StringAttr>(node).getValue()));
+    });
+  });
+}
+
+std::string explain(ModuleOp program, llvm::StringRef model) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("schema", "weft.explain/1");
+    json.attribute("model", llvm::json::fixUTF8(model));
+    json.attributeArray("kernels", [&] {
+      unsigned number = 0;
+      for (ModuleOp kernel : program.getOps<ModuleOp>())
+        explainKernel(json, kernel, number++);
+    });
+    json.attributeArray("dispatches", [&] {
+      for (auto main : program.getOps<func::FuncOp>())
+        for (tg::DispatchOp op : main.getOps<tg::DispatchOp>())
+          explainDispatch(json, op);
+    });
+  });
+  return text;
+}
+
+} // namespace weft::emit

@@ -1,0 +1,17 @@
+// What a bundle says about how it was made: kernels, their tiles and grids, and the ONNX nodes behind each.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_EMIT_EXPLAIN_H
+#define WEFT_LIB_EMIT_EXPLAIN_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace weft::emit {
+
+/// JSON, schema "weft.explain/1".
+std::string explain(mlir::ModuleOp program, llvm::StringRef model);
+
+} // namespace weft::emit
+
+#endif // WEFT_LIB_EMIT_EXPLAIN_H

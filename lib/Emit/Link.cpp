@@ -1,0 +1,87 @@
+// Linking objects into a shared object with lld, in a temporary folder of our own.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Emit/NativeCode.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace weft::emit {
+
+static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code);
+  if (code)
+    return llvm::createStringError(code, "cannot write '%s'", path.str().c_str());
+  os << bytes;
+  os.close();
+  if (os.has_error())
+    return llvm::createStringError(os.error(), "cannot write '%s'", path.str().c_str());
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::string> findLinker() {
+  for (llvm::StringRef name : {"ld.lld-22", "ld.lld"})
+    if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name))
+      return *path;
+  for (llvm::StringRef folder : {"/usr/lib/llvm-22/bin"})
+    if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName("ld.lld", {folder}))
+      return *path;
+  return llvm::createStringError("no linker found; install lld-22 or put ld.lld on the PATH");
+}
+
+/// The C library's shared objects on this machine: named at link time so that the result states what it needs.
+static std::vector<std::string> findCLibraries() {
+  std::vector<std::string> found;
+  for (llvm::StringRef name : {"libm.so.6", "libc.so.6"})
+    for (llvm::StringRef folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}) {
+      llvm::SmallString<64> path(folder);
+      llvm::sys::path::append(path, name);
+      if (llvm::sys::fs::exists(path)) {
+        found.push_back(path.str().str());
+        break;
+      }
+    }
+  return found;
+}
+
+llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> objects) {
+  llvm::SmallString<64> folder;
+  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("weft", folder))
+    return llvm::createStringError(code, "cannot make a temporary folder");
+  auto cleanUp = llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
+  llvm::Expected<std::string> linker = findLinker();
+  if (!linker)
+    return linker.takeError();
+  auto inFolder = [&](const llvm::Twine &name) {
+    llvm::SmallString<64> path(folder);
+    llvm::sys::path::append(path, name);
+    return path.str().str();
+  };
+  std::string result = inFolder("kernels.so"), log = inFolder("log");
+  std::vector<std::string> arguments = {*linker, "-shared", "--hash-style=gnu", "--build-id=none", "--gc-sections", "--strip-all",
+                                        "-z", "noexecstack", "-z", "now", "--as-needed", "-soname", "weft-kernels.so", "-o", result};
+  for (auto [i, object] : llvm::enumerate(objects)) {
+    arguments.push_back(inFolder("k" + llvm::Twine(i) + ".o"));
+    if (llvm::Error error = writeFile(arguments.back(), object))
+      return std::move(error);
+  }
+  for (const std::string &library : findCLibraries())
+    arguments.push_back(library);
+  llvm::SmallVector<llvm::StringRef> argv(arguments.begin(), arguments.end());
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(*linker, argv, std::nullopt, redirects, 0, 0, &message);
+  if (status != 0) {
+    auto text = llvm::MemoryBuffer::getFile(log);
+    return llvm::createStringError("linking failed: %s%s", message.c_str(), text ? (*text)->getBuffer().str().c_str() : "");
+  }
+  auto bytes = llvm::MemoryBuffer::getFile(result);
+  if (!bytes)
+    return llvm::createStringError(bytes.getError(), "cannot read the linked kernels");
+  return std::vector<uint8_t>((*bytes)->getBufferStart(), (*bytes)->getBufferEnd());
+}
+
+} // namespace weft::emit

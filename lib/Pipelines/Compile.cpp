@@ -1,0 +1,83 @@
+// Running the phases on a module.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Pipelines/Compile.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "weft/Plan/Passes.h"
+#include <chrono>
+
+using namespace mlir;
+
+namespace weft {
+
+static constexpr std::pair<Phase, llvm::StringLiteral> phaseNames[] = {{Phase::Import, "import"},
+                                                                       {Phase::Normalize, "normalize"},
+                                                                       {Phase::Plan, "plan"},
+                                                                       {Phase::Outline, "outline"},
+                                                                       {Phase::Lower, "lower"}};
+
+llvm::StringRef getPhaseName(Phase phase) { return phaseNames[unsigned(phase)].second; }
+
+std::optional<Phase> parsePhase(llvm::StringRef name) {
+  for (auto [phase, text] : phaseNames)
+    if (text == name)
+      return phase;
+  return std::nullopt;
+}
+
+static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
+  switch (phase) {
+  case Phase::Import:
+    return;
+  case Phase::Normalize:
+    return tg::buildNormalizePipeline(pm, {});
+  case Phase::Plan: {
+    plan::PlanOptions plan;
+    plan.fuse = options.fuse;
+    return plan::buildPlanPipeline(pm, plan);
+  }
+  case Phase::Outline:
+    return plan::buildOutlinePipeline(pm);
+  case Phase::Lower:
+    return buildLowerCpuPipeline(pm, options.strategy);
+  }
+}
+
+LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOptions &options) {
+  for (unsigned i = unsigned(from) + 1; i <= unsigned(last); ++i) {
+    auto phase = Phase(i);
+    auto start = std::chrono::steady_clock::now();
+    PassManager pm(module.getContext());
+    buildPhase(pm, phase, options);
+    if (failed(pm.run(module)))
+      return failure();
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (options.finished)
+      options.finished(phase, module, seconds.count());
+  }
+  return success();
+}
+
+void loadCompilerDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registry.insert<tg::TileGraphDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                  cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  cpu::registerStrategyInterfaces(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
+} // namespace weft
