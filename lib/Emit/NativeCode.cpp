@@ -115,7 +115,8 @@ llvm::Expected<std::vector<std::string>> compileKernels(ArrayRef<ModuleOp> kerne
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
-  MLIRContext *context = kernels.front().getContext();
+  ModuleOp first = kernels.front();
+  MLIRContext *context = first.getContext();
   context->appendDialectRegistry(registry);
   context->loadAllAvailableDialects();
   std::vector<std::string> errors(kernels.size());
