@@ -6,10 +6,10 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
-#include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
-#include "weft/Plan/Passes.h"
 #include "weft/Lower/Cpu/Passes.h"
+#include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Plan/Passes.h"
 
 namespace weft {
 

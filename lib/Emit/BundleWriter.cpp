@@ -1,8 +1,8 @@
 // @main as a launch program: extents and grids become registers, values become buffers, dispatches become commands.
 //
-// A value's buffer: arguments are inputs, weights and constants data; a dispatch result is an output if it is returned, else transient memory.
-// Reshapes and bitcasts share their operand's buffer. A returned value that has a buffer of another kind is copied at the end.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A value's buffer: arguments are inputs, weights and constants data; a dispatch result is an output if it is returned,
+// else transient memory. Reshapes and bitcasts share their operand's buffer. A returned value that has a buffer of
+// another kind is copied at the end. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/BundleWriter.h"
 #include "Explain.h"
 #include "Types.h"
@@ -79,8 +79,8 @@ private:
   bundle::Builder builder;
   EntryBuilder &entry;
   std::vector<Reg> symbols;
-  llvm::DenseMap<Value, BufferId> buffers;       ///< By storage.
-  llvm::DenseMap<Value, unsigned> outputOf;      ///< Storage that is written as output number N.
+  llvm::DenseMap<Value, BufferId> buffers;  ///< By storage.
+  llvm::DenseMap<Value, unsigned> outputOf; ///< Storage that is written as output number N.
   std::vector<BufferId> outputs;
   llvm::StringMap<bundle::KernelId> kernelIds;
   llvm::StringMap<ModuleOp> kernelModules;
@@ -98,11 +98,16 @@ Reg ProgramWriter::reg(AffineExpr expr, ArrayRef<Reg> symbolRegs) {
     return Reg();
   Reg lhs = reg(binary.getLHS(), symbolRegs), rhs = reg(binary.getRHS(), symbolRegs);
   switch (expr.getKind()) {
-  case AffineExprKind::Add: return entry.add(lhs, rhs);
-  case AffineExprKind::Mul: return entry.mul(lhs, rhs);
-  case AffineExprKind::FloorDiv: return entry.floorDiv(lhs, rhs);
-  case AffineExprKind::CeilDiv: return entry.ceilDiv(lhs, rhs);
-  default: return entry.mod(lhs, rhs);
+  case AffineExprKind::Add:
+    return entry.add(lhs, rhs);
+  case AffineExprKind::Mul:
+    return entry.mul(lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    return entry.floorDiv(lhs, rhs);
+  case AffineExprKind::CeilDiv:
+    return entry.ceilDiv(lhs, rhs);
+  default:
+    return entry.mod(lhs, rhs);
   }
 }
 
@@ -166,8 +171,10 @@ llvm::Error ProgramWriter::addWeight(tg::WeightOp op) {
       llvm::sys::path::remove_filename(folder);
       llvm::StringRef relative = file;
       if (!relative.consume_front((folder + "/").str()))
-        return llvm::createStringError("expected weights below the bundle's folder '%s', got '%s'; write the bundle beside the model or use "
-                                       "--weights=embed", folder.c_str(), file.c_str());
+        return llvm::createStringError(
+            "expected weights below the bundle's folder '%s', got '%s'; write the bundle beside the model or use "
+            "--weights=embed",
+            folder.c_str(), file.c_str());
       it->second = builder.addExternalWeight(name, relative.str(), data.getOffset(), data.getSize(),
                                              bundle::hashBytes(bytes->data(), bytes->size()));
     } else {
@@ -219,7 +226,8 @@ llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
     if (!type)
       return type.takeError();
     auto output = outputOf.find(result);
-    BufferId buffer = output != outputOf.end() ? outputs[output->second] : entry.addTransient(*type, extents(result.getType()));
+    BufferId buffer =
+        output != outputOf.end() ? outputs[output->second] : entry.addTransient(*type, extents(result.getType()));
     buffers[result] = buffer;
     dispatch.outputs.push_back({buffer});
   }

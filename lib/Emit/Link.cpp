@@ -36,7 +36,8 @@ static llvm::Expected<std::string> findLinker() {
 static std::vector<std::string> findCLibraries() {
   std::vector<std::string> found;
   for (llvm::StringRef name : {"libm.so.6", "libc.so.6"})
-    for (llvm::StringRef folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}) {
+    for (llvm::StringRef folder :
+         {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}) {
       llvm::SmallString<64> path(folder);
       llvm::sys::path::append(path, name);
       if (llvm::sys::fs::exists(path)) {
@@ -61,8 +62,9 @@ llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> obj
     return path.str().str();
   };
   std::string result = inFolder("kernels.so"), log = inFolder("log");
-  std::vector<std::string> arguments = {*linker, "-shared", "--hash-style=gnu", "--build-id=none", "--gc-sections", "--strip-all",
-                                        "-z", "noexecstack", "-z", "now", "--as-needed", "-soname", "weft-kernels.so", "-o", result};
+  std::vector<std::string> arguments = {
+      *linker, "-shared", "--hash-style=gnu", "--build-id=none", "--gc-sections",   "--strip-all", "-z",  "noexecstack",
+      "-z",    "now",     "--as-needed",      "-soname",         "weft-kernels.so", "-o",          result};
   for (auto [i, object] : llvm::enumerate(objects)) {
     arguments.push_back(inFolder("k" + llvm::Twine(i) + ".o"));
     if (llvm::Error error = writeFile(arguments.back(), object))
@@ -76,7 +78,8 @@ llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> obj
   int status = llvm::sys::ExecuteAndWait(*linker, argv, std::nullopt, redirects, 0, 0, &message);
   if (status != 0) {
     auto text = llvm::MemoryBuffer::getFile(log);
-    return llvm::createStringError("linking failed: %s%s", message.c_str(), text ? (*text)->getBuffer().str().c_str() : "");
+    return llvm::createStringError("linking failed: %s%s", message.c_str(),
+                                   text ? (*text)->getBuffer().str().c_str() : "");
   }
   auto bytes = llvm::MemoryBuffer::getFile(result);
   if (!bytes)

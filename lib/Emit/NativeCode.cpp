@@ -1,5 +1,5 @@
-// One kernel module at a time: LLVM IR, optimisation, object code. Each has an LLVMContext of its own, so kernels compile in parallel.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One kernel module at a time: LLVM IR, optimisation, object code. Each has an LLVMContext of its own, so kernels
+// compile in parallel. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/NativeCode.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -41,8 +41,8 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, std::st
   // Only operations that carry the `contract` flag may be fused.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.FunctionSections = true;
-  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, target.cpu, "", options, llvm::Reloc::PIC_,
-                                                                           std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
+      triple, target.cpu, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 void setFunctionAttributes(llvm::Module &module, const Target &target) {
@@ -107,7 +107,8 @@ std::string compileKernel(ModuleOp kernel, unsigned number, const Target &target
 
 } // namespace
 
-llvm::Expected<std::vector<std::string>> compileKernels(ArrayRef<ModuleOp> kernels, const Target &target, CodeKind kind) {
+llvm::Expected<std::vector<std::string>> compileKernels(ArrayRef<ModuleOp> kernels, const Target &target,
+                                                        CodeKind kind) {
   std::vector<std::string> code(kernels.size());
   if (kernels.empty())
     return code;

@@ -53,7 +53,8 @@ llvm::Expected<Target> resolveTarget(llvm::StringRef cpu) {
     llvm::sort(target.features);
     return target;
   }
-  return llvm::createStringError("unknown cpu '%s': expected native, x86-64-v2, x86-64-v3 or x86-64-v4", cpu.str().c_str());
+  return llvm::createStringError("unknown cpu '%s': expected native, x86-64-v2, x86-64-v3 or x86-64-v4",
+                                 cpu.str().c_str());
 }
 
 } // namespace weft::emit

@@ -1,8 +1,8 @@
 // Element types and constants in the forms of the bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Types.h"
-#include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
 
 using namespace mlir;
 using weft::bundle::DType;
@@ -12,30 +12,48 @@ namespace weft::emit {
 static std::optional<DType> getIntegerDType(IntegerType type) {
   bool isUnsigned = type.isUnsigned();
   switch (type.getWidth()) {
-  case 1: return isUnsigned ? std::nullopt : std::optional(DType::I1);
-  case 2: return isUnsigned ? DType::UI2 : DType::I2;
-  case 4: return isUnsigned ? DType::UI4 : DType::I4;
-  case 8: return isUnsigned ? DType::UI8 : DType::I8;
-  case 16: return isUnsigned ? DType::UI16 : DType::I16;
-  case 32: return isUnsigned ? DType::UI32 : DType::I32;
-  case 64: return isUnsigned ? DType::UI64 : DType::I64;
-  default: return std::nullopt;
+  case 1:
+    return isUnsigned ? std::nullopt : std::optional(DType::I1);
+  case 2:
+    return isUnsigned ? DType::UI2 : DType::I2;
+  case 4:
+    return isUnsigned ? DType::UI4 : DType::I4;
+  case 8:
+    return isUnsigned ? DType::UI8 : DType::I8;
+  case 16:
+    return isUnsigned ? DType::UI16 : DType::I16;
+  case 32:
+    return isUnsigned ? DType::UI32 : DType::I32;
+  case 64:
+    return isUnsigned ? DType::UI64 : DType::I64;
+  default:
+    return std::nullopt;
   }
 }
 
 std::optional<DType> getDType(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return getIntegerDType(integer);
-  if (element.isF64()) return DType::F64;
-  if (element.isF32()) return DType::F32;
-  if (element.isF16()) return DType::F16;
-  if (element.isBF16()) return DType::BF16;
-  if (isa<Float8E4M3FNType>(element)) return DType::F8E4M3FN;
-  if (isa<Float8E4M3FNUZType>(element)) return DType::F8E4M3FNUZ;
-  if (isa<Float8E5M2Type>(element)) return DType::F8E5M2;
-  if (isa<Float8E5M2FNUZType>(element)) return DType::F8E5M2FNUZ;
-  if (isa<Float8E8M0FNUType>(element)) return DType::F8E8M0FNU;
-  if (isa<Float4E2M1FNType>(element)) return DType::F4E2M1FN;
+  if (element.isF64())
+    return DType::F64;
+  if (element.isF32())
+    return DType::F32;
+  if (element.isF16())
+    return DType::F16;
+  if (element.isBF16())
+    return DType::BF16;
+  if (isa<Float8E4M3FNType>(element))
+    return DType::F8E4M3FN;
+  if (isa<Float8E4M3FNUZType>(element))
+    return DType::F8E4M3FNUZ;
+  if (isa<Float8E5M2Type>(element))
+    return DType::F8E5M2;
+  if (isa<Float8E5M2FNUZType>(element))
+    return DType::F8E5M2FNUZ;
+  if (isa<Float8E8M0FNUType>(element))
+    return DType::F8E8M0FNU;
+  if (isa<Float4E2M1FNType>(element))
+    return DType::F4E2M1FN;
   return std::nullopt;
 }
 

@@ -72,9 +72,10 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOpti
 
 void loadCompilerDialects(MLIRContext &context) {
   DialectRegistry registry;
-  registry.insert<tg::TileGraphDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
-                  cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  registry
+      .insert<tg::TileGraphDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
+              memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
   cpu::registerStrategyInterfaces(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();

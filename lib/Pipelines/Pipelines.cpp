@@ -13,9 +13,12 @@ namespace weft {
 namespace {
 
 struct LowerCpuOptions : PassPipelineOptions<LowerCpuOptions> {
-  Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::desc("width of a vector register in bits"), llvm::cl::init(512)};
-  Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("fastmath flags on all floating-point ops"), llvm::cl::init(false)};
-  Option<bool> optimize{*this, "optimize", llvm::cl::desc("tile, fuse and pack; otherwise plain loops"), llvm::cl::init(true)};
+  Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::desc("width of a vector register in bits"),
+                              llvm::cl::init(512)};
+  Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("fastmath flags on all floating-point ops"),
+                        llvm::cl::init(false)};
+  Option<bool> optimize{*this, "optimize", llvm::cl::desc("tile, fuse and pack; otherwise plain loops"),
+                        llvm::cl::init(true)};
 
   cpu::StrategyOptions get() const {
     cpu::StrategyOptions options;
@@ -29,10 +32,9 @@ struct LowerCpuOptions : PassPipelineOptions<LowerCpuOptions> {
 } // namespace
 
 void registerPipelines() {
-  PassPipelineRegistration<LowerCpuOptions>("weft-lower-cpu", "kernel modules from tg to the LLVM dialect",
-                                            [](OpPassManager &pm, const LowerCpuOptions &flags) {
-                                              buildLowerCpuPipeline(pm, flags.get());
-                                            });
+  PassPipelineRegistration<LowerCpuOptions>(
+      "weft-lower-cpu", "kernel modules from tg to the LLVM dialect",
+      [](OpPassManager &pm, const LowerCpuOptions &flags) { buildLowerCpuPipeline(pm, flags.get()); });
   PassPipelineRegistration<LowerCpuOptions>("weft-cpu-strategy", "kernel modules from linalg to the LLVM dialect",
                                             [](OpPassManager &pm, const LowerCpuOptions &flags) {
                                               cpu::buildKernelPipeline(pm.nest<ModuleOp>(), flags.get());

@@ -47,8 +47,9 @@ bool Compilation::parseFlags() {
   else if (what == "llvm" || what == "asm" || what == "obj")
     emission.kind = what == "llvm" ? Emission::LlvmIr : what == "asm" ? Emission::Assembly : Emission::Object;
   else if (what != "bundle")
-    fail(ErrorClass::Usage, "--emit: expected bundle, llvm, asm, obj or mlir:PHASE (import, normalize, plan, outline, lower), got `" +
-                                flags.emit + flags.compileTo + "`");
+    fail(ErrorClass::Usage,
+         "--emit: expected bundle, llvm, asm, obj or mlir:PHASE (import, normalize, plan, outline, lower), got `" +
+             flags.emit + flags.compileTo + "`");
   llvm::Expected<emit::Target> resolved = emit::resolveTarget(flags.cpuName);
   if (resolved)
     target = *resolved;
@@ -155,7 +156,8 @@ bool Compilation::writeText() {
   llvm::Expected<std::vector<uint8_t>> elf = emit::linkObjects(*code);
   if (!elf)
     return fail(ErrorClass::Internal, llvm::toString(elf.takeError()));
-  return writeFile(".so", [&](llvm::raw_ostream &os) { os.write(reinterpret_cast<const char *>(elf->data()), elf->size()); });
+  return writeFile(".so",
+                   [&](llvm::raw_ostream &os) { os.write(reinterpret_cast<const char *>(elf->data()), elf->size()); });
 }
 
 bool Compilation::writeBundle() {
@@ -165,7 +167,8 @@ bool Compilation::writeBundle() {
     times.push_back({name, std::chrono::duration<double>(now - begin).count()});
     begin = now;
   };
-  llvm::Expected<std::vector<std::string>> code = emit::compileKernels(emit::getKernels(*module), target, emit::CodeKind::Object);
+  llvm::Expected<std::vector<std::string>> code =
+      emit::compileKernels(emit::getKernels(*module), target, emit::CodeKind::Object);
   if (!code)
     return fail(ErrorClass::Internal, llvm::toString(code.takeError()));
   lap("native code");
@@ -196,12 +199,13 @@ static std::string megabytes(uint64_t bytes) {
 void Compilation::summarise(const emit::BundleStatistics &statistics) {
   llvm::raw_ostream &os = llvm::errs();
   if (isOnnx)
-    os << "read      " << onnx::escape(flags.input) << "  ir " << summary.irVersion << ", " << summary.nodes << " nodes, "
-       << llvm::format("%.1f", double(summary.parameters) * 1e-6) << " M parameters (" << megabytes(summary.parameterBytes)
-       << ", mapped)\n";
+    os << "read      " << onnx::escape(flags.input) << "  ir " << summary.irVersion << ", " << summary.nodes
+       << " nodes, " << llvm::format("%.1f", double(summary.parameters) * 1e-6) << " M parameters ("
+       << megabytes(summary.parameterBytes) << ", mapped)\n";
   os << "placement cpu (" << target.cpu << "): all nodes\n";
   os << "kernels   " << statistics.dispatches << " dispatches of " << statistics.kernels << " distinct kernels";
-  unsigned fallbacks = llvm::count_if(emit::getKernels(*module), [](ModuleOp op) { return op->hasAttr(cpu::fallbackAttr); });
+  unsigned fallbacks =
+      llvm::count_if(emit::getKernels(*module), [](ModuleOp op) { return op->hasAttr(cpu::fallbackAttr); });
   if (fallbacks)
     os << ", " << fallbacks << " by plain loops";
   os << "\n";

@@ -10,28 +10,33 @@ namespace weft::tools {
 /// Construct one in `main` before parsing the command line.
 struct CompileFlags : ImportFlags {
   cl::OptionCategory compileCategory{"Compilation"};
-  cl::opt<std::string> input{cl::Positional, cl::Required, cl::value_desc("model"), cl::desc("model.onnx, or .mlir to go on from"),
-                             cl::cat(compileCategory)};
-  cl::opt<std::string> output{"o", cl::value_desc("file"), cl::desc("Output (default: the model's name with .weft; - is stdout for text)"),
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::value_desc("model"),
+                             cl::desc("model.onnx, or .mlir to go on from"), cl::cat(compileCategory)};
+  cl::opt<std::string> output{"o", cl::value_desc("file"),
+                              cl::desc("Output (default: the model's name with .weft; - is stdout for text)"),
                               cl::cat(compileCategory)};
   cl::opt<std::string> target{"target", cl::init("cpu"), cl::desc("Target: cpu"), cl::cat(compileCategory)};
   cl::opt<std::string> cpuName{"cpu", cl::init("native"), cl::desc("CPU: native, x86-64-v2, x86-64-v3 or x86-64-v4"),
                                cl::cat(compileCategory)};
   cl::opt<std::string> fp{"fp", cl::init("strict"), cl::desc("Floating point: strict, or fast (fastmath everywhere)"),
                           cl::cat(compileCategory)};
-  cl::opt<std::string> weights{"weights", cl::init("embed"), cl::desc("Weights: embed, or external (by reference to the model's files)"),
+  cl::opt<std::string> weights{"weights", cl::init("embed"),
+                               cl::desc("Weights: embed, or external (by reference to the model's files)"),
                                cl::cat(compileCategory)};
   cl::opt<bool> noFuse{"no-fuse", cl::desc("One kernel an op"), cl::cat(compileCategory)};
-  cl::opt<std::string> emit{"emit", cl::init("bundle"), cl::value_desc("what"), cl::cat(compileCategory),
-                            cl::desc("bundle, mlir:PHASE, llvm, asm or obj; PHASE: import, normalize, plan, outline, lower")};
-  cl::opt<std::string> compileTo{"compile-to", cl::value_desc("phase"), cl::desc("Same as --emit=mlir:PHASE"), cl::cat(compileCategory)};
+  cl::opt<std::string> emit{
+      "emit", cl::init("bundle"), cl::value_desc("what"), cl::cat(compileCategory),
+      cl::desc("bundle, mlir:PHASE, llvm, asm or obj; PHASE: import, normalize, plan, outline, lower")};
+  cl::opt<std::string> compileTo{"compile-to", cl::value_desc("phase"), cl::desc("Same as --emit=mlir:PHASE"),
+                                 cl::cat(compileCategory)};
   cl::opt<std::string> compileFrom{"compile-from", cl::init("import"), cl::value_desc("phase"),
                                    cl::desc("Phase that a .mlir input has been through"), cl::cat(compileCategory)};
   cl::opt<std::string> dump{"dump", cl::value_desc("folder"), cl::desc("Write the module after each phase there"),
                             cl::cat(compileCategory)};
   cl::opt<bool> timeReport{"time-report", cl::desc("Print the time of each phase"), cl::cat(compileCategory)};
   cl::opt<unsigned> threads{"threads", cl::init(0), cl::desc("Threads (0: one a core)"), cl::cat(compileCategory)};
-  cl::opt<std::string> diagFormat{"diag-format", cl::init("text"), cl::desc("Problems as text or json"), cl::cat(compileCategory)};
+  cl::opt<std::string> diagFormat{"diag-format", cl::init("text"), cl::desc("Problems as text or json"),
+                                  cl::cat(compileCategory)};
   cl::opt<bool> quiet{"quiet", cl::desc("No summary"), cl::cat(compileCategory)};
 };
 

@@ -13,9 +13,8 @@ int main(int argc, char **argv) {
       option->removeArgument();
   weft::tools::CompileFlags flags;
   llvm::cl::HideUnrelatedOptions({&flags.category, &flags.compileCategory});
-  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "weft " WEFT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
-  });
+  llvm::cl::SetVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "weft " WEFT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n"; });
   if (!llvm::cl::ParseCommandLineOptions(argc, argv, "Weft: compiles an ONNX model to a bundle\n", &llvm::errs()))
     return 2;
   return weft::tools::Compilation(flags).run();

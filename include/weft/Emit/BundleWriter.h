@@ -23,15 +23,15 @@ struct BundleOptions {
 struct BundleStatistics {
   uint64_t fileBytes = 0, weightBytes = 0, codeBytes = 0;
   uint64_t dispatches = 0, kernels = 0;
-  uint64_t arenaBytes = 0;     ///< Packed transient memory; 0 if it depends on symbols without a single value.
-  uint64_t unsharedBytes = 0;  ///< The same without sharing.
+  uint64_t arenaBytes = 0;    ///< Packed transient memory; 0 if it depends on symbols without a single value.
+  uint64_t unsharedBytes = 0; ///< The same without sharing.
 };
 
 /// Kernel modules nested in `program`, in the order that native code numbers them.
 llvm::SmallVector<mlir::ModuleOp> getKernels(mlir::ModuleOp program);
 
-/// Writes the bundle. `elf` is linked from the code of `getKernels(program)`. Fails with a message if a type or op of @main has no form in a
-/// bundle, a weight is missing, or the file cannot be written.
+/// Writes the bundle. `elf` is linked from the code of `getKernels(program)`. Fails with a message if a type or op of
+/// @main has no form in a bundle, a weight is missing, or the file cannot be written.
 llvm::Expected<BundleStatistics> writeBundle(mlir::ModuleOp program, const Target &target, std::vector<uint8_t> elf,
                                              const BundleOptions &options);
 

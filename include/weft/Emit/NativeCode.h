@@ -23,9 +23,10 @@ llvm::Expected<Target> resolveTarget(llvm::StringRef cpu);
 
 enum class CodeKind { LlvmIr, Assembly, Object };
 
-/// Code of each kernel module, in order; kernel N defines `kN`. Kernels are compiled in the threads of the modules' context; the bytes do
-/// not depend on their number.
-llvm::Expected<std::vector<std::string>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, const Target &target, CodeKind kind);
+/// Code of each kernel module, in order; kernel N defines `kN`. Kernels are compiled in the threads of the modules'
+/// context; the bytes do not depend on their number.
+llvm::Expected<std::vector<std::string>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, const Target &target,
+                                                        CodeKind kind);
 
 /// Links objects into an ELF shared object that needs libc and libm only, with the lld found on the PATH.
 llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> objects);

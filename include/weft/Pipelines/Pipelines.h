@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// --weft-lower-cpu: every kernel module nested in the module, from `tg` to the LLVM dialect. A kernel for which the CPU strategy fails is
-/// lowered by plain loops instead, and says why in its attribute `tg.fallback`.
+/// --weft-lower-cpu: every kernel module nested in the module, from `tg` to the LLVM dialect. A kernel for which the
+/// CPU strategy fails is lowered by plain loops instead, and says why in its attribute `tg.fallback`.
 void buildLowerCpuPipeline(mlir::OpPassManager &pm, const cpu::StrategyOptions &options);
 
 /// Registers the pipelines by their names.

@@ -1,5 +1,5 @@
-// weft-cpu-bufferize: one-shot bufferisation of the kernel function; copies that remain become linalg ops, to be lowered like others.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// weft-cpu-bufferize: one-shot bufferisation of the kernel function; copies that remain become linalg ops, to be
+// lowered like others. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
@@ -34,8 +34,9 @@ struct CopyToGeneric : OpRewritePattern<memref::CopyOp> {
     }
     AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
     SmallVector<utils::IteratorType> parallel(type.getRank(), utils::IteratorType::parallel);
-    linalg::GenericOp::create(rewriter, op.getLoc(), op.getSource(), op.getTarget(), ArrayRef<AffineMap>{identity, identity}, parallel,
-                              [](OpBuilder &b, Location loc, ValueRange args) { linalg::YieldOp::create(b, loc, args[0]); });
+    linalg::GenericOp::create(
+        rewriter, op.getLoc(), op.getSource(), op.getTarget(), ArrayRef<AffineMap>{identity, identity}, parallel,
+        [](OpBuilder &b, Location loc, ValueRange args) { linalg::YieldOp::create(b, loc, args[0]); });
     rewriter.eraseOp(op);
     return success();
   }

@@ -7,7 +7,8 @@ using namespace mlir;
 
 namespace weft::cpu {
 
-/// The inputs that `scalar` depends on; none if it depends on anything but inputs and values from outside, or has effects.
+/// The inputs that `scalar` depends on; none if it depends on anything but inputs and values from outside, or has
+/// effects.
 static std::optional<Factor> traceFactor(linalg::GenericOp op, Value scalar) {
   Factor factor{scalar, {}};
   SmallVector<Value> worklist{scalar};
@@ -44,8 +45,9 @@ static std::optional<llvm::SmallBitVector> loopsOf(linalg::GenericOp op, ArrayRe
       expr.walk([&](AffineExpr e) {
         if (auto dim = dyn_cast<AffineDimExpr>(e))
           loops.set(dim.getPosition());
-        linear &= !llvm::is_contained({AffineExprKind::Mod, AffineExprKind::FloorDiv, AffineExprKind::CeilDiv, AffineExprKind::SymbolId},
-                                      e.getKind());
+        linear &= !llvm::is_contained(
+            {AffineExprKind::Mod, AffineExprKind::FloorDiv, AffineExprKind::CeilDiv, AffineExprKind::SymbolId},
+            e.getKind());
       });
       if (!linear)
         return std::nullopt;

@@ -14,8 +14,8 @@ struct Factor {
   llvm::SmallVector<unsigned> inputs; ///< Numbers of the op's inputs.
 };
 
-/// A generic `out[...] += rows(...) * columns(...)`. N holds the dimension in which the output is contiguous, whichever operand of the
-/// source it came from; M may be empty (one row).
+/// A generic `out[...] += rows(...) * columns(...)`. N holds the dimension in which the output is contiguous, whichever
+/// operand of the source it came from; M may be empty (one row).
 struct Contraction {
   Factor rows, columns;
   llvm::SmallVector<unsigned> batch, m, n, k; ///< Loop numbers, outermost first; each loop is in exactly one.

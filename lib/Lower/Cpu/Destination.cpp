@@ -1,8 +1,7 @@
 // weft-cpu-destination: operands and results of the kernel function become memory that the caller owns.
 //
-// An operand or result of dynamic shape is passed as the memory of one element and given its shape inside, from the symbols: the function's
-// ABI is then one pointer a tensor.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An operand or result of dynamic shape is passed as the memory of one element and given its shape inside, from the
+// symbols: the function's ABI is then one pointer a tensor. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,7 +46,8 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
     SmallVector<OpFoldResult> values;
     for (AffineExpr expr : dims.getResults())
       values.push_back(affine::makeComposedFoldedAffineApply(
-          b, loc, AffineMap::get(0, symbols.size(), expr), llvm::map_to_vector(symbols, [](Value v) -> OpFoldResult { return v; })));
+          b, loc, AffineMap::get(0, symbols.size(), expr),
+          llvm::map_to_vector(symbols, [](Value v) -> OpFoldResult { return v; })));
     return values;
   }
 
@@ -93,7 +93,8 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
       Value argument = body.insertArgument(place + i, argumentType(type), loc);
       Value memory = shaped(b, loc, argument, type, extents(b, loc, dims, symbols));
       b.setInsertionPoint(returnOp);
-      bufferization::MaterializeInDestinationOp::create(b, loc, Type(), value, memory, /*restrict=*/true, /*writable=*/true);
+      bufferization::MaterializeInDestinationOp::create(b, loc, Type(), value, memory, /*restrict=*/true,
+                                                        /*writable=*/true);
       b.setInsertionPointAfterValue(memory);
       if (isa<BlockArgument>(memory))
         b.setInsertionPointToStart(&body);

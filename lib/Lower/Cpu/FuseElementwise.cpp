@@ -1,5 +1,6 @@
 // weft-cpu-fuse: folds pointwise producers into their consumers where that repeats no expensive work.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -48,10 +49,12 @@ class FuseElementwise : public weft::cpu::impl::FuseElementwiseBase<FuseElementw
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
+    weft::cpu::populatePadToGeneric(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     RewritePatternSet fusion(&getContext());
     linalg::populateElementwiseOpsFusionPatterns(fusion, mayFuse);
+    weft::cpu::populateInlineExtract(fusion);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(fusion);
     linalg::GenericOp::getCanonicalizationPatterns(fusion, &getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(fusion, &getContext());

@@ -1,8 +1,7 @@
 // weft-cpu-grid: the parallel loops of the tile become one loop over linear grid points [begin, end).
 //
-// Work outside the `scf.forall` is repeated by every worker, so it may only set things up; a kernel with other work there, or without a
-// grid, is one grid point.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Work outside the `scf.forall` is repeated by every worker, so it may only set things up; a kernel with other work
+// there, or without a grid, is one grid point. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -36,7 +35,8 @@ class GridLoop : public weft::cpu::impl::GridLoopBase<GridLoop> {
     if (!grid)
       forall = nullptr;
     unsigned place = func.getNumArguments();
-    if (failed(func.insertArguments({place, place}, {index, index}, {DictionaryAttr(), DictionaryAttr()}, {func.getLoc(), func.getLoc()})))
+    if (failed(func.insertArguments({place, place}, {index, index}, {DictionaryAttr(), DictionaryAttr()},
+                                    {func.getLoc(), func.getLoc()})))
       return signalPassFailure();
     Value begin = func.getArgument(place), end = func.getArgument(place + 1);
     if (forall)
@@ -63,11 +63,14 @@ class GridLoop : public weft::cpu::impl::GridLoopBase<GridLoop> {
     return found;
   }
 
-  /// Fills `counts` with the trip count of each loop and returns their product; null if one is not an expression of the symbols.
+  /// Fills `counts` with the trip count of each loop and returns their product; null if one is not an expression of the
+  /// symbols.
   static AffineExpr tripCounts(func::FuncOp func, scf::ForallOp forall, SmallVectorImpl<AffineExpr> &counts) {
     AffineExpr product = getAffineConstantExpr(1, func.getContext());
-    for (auto [low, high, step] : llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(), forall.getMixedStep())) {
-      AffineExpr l = weft::cpu::asSymbolExpr(func, low), h = weft::cpu::asSymbolExpr(func, high), s = weft::cpu::asSymbolExpr(func, step);
+    for (auto [low, high, step] :
+         llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(), forall.getMixedStep())) {
+      AffineExpr l = weft::cpu::asSymbolExpr(func, low), h = weft::cpu::asSymbolExpr(func, high),
+                 s = weft::cpu::asSymbolExpr(func, step);
       if (!l || !h || !s)
         return nullptr;
       counts.push_back((h - l).ceilDiv(s));
@@ -82,7 +85,8 @@ class GridLoop : public weft::cpu::impl::GridLoopBase<GridLoop> {
     Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
     SmallVector<OpFoldResult> counts;
     SmallVector<Value> lows, steps;
-    for (auto [low, high, step] : llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(), forall.getMixedStep())) {
+    for (auto [low, high, step] :
+         llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(), forall.getMixedStep())) {
       AffineExpr l, h, s;
       bindSymbols(rewriter.getContext(), l, h, s);
       counts.push_back(affine::makeComposedFoldedAffineApply(rewriter, loc, (h - l).ceilDiv(s), {low, high, step}));

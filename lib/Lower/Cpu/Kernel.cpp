@@ -70,16 +70,39 @@ AffineExpr asSymbolExpr(func::FuncOp func, OpFoldResult value) {
   return nullptr;
 }
 
+/// A bound of an op that is monotone in operands that are not negative; null if it is not such an op.
+static AffineExpr monotoneBound(func::FuncOp func, Operation *op) {
+  auto bound = [&](unsigned i) { return upperBound(func, op->getOperand(i)); };
+  if (isa<arith::MulIOp, arith::AddIOp>(op)) {
+    AffineExpr lhs = bound(0), rhs = bound(1);
+    return !lhs || !rhs ? nullptr : isa<arith::MulIOp>(op) ? lhs * rhs : lhs + rhs;
+  }
+  std::optional<int64_t> divisor = op->getNumOperands() == 2 ? getConstantIntValue(op->getOperand(1)) : std::nullopt;
+  if (isa<arith::CeilDivUIOp, arith::CeilDivSIOp>(op) && divisor && *divisor > 0) {
+    AffineExpr lhs = bound(0);
+    return lhs ? lhs.ceilDiv(*divisor) : nullptr;
+  }
+  if (isa<arith::MinUIOp, arith::MinSIOp>(op)) {
+    AffineExpr lhs = bound(0), rhs = bound(1);
+    return lhs && (!rhs || isa<AffineConstantExpr>(lhs)) ? lhs : rhs;
+  }
+  return nullptr;
+}
+
 AffineExpr upperBound(func::FuncOp func, Value value) {
   if (AffineExpr exact = asSymbolExpr(func, value))
     return exact;
+  if (Operation *op = value.getDefiningOp())
+    if (AffineExpr bound = monotoneBound(func, op))
+      return bound;
   SmallVector<Value> symbols = getSymbols(func);
   auto stop = [&](Value v, std::optional<int64_t> dim, ValueBoundsConstraintSet &) {
     return !dim && llvm::is_contained(symbols, v);
   };
   AffineMap map;
   ValueDimList operands;
-  if (failed(ValueBoundsConstraintSet::computeBound(map, operands, presburger::BoundType::UB, value, stop, /*closedUB=*/true)))
+  if (failed(ValueBoundsConstraintSet::computeBound(map, operands, presburger::BoundType::UB, value, stop,
+                                                    /*closedUB=*/true)))
     return nullptr;
   SmallVector<AffineExpr> exprs;
   for (auto [operand, dim] : operands) {

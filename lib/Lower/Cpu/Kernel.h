@@ -16,8 +16,8 @@ mlir::func::FuncOp getKernelFunc(mlir::ModuleOp module);
 /// The kernel's symbols: its arguments of index type, in order.
 llvm::SmallVector<mlir::Value> getSymbols(mlir::func::FuncOp func);
 
-/// `value` as an expression of `func`'s symbols (symbol N is the N-th index argument), through constants and index arithmetic; null if it
-/// is not one.
+/// `value` as an expression of `func`'s symbols (symbol N is the N-th index argument), through constants and index
+/// arithmetic; null if it is not one.
 mlir::AffineExpr asSymbolExpr(mlir::func::FuncOp func, mlir::OpFoldResult value);
 
 /// An upper bound of `value` as an expression of `func`'s symbols; null if none is found.

@@ -2,8 +2,8 @@
 //
 //   void entry(void *const *buffers, const int64_t *scalars, int64_t begin, int64_t end, void *scratch)
 //
-// The body takes each buffer as an argument of its own, which tells LLVM that they do not alias; it is not inlined, to keep that.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The body takes each buffer as an argument of its own, which tells LLVM that they do not alias; it is not inlined, to
+// keep that. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/AffineMap.h"
@@ -34,8 +34,12 @@ public:
   Value visitDimExpr(AffineDimExpr) { return constant(0); }
   Value visitAddExpr(AffineBinaryOpExpr e) { return LLVM::AddOp::create(b, loc, visit(e.getLHS()), visit(e.getRHS())); }
   Value visitMulExpr(AffineBinaryOpExpr e) { return LLVM::MulOp::create(b, loc, visit(e.getLHS()), visit(e.getRHS())); }
-  Value visitModExpr(AffineBinaryOpExpr e) { return LLVM::URemOp::create(b, loc, visit(e.getLHS()), visit(e.getRHS())); }
-  Value visitFloorDivExpr(AffineBinaryOpExpr e) { return LLVM::UDivOp::create(b, loc, visit(e.getLHS()), visit(e.getRHS())); }
+  Value visitModExpr(AffineBinaryOpExpr e) {
+    return LLVM::URemOp::create(b, loc, visit(e.getLHS()), visit(e.getRHS()));
+  }
+  Value visitFloorDivExpr(AffineBinaryOpExpr e) {
+    return LLVM::UDivOp::create(b, loc, visit(e.getLHS()), visit(e.getRHS()));
+  }
   Value visitCeilDivExpr(AffineBinaryOpExpr e) {
     Value divisor = visit(e.getRHS());
     Value less = LLVM::SubOp::create(b, loc, divisor, constant(1));
@@ -87,7 +91,8 @@ class KernelEntry : public weft::cpu::impl::KernelEntryBase<KernelEntry> {
     b.setInsertionPointToStart(block);
     SmallVector<Value> arguments, symbolValues;
     auto element = [&](unsigned list, Type elementType, unsigned i) -> Value {
-      Value address = LLVM::GEPOp::create(b, loc, ptr, elementType, block->getArgument(list), ArrayRef<LLVM::GEPArg>{int32_t(i)});
+      Value address =
+          LLVM::GEPOp::create(b, loc, ptr, elementType, block->getArgument(list), ArrayRef<LLVM::GEPArg>{int32_t(i)});
       return LLVM::LoadOp::create(b, loc, elementType, address);
     };
     for (unsigned i = 0; i < buffers; ++i)
@@ -98,7 +103,8 @@ class KernelEntry : public weft::cpu::impl::KernelEntryBase<KernelEntry> {
     EmitExpr emit(b, loc, symbolValues);
     AffineExpr offset = getAffineConstantExpr(0, context);
     for (Attribute part : parts) {
-      arguments.push_back(LLVM::GEPOp::create(b, loc, ptr, i8, block->getArgument(4), ArrayRef<LLVM::GEPArg>{emit.visit(offset)}));
+      arguments.push_back(
+          LLVM::GEPOp::create(b, loc, ptr, i8, block->getArgument(4), ArrayRef<LLVM::GEPArg>{emit.visit(offset)}));
       offset = offset + alignedSize(cast<AffineMapAttr>(part).getValue().getResult(0));
     }
     arguments.push_back(block->getArgument(2));

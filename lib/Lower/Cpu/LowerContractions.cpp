@@ -1,5 +1,5 @@
-// weft-cpu-contract: contractions on memory become packed panels and register tiles (MicroKernel.cpp); what does not suit stays a generic.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// weft-cpu-contract: contractions on memory become packed panels and register tiles (MicroKernel.cpp); what does not
+// suit stays a generic. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MicroKernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,7 +23,8 @@ public:
 
 private:
   void runOnOperation() override {
-    if (vectorBits < 128 || vectorBits > 512 || !llvm::isPowerOf2_32(vectorBits) || registerRows == 0 || registerRows > 14) {
+    if (vectorBits < 128 || vectorBits > 512 || !llvm::isPowerOf2_32(vectorBits) || registerRows == 0 ||
+        registerRows > 14) {
       getOperation().emitError("expected vector-bits 128, 256 or 512 and register-rows from 1 to 14, got ")
           << vectorBits << " and " << registerRows;
       return signalPassFailure();

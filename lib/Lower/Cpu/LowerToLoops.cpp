@@ -21,8 +21,8 @@ namespace {
 /// Extents below this do not fill a vector.
 constexpr int64_t shortLoop = 8;
 
-/// How well loop `d` serves as the innermost: +2 for each operand it walks with stride one, -2 for each it strides through, 0 for operands
-/// without it; a short loop loses against all others.
+/// How well loop `d` serves as the innermost: +2 for each operand it walks with stride one, -2 for each it strides
+/// through, 0 for operands without it; a short loop loses against all others.
 int64_t score(linalg::GenericOp op, unsigned d) {
   int64_t total = 0;
   for (AffineMap map : op.getIndexingMapsArray()) {
@@ -54,8 +54,9 @@ void allowReassociation(linalg::GenericOp op) {
   for (BlockArgument accumulator : op.getRegionOutputArgs())
     for (Operation *user : accumulator.getUsers())
       if (auto fp = dyn_cast<arith::ArithFastMathInterface>(user))
-        user->setAttr(fp.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op.getContext(), arith::FastMathFlags::reassoc |
-                                                                                                  arith::FastMathFlags::contract));
+        user->setAttr(fp.getFastMathAttrName(),
+                      arith::FastMathFlagsAttr::get(op.getContext(),
+                                                    arith::FastMathFlags::reassoc | arith::FastMathFlags::contract));
 }
 
 class LowerToLoops : public weft::cpu::impl::LowerToLoopsBase<LowerToLoops> {
@@ -91,7 +92,8 @@ private:
         generic = *interchanged;
       op = generic;
     }
-    if (generic && generic.getNumReductionLoops() && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction)
+    if (generic && generic.getNumReductionLoops() &&
+        generic.getIteratorTypesArray().back() == utils::IteratorType::reduction)
       allowReassociation(generic);
     rewriter.setInsertionPoint(op);
     if (failed(linalg::linalgOpToLoops(rewriter, op)))

@@ -1,15 +1,15 @@
 // One contraction on memory: C[m, n] += sum over k of A[m, k] * B[k, n], for each batch index.
 //
-// M, N and K each stand for several loops of the source (a convolution's K is channel x kernel row x kernel column). Every element address is
-// linear in the loops, so it is a sum of a part per side:  address(A) = base(batch) + am[m] + ak[k]. The parts are tables, filled once; thus
-// transposes, windows (im2col), strides and batches need no code of their own. K is cut in blocks of `blockK`; per block
+// M, N and K each stand for several loops of the source (a convolution's K is channel x kernel row x kernel column).
+// Every element address is linear in the loops, so it is a sum of a part per side:  address(A) = base(batch) + am[m] +
+// ak[k]. The parts are tables, filled once; thus transposes, windows (im2col), strides and batches need no code of
+// their own. K is cut in blocks of `blockK`; per block
 //
-//   pack B panels [k][NR] (converting elements; this is where f16 becomes f32), pack A [k][MR] unless it can be read in place,
-//   multiply MR x NR register tiles into the f32 panel accumulators,
+//   pack B panels [k][NR] (converting elements; this is where f16 becomes f32), pack A [k][MR] unless it can be read in
+//   place, multiply MR x NR register tiles into the f32 panel accumulators,
 //
-// and after the last block the accumulators are added to C. Rows and columns beyond the edge repeat the last one and are not stored, so
-// the inner loops have no masks.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// and after the last block the accumulators are added to C. Rows and columns beyond the edge repeat the last one and
+// are not stored, so the inner loops have no masks. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MicroKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -43,7 +43,8 @@ struct Side {
 
 class Emitter {
 public:
-  Emitter(linalg::GenericOp op, const Contraction &c, RegisterTile tile) : b(op), loc(op.getLoc()), op(op), c(c), tile(tile) {}
+  Emitter(linalg::GenericOp op, const Contraction &c, RegisterTile tile)
+      : b(op), loc(op.getLoc()), op(op), c(c), tile(tile) {}
 
   LogicalResult run();
 
@@ -89,8 +90,8 @@ private:
   const Contraction &c;
   RegisterTile tile;
 
-  Type element;       ///< Of the accumulators.
-  VectorType vector;  ///< One register.
+  Type element;      ///< Of the accumulators.
+  VectorType vector; ///< One register.
   int64_t lanes, panelColumns, tileRows, blockK;
   bool oneBlockK, rowsInPlace;
   SmallVector<Value> extents; ///< Of each loop.
@@ -118,9 +119,9 @@ FailureOr<FlatOperand> Emitter::flatten(OpOperand &operand) {
   FlatOperand flat;
   Value start = ShapedType::isDynamic(offset) ? metadata.getOffset() : index(offset);
   constexpr int64_t unbounded = int64_t(1) << 40;
-  flat.memory = memref::ReinterpretCastOp::create(b, loc, MemRefType::get({unbounded}, type.getElementType()), metadata.getBaseBuffer(),
-                                                  b.getIndexAttr(0), ArrayRef<OpFoldResult>{b.getIndexAttr(unbounded)},
-                                                  ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+  flat.memory = memref::ReinterpretCastOp::create(
+      b, loc, MemRefType::get({unbounded}, type.getElementType()), metadata.getBaseBuffer(), b.getIndexAttr(0),
+      ArrayRef<OpFoldResult>{b.getIndexAttr(unbounded)}, ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
   flat.coefficients.assign(op.getNumLoops(), index(0));
   flat.base = start;
   AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -155,10 +156,12 @@ Side Emitter::makeSide(ArrayRef<unsigned> loops) {
   return {loops, total};
 }
 
-/// The address parts of a side, row-major over its loops; entries from the side's total up to `padded` repeat the last one.
+/// The address parts of a side, row-major over its loops; entries from the side's total up to `padded` repeat the last
+/// one.
 Value Emitter::fillTable(const Side &side, const FlatOperand &operand, Value padded) {
   std::optional<int64_t> size = constantOf(padded);
-  Value table = alloc({size ? *size : ShapedType::kDynamic}, size ? ValueRange() : ValueRange(padded), b.getIndexType());
+  Value table =
+      alloc({size ? *size : ShapedType::kDynamic}, size ? ValueRange() : ValueRange(padded), b.getIndexType());
   std::function<void(unsigned, Value, Value)> nest = [&](unsigned depth, Value position, Value address) {
     if (depth == side.loops.size()) {
       memref::StoreOp::create(b, loc, address, table, position);
@@ -194,7 +197,8 @@ Value Emitter::isContiguous(Value table, Value from, int64_t count) {
 /// The step of an operand's address along K if it is the same everywhere; null if a table is needed.
 Value Emitter::linearStep(const FlatOperand &operand) {
   for (unsigned i = 0; i + 1 < c.k.size(); ++i) {
-    std::optional<int64_t> outer = constantOf(operand.coefficients[c.k[i]]), inner = constantOf(operand.coefficients[c.k[i + 1]]);
+    std::optional<int64_t> outer = constantOf(operand.coefficients[c.k[i]]),
+                           inner = constantOf(operand.coefficients[c.k[i + 1]]);
     std::optional<int64_t> extent = constantOf(extents[c.k[i + 1]]);
     if (!outer || !inner || !extent || *outer != *inner * *extent)
       return nullptr;
@@ -206,7 +210,8 @@ Value Emitter::linearStep(const FlatOperand &operand) {
 Value Emitter::evaluate(const Factor &factor, function_ref<Value(unsigned)> address) {
   IRMapping mapping;
   for (unsigned input : factor.inputs)
-    mapping.map(op.getBlock()->getArgument(input), memref::LoadOp::create(b, loc, inputs[input].memory, address(input)).getResult());
+    mapping.map(op.getBlock()->getArgument(input),
+                memref::LoadOp::create(b, loc, inputs[input].memory, address(input)).getResult());
   SmallVector<Operation *> slice;
   std::function<void(Value)> collect = [&](Value value) {
     Operation *def = value.getDefiningOp();
@@ -262,7 +267,9 @@ void Emitter::emitBatch(ValueRange batch) {
     b.setInsertionPointToStart(forOp.getBody());
     block(forOp.getInductionVar());
   }
-  loop(index(0), panels, [&](Value panel) { unpackPanel(panel); });
+  // Without a block of K the accumulators hold nothing.
+  Value some = oneBlockK ? panels : mul(panels, min(k.total, index(1)));
+  loop(index(0), some, [&](Value panel) { unpackPanel(panel); });
 }
 
 void Emitter::packRows(Value k0, Value kCount) {
@@ -301,12 +308,14 @@ void Emitter::packColumns(Value panel, Value k0, Value kCount) {
 /// One vector's width of a panel. `contiguous`: the columns are neighbours in memory.
 void Emitter::packSegment(Value panel, int64_t segment, Value k0, Value kCount, bool contiguous) {
   Value from = add(mul(panel, index(panelColumns)), index(segment * lanes));
-  Value first = contiguous ? memref::LoadOp::create(b, loc, sideTable[c.columns.inputs.front()], from).getResult() : Value();
+  Value first =
+      contiguous ? memref::LoadOp::create(b, loc, sideTable[c.columns.inputs.front()], from).getResult() : Value();
   loop(index(0), kCount, [&](Value kk) {
     Value kIndex = add(k0, kk);
     loop(index(0), index(lanes), [&](Value j) {
       Value value = evaluate(c.columns, [&](unsigned input) {
-        Value part = contiguous ? add(first, j) : memref::LoadOp::create(b, loc, sideTable[input], add(from, j)).getResult();
+        Value part =
+            contiguous ? add(first, j) : memref::LoadOp::create(b, loc, sideTable[input], add(from, j)).getResult();
         return add(add(inputBase[input], memref::LoadOp::create(b, loc, kTable[input], kIndex)), part);
       });
       memref::StoreOp::create(b, loc, value, packedColumns, ValueRange{kk, add(index(segment * lanes), j)});
@@ -357,8 +366,19 @@ void Emitter::multiplyTile(Value panel, Value block, Value k0, Value kCount) {
   } else {
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, k0, index(0));
     auto ifOp = scf::IfOp::create(
-        b, loc, isFirst, [&](OpBuilder &nested, Location) { OpBuilder saved = b; b = nested; scf::YieldOp::create(b, loc, zeros()); b = saved; },
-        [&](OpBuilder &nested, Location) { OpBuilder saved = b; b = nested; scf::YieldOp::create(b, loc, loads()); b = saved; });
+        b, loc, isFirst,
+        [&](OpBuilder &nested, Location) {
+          OpBuilder saved = b;
+          b = nested;
+          scf::YieldOp::create(b, loc, zeros());
+          b = saved;
+        },
+        [&](OpBuilder &nested, Location) {
+          OpBuilder saved = b;
+          b = nested;
+          scf::YieldOp::create(b, loc, loads());
+          b = saved;
+        });
     initial = llvm::to_vector(ValueRange(ifOp.getResults()));
   }
   auto forOp = scf::ForOp::create(b, loc, index(0), kCount, index(1), initial);
@@ -371,11 +391,13 @@ void Emitter::multiplyTile(Value panel, Value block, Value k0, Value kCount) {
       bVectors.push_back(vector::LoadOp::create(b, loc, vector, packedColumns, ValueRange{kk, index(v * lanes)}));
     Value offset;
     if (rowsInPlace)
-      offset = step ? mul(step, kk) : memref::LoadOp::create(b, loc, kTable[c.rows.inputs.front()], add(k0, kk)).getResult();
+      offset =
+          step ? mul(step, kk) : memref::LoadOp::create(b, loc, kTable[c.rows.inputs.front()], add(k0, kk)).getResult();
     for (int64_t i = 0; i < tileRows; ++i) {
-      Value scalar = rowsInPlace
-                         ? memref::LoadOp::create(b, loc, inputs[c.rows.inputs.front()].memory, add(rowAddress[i], offset)).getResult()
-                         : memref::LoadOp::create(b, loc, packedRows, ValueRange{block, kk, index(i)}).getResult();
+      Value scalar =
+          rowsInPlace ? memref::LoadOp::create(b, loc, inputs[c.rows.inputs.front()].memory, add(rowAddress[i], offset))
+                            .getResult()
+                      : memref::LoadOp::create(b, loc, packedRows, ValueRange{block, kk, index(i)}).getResult();
       Value broadcast = vector::BroadcastOp::create(b, loc, vector, scalar);
       for (int64_t v = 0; v < rowVectors; ++v)
         next[i * rowVectors + v] = accumulate(broadcast, bVectors[v], next[i * rowVectors + v]);
@@ -421,8 +443,9 @@ LogicalResult Emitter::run() {
   lanes = tile.vectorBits / element.getIntOrFloatBitWidth();
   vector = VectorType::get({lanes}, element);
   panelColumns = lanes * rowVectors;
-  for (OpFoldResult range : llvm::map_range(cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(b, loc), [](Range r) { return r.size; }))
-    extents.push_back(getValueOrCreateConstantIndexOp(b, loc, range));
+  SmallVector<Range> ranges = cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(b, loc);
+  for (const Range &range : ranges)
+    extents.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
   inputs.resize(op.getNumDpsInputs());
   for (const Factor *factor : {&c.rows, &c.columns})
     for (unsigned input : factor->inputs) {
@@ -444,7 +467,9 @@ LogicalResult Emitter::run() {
   if (rows && *rows > 0)
     tileRows = llvm::divideCeil(*rows, llvm::divideCeil(*rows, int64_t(tile.rows)));
   oneBlockK = depth && *depth <= maxBlockK;
-  blockK = depth ? llvm::divideCeil(std::max<int64_t>(*depth, 1), llvm::divideCeil(std::max<int64_t>(*depth, 1), maxBlockK)) : maxBlockK;
+  blockK =
+      depth ? llvm::divideCeil(std::max<int64_t>(*depth, 1), llvm::divideCeil(std::max<int64_t>(*depth, 1), maxBlockK))
+            : maxBlockK;
   rowBlocks = ceilDiv(m.total, tileRows);
   paddedRows = mul(rowBlocks, index(tileRows));
   panels = ceilDiv(n.total, panelColumns);

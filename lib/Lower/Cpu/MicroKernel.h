@@ -13,8 +13,8 @@ struct RegisterTile {
   unsigned rows;       ///< Rows of accumulators; each row is two vectors wide.
 };
 
-/// Replaces `op`, whose operands are memory and which `contraction` describes, by loops. Fails, leaving the IR as it was, if an operand's
-/// layout or element type does not suit.
+/// Replaces `op`, whose operands are memory and which `contraction` describes, by loops. Fails, leaving the IR as it
+/// was, if an operand's layout or element type does not suit.
 llvm::LogicalResult lowerContraction(mlir::linalg::GenericOp op, const Contraction &contraction, RegisterTile tile);
 
 } // namespace weft::cpu

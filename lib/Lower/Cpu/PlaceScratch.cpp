@@ -1,5 +1,5 @@
-// weft-cpu-scratch: temporaries leave the heap. Sizes are bounded over the kernel's symbols, so that the dispatch can state them.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// weft-cpu-scratch: temporaries leave the heap. Sizes are bounded over the kernel's symbols, so that the dispatch can
+// state them. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,7 +55,8 @@ class PlaceScratch : public weft::cpu::impl::PlaceScratchBase<PlaceScratch> {
   AffineExpr byteBound(func::FuncOp func, memref::AllocOp alloc) {
     MemRefType type = alloc.getType();
     Type element = type.getElementType();
-    if (!type.getLayout().isIdentity() || !alloc.getSymbolOperands().empty() || !(element.isIntOrFloat() || element.isIndex()))
+    if (!type.getLayout().isIdentity() || !alloc.getSymbolOperands().empty() ||
+        !(element.isIntOrFloat() || element.isIndex()))
       return nullptr;
     int64_t width = element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
     AffineExpr bytes = getAffineConstantExpr(width, func.getContext());
@@ -91,8 +92,9 @@ class PlaceScratch : public weft::cpu::impl::PlaceScratchBase<PlaceScratch> {
     Builder b(func.getContext());
     auto type = MemRefType::get({}, b.getI8Type());
     unsigned place = func.getNumArguments();
-    auto attributes = b.getDictionaryAttr({b.getNamedAttr(LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr()),
-                                           b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64))});
+    auto attributes =
+        b.getDictionaryAttr({b.getNamedAttr(LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr()),
+                             b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64))});
     if (failed(func.insertArgument(place, type, attributes, alloc.getLoc())))
       return {};
     OpBuilder inside(alloc);
@@ -100,8 +102,8 @@ class PlaceScratch : public weft::cpu::impl::PlaceScratchBase<PlaceScratch> {
     // The extent does not matter: views are not checked against it.
     OpFoldResult extent = inside.getIndexAttr(int64_t(1) << 40);
     auto flat = MemRefType::get({int64_t(1) << 40}, b.getI8Type());
-    Value bytes = memref::ReinterpretCastOp::create(inside, alloc.getLoc(), flat, func.getArgument(place), zero, ArrayRef{extent},
-                                                    ArrayRef{one});
+    Value bytes = memref::ReinterpretCastOp::create(inside, alloc.getLoc(), flat, func.getArgument(place), zero,
+                                                    ArrayRef{extent}, ArrayRef{one});
     return view(alloc, bytes);
   }
 };

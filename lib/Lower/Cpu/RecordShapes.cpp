@@ -32,7 +32,8 @@ class RecordShapes : public weft::cpu::impl::RecordShapesBase<RecordShapes> {
     module->setAttr(weft::cpu::opsAttr, ArrayAttr::get(&getContext(), ops));
   }
 
-  /// Extents of the tensors among `types` in the form in which kernels take them: sub-byte elements are packed in one dimension of bytes.
+  /// Extents of the tensors among `types` in the form in which kernels take them: sub-byte elements are packed in one
+  /// dimension of bytes.
   ArrayAttr record(TypeRange types, unsigned symbols) {
     SmallVector<Attribute> maps;
     for (Type type : types) {

@@ -1,9 +1,9 @@
 // Tile sizes from extents alone.
 //
-// Contractions: a tile of M x N keeps its f32 accumulators within the L2 cache (256 x 512 x 4 bytes = 512 KiB at most) and the grid has
-// enough points for the threads to share. Other ops: a tile has about 16 Ki points of the iteration domain, so that its temporaries stay in L1/L2.
-// Dimensions along which a fused reduction runs are never cut: each piece would repeat the reduction.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Contractions: a tile of M x N keeps its f32 accumulators within the L2 cache (256 x 512 x 4 bytes = 512 KiB at most)
+// and the grid has enough points for the threads to share. Other ops: a tile has about 16 Ki points of the iteration
+// domain, so that its temporaries stay in L1/L2. Dimensions along which a fused reduction runs are never cut: each
+// piece would repeat the reduction. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TileSizes.h"
 #include "Contraction.h"
 
@@ -19,7 +19,8 @@ constexpr int64_t tilePoints = 16384;
 /// Assumed extent of a dynamic dimension.
 constexpr int64_t dynamicExtent = 512;
 
-/// What lies behind the root: a contraction (with the root loop for each of its loops, or -1) and the root loops that must stay whole.
+/// What lies behind the root: a contraction (with the root loop for each of its loops, or -1) and the root loops that
+/// must stay whole.
 struct Analysis {
   linalg::GenericOp contractionOp;
   std::optional<Contraction> contraction;
@@ -61,9 +62,10 @@ void analyze(linalg::GenericOp op, ArrayRef<int> loops, Analysis &analysis, llvm
   }
 }
 
-/// Cuts `loops` (outermost first) so that a tile has about `target` points, in pieces of multiples of `unit` in the innermost.
-/// Returns the number of tiles.
-int64_t cut(ArrayRef<int> loops, ArrayRef<int64_t> extents, int64_t target, int64_t unit, SmallVectorImpl<int64_t> &sizes) {
+/// Cuts `loops` (outermost first) so that a tile has about `target` points, in pieces of multiples of `unit` in the
+/// innermost. Returns the number of tiles.
+int64_t cut(ArrayRef<int> loops, ArrayRef<int64_t> extents, int64_t target, int64_t unit,
+            SmallVectorImpl<int64_t> &sizes) {
   int64_t left = target, tiles = 1;
   for (int loop : llvm::reverse(loops)) {
     if (loop < 0)
@@ -147,7 +149,8 @@ SmallVector<int64_t> chooseTileSizes(linalg::LinalgOp root) {
     if (!analysis.whole[loop])
       free.push_back(loop);
     else
-      target = std::max<int64_t>(target / std::max<int64_t>(ShapedType::isDynamic(extents[loop]) ? dynamicExtent : extents[loop], 1), 1);
+      target = std::max<int64_t>(
+          target / std::max<int64_t>(ShapedType::isDynamic(extents[loop]) ? dynamicExtent : extents[loop], 1), 1);
   }
   cut(free, extents, target, 16, sizes);
   return sizes;

@@ -25,7 +25,8 @@ namespace {
 
 using Materialize = bufferization::MaterializeInDestinationOp;
 
-/// Makes the op that computes `value` write where `memory` lies: its initial value, as far as it is undefined, becomes that memory.
+/// Makes the op that computes `value` write where `memory` lies: its initial value, as far as it is undefined, becomes
+/// that memory.
 void writeInPlace(RewriterBase &rewriter, Value value, Value memory) {
   OpOperand *init = nullptr;
   while (auto op = value.getDefiningOp<DestinationStyleOpInterface>()) {
@@ -66,7 +67,8 @@ class TileToGrid : public weft::cpu::impl::TileToGridBase<TileToGrid> {
   SmallVector<int64_t> tileSizes(linalg::LinalgOp root) {
     ModuleOp module = getOperation();
     if (auto given = module->getAttrOfType<DenseI64ArrayAttr>(weft::cpu::tileSizesAttr))
-      if (given.size() == root.getNumLoops() && llvm::all_of(given.asArrayRef(), [](int64_t size) { return size >= 0; }))
+      if (given.size() == root.getNumLoops() &&
+          llvm::all_of(given.asArrayRef(), [](int64_t size) { return size >= 0; }))
         return llvm::to_vector(given.asArrayRef());
     SmallVector<int64_t> sizes = weft::cpu::chooseTileSizes(root);
     module->setAttr(weft::cpu::tileSizesAttr, DenseI64ArrayAttr::get(&getContext(), sizes));
@@ -81,7 +83,8 @@ class TileToGrid : public weft::cpu::impl::TileToGridBase<TileToGrid> {
     options.setTilingOptions(tiling);
     options.setFusionControlFn([](tensor::ExtractSliceOp, OpResult producer, bool) {
       // The initial value that was redirected to the result's memory stays outside.
-      return isa<TilingInterface>(producer.getOwner()) ? std::optional(scf::SCFTileAndFuseOptions::ControlFnResult{}) : std::nullopt;
+      return isa<TilingInterface>(producer.getOwner()) ? std::optional(scf::SCFTileAndFuseOptions::ControlFnResult{})
+                                                       : std::nullopt;
     });
     rewriter.setInsertionPoint(root);
     FailureOr<scf::SCFTileAndFuseResult> tiled =
