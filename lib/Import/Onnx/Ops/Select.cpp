@@ -68,6 +68,12 @@ static llvm::LogicalResult convert(NodeContext &ctx, Value x, mlir::Type element
   FailureOr<unsigned> round = ctx.choiceAttr("round_mode", {"up", "down", "nearest"}, "up");
   if (failed(saturate) || failed(round))
     return failure();
+  // What does not fit 4 or 2 bits wraps, where wider integers saturate.
+  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(element);
+      integer && integer.getWidth() > 1 && integer.getWidth() < 8 && llvm::isa<mlir::FloatType>(ctx.elementType(x)))
+    x = ctx.cast(x, ctx.b.getI32Type());
+  if (!x)
+    return failure();
   bool toScale = llvm::isa<mlir::Float8E8M0FNUType>(element);
   if (toScale && *round == 1)
     return ctx.unsupported("round_mode `down` is not supported");
