@@ -132,6 +132,9 @@ def main() -> int:
     lines = disagreements(results, expected)
     if not args.filter:
         lines += [f"unknown    {n}: listed, but not a case" for n in list(expected["refused"]) + expected["bound"] if n not in touched]
+    bugs = collections.Counter((r.verdict, r.operator) for r in results if r.verdict in BUGS)
+    if bugs:
+        print("bugs by operator: " + ", ".join(f"{n} {verdict} {operator}" for (verdict, operator), n in bugs.most_common()))
     print("\n".join(lines[:args.show]) + ("\n" if lines else "")
           + (f"... and {len(lines) - args.show} more\n" if len(lines) > args.show else ""), end="")
 

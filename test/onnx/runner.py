@@ -64,8 +64,10 @@ def reason_of(message: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """The first line of a diagnostic that says something, without the name of the temporary folder."""
+    """The first line of a diagnostic that says something, without the name of the temporary folder and LLVM's crash banner."""
     for line in text.splitlines():
+        if line.startswith("PLEASE submit a bug report"):
+            continue
         line = re.sub(r"\S*/model\.onnx", "model.onnx", line.strip())
         if line:
             return line[:300]
