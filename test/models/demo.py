@@ -2,12 +2,14 @@
 """./dev demo: one real model through the whole of Weft, checked against onnxruntime.
 
 Takes bert_base_b1_s128 of ../shared/models where that folder is, else builds a BERT-base encoder with random weights. Then:
-`weft-compile` to one bundle, a run through the Python package with two threads, the same inputs through onnxruntime, and a verdict.
+`weft-inspect` on the model, `weft-compile` to one bundle, a run through the Python package with two threads, the same inputs through
+onnxruntime, and a verdict.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import argparse
+import collections
 import pathlib
 import subprocess
 import sys
@@ -22,7 +24,7 @@ import numpy as np  # noqa: E402
 import catalogue  # noqa: E402
 import generate  # noqa: E402
 from execute import execute  # noqa: E402
-from harness import backends, compare  # noqa: E402
+from harness import backends, compare, limits  # noqa: E402
 
 
 def the_model(cache: pathlib.Path) -> catalogue.Model:
@@ -45,6 +47,19 @@ def show(command: list[str]) -> None:
     say()
 
 
+def placement(weft: backends.WeftBackend, bundle: pathlib.Path) -> str:
+    """One line from the runtime: which device runs how many kernels, and how many of those are distinct."""
+    def ask() -> list[tuple[str, str]]:
+        return [(d.device, d.kernel) for d in weft.session(bundle, threads=2).dispatches()]
+
+    result = limits.isolated(ask, timeout=120)
+    if not result.value:
+        return f"placement {result.error or 'not known'}"
+    counts = collections.Counter(device for device, _ in result.value)
+    places = ", ".join(f"{n} kernel starts on {device}" for device, n in sorted(counts.items()))
+    return f"placement {places}; {len(set(result.value))} distinct kernels; bundle {bundle.stat().st_size / 1e6:.1f} MB"
+
+
 def _short(argument: str) -> str:
     path = pathlib.Path(argument)
     return path.name if path.is_absolute() else argument
@@ -65,9 +80,10 @@ def main() -> int:
     say()
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         bundle = pathlib.Path(folder) / f"{model.name}.weft"
+        show([str(weft.build / "bin" / "weft-inspect"), str(model.path)])
         show([str(weft.compiler), str(model.path), "-o", str(bundle)])
-        show([str(weft.build / "bin" / "weft-inspect"), str(bundle)])
 
+        say(placement(weft, bundle))
         feeds = [catalogue.inputs(proto)]
         times, problem = execute(weft, bundle, feeds, 5, pathlib.Path(folder) / "got.npz")
         if problem:
