@@ -355,6 +355,10 @@ llvm::LogicalResult NodeContext::checkRank(mlir::Value value, int64_t min, int64
 
 mlir::AffineExpr NodeContext::freshSymbol(const llvm::Twine &name) { return importer.symbols.fresh(name.str()); }
 
+std::string NodeContext::extentsText(llvm::ArrayRef<mlir::AffineExpr> dims) const {
+  return tg::formatDims(dims, importer.symbols.names());
+}
+
 FailureOr<SmallVector<mlir::Value>> NodeContext::inlineGraph(const ::onnx::GraphProto &graph,
                                                              llvm::ArrayRef<mlir::Value> inputs) {
   return importer.inlineGraph(graph, inputs, *importer.current->scope);

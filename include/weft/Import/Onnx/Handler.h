@@ -130,6 +130,8 @@ public:
   llvm::LogicalResult checkRank(mlir::Value value, int64_t min, int64_t max, llvm::StringRef what);
   /// Records an error if the extents are known to differ; else emits a run-time check unless they are known to be equal.
   llvm::LogicalResult assumeEqual(mlir::AffineExpr x, mlir::AffineExpr y, const llvm::Twine &what);
+  /// Extents as text for messages, with the symbols' names.
+  std::string extentsText(llvm::ArrayRef<mlir::AffineExpr> dims) const;
   /// A new symbol, e.g. for an extent that is only known to be some number.
   mlir::AffineExpr freshSymbol(const llvm::Twine &name);
 

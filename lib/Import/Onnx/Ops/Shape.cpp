@@ -245,7 +245,7 @@ static llvm::LogicalResult importExpand(NodeContext &ctx) {
   SmallVector<std::pair<AffineExpr, AffineExpr>> assumed;
   std::optional<tg::Dims> dims = tg::broadcastDims({ctx.dims(x), *wanted}, &assumed);
   if (!dims)
-    return ctx.error("the operand does not broadcast to [" + tg::formatDims(*wanted) + "]");
+    return ctx.error("the operand does not broadcast to [" + ctx.extentsText(*wanted) + "]");
   for (auto [a, b] : assumed)
     if (failed(ctx.assumeEqual(a, b, "`Expand` dimension")))
       return failure();

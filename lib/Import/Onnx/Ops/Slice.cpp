@@ -116,7 +116,7 @@ static FailureOr<AffineExpr> clampBound(NodeContext &ctx, AffineExpr bound, Affi
     if (isNegative && tg::isNonNegative(fromEnd))
       return fromEnd;
     return FailureOr<AffineExpr>(
-        ctx.unsupported(what + " `" + tg::formatDims(bound) + "` has no known sign", "fix dimensions with --dim"));
+        ctx.unsupported(what + " `" + ctx.extentsText(bound) + "` has no known sign", "fix dimensions with --dim"));
   }
   if (failed(assumeAtMost(ctx, bound, extent, what)))
     return failure();

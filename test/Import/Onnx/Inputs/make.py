@@ -34,6 +34,21 @@ def shapes():
         initializers=[nh.from_array(np.array(0, dtype=np.int64), "zero"), ints("axes", [0]), ints("rest", [-1, 3, 4])])
 
 
+def symbolic():
+    """Slices and ranges whose bounds are symbols."""
+    table = nh.from_array(np.zeros((16, 4), dtype=np.float32), "table")
+    return model(
+        [h.make_node("Shape", ["x"], ["seq"], start=1, end=2), h.make_node("Slice", ["table", "zero", "seq"], ["rows"], name="head"),
+         h.make_node("Slice", ["x", "last", "end", "one"], ["tail"], name="tail"),
+         h.make_node("Squeeze", ["seq"], ["length"]), h.make_node("Range", ["from", "length", "step"], ["places"], name="range"),
+         h.make_node("Mul", ["length", "step"], ["same"]), h.make_node("Unsqueeze", ["same", "zero"], ["same1"]),
+         h.make_node("Expand", ["rows", "three"], ["wide"])],
+        [value("x", ["batch", "seq", 4])],
+        [value("rows", ["seq", 4]), value("tail", None), value("places", ["seq"], T.INT64), value("same1", [1], T.INT64), value("wide", None)],
+        initializers=[table, ints("zero", [0]), ints("one", [1]), ints("last", [-2]), ints("end", [2**63 - 1]), ints("three", [3, 1, 1]),
+                      nh.from_array(np.array(0, dtype=np.int64), "from"), nh.from_array(np.array(1, dtype=np.int64), "step")])
+
+
 def weights():
     """A large weight stays in the file, a small one becomes a constant, a large typed one a buffer."""
     big = nh.from_array(np.arange(512, dtype=np.float32).reshape(8, 64), "big")

@@ -84,9 +84,18 @@ llvm::LogicalResult weft::onnx::assumeAtMost(NodeContext &ctx, AffineExpr x, Aff
   if (tg::isNonNegative(tg::simplify(y - x)))
     return mlir::success();
   if (auto order = tg::compareExprs(x, y); order && *order > 0)
-    return ctx.error(what + ": expected an extent of at most " + tg::formatDims(y) + ", got " + tg::formatDims(x));
+    return ctx.error(what + ": expected an extent of at most " + ctx.extentsText(y) + ", got " + ctx.extentsText(x));
   // For 0 <= x and 0 <= y: x <= y exactly if floor(x / (y + 1)) = 0.
-  return ctx.assumeEqual(tg::simplify(x.floorDiv(y + 1)), ctx.constExpr(0), what);
+  AffineExpr excess = tg::simplify(x.floorDiv(y + 1));
+  unsigned symbols = 0;
+  excess.walk([&](AffineExpr expr) {
+    if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(expr))
+      symbols = std::max(symbols, symbol.getPosition() + 1);
+  });
+  auto map = mlir::AffineMap::get(0, symbols, {excess, ctx.constExpr(0)}, ctx.b.getContext());
+  std::string message = (what + ": expected " + ctx.extentsText(x) + " of at most " + ctx.extentsText(y)).str();
+  return mlir::success(
+      static_cast<bool>(ctx.create<tg::AssumeEqualOp>(mlir::AffineMapAttr::get(map), ctx.b.getStringAttr(message))));
 }
 
 Value weft::onnx::iota(NodeContext &ctx, AffineExpr extent) {
