@@ -89,9 +89,19 @@ def sources(graph: onnx.GraphProto, value: str) -> set[str]:
     return found
 
 
+def operators(nodes) -> set[str]:
+    """The operators of nodes and of the subgraphs inside them."""
+    found = {node.op_type for node in nodes}
+    for node in nodes:
+        for attribute in node.attribute:
+            for graph in [attribute.g, *attribute.graphs]:
+                found |= operators(graph.node) if graph.node else set()
+    return found
+
+
 def names_operator(message: str, model: onnx.ModelProto) -> bool:
     """Whether a refusal points at something in the model: an operator, or an input when the type of one is the problem."""
-    words = {node.op_type for node in model.graph.node}
+    words = operators(model.graph.node) | {op for function in model.functions for op in operators(function.node)}
     words |= {value.name for value in list(model.graph.input) + list(model.graph.output)}
     return any(word in message for word in words if word)
 
