@@ -7,6 +7,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Lower/Cpu/Passes.h"
+#include "weft/Lower/CpuMath/CpuMath.h"
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Plan/Passes.h"
@@ -23,6 +24,7 @@ inline void registerAllPasses() {
   tg::registerNormalizePipeline();
   plan::registerPlanPasses();
   plan::registerPlanPipelines();
+  lower::registerCpuMathPasses();
   lower::registerTileGraphToLinalgPasses();
   cpu::registerWeftCpuPasses();
   registerPipelines();

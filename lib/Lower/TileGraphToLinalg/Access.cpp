@@ -1,11 +1,12 @@
 // Composition of views into the indexing maps of the ops that read them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only views whose composition keeps maps that later stages handle well take part: permutations, broadcasts, unit dimensions and windows. A
-// slice with positive strides is a tensor.extract_slice instead, which keeps the readers' maps projected permutations.
+// Only views whose composition keeps maps that later stages handle well take part: permutations, broadcasts, unit
+// dimensions and windows. A slice with positive strides is a tensor.extract_slice instead, which keeps the readers'
+// maps projected permutations.
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 // tg.pad and tg.concat: tensors put together from parts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 
@@ -17,7 +17,8 @@ namespace {
 struct PadLowering : OpConversionPattern<tg::PadOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  /// Around the operand: tensor.pad, which tiles and fuses. Between its elements: a strided insertion into a filled tensor.
+  /// Around the operand: tensor.pad, which tiles and fuses. Between its elements: a strided insertion into a filled
+  /// tensor.
   LogicalResult matchAndRewrite(tg::PadOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
     Value value = tensor::ExtractOp::create(b, adaptor.getValue(), ValueRange{});
@@ -34,8 +35,7 @@ struct PadLowering : OpConversionPattern<tg::PadOp> {
       strides.push_back(b.getIndexAttr(interior + 1));
     Value init = b.filled(tg::getDims(op.getType()), value);
     SmallVector<OpFoldResult> sizes = b.extents(tg::getDims(op.getInput().getType()));
-    rewriter.replaceOp(op,
-                       tensor::InsertSliceOp::create(b, adaptor.getInput(), init, low, sizes, strides).getResult());
+    rewriter.replaceOp(op, tensor::InsertSliceOp::create(b, adaptor.getInput(), init, low, sizes, strides).getResult());
     return success();
   }
 };
@@ -43,7 +43,8 @@ struct PadLowering : OpConversionPattern<tg::PadOp> {
 struct ConcatLowering : OpConversionPattern<tg::ConcatOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(tg::ConcatOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(tg::ConcatOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
     Dims dims = tg::getDims(op.getType());
     Value result = b.empty(dims, getPlainElement(op.getType().getElementType()));

@@ -1,14 +1,14 @@
 // The function's signature: plain types, and sub-byte elements packed as ONNX packs them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inside the function an element of a sub-byte type has a byte of its own. Element i lies in byte i / n of a packed tensor, n = 8 / bits, at
-// bit (i mod n) * bits.
+// Inside the function an element of a sub-byte type has a byte of its own. Element i lies in byte i / n of a packed
+// tensor, n = 8 / bits, at bit (i mod n) * bits.
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 
@@ -42,8 +42,8 @@ void rewriteSignature(FunctionOpInterface function) {
 
 namespace {
 
-/// How the elements of a sub-byte tensor lie in bytes. With a last extent of a multiple of `perByte`, rows are whole numbers of bytes,
-/// and (un)packing is an affine generic over rows x bytes x elements of a byte.
+/// How the elements of a sub-byte tensor lie in bytes. With a last extent of a multiple of `perByte`, rows are whole
+/// numbers of bytes, and (un)packing is an affine generic over rows x bytes x elements of a byte.
 struct Packing {
   Dims dims, rows; ///< Extents of the elements; the same with the last one split in bytes and elements of a byte.
   AffineExpr numElements, numBytes;
@@ -95,7 +95,8 @@ Value unpack(KernelBuilder &b, Value packed, const Packing &packing) {
   AffineExpr count = packing.numElements;
   Value flat = b.parallel(count, {}, i8, [&](OpBuilder &nested, Location loc, ValueRange) {
     Value position = linalg::IndexOp::create(nested, loc, 0);
-    Value byte = arith::DivUIOp::create(nested, loc, position, arith::ConstantIndexOp::create(nested, loc, packing.perByte));
+    Value byte =
+        arith::DivUIOp::create(nested, loc, position, arith::ConstantIndexOp::create(nested, loc, packing.perByte));
     Value stored = tensor::ExtractOp::create(nested, loc, packed, byte);
     return SmallVector<Value>{elementOfByte(nested, loc, stored, bitOffset(nested, loc, position, packing), packing)};
   });
@@ -106,11 +107,11 @@ Value unpack(KernelBuilder &b, Value packed, const Packing &packing) {
 Value pack(KernelBuilder &b, Value elements, const Packing &packing) {
   AffineExpr count = packing.numElements;
   Value flat = b.reshape(elements, packing.dims, count);
+  Value last = arith::SubIOp::create(b, b.index(count), b.index(1));
   return b.parallel(packing.numBytes, {}, b.getI8Type(), [&](OpBuilder &nested, Location loc, ValueRange) {
     Value byte = linalg::IndexOp::create(nested, loc, 0);
-    Value total = KernelBuilder(loc, nested).index(count);
-    Value last = arith::SubIOp::create(nested, loc, total, arith::ConstantIndexOp::create(nested, loc, 1));
-    Value first = arith::MulIOp::create(nested, loc, byte, arith::ConstantIndexOp::create(nested, loc, packing.perByte));
+    Value first =
+        arith::MulIOp::create(nested, loc, byte, arith::ConstantIndexOp::create(nested, loc, packing.perByte));
     Value result = byteConstant(nested, loc, 0), zero = result;
     for (int64_t place = 0; place < packing.perByte; ++place) {
       Value position = arith::AddIOp::create(nested, loc, first, arith::ConstantIndexOp::create(nested, loc, place));

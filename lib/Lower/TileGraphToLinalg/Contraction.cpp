@@ -1,15 +1,16 @@
-// tg.contract: a generic of multiply-adds in the accumulator type over the op's maps, then the one rounding of its result.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tg.contract: a generic of multiply-adds in the accumulator type over the op's maps, then the one rounding of its
+// result. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace weft::lower {
 
-/// An operand's stored scalar in the accumulator type: floats extended, integers extended (or cut) by their own signedness.
+/// An operand's stored scalar in the accumulator type: floats extended, integers extended (or cut) by their own
+/// signedness.
 static Value toAccumulator(OpBuilder &builder, Location loc, Value stored, Type element, Type accumulator) {
   if (auto type = dyn_cast<FloatType>(accumulator))
     return loadScalar(builder, loc, stored, element, type);

@@ -1,13 +1,13 @@
-// tg.gather: a parallel generic that reads its data with tensor.extract. tg.scatter: loops in the order that the op prescribes.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tg.gather: a parallel generic that reads its data with tensor.extract. tg.scatter: loops in the order that the op
+// prescribes. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 
@@ -15,8 +15,10 @@ namespace weft::lower {
 
 namespace {
 
-/// Where an element lies: one coordinate per result of `map`, affine in `domain` or the given index, counted from the end if negative.
-SmallVector<Value> coordinates(KernelBuilder &b, AffineMap map, ValueRange domain, ValueRange indices, ValueRange extents) {
+/// Where an element lies: one coordinate per result of `map`, affine in `domain` or the given index, counted from the
+/// end if negative.
+SmallVector<Value> coordinates(KernelBuilder &b, AffineMap map, ValueRange domain, ValueRange indices,
+                               ValueRange extents) {
   SmallVector<Value> result;
   Value zero = b.index(int64_t(0));
   for (auto [expr, extent] : llvm::zip_equal(map.getResults(), extents)) {
@@ -28,9 +30,10 @@ SmallVector<Value> coordinates(KernelBuilder &b, AffineMap map, ValueRange domai
     } else if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
       result.push_back(domain[dim.getPosition()]);
     } else {
-      result.push_back(affine::makeComposedAffineApply(b, b.getLoc(), AffineMap::get(map.getNumDims(), 0, expr),
-                                                       llvm::map_to_vector(domain, [](Value v) -> OpFoldResult { return v; }))
-                           .getResult());
+      result.push_back(
+          affine::makeComposedAffineApply(b, b.getLoc(), AffineMap::get(map.getNumDims(), 0, expr),
+                                          llvm::map_to_vector(domain, [](Value v) -> OpFoldResult { return v; }))
+              .getResult());
     }
   }
   return result;
@@ -43,7 +46,8 @@ SmallVector<Value> extentsOf(KernelBuilder &b, Type tensor) {
 struct GatherLowering : OpConversionPattern<tg::GatherOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(tg::GatherOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(tg::GatherOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
     AffineMap dataMap = op.getDataMap();
     SmallVector<Access> inputs;
@@ -74,16 +78,18 @@ struct GatherLowering : OpConversionPattern<tg::GatherOp> {
 struct ScatterLowering : OpConversionPattern<tg::ScatterOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(tg::ScatterOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(tg::ScatterOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> dataExtents = extentsOf(b, op.getData().getType());
+    SmallVector<Value> indexExtents = extentsOf(b, op.getIndices().getType());
     SmallVector<Value> uppers = extentsOf(b, op.getUpdates().getType());
     SmallVector<Value> lowers(uppers.size(), b.index(int64_t(0))), steps(uppers.size(), b.index(1));
     auto nest = scf::buildLoopNest(
         b, b.getLoc(), lowers, uppers, steps, adaptor.getData(),
         [&](OpBuilder &nested, Location loc, ValueRange domain, ValueRange state) -> scf::ValueVector {
           KernelBuilder inner(loc, nested);
-          return {buildUpdate(inner, op, adaptor, domain, dataExtents, state.front())};
+          return {buildUpdate(inner, op, adaptor, domain, dataExtents, indexExtents, state.front())};
         });
     rewriter.replaceOp(op, nest.results.front());
     return success();
@@ -92,11 +98,11 @@ struct ScatterLowering : OpConversionPattern<tg::ScatterOp> {
 private:
   /// `state` after the update at `domain`, if its place exists.
   static Value buildUpdate(KernelBuilder &b, tg::ScatterOp op, OpAdaptor adaptor, ValueRange domain, ValueRange extents,
-                           Value state) {
+                           ValueRange indexExtents, Value state) {
     SmallVector<Value> indices;
     for (unsigned j = 0; j < op.getIndexMaps().size(); ++j) {
       AffineMap map = op.getIndexMap(j);
-      SmallVector<Value> place = coordinates(b, map, domain, {}, extentsOf(b, op.getIndices().getType()));
+      SmallVector<Value> place = coordinates(b, map, domain, {}, indexExtents);
       indices.push_back(tensor::ExtractOp::create(b, adaptor.getIndices(), place));
     }
     SmallVector<Value> place = coordinates(b, op.getDataMap(), domain, indices, extents);
@@ -117,7 +123,8 @@ private:
     return scf::IfOp::create(b, exists, write, drop).getResult(0);
   }
 
-  static Value combined(OpBuilder &builder, Location loc, tg::ScatterOp op, Value state, ValueRange place, Value update) {
+  static Value combined(OpBuilder &builder, Location loc, tg::ScatterOp op, Value state, ValueRange place,
+                        Value update) {
     std::optional<tg::Monoid> kind = op.getKind();
     if (!kind)
       return update;

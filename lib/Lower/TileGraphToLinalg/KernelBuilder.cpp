@@ -1,13 +1,13 @@
 // Building blocks of the lowering; see KernelBuilder.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelBuilder.h"
-#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

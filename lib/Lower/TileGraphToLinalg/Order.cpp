@@ -1,15 +1,16 @@
 // tg.scan and tg.top_k: loops along one axis.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tg.top_k orders elements by "precedes": the better element first (NaN counts as the largest number), of equal ones the lower index.
-// That is a strict total order, so the j-th result is the first element after the (j-1)-th: for small k a selection pass per result
-// needs no memory. Else a row's indices are merge-sorted bottom up in two rows of scratch.
+// tg.top_k orders elements by "precedes": the better element first (NaN counts as the largest number), of equal ones
+// the lower index. That is a strict total order, so the j-th result is the first element after the (j-1)-th: for small
+// k a selection pass per result needs no memory. Else a row's indices are merge-sorted bottom up in two rows of
+// scratch.
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 
@@ -20,7 +21,8 @@ namespace {
 using RowBody = llvm::function_ref<scf::ValueVector(KernelBuilder &, ValueRange ivs, ValueRange state)>;
 
 /// Loops over all dimensions of a tensor of extents `dims` but `axis`, carrying `state`.
-SmallVector<Value> forEachRow(KernelBuilder &b, ArrayRef<AffineExpr> dims, int64_t axis, ValueRange state, RowBody body) {
+SmallVector<Value> forEachRow(KernelBuilder &b, ArrayRef<AffineExpr> dims, int64_t axis, ValueRange state,
+                              RowBody body) {
   SmallVector<Value> lowers, uppers, steps;
   for (auto [d, dim] : llvm::enumerate(dims)) {
     if (int64_t(d) == axis)
@@ -109,7 +111,8 @@ struct Ordering {
   Value better(KernelBuilder &b, Value x, Value y) const {
     if (!isa<FloatType>(element)) {
       using P = arith::CmpIPredicate;
-      P greater = tg::isUnsignedElement(element) ? P::ugt : P::sgt, less = tg::isUnsignedElement(element) ? P::ult : P::slt;
+      P greater = tg::isUnsignedElement(element) ? P::ugt : P::sgt,
+        less = tg::isUnsignedElement(element) ? P::ult : P::slt;
       return arith::CmpIOp::create(b, largest ? greater : less, x, y);
     }
     // x > y, or x is NaN and y a number; the other way round for the smallest.
@@ -137,7 +140,8 @@ struct Ordering {
 };
 
 /// k passes over a row: each finds the first element after the one before.
-SmallVector<Value> selectRow(KernelBuilder &b, const Ordering &order, Value extent, Value k, ValueRange ivs, ValueRange state) {
+SmallVector<Value> selectRow(KernelBuilder &b, const Ordering &order, Value extent, Value k, ValueRange ivs,
+                             ValueRange state) {
   Value one = b.index(1), none = b.index(-1);
   Value first = order.load(b, ivs, b.index(int64_t(0)));
   // State: values, indices, last written element and its index (none at first).
@@ -160,7 +164,8 @@ SmallVector<Value> selectRow(KernelBuilder &b, const Ordering &order, Value exte
   });
 }
 
-/// One step of a merge: writes to row `to` of `scratch` at `place` the head of run [left, middle) or of run [right, end) of row `from`.
+/// One step of a merge: writes to row `to` of `scratch` at `place` the head of run [left, middle) or of run [right,
+/// end) of row `from`.
 SmallVector<Value> mergeStep(KernelBuilder &b, const Ordering &order, ValueRange ivs, Value from, Value to, Value place,
                              Value middle, Value end, Value lastIndex, ValueRange state) {
   using P = arith::CmpIPredicate;
@@ -184,23 +189,28 @@ SmallVector<Value> mergeStep(KernelBuilder &b, const Ordering &order, ValueRange
 }
 
 /// One pass of the merge sort: runs of `width` in row `from` of `scratch` become runs of 2 * `width` in row `to`.
-Value mergePass(KernelBuilder &b, const Ordering &order, ValueRange ivs, Value extent, Value width, Value from, Value to,
-                Value scratch) {
+Value mergePass(KernelBuilder &b, const Ordering &order, ValueRange ivs, Value extent, Value width, Value from,
+                Value to, Value scratch) {
   Value one = b.index(1), twice = arith::AddIOp::create(b, width, width);
   Value lastIndex = arith::SubIOp::create(b, extent, one);
-  return loop(b, extent, twice, scratch, [&](KernelBuilder &runs, Value begin, ValueRange state) -> SmallVector<Value> {
-           Value middle = arith::MinUIOp::create(runs, arith::AddIOp::create(runs, begin, width), extent);
-           Value end = arith::MinUIOp::create(runs, arith::AddIOp::create(runs, begin, twice), extent);
-           Value count = arith::SubIOp::create(runs, end, begin);
-           return {loop(runs, count, one, {state[0], begin, middle}, [&](KernelBuilder &inner, Value p, ValueRange heads) {
-                     Value place = arith::AddIOp::create(inner, begin, p);
-                     return mergeStep(inner, order, ivs, from, to, place, middle, end, lastIndex, heads);
-                   }).front()};
-         }).front();
+  return loop(b, extent, twice, scratch,
+              [&](KernelBuilder &runs, Value begin, ValueRange state) -> SmallVector<Value> {
+                Value middle = arith::MinUIOp::create(runs, arith::AddIOp::create(runs, begin, width), extent);
+                Value end = arith::MinUIOp::create(runs, arith::AddIOp::create(runs, begin, twice), extent);
+                Value count = arith::SubIOp::create(runs, end, begin);
+                return {loop(runs, count, one, {state[0], begin, middle},
+                             [&](KernelBuilder &inner, Value p, ValueRange heads) {
+                               Value place = arith::AddIOp::create(inner, begin, p);
+                               return mergeStep(inner, order, ivs, from, to, place, middle, end, lastIndex, heads);
+                             })
+                            .front()};
+              })
+      .front();
 }
 
 /// Merge-sorts the row's indices in scratch (tensor<2 x extent x i64>, the third of `state`), then writes the first k.
-SmallVector<Value> sortRow(KernelBuilder &b, const Ordering &order, Value extent, Value k, ValueRange ivs, ValueRange state) {
+SmallVector<Value> sortRow(KernelBuilder &b, const Ordering &order, Value extent, Value k, ValueRange ivs,
+                           ValueRange state) {
   Value zero = b.index(int64_t(0)), one = b.index(1);
   auto identity = [&](KernelBuilder &inner, Value i, ValueRange args) -> SmallVector<Value> {
     Value index = arith::IndexCastOp::create(inner, inner.getI64Type(), i);
@@ -253,8 +263,8 @@ struct TopKLowering : OpConversionPattern<tg::TopKOp> {
       state.push_back(b.empty({b.getAffineConstantExpr(2), rowExtent}, b.getI64Type()));
     Value extent = b.index(rowExtent), k = b.index(dims[axis]);
     auto row = [&](KernelBuilder &inner, ValueRange ivs, ValueRange args) {
-      SmallVector<Value> results = selects ? selectRow(inner, order, extent, k, ivs, args)
-                                           : sortRow(inner, order, extent, k, ivs, args);
+      SmallVector<Value> results =
+          selects ? selectRow(inner, order, extent, k, ivs, args) : sortRow(inner, order, extent, k, ivs, args);
       return scf::ValueVector(results.begin(), results.begin() + args.size());
     };
     SmallVector<Value> results = forEachRow(b, inputDims, axis, state, row);

@@ -12,9 +12,10 @@ class FunctionOpInterface;
 
 namespace weft::lower {
 
-/// How an op whose iteration domain reads the tg value `value` through `map` (domain -> indices of `value`) reads the converted tensors:
-/// the views that produce `value` (tg.transpose, tg.broadcast, tg.window, and reshapes that only add dimensions of extent 1) are composed
-/// into the map. The composed map may leave a domain dimension without an extent of its own; `KernelBuilder::generic` mends that.
+/// How an op whose iteration domain reads the tg value `value` through `map` (domain -> indices of `value`) reads the
+/// converted tensors: the views that produce `value` (tg.transpose, tg.broadcast, tg.window, and reshapes that only add
+/// dimensions of extent 1) are composed into the map. The composed map may leave a domain dimension without an extent
+/// of its own; `KernelBuilder::generic` mends that.
 Access resolveAccess(mlir::ConversionPatternRewriter &rewriter, mlir::Value value, mlir::AffineMap map);
 
 using Converter = const mlir::TypeConverter &;
@@ -27,8 +28,9 @@ void populateGatherScatterPatterns(Converter converter, mlir::RewritePatternSet 
 void populateOrderPatterns(Converter converter, mlir::RewritePatternSet &patterns, int64_t selectionLimit);
 void populateStructurePatterns(Converter converter, mlir::RewritePatternSet &patterns);
 
-/// Gives `function` its plain signature: argument and result types become boundary types, with an unrealized_conversion_cast between each
-/// and its tg type. The boundary patterns then turn the casts into nothing, or into packing of sub-byte elements.
+/// Gives `function` its plain signature: argument and result types become boundary types, with an
+/// unrealized_conversion_cast between each and its tg type. The boundary patterns then turn the casts into nothing, or
+/// into packing of sub-byte elements.
 void rewriteSignature(mlir::FunctionOpInterface function);
 void populateBoundaryPatterns(Converter converter, mlir::RewritePatternSet &patterns);
 

@@ -1,10 +1,10 @@
-// tg.reduce and tg.arg_reduce: a generic with reduction dimensions over the operand's index space, from the monoid's identity.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tg.reduce and tg.arg_reduce: a generic with reduction dimensions over the operand's index space, from the monoid's
+// identity. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 
@@ -12,7 +12,8 @@ namespace weft::lower {
 
 namespace {
 
-/// The iteration domain of a reduction over `axes`: the operand's index space, and the map from it to the dimensions that stay.
+/// The iteration domain of a reduction over `axes`: the operand's index space, and the map from it to the dimensions
+/// that stay.
 struct ReductionDomain {
   Dims domain, kept;
   SmallVector<utils::IteratorType> iterators;

@@ -1,9 +1,13 @@
-// Row-major reshapes as tensor.collapse_shape and tensor.expand_shape, in groups as small as the extents' expressions allow.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Row-major reshapes as tensor.collapse_shape and tensor.expand_shape, in groups as small as the extents' expressions
+// allow. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Boundaries of groups are where a product of leading extents of the source equals one of the destination. What cannot be split is
-// collapsed to one dimension and expanded from there, which is right for every reshape.
+// Boundaries of groups are where a product of leading extents of the source equals one of the destination. What cannot
+// be split is collapsed to one dimension and expanded from there, which is right for every reshape. Upstream lowers an
+// expand_shape only if a group has at most one dynamic extent; a group with more is read element by element, at places
+// computed from the indices.
 #include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -26,7 +30,8 @@ static Dims prefixProducts(ArrayRef<AffineExpr> dims, MLIRContext *context) {
 }
 
 /// The pair (i, j) with i > from, j > to, equal prefixes and the least i + j; the ends if there is none.
-static std::pair<unsigned, unsigned> nextBoundary(ArrayRef<AffineExpr> p, ArrayRef<AffineExpr> q, unsigned from, unsigned to) {
+static std::pair<unsigned, unsigned> nextBoundary(ArrayRef<AffineExpr> p, ArrayRef<AffineExpr> q, unsigned from,
+                                                  unsigned to) {
   unsigned m = p.size() - 1, n = q.size() - 1;
   for (unsigned sum = from + to + 2; sum <= m + n; ++sum)
     for (unsigned i = from + 1; i <= m && i + to < sum; ++i)
@@ -74,6 +79,28 @@ static Value castTo(KernelBuilder &b, Value tensor, ArrayRef<int64_t> shape) {
   return type == tensor.getType() ? tensor : tensor::CastOp::create(b, type, tensor).getResult();
 }
 
+static bool hasTwoDynamic(ArrayRef<AffineExpr> dims) {
+  return llvm::count_if(dims, [](AffineExpr dim) { return !tg::getConstant(dim); }) > 1;
+}
+
+/// `collapsed`, of one dimension per group, as a tensor of extents `to`: dimension g is read at the row-major index of
+/// group g.
+static Value expandByCopy(KernelBuilder &b, Value collapsed, ArrayRef<Group> groups, ArrayRef<AffineExpr> to) {
+  SmallVector<Value> extents = llvm::map_to_vector(to, [&](AffineExpr dim) { return b.index(dim); });
+  return b.parallel(to, {}, getElementTypeOrSelf(collapsed), [&](OpBuilder &nested, Location loc, ValueRange) {
+    SmallVector<Value> place;
+    for (const Group &group : groups) {
+      Value position = linalg::IndexOp::create(nested, loc, group.toBegin);
+      for (unsigned d = group.toBegin + 1; d < group.toEnd; ++d) {
+        position = arith::MulIOp::create(nested, loc, position, extents[d]);
+        position = arith::AddIOp::create(nested, loc, position, linalg::IndexOp::create(nested, loc, d));
+      }
+      place.push_back(position);
+    }
+    return SmallVector<Value>{tensor::ExtractOp::create(nested, loc, collapsed, place)};
+  });
+}
+
 static SmallVector<int64_t> staticShape(ArrayRef<AffineExpr> dims) {
   return llvm::map_to_vector(dims, [](AffineExpr dim) { return tg::getConstant(dim).value_or(ShapedType::kDynamic); });
 }
@@ -96,9 +123,11 @@ Value KernelBuilder::reshape(Value tensor, ArrayRef<AffineExpr> from, ArrayRef<A
     tensor = castTo(*this, tensor, SmallVector<int64_t>(from.size(), 1));
   SmallVector<int64_t> middle, middleTo, shape = staticShape(to);
   SmallVector<ReassociationIndices> collapse, expand;
+  bool needsCopy = false;
   for (const Group &group : groups) {
     collapse.push_back(range(group.fromBegin, group.fromEnd));
     expand.push_back(range(group.toBegin, group.toEnd));
+    needsCopy |= hasTwoDynamic(to.slice(group.toBegin, group.toEnd - group.toBegin));
     middle.push_back(collapsedExtent(from.slice(group.fromBegin, group.fromEnd - group.fromBegin)));
     middleTo.push_back(collapsedExtent(to.slice(group.toBegin, group.toEnd - group.toBegin)));
   }
@@ -106,6 +135,8 @@ Value KernelBuilder::reshape(Value tensor, ArrayRef<AffineExpr> from, ArrayRef<A
   if (groups.size() < from.size())
     tensor = tensor::CollapseShapeOp::create(*this, RankedTensorType::get(middle, element), tensor, collapse);
   tensor = castTo(*this, tensor, middleTo);
+  if (needsCopy)
+    return expandByCopy(*this, tensor, groups, to);
   if (groups.size() == to.size())
     return castTo(*this, tensor, shape);
   if (groups.empty()) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 
@@ -53,6 +53,9 @@ LogicalResult checkKernel(func::FuncOp function) {
   if (failed(needs(function, countSymbols(function.getArgumentTypes()))))
     return failure();
   for (Operation &op : function.getBody().front()) {
+    bool isTg = isa_and_nonnull<tg::TileGraphDialect>(op.getDialect());
+    if (isTg && !isa<tg::TileOpInterface, tg::ConstantOp, tg::ExtentsOp, tg::IotaOp>(op))
+      return op.emitOpError("expected a primitive in a kernel; --weft-normalize decomposes composites");
     unsigned count = countSymbols(op.getResultTypes());
     if (auto extents = dyn_cast<tg::ExtentsOp>(op))
       count = std::max(count, extents.getMap().getNumSymbols());

@@ -3,10 +3,10 @@
 //
 // Readers look through most of them (Access.cpp); what nobody reads then is dead and goes away.
 #include "Patterns.h"
-#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
 
@@ -54,10 +54,11 @@ struct SliceLowering : OpConversionPattern<tg::SliceOp> {
 struct ReshapeLowering : OpConversionPattern<tg::ReshapeOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(tg::ReshapeOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(tg::ReshapeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(
-        op, b.reshape(adaptor.getInput(), tg::getDims(op.getInput().getType()), tg::getDims(op.getType())));
+    rewriter.replaceOp(op,
+                       b.reshape(adaptor.getInput(), tg::getDims(op.getInput().getType()), tg::getDims(op.getType())));
     return success();
   }
 };
@@ -65,7 +66,8 @@ struct ReshapeLowering : OpConversionPattern<tg::ReshapeOp> {
 struct BitcastLowering : OpConversionPattern<tg::BitcastOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(tg::BitcastOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(tg::BitcastOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Type from = getElementTypeOrSelf(adaptor.getInput()), to = getPlainElement(op.getType().getElementType());
     if (from == to) {
       rewriter.replaceOp(op, adaptor.getInput());

@@ -1,0 +1,99 @@
+// The pass --weft-expand-math: our expansions where there is one, the C library's functions for the rest.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Lower/CpuMath/CpuMath.h"
+#include "Emitter.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace weft::lower {
+
+#define GEN_PASS_DEF_EXPANDMATH
+#include "weft/Lower/CpuMath/Passes.h.inc"
+
+/// The expansion of a math op on f32; null if it has none.
+static Value expandF32(const Emitter &e, Operation *op) {
+  Value x = op->getOperand(0);
+  return TypeSwitch<Operation *, Value>(op)
+      .Case([&](math::ExpOp) { return expandExp(e, x); })
+      .Case([&](math::ExpM1Op) { return expandExpm1(e, x); })
+      .Case([&](math::TanhOp) { return expandTanh(e, x); })
+      .Case([&](math::ErfOp) { return expandErf(e, x); })
+      .Case([&](math::LogOp) { return expandLog(e, x); })
+      .Case([&](math::Log1pOp) { return expandLog1p(e, x); })
+      .Case([&](math::PowFOp) { return expandPow(e, x, op->getOperand(1)); })
+      .Default(Value());
+}
+
+/// The expansion of a float conversion; null if the machine has it.
+static Value expandTruncation(const Emitter &e, arith::TruncFOp op) {
+  Value x = op.getIn();
+  Type from = getElementTypeOrSelf(x), to = getElementTypeOrSelf(op.getOut());
+  if (!(to.isBF16() || to.isF16()) || !(from.isF32() || from.isF64()))
+    return {};
+  if (from.isF64())
+    x = roundToOdd(e, x);
+  else if (to.isF16())
+    return {};
+  return to.isBF16() ? expandToBF16(e, x) : arith::TruncFOp::create(e.b, op.getType(), x).getResult();
+}
+
+static Value expand(const Emitter &e, Operation *op) {
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+    return expandTruncation(e, truncation);
+  if (auto root = dyn_cast<math::RsqrtOp>(op)) {
+    Value x = root.getOperand();
+    return e.div(e.real(x, 1.0), math::SqrtOp::create(e.b, x));
+  }
+  bool isF32 = isa_and_nonnull<math::MathDialect>(op->getDialect()) && op->getNumResults() == 1 &&
+               getElementTypeOrSelf(op->getResult(0)).isF32();
+  return isF32 ? expandF32(e, op) : Value();
+}
+
+namespace {
+
+struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<arith::TruncFOp>(op) || isa_and_nonnull<math::MathDialect>(op->getDialect()))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      ImplicitLocOpBuilder builder(op->getLoc(), op);
+      Value result = expand(Emitter(builder, op->getResult(0).getType()), op);
+      if (!result)
+        continue;
+      op->getResult(0).replaceAllUsesWith(result);
+      op->erase();
+    }
+    if (failed(callLibm()))
+      signalPassFailure();
+  }
+
+private:
+  /// What is left and has no instruction: calls, one per element of a vector.
+  LogicalResult callLibm() {
+    RewritePatternSet patterns(&getContext());
+    populateMathToLibmConversionPatterns(patterns);
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalOp<math::AcosOp, math::AcoshOp, math::AsinOp, math::AsinhOp, math::Atan2Op, math::AtanOp,
+                        math::AtanhOp, math::CbrtOp, math::CosOp, math::CoshOp, math::ErfOp, math::Exp2Op,
+                        math::ExpM1Op, math::ExpOp, math::Log10Op, math::Log1pOp, math::Log2Op, math::LogOp,
+                        math::PowFOp, math::SinOp, math::SinhOp, math::TanOp, math::TanhOp>();
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+};
+
+} // namespace
+} // namespace weft::lower
