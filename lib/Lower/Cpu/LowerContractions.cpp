@@ -26,7 +26,7 @@ private:
     if (vectorBits < 128 || vectorBits > 512 || !llvm::isPowerOf2_32(vectorBits) || registerRows == 0 ||
         registerRows > 14) {
       getOperation().emitError("expected vector-bits 128, 256 or 512 and register-rows from 1 to 14, got ")
-          << vectorBits << " and " << registerRows;
+          << vectorBits.getValue() << " and " << registerRows.getValue();
       return signalPassFailure();
     }
     SmallVector<linalg::GenericOp> ops;

@@ -9,7 +9,7 @@
 // SUMMARY: placement cpu
 // SUMMARY: kernels   1 dispatches of 1 distinct kernels
 // SUMMARY: wrote     {{.*}}.weft
-// RESULT: 1.5 3.5 5.5 7.5 9.5 11.5 13.5 15.5
+// RESULT: 2x4xf32=[1.5 3.5 5.5 7.5][9.5 11.5 13.5 15.5]
 
 module attributes {tg.symbols = ["n"]} {
   func.func @main(%x: tensor<?x4xf32, #tg.dims<()[s0] -> (s0, 4)>> {tg.name = "x"})
