@@ -25,6 +25,8 @@ public:
   mlir::AffineExpr get(llvm::StringRef name);
   /// A symbol whose name no other has: `hint`, or `hint` with a number.
   mlir::AffineExpr fresh(llvm::StringRef hint);
+  /// Makes `name` a constant unless the user gave it another value.
+  void fix(llvm::StringRef name, int64_t value) { values.try_emplace(name, value, true); }
   llvm::ArrayRef<std::string> names() const { return list; }
   /// Names given by the user that `get` was never asked for.
   std::vector<std::string> unused() const;

@@ -37,6 +37,7 @@ private:
 
   bool build();
   void checkNames();
+  void fixBoundDims();
   void findNeeded();
   void findInputs();
   void inferCutTypes(llvm::ArrayRef<std::string> names, llvm::StringMap<mlir::RankedTensorType> &types);
@@ -96,6 +97,24 @@ void ModelImport::checkNames() {
   if (outputs.empty())
     for (const auto &output : graph.output())
       outputs.push_back(output.name());
+}
+
+/// The shape of a bound input fixes the dimensions that it names, for the other inputs too.
+void ModelImport::fixBoundDims() {
+  for (const Binding &binding : options.bind) {
+    const ::onnx::ValueInfoProto *input = findInput(binding.input);
+    if (!input || !binding.shape)
+      continue;
+    const auto &shape = input->type().tensor_type().shape();
+    if (static_cast<size_t>(shape.dim_size()) != binding.shape->size())
+      continue;
+    for (auto [d, dim] : llvm::enumerate(shape.dim())) {
+      if (dim.has_dim_value() || (*binding.shape)[d] < 0)
+        continue;
+      std::string name = dim.dim_param().empty() ? binding.input + "_dim" + std::to_string(d) : dim.dim_param();
+      importer.symbols.fix(name, (*binding.shape)[d]);
+    }
+  }
 }
 
 void ModelImport::findNeeded() {
@@ -262,11 +281,13 @@ mlir::Value ModelImport::bind(const Binding &binding, const ::onnx::ValueInfoPro
   }
   if (!type.hasStaticShape())
     return fail("its declared shape " + importer.typeText(type) + " is not static; give a shape");
+  std::optional<int64_t> size = tg::getByteSize(type);
+  if (!size)
+    return fail("the shape given is too large");
   if (binding.bytes.empty() && !binding.numbers.empty())
     return bindNumbers(binding, type);
-  std::optional<int64_t> size = tg::getByteSize(type);
-  if (!size || static_cast<uint64_t>(*size) != binding.bytes.size())
-    return fail("expected " + llvm::Twine(size.value_or(0)) + " bytes, got " + llvm::Twine(binding.bytes.size()));
+  if (static_cast<uint64_t>(*size) != binding.bytes.size())
+    return fail("expected " + llvm::Twine(*size) + " bytes, got " + llvm::Twine(binding.bytes.size()));
   mlir::Value value =
       importer.tensorFromBytes(type, llvm::ArrayRef<char>(binding.bytes.data(), binding.bytes.size()), std::nullopt);
   importer.markConstant(value);
@@ -314,6 +335,7 @@ bool ModelImport::build() {
   checkNames();
   if (diagnostics.count() != before)
     return false;
+  fixBoundDims();
   findNeeded();
   findInputs();
   module = mlir::ModuleOp::create(importer.builder.getLoc());

@@ -95,15 +95,17 @@ mlir::RankedTensorType GraphImporter::declaredType(const ::onnx::TypeProto &type
       if (dim.dim_value() < 0)
         return fail(ErrorClass::Invalid, "has negative dimension " + llvm::Twine(dim.dim_value()),
                     "name the dimension (dim_param) if it is dynamic");
-      elements *= static_cast<uint64_t>(std::max<int64_t>(dim.dim_value(), 1));
-      if (elements > (uint64_t(1) << 48))
-        return fail(ErrorClass::Invalid, "has more than 2^48 elements");
       dims.push_back(mlir::getAffineConstantExpr(dim.dim_value(), &context));
     } else if (dim.has_dim_param() && !dim.dim_param().empty()) {
       dims.push_back(symbols.get(dim.dim_param()));
     } else {
       dims.push_back(symbols.fresh((value + "_dim" + llvm::Twine(d)).str()));
     }
+  }
+  for (AffineExpr dim : dims) {
+    elements *= static_cast<uint64_t>(std::max<int64_t>(tg::getConstant(dim).value_or(1), 1));
+    if (elements > (uint64_t(1) << 48))
+      return fail(ErrorClass::Invalid, "has more than 2^48 elements");
   }
   return tg::getTensorType(dims, element);
 }
