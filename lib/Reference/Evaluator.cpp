@@ -27,9 +27,12 @@ LogicalResult Evaluator::fail(Operation *op, const Twine &cause) {
 
 LogicalResult Evaluator::charge(Operation *op, int64_t count, int64_t each) {
   int64_t work;
-  if (llvm::MulOverflow(count, each, work) || work > workLeft)
+  bool isTooMuch = llvm::MulOverflow(count, each, work);
+  if (isTooMuch || work > workLeft || (limits.sharedWork && work > *limits.sharedWork))
     return fail(op, "expected at most " + Twine(limits.maxWork) + " scalar operations in all (limit of the reference)");
   workLeft -= work;
+  if (limits.sharedWork)
+    *limits.sharedWork -= work;
   return success();
 }
 
@@ -235,7 +238,8 @@ static llvm::SmallBitVector usedSymbols(FunctionOpInterface function, unsigned c
 
 FailureOr<SmallVector<int64_t>> solveSymbols(FunctionOpInterface function, ArrayRef<Tensor> inputs,
                                              ArrayRef<std::optional<int64_t>> given, std::string *error) {
-  SmallVector<std::string> names = tg::getSymbolNames(function->getParentOfType<ModuleOp>());
+  auto module = function->getParentOfType<ModuleOp>();
+  SmallVector<std::string> names = module ? tg::getSymbolNames(module) : SmallVector<std::string>();
   SmallVector<std::optional<int64_t>> values(given);
   values.resize(std::max(names.size(), values.size()));
   std::string cause;

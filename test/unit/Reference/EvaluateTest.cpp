@@ -86,6 +86,14 @@ TEST_F(EvaluateTest, ReportsErrors) {
   limits.maxWork = 3;
   EXPECT_TRUE(failed(evaluate(op, {*right}, {}, limits, &error)));
   EXPECT_THAT(error, HasSubstr("expected at most 3 scalar operations"));
+  int64_t shared = 20;
+  limits = Limits();
+  limits.sharedWork = &shared;
+  EXPECT_TRUE(succeeded(evaluate(op, {*right}, {}, limits)));
+  EXPECT_LT(shared, 20);
+  shared = 1;
+  EXPECT_TRUE(failed(evaluate(op, {*right}, {}, limits)));
+  EXPECT_EQ(shared, 1);
   limits = Limits();
   limits.maxTensorBytes = 8;
   EXPECT_TRUE(failed(evaluate(op, {*right}, {}, limits, &error)));

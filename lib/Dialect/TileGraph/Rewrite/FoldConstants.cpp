@@ -24,6 +24,7 @@ struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
   using FoldConstantsBase::FoldConstantsBase;
 
   void runOnOperation() override {
+    workLeft = int64_t(1) << 32;
     IRRewriter rewriter(&getContext());
     getOperation()->walk([&](Operation *op) {
       if (!isCandidate(op))
@@ -39,6 +40,8 @@ struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
   }
 
 private:
+  int64_t workLeft = 0; ///< Scalar operations left to this run: a few seconds' worth in all.
+
   /// Whether the limits allow folding: all operands are constants and of allowed sizes.
   bool isCandidate(Operation *op) {
     if (!isa_and_nonnull<TileGraphDialect>(op->getDialect()) || op->getNumOperands() == 0 || !isPure(op) ||
@@ -59,7 +62,8 @@ private:
 
   void fold(IRRewriter &rewriter, Value result) {
     reference::Limits limits = reference::foldLimits();
-    limits.maxWork = int64_t(1) << 30;
+    limits.maxWork = int64_t(1) << 28;
+    limits.sharedWork = &workLeft;
     ElementsAttr elements = reference::foldToConstant(result, limits);
     auto dense = dyn_cast_or_null<DenseElementsAttr>(elements);
     if (!dense || dense.getType() != result.getType())

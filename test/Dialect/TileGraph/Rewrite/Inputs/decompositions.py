@@ -83,13 +83,60 @@ def evaluate(text, arrays, types, folder):
     return loaded
 
 
+# Symbolic extents: a = 2, b = 5, c = 7. Value, its dimensions, its op.
+DIMS = {"a": "s0", "b": "s1", "c": "s2"}
+SIZES = {"a": 2, "b": 5, "c": 7}
+SYMBOLIC = {
+    "layer_norm symbolic": ("%r, %r1, %r2 = tg.layer_norm {0}, {1} axis = 1 epsilon = 1.0e-3 stash = f32 : {0t}, {1t}",
+                            ["a b 4", "b 4"], ["a b 4", "a 1 1", "a 1 1"]),
+    "rms_norm symbolic": ("%r = tg.rms_norm {0}, {1} axis = 1 epsilon = 1.0e-3 stash = f32 : {0t}, {1t}", ["a b c", "c"], ["a b c"]),
+    "softmax symbolic": ("%r = tg.softmax {0} axis = 1 : {0t}", ["a c b"], ["a c b"]),
+    "group_norm symbolic": ("%r = tg.group_norm {0}, {1}, {2} groups = 2 epsilon = 1.0e-3 stash = f32 : {0t}, {1t}, {2t}",
+                            ["a 6 b c", "6", "6"], ["a 6 b c"]),
+    "attention symbolic": ("%r, %r1 = tg.attention {0}, {1}, {2} mask {3} scale = 0.5 softmax = f32 {{causal_offset = 1 : i64}} : {0t}, {1t}, {2t}, {3t}",
+                           ["a 4 b 8", "a 2 c 8", "a 2 c 6", "a 1 b c"], ["a 4 b 6", "a 4 b c"]),
+}
+
+
+def symbolic_type(dims):
+    names = dims.split()
+    shape = "".join(f"{'?' if n in DIMS else n}x" for n in names)
+    symbols = sorted(DIMS.values())[:max((int(DIMS[n][1:]) + 1 for n in names if n in DIMS), default=0)]
+    encoding = f", #tg.dims<()[{', '.join(symbols)}] -> ({', '.join(DIMS.get(n, n) for n in names)})>" if symbols else ""
+    return f"tensor<{shape}f32{encoding}>"
+
+
+def symbolic_modules():
+    """One module a case, with its inputs and result types."""
+    rng = np.random.default_rng(5)
+    for name, (op, operands, outputs) in SYMBOLIC.items():
+        types = [symbolic_type(d) for d in operands]
+        places = {f"{i}t": t for i, t in enumerate(types)}
+        line = op
+        for key, value in places.items():
+            line = line.replace("{" + key + "}", value)
+        line = line.format(*[f"%arg{i}" for i in range(len(operands))])
+        results = ", ".join(["%r", "%r1", "%r2"][:len(outputs)])
+        result_types = ", ".join(symbolic_type(d) for d in outputs)
+        arguments = ", ".join(f"%arg{i}: {t}" for i, t in enumerate(types))
+        text = (f'module attributes {{tg.symbols = ["a", "b", "c"]}} {{\nfunc.func @main({arguments}) -> ({result_types}) {{\n'
+                f"{line}\nreturn {results} : {result_types}\n}}\n}}\n")
+        arrays = [rng.standard_normal([SIZES.get(n) or int(n) for n in d.split()]).astype(np.float32) for d in operands]
+        yield text, arrays, ["f32"] * len(outputs), [f"{name}[{j}]" for j in range(len(outputs))], "f32"
+
+
+def all_modules():
+    names = [f"{name}[{j}]" for name, (_, _, outputs) in CASES.items() for j in range(len(outputs))]
+    for element in DTYPES:
+        yield (*module(element), names, element)
+    yield from symbolic_modules()
+
+
 failures = 0
-for element in DTYPES:
-    text, arrays, types = module(element)
+for text, arrays, types, names, element in all_modules():
     done = subprocess.run(["weft-opt", "-", "--weft-normalize"], input=text, text=True, capture_output=True, timeout=300)
     if done.returncode:
         raise SystemExit(done.stderr)
-    names = [f"{name}[{j}]" for name, (_, _, outputs) in CASES.items() for j in range(len(outputs))]
     with tempfile.TemporaryDirectory() as folder:
         direct = evaluate(text, arrays, types, Path(folder))
         decomposed = evaluate(done.stdout, arrays, types, Path(folder))
