@@ -4,6 +4,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -30,6 +31,16 @@ struct Simplify : impl::SimplifyBase<Simplify> {
   void runOnOperation() override {
     // Not converging within the driver's bounds leaves valid, if not canonical, IR.
     (void)applyPatternsGreedily(getOperation(), patterns);
+    dropRepeatedChecks();
+  }
+
+  /// Each broadcast of the model emits its own checks; of equal ones in a block the first says it all.
+  void dropRepeatedChecks() {
+    llvm::DenseSet<std::pair<Block *, AffineMap>> seen;
+    getOperation()->walk([&](AssumeEqualOp op) {
+      if (!seen.insert({op->getBlock(), op.getMap()}).second)
+        op->erase();
+    });
   }
 
   FrozenRewritePatternSet patterns;

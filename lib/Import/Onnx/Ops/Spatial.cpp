@@ -49,7 +49,8 @@ LogicalResult importSpaceToDepth(NodeContext &c) {
   if (!x || failed(c.checkNumInputs(1, 1)) || failed(c.checkRank(x, 4, 4, "input")))
     return failure();
   FailureOr<int64_t> block = readBlockSize(c);
-  if (failed(block))
+  FailureOr<unsigned> mode = c.choiceAttr("mode", {"DCR", "CRD"}, "DCR"); // Since version 28.
+  if (failed(block) || failed(mode))
     return failure();
   FailureOr<AffineExpr> h = divideExtent(c, c.dim(x, 2), *block, "the height");
   FailureOr<AffineExpr> w = divideExtent(c, c.dim(x, 3), *block, "the width");
@@ -57,7 +58,7 @@ LogicalResult importSpaceToDepth(NodeContext &c) {
     return failure();
   AffineExpr n = c.dim(x, 0), depth = c.dim(x, 1), b = c.constExpr(*block);
   Value split = c.reshape(x, {n, depth, *h, b, *w, b});
-  Value moved = c.transpose(split, {0, 3, 5, 1, 2, 4});
+  Value moved = *mode == 0 ? c.transpose(split, {0, 3, 5, 1, 2, 4}) : c.transpose(split, {0, 1, 3, 5, 2, 4});
   return deliver(c, c.reshape(moved, {n, tg::simplify(depth * (*block * *block)), *h, *w}));
 }
 

@@ -216,6 +216,7 @@ func.func @weights_and_checks() -> (tensor<2x16xf32>, tensor<4x8xi32>) {
   %1 = tg.bitcast %w : tensor<4x8xf32> to tensor<4x8xi32>
   tg.assume_equal affine_map<()[s0, s1] -> (s0 + s1 - s0, s1)>, "always true"
   tg.assume_equal affine_map<()[s0, s1] -> (s0, s1)>, "kept"
+  tg.assume_equal affine_map<()[s0, s1] -> (s0, s1)>, "said already"
   return %0, %1 : tensor<2x16xf32>, tensor<4x8xi32>
 }
 }
