@@ -90,8 +90,11 @@ LogicalResult Evaluator::checkOperands(Operation *op, Operands operands) {
   return success();
 }
 
+/// What evaluating an op costs beside its elements (building and compiling its scalars), in scalar operations.
+static constexpr int64_t workPerOp = 4096;
+
 Results Evaluator::evaluate(Operation *op, Operands operands) {
-  if (failed(checkOperands(op, operands)))
+  if (failed(charge(op, workPerOp)) || failed(checkOperands(op, operands)))
     return failure();
   for (auto family : {evaluatePointwise, evaluateContract, evaluateReduction, evaluateOrder, evaluateView,
                       evaluateIndexed, evaluateNorm, evaluateAttention, evaluateStructure})

@@ -28,5 +28,7 @@ mlir::ElementsAttr GraphImporter::fold(mlir::Value value) {
   unsigned budget = maxHandlerOps;
   if (!followsFromConstants(value, budget))
     return {};
-  return reference::foldToConstant(value);
+  reference::Limits limits = reference::foldLimits();
+  limits.sharedWork = &foldWork;
+  return reference::foldToConstant(value, limits);
 }

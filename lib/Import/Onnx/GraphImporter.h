@@ -169,6 +169,7 @@ private:
   std::string fileSource;
   uint64_t expanded = 0;
   uint64_t foldedBytes = 0;
+  int64_t foldWork = int64_t(1) << 33; ///< Scalar operations left to folding: some ten seconds' worth in all.
   bool stopped = false;
 
 public:
