@@ -45,6 +45,7 @@ class ReferenceBackend:
 
     def __init__(self, build: pathlib.Path, binding: Callable[[np.ndarray], str]):
         self.bin, self.binding = pathlib.Path(build).resolve() / "bin", binding
+        self.weights = pathlib.Path(".")  # The folder of the last compiled model.
 
     def missing(self) -> str | None:
         """Why this backend cannot work, or None."""
@@ -61,13 +62,14 @@ class ReferenceBackend:
         outcome = limits.run(command, timeout=timeout, memory_mb=memory_mb)
         if outcome.code:
             return outcome
+        self.weights = pathlib.Path(model).parent
         normalize = [str(self.bin / "weft-opt"), str(imported), "--weft-normalize", "-o", str(bundle)]
         return limits.run(normalize, timeout=timeout, memory_mb=memory_mb)
 
     def run(self, bundle: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         arguments, results = signature(bundle.read_text())
         with tempfile.TemporaryDirectory() as folder:
-            command = [str(self.bin / "weft-reference"), str(bundle), "--output", folder]
+            command = [str(self.bin / "weft-reference"), str(bundle), "--output", folder, "--weights-dir", str(self.weights)]
             for element, name in arguments:
                 path = pathlib.Path(folder) / f"input_{len(command)}.npy"
                 np.save(path, np.asarray(feeds[name], order="C"))

@@ -7,6 +7,7 @@
 #include "mlir/Parser/Parser.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Reference/Reference.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -26,6 +27,8 @@ static cl::opt<unsigned> seed("random", cl::desc("Random inputs from this seed, 
 static cl::opt<std::string> outputFolder("output", cl::desc("Write result N as output_N.npy in this folder"));
 static cl::list<std::string> symbolValues("symbol", cl::desc("Value of a symbol, NAME=VALUE"));
 static cl::list<std::string> sources("weights", cl::desc("Weight source NAME=FILE"));
+static cl::opt<std::string> sourceFolder("weights-dir",
+                                         cl::desc("Folder of the weight sources that --weights does not name"));
 static cl::opt<int64_t> maxWork("max-work", cl::desc("Limit of scalar operations"),
                                 cl::init(weft::reference::Limits().maxWork));
 static cl::opt<int64_t> maxTensorBytes("max-tensor-bytes", cl::desc("Limit of the size of a tensor"),
@@ -55,16 +58,39 @@ static Expected<SmallVector<std::optional<int64_t>>> givenSymbols(ModuleOp modul
   return values;
 }
 
-static Error loadSources(mlir::MLIRContext &context) {
-  auto &store = context.getOrLoadDialect<weft::tg::TileGraphDialect>()->getWeightStore();
+/// Registers the file `path` as weight source `name`.
+static Error loadSource(mlir::MLIRContext &context, StringRef name, StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return createStringError(buffer.getError(), "`" + path + "`: " + buffer.getError().message());
+  std::shared_ptr<MemoryBuffer> owner = std::move(*buffer);
+  StringRef bytes = owner->getBuffer();
+  auto *dialect = context.getOrLoadDialect<weft::tg::TileGraphDialect>();
+  dialect->getWeightStore().add(name, {ArrayRef<char>(bytes.data(), bytes.size()), owner, path.str()});
+  return Error::success();
+}
+
+/// --weights first, then what the module names and --weights-dir has. Names that lead out of the folder are not looked
+/// up.
+static Error loadSources(ModuleOp module) {
+  mlir::MLIRContext &context = *module.getContext();
   for (StringRef text : sources) {
     auto [name, path] = text.split('=');
-    auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!buffer)
-      return createStringError(buffer.getError(), "`" + path + "`: " + buffer.getError().message());
-    std::shared_ptr<MemoryBuffer> owner = std::move(*buffer);
-    StringRef bytes = owner->getBuffer();
-    store.add(name, {ArrayRef<char>(bytes.data(), bytes.size()), owner, path.str()});
+    if (Error failure = loadSource(context, name, path))
+      return failure;
+  }
+  if (sourceFolder.empty())
+    return Error::success();
+  StringSet<> names;
+  module.walk([&](weft::tg::WeightOp weight) { names.insert(weight.getData().getSource()); });
+  auto &store = context.getOrLoadDialect<weft::tg::TileGraphDialect>()->getWeightStore();
+  for (StringRef name : names.keys()) {
+    SmallString<128> path(sourceFolder);
+    sys::path::append(path, name);
+    if (store.find(name) || name.contains("..") || sys::path::is_absolute(name) || !sys::fs::exists(path))
+      continue;
+    if (Error failure = loadSource(context, name, path))
+      return failure;
   }
   return Error::success();
 }
@@ -147,6 +173,8 @@ static Error writeResults(ArrayRef<Tensor> results) {
 }
 
 static int run(ModuleOp module) {
+  if (Error failure = loadSources(module))
+    return fail(Usage, toString(std::move(failure)));
   auto function = module.lookupSymbol<mlir::func::FuncOp>(functionName);
   if (!function)
     return fail(Usage, "expected a function `" + functionName + "` in the module");
@@ -180,8 +208,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<weft::tg::TileGraphDialect, mlir::func::FuncDialect>();
   mlir::MLIRContext context(registry);
-  if (Error failure = loadSources(context))
-    return fail(Usage, toString(std::move(failure)));
   mlir::ParserConfig config(&context);
   mlir::OwningOpRef<ModuleOp> module = mlir::parseSourceFile<ModuleOp>(modulePath, config);
   return module ? run(*module) : Invalid;

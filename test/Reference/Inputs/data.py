@@ -1,6 +1,8 @@
 """Views, padding, concatenation, windows, gather, scatter, structure and composites against numpy."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import math
+import tempfile
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -68,6 +70,15 @@ def indexed():
 def structure():
     check("iota", one("%r = tg.iota 1 : tensor<2x3xf16>", "tensor<2x3xf16>", []), np.array([[0, 1, 2]] * 2, np.float16))
     check("constant", one("%r = tg.constant dense<[true, false]> : tensor<2xi1>", "tensor<2xi1>", []), np.array([True, False]))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "w.bin").write_bytes(bytes(range(16)))
+        body = """%w = tg.weight <"w.bin", 2, 4> : tensor<2xi16>
+                  %p = tg.weight <"w.bin", 1, 2> : tensor<4xi4>
+                  %c = tg.cast %p : tensor<4xi4> to tensor<4xi16>
+                  %r = tg.concat %w, %c axis = 0 : tensor<2xi16>, tensor<4xi16>"""
+        want = np.array([0x302, 0x504, 1, 0, 2, 0], np.int16)
+        for options in (["--weights-dir", folder], ["--weights", f"w.bin={folder}/w.bin"]):
+            check("weights", one(body, "tensor<6xi16>", [], options=options), want)
     check("constant splat", one("%r = tg.constant dense<-3> : tensor<2x2xi4>", "tensor<2x2xi4>", []),
           np.full((2, 2), -3).astype(ml_dtypes.int4))
     symbols = 'module attributes {tg.symbols = ["b", "s"]}'
