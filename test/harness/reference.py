@@ -22,7 +22,8 @@ DTYPES = {
     "f4E2M1FN": "float4_e2m1fn", **{f"i{n}": f"int{n}" for n in (2, 4, 8, 16, 32, 64)},
     **{f"ui{n}": f"uint{n}" for n in (2, 4, 8, 16, 32, 64)},
 }
-_VALUE = re.compile(r'tensor<(?:[0-9?]+x)*([A-Za-z0-9]+)(?:, #[^{]*?)?>(?: \{[^}]*tg\.name = "((?:[^"\\]|\\.)*)"[^}]*\})?')
+_VALUE = re.compile(r'tensor<(?:[0-9?]+x)*([A-Za-z0-9]+)(?:, #tg\.dims<(?:[^<>]|->)*>)?>'
+                    r'(?: \{[^}]*tg\.name = "((?:[^"\\]|\\.)*)"[^}]*\})?')
 
 
 def dtype_of(element: str) -> np.dtype:
