@@ -2,27 +2,76 @@
 // operand with stride - 1 zeros between neighbours, and the kernel reversed. SPDX-License-Identifier: Apache-2.0 WITH
 // LLVM-exception
 #include "Shared/Convolution.h"
+#include "Shared/Expr.h"
 
 using namespace mlir;
 
 namespace weft::onnx {
 namespace {
 
-LogicalResult importConv(NodeContext &c) {
+/// The convolution of inputs X and W plus B; null after an error.
+Value convolution(NodeContext &c) {
   Value x = c.required(0), w = c.required(1), bias = c.input(2);
-  if (!x || !w || failed(c.checkNumInputs(2, 3)) || failed(checkSameFloat(c, x, w, "W")) ||
-      failed(checkSameFloat(c, x, bias, "B")))
-    return failure();
+  if (!x || !w || failed(checkSameFloat(c, x, w, "W")) || failed(checkSameFloat(c, x, bias, "B")))
+    return {};
   FailureOr<ConvWeights> weights = readConvWeights(c, x, w, /*transposed=*/false);
   if (failed(weights))
-    return failure();
+    return {};
   FailureOr<Windows> windows = readWindows(c, x, weights->kernel, /*mayCeil=*/false);
   if (failed(windows))
-    return failure();
+    return {};
   Type element = c.elementType(x);
   Value padded = padForWindows(c, x, c.scalar(0, element), *windows);
-  Value y = addChannelBias(c, convolve(c, padded, w, *weights, *windows, element), bias);
-  return deliver(c, y);
+  return addChannelBias(c, convolve(c, padded, w, *weights, *windows, element), bias);
+}
+
+LogicalResult importConv(NodeContext &c) {
+  return failed(c.checkNumInputs(2, 3)) ? failure() : deliver(c, convolution(c));
+}
+
+/// The activation of com.microsoft's FusedConv, with its parameters in attribute `activation_params`.
+FailureOr<Value> convActivation(NodeContext &c, Expr x) {
+  FailureOr<unsigned> kind =
+      c.choiceAttr("activation", {"", "Relu", "Tanh", "Sigmoid", "LeakyRelu", "Clip", "HardSigmoid"}, "");
+  FailureOr<SmallVector<double>> params = c.floatsAttr("activation_params", SmallVector<double>());
+  if (failed(kind) || failed(params))
+    return failure();
+  constexpr size_t numParams[] = {0, 0, 0, 0, 1, 2, 2};
+  if (params->size() < numParams[*kind])
+    return c.error("expected " + Twine(numParams[*kind]) + " values in attribute `activation_params`, got " +
+                   Twine(params->size()));
+  switch (*kind) {
+  case 1:
+    return Value(x.max(0.0));
+  case 2:
+    return Value(x.unary<tg::TanhOp>());
+  case 3:
+    return Value(x.unary<tg::SigmoidOp>());
+  case 4:
+    return Value(x.compare(tg::CmpPredicate::Ge, 0.0).select(x, x * (*params)[0]));
+  case 5:
+    return Value(x.clamp((*params)[0], (*params)[1]));
+  case 6:
+    return Value((x * (*params)[0] + (*params)[1]).clamp(0, 1));
+  default:
+    return Value(x);
+  }
+}
+
+/// activation(conv(X, W) + B + Z).
+LogicalResult importFusedConv(NodeContext &c) {
+  if (failed(c.checkNumInputs(2, 4)))
+    return failure();
+  Expr y(c, convolution(c));
+  if (y && c.input(3)) {
+    if (failed(checkSameFloat(c, y, c.input(3), "Z")))
+      return failure();
+    y = y + Expr(c, c.input(3));
+  }
+  if (!y)
+    return failure();
+  FailureOr<Value> active = convActivation(c, y);
+  return failed(active) ? failure() : deliver(c, *active);
 }
 
 /// The geometry of one spatial dimension of ConvTranspose as a stride-1 convolution of the spread operand.
@@ -76,7 +125,8 @@ FailureOr<Transposed> placeTransposed(NodeContext &c, const TransposedAttrs &att
     result.output = attrs.outputShape.empty() ? tg::simplify(extent * stride) : c.constExpr(attrs.outputShape[i]);
     std::optional<int64_t> total = tg::getConstant(tg::simplify(full - result.output));
     if (!total)
-      return c.unsupported("attribute `output_shape` with a symbolic spatial extent", "fix the extent with --dim");
+      return c.unsupported("attribute `output_shape` with a symbolic spatial extent is not supported",
+                           "fix the extent with --dim");
     int64_t half = std::max<int64_t>(*total, 0) / 2, rest = std::max<int64_t>(*total, 0) - half;
     before = attrs.autoPad == 1 ? half : rest;
     after = *total - before;
@@ -137,6 +187,7 @@ LogicalResult importConvTranspose(NodeContext &c) {
 ArrayRef<OpEntry> getConvOps() {
   static const OpEntry ops[] = {
       {"", "Conv", 1, newestOpset, importConv, "1 to 3 spatial dimensions"},
+      {"com.microsoft", "FusedConv", 1, anyOpset, importFusedConv, "1 to 3 spatial dimensions"},
       {"", "ConvTranspose", 1, newestOpset, importConvTranspose, "1 to 3 spatial dimensions"},
   };
   return ops;

@@ -95,8 +95,12 @@ LogicalResult importGridSample(NodeContext &c) {
   if (c.staticDim(grid, spatial + 1) != spatial)
     return c.error("expected " + Twine(spatial) + " coordinates in the last dimension of `grid`, got type " +
                    typeName(grid.getType()));
-  if (llvm::any_of(*extents, [](int64_t extent) { return extent < 1 || extent > (int64_t(1) << 24); }))
-    return c.error("expected spatial extents of `X` in [1, 2^24]");
+  // Coordinates are f32, which counts exactly up to 2^24; flat places stay far below 2^63.
+  double plane = 1;
+  for (int64_t extent : *extents)
+    plane *= static_cast<double>(extent);
+  if (plane > 1e15 || llvm::any_of(*extents, [](int64_t extent) { return extent < 1 || extent > (int64_t(1) << 24); }))
+    return c.error("expected spatial extents of `X` in [1, 2^24] and at most 1e15 elements in all");
   if (spec->mode != Interpolation::Nearest && failed(checkSameFloat(c, x, {}, "")))
     return failure();
   if (failed(c.assumeEqual(c.dim(x, 0), c.dim(grid, 0), "batch of `X` and `grid`")))

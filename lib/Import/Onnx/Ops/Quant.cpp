@@ -33,7 +33,8 @@ LogicalResult checkFloatZeroPoint(NodeContext &c, Value zeroPoint) {
     return success();
   std::optional<SmallVector<double>> values = c.constantFloats(zeroPoint);
   if (values && llvm::any_of(*values, [](double value) { return value != 0; }))
-    return c.unsupported("a zero point that is not zero for element type " + typeName(c.elementType(zeroPoint)));
+    return c.unsupported("a zero point that is not zero is not supported for element type " +
+                         typeName(c.elementType(zeroPoint)));
   return success();
 }
 

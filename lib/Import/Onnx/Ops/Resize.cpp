@@ -38,7 +38,8 @@ FailureOr<ResampleSpec> readSpec(NodeContext &c) {
   if (failed(mode) || failed(nearest) || failed(coordinates) || failed(cubic) || failed(antialias) || failed(exclude))
     return failure();
   if (*coordinates == 6)
-    return c.unsupported("`coordinate_transformation_mode` tf_half_pixel_for_nn", "export with opset 13 or later");
+    return c.unsupported("`coordinate_transformation_mode` tf_half_pixel_for_nn is not supported",
+                         "export with opset 13 or later");
   ResampleSpec spec;
   spec.mode = static_cast<ResampleMode>(*mode);
   spec.nearest = static_cast<NearestMode>(*nearest);
@@ -63,7 +64,8 @@ LogicalResult unifyScales(NodeContext &c, Value x, bool least, ArrayRef<int64_t>
   double common = request[axes.front()].scale;
   for (int64_t axis : axes) {
     if (!c.staticDim(x, axis))
-      return c.unsupported("`keep_aspect_ratio_policy` over the symbolic dimension " + Twine(axis),
+      return c.unsupported("`keep_aspect_ratio_policy` over the symbolic dimension " + Twine(axis) +
+                               " is not supported",
                            "fix the extent with --dim");
     common = least ? std::min(common, request[axis].scale) : std::max(common, request[axis].scale);
   }
@@ -91,7 +93,7 @@ LogicalResult applySizes(NodeContext &c, Value x, unsigned input, ArrayRef<int64
       continue;
     std::optional<int64_t> size = tg::getConstant(expr), extent = c.staticDim(x, axis);
     if (!size || !extent)
-      return c.unsupported("resizing the symbolic dimension " + Twine(axis),
+      return c.unsupported("resizing the symbolic dimension " + Twine(axis) + " is not supported",
                            "fix the extent with --dim, or use `scales`");
     if (*size < 1 || *size > maxWindowParameter || *extent < 1)
       return c.error("expected `sizes` in [1, " + Twine(maxWindowParameter) + "] and extents of at least 1, got " +
@@ -189,7 +191,7 @@ Value resampleAxis(NodeContext &c, Value x, int64_t axis, const ResizeRequest &r
       return x;
     if (static_cast<double>(times) == wanted.scale && isRepetition(request.spec, times))
       return repeatAlong(c, x, axis, times);
-    (void)c.unsupported("resizing the symbolic dimension " + Twine(axis) + " other than by repetition",
+    (void)c.unsupported("resizing the symbolic dimension " + Twine(axis) + " other than by repetition is not supported",
                         "fix the extent with --dim");
     return {};
   }

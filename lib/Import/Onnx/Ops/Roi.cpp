@@ -32,7 +32,7 @@ FailureOr<RoiSpec> readRoiSpec(NodeContext &c) {
     return c.error(
         "expected attributes `output_height`, `output_width` in [1, 4096] and `sampling_ratio` in [0, 4096]");
   if (*ratio == 0)
-    return c.unsupported("`sampling_ratio` 0, by which the number of samples depends on data",
+    return c.unsupported("`sampling_ratio` 0, by which the number of samples depends on data, is not supported",
                          "export with a positive `sampling_ratio`");
   return RoiSpec{*mode == 1, *transform == 0, {*height, *width}, *ratio, *scale};
 }

@@ -86,7 +86,7 @@ LogicalResult importCenterCropPad(NodeContext &c) {
     std::optional<int64_t> growth = tg::getConstant(tg::simplify(wanted - c.dim(x, axis)));
     std::optional<int64_t> extent = tg::getConstant(wanted);
     if (!growth)
-      return c.unsupported("a change of dimension " + Twine(axis) + " by a symbolic amount",
+      return c.unsupported("a change of dimension " + Twine(axis) + " by a symbolic amount is not supported",
                            "fix the extent with --dim");
     if ((extent && *extent < 0) || *growth > maxWindowParameter)
       return c.error("expected values of `shape` in [0, " + Twine(maxWindowParameter) + "]");

@@ -29,7 +29,7 @@ FailureOr<SmallVector<int64_t>> staticDims(NodeContext &c, Value value, int64_t 
   for (int64_t d = from; d < c.rank(value); ++d) {
     std::optional<int64_t> extent = c.staticDim(value, d);
     if (!extent)
-      return c.unsupported("a symbolic extent in dimension " + Twine(d) + " of `" + what + "`",
+      return c.unsupported("a symbolic extent in dimension " + Twine(d) + " of `" + what + "` is not supported",
                            "fix the extent with --dim");
     extents.push_back(*extent);
   }
@@ -42,6 +42,12 @@ Value intTable(NodeContext &c, ArrayRef<int64_t> values, ArrayRef<int64_t> shape
 
 Value floatTable(NodeContext &c, ArrayRef<double> values, ArrayRef<int64_t> shape, Type element) {
   auto type = cast<FloatType>(element);
+  auto tensor = RankedTensorType::get(shape, element);
+  if (type.isF64())
+    return c.constantValue(DenseElementsAttr::get(tensor, values));
+  if (type.isF32())
+    return c.constantValue(
+        DenseElementsAttr::get(tensor, ArrayRef<float>(SmallVector<float>(values.begin(), values.end()))));
   SmallVector<APFloat> rounded;
   rounded.reserve(values.size());
   for (double value : values) {
@@ -49,7 +55,7 @@ Value floatTable(NodeContext &c, ArrayRef<double> values, ArrayRef<int64_t> shap
     rounded.emplace_back(value);
     rounded.back().convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
   }
-  return c.constantValue(DenseElementsAttr::get(RankedTensorType::get(shape, element), rounded));
+  return c.constantValue(DenseElementsAttr::get(tensor, rounded));
 }
 
 Value boolTable(NodeContext &c, const std::vector<bool> &values, ArrayRef<int64_t> shape) {

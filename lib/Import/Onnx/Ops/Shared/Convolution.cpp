@@ -14,7 +14,7 @@ FailureOr<ConvWeights> readConvWeights(NodeContext &c, Value x, Value w, bool tr
   for (int64_t d = 0; d < c.rank(w); ++d) {
     std::optional<int64_t> extent = c.staticDim(w, d);
     if (!extent)
-      return c.unsupported("weights with a symbolic extent", "fix the extent with --dim");
+      return c.unsupported("weights with a symbolic extent are not supported", "fix the extent with --dim");
     if (*extent < 1)
       return c.error("expected extents of `W` of at least 1, got " + Twine(*extent));
     shape.push_back(*extent);

@@ -52,7 +52,8 @@ LogicalResult resolveSame(NodeContext &c, AffineExpr extent, bool upper, WindowD
     total = window.reach() - 1;
     window.output = extent;
   } else {
-    return c.unsupported("`auto_pad` SAME with stride " + Twine(window.stride) + " over a symbolic extent",
+    return c.unsupported("`auto_pad` SAME with stride " + Twine(window.stride) +
+                             " over a symbolic extent is not supported",
                          "fix the extent with --dim, or export with explicit pads");
   }
   window.low = upper ? total / 2 : total - total / 2;
@@ -66,7 +67,8 @@ LogicalResult resolveExplicit(NodeContext &c, AffineExpr extent, int64_t d, bool
   std::optional<int64_t> n = tg::getConstant(extent);
   if (!n) {
     if (ceil && window.stride != 1)
-      return c.unsupported("`ceil_mode` with stride " + Twine(window.stride) + " over a symbolic extent",
+      return c.unsupported("`ceil_mode` with stride " + Twine(window.stride) +
+                               " over a symbolic extent is not supported",
                            "fix the extent with --dim");
     window.output = tg::simplify((extent + (padding - window.reach())).floorDiv(window.stride) + 1);
     return success();

@@ -1,0 +1,158 @@
+// Tables that operator handlers compute at import: resampling taps, Fourier matrices, windows, non-maximum suppression.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "NonMaxSuppression.h"
+#include "ResampleTable.h"
+#include "SignalTables.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace weft::onnx;
+
+namespace {
+
+constexpr int64_t many = 1 << 20;
+
+TEST(ResampleTable, NearestTwiceTakesEachElementTwice) {
+  ResampleSpec spec;
+  spec.coordinates = CoordinateMode::Asymmetric;
+  spec.nearest = NearestMode::Floor;
+  auto table = makeResampleTable(spec, {3, 6, 2.0}, many);
+  ASSERT_TRUE(table);
+  EXPECT_TRUE(table->isSelection());
+  EXPECT_EQ(table->index, (std::vector<int64_t>{0, 0, 1, 1, 2, 2}));
+}
+
+TEST(ResampleTable, NearestModesDifferAtTies) {
+  // Half-pixel coordinates of 4 elements halved lie at 0.5 and 2.5: ties.
+  auto indices = [](NearestMode mode) {
+    ResampleSpec spec;
+    spec.nearest = mode;
+    return makeResampleTable(spec, {4, 2, 0.5}, many)->index;
+  };
+  EXPECT_EQ(indices(NearestMode::RoundPreferFloor), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(indices(NearestMode::RoundPreferCeil), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(indices(NearestMode::Floor), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(indices(NearestMode::Ceil), (std::vector<int64_t>{1, 3}));
+}
+
+TEST(ResampleTable, LinearClampsAtTheEdges) {
+  ResampleSpec spec;
+  spec.mode = ResampleMode::Linear;
+  auto table = makeResampleTable(spec, {2, 4, 2.0}, many);
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->taps, 2);
+  EXPECT_EQ(table->index, (std::vector<int64_t>{0, 0, 0, 1, 0, 1, 1, 1}));
+  EXPECT_EQ(table->weight, (std::vector<double>{0.25, 0.75, 0.75, 0.25, 0.25, 0.75, 0.75, 0.25}));
+}
+
+TEST(ResampleTable, TapsWithoutWeightAreDropped) {
+  ResampleSpec spec;
+  spec.mode = ResampleMode::Linear;
+  spec.coordinates = CoordinateMode::Asymmetric;
+  auto table = makeResampleTable(spec, {6, 3, 0.5}, many);
+  ASSERT_TRUE(table);
+  EXPECT_TRUE(table->isSelection());
+  EXPECT_EQ(table->index, (std::vector<int64_t>{0, 2, 4}));
+}
+
+TEST(ResampleTable, WeightsSumToOne) {
+  for (ResampleMode mode : {ResampleMode::Linear, ResampleMode::Cubic})
+    for (bool antialias : {false, true})
+      for (bool exclude : {false, true}) {
+        ResampleSpec spec;
+        spec.mode = mode;
+        spec.antialias = antialias;
+        spec.excludeOutside = exclude;
+        auto table = makeResampleTable(spec, {17, 5, 5.0 / 17}, many);
+        ASSERT_TRUE(table);
+        for (int64_t o = 0; o < 5; ++o) {
+          auto row = table->weight.begin() + o * table->taps;
+          EXPECT_NEAR(std::accumulate(row, row + table->taps, 0.0), 1.0, 1e-12);
+        }
+        for (int64_t index : table->index)
+          EXPECT_TRUE(index >= 0 && index < 17);
+      }
+}
+
+TEST(ResampleTable, CropMarksOutputsOutside) {
+  ResampleSpec spec;
+  spec.mode = ResampleMode::Linear;
+  spec.coordinates = CoordinateMode::TfCropAndResize;
+  auto table = makeResampleTable(spec, {4, 3, 0.75, 0.5, 1.5}, many);
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->outside, (std::vector<bool>{false, false, true}));
+}
+
+TEST(ResampleTable, RefusesEndlessFilters) {
+  ResampleSpec spec;
+  spec.mode = ResampleMode::Cubic;
+  spec.antialias = true;
+  EXPECT_FALSE(makeResampleTable(spec, {4, 1, 1e-300}, many));
+  EXPECT_FALSE(makeResampleTable(spec, {4, 1 << 21, 1.0}, many));
+}
+
+TEST(SignalTables, InverseUndoesForward) {
+  constexpr int64_t n = 6;
+  FourierMatrix forward = forwardFourier(n, n, 2, false), inverse = inverseFourier(n, n, 2, false);
+  // Matrices are (j, p) x (k, q): their product over (k, q) is the identity.
+  for (int64_t row = 0; row < 2 * n; ++row)
+    for (int64_t column = 0; column < 2 * n; ++column) {
+      double sum = 0;
+      for (int64_t k = 0; k < 2 * n; ++k)
+        sum += forward.values[row * 2 * n + k] * inverse.values[k * 2 * n + column];
+      EXPECT_NEAR(sum, row == column, 1e-14);
+    }
+}
+
+TEST(SignalTables, OnesidedInverseRebuildsRealSignals) {
+  for (int64_t n : {5, 6}) {
+    int64_t half = n / 2 + 1;
+    FourierMatrix forward = forwardFourier(n, n, 1, true), inverse = inverseFourier(n, half, 2, true);
+    EXPECT_EQ(forward.outputs, half);
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < 2 * half; ++k)
+          sum += forward.values[j * 2 * half + k] * inverse.values[k * n + i];
+        EXPECT_NEAR(sum, i == j, 1e-14);
+      }
+  }
+}
+
+TEST(SignalTables, WindowsOfOneElementAreFinite) {
+  for (WindowKind kind : {WindowKind::Hann, WindowKind::Hamming, WindowKind::Blackman})
+    EXPECT_TRUE(std::isfinite(makeWindow(kind, 1, /*periodic=*/false)[0]));
+  EXPECT_NEAR(makeWindow(WindowKind::Hann, 4, true)[2], 1.0, 1e-15);
+  EXPECT_NEAR(makeWindow(WindowKind::Hann, 5, false)[4], 0.0, 1e-15);
+}
+
+TEST(SignalTables, MelEdgesOutsideTheSpectrumAreRefused) {
+  EXPECT_TRUE(makeMelWeights({8, 16, 8192, 0, 4096}));
+  EXPECT_FALSE(makeMelWeights({8, 16, 8192, 0, 40960}));
+  EXPECT_FALSE(makeMelWeights({8, 16, 8192, std::numeric_limits<double>::quiet_NaN(), 4096}));
+}
+
+TEST(NonMaxSuppression, KeepsTheBestOfOverlappingBoxes) {
+  SuppressionSpec spec;
+  spec.batches = spec.classes = 1;
+  spec.boxes = 3;
+  spec.maxPerClass = 3;
+  spec.iouThreshold = 0.5;
+  double boxes[] = {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 10, 1, 11}, scores[] = {0.8, 0.9, 0.1};
+  EXPECT_EQ(suppressNonMaxima(spec, boxes, scores), (std::vector<int64_t>{0, 0, 1, 0, 0, 2}));
+  spec.hasScoreThreshold = true;
+  spec.scoreThreshold = 0.5;
+  EXPECT_EQ(suppressNonMaxima(spec, boxes, scores), (std::vector<int64_t>{0, 0, 1}));
+}
+
+TEST(NonMaxSuppression, NanScoresComeLast) {
+  SuppressionSpec spec;
+  spec.batches = spec.classes = 1;
+  spec.boxes = spec.maxPerClass = 2;
+  double boxes[] = {0, 0, 1, 1, 0, 5, 1, 6}, scores[] = {std::numeric_limits<double>::quiet_NaN(), -1};
+  EXPECT_EQ(suppressNonMaxima(spec, boxes, scores), (std::vector<int64_t>{0, 0, 1, 0, 0, 0}));
+}
+
+} // namespace
