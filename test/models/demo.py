@@ -40,10 +40,10 @@ def say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def show(command: list[str]) -> None:
-    """Run a tool of the build as the user would, its own words included."""
-    say("$ " + " ".join([pathlib.Path(command[0]).name] + [_short(a) for a in command[1:]]))
-    subprocess.run(command, check=True)
+def show(tool: pathlib.Path, arguments: list[str], folder: pathlib.Path) -> None:
+    """Run a tool of the build in `folder` as the user would, its own words included."""
+    say("$ " + " ".join([tool.name, *arguments]))
+    subprocess.run([str(tool), *arguments], cwd=folder, check=True, stderr=subprocess.STDOUT)
     say()
 
 
@@ -58,11 +58,6 @@ def placement(weft: backends.WeftBackend, bundle: pathlib.Path) -> str:
     counts = collections.Counter(device for device, _ in result.value)
     places = ", ".join(f"{n} kernel starts on {device}" for device, n in sorted(counts.items()))
     return f"placement {places}; {len(set(result.value))} distinct kernels; bundle {bundle.stat().st_size / 1e6:.1f} MB"
-
-
-def _short(argument: str) -> str:
-    path = pathlib.Path(argument)
-    return path.name if path.is_absolute() else argument
 
 
 def main() -> int:
@@ -80,8 +75,8 @@ def main() -> int:
     say()
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         bundle = pathlib.Path(folder) / f"{model.name}.weft"
-        show([str(weft.build / "bin" / "weft-inspect"), str(model.path)])
-        show([str(weft.compiler), str(model.path), "-o", str(bundle)])
+        show(weft.build / "bin" / "weft-inspect", [model.path.name], cache)
+        show(weft.compiler, [model.path.name, "-o", str(bundle.relative_to(cache))], cache)
 
         say(placement(weft, bundle))
         feeds = [catalogue.inputs(proto)]
