@@ -18,6 +18,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "weft/Lower/Cpu/Passes.h"
+#include "weft/Lower/CpuMath/CpuMath.h"
 
 using namespace mlir;
 
@@ -32,7 +33,6 @@ static void addLlvmConversion(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertIndexToLLVMPass());
@@ -66,7 +66,7 @@ void buildKernelPipeline(OpPassManager &pm, const StrategyOptions &options) {
   pm.addPass(memref::createFoldMemRefAliasOpsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createExpandMath());
+  pm.addPass(lower::createExpandMath());
   addLlvmConversion(pm);
   pm.addPass(createKernelEntry());
 }

@@ -97,15 +97,6 @@ def GridLoop : Pass<"weft-cpu-grid", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def ExpandMath : Pass<"weft-cpu-math", "::mlir::ModuleOp"> {
-  let summary = "math functions become arithmetic that vectorises";
-  let description = [{
-    f32 exp, expm1, log, log1p, tanh, erf become polynomial or rational approximations (a few ulp); f16 and bf16 functions compute
-    in f32. What stays is called in the C library.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
-}
-
 def KernelEntry : Pass<"weft-cpu-entry", "::mlir::ModuleOp"> {
   let summary = "add the function of the kernel ABI";
   let description = [{

@@ -26,6 +26,7 @@ struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
   void runOnOperation() override {
     workLeft = int64_t(1) << 32;
     IRRewriter rewriter(&getContext());
+    emptyTensorsAreConstants(rewriter);
     getOperation()->walk([&](Operation *op) {
       if (!isCandidate(op))
         return;
@@ -41,6 +42,31 @@ struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
 
 private:
   int64_t workLeft = 0; ///< Scalar operations left to this run: a few seconds' worth in all.
+
+  /// A static tensor without elements has known contents, whoever makes it: its uses read a constant, and what only reads such tensors
+  /// (a sum over nothing) folds like any other op on constants.
+  void emptyTensorsAreConstants(IRRewriter &rewriter) {
+    SmallVector<Value> empty;
+    auto collect = [&](Value value) {
+      if (!value.use_empty() && !isConstant(value) && getByteSize(value.getType()) == 0)
+        empty.push_back(value);
+    };
+    getOperation()->walk([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        for (BlockArgument argument : region.empty() ? Region::BlockArgListType() : region.getArguments())
+          if (isa<RankedTensorType>(argument.getType()))
+            collect(argument);
+      if (isa_and_nonnull<TileGraphDialect>(op->getDialect()) && isPure(op))
+        for (Value result : op->getResults())
+          collect(result);
+    });
+    for (Value value : empty) {
+      rewriter.setInsertionPointAfterValue(value);
+      auto type = cast<RankedTensorType>(value.getType());
+      Value constant = ConstantOp::create(rewriter, value.getLoc(), DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+      rewriter.replaceAllUsesWith(value, constant);
+    }
+  }
 
   /// Whether the limits allow folding: all operands are constants and of allowed sizes.
   bool isCandidate(Operation *op) {
