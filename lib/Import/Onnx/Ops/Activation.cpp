@@ -56,6 +56,8 @@ LogicalResult leakyRelu(NodeContext &n) {
 }
 
 LogicalResult prelu(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 2)))
+    return failure();
   Value x = n.required(0), slope = n.required(1);
   if (!x || !slope || failed(checkSameElement(n, x, slope)))
     return failure();
@@ -109,6 +111,8 @@ LogicalResult celu(NodeContext &n) {
 
 /// Shrink: x + bias below -lambd, x - bias above lambd, 0 between. Defined on integers too.
 LogicalResult shrink(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   FloatAttrs attr{n};
   double lambd = attr("lambd", 0.5), bias = attr("bias", 0.0);
   Value input = n.required(0);
@@ -127,7 +131,11 @@ LogicalResult shrink(NodeContext &n) {
 // Sigmoids and gates
 //===----------------------------------------------------------------------===//
 
-template <typename OpTy> LogicalResult direct(NodeContext &n) { return deliver(n, n.make<OpTy>(n.required(0))); }
+template <typename OpTy> LogicalResult direct(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
+  return deliver(n, n.make<OpTy>(n.required(0)));
+}
 
 Value hardSigmoidOf(NodeContext &n, Value x, double alpha, double beta) {
   Value line = n.make<tg::AddOp>(scaled(n, x, alpha), scalarLike(n, beta, x));
@@ -158,6 +166,8 @@ LogicalResult mish(NodeContext &n) {
 }
 
 LogicalResult gelu(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   FailureOr<unsigned> approximate = n.choiceAttr("approximate", {"none", "tanh"}, "none");
   if (failed(approximate))
     return failure();
@@ -171,6 +181,8 @@ LogicalResult swishHandler(NodeContext &n) {
 }
 
 LogicalResult swiglu(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 2)))
+    return failure();
   FloatAttrs attr{n};
   double alpha = attr("alpha", 1.0);
   Value gate = n.required(0), linear = n.required(1);
@@ -202,7 +214,7 @@ FailureOr<int64_t> axisAttr(NodeContext &n, Value x, int64_t def) {
 /// Delivers body(matrix, 1) in the operand's shape; since then, body(x, axis).
 LogicalResult alongAxis(NodeContext &n, llvm::function_ref<Value(Value, int64_t)> body) {
   Value x = n.required(0);
-  if (failed(checkFloat(n, x, "input")))
+  if (failed(n.checkNumInputs(1, 1)) || failed(checkFloat(n, x, "input")))
     return failure();
   bool matrix = n.opset < 13;
   FailureOr<int64_t> axis = axisAttr(n, x, matrix ? 1 : -1);

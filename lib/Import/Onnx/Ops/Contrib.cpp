@@ -138,6 +138,8 @@ template <bool tanh> LogicalResult biasGelu(NodeContext &n) {
 }
 
 LogicalResult quickGelu(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   FailureOr<double> alpha = n.floatAttr("alpha", 1.702f);
   Value x = n.required(0);
   if (failed(alpha) || failed(checkFloat(n, x, "input 0")))
@@ -147,6 +149,8 @@ LogicalResult quickGelu(NodeContext &n) {
 
 /// x + bias in two halves along the last dimension: left * gelu(right).
 LogicalResult biasSplitGelu(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 2)))
+    return failure();
   Value x = n.required(0), bias = n.required(1);
   if (failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, bias)) ||
       failed(n.checkRank(x, 1, 64, "input 0")))
@@ -163,6 +167,8 @@ LogicalResult biasSplitGelu(NodeContext &n) {
 
 /// x + bias + skip.
 LogicalResult biasAdd(NodeContext &n) {
+  if (failed(n.checkNumInputs(3, 3)))
+    return failure();
   Value x = n.required(0), bias = n.required(1), skip = n.required(2);
   if (failed(checkFloat(n, x, "input 0")) || failed(checkSameElement(n, x, {bias, skip})))
     return failure();

@@ -35,6 +35,8 @@ template <typename OpTy> LogicalResult binary(NodeContext &n) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult mod(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 2)))
+    return failure();
   FailureOr<bool> fmod = n.boolAttr("fmod", false);
   Value lhs = n.required(0), rhs = n.required(1);
   if (failed(fmod) || !lhs || !rhs || failed(checkSameElement(n, lhs, rhs)))
@@ -56,6 +58,8 @@ Type powType(NodeContext &n, Value base, Value exponent) {
 }
 
 LogicalResult pow(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 2)))
+    return failure();
   Value base = n.required(0), exponent = n.required(1);
   if (!base || !exponent)
     return failure();
@@ -115,6 +119,8 @@ LogicalResult clip(NodeContext &n) {
 
 /// Clip before opset 11 has its bounds in attributes.
 LogicalResult clipByAttributes(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   Value value = n.required(0);
   for (bool upper : {false, true}) {
     StringRef name = upper ? "max" : "min";
@@ -138,9 +144,15 @@ Value testable(NodeContext &n, Value value) {
   return value && isa<FloatType>(n.elementType(value)) && !isFloat(n, value) ? n.cast(value, n.b.getF32Type()) : value;
 }
 
-LogicalResult isNan(NodeContext &n) { return deliver(n, n.make<tg::IsNanOp>(testable(n, n.required(0)))); }
+LogicalResult isNan(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
+  return deliver(n, n.make<tg::IsNanOp>(testable(n, n.required(0))));
+}
 
 LogicalResult isInf(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   FailureOr<bool> negative = n.boolAttr("detect_negative", true), positive = n.boolAttr("detect_positive", true);
   if (failed(negative) || failed(positive))
     return failure();
@@ -149,6 +161,8 @@ LogicalResult isInf(NodeContext &n) {
 }
 
 LogicalResult bitShift(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 2)))
+    return failure();
   FailureOr<unsigned> direction = n.choiceAttr("direction", {"LEFT", "RIGHT"}, "");
   Value value = n.required(0), amount = n.required(1);
   if (failed(direction) || !value || !amount || failed(checkSameElement(n, value, amount)))
@@ -207,6 +221,8 @@ Value minorDeterminant(NodeContext &n, Value matrix, int64_t row, ArrayRef<int64
 }
 
 LogicalResult determinant(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   constexpr int64_t maxSize = 4; // The expansion has size! terms.
   Value matrix = n.required(0);
   if (!matrix || failed(n.checkRank(matrix, 2, 64, "input")) || failed(checkFloat(n, matrix, "input")))

@@ -161,6 +161,8 @@ LogicalResult batchNormalization(NodeContext &n) {
 
 /// x / (bias + alpha / size * sum of x^2 over a window of channels) ^ beta.
 LogicalResult localResponse(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   Value x = n.required(0);
   FailureOr<double> alpha = n.floatAttr("alpha", 1e-4), beta = n.floatAttr("beta", 0.75),
                     bias = n.floatAttr("bias", 1.0);
@@ -191,6 +193,8 @@ LogicalResult localResponse(NodeContext &n) {
 
 /// (x - mean) / (standard deviation + 1e-9) over the attribute `axes`.
 LogicalResult meanVariance(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   Value x = n.required(0);
   FailureOr<SmallVector<int64_t>> axes = n.intsAttr("axes", SmallVector<int64_t>{0, 2, 3});
   if (failed(axes) || failed(checkFloat(n, x, "input 0")))

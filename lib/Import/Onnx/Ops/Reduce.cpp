@@ -127,6 +127,8 @@ LogicalResult reduction(NodeContext &n) {
 //===----------------------------------------------------------------------===//
 
 template <tg::Monoid kind> LogicalResult argReduce(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 1)))
+    return failure();
   Value x = n.required(0);
   FailureOr<int64_t> axis = n.intAttr("axis", 0);
   FailureOr<bool> keepDims = n.boolAttr("keepdims", true), last = n.boolAttr("select_last_index", false);
