@@ -176,7 +176,8 @@ LogicalResult causalConv(NodeContext &n) {
   Value state = past ? past : full(n, 0, n.elementType(x), stateDims);
   if (past && failed(n.assumeEqual(n.dim(past, 2), stateDims[2], "the length of past_state")))
     return failure();
-  Value padded = n.concat({state, x}, 2);
+  // A kernel of extent 1 has an empty state, which passes through.
+  Value padded = *size == 1 ? x : n.concat({state, x}, 2);
   Value windows = n.make<tg::WindowOp>(padded, n.b.getDenseI64ArrayAttr({2}), n.b.getDenseI64ArrayAttr({*size}),
                                        n.b.getDenseI64ArrayAttr({1}), n.b.getDenseI64ArrayAttr({1}));
   if (!windows)
@@ -187,7 +188,7 @@ LogicalResult causalConv(NodeContext &n) {
   if (*activation != 0)
     result = swish(n, result);
   if (n.outputUsed(1))
-    n.output(1, lastPositions(n, padded, *size - 1));
+    n.output(1, *size == 1 ? state : lastPositions(n, padded, *size - 1));
   return deliver(n, n.cast(result, n.elementType(x)));
 }
 
