@@ -3,6 +3,7 @@
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
@@ -40,6 +41,20 @@ static AffineExpr applyMap(func::FuncOp func, AffineMap map, ValueRange operands
   return map.getResult(0).replaceDimsAndSymbols(dims, symbols);
 }
 
+/// The size that a `memref.dim` reads, where the memory was given its shape; none if that is not known.
+static std::optional<OpFoldResult> sizeBehindDim(Operation *op) {
+  auto dim = dyn_cast<memref::DimOp>(op);
+  std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
+  if (!index)
+    return std::nullopt;
+  Operation *source = dim.getSource().getDefiningOp();
+  if (auto cast = dyn_cast_or_null<memref::ReinterpretCastOp>(source))
+    return cast.getMixedSizes()[*index];
+  if (auto view = dyn_cast_or_null<memref::SubViewOp>(source); view && view.getDroppedDims().none())
+    return view.getMixedSizes()[*index];
+  return std::nullopt;
+}
+
 AffineExpr asSymbolExpr(func::FuncOp func, OpFoldResult value) {
   MLIRContext *context = func.getContext();
   if (std::optional<int64_t> constant = getConstantIntValue(value))
@@ -51,6 +66,8 @@ AffineExpr asSymbolExpr(func::FuncOp func, OpFoldResult value) {
   Operation *op = v.getDefiningOp();
   if (!op)
     return nullptr;
+  if (std::optional<OpFoldResult> size = sizeBehindDim(op))
+    return asSymbolExpr(func, *size);
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
     return applyMap(func, apply.getAffineMap(), apply.getMapOperands());
   auto binary = [&](auto combine) -> AffineExpr {
@@ -73,6 +90,9 @@ AffineExpr asSymbolExpr(func::FuncOp func, OpFoldResult value) {
 /// A bound of an op that is monotone in operands that are not negative; null if it is not such an op.
 static AffineExpr monotoneBound(func::FuncOp func, Operation *op) {
   auto bound = [&](unsigned i) { return upperBound(func, op->getOperand(i)); };
+  if (std::optional<OpFoldResult> size = sizeBehindDim(op))
+    if (auto inner = dyn_cast<Value>(*size))
+      return upperBound(func, inner);
   if (isa<arith::MulIOp, arith::AddIOp>(op)) {
     AffineExpr lhs = bound(0), rhs = bound(1);
     return !lhs || !rhs ? nullptr : isa<arith::MulIOp>(op) ? lhs * rhs : lhs + rhs;
