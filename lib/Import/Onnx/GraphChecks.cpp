@@ -17,6 +17,19 @@ namespace {
 
 using NameSet = llvm::DenseSet<llvm::StringRef>;
 
+/// Names that a graph sees: its own, and those of the graphs around it (as many as subgraphs may nest).
+struct VisibleNames {
+  const NameSet *own;
+  const VisibleNames *outer;
+
+  bool contains(llvm::StringRef name) const {
+    for (const VisibleNames *scope = this; scope; scope = scope->outer)
+      if (scope->own->contains(name))
+        return true;
+    return false;
+  }
+};
+
 class Checker {
 public:
   Checker(const Model &model, const Limits &limits, Diagnostics &diagnostics)
@@ -47,9 +60,9 @@ private:
   }
 
   void checkVersions();
-  void checkGraph(const ::onnx::GraphProto &graph, llvm::StringRef what, const NameSet *outer);
+  void checkGraph(const ::onnx::GraphProto &graph, llvm::StringRef what, const VisibleNames *outer);
   void checkFunction(const ::onnx::FunctionProto &function);
-  void checkNodes(const NodeList &nodes, NameSet &defined, const NameSet *outer, llvm::StringRef what);
+  void checkNodes(const NodeList &nodes, NameSet &defined, const VisibleNames *outer, llvm::StringRef what);
   void checkOrder(const NodeList &nodes);
   void checkAttribute(const ::onnx::NodeProto &node, const AttributeProto &attribute);
   void checkInitializers(const ::onnx::GraphProto &graph, NameSet &defined);
@@ -80,7 +93,8 @@ void Checker::checkVersions() {
     if (!domains.insert(domain).second)
       invalid("opset of domain `" + displayDomain(domain) + "` is imported twice");
     if (import.version() < 1)
-      invalid("opset version " + llvm::Twine(import.version()) + " of domain `" + displayDomain(domain) + "` is not positive");
+      invalid("opset version " + llvm::Twine(import.version()) + " of domain `" + displayDomain(domain) +
+              "` is not positive");
     if (domain.empty() && import.version() > newestOpset)
       (void)diagnostics.report(ErrorClass::Unsupported,
                                "opset " + llvm::Twine(import.version()) + " is newer than " + llvm::Twine(newestOpset),
@@ -109,7 +123,7 @@ void Checker::checkInitializers(const ::onnx::GraphProto &graph, NameSet &define
     define(sparse.values().name());
 }
 
-void Checker::checkGraph(const ::onnx::GraphProto &graph, llvm::StringRef what, const NameSet *outer) {
+void Checker::checkGraph(const ::onnx::GraphProto &graph, llvm::StringRef what, const VisibleNames *outer) {
   NameSet defined, inputs;
   for (const auto &input : graph.input()) {
     if (input.name().empty())
@@ -121,7 +135,7 @@ void Checker::checkGraph(const ::onnx::GraphProto &graph, llvm::StringRef what, 
   checkInitializers(graph, defined);
   checkNodes(graph.node(), defined, outer, what);
   for (const auto &output : graph.output())
-    if (!defined.contains(output.name()) && !(outer && outer->contains(output.name())))
+    if (!VisibleNames{&defined, outer}.contains(output.name()))
       invalid("output `" + llvm::Twine(output.name()) + "` of " + what + " is not produced by any node");
 }
 
@@ -139,7 +153,7 @@ void Checker::checkFunction(const ::onnx::FunctionProto &function) {
 }
 
 /// Adds the nodes' outputs to `defined`; then every input must be there, and every subgraph sees all of it.
-void Checker::checkNodes(const NodeList &nodes, NameSet &defined, const NameSet *outer, llvm::StringRef what) {
+void Checker::checkNodes(const NodeList &nodes, NameSet &defined, const VisibleNames *outer, llvm::StringRef what) {
   for (const auto &node : nodes) {
     if (node.op_type().empty())
       invalidNode(node, "the node has no operator type");
@@ -149,10 +163,10 @@ void Checker::checkNodes(const NodeList &nodes, NameSet &defined, const NameSet 
                               "` is already defined by an input, an initialiser or another node");
   }
   checkOrder(nodes);
-  std::optional<NameSet> visible;
+  const VisibleNames visible{&defined, outer};
   for (const auto &node : nodes) {
     for (const std::string &input : node.input())
-      if (!input.empty() && !defined.contains(input) && !(outer && outer->contains(input)))
+      if (!input.empty() && !visible.contains(input))
         invalidNode(node, "input `" + llvm::Twine(input) +
                               "` is not defined by an input, an initialiser or a node of " + what);
     llvm::StringSet<> names;
@@ -160,17 +174,10 @@ void Checker::checkNodes(const NodeList &nodes, NameSet &defined, const NameSet 
       if (!names.insert(attribute.name()).second)
         invalidNode(node, "attribute `" + llvm::Twine(attribute.name()) + "` is given twice");
       checkAttribute(node, attribute);
-      if (!attribute.has_g() && attribute.graphs_size() == 0)
-        continue;
-      if (!visible) {
-        visible = defined;
-        if (outer)
-          visible->insert(outer->begin(), outer->end());
-      }
       if (attribute.has_g())
-        checkGraph(attribute.g(), "subgraph", &*visible);
+        checkGraph(attribute.g(), "subgraph", &visible);
       for (const auto &graph : attribute.graphs())
-        checkGraph(graph, "subgraph", &*visible);
+        checkGraph(graph, "subgraph", &visible);
     }
   }
 }
