@@ -81,9 +81,13 @@ static void printComparison(const Port &port, const Comparison &comparison) {
 
 static void printPlacement(const Runner &runner) {
   size_t count = weft_session_dispatch_count(runner.getSession());
-  std::printf("placement %zu of %zu dispatches on cpu\n", count, count);
+  std::map<std::string, size_t> byDevice;
+  weft_dispatch dispatch;
+  for (size_t i = 0; weft_session_dispatch(runner.getSession(), i, &dispatch) == 0; ++i)
+    ++byDevice[dispatch.device];
+  for (const auto &[device, dispatches] : byDevice)
+    std::printf("placement %zu of %zu dispatches on %s\n", dispatches, count, device.c_str());
   for (size_t i = 0; i < count; ++i) {
-    weft_dispatch dispatch;
     weft_session_dispatch(runner.getSession(), i, &dispatch);
     double milliseconds = dispatch.runs ? double(dispatch.total_ns) / 1e6 / double(dispatch.runs) : 0;
     std::printf("  %4zu %-6s %9.3f ms  grid %-8" PRId64 " %s ", i, dispatch.device, milliseconds, dispatch.last_grid,

@@ -86,8 +86,10 @@ static uint64_t encode(const FloatFormat &format, double value) {
                                                      : 0;
   uint64_t largest = format.special == Special::Ieee ? infinity : format.special == Special::NanOnTop ? top - 1 : top;
   double magnitude = std::fabs(value);
-  int exponent = magnitude > 0 && std::isfinite(magnitude) ? std::ilogb(magnitude) : 0;
-  exponent = std::max(exponent, 1 - format.bias);
+  // Zero and subnormals count in units of the smallest exponent.
+  int exponent = 1 - format.bias;
+  if (magnitude > 0 && std::isfinite(magnitude))
+    exponent = std::max(exponent, std::ilogb(magnitude));
   if (std::isinf(magnitude) || exponent - 1 + format.bias > (1 << format.exponentBits))
     return sign | largest;
   // In units of the last place of this exponent; the addition carries into the exponent when the mantissa overflows.
