@@ -1,5 +1,5 @@
-/* Kernels of the tests, in C by the kernel ABI (docs/architecture.md), built into a shared object of their own that the tests put into
- * bundles the way the compiler would.
+/* Kernels of the tests, in C by the kernel ABI (docs/architecture.md), built into a shared object of their own that the
+ * tests put into bundles the way the compiler would.
  *
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  */
@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define KERNEL(n)                                                                                                                      \
-  __attribute__((visibility("default"))) void k##n(void *const *buffers, const int64_t *scalars, int64_t begin, int64_t end,           \
-                                                   void *scratch)
+#define KERNEL(n)                                                                                                      \
+  __attribute__((visibility("default"))) void k##n(void *const *buffers, const int64_t *scalars, int64_t begin,        \
+                                                   int64_t end, void *scratch)
 
 enum { tile = 64 };
 

@@ -14,8 +14,8 @@
 //      group is a loop over rows, and a row's working set stays below a limit.
 //  R4  In a group without reductions, values keep their extents along pointwise edges: a producer under a stretching
 //  broadcast would be
-//      computed again for every copy (an iota and extents are free). Views (transpose, slice, broadcast, pad) compose with pointwise
-//      ops; a gather may be read by pointwise ops, but nothing is fused into its operands.
+//      computed again for every copy (an iota and extents are free). Views (transpose, slice, broadcast, pad) compose
+//      with pointwise ops; a gather may be read by pointwise ops, but nothing is fused into its operands.
 //  R5  A window belongs to the reduction that consumes it.
 //  R6  Everything else (concat, scatter, scan, arg_reduce, top_k) is a kernel of its own.
 #ifndef WEFT_PLAN_GROUPS_H

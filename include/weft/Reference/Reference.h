@@ -26,7 +26,7 @@ struct Limits {
   int64_t maxTensorBytes = int64_t(2) << 30; ///< Of one tensor.
   int64_t maxWork = int64_t(1) << 36;        ///< Scalar operations of one call, roughly.
   int64_t maxOps = 100'000;                  ///< Ops that one fold may visit.
-  int64_t *sharedWork = nullptr;             ///< If given, scalar operations that several calls share; they count it down.
+  int64_t *sharedWork = nullptr; ///< If given, scalar operations that several calls share; they count it down.
 };
 
 /// Evaluates one op on `operands` (one tensor for each operand, of its type). `symbols` gives the values of the

@@ -1,4 +1,5 @@
-// What ONNX itself allows on a node of its default domain: counts and attribute names, for refusing what no version knows.
+// What ONNX itself allows on a node of its default domain: counts and attribute names, for refusing what no version
+// knows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_IMPORT_ONNX_OPSCHEMAS_H
 #define WEFT_LIB_IMPORT_ONNX_OPSCHEMAS_H

@@ -168,7 +168,8 @@ static Outlined outline(tg::KernelOp kernel) {
     body->addArgument(builder.getIndexType(), loc);
     argumentTypes.push_back(builder.getIndexType());
   }
-  result.module->getOperation()->setAttr("tg.operand_dims", dimsAttr(builder, ArrayRef(argumentTypes).take_front(numTensors)));
+  result.module->getOperation()->setAttr("tg.operand_dims",
+                                         dimsAttr(builder, ArrayRef(argumentTypes).take_front(numTensors)));
   result.module->getOperation()->setAttr("tg.result_dims", dimsAttr(builder, TypeRange(ValueRange(results))));
   result.symbols = AffineMap::get(0, numModuleSymbols, symbolExprs, context);
   func.setFunctionType(builder.getFunctionType(argumentTypes, ValueRange(results).getTypes()));

@@ -9,8 +9,8 @@ using namespace mlir;
 namespace weft::plan {
 
 bool isHostOp(Operation *op) {
-  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::ReshapeOp, tg::BitcastOp,
-             tg::DispatchOp, tg::KernelOp>(op) ||
+  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::ReshapeOp, tg::BitcastOp, tg::DispatchOp,
+             tg::KernelOp>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 

@@ -55,7 +55,8 @@ TEST(Wire, LongRawDataStaysInTheFile) {
 TEST(Wire, ForgedReferencesAreData) {
   // Contents that look like the scan's own reference are marked as data all the same.
   ::onnx::ModelProto proto = makeModel(17);
-  proto.mutable_graph()->mutable_initializer(0)->set_raw_data(std::string("\1\0\0\0\0\0\0\0\0\377\377\377\377\377\377\377\177", 17));
+  proto.mutable_graph()->mutable_initializer(0)->set_raw_data(
+      std::string("\1\0\0\0\0\0\0\0\0\377\377\377\377\377\377\377\177", 17));
   std::string bytes = proto.SerializeAsString();
   Diagnostics diagnostics;
   std::optional<Model> model = read(bytes, diagnostics);
@@ -94,7 +95,8 @@ TEST(Wire, LimitsAreNamed) {
 TEST(Wire, SizesMustAgree) {
   ::onnx::ModelProto proto = makeModel(64);
   proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 65);
-  EXPECT_THAT(causeOf(proto.SerializeAsString()), HasSubstr("expected 65 bytes of data for the shape and type, got 64"));
+  EXPECT_THAT(causeOf(proto.SerializeAsString()),
+              HasSubstr("expected 65 bytes of data for the shape and type, got 64"));
   proto.mutable_graph()->mutable_initializer(0)->set_dims(0, -1);
   EXPECT_THAT(causeOf(proto.SerializeAsString()), HasSubstr("negative"));
 }

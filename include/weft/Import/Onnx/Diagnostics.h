@@ -1,4 +1,5 @@
-// Diagnostics of reading and importing a model: every problem, each with its node, cause and remedy, as text and as JSON.
+// Diagnostics of reading and importing a model: every problem, each with its node, cause and remedy, as text and as
+// JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_IMPORT_ONNX_DIAGNOSTICS_H
 #define WEFT_IMPORT_ONNX_DIAGNOSTICS_H
@@ -24,14 +25,15 @@ enum class ErrorClass { Usage = 2, Unsupported = 3, Invalid = 5, Limit = 6, Inte
 
 struct Diagnostic {
   ErrorClass cls = ErrorClass::Invalid;
-  std::string node;         ///< Name of the ONNX node (of its first output if it has none), or empty for the model as a whole.
-  std::string op;           ///< `domain::Op-version`, domain left out for ai.onnx; empty if `node` is.
+  std::string node; ///< Name of the ONNX node (of its first output if it has none), or empty for the model as a whole.
+  std::string op;   ///< `domain::Op-version`, domain left out for ai.onnx; empty if `node` is.
   std::string operandTypes; ///< Types of the node's inputs, comma-separated.
   std::string cause;
-  std::string remedy;       ///< May be empty.
+  std::string remedy; ///< May be empty.
 };
 
-/// Collects problems. Everything that came out of the model is escaped when printed. At most `maxKept` are kept, all are counted.
+/// Collects problems. Everything that came out of the model is escaped when printed. At most `maxKept` are kept, all
+/// are counted.
 class Diagnostics {
 public:
   static constexpr size_t maxKept = 1000;
@@ -56,7 +58,8 @@ private:
   size_t total = 0;
 };
 
-/// `text` with control characters, invalid UTF-8, bidirectional overrides and backslashes written as `\xNN`, cut after `maxBytes`.
+/// `text` with control characters, invalid UTF-8, bidirectional overrides and backslashes written as `\xNN`, cut after
+/// `maxBytes`.
 std::string escape(llvm::StringRef text, size_t maxBytes = 200);
 
 } // namespace weft::onnx

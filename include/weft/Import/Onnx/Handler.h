@@ -1,19 +1,23 @@
-// What the import of one ONNX node sees: operands, attributes, constants, diagnostics, builders; and the table of operators.
+// What the import of one ONNX node sees: operands, attributes, constants, diagnostics, builders; and the table of
+// operators.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A handler reads its node through a NodeContext, builds `tg` ops and hands over results with `output`. Everything in the node comes from
-// a stranger: attributes have any type, ranks and extents do not fit, inputs are missing. Rules:
-//  * Errors are recorded by `error` (the model is wrong), `unsupported` (we cannot do it) or by the helper that failed; the handler then
+// A handler reads its node through a NodeContext, builds `tg` ops and hands over results with `output`. Everything in
+// the node comes from a stranger: attributes have any type, ranks and extents do not fit, inputs are missing. Rules:
+//  * Errors are recorded by `error` (the model is wrong), `unsupported` (we cannot do it) or by the helper that failed;
+//  the handler then
 //    returns failure. Importing goes on with other nodes, so that all problems are reported at once.
-//  * Helpers that return a Value return null after recording an error, and null without a word if an operand is null. So chains
+//  * Helpers that return a Value return null after recording an error, and null without a word if an operand is null.
+//  So chains
 //    need one check at the end; but check a value before asking for its type.
-//  * Build ops only with `make`, `create` or the helpers below: they verify, turn failed inference into a diagnostic of the node, and
+//  * Build ops only with `make`, `create` or the helpers below: they verify, turn failed inference into a diagnostic of
+//  the node, and
 //    record the equalities that broadcasting assumes between symbolic extents. The plain builders abort on bad input.
 #ifndef WEFT_IMPORT_ONNX_HANDLER_H
 #define WEFT_IMPORT_ONNX_HANDLER_H
 
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/Twine.h"
 #include <optional>
 
@@ -73,7 +77,8 @@ public:
   mlir::FailureOr<double> floatAttr(llvm::StringRef name, std::optional<double> def = std::nullopt);
   mlir::FailureOr<llvm::StringRef> stringAttr(llvm::StringRef name, std::optional<llvm::StringRef> def = std::nullopt);
   /// Index in `choices` of a string attribute; other strings are errors.
-  mlir::FailureOr<unsigned> choiceAttr(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> choices, llvm::StringRef def);
+  mlir::FailureOr<unsigned> choiceAttr(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> choices,
+                                       llvm::StringRef def);
   mlir::FailureOr<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name,
                                                        std::optional<llvm::SmallVector<int64_t>> def = std::nullopt);
   mlir::FailureOr<llvm::SmallVector<double>> floatsAttr(llvm::StringRef name,
@@ -81,20 +86,20 @@ public:
   mlir::FailureOr<llvm::SmallVector<llvm::StringRef>> stringsAttr(llvm::StringRef name);
   /// A tensor attribute as a value (`tg.constant` or `tg.weight`).
   mlir::FailureOr<mlir::Value> tensorAttr(llvm::StringRef name);
-  /// Element type from an integer attribute that holds a TensorProto.DataType (Cast's `to`, `dtype`, `stash_type`). Null if the attribute
-  /// is absent and `def` is null.
+  /// Element type from an integer attribute that holds a TensorProto.DataType (Cast's `to`, `dtype`, `stash_type`).
+  /// Null if the attribute is absent and `def` is null.
   mlir::FailureOr<mlir::Type> typeAttr(llvm::StringRef name, mlir::Type def = {});
   /// A graph attribute; the pointer stays valid during import.
   mlir::FailureOr<const ::onnx::GraphProto *> graphAttr(llvm::StringRef name);
 
   //===--- Contents known at import ---===//
-  /// Contents of a value that follows from constants alone: folded by the Reference evaluator, up to `maxFoldBytes`. Null if it is not
-  /// constant or too large; records nothing.
+  /// Contents of a value that follows from constants alone: folded by the Reference evaluator, up to `maxFoldBytes`.
+  /// Null if it is not constant or too large; records nothing.
   mlir::ElementsAttr constant(mlir::Value value);
   std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value);
   std::optional<llvm::SmallVector<double>> constantFloats(mlir::Value value);
-  std::optional<int64_t> constantInt(mlir::Value value);   ///< A tensor of one element.
-  std::optional<double> constantFloat(mlir::Value value);  ///< A tensor of one element.
+  std::optional<int64_t> constantInt(mlir::Value value);  ///< A tensor of one element.
+  std::optional<double> constantFloat(mlir::Value value); ///< A tensor of one element.
   /// Contents of a small integer tensor as expressions of symbols.
   std::optional<tg::Dims> shapeContents(mlir::Value value);
   /// Input `i` as constant integers; an error that names the input and suggests --bind if it is not constant.
@@ -128,7 +133,8 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
   /// Records an error unless the rank is in [min, max].
   llvm::LogicalResult checkRank(mlir::Value value, int64_t min, int64_t max, llvm::StringRef what);
-  /// Records an error if the extents are known to differ; else emits a run-time check unless they are known to be equal.
+  /// Records an error if the extents are known to differ; else emits a run-time check unless they are known to be
+  /// equal.
   llvm::LogicalResult assumeEqual(mlir::AffineExpr x, mlir::AffineExpr y, const llvm::Twine &what);
   /// Extents as text for messages, with the symbols' names.
   std::string extentsText(llvm::ArrayRef<mlir::AffineExpr> dims) const;
@@ -136,8 +142,8 @@ public:
   mlir::AffineExpr freshSymbol(const llvm::Twine &name);
 
   //===--- Builders; null in, null out ---===//
-  /// Builds an op with checks; null (an error is recorded) on failure. Result types are inferred where the op infers them, else the
-  /// first argument is the result type, as in the op's own builders.
+  /// Builds an op with checks; null (an error is recorded) on failure. Result types are inferred where the op infers
+  /// them, else the first argument is the result type, as in the op's own builders.
   template <typename OpTy, typename... Args> OpTy create(Args &&...args);
   /// The same for an op with one result: the result.
   template <typename OpTy, typename... Args> mlir::Value make(Args &&...args) {
@@ -151,8 +157,9 @@ public:
   /// Constant of the shape and type `type` (static), every element `value`.
   mlir::Value splat(double value, mlir::RankedTensorType type);
   mlir::Value constantValue(mlir::ElementsAttr value);
-  mlir::Value intsConstant(llvm::ArrayRef<int64_t> values);  ///< 1-D i64.
-  mlir::Value extents(llvm::ArrayRef<mlir::AffineExpr> exprs); ///< 1-D i64 (`tg.extents`, or a constant if all are constant).
+  mlir::Value intsConstant(llvm::ArrayRef<int64_t> values); ///< 1-D i64.
+  mlir::Value
+  extents(llvm::ArrayRef<mlir::AffineExpr> exprs); ///< 1-D i64 (`tg.extents`, or a constant if all are constant).
 
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> dims);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> dims);
@@ -163,7 +170,8 @@ public:
   mlir::Value broadcastTo(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> dims);
   /// Extents of all values broadcast together; equalities assumed are recorded.
   mlir::FailureOr<tg::Dims> broadcastDims(llvm::ArrayRef<mlir::Value> values);
-  /// Elements [offset, offset + size) with `stride` along `axis`, whole in other dimensions. In bounds, checked where static.
+  /// Elements [offset, offset + size) with `stride` along `axis`, whole in other dimensions. In bounds, checked where
+  /// static.
   mlir::Value slice(mlir::Value value, int64_t axis, int64_t offset, mlir::AffineExpr size, int64_t stride = 1);
   mlir::Value concat(llvm::ArrayRef<mlir::Value> values, int64_t axis);
   /// Conversion of the element type; the value itself if it has the type.
@@ -173,15 +181,18 @@ public:
   mlir::Value reduce(tg::Monoid kind, mlir::Value value, llvm::ArrayRef<int64_t> axes, bool keepDims);
   /// Number of elements along `axes` as a rank-0 tensor of type `element`.
   mlir::Value count(mlir::Value value, llvm::ArrayRef<int64_t> axes, mlir::Type element);
-  /// `tg.contract` from an einsum such as "mk,kn->mn". The extents of shared letters must agree (symbolic ones are assumed to).
+  /// `tg.contract` from an einsum such as "mk,kn->mn". The extents of shared letters must agree (symbolic ones are
+  /// assumed to).
   mlir::Value contract(mlir::Value lhs, mlir::Value rhs, llvm::StringRef einsum, mlir::Type element);
 
   //===--- Subgraphs ---===//
   const Limits &limits() const;
   /// The type that a value of a subgraph declares; null with an error if it declares no tensor type of known rank.
   mlir::RankedTensorType declaredType(const ::onnx::ValueInfoProto &info);
-  /// Imports the nodes of `graph` here, with its inputs bound to `inputs` and outer names visible. Failure if an output failed.
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> inlineGraph(const ::onnx::GraphProto &graph, llvm::ArrayRef<mlir::Value> inputs);
+  /// Imports the nodes of `graph` here, with its inputs bound to `inputs` and outer names visible. Failure if an output
+  /// failed.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> inlineGraph(const ::onnx::GraphProto &graph,
+                                                              llvm::ArrayRef<mlir::Value> inputs);
 
 private:
   const ::onnx::AttributeProto *find(llvm::StringRef name) const;
@@ -198,15 +209,16 @@ using Handler = llvm::LogicalResult (*)(NodeContext &);
 struct OpEntry {
   llvm::StringRef domain; ///< Empty for ai.onnx.
   llvm::StringRef op;
-  int since, until;       ///< Range of opset versions, inclusive, in which the handler is right.
+  int since, until; ///< Range of opset versions, inclusive, in which the handler is right.
   Handler handler;
-  llvm::StringRef note;   ///< What is restricted, for `weft inspect --list-ops`; may be empty.
+  llvm::StringRef note; ///< What is restricted, for `weft inspect --list-ops`; may be empty.
 };
 
-// Each file Ops/<Category>.cpp defines `llvm::ArrayRef<OpEntry> get<Category>Ops()` in this namespace: its slice of the table.
-// CMake lists the categories for OpTable.cpp from the files' names.
+// Each file Ops/<Category>.cpp defines `llvm::ArrayRef<OpEntry> get<Category>Ops()` in this namespace: its slice of the
+// table. CMake lists the categories for OpTable.cpp from the files' names.
 
-/// The whole table, sorted by domain, operator, version. Overlapping ranges are a programming error that a unit test finds.
+/// The whole table, sorted by domain, operator, version. Overlapping ranges are a programming error that a unit test
+/// finds.
 llvm::ArrayRef<OpEntry> getOpTable();
 /// The row for `op` of `domain` at `opset`, or null.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef op, int64_t opset);
@@ -222,12 +234,13 @@ template <typename OpTy, typename... Args> OpTy NodeContext::create(Args &&...ar
     // The op's own builder would abort when inference fails, so it gets placeholder types first.
     constexpr unsigned numResults = OpTy::template hasTrait<mlir::OpTrait::NResults<3>::Impl>()   ? 3
                                     : OpTy::template hasTrait<mlir::OpTrait::NResults<2>::Impl>() ? 2
-                                                                                                 : 1;
+                                                                                                  : 1;
     llvm::SmallVector<mlir::Type> placeholders(numResults, b.getNoneType());
     OpTy::build(b, state, mlir::TypeRange(placeholders), std::forward<Args>(args)...);
     auto infer = [&](llvm::SmallVectorImpl<mlir::Type> &types) {
-      return OpTy::inferReturnTypes(b.getContext(), b.getLoc(), state.operands, state.attributes.getDictionary(b.getContext()),
-                                    state.getRawProperties(), {}, types);
+      return OpTy::inferReturnTypes(b.getContext(), b.getLoc(), state.operands,
+                                    state.attributes.getDictionary(b.getContext()), state.getRawProperties(), {},
+                                    types);
     };
     return llvm::cast_if_present<OpTy>(finish(state, pointwise, infer));
   } else {

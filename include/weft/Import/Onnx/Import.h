@@ -1,14 +1,15 @@
 // An ONNX model, or a part of it cut at tensor names, to a module of `tg` ops.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The module has one function whose arguments and results carry their ONNX names (`tg.name`) and whose types give extents over the
-// module's symbols (`tg.symbols`: the model's dim_params, and fresh names for extents that it leaves open). Weights are `tg.weight`s
-// whose bytes stay in the mapped files that the tg dialect's WeightStore holds; they live as long as the context.
+// The module has one function whose arguments and results carry their ONNX names (`tg.name`) and whose types give
+// extents over the module's symbols (`tg.symbols`: the model's dim_params, and fresh names for extents that it leaves
+// open). Weights are `tg.weight`s whose bytes stay in the mapped files that the tg dialect's WeightStore holds; they
+// live as long as the context.
 #ifndef WEFT_IMPORT_ONNX_IMPORT_H
 #define WEFT_IMPORT_ONNX_IMPORT_H
 
-#include "weft/Import/Onnx/ModelReader.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "weft/Import/Onnx/ModelReader.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
 #include <utility>
@@ -42,7 +43,8 @@ struct ImportOptions {
   std::vector<std::string> from;                     ///< Tensors that become the inputs; empty: the graph's inputs.
   std::vector<std::string> to;                       ///< Tensors that become the outputs; empty: the graph's outputs.
   LinkPolicy links = LinkPolicy::None;
-  bool needWeights = true; ///< False: external data files may be missing; the module then cannot be compiled, only looked at.
+  bool needWeights =
+      true; ///< False: external data files may be missing; the module then cannot be compiled, only looked at.
   Limits limits;
 };
 
@@ -57,9 +59,9 @@ struct ModelSummary {
     uint64_t count = 0;
     std::vector<std::string> failedNodes; ///< At most 8 names.
     uint64_t failed = 0;
-    std::string reason;                   ///< Of the first failure.
-    std::string note;                     ///< Restrictions the table states.
-    bool known = false;                   ///< The table has a row.
+    std::string reason; ///< Of the first failure.
+    std::string note;   ///< Restrictions the table states.
+    bool known = false; ///< The table has a row.
   };
   int64_t irVersion = 0;
   std::string producer;
@@ -70,13 +72,15 @@ struct ModelSummary {
   std::vector<Op> ops; ///< Sorted by domain, op, version.
 };
 
-/// Reads and imports a model. Null if anything went wrong; `diagnostics` then has every problem found. Loads the dialects it needs
-/// into `context`. Result: verified.
-mlir::OwningOpRef<mlir::ModuleOp> importModel(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
-                                              Diagnostics &diagnostics, ModelSummary *summary = nullptr);
+/// Reads and imports a model. Null if anything went wrong; `diagnostics` then has every problem found. Loads the
+/// dialects it needs into `context`. Result: verified.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(llvm::StringRef path, const ImportOptions &options,
+                                              mlir::MLIRContext &context, Diagnostics &diagnostics,
+                                              ModelSummary *summary = nullptr);
 /// The same for a model in memory; external data are resolved against `file.path`, or refused if that is empty.
-mlir::OwningOpRef<mlir::ModuleOp> importModel(MappedBytes file, const ImportOptions &options, mlir::MLIRContext &context,
-                                              Diagnostics &diagnostics, ModelSummary *summary = nullptr);
+mlir::OwningOpRef<mlir::ModuleOp> importModel(MappedBytes file, const ImportOptions &options,
+                                              mlir::MLIRContext &context, Diagnostics &diagnostics,
+                                              ModelSummary *summary = nullptr);
 
 } // namespace weft::onnx
 

@@ -18,17 +18,17 @@ namespace weft::onnx {
 
 /// Resource limits of reading and importing. Going over one is an error of class Limit that names the limit.
 struct Limits {
-  uint64_t maxGraphBytes = uint64_t(1) << 29;    ///< Model without raw tensor data.
-  uint64_t maxItems = 4'000'000;                 ///< Messages and strings.
-  uint64_t maxNodes = 2'000'000;                 ///< In the file, subgraphs and functions included.
+  uint64_t maxGraphBytes = uint64_t(1) << 29; ///< Model without raw tensor data.
+  uint64_t maxItems = 4'000'000;              ///< Messages and strings.
+  uint64_t maxNodes = 2'000'000;              ///< In the file, subgraphs and functions included.
   uint64_t maxInitializers = 2'000'000;
   unsigned maxMessageDepth = 100;
   unsigned maxSubgraphDepth = 16;
   uint64_t maxNameBytes = uint64_t(1) << 16;
   unsigned maxRank = 32;
-  uint64_t maxExpandedNodes = 200'000;           ///< Nodes imported, counting inlined functions and unrolled loops.
-  uint64_t maxFunctionDepth = 64;                ///< Functions that call functions.
-  int64_t maxTripCount = 4'096;                  ///< Iterations of one unrolled loop.
+  uint64_t maxExpandedNodes = 200'000; ///< Nodes imported, counting inlined functions and unrolled loops.
+  uint64_t maxFunctionDepth = 64;      ///< Functions that call functions.
+  int64_t maxTripCount = 4'096;        ///< Iterations of one unrolled loop.
 };
 
 /// A file mapped read-only, or a buffer.
@@ -49,7 +49,8 @@ struct Model {
   std::shared_ptr<::onnx::ModelProto> proto;
   MappedBytes file;
 
-  /// Contents of a `raw_data` field of this model's messages. The pre-scan marks each, so no model can forge a reference.
+  /// Contents of a `raw_data` field of this model's messages. The pre-scan marks each, so no model can forge a
+  /// reference.
   RawData rawData(llvm::StringRef field) const;
 };
 
@@ -59,7 +60,8 @@ inline constexpr uint64_t inlineRawBytes = 1024;
 /// Maps `path` read-only. Refuses what is not a regular file.
 std::optional<MappedBytes> mapFile(llvm::StringRef path, Diagnostics &diagnostics);
 
-/// Reads a model: wire scan within `limits`, protobuf, structural checks (names, order, versions, tensors). None after errors.
+/// Reads a model: wire scan within `limits`, protobuf, structural checks (names, order, versions, tensors). None after
+/// errors.
 std::optional<Model> readModel(llvm::StringRef path, const Limits &limits, Diagnostics &diagnostics);
 std::optional<Model> readModel(MappedBytes file, const Limits &limits, Diagnostics &diagnostics);
 

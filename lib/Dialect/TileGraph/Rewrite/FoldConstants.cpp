@@ -43,8 +43,8 @@ struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
 private:
   int64_t workLeft = 0; ///< Scalar operations left to this run: a few seconds' worth in all.
 
-  /// A static tensor without elements has known contents, whoever makes it: its uses read a constant, and what only reads such tensors
-  /// (a sum over nothing) folds like any other op on constants.
+  /// A static tensor without elements has known contents, whoever makes it: its uses read a constant, and what only
+  /// reads such tensors (a sum over nothing) folds like any other op on constants.
   void emptyTensorsAreConstants(IRRewriter &rewriter) {
     SmallVector<Value> empty;
     auto collect = [&](Value value) {
@@ -63,7 +63,8 @@ private:
     for (Value value : empty) {
       rewriter.setInsertionPointAfterValue(value);
       auto type = cast<RankedTensorType>(value.getType());
-      Value constant = ConstantOp::create(rewriter, value.getLoc(), DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+      Value constant =
+          ConstantOp::create(rewriter, value.getLoc(), DenseElementsAttr::get(type, ArrayRef<Attribute>()));
       rewriter.replaceAllUsesWith(value, constant);
     }
   }

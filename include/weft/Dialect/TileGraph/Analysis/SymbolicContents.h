@@ -3,16 +3,16 @@
 #ifndef WEFT_DIALECT_TILEGRAPH_ANALYSIS_SYMBOLICCONTENTS_H
 #define WEFT_DIALECT_TILEGRAPH_ANALYSIS_SYMBOLICCONTENTS_H
 
-#include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "mlir/IR/Value.h"
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>
 
 namespace weft::tg {
 
-/// Computes contents of integer and boolean tensors through constants, extents, index arithmetic and data movement. Every result holds
-/// for all extents >= 0 of the symbols, without overflow of i64 in mind: shape arithmetic is exact. Remembers what it computed; drop
-/// the object when the IR changes.
+/// Computes contents of integer and boolean tensors through constants, extents, index arithmetic and data movement.
+/// Every result holds for all extents >= 0 of the symbols, without overflow of i64 in mind: shape arithmetic is exact.
+/// Remembers what it computed; drop the object when the IR changes.
 class SymbolicContents {
 public:
   /// Tensors with more elements are not followed.
