@@ -8,6 +8,7 @@ Features a test may require:
 Substitutions: %python, %weft_src, %weft_build, %shared, %models (cached models with weights), and lit's own.
 `--param roundtrip=1` prints and parses again the IR of every weft-opt run (--verify-roundtrip), in a tree of its own.
 """
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import os
 import shutil
 import subprocess

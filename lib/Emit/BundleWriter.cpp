@@ -2,7 +2,8 @@
 //
 // A value's buffer: arguments are inputs, weights and constants data; a dispatch result is an output if it is returned,
 // else transient memory. Reshapes and bitcasts share their operand's buffer. A returned value that has a buffer of
-// another kind is copied at the end. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// another kind is copied at the end.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/BundleWriter.h"
 #include "Explain.h"
 #include "Types.h"

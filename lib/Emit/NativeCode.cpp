@@ -1,5 +1,6 @@
 // One kernel module at a time: LLVM IR, optimisation, object code. Each has an LLVMContext of its own, so kernels
-// compile in parallel. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// compile in parallel.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/NativeCode.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"

@@ -1,5 +1,6 @@
 // Evaluation of ops, blocks and functions: checks, limits, environments. What each op means is in the files of its
-// family. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// family.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Evaluator.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"

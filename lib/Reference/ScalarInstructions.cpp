@@ -1,6 +1,6 @@
 // The instructions of scalar programs: what each `arith` and `math` op does on f64 and on integers of up to 64 bits.
-// Inputs for which an op is undefined (which scalar definitions never produce) give 0. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// Inputs for which an op is undefined (which scalar definitions never produce) give 0.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScalarProgram.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,6 @@
 // A block of scalar `arith` and `math` ops compiled to a straight line of instructions that run on many elements at a
-// time. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// time.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_REFERENCE_SCALARPROGRAM_H
 #define WEFT_LIB_REFERENCE_SCALARPROGRAM_H
 

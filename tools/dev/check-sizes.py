@@ -5,6 +5,7 @@
     C++ function         100 lines
     .td file             500 lines
     test file            400 lines
+    source file          the licence line on a line of its own
     every op             summary and a description with an example
     every pass           summary, description, and a test of its name: NAME.mlir, where NAME is the pass's less `weft-`, or in the test
                          folder of its room also less the room's own word (weft-cpu-tile: test/Lower/Cpu/tile.mlir)
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,6 +25,7 @@ from cpp_functions import functions
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXCEPTIONS = pathlib.Path(__file__).with_name("size-exceptions.txt")
 SOURCE_SOFT, SOURCE_HARD, FUNCTION, TABLEGEN, TEST = 600, 1000, 100, 500, 400
+LICENCE = re.compile(r"^(//|#|/\*| \*) ?SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception( \*/)?$", re.M)
 TABLEGEN_TOOL = "/usr/lib/llvm-22/bin/llvm-tblgen"
 
 
@@ -51,6 +54,8 @@ def check_file(path: pathlib.Path, exceptions: dict[str, str]) -> list[str]:
     if path.suffix not in (".cpp", ".h", ".c", ".py"):
         return []
     breaches = []
+    if text.strip() and not LICENCE.search(text[:4000]):
+        breaches.append(f"{path}: no line of its own for SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
     if lines > SOURCE_HARD:
         breaches.append(f"{path}: {lines} lines, at most {SOURCE_HARD}")
     elif lines > SOURCE_SOFT and not exceptions.get(str(path)):

@@ -1,6 +1,6 @@
 // weft-inspect model.onnx: what the model is made of and what of it is supported, all at once, without reading its
-// weights. The answer comes from the importer itself, so it is the compiler's. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// weights. The answer comes from the importer itself, so it is the compiler's.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ImportFlags.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"

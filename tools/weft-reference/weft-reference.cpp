@@ -1,5 +1,6 @@
 // weft-reference: runs a function of a `tg` module in the Reference evaluator, on .npy or random inputs. The oracle of
-// tests. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tests.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Npy.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"

@@ -1,5 +1,6 @@
 // Collecting and printing the problems of a model. Text that came out of the model never reaches a terminal or a page
-// raw. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// raw.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Import/Onnx/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"

@@ -1,6 +1,7 @@
 // Opening what a stranger's model names as its weights. The kernel resolves the path below the model's folder without
 // following links (openat2), or we walk it component by component where that call is missing. Checks are made on the
-// open descriptor, never on a path. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// open descriptor, never on a path.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ExternalData.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,7 @@
 // The walk over nodes: names to values, functions and subgraphs inlined, handlers called, problems recorded. Everything
 // is built in one block, so a value made anywhere earlier is visible. A failed value is a null one; nodes that use it
-// are skipped without a word. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// are skipped without a word.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
 #include "OpSchemas.h"
 #include "Tensors.h"

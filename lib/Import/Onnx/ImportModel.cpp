@@ -1,5 +1,6 @@
 // The entry of import: arguments, the part of the graph that is asked for, results, and the facts that `weft inspect`
-// prints. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// prints.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
 #include "Tensors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,5 +1,6 @@
 // Types and tensors of messages as MLIR types and values: symbols for dim_params, constants for small tensors, weights
-// for large ones. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// for large ones.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
 #include "Tensors.h"
 #include "llvm/Support/Path.h"

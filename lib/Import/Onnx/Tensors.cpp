@@ -1,6 +1,6 @@
 // Element types and tensor messages. Nothing a message says about itself is believed: dimensions are multiplied in 128
-// bits, and the size that follows must be the size that is there. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// bits, and the size that follows must be the size that is there.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Tensors.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "llvm/ADT/APInt.h"

@@ -1,6 +1,7 @@
 // The wire scan walks the protobuf encoding with an explicit stack and a table of the fields that import reads. Every
 // length is checked against its enclosing message, so protobuf later parses only well-formed messages of bounded number
-// and depth. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// and depth.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "WireScan.h"
 #include "llvm/Support/Endian.h"
 #include <vector>

@@ -1,5 +1,6 @@
 // weft-cpu-bufferize: one-shot bufferisation of the kernel function; copies that remain become linalg ops, to be
-// lowered like others. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// lowered like others.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"

@@ -1,7 +1,8 @@
 // weft-cpu-destination: operands and results of the kernel function become memory that the caller owns.
 //
 // An operand or result of dynamic shape is passed as the memory of one element and given its shape inside, from the
-// symbols: the function's ABI is then one pointer a tensor. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// symbols: the function's ABI is then one pointer a tensor.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

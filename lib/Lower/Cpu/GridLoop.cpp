@@ -1,7 +1,8 @@
 // weft-cpu-grid: the parallel loops of the tile become one loop over linear grid points [begin, end).
 //
 // Work outside the `scf.forall` is repeated by every worker, so it may only set things up; a kernel with other work
-// there, or without a grid, is one grid point. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// there, or without a grid, is one grid point.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"

@@ -3,7 +3,8 @@
 //   void entry(void *const *buffers, const int64_t *scalars, int64_t begin, int64_t end, void *scratch)
 //
 // The body takes each buffer as an argument of its own, which tells LLVM that they do not alias; it is not inlined, to
-// keep that. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keep that.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/AffineMap.h"

@@ -1,5 +1,6 @@
 // weft-cpu-contract: contractions on memory become packed panels and register tiles (MicroKernel.cpp); what does not
-// suit stays a generic. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// suit stays a generic.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MicroKernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -9,7 +9,8 @@
 //   place, multiply MR x NR register tiles into the f32 panel accumulators,
 //
 // and after the last block the accumulators are added to C. Rows and columns beyond the edge repeat the last one and
-// are not stored, so the inner loops have no masks. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// are not stored, so the inner loops have no masks.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MicroKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

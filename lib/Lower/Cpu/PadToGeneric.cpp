@@ -1,5 +1,6 @@
 // Padding by a constant as a generic that reads inside the operand or yields the constant: it tiles, fuses and
-// vectorises like pointwise ops. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// vectorises like pointwise ops.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,6 @@
 // weft-cpu-scratch: temporaries leave the heap. Sizes are bounded over the kernel's symbols, so that the dispatch can
-// state them. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// state them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -3,7 +3,8 @@
 // Contractions: a tile of M x N keeps its f32 accumulators within the L2 cache (256 x 512 x 4 bytes = 512 KiB at most)
 // and the grid has enough points for the threads to share. Other ops: a tile has about 16 Ki points of the iteration
 // domain, so that its temporaries stay in L1/L2. Dimensions along which a fused reduction runs are never cut: each
-// piece would repeat the reduction. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// piece would repeat the reduction.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TileSizes.h"
 #include "Contraction.h"
 

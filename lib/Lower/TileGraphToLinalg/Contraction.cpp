@@ -1,5 +1,6 @@
 // tg.contract: a generic of multiply-adds in the accumulator type over the op's maps, then the one rounding of its
-// result. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// result.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"

@@ -1,5 +1,6 @@
 // tg.gather: a parallel generic that reads its data with tensor.extract. tg.scatter: loops in the order that the op
-// prescribes. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// prescribes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,9 +1,10 @@
 // Building blocks of the lowering: plain types, extents from symbol arguments, linalg generics, scalars in memory and
-// in registers. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// in registers.
 //
 // A "tg type" is a tensor type of the input; its "plain type" is what it becomes (Passes.td says how). Scalars exist in
 // two forms: as stored (plain element type) and as computed with (what `buildScalar` takes: floats in a compute type,
 // booleans as i1).
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_LOWER_TILEGRAPHTOLINALG_KERNELBUILDER_H
 #define WEFT_LIB_LOWER_TILEGRAPHTOLINALG_KERNELBUILDER_H
 

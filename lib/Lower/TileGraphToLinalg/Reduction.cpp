@@ -1,5 +1,6 @@
 // tg.reduce and tg.arg_reduce: a generic with reduction dimensions over the operand's index space, from the monoid's
-// identity. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// identity.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

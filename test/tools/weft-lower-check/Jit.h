@@ -1,5 +1,6 @@
 // Kernel functions of plain tensors compiled by upstream passes (one-shot bufferization, loops, LLVM) and called with
-// host tensors. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// host tensors.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TEST_TOOLS_WEFTLOWERCHECK_JIT_H
 #define WEFT_TEST_TOOLS_WEFTLOWERCHECK_JIT_H
 

@@ -1,5 +1,6 @@
 // Registration of the dialects and passes that the tool's pipelines name; a file of its own because upstream's headers
-// for it are large. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// for it are large.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Jit.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"

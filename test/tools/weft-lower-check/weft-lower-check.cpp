@@ -1,10 +1,11 @@
 // weft-lower-check: lowers the tg functions of a file, runs them in a JIT and compares them with the Reference on
-// random inputs. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// random inputs.
 //
 // Attributes of a function say how it is checked: `check.symbols` (array of i64 arrays: one run for each, values of the
 // symbol arguments), `check.tolerance` (f64, in units in the last place, default 3), `check.floor` (f64, see Check.h).
 // Argument attribute `check.values` says what an input holds. Prints a line per failed run and the number of runs;
 // exits 1 if one failed.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Check.h"
 #include "Jit.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

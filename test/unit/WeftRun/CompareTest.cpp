@@ -1,4 +1,5 @@
-// Verdicts of comparisons. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Verdicts of comparisons.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compare.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// The grammar of --input. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The grammar of --input.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "InputSpec.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Elements of tensors: every code of the narrow floating formats survives decoding and encoding, rounding is to nearest
-// even, packed integers keep to their bits. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// even, packed integers keep to their bits.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Tensor.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Symbolic evaluation of shape arithmetic. An element is an affine (or semi-affine) expression of symbols that are at
 // least 0; what cannot be said for all of them is not said. Rounding of division: tg.div rounds toward zero,
-// AffineExpr's floordiv down; they agree where the numerator has a known sign. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// AffineExpr's floordiv down; they agree where the numerator has a known sign.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/TypeSwitch.h"

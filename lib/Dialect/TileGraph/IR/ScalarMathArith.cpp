@@ -1,6 +1,7 @@
 // Scalar definitions of the arithmetic ops. Integer division, remainder and power are total: each replaces the operands
 // for which the machine operation is undefined (a zero divisor, the least integer over -1) before it divides, and
-// repairs the result after. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// repairs the result after.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScalarEmitter.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"

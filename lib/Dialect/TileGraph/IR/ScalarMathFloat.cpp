@@ -1,6 +1,6 @@
 // Scalar definitions of the float functions: rounding, exponentials, roots, trigonometry. Most are one `math` op, so
-// that each target picks its own implementation within the accuracy that docs state. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// that each target picks its own implementation within the accuracy that docs state.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScalarEmitter.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 

@@ -1,5 +1,6 @@
 // Exact rewrites of pointwise ops: the result has the same value for every input, bit for bit except which NaN a NaN
-// is. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// is.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"

@@ -1,5 +1,6 @@
 // Exact rewrites of views, weights and checks: chains of data movement become one, and what moves nothing becomes a
-// reshape. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// reshape.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/IR/PatternMatch.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"

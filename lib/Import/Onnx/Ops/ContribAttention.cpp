@@ -1,5 +1,6 @@
 // com.microsoft attention: Attention, MultiHeadAttention, RotaryEmbedding. Semantics are those of onnxruntime's CPU
-// kernels. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// kernels.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Attention.h"
 #include "Shared/Compose.h"
 #include "Shared/Contraction.h"

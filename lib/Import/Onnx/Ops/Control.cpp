@@ -1,5 +1,6 @@
 // Control flow at import: branches are chosen (or both computed and selected between), loops with a known trip count
-// are unrolled. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// are unrolled.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
 #include "weft/Import/Onnx/ModelReader.h"
 #include <onnx/onnx_pb.h>

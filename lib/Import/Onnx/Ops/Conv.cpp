@@ -1,6 +1,6 @@
 // Conv and ConvTranspose. A convolution is padding and one contraction; a transposed convolution is the same over its
-// operand with stride - 1 zeros between neighbours, and the kernel reversed. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// operand with stride - 1 zeros between neighbours, and the kernel reversed.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Convolution.h"
 #include "Shared/Expr.h"
 

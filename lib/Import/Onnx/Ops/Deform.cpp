@@ -1,5 +1,6 @@
 // DeformConv over two spatial dimensions: the operand sampled at offset kernel positions, then a contraction with the
-// weights. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// weights.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Convolution.h"
 #include "Shared/Sampling.h"
 

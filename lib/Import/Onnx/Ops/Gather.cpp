@@ -1,5 +1,6 @@
 // Gathering and scattering by indices, as affine maps of tg.gather and tg.scatter; operators whose extents depend on
-// data are folded where their data are constant. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// data are folded where their data are constant.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
 
 using namespace weft;

@@ -1,5 +1,6 @@
 // Poolings: padding, tg.window and a reduction over the window dimensions. MaxPool's Indices come from tg.arg_reduce
-// over the windows. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// over the windows.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/Window.h"
 

@@ -1,5 +1,6 @@
 // Operators on quantised tensors: QLinearMatMul and com.microsoft's QLinear family. All but the product dequantise,
-// compute in f32 and quantise again, which is their definition. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// compute in f32 and quantise again, which is their definition.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Contraction.h"
 #include "Shared/Expr.h"
 #include "Shared/Quantization.h"

@@ -1,6 +1,7 @@
 // RNN, GRU and LSTM, unrolled over a static number of steps. The products with the inputs of all steps are one
 // contraction; each step then multiplies the state by the recurrence weights and applies the gates. Computes in f32
-// (f64 for f64). SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// (f64 for f64).
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/RecurrentActivation.h"
 

@@ -1,6 +1,7 @@
 // Resize and Upsample: one resampling per axis, from constant tables of taps and weights (Shared/ResampleTable.h). An
 // axis whose outputs are single elements becomes a view or a gather; else a gather of taps and a contraction with the
-// weights. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// weights.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/ResampleTable.h"
 #include "Shared/Window.h"

@@ -1,5 +1,6 @@
 // Signal processing: DFT and STFT as contractions with constant matrices, window functions and mel filter banks as
-// constants. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// constants.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/SignalTables.h"
 #include "Shared/Window.h"

@@ -2,6 +2,7 @@
 
 Usage: cases.py FAMILY, one of the functions below without `cases_`.
 """
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import itertools
 import sys
 

@@ -1,5 +1,6 @@
 // The common lowering of attention operators: masks gathered into one operand, heads split and merged, rotary
-// embedding. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// embedding.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Attention.h"
 #include "Compose.h"
 #include <cmath>

@@ -1,5 +1,6 @@
 // Labelled contractions: broadcast labels are dropped from the operand they stretch, the rest becomes one
-// `tg.contract`. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `tg.contract`.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Contraction.h"
 #include "Compose.h"
 #include <cmath>

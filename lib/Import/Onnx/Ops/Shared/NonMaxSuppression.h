@@ -1,5 +1,6 @@
 // Greedy non-maximum suppression on host arrays; ONNX's operator folds to a constant where boxes and scores are
-// constants. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// constants.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_NONMAXSUPPRESSION_H
 #define WEFT_LIB_IMPORT_ONNX_OPS_SHARED_NONMAXSUPPRESSION_H
 

@@ -1,6 +1,7 @@
 // Taps and weights of ONNX Resize along one axis. The source coordinate x of output o follows the coordinate
 // transformation mode; the taps are the filter's support around x, clamped to the axis (edge padding) unless outside
-// taps are excluded. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// taps are excluded.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ResampleTable.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Computes the tables of Signal.cpp. Angles are reduced modulo the period in integers first, so that long transforms
-// stay exact. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// stay exact.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "SignalTables.h"
 #include <cmath>
 

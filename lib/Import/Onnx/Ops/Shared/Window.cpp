@@ -1,5 +1,6 @@
 // Reads and checks the attributes that Conv and the poolings share, and resolves auto_pad and ceil_mode to explicit
-// padding. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// padding.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Window.h"
 #include "llvm/Support/MathExtras.h"
 
