@@ -37,7 +37,8 @@ def LowerToLinalg : Pass<"weft-lower-to-linalg", "::mlir::func::FuncOp"> {
     ```mlir
     func.func @kernel(%x: tensor<?x8xf16>, %s0: index) -> tensor<?x8xf16> attributes {tg.num_symbols = 1 : i64} {
       %0 = tensor.empty(%s0) : tensor<?x8xf16>
-      %r = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                           iterator_types = ["parallel", "parallel"]}
           ins(%x : tensor<?x8xf16>) outs(%0 : tensor<?x8xf16>) {
       ^bb0(%in: f16, %out: f16):
         %1 = arith.extf %in : f16 to f32
