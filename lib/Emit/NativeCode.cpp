@@ -2,6 +2,7 @@
 // compile in parallel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/NativeCode.h"
+#include "RuntimeCalls.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -90,6 +91,7 @@ std::string compileKernel(ModuleOp kernel, unsigned number, const Target &target
   module->setDataLayout(machine->createDataLayout());
   setFunctionAttributes(*module, target);
   optimize(*module, *machine);
+  defineRuntimeCalls(*module);
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream os(code);
   if (kind == CodeKind::LlvmIr) {
