@@ -38,7 +38,8 @@ def write(path: pathlib.Path, results) -> None:
         f"**{passed} of {len(results)} pass**, {counts['pass']} as they are and {counts['pass-bound']} with shape operands bound to",
         "constants by `weft compile --bind=NAME=NUMBERS` (the suite passes axes, shapes, pads and the like as run-time inputs, which",
         f"exported models do not). {counts['refused']} are refused at compile time by an error that names the node.",
-        f"Bugs in this run: {', '.join(f'{n} {v}' for v, n in bugs.items()) or 'none (no crash, hang or wrong value)'}.", "",
+        f"Neither: {', '.join(f'{n} {v}' for v, n in bugs.items()) or 'none (no crash, hang or wrong value)'}; wrong ones must be",
+        "listed, explained and bounded under `deviations` in `test/onnx/expected-failures.json`.", "",
         "## Why cases are refused", "", "| reason | cases |", "|---|---:|"]
     lines += [f"| {name} | {n} |" for name, n in reasons.most_common()]
     lines += ["", "The list, case by case with the compiler's message, is `test/onnx/expected-failures.json`; CI fails when a listed case",
