@@ -29,8 +29,8 @@ def mismatch(got: np.ndarray, want: np.ndarray, rtol: float, atol: float) -> str
     where = tuple(int(i) for i in np.argwhere(~close)[0])
     text = f"{int((~close).sum())} of {want.size} values differ; first at {list(where)}: expected {want[where]}, got {got[where]}"
     if want.dtype.kind == "f" and np.array_equal(np.isfinite(got), np.isfinite(want)):
-        finite = np.isfinite(want)
-        text += f"; largest difference {np.abs(got[finite].astype(np.float64) - want[finite].astype(np.float64)).max():.3e}"
+        far = ~close & np.isfinite(want)
+        text += f"; largest difference {np.abs(got[far].astype(np.float64) - want[far].astype(np.float64)).max(initial=0):.3e}"
     return text
 
 
