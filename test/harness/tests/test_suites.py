@@ -83,13 +83,20 @@ class Verdicts(unittest.TestCase):
 
 
 class BothDirections(unittest.TestCase):
-    expected = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": ["b"]}
+    expected = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": ["b"], "deviations": {"d": {"max_difference": 1e-6}}}
 
     def lines(self, *results):
         return run_node_suite.disagreements(list(results), self.expected)
 
     def test_agreement(self):
         self.assertEqual(self.lines(Result("a", "A", "refused", reason="r"), Result("b", "B", "pass-bound"), Result("c", "C", "pass")), [])
+
+    def test_deviation(self):
+        near, far = "output 0: 1 of 4 values differ; largest difference 2.0e-07", "output 0: 1 of 4 values differ; largest difference 2.0e-05"
+        self.assertEqual(self.lines(Result("d", "D", "wrong", message=near)), [])
+        for result in (Result("d", "D", "wrong", message=far), Result("d", "D", "wrong", message="expected dtype float32, got int32"),
+                       Result("d", "D", "pass"), Result("c", "C", "wrong", message=near)):
+            self.assertEqual(len(self.lines(result)), 1, result)
 
     def test_each_disagreement(self):
         for result in (Result("a", "A", "pass"), Result("a", "A", "refused", reason="other"), Result("c", "C", "refused", reason="r"),
