@@ -17,6 +17,9 @@ add_library(weft_compiler_flags INTERFACE)
 target_include_directories(weft_compiler_flags INTERFACE ${WEFT_SOURCE_DIR}/include ${WEFT_BINARY_DIR}/include)
 target_include_directories(weft_compiler_flags SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_options(weft_compiler_flags INTERFACE -fno-exceptions -Wall -Wextra -Wno-unused-parameter -ffunction-sections)
+# The packages are built with NDEBUG, which changes the layout of what their headers declare (pass statistics); a mismatch is silent
+# memory corruption, whatever our own build type is.
+target_compile_definitions(weft_compiler_flags INTERFACE NDEBUG)
 separate_arguments(_weft_llvm_defs NATIVE_COMMAND ${LLVM_DEFINITIONS})
 target_compile_definitions(weft_compiler_flags INTERFACE ${_weft_llvm_defs})
 
