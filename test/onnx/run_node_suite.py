@@ -6,7 +6,7 @@
 Every case is compiled by its own process and run in another, both under a time and a memory limit. What is not supported must
 be refused with a message that names the operator; those refusals are listed in expected-failures.json, and the run fails when a
 listed case passes, when an unlisted one is refused, when the reason changed, and for every crash, hang or wrong value. The one
-exception is a deviation, listed by hand with its reason and a bound: a value that is nearer to the exact one than the case's data.
+exception is a deviation, listed by hand with its presumed reason and a bound on the difference; it counts as wrong, not as a pass.
 --update writes the list of refusals anew, --report the page docs/conformance.md.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,8 +52,8 @@ def write_expected(path: pathlib.Path, results: list[Result], kept: dict) -> Non
 
 
 def deviates_as_listed(result: Result, listed: dict | None) -> bool:
-    """Whether a value differs from the case's data by no more than the list allows. Such an entry is written by hand, with the reason why
-    the data, not the value, is the less exact; --update keeps it. Only the floating-point rule reports a largest difference."""
+    """Whether a value differs from the case's data by no more than the list allows. Such an entry is written by hand, with what
+    is known of its reason; --update keeps it. Only the floating-point rule reports a largest difference."""
     found = re.search(r"largest difference ([0-9.e+-]+)$", result.message)
     return listed is not None and result.verdict == "wrong" and found is not None and float(found[1]) <= listed["max_difference"]
 
