@@ -4,15 +4,19 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Random live intervals: no overlap, aligned, between the lower bound and the sum, the same every time; and a few plans
-// by hand.
+// Random live intervals: no overlap, aligned, between the lower bound and the sum, the same every time; a few plans by
+// hand; the largest plans that a bundle can ask for, which must not take long (a bundle may be hostile).
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/MemoryPlan.h"
 #include "weft/bundle_format.h"
 
+#include <algorithm>
+#include <ctime>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <random>
 
 using namespace weft::bundle;
@@ -58,6 +62,67 @@ TEST(MemoryPlan, RandomIntervals) {
   }
   // Greedy by size is within a few per cent of the bound on average; a broken search would be far above.
   EXPECT_LT(worst, 1.5);
+}
+
+/// The same property as expectSound's, for many buffers: walks over time with the ranges that are alive, by offset.
+static void expectSoundSweep(const std::vector<PlanRequest> &requests, const MemoryPlan &plan) {
+  std::vector<size_t> births(requests.size());
+  std::iota(births.begin(), births.end(), size_t{0});
+  std::vector<size_t> deaths = births;
+  std::sort(births.begin(), births.end(), [&](size_t a, size_t b) { return requests[a].first < requests[b].first; });
+  std::sort(deaths.begin(), deaths.end(), [&](size_t a, size_t b) { return requests[a].last < requests[b].last; });
+  std::map<int64_t, int64_t> live;
+  size_t dead = 0;
+  for (size_t i : births) {
+    for (; requests[deaths[dead]].last < requests[i].first; ++dead)
+      live.erase(plan.offsets[deaths[dead]]);
+    int64_t begin = plan.offsets[i], end = begin + requests[i].size;
+    ASSERT_EQ(begin % int64_t(kBufferAlignment), 0);
+    ASSERT_LE(end, plan.total);
+    auto next = live.lower_bound(begin);
+    ASSERT_TRUE(next == live.end() || next->first >= end);
+    ASSERT_TRUE(next == live.begin() || std::prev(next)->second <= begin);
+    live.emplace(begin, end);
+  }
+}
+
+/// Random buffers without empty ones, each alive for up to `span` further commands out of `commands`.
+static std::vector<PlanRequest> manyRequests(uint32_t commands, uint32_t span) {
+  std::mt19937 random(11);
+  std::vector<PlanRequest> requests(kMaxBuffers);
+  for (PlanRequest &request : requests) {
+    request.size = 1 + int64_t(random() % 100000);
+    request.first = random() % commands;
+    request.last = request.first + random() % span;
+  }
+  return requests;
+}
+
+/// Plans within a second of processor time, whatever the intervals are. Returns total / lower bound.
+static double planMany(const std::vector<PlanRequest> &requests) {
+  MemoryPlan plan;
+  std::clock_t start = std::clock();
+  EXPECT_TRUE(planMemory(requests, plan));
+  double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 1.0);
+  expectSoundSweep(requests, plan);
+  return double(plan.total) / double(peakLiveBytes(requests));
+}
+
+TEST(MemoryPlan, ManyBuffersOfShortLife) { EXPECT_LT(planMany(manyRequests(60000, 16)), 1.5); }
+
+TEST(MemoryPlan, ManyBuffersJustWithinTheSearch) { EXPECT_LT(planMany(manyRequests(60000, 110)), 1.5); }
+
+TEST(MemoryPlan, ManyBuffersOfLongLife) { EXPECT_LT(planMany(manyRequests(60000, 30000)), 1.5); }
+
+TEST(MemoryPlan, ManyBuffersAliveAtOnce) { EXPECT_EQ(planMany(manyRequests(1, 1)), 1.0); }
+
+TEST(MemoryPlan, ManyBuffersInAStaircase) {
+  // Sizes fall while lives nest: the search would meet all buffers placed before, for each buffer.
+  std::vector<PlanRequest> requests;
+  for (uint32_t i = 0; i < kMaxBuffers; ++i)
+    requests.push_back({int64_t{kMaxBuffers - i} * 64, i, 2 * kMaxBuffers - i});
+  EXPECT_EQ(planMany(requests), 1.0);
 }
 
 TEST(MemoryPlan, ChainNeedsTwoBuffers) {
