@@ -23,6 +23,9 @@ struct ImportFlags {
       "bind", cl::cat(category), cl::value_desc("input=numbers"),
       cl::desc("Make an input a constant: comma-separated numbers in row-major order, of the declared shape; "
                "another shape as input=2x3:numbers")};
+  cl::opt<std::string> externalDataDir{
+      "external-data-dir", cl::cat(category), cl::value_desc("folder"),
+      cl::desc("Folder that locations of external data are relative to and must lie below (default: the model's)")};
   cl::opt<std::string> links{
       "follow-symlinks", cl::cat(category), cl::value_desc("none|hf"), cl::init("none"),
       cl::desc("Links that external data may be reached through; hf: those of a Hugging Face cache")};
@@ -64,6 +67,7 @@ struct ImportFlags {
       options.bind.push_back(parseBinding(text, diagnostics));
     if (links != "none" && links != "hf")
       (void)diagnostics.report(onnx::ErrorClass::Usage, "--follow-symlinks: expected none or hf, got `" + links + "`");
+    options.externalDataFolder = externalDataDir;
     options.links = links == "hf" ? onnx::LinkPolicy::HuggingFace : onnx::LinkPolicy::None;
     onnx::Limits &limits = options.limits;
     limits.maxGraphBytes = maxGraphBytes;

@@ -1,10 +1,12 @@
 // One run of weft-compile.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -196,13 +198,38 @@ static std::string megabytes(uint64_t bytes) {
   return text;
 }
 
+/// Where the nodes went: those that a dispatch names run there; the rest became constants, views or shape arithmetic.
+std::string Compilation::placement() const {
+  llvm::StringSet<> inKernels;
+  unsigned dispatches = 0, views = 0;
+  for (auto main : module.get().getOps<func::FuncOp>())
+    for (Operation &op : main.getOps()) {
+      views += isa<tg::ReshapeOp, tg::BitcastOp>(op);
+      if (!isa<tg::DispatchOp>(op))
+        continue;
+      ++dispatches;
+      if (auto nodes = op.getAttrOfType<ArrayAttr>("tg.nodes"))
+        for (Attribute node : nodes)
+          inKernels.insert(cast<StringAttr>(node).getValue());
+    }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << dispatches << " dispatches on cpu (" << target.cpu << ')';
+  // A name stands for several nodes where functions or loops were expanded.
+  if (isOnnx && inKernels.size() <= summary.nodes)
+    os << " run " << inKernels.size() << " of " << summary.nodes << " nodes";
+  if (views)
+    os << "; " << views << " views without work";
+  return text;
+}
+
 void Compilation::summarise(const emit::BundleStatistics &statistics) {
   llvm::raw_ostream &os = llvm::errs();
   if (isOnnx)
     os << "read      " << onnx::escape(flags.input) << "  ir " << summary.irVersion << ", " << summary.nodes
        << " nodes, " << llvm::format("%.1f", double(summary.parameters) * 1e-6) << " M parameters ("
        << megabytes(summary.parameterBytes) << ", mapped)\n";
-  os << "placement cpu (" << target.cpu << "): all nodes\n";
+  os << "placement " << placement() << "\n";
   os << "kernels   " << statistics.dispatches << " dispatches of " << statistics.kernels << " distinct kernels";
   unsigned fallbacks =
       llvm::count_if(emit::getKernels(*module), [](ModuleOp op) { return op->hasAttr(cpu::fallbackAttr); });

@@ -33,6 +33,7 @@ private:
   bool writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> write);
   void dumpPhase(Phase phase, mlir::ModuleOp module);
   void setUpThreads();
+  std::string placement() const;
   void summarise(const emit::BundleStatistics &statistics);
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
   int report();

@@ -18,8 +18,9 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> target{"target", cl::init("cpu"), cl::desc("Target: cpu"), cl::cat(compileCategory)};
   cl::opt<std::string> cpuName{"cpu", cl::init("native"), cl::desc("CPU: native, x86-64-v2, x86-64-v3 or x86-64-v4"),
                                cl::cat(compileCategory)};
-  cl::opt<std::string> fp{"fp", cl::init("strict"), cl::desc("Floating point: strict, or fast (fastmath everywhere)"),
-                          cl::cat(compileCategory)};
+  cl::opt<std::string> fp{"fp", cl::init("strict"), cl::cat(compileCategory),
+                          cl::desc("Floating point: strict (each op rounds once; only an op's own sum is split, into "
+                                   "vectors of partial sums), or fast (fastmath everywhere)")};
   cl::opt<std::string> weights{"weights", cl::init("embed"),
                                cl::desc("Weights: embed, or external (by reference to the model's files)"),
                                cl::cat(compileCategory)};

@@ -57,35 +57,38 @@ int openByComponents(int root, llvm::StringRef location) {
   return ::openat(folder, parts.back().str().c_str(), openFlags);
 }
 
-llvm::Error checkLocation(llvm::StringRef location) {
+} // namespace
+
+ExternalData::ExternalData(llvm::StringRef modelPath, llvm::StringRef dataFolder, LinkPolicy links,
+                           tg::WeightStore &store)
+    : folder(dataFolder), folderName("the model's folder"), links(links), store(store) {
+  if (!dataFolder.empty()) {
+    folderName = ("folder `" + escape(dataFolder) + "`");
+  } else if (!modelPath.empty()) {
+    folder = llvm::sys::path::parent_path(modelPath).str();
+    if (folder.empty())
+      folder = ".";
+  }
+}
+
+llvm::Error ExternalData::checkLocation(llvm::StringRef location) const {
   if (location.empty())
     return cause("external data has no location");
   if (location.contains('\0'))
     return cause("location of external data contains a NUL character");
   if (location.starts_with("/"))
-    return cause("location `" + location + "` of external data is absolute; expected a path below the model's folder");
+    return cause("location `" + location + "` of external data is absolute; expected a path below " + folderName);
   llvm::SmallVector<llvm::StringRef> parts;
   location.split(parts, '/', -1, /*KeepEmpty=*/false);
   if (llvm::is_contained(parts, "..") || parts.empty())
-    return cause("location `" + location + "` of external data leaves the model's folder");
+    return cause("location `" + location + "` of external data leaves " + folderName);
   return llvm::Error::success();
-}
-
-} // namespace
-
-ExternalData::ExternalData(llvm::StringRef modelPath, LinkPolicy links, tg::WeightStore &store)
-    : links(links), store(store) {
-  if (modelPath.empty())
-    return;
-  folder = llvm::sys::path::parent_path(modelPath).str();
-  if (folder.empty())
-    folder = ".";
 }
 
 llvm::Expected<int> ExternalData::openBeneath(llvm::StringRef root, llvm::StringRef location) {
   Descriptor directory(::open(root.str().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0)
-    return cause("cannot open the model's folder: " + llvm::Twine(std::strerror(errno)));
+    return cause("cannot open " + folderName + ": " + std::strerror(errno));
   struct open_how how = {};
   how.flags = openFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
@@ -100,11 +103,11 @@ llvm::Expected<int> ExternalData::openBeneath(llvm::StringRef root, llvm::String
     missing = true;
     [[fallthrough]];
   case ENOTDIR:
-    return cause("external data file `" + location + "` not found beside the model");
+    return cause("external data file `" + location + "` not found in " + folderName);
   case ELOOP:
     return cause("external data file `" + location + "` is or lies behind a symbolic link");
   case EXDEV:
-    return cause("location `" + location + "` of external data leaves the model's folder");
+    return cause("location `" + location + "` of external data leaves " + folderName);
   case ENXIO:
     return cause("external data file `" + location + "` is not a regular file");
   default:

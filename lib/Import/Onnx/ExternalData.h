@@ -19,11 +19,11 @@ struct ExternalRange {
   uint64_t offset = 0, size = 0;
 };
 
-/// Resolves locations below the folder of the model file, and nowhere else.
+/// Resolves locations below one folder, that of the model file unless `dataFolder` is given, and nowhere else.
 class ExternalData {
 public:
-  /// `modelPath` empty: every location is refused.
-  ExternalData(llvm::StringRef modelPath, LinkPolicy links, tg::WeightStore &store);
+  /// Both `modelPath` and `dataFolder` empty: every location is refused.
+  ExternalData(llvm::StringRef modelPath, llvm::StringRef dataFolder, LinkPolicy links, tg::WeightStore &store);
 
   /// The range that `tensor` names, which must hold exactly `bytes` bytes. The error's text is the cause.
   llvm::Expected<ExternalRange> resolve(const ::onnx::TensorProto &tensor, uint64_t bytes);
@@ -39,8 +39,10 @@ private:
   llvm::Expected<File> mapDescriptor(int descriptor, llvm::StringRef location);
   llvm::Expected<int> openBeneath(llvm::StringRef root, llvm::StringRef location);
   llvm::Expected<int> openCacheLink(llvm::StringRef location);
+  llvm::Error checkLocation(llvm::StringRef location) const;
 
   std::string folder;
+  std::string folderName; ///< For messages: "the model's folder", or the given one.
   LinkPolicy links;
   tg::WeightStore &store;
   llvm::StringMap<File> files;

@@ -24,7 +24,8 @@ GraphImporter::GraphImporter(const Model &model, const ImportOptions &options, m
                              Diagnostics &diagnostics)
     : model(model), options(options), builder(mlir::UnknownLoc::get(&context), &context),
       symbols(&context, options.dims), context(context), diagnostics(diagnostics),
-      external(model.file.path, options.links, context.getLoadedDialect<tg::TileGraphDialect>()->getWeightStore()) {
+      external(model.file.path, options.externalDataFolder, options.links,
+               context.getLoadedDialect<tg::TileGraphDialect>()->getWeightStore()) {
   for (const auto &import : model.proto->opset_import())
     modelFrame.opsets[canonicalDomain(import.domain())] = import.version();
   for (const auto &function : model.proto->functions())
@@ -192,7 +193,7 @@ void GraphImporter::importNode(const ::onnx::NodeProto &node, Scope &scope) {
 }
 
 bool GraphImporter::checkSchema(const Current &node) {
-  const OpSchema *schema = canonicalDomain(node.node->domain()).empty() ? findSchema(node.node->op_type()) : nullptr;
+  const OpSchema *schema = findSchema(canonicalDomain(node.node->domain()), node.node->op_type());
   if (!schema)
     return true;
   auto check = [&](const char *what, int got, int most) {

@@ -1,21 +1,30 @@
-// Look-up in the generated table of ONNX's own operators.
+// Look-up in the generated tables of operators.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "OpSchemas.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace weft::onnx;
 
-static constexpr OpSchema schemas[] = {
 #define WEFT_OP_SCHEMA(OP, INPUTS, OUTPUTS, ATTRIBUTES) {#OP, INPUTS, OUTPUTS, ATTRIBUTES},
+static constexpr OpSchema onnxSchemas[] = {
 #include "OpSchemas.inc"
-#undef WEFT_OP_SCHEMA
 };
+static constexpr OpSchema microsoftSchemas[] = {
+#include "MicrosoftSchemas.inc"
+};
+#undef WEFT_OP_SCHEMA
 
-const OpSchema *weft::onnx::findSchema(llvm::StringRef op) {
+const OpSchema *weft::onnx::findSchema(llvm::StringRef domain, llvm::StringRef op) {
+  llvm::ArrayRef<OpSchema> schemas;
+  if (domain.empty())
+    schemas = onnxSchemas;
+  else if (domain == "com.microsoft")
+    schemas = microsoftSchemas;
   const OpSchema *schema =
       llvm::lower_bound(schemas, op, [](const OpSchema &row, llvm::StringRef name) { return row.op < name; });
-  return schema != std::end(schemas) && schema->op == op ? schema : nullptr;
+  return schema != schemas.end() && schema->op == op ? schema : nullptr;
 }
 
 bool OpSchema::hasAttribute(llvm::StringRef name) const {

@@ -1,5 +1,5 @@
-// What ONNX itself allows on a node of its default domain: counts and attribute names, for refusing what no version
-// knows.
+// What ONNX allows on a node of its default domain and onnxruntime on one of com.microsoft: counts and attribute names,
+// for refusing what no version knows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_IMPORT_ONNX_OPSCHEMAS_H
 #define WEFT_LIB_IMPORT_ONNX_OPSCHEMAS_H
@@ -16,8 +16,8 @@ struct OpSchema {
   bool hasAttribute(llvm::StringRef name) const;
 };
 
-/// The operator of ai.onnx, or null.
-const OpSchema *findSchema(llvm::StringRef op);
+/// The operator of domain "" (ai.onnx) or com.microsoft, or null.
+const OpSchema *findSchema(llvm::StringRef domain, llvm::StringRef op);
 
 } // namespace weft::onnx
 

@@ -55,8 +55,7 @@ void allowReassociation(linalg::GenericOp op) {
     for (Operation *user : accumulator.getUsers())
       if (auto fp = dyn_cast<arith::ArithFastMathInterface>(user))
         user->setAttr(fp.getFastMathAttrName(),
-                      arith::FastMathFlagsAttr::get(op.getContext(),
-                                                    arith::FastMathFlags::reassoc | arith::FastMathFlags::contract));
+                      arith::FastMathFlagsAttr::get(op.getContext(), arith::FastMathFlags::reassoc));
 }
 
 class LowerToLoops : public weft::cpu::impl::LowerToLoopsBase<LowerToLoops> {

@@ -3,7 +3,7 @@
 
 // A sum along rows keeps the reduction innermost, and may be split into vector lanes.
 // CHECK-LABEL: func.func @rows
-// CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc,contract>
+// CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc>
 // FAST: arith.addf %{{.*}}, %{{.*}} fastmath<fast>
 func.func @rows(%x: memref<4x64xf32>, %y: memref<4xf32>) {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}

@@ -6,7 +6,7 @@
 // RUN: weft-compile %s -o %t.3.weft --quiet --no-fuse --cpu=x86-64-v2
 // RUN: weft-run %t.3.weft --input=x="2x4xf32=1 2 3 4 5 6 7 8" | FileCheck %s --check-prefix=RESULT
 
-// SUMMARY: placement cpu
+// SUMMARY: placement 1 dispatches on cpu (x86-64-v{{[234]}})
 // SUMMARY: kernels   1 dispatches of 1 distinct kernels
 // SUMMARY: wrote     {{.*}}.weft
 // RESULT: 2x4xf32=[1.5 3.5 5.5 7.5][9.5 11.5 13.5 15.5]

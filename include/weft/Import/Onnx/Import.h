@@ -42,6 +42,8 @@ struct ImportOptions {
   std::vector<std::pair<std::string, int64_t>> dims; ///< Values of dim_params.
   std::vector<std::string> from;                     ///< Tensors that become the inputs; empty: the graph's inputs.
   std::vector<std::string> to;                       ///< Tensors that become the outputs; empty: the graph's outputs.
+  /// Folder that locations of external data are relative to; empty: the model's.
+  std::string externalDataFolder;
   LinkPolicy links = LinkPolicy::None;
   bool needWeights =
       true; ///< False: external data files may be missing; the module then cannot be compiled, only looked at.

@@ -19,18 +19,6 @@ constexpr StringLiteral microsoft = "com.microsoft";
 // Normalisations
 //===----------------------------------------------------------------------===//
 
-LogicalResult simplifiedLayerNorm(NodeContext &n) {
-  if (failed(n.checkNumInputs(2, 2)))
-    return failure();
-  Value x = n.required(0), scale = n.required(1);
-  FailureOr<NormAttrs> attrs = readNormAttrs(n, x);
-  if (failed(attrs) || failed(checkFloat(n, scale, "scale")))
-    return failure();
-  if (n.outputUsed(1))
-    n.output(1, inverseRms(n, x, *attrs));
-  return deliver(n, rmsNorm(n, x, scale, *attrs));
-}
-
 /// input + skip + bias in the compute type; skip and bias may have lower rank, bias may be null.
 Value residualSum(NodeContext &n, Value input, Value skip, Value bias) {
   Value sum = n.make<tg::AddOp>(n.toCompute(input), n.toCompute(skip));
@@ -249,7 +237,7 @@ LogicalResult fusedGemm(NodeContext &n) {
 
 ArrayRef<OpEntry> getContribOps() {
   static const OpEntry table[] = {
-      {"", "SimplifiedLayerNormalization", 1, newestOpset, simplifiedLayerNorm, ""},
+      {"", "SimplifiedLayerNormalization", 1, newestOpset, importRmsNorm, ""},
       {microsoft, "SkipLayerNormalization", 1, anyOpset, skipLayerNorm<false>, ""},
       {microsoft, "SkipSimplifiedLayerNormalization", 1, anyOpset, skipLayerNorm<true>, "no output mean"},
       {microsoft, "EmbedLayerNormalization", 1, anyOpset, embedLayerNorm, ""},

@@ -60,6 +60,44 @@ LogicalResult addKeyMask(NodeContext &n, AttentionMask &mask, Value operand, con
 }
 
 //===----------------------------------------------------------------------===//
+// What Attention and MultiHeadAttention share
+//===----------------------------------------------------------------------===//
+
+/// Attributes of both.
+struct HeadAttrs {
+  int64_t heads = 0;
+  bool causal = false;
+  double scale = 0;         ///< 0: 1 / sqrt(head size).
+  double filter = -10000.0; ///< Added to the scores of hidden keys.
+};
+
+FailureOr<HeadAttrs> readHeadAttrs(NodeContext &n) {
+  FailureOr<int64_t> heads = n.intAttr("num_heads");
+  FailureOr<bool> causal = n.boolAttr("unidirectional", false);
+  FailureOr<double> scale = n.floatAttr("scale", 0.0), filter = n.floatAttr("mask_filter_value", -10000.0);
+  if (failed(heads) || failed(causal) || failed(scale) || failed(filter))
+    return failure();
+  return HeadAttrs{*heads, *causal, *scale, *filter};
+}
+
+/// Attention of operands of rank 4 whose keys begin with `pastLength` cached ones, heads merged; null after an error.
+/// `keyMask` (see addKeyMask) and `bias` (broadcastable to the scores) may be null.
+Value maskedAttention(NodeContext &n, AttentionArgs args, const HeadAttrs &attrs, Value keyMask, Value bias,
+                      AffineExpr pastLength) {
+  args.scale = attrs.scale;
+  ScoreDims dims = scoreDims(n, args.query, args.key);
+  AttentionMask mask(n, dims);
+  if (keyMask && failed(addKeyMask(n, mask, keyMask, dims, attrs.filter)))
+    return {};
+  if (bias)
+    mask.addOperand(bias);
+  if (attrs.causal)
+    mask.causal(pastLength);
+  Value result = attention(n, args, mask).result;
+  return result ? mergeHeads(n, result) : Value();
+}
+
+//===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 
@@ -123,13 +161,10 @@ LogicalResult refuseFlags(NodeContext &n, ArrayRef<StringRef> names) {
 LogicalResult packedAttention(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 7)) || failed(refuseFlags(n, {"do_rotary", "past_present_share_buffer"})))
     return failure();
-  FailureOr<int64_t> heads = n.intAttr("num_heads");
-  FailureOr<bool> causal = n.boolAttr("unidirectional", false);
-  FailureOr<double> scale = n.floatAttr("scale", 0.0), filter = n.floatAttr("mask_filter_value", -10000.0);
+  FailureOr<HeadAttrs> attrs = readHeadAttrs(n);
   AttentionArgs args;
-  if (failed(heads) || failed(causal) || failed(scale) || failed(filter) || failed(project(n, args, *heads)))
+  if (failed(attrs) || failed(project(n, args, attrs->heads)))
     return failure();
-  args.scale = *scale;
   AffineExpr pastLength = n.constExpr(0);
   if (Value past = n.input(4)) {
     if (failed(n.checkRank(past, 5, 5, "past")))
@@ -140,20 +175,12 @@ LogicalResult packedAttention(NodeContext &n) {
     if (!args.key || !args.value)
       return failure();
   }
-  ScoreDims dims = scoreDims(n, args.query, args.key);
-  AttentionMask mask(n, dims);
-  if (n.input(3) && failed(addKeyMask(n, mask, n.input(3), dims, *filter)))
-    return failure();
-  if (n.input(5))
-    mask.addOperand(n.input(5));
-  if (*causal)
-    mask.causal(pastLength);
-  AttentionResult result = attention(n, args, mask);
-  if (!result.result)
+  Value result = maskedAttention(n, args, *attrs, n.input(3), n.input(5), pastLength);
+  if (!result)
     return failure();
   if (n.outputUsed(1))
     n.output(1, n.concat({n.unsqueeze(args.key, {0}), n.unsqueeze(args.value, {0})}, 0));
-  return deliver(n, mergeHeads(n, result.result));
+  return deliver(n, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,13 +257,10 @@ LogicalResult multiHeadAttention(NodeContext &n) {
     return n.unsupported("inputs past_sequence_length and cache_indirection are not supported");
   if (n.outputUsed(3))
     return n.unsupported("output qk is not supported");
-  FailureOr<int64_t> heads = n.intAttr("num_heads");
-  FailureOr<bool> causal = n.boolAttr("unidirectional", false);
-  FailureOr<double> scale = n.floatAttr("scale", 0.0), filter = n.floatAttr("mask_filter_value", -10000.0);
+  FailureOr<HeadAttrs> attrs = readHeadAttrs(n);
   AttentionArgs args;
-  if (failed(heads) || failed(causal) || failed(scale) || failed(filter) || failed(readProjections(n, args, *heads)))
+  if (failed(attrs) || failed(readProjections(n, args, attrs->heads)))
     return failure();
-  args.scale = *scale;
   AffineExpr pastLength = n.constExpr(0);
   Value pastKey = n.input(6), pastValue = n.input(7);
   if (bool(pastKey) != bool(pastValue))
@@ -250,20 +274,12 @@ LogicalResult multiHeadAttention(NodeContext &n) {
   }
   if (!args.key || !args.value || failed(n.checkRank(args.key, 4, 4, "key")))
     return failure();
-  ScoreDims dims = scoreDims(n, args.query, args.key);
-  AttentionMask mask(n, dims);
-  if (n.input(4) && failed(addKeyMask(n, mask, n.input(4), dims, *filter)))
-    return failure();
-  if (n.input(5))
-    mask.addOperand(n.input(5));
-  if (*causal)
-    mask.causal(pastLength);
-  AttentionResult result = attention(n, args, mask);
-  if (!result.result)
+  Value result = maskedAttention(n, args, *attrs, n.input(4), n.input(5), pastLength);
+  if (!result)
     return failure();
   n.output(1, args.key);
   n.output(2, args.value);
-  return deliver(n, mergeHeads(n, result.result));
+  return deliver(n, result);
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,16 +26,6 @@ LogicalResult layerNormalization(NodeContext &n) {
   return deliver(n, norm.result);
 }
 
-LogicalResult rmsNormalization(NodeContext &n) {
-  if (failed(n.checkNumInputs(2, 2)))
-    return failure();
-  Value x = n.required(0), scale = n.required(1);
-  FailureOr<NormAttrs> attrs = readNormAttrs(n, x);
-  if (failed(attrs) || failed(checkFloat(n, scale, "scale")))
-    return failure();
-  return deliver(n, rmsNorm(n, x, scale, *attrs));
-}
-
 //===----------------------------------------------------------------------===//
 // Over groups of channels
 //===----------------------------------------------------------------------===//
@@ -215,7 +205,7 @@ LogicalResult meanVariance(NodeContext &n) {
 ArrayRef<OpEntry> getNormOps() {
   static const OpEntry table[] = {
       {"", "LayerNormalization", 17, newestOpset, layerNormalization, ""},
-      {"", "RMSNormalization", 23, newestOpset, rmsNormalization, ""},
+      {"", "RMSNormalization", 23, newestOpset, importRmsNorm, ""},
       {"", "GroupNormalization", 18, 20, groupNormalization<true>, "static number of channels"},
       {"", "GroupNormalization", 21, newestOpset, groupNormalization<false>, "static number of channels"},
       {"", "InstanceNormalization", 6, newestOpset, instanceNormalization, "static number of channels"},

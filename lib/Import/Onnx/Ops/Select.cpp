@@ -87,11 +87,16 @@ static llvm::LogicalResult convert(NodeContext &ctx, Value x, mlir::Type element
   return success();
 }
 
-static llvm::LogicalResult importCast(NodeContext &ctx) {
-  Value x = ctx.required(0);
+/// The required attribute `to`.
+static FailureOr<mlir::Type> targetType(NodeContext &ctx) {
   if (!ctx.hasAttr("to"))
     return ctx.error("attribute `to` is missing");
-  FailureOr<mlir::Type> element = ctx.typeAttr("to");
+  return ctx.typeAttr("to");
+}
+
+static llvm::LogicalResult importCast(NodeContext &ctx) {
+  Value x = ctx.required(0);
+  FailureOr<mlir::Type> element = targetType(ctx);
   if (!x || failed(element))
     return failure();
   return convert(ctx, x, *element);
@@ -106,9 +111,7 @@ static llvm::LogicalResult importCastLike(NodeContext &ctx) {
 
 static llvm::LogicalResult importBitCast(NodeContext &ctx) {
   Value x = ctx.required(0);
-  if (!ctx.hasAttr("to"))
-    return ctx.error("attribute `to` is missing");
-  FailureOr<mlir::Type> element = ctx.typeAttr("to");
+  FailureOr<mlir::Type> element = targetType(ctx);
   if (!x || failed(element))
     return failure();
   if (tg::getElementBits(*element) != tg::getElementBits(ctx.elementType(x)))

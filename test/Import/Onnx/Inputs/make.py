@@ -64,6 +64,25 @@ def external():
     return m
 
 
+def leaving():
+    """A location above the folder."""
+    m = weights()
+    big = m.graph.initializer[0]
+    big.ClearField("raw_data")
+    big.data_location = T.EXTERNAL
+    for key, text in (("location", "../external.bin"), ("length", "2048")):
+        big.external_data.add(key=key, value=text)
+    return m
+
+
+def attributes():
+    """Attributes that no version of the operator has; one that only another version has passes."""
+    return model([h.make_node("Relu", ["x"], ["a"], name="relu", leak=0.1),
+                  h.make_node("FastGelu", ["x"], ["b"], name="gelu", domain="com.microsoft", approximate="tanh"),
+                  h.make_node("Dropout", ["x"], ["y"], name="old", ratio=0.5)],
+                 [value("x", [2])], [value("a", [2]), value("b", [2]), value("y", [2])], domains=[("com.microsoft", 1)])
+
+
 def function():
     """A model-local function with an attribute reference, a default and an absent optional input."""
     body = [h.make_node("Gemm", ["a", "b", "c"], ["t"], name="inner"), h.make_node("LeakyRelu", ["t"], ["r"], name="act")]
@@ -133,7 +152,13 @@ def defaults():
 def main():
     name, folder = sys.argv[1:3]
     os.makedirs(folder, exist_ok=True)
-    onnx.save(globals()[name](), os.path.join(folder, name + ".onnx"))
+    made = globals()[name]()
+    path = os.path.join(folder, name + ".onnx")
+    if any(t.data_location == T.EXTERNAL and not t.HasField("raw_data") for t in made.graph.initializer):
+        with open(path, "wb") as file:  # onnx.save would look for the data.
+            file.write(made.SerializeToString())
+    else:
+        onnx.save(made, path)
 
 
 main()

@@ -50,4 +50,16 @@ Value inverseRms(NodeContext &n, Value x, const NormAttrs &attrs) {
   return n.make<tg::ReciprocalOp>(root);
 }
 
+LogicalResult importRmsNorm(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 2)))
+    return failure();
+  Value x = n.required(0), scale = n.required(1);
+  FailureOr<NormAttrs> attrs = readNormAttrs(n, x);
+  if (failed(attrs) || failed(checkFloat(n, scale, "scale")))
+    return failure();
+  if (n.outputUsed(1))
+    n.output(1, inverseRms(n, x, *attrs));
+  return deliver(n, rmsNorm(n, x, scale, *attrs));
+}
+
 } // namespace weft::onnx

@@ -26,6 +26,8 @@ LayerNorm layerNorm(NodeContext &n, mlir::Value x, mlir::Value scale, mlir::Valu
 mlir::Value rmsNorm(NodeContext &n, mlir::Value x, mlir::Value scale, const NormAttrs &attrs);
 /// 1 / sqrt(mean(x^2) + epsilon) in the stash type, with extents 1 in the normalised dimensions.
 mlir::Value inverseRms(NodeContext &n, mlir::Value x, const NormAttrs &attrs);
+/// Handler of the operators x, scale -> rmsNorm, inverseRms (optional, where the operator has it).
+mlir::LogicalResult importRmsNorm(NodeContext &n);
 
 } // namespace weft::onnx
 
