@@ -107,7 +107,7 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
   if (!lhsLoops || !rhsLoops)
     return std::nullopt;
 
-  Contraction result{{}, {}, {}, {}, {}, {}, multiply, add};
+  Contraction result{{}, {}, {}, {}, {}, {}, multiply, add, false};
   SmallVector<unsigned> onlyLhs, onlyRhs;
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     bool inLhs = (*lhsLoops)[loop], inRhs = (*rhsLoops)[loop];
@@ -125,6 +125,9 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
   result.n = swap ? onlyLhs : onlyRhs;
   if (extentOf(op, result.n) < 4 || extentOf(op, result.k) < 4)
     return std::nullopt;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  result.fewRows = llvm::none_of(result.m, [&](unsigned loop) { return ShapedType::isDynamic(ranges[loop]); }) &&
+                   extentOf(op, result.m) <= maxFewRows;
   return result;
 }
 

@@ -20,7 +20,12 @@ struct Contraction {
   Factor rows, columns;
   llvm::SmallVector<unsigned> batch, m, n, k; ///< Loop numbers, outermost first; each loop is in exactly one.
   mlir::Operation *multiply, *add;
+  /// M is static and fits one register tile: each element of the columns is used once, so packing them is not worth it.
+  bool fewRows = false;
 };
+
+/// Rows of the smallest register tile.
+inline constexpr int64_t maxFewRows = 6;
 
 /// None if `op` is not a contraction or has nothing to gain from a register tile.
 std::optional<Contraction> matchContraction(mlir::linalg::GenericOp op);

@@ -1,5 +1,5 @@
-// weft-cpu-contract: contractions on memory become packed panels and register tiles (MicroKernel.cpp); what does not
-// suit stays a generic.
+// weft-cpu-contract: contractions on memory become packed panels and register tiles (MicroKernel.cpp), or vectors
+// streamed in place where rows are few (StreamContraction.cpp); what does not suit stays a generic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MicroKernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -35,9 +35,13 @@ private:
       if (op.hasPureBufferSemantics())
         ops.push_back(op);
     });
-    for (linalg::GenericOp op : ops)
-      if (std::optional<weft::cpu::Contraction> contraction = weft::cpu::matchContraction(op))
-        (void)weft::cpu::lowerContraction(op, *contraction, {vectorBits, registerRows});
+    weft::cpu::RegisterTile tile{vectorBits, registerRows};
+    for (linalg::GenericOp op : ops) {
+      std::optional<weft::cpu::Contraction> contraction = weft::cpu::matchContraction(op);
+      if (!contraction || (contraction->fewRows && succeeded(weft::cpu::streamContraction(op, *contraction, tile))))
+        continue;
+      (void)weft::cpu::lowerContraction(op, *contraction, tile);
+    }
   }
 };
 

@@ -12,6 +12,7 @@
 // are not stored, so the inner loops have no masks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MicroKernel.h"
+#include "FlatOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,13 +29,6 @@ namespace {
 constexpr int64_t maxBlockK = 256;
 /// Vectors in a row of the register tile.
 constexpr unsigned rowVectors = 2;
-
-/// An operand as flat memory: element (loops) is at `base + sum of coefficient * loop`.
-struct FlatOperand {
-  Value memory; ///< Rank 1, stride 1.
-  Value base;
-  SmallVector<Value> coefficients; ///< For each loop of the op.
-};
 
 /// A group of loops seen as one dimension.
 struct Side {
@@ -67,7 +61,6 @@ private:
     body(forOp.getInductionVar());
   }
 
-  FailureOr<FlatOperand> flatten(OpOperand &operand);
   Side makeSide(ArrayRef<unsigned> loops);
   Value fillTable(const Side &side, const FlatOperand &operand, Value padded);
   Value isContiguous(Value table, Value from, int64_t count);
@@ -109,46 +102,6 @@ private:
 };
 
 std::optional<int64_t> constantOf(Value value) { return getConstantIntValue(value); }
-
-FailureOr<FlatOperand> Emitter::flatten(OpOperand &operand) {
-  auto type = dyn_cast<MemRefType>(operand.get().getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (!type || failed(type.getStridesAndOffset(strides, offset)))
-    return failure();
-  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, operand.get());
-  FlatOperand flat;
-  Value start = ShapedType::isDynamic(offset) ? metadata.getOffset() : index(offset);
-  constexpr int64_t unbounded = int64_t(1) << 40;
-  flat.memory = memref::ReinterpretCastOp::create(
-      b, loc, MemRefType::get({unbounded}, type.getElementType()), metadata.getBaseBuffer(), b.getIndexAttr(0),
-      ArrayRef<OpFoldResult>{b.getIndexAttr(unbounded)}, ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
-  flat.coefficients.assign(op.getNumLoops(), index(0));
-  flat.base = start;
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  SmallVector<AffineExpr> point(op.getNumLoops(), b.getAffineConstantExpr(0));
-  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-    Value stride = ShapedType::isDynamic(strides[i]) ? metadata.getStrides()[i] : index(strides[i]);
-    auto at = [&, result = expr](ArrayRef<AffineExpr> loops) -> std::optional<int64_t> {
-      auto value = dyn_cast<AffineConstantExpr>(result.replaceDims(loops));
-      return value ? std::optional(value.getValue()) : std::nullopt;
-    };
-    std::optional<int64_t> zero = at(point);
-    if (!zero)
-      return failure();
-    flat.base = add(flat.base, mul(stride, index(*zero)));
-    for (unsigned d = 0; d < op.getNumLoops(); ++d) {
-      point[d] = b.getAffineConstantExpr(1);
-      std::optional<int64_t> one = at(point);
-      point[d] = b.getAffineConstantExpr(0);
-      if (!one)
-        return failure();
-      if (*one != *zero)
-        flat.coefficients[d] = add(flat.coefficients[d], mul(stride, index(*one - *zero)));
-    }
-  }
-  return flat;
-}
 
 Side Emitter::makeSide(ArrayRef<unsigned> loops) {
   Value total = index(1);
@@ -213,17 +166,7 @@ Value Emitter::evaluate(const Factor &factor, function_ref<Value(unsigned)> addr
   for (unsigned input : factor.inputs)
     mapping.map(op.getBlock()->getArgument(input),
                 memref::LoadOp::create(b, loc, inputs[input].memory, address(input)).getResult());
-  SmallVector<Operation *> slice;
-  std::function<void(Value)> collect = [&](Value value) {
-    Operation *def = value.getDefiningOp();
-    if (!def || def->getBlock() != op.getBlock() || llvm::is_contained(slice, def))
-      return;
-    for (Value operand : def->getOperands())
-      collect(operand);
-    slice.push_back(def);
-  };
-  collect(factor.scalar);
-  for (Operation *def : slice)
+  for (Operation *def : bodySlice(op, factor.scalar))
     b.clone(*def, mapping);
   return mapping.lookupOrDefault(factor.scalar);
 }
@@ -450,12 +393,12 @@ LogicalResult Emitter::run() {
   inputs.resize(op.getNumDpsInputs());
   for (const Factor *factor : {&c.rows, &c.columns})
     for (unsigned input : factor->inputs) {
-      FailureOr<FlatOperand> flat = flatten(op->getOpOperand(input));
+      FailureOr<FlatOperand> flat = flatten(b, op, op->getOpOperand(input));
       if (failed(flat))
         return failure();
       inputs[input] = *flat;
     }
-  FailureOr<FlatOperand> flat = flatten(*op.getDpsInitOperand(0));
+  FailureOr<FlatOperand> flat = flatten(b, op, *op.getDpsInitOperand(0));
   if (failed(flat))
     return failure();
   output = *flat;

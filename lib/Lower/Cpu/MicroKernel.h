@@ -1,4 +1,5 @@
-// Emission of one contraction on memory as packed panels and register tiles. See MicroKernel.cpp.
+// Emission of one contraction on memory: as packed panels and register tiles (MicroKernel.cpp), or, with few rows, as
+// vectors streamed from the columns in place (StreamContraction.cpp).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_LOWER_CPU_MICROKERNEL_H
 #define WEFT_LIB_LOWER_CPU_MICROKERNEL_H
@@ -16,6 +17,8 @@ struct RegisterTile {
 /// Replaces `op`, whose operands are memory and which `contraction` describes, by loops. Fails, leaving the IR as it
 /// was, if an operand's layout or element type does not suit.
 llvm::LogicalResult lowerContraction(mlir::linalg::GenericOp op, const Contraction &contraction, RegisterTile tile);
+/// The same for a contraction with few rows; fails also if neither N nor K has a loop to vectorise.
+llvm::LogicalResult streamContraction(mlir::linalg::GenericOp op, const Contraction &contraction, RegisterTile tile);
 
 } // namespace weft::cpu
 

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int64_t maxRows = 256, maxColumns = 512, minRows = 32, minColumns = 64;
 constexpr int64_t minTiles = 8;
+/// A tile of a contraction with few rows: multiply-adds, and columns so that what it reads of a row is not too short.
+constexpr int64_t streamWork = 256 * 1024, minStreamColumns = 256;
 constexpr int64_t tilePoints = 16384;
 /// Assumed extent of a dynamic dimension.
 constexpr int64_t dynamicExtent = 512;
@@ -90,6 +92,32 @@ int64_t cut(ArrayRef<int> loops, ArrayRef<int64_t> extents, int64_t target, int6
   return tiles;
 }
 
+/// Product of the extents of root loops.
+int64_t countOf(ArrayRef<int> loops, ArrayRef<int64_t> extents) {
+  int64_t count = 1;
+  for (int loop : loops)
+    if (loop >= 0)
+      count *= ShapedType::isDynamic(extents[loop]) ? dynamicExtent : std::max<int64_t>(extents[loop], 1);
+  return count;
+}
+
+/// Nothing is shared between the columns of a contraction with few rows, so a tile is any part of batch and N.
+void cutStream(const Analysis &analysis, ArrayRef<int64_t> extents, SmallVectorImpl<int64_t> &sizes) {
+  const Contraction &contraction = *analysis.contraction;
+  SmallVector<int> loops;
+  for (ArrayRef<unsigned> group : {ArrayRef(contraction.batch), ArrayRef(contraction.n)})
+    for (unsigned loop : group)
+      loops.push_back(analysis.contractionLoops[loop]);
+  int64_t depth = 1;
+  linalg::GenericOp op = analysis.contractionOp;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  for (unsigned loop : contraction.k)
+    depth *= ShapedType::isDynamic(ranges[loop]) ? dynamicExtent : std::max<int64_t>(ranges[loop], 1);
+  int64_t points = std::max(streamWork / depth, minStreamColumns);
+  points = std::max<int64_t>(std::min(points, countOf(loops, extents) / minTiles), 1);
+  cut(loops, extents, points, 16, sizes);
+}
+
 void cutContraction(const Analysis &analysis, ArrayRef<int64_t> extents, SmallVectorImpl<int64_t> &sizes) {
   auto rootLoops = [&](ArrayRef<unsigned> loops) {
     return llvm::map_to_vector(loops, [&](unsigned loop) { return analysis.contractionLoops[loop]; });
@@ -140,7 +168,10 @@ SmallVector<int64_t> chooseTileSizes(linalg::LinalgOp root) {
     if (kind != utils::IteratorType::parallel)
       analysis.whole.reset(i);
   if (analysis.contraction) {
-    cutContraction(analysis, extents, sizes);
+    if (analysis.contraction->fewRows)
+      cutStream(analysis, extents, sizes);
+    else
+      cutContraction(analysis, extents, sizes);
     // Parallel loops of the root that the contraction does not have are cut like rows of a pointwise op.
     return sizes;
   }

@@ -1,0 +1,435 @@
+// One contraction on memory with few rows: C[m, n] += sum over k of A[m, k] * B[k, n], for each batch index, B read once,
+// in place.
+//
+// Where a register tile has all rows, packing B would copy each element to use it once. Instead one loop is vectorised
+// whose neighbours lie side by side in B:
+//
+//   along a loop of N (B and C contiguous): accumulators of M x a few vectors, K inside; A's elements are broadcast. A step
+//     of two in B (a convolution's stride) loads two vectors and keeps the even elements.
+//   along a loop of K (A and B contiguous): an accumulator vector for each of M x a few neighbours in N, summed up at the
+//     end.
+//
+// What does not fill a vector at the end of the loop is masked. Matrix times vector, a decoder's products, and depthwise
+// convolutions (batch: channel, N: image, K: window) come out of this.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "FlatOperand.h"
+#include "MicroKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace weft::cpu {
+namespace {
+
+/// Accumulator vectors: enough to hide the latency of multiply-adds, few enough for 16 registers.
+constexpr int64_t maxAccumulators = 8;
+/// Extents below this do not fill enough of a vector.
+constexpr int64_t minVectorExtent = 4;
+
+class StreamEmitter {
+public:
+  StreamEmitter(linalg::GenericOp op, const Contraction &c, RegisterTile tile)
+      : b(op), loc(op.getLoc()), op(op), c(c), tile(tile) {}
+
+  LogicalResult run();
+
+private:
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
+  Value sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(loc, x, y); }
+  Value mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y); }
+
+  bool canVectorize(const Factor &factor);
+  bool walks(const Factor &factor, unsigned loop, int64_t maxStep) const;
+  bool isLong(unsigned loop) const;
+  bool chooseLoop();
+
+  // Loops; the present index of loop d is `place[d]`, null before its loop is entered.
+  void nest(ArrayRef<unsigned> loops, unsigned except, function_ref<void()> body);
+  SmallVector<Value> nestK(ArrayRef<unsigned> loops, ValueRange state,
+                           function_ref<SmallVector<Value>(ValueRange)> body);
+  /// Calls `block(count, mask)` for pieces of loop `loop`, whose start is then `place[loop]`: pieces of `width` vectors,
+  /// then the rest, whose last vector has a mask.
+  using Block = function_ref<SmallVector<Value>(ValueRange state, int64_t vectors, Value lanesLeft)>;
+  SmallVector<Value> pieces(unsigned loop, int64_t width, ValueRange state, Block block);
+  void setRow(int64_t row);
+
+  // Elements.
+  Value address(const FlatOperand &operand);
+  Value mask(Value count);
+  Value loadVector(const FlatOperand &operand, Value at, int64_t step, Value lanesLeft);
+  Value evaluate(const Factor &factor, Value offset, Value lanesLeft, bool asVector);
+  Value asVector(Value value);
+  Value accumulate(Value x, Value y, Value sum);
+
+  void alongColumns();
+  void alongDepth();
+  SmallVector<Value> multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft);
+
+  OpBuilder b;
+  Location loc;
+  linalg::GenericOp op;
+  const Contraction &c;
+  RegisterTile tile;
+
+  Type element; ///< Of the accumulators.
+  int64_t lanes, rows = 1;
+  unsigned loop = 0;  ///< The vectorised one,
+  bool isK = false;   ///< of K, not of N.
+  SmallVector<Value> extents, place;
+  SmallVector<FlatOperand> inputs;
+  FlatOperand output;
+};
+
+//===--- What is possible ---===//
+
+/// Whether the factor's body can be computed a vector at a time, from element types that vectors can be loaded of.
+bool StreamEmitter::canVectorize(const Factor &factor) {
+  for (unsigned input : factor.inputs)
+    if (cast<MemRefType>(op.getDpsInputs()[input].getType()).getElementTypeBitWidth() < 8)
+      return false;
+  return llvm::all_of(bodySlice(op, factor.scalar), [](Operation *def) {
+    return isa<arith::ConstantOp>(def) ||
+           (isa<arith::ArithDialect>(def->getDialect()) && OpTrait::hasElementwiseMappableTraits(def));
+  });
+}
+
+/// Whether `loop` takes each input of the factor by a step from 0 to `maxStep`, not all by 0.
+bool StreamEmitter::walks(const Factor &factor, unsigned loop, int64_t maxStep) const {
+  bool moves = false;
+  for (unsigned input : factor.inputs) {
+    std::optional<int64_t> step = inputs[input].step(loop);
+    if (!step || *step < 0 || *step > maxStep)
+      return false;
+    moves |= *step != 0;
+  }
+  return moves;
+}
+
+bool StreamEmitter::isLong(unsigned loop) const {
+  std::optional<int64_t> extent = getConstantIntValue(extents[loop]);
+  return !extent || *extent >= minVectorExtent;
+}
+
+bool StreamEmitter::chooseLoop() {
+  auto columns = [&](int64_t maxStep) {
+    for (unsigned d : llvm::reverse(c.n))
+      if (isLong(d) && output.step(d) == 1 && walks(c.columns, d, maxStep)) {
+        loop = d;
+        return true;
+      }
+    return false;
+  };
+  if (columns(1))
+    return true;
+  for (unsigned d : llvm::reverse(c.k))
+    if (isLong(d) && canVectorize(c.rows) && walks(c.columns, d, 1) && walks(c.rows, d, 1)) {
+      loop = d;
+      isK = true;
+      return true;
+    }
+  return columns(2);
+}
+
+//===--- Loops ---===//
+
+void StreamEmitter::nest(ArrayRef<unsigned> loops, unsigned except, function_ref<void()> body) {
+  if (loops.empty())
+    return body();
+  if (loops.front() == except)
+    return nest(loops.drop_front(), except, body);
+  auto forOp = scf::ForOp::create(b, loc, index(0), extents[loops.front()], index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forOp.getBody());
+  place[loops.front()] = forOp.getInductionVar();
+  nest(loops.drop_front(), except, body);
+  place[loops.front()] = {};
+}
+
+SmallVector<Value> StreamEmitter::nestK(ArrayRef<unsigned> loops, ValueRange state,
+                                        function_ref<SmallVector<Value>(ValueRange)> body) {
+  if (loops.empty())
+    return body(state);
+  if (isK && loops.front() == loop)
+    return nestK(loops.drop_front(), state, body);
+  auto forOp = scf::ForOp::create(b, loc, index(0), extents[loops.front()], index(1), state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forOp.getBody());
+  place[loops.front()] = forOp.getInductionVar();
+  SmallVector<Value> results = nestK(loops.drop_front(), forOp.getRegionIterArgs(), body);
+  scf::YieldOp::create(b, loc, results);
+  place[loops.front()] = {};
+  return llvm::to_vector(ValueRange(forOp.getResults()));
+}
+
+SmallVector<Value> StreamEmitter::pieces(unsigned loop, int64_t width, ValueRange state, Block block) {
+  std::optional<int64_t> extent = getConstantIntValue(extents[loop]);
+  auto run = [&](Value from, Value to, int64_t vectors, ValueRange state, bool masked) -> SmallVector<Value> {
+    auto forOp = scf::ForOp::create(b, loc, from, to, index(vectors * lanes), state);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(forOp.getBody());
+    place[loop] = forOp.getInductionVar();
+    Value left = masked ? sub(extents[loop], place[loop]) : Value();
+    SmallVector<Value> results = block(forOp.getRegionIterArgs(), vectors, left);
+    // A loop that carries nothing has its terminator already.
+    if (!state.empty())
+      scf::YieldOp::create(b, loc, results);
+    place[loop] = {};
+    return llvm::to_vector(ValueRange(forOp.getResults()));
+  };
+  if (extent) {
+    int64_t whole = *extent / (width * lanes) * (width * lanes), left = *extent - whole;
+    SmallVector<Value> results = llvm::to_vector(state);
+    if (whole)
+      results = run(index(0), index(whole), width, results, false);
+    if (left == 0)
+      return results;
+    place[loop] = index(whole);
+    int64_t vectors = llvm::divideCeil(left, lanes);
+    results = block(results, vectors, left % lanes ? index(left - (vectors - 1) * lanes) : Value());
+    place[loop] = {};
+    return results;
+  }
+  Value step = index(width * lanes);
+  Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, extents[loop], step), step);
+  SmallVector<Value> results = run(index(0), whole, width, state, false);
+  return run(whole, extents[loop], 1, results, true);
+}
+
+/// Row `row` of the tile as indices of the loops of M, whose extents are constant.
+void StreamEmitter::setRow(int64_t row) {
+  for (unsigned d : llvm::reverse(c.m)) {
+    int64_t extent = *getConstantIntValue(extents[d]);
+    place[d] = index(row % extent);
+    row /= extent;
+  }
+}
+
+//===--- Elements ---===//
+
+Value StreamEmitter::address(const FlatOperand &operand) {
+  Value at = operand.base;
+  for (unsigned d = 0; d < place.size(); ++d)
+    if (place[d])
+      at = add(at, mul(operand.coefficients[d], place[d]));
+  return at;
+}
+
+/// The first `count` lanes.
+Value StreamEmitter::mask(Value count) {
+  return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{count});
+}
+
+/// A vector of elements `step` apart; from lane `lanesLeft` on (if given) nothing is read.
+Value StreamEmitter::loadVector(const FlatOperand &operand, Value at, int64_t step, Value lanesLeft) {
+  auto type = VectorType::get({lanes}, cast<MemRefType>(operand.memory.getType()).getElementType());
+  auto masked = [&](Value from, Value count) -> Value {
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    return vector::MaskedLoadOp::create(b, loc, type, operand.memory, from, mask(count), zero);
+  };
+  if (step == 1)
+    return lanesLeft ? masked(at, lanesLeft) : vector::LoadOp::create(b, loc, type, operand.memory, at).getResult();
+  // 2 * count - 1 elements hold the even ones.
+  Value count = lanesLeft ? sub(mul(lanesLeft, index(2)), index(1)) : index(2 * lanes - 1);
+  Value second = lanesLeft ? b.createOrFold<arith::MaxSIOp>(loc, sub(count, index(lanes)), index(0)) : index(lanes - 1);
+  Value low =
+      lanesLeft ? masked(at, count) : vector::LoadOp::create(b, loc, type, operand.memory, at).getResult();
+  Value high = masked(add(at, index(lanes)), second);
+  SmallVector<int64_t> even;
+  for (int64_t i = 0; i < lanes; ++i)
+    even.push_back(2 * i);
+  return vector::ShuffleOp::create(b, loc, low, high, even);
+}
+
+Value StreamEmitter::asVector(Value value) {
+  if (isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(b, loc, VectorType::get({lanes}, value.getType()), value);
+}
+
+/// The factor at the present place, `offset` elements further along the vectorised loop: a vector along that loop, or a
+/// scalar.
+Value StreamEmitter::evaluate(const Factor &factor, Value offset, Value lanesLeft, bool wantsVector) {
+  IRMapping mapping;
+  for (unsigned input : factor.inputs) {
+    int64_t step = wantsVector ? *inputs[input].step(loop) : 0;
+    Value at = address(inputs[input]);
+    if (step)
+      at = add(at, mul(index(step), offset));
+    Value value = step ? loadVector(inputs[input], at, step, lanesLeft)
+                       : memref::LoadOp::create(b, loc, inputs[input].memory, at).getResult();
+    mapping.map(op.getBlock()->getArgument(input), value);
+  }
+  for (Operation *def : bodySlice(op, factor.scalar)) {
+    bool isVector = llvm::any_of(def->getOperands(), [&](Value operand) {
+      return isa<VectorType>(mapping.lookupOrDefault(operand).getType());
+    });
+    if (isVector)
+      for (Value operand : def->getOperands())
+        mapping.map(operand, asVector(mapping.lookupOrDefault(operand)));
+    Operation *copy = b.clone(*def, mapping);
+    if (isVector)
+      for (OpResult result : copy->getResults())
+        result.setType(VectorType::get({lanes}, result.getType()));
+  }
+  Value value = mapping.lookupOrDefault(factor.scalar);
+  return wantsVector ? asVector(value) : value;
+}
+
+Value StreamEmitter::accumulate(Value x, Value y, Value sum) {
+  if (isa<FloatType>(element))
+    return vector::FMAOp::create(b, loc, x, y, sum);
+  return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, x, y), sum);
+}
+
+//===--- Vectors along N ---===//
+
+/// `sums`, rows x vectors, after the multiply-adds of one place in K.
+SmallVector<Value> StreamEmitter::multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft) {
+  SmallVector<Value> next(sums), columns;
+  for (int64_t v = 0; v < vectors; ++v)
+    columns.push_back(evaluate(c.columns, index(v * lanes), v + 1 == vectors ? lanesLeft : Value(), true));
+  for (int64_t row = 0; row < rows; ++row) {
+    setRow(row);
+    Value factor = asVector(evaluate(c.rows, {}, {}, false));
+    for (int64_t v = 0; v < vectors; ++v)
+      next[row * vectors + v] = accumulate(factor, columns[v], next[row * vectors + v]);
+  }
+  return next;
+}
+
+void StreamEmitter::alongColumns() {
+  auto block = [&](ValueRange, int64_t vectors, Value lanesLeft) -> SmallVector<Value> {
+    SmallVector<Value> sums, places;
+    auto maskOf = [&](int64_t v) { return v + 1 == vectors ? lanesLeft : Value(); };
+    for (int64_t row = 0; row < rows; ++row) {
+      setRow(row);
+      Value at = address(output);
+      for (int64_t v = 0; v < vectors; ++v) {
+        places.push_back(add(at, index(v * lanes)));
+        sums.push_back(loadVector(output, places.back(), 1, maskOf(v)));
+      }
+    }
+    setRow(0);
+    sums = nestK(c.k, sums, [&](ValueRange state) { return multiplyColumns(state, vectors, lanesLeft); });
+    for (int64_t i = 0; i < int64_t(sums.size()); ++i) {
+      if (Value count = maskOf(i % vectors))
+        vector::MaskedStoreOp::create(b, loc, output.memory, places[i], mask(count), sums[i]);
+      else
+        vector::StoreOp::create(b, loc, sums[i], output.memory, places[i]);
+    }
+    return {};
+  };
+  nest(c.n, loop, [&] { pieces(loop, std::max<int64_t>(maxAccumulators / rows, 1), {}, block); });
+}
+
+//===--- Vectors along K ---===//
+
+void StreamEmitter::alongDepth() {
+  auto type = VectorType::get({lanes}, element);
+  unsigned inner = c.n.back();
+  // `width` neighbours in N share the rows' vectors.
+  auto tileOf = [&](int64_t width) {
+    Value first = place[inner];
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    SmallVector<Value> sums(rows * width, zero);
+    auto block = [&](ValueRange state, int64_t vectors, Value lanesLeft) {
+      SmallVector<Value> next(state);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value offset = index(v * lanes), left = v + 1 == vectors ? lanesLeft : Value();
+        // A masked lane must add nothing, whatever the factors make of a zero.
+        auto masked = [&](Value x) -> Value {
+          Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(x.getType()));
+          return left ? arith::SelectOp::create(b, loc, mask(left), x, zero).getResult() : x;
+        };
+        SmallVector<Value> columns;
+        for (int64_t j = 0; j < width; ++j) {
+          place[inner] = add(first, index(j));
+          columns.push_back(masked(evaluate(c.columns, offset, left, true)));
+        }
+        place[inner] = first;
+        for (int64_t row = 0; row < rows; ++row) {
+          setRow(row);
+          Value factor = masked(evaluate(c.rows, offset, left, true));
+          for (int64_t j = 0; j < width; ++j)
+            next[row * width + j] = accumulate(factor, columns[j], next[row * width + j]);
+        }
+      }
+      return next;
+    };
+    setRow(0);
+    sums = nestK(c.k, sums, [&](ValueRange state) { return pieces(loop, 1, state, block); });
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t j = 0; j < width; ++j) {
+        setRow(row);
+        place[inner] = add(first, index(j));
+        Value at = address(output);
+        Value old = memref::LoadOp::create(b, loc, output.memory, at);
+        auto flags = isa<FloatType>(element) ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none;
+        Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, sums[row * width + j], old, flags);
+        memref::StoreOp::create(b, loc, sum, output.memory, at);
+      }
+    place[inner] = first;
+  };
+  auto tiles = [&](Value from, Value to, int64_t width) {
+    auto forOp = scf::ForOp::create(b, loc, from, to, index(width));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(forOp.getBody());
+    place[inner] = forOp.getInductionVar();
+    tileOf(width);
+    place[inner] = {};
+  };
+  int64_t width = std::max<int64_t>(maxAccumulators / rows / 2, 1);
+  nest(c.n, inner, [&] {
+    Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, extents[inner], index(width)), index(width));
+    tiles(index(0), whole, width);
+    if (width > 1)
+      tiles(whole, extents[inner], 1);
+  });
+}
+
+LogicalResult StreamEmitter::run() {
+  element = cast<MemRefType>(op.getDpsInits()[0].getType()).getElementType();
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64))
+    return failure();
+  lanes = tile.vectorBits / element.getIntOrFloatBitWidth();
+  for (const Range &range : cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(b, loc))
+    extents.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
+  for (unsigned d : c.m) {
+    std::optional<int64_t> extent = getConstantIntValue(extents[d]);
+    if (!extent || *extent < 1)
+      return failure();
+    rows *= *extent;
+  }
+  place.resize(extents.size());
+  inputs.resize(op.getNumDpsInputs());
+  for (const Factor *factor : {&c.rows, &c.columns})
+    for (unsigned input : factor->inputs) {
+      FailureOr<FlatOperand> flat = flatten(b, op, op->getOpOperand(input));
+      if (failed(flat))
+        return failure();
+      inputs[input] = *flat;
+    }
+  FailureOr<FlatOperand> flat = flatten(b, op, *op.getDpsInitOperand(0));
+  if (failed(flat) || rows > tile.rows || !canVectorize(c.columns))
+    return failure();
+  output = *flat;
+  if (!chooseLoop())
+    return failure();
+  nest(c.batch, op.getNumLoops(), [&] { isK ? alongDepth() : alongColumns(); });
+  op.erase();
+  return success();
+}
+
+} // namespace
+
+LogicalResult streamContraction(linalg::GenericOp op, const Contraction &contraction, RegisterTile tile) {
+  return StreamEmitter(op, contraction, tile).run();
+}
+
+} // namespace weft::cpu
