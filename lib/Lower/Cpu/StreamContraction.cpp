@@ -1,16 +1,18 @@
-// One contraction on memory with few rows: C[m, n] += sum over k of A[m, k] * B[k, n], for each batch index, B read once,
-// in place.
+// One contraction on memory with few rows: C[m, n] += sum over k of A[m, k] * B[k, n], for each batch index, B read
+// once, in place.
 //
 // Where a register tile has all rows, packing B would copy each element to use it once. Instead one loop is vectorised
 // whose neighbours lie side by side in B:
 //
-//   along a loop of N (B and C contiguous): accumulators of M x a few vectors, K inside; A's elements are broadcast. A step
+//   along a loop of N (B and C contiguous): accumulators of M x a few vectors, K inside; A's elements are broadcast. A
+//   step
 //     of two in B (a convolution's stride) loads two vectors and keeps the even elements.
-//   along a loop of K (A and B contiguous): an accumulator vector for each of M x a few neighbours in N, summed up at the
+//   along a loop of K (A and B contiguous): an accumulator vector for each of M x a few neighbours in N, summed up at
+//   the
 //     end.
 //
-// What does not fill a vector at the end of the loop is masked. Matrix times vector, a decoder's products, and depthwise
-// convolutions (batch: channel, N: image, K: window) come out of this.
+// What does not fill a vector at the end of the loop is masked. Matrix times vector, a decoder's products, and
+// depthwise convolutions (batch: channel, N: image, K: window) come out of this.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FlatOperand.h"
 #include "MicroKernel.h"
@@ -53,8 +55,8 @@ private:
   void nest(ArrayRef<unsigned> loops, unsigned except, function_ref<void()> body);
   SmallVector<Value> nestK(ArrayRef<unsigned> loops, ValueRange state,
                            function_ref<SmallVector<Value>(ValueRange)> body);
-  /// Calls `block(count, mask)` for pieces of loop `loop`, whose start is then `place[loop]`: pieces of `width` vectors,
-  /// then the rest, whose last vector has a mask.
+  /// Calls `block(count, mask)` for pieces of loop `loop`, whose start is then `place[loop]`: pieces of `width`
+  /// vectors, then the rest, whose last vector has a mask.
   using Block = function_ref<SmallVector<Value>(ValueRange state, int64_t vectors, Value lanesLeft)>;
   SmallVector<Value> pieces(unsigned loop, int64_t width, ValueRange state, Block block);
   void setRow(int64_t row);
@@ -79,8 +81,8 @@ private:
 
   Type element; ///< Of the accumulators.
   int64_t lanes, rows = 1;
-  unsigned loop = 0;  ///< The vectorised one,
-  bool isK = false;   ///< of K, not of N.
+  unsigned loop = 0; ///< The vectorised one,
+  bool isK = false;  ///< of K, not of N.
   SmallVector<Value> extents, place;
   SmallVector<FlatOperand> inputs;
   FlatOperand output;
@@ -237,8 +239,7 @@ Value StreamEmitter::loadVector(const FlatOperand &operand, Value at, int64_t st
   // 2 * count - 1 elements hold the even ones.
   Value count = lanesLeft ? sub(mul(lanesLeft, index(2)), index(1)) : index(2 * lanes - 1);
   Value second = lanesLeft ? b.createOrFold<arith::MaxSIOp>(loc, sub(count, index(lanes)), index(0)) : index(lanes - 1);
-  Value low =
-      lanesLeft ? masked(at, count) : vector::LoadOp::create(b, loc, type, operand.memory, at).getResult();
+  Value low = lanesLeft ? masked(at, count) : vector::LoadOp::create(b, loc, type, operand.memory, at).getResult();
   Value high = masked(add(at, index(lanes)), second);
   SmallVector<int64_t> even;
   for (int64_t i = 0; i < lanes; ++i)
@@ -266,9 +267,8 @@ Value StreamEmitter::evaluate(const Factor &factor, Value offset, Value lanesLef
     mapping.map(op.getBlock()->getArgument(input), value);
   }
   for (Operation *def : bodySlice(op, factor.scalar)) {
-    bool isVector = llvm::any_of(def->getOperands(), [&](Value operand) {
-      return isa<VectorType>(mapping.lookupOrDefault(operand).getType());
-    });
+    bool isVector = llvm::any_of(
+        def->getOperands(), [&](Value operand) { return isa<VectorType>(mapping.lookupOrDefault(operand).getType()); });
     if (isVector)
       for (Value operand : def->getOperands())
         mapping.map(operand, asVector(mapping.lookupOrDefault(operand)));

@@ -61,7 +61,8 @@ def LowerContractions : Pass<"weft-cpu-contract", "::mlir::ModuleOp"> {
   let summary = "contractions become packed panels and a register-tile kernel";
   let description = [{
     Recognises `out += f(x) * g(y)` generics whose maps are affine, sorts their dimensions into batch, M, N and K, packs operands
-    into panels (which covers transposes, windows and type conversions alike) and multiplies register tiles with vector ops.
+    into panels (which covers transposes, windows and type conversions alike) and multiplies register tiles with vector ops. Where M is
+    at most 6 and a loop of N or K is contiguous, columns are read in place instead.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", "512", "width of a vector register in bits">,

@@ -1,0 +1,117 @@
+"""Compiled contractions with few rows against numpy in f64, for each CPU level that the machine has: every form that
+StreamContraction.cpp knows (vectors along N or K, steps of two, tails, several rows, prologues), static and symbolic extents."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+RNG = np.random.default_rng(7)
+DEVICE_REFUSED = 4
+MATMUL = "(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"
+TRANSPOSED = "(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"
+
+
+def windows(x, kernel, stride, dilation=1):
+    """x (c, h, w) as (c, oh, ow, kh, kw)."""
+    span = (kernel - 1) * dilation + 1
+    w = np.lib.stride_tricks.sliding_window_view(x, (span, span), axis=(1, 2))
+    return w[:, ::stride, ::stride, ::dilation, ::dilation]
+
+
+class Case:
+    def __init__(self, lhs, rhs, maps, want, element="f32", symbol=None):
+        """`symbol`: index of the extent of lhs and of rhs, (a, b) or None in either place, that is symbolic."""
+        kind = {"f32": np.float32, "f16": np.float16, "f64": np.float64, "i32": np.int32, "i8": np.int8}[element]
+        draw = (lambda s: RNG.integers(-8, 8, s)) if element[0] == "i" else RNG.standard_normal
+        self.lhs, self.rhs = draw(lhs).astype(kind), draw(rhs).astype(kind)
+        self.maps, self.element, self.symbol = maps, element, symbol or (None, None)
+        self.want = want(self.lhs.astype(np.float64), self.rhs.astype(np.float64))
+        self.result = {"f16": "f32", "i8": "i32"}.get(element, element)
+
+    def types(self, symbol: str):
+        def text(shape, at, element):
+            if at is None:
+                return "tensor<" + "".join(f"{n}x" for n in shape) + element + ">"
+            dims = "".join("?x" if i == at else f"{n}x" for i, n in enumerate(shape))
+            extents = ", ".join("s0" if i == at else str(n) for i, n in enumerate(shape))
+            names = ", ".join(f"s{i}" for i in range(int(symbol[1:]) + 1))
+            return f"tensor<{dims}{element}, #tg.dims<()[{names}] -> ({extents.replace('s0', symbol)})>>"
+        a, b = self.symbol
+        # The symbolic extent reappears in the result if it is not summed: such cases put it at the result's end.
+        kept = self.want.ndim - 1 if (a is None) != (b is None) else None
+        return text(self.lhs.shape, a, self.element), text(self.rhs.shape, b, self.element), text(self.want.shape, kept, self.result)
+
+
+def cases():
+    for rows in (1, 3, 6):
+        for columns in (5, 16, 97, 300):
+            for depth in (4, 33):
+                yield Case((rows, depth), (depth, columns), MATMUL, lambda a, b: a @ b)
+                yield Case((rows, depth), (columns, depth), TRANSPOSED, lambda a, b: a @ b.T)
+    for element in ("f16", "f64", "i32", "i8"):
+        yield Case((1, 40), (40, 77), MATMUL, lambda a, b: a @ b, element)
+        yield Case((2, 75), (19, 75), TRANSPOSED, lambda a, b: a @ b.T, element)
+    for columns in (1, 15, 16, 200):
+        yield Case((2, 24), (24, columns), MATMUL, lambda a, b: a @ b, symbol=(None, 1))
+    for depth in (1, 16, 130):
+        yield Case((1, depth), (21, depth), TRANSPOSED, lambda a, b: a @ b.T, symbol=(1, 1))
+    for stride in (1, 2):
+        for size, kernel, dilation in ((9, 3, 1), (18, 3, 1), (35, 5, 1), (37, 3, 2)):
+            h = f"h * {stride} + p * {dilation}", f"w * {stride} + q * {dilation}"
+            maps = (f"(c, h, w, p, q) -> (c, {h[0]}, {h[1]})", "(c, h, w, p, q) -> (c, p, q)", "(c, h, w, p, q) -> (c, h, w)")
+            yield Case((5, size, size), (5, kernel, kernel), maps,
+                       lambda a, b, k=kernel, s=stride, d=dilation: np.einsum("chwpq,cpq->chw", windows(a, k, s, d), b))
+            maps = (f"(o, h, w, c, p, q) -> (c, {h[0]}, {h[1]})", "(o, h, w, c, p, q) -> (o, c, p, q)", "(o, h, w, c, p, q) -> (o, h, w)")
+            yield Case((3, size, size), (4, 3, kernel, kernel), maps,
+                       lambda a, b, k=kernel, s=stride, d=dilation: np.einsum("chwpq,ocpq->ohw", windows(a, k, s, d), b))
+
+
+def module(all_cases) -> str:
+    arguments, lines, results, symbols = [], [], [], []
+    for i, case in enumerate(all_cases):
+        if case.symbol != (None, None):
+            symbols.append(f"n{i}")
+        x, y, r = case.types(f"s{len(symbols) - 1}")
+        arguments += [f'%x{i}: {x} {{tg.name = "x{i}"}}', f'%y{i}: {y} {{tg.name = "y{i}"}}']
+        maps = ", ".join(f"affine_map<{m}>" for m in case.maps)
+        lines.append(f"%r{i} = tg.contract %x{i}, %y{i} [{maps}] : {x}, {y} -> {r}")
+        results.append((f"%r{i}", r))
+    names = ", ".join(f'"{s}"' for s in symbols)
+    types = ", ".join(f'{t} {{tg.name = "{v[1:]}"}}' for v, t in results)
+    body = "\n".join(lines)
+    return (f"module attributes {{tg.symbols = [{names}]}} {{\nfunc.func @main({', '.join(arguments)}) -> ({types}) {{\n{body}\n"
+            f"return {', '.join(v for v, _ in results)} : {', '.join(t for _, t in results)}\n}}\n}}\n")
+
+
+def main() -> int:
+    all_cases, failures, levels = list(cases()), 0, 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "m.mlir").write_text(module(all_cases))
+        flags = []
+        for i, case in enumerate(all_cases):
+            np.save(folder / f"x{i}.npy", case.lhs)
+            np.save(folder / f"y{i}.npy", case.rhs)
+            flags += [f"--input=x{i}=@{folder}/x{i}.npy", f"--input=y{i}=@{folder}/y{i}.npy", f"--output=r{i}=@{folder}/r{i}.npy"]
+        for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+            subprocess.run(["weft-compile", folder / "m.mlir", "-o", folder / "m.weft", "--quiet", f"--cpu={level}"], check=True)
+            done = subprocess.run(["weft-run", folder / "m.weft", *flags], stdout=subprocess.DEVNULL)
+            if done.returncode == DEVICE_REFUSED:
+                continue
+            done.check_returncode()
+            levels += 1
+            for i, case in enumerate(all_cases):
+                got = np.load(folder / f"r{i}.npy").astype(np.float64)
+                tolerance = 0 if case.element[0] == "i" else 1e-12 if case.element == "f64" else 1e-5
+                error = np.abs(got - case.want).max(initial=0) / max(np.abs(case.want).max(initial=0), 1)
+                if got.shape != case.want.shape or not error <= tolerance:
+                    failures += 1
+                    print(f"FAIL {level} case {i}: {case.maps[:2]} {case.lhs.shape} {case.rhs.shape} {case.element}: error {error}")
+    print(f"{len(all_cases)} cases, {'some' if levels else 'no'} levels, {failures} failures")
+    return int(failures != 0)
+
+
+sys.exit(main())

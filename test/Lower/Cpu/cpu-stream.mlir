@@ -1,0 +1,70 @@
+// Contractions whose rows fit one register tile read their columns in place: nothing is packed, so nothing is allocated.
+// RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=512 register-rows=8" | FileCheck %s --implicit-check-not=memref.alloc
+
+// Matrix times vector, columns contiguous: eight accumulators, then what is left of 200 columns with a mask of 8 lanes.
+// CHECK-LABEL: func.func @kernel
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-8: vector.fma {{.*}} : vector<16xf32>
+// CHECK: vector.create_mask %c8
+// CHECK: vector.maskedload
+// CHECK: vector.maskedstore
+module {
+  func.func @kernel(%a: memref<1x64xf32>, %b: memref<64x200xf16>, %c: memref<1x200xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<1x64xf32>, memref<64x200xf16>) outs(%c : memref<1x200xf32>) {
+    ^bb0(%x: f32, %h: f16, %o: f32):
+      %y = arith.extf %h : f16 to f32
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// The same with a transposed matrix: vectors along K, four columns at a time, summed up at the end.
+// CHECK-LABEL: func.func @kernel
+// CHECK: %[[sums:.*]]:4 = scf.for {{.*}} iter_args
+// CHECK-COUNT-4: vector.fma
+// CHECK: vector.reduction <add>, %[[sums]]#0, {{.*}} fastmath<reassoc>
+module {
+  func.func @kernel(%a: memref<1x64xf32>, %b: memref<200x64xf32>, %c: memref<1x200xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<1x64xf32>, memref<200x64xf32>) outs(%c : memref<1x200xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// A depthwise convolution of stride two: the channel is the batch; the image is read two vectors at a time and its even
+// elements kept. The second vector never reads beyond the last element that is used.
+// CHECK-LABEL: func.func @kernel
+// CHECK: vector.load {{.*}} vector<16xf32>
+// CHECK: vector.create_mask %c15
+// CHECK: vector.maskedload
+// CHECK: vector.shuffle {{.*}} [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]
+// CHECK: vector.fma
+module {
+  func.func @kernel(%x: memref<32x34x34xf32>, %w: memref<32x3x3xf32>, %y: memref<32x16x16xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(c, h, w, i, j) -> (c, h * 2 + i, w * 2 + j)>, affine_map<(c, h, w, i, j) -> (c, i, j)>,
+                                     affine_map<(c, h, w, i, j) -> (c, h, w)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : memref<32x34x34xf32>, memref<32x3x3xf32>) outs(%y : memref<32x16x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
