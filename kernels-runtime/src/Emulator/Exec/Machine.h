@@ -1,0 +1,121 @@
+//===- Machine.h - One launch -------------------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Everything that lives from the start of a launch to its end: placement of CTAs on SMs, turns of warps, the queue of
+// asynchronous operations, checks of memory accesses, faults and findings.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_EMULATOR_EXEC_MACHINE_H
+#define WEFT_EMULATOR_EXEC_MACHINE_H
+
+#include "Emulator/Card.h"
+#include "Emulator/Emulator.h"
+#include "Emulator/Exec/Observer.h"
+#include "Emulator/Memory/GlobalMemory.h"
+
+#include <memory>
+#include <vector>
+
+namespace weft::emu {
+
+struct ModuleCode;
+class Scheduler;
+
+/// xoshiro-like small generator; the launch's only source of choice.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull) {}
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  /// Uniform in [0, bound).
+  uint32_t below(uint32_t bound) { return uint32_t((next() >> 32) * bound >> 32); }
+
+private:
+  uint64_t state;
+};
+
+class Machine {
+public:
+  Machine(const Card &card, GlobalMemory &global, const ModuleCode &module, const FunctionCode &entry,
+          const LaunchSpec &spec, LaunchResult &result);
+  ~Machine();
+  /// Runs to the end.
+  Error run();
+  void add(Observer &observer) { observers.push_back(&observer); }
+
+  const Card &card;
+  GlobalMemory &global;
+  const ModuleCode &module;
+  const FunctionCode &entry;
+  const LaunchSpec &spec;
+  LaunchResult &result;
+  Random random;
+  std::vector<std::byte> parameters; ///< The launch's parameter buffer.
+
+  // ---- Memory.
+  /// Checks bounds and alignment for every lane, replaces space and addresses as Access says and fills `host`; the
+  /// observers see the record. False: fault() has been called. A generic access over several spaces must be split by
+  /// the caller first (see splitGeneric).
+  bool resolve(Access &access);
+  /// For one lane of `access.mask` the space its generic address lies in; `members` receives the lanes that share it.
+  MemorySpace splitGeneric(const Access &access, LaneMask rest, LaneMask &members) const;
+  /// `bytes` of the shared memory of a CTA of `cta`'s cluster; null when out of bounds or the CTA has ended.
+  std::byte *sharedPointer(const Cta &cta, uint32_t sharedAddress, uint32_t bytes) const;
+  /// The CTA that a shared address names, seen from `cta`; null when there is none of that rank.
+  Cta *sharedOwner(const Cta &cta, uint32_t sharedAddress) const;
+
+  // ---- Asynchronous operations.
+  /// Queues (or performs, if early) an operation whose warp, cta, step and lanes are set. False: fault.
+  bool issue(std::shared_ptr<AsyncOp> op);
+  /// Performs an operation now, if it has not been: the last moment has come. False: fault.
+  bool force(AsyncOp &op);
+  /// Time: warp steps executed.
+  uint64_t now() const { return time; }
+  /// Call when something changed that another warp may wait for (an mbarrier's phase, a barrier, memory).
+  void progress() { ++progressCount; }
+
+  // ---- Errors and findings.
+  /// Ends the launch: "kernel K, line:column, instruction: MESSAGE, cta (x,y,z), thread (x,y,z)". `lane` 32: the warp.
+  Outcome fault(Warp &warp, const Step &step, unsigned lane, const char *format, ...)
+      __attribute__((format(printf, 5, 6)));
+  bool hasFault() const { return bool(error); }
+  /// Adds a finding, or counts one more of the same kind at the same line. `lane` 32: the first lane of the warp.
+  void find(std::string_view kind, Warp &warp, const Step &step, unsigned lane, uint64_t address, const char *format,
+            ...) __attribute__((format(printf, 7, 8)));
+  /// The function that a step belongs to.
+  const FunctionCode &functionOf(const Step &step) const;
+  /// "add.f32"
+  const std::string &opcodeOf(const Step &step) const { return module.opcodes[step.opcode]; }
+
+  // ---- Observers.
+  std::vector<Observer *> observers;
+  template <typename Call> void observe(Call &&call) {
+    for (Observer *observer : observers)
+      call(*observer);
+  }
+
+  // ---- The resident CTAs; slots of ended ones are null. Warps that have not ended are in `warps`.
+  std::vector<std::unique_ptr<Cta>> ctas;
+  std::vector<std::unique_ptr<Cluster>> clusters;
+
+private:
+  friend class Scheduler;
+  bool performQueued(AsyncOp &op);
+  std::vector<std::shared_ptr<AsyncOp>> queue; ///< In order of issue.
+  std::vector<std::unique_ptr<Cta>> ended;     ///< Whose memory is used again.
+  uint64_t time = 0;
+  uint64_t progressCount = 0;
+  uint64_t nextOp = 0;
+  Error error;
+};
+
+} // namespace weft::emu
+
+#endif // WEFT_EMULATOR_EXEC_MACHINE_H

@@ -1,0 +1,125 @@
+//===- Warp.h - A warp, its splits and its registers --------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// A warp is a set of splits: disjoint lane masks, each with a program counter and an activation (call frame). One split
+// is current; steps see its registers through lanes().
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_EMULATOR_EXEC_WARP_H
+#define WEFT_EMULATOR_EXEC_WARP_H
+
+#include "Emulator/Emulator.h"
+#include "Emulator/Exec/AsyncOp.h"
+#include "Emulator/Exec/Program.h"
+
+#include <memory>
+#include <vector>
+
+namespace weft::emu {
+
+class Cta;
+class Machine;
+
+/// A call frame, shared by the lanes that made the call together.
+struct Activation {
+  const FunctionCode *code = nullptr;
+  std::byte *registers = nullptr;  ///< code->frameBytes, 64-byte aligned.
+  std::byte *parameters = nullptr; ///< 32 blocks of code->parameterBlockBytes.
+  Activation *caller = nullptr;
+  const Step *call = nullptr; ///< The calling step, in the caller's code.
+  uint32_t returnTo = 0;      ///< Step of the caller.
+  uint32_t localBase = 0;     ///< Where the function's part of each thread's local memory begins.
+  uint32_t depth = 0;
+  LaneMask lanes = 0; ///< Those that have not returned or exited.
+  std::vector<std::byte> registerStorage, parameterStorage;
+};
+
+/// What a split waits for; the words are for the deadlock picture.
+enum class WaitKind : uint8_t { None, Barrier, ClusterBarrier, WarpSync, Mbarrier, AsyncGroup, Wgmma, Grid, Other };
+struct WaitReason {
+  WaitKind kind = WaitKind::None;
+  uint64_t object = 0; ///< Barrier number, mbarrier's shared address, member mask, groups left.
+  uint64_t detail = 0; ///< Threads expected, parity, ...
+};
+
+enum class SplitState : uint8_t {
+  Ready,
+  Polling, ///< The last step said Wait: repeated at each turn.
+  Parked,  ///< Said Wait after Warp::park(): not run before Warp::wake().
+};
+
+struct Split {
+  LaneMask lanes = 0;
+  uint32_t pc = 0;
+  SplitState state = SplitState::Ready;
+  Activation *activation = nullptr;
+  WaitReason wait;
+  /// Steps with a rendezvous (.sync): set when the others have arrived and the result has been written for this split.
+  bool isReleased = false;
+};
+
+class Warp {
+public:
+  Cta *cta = nullptr;
+  Machine *machine = nullptr;
+  uint32_t index = 0;   ///< In its CTA.
+  uint32_t id = 0;      ///< Unique in the launch, dense from 0 among resident warps: see Machine::warpIds.
+  LaneMask present = 0; ///< Lanes that are threads of the CTA.
+  LaneMask live = 0;    ///< Present and not exited.
+  std::unique_ptr<AsyncState> asyncState;
+
+  /// The 32 lanes of an operand of the current split. Constants must not be written.
+  template <typename T> T *lanes(Slot slot) const {
+    return reinterpret_cast<T *>(bases[slot >> 31] + (slot & ~kConstantSlot));
+  }
+  LaneMask predicate(Slot slot) const { return *lanes<LaneMask>(slot); }
+  void setPredicate(Slot slot, LaneMask mask, LaneMask value) const {
+    LaneMask &lanesOf = *lanes<LaneMask>(slot);
+    lanesOf = (lanesOf & ~mask) | (value & mask);
+  }
+
+  // ---- The current split.
+  LaneMask active() const { return splits[current].lanes; }
+  Activation &activation() const { return *splits[current].activation; }
+  uint32_t pc() const { return splits[current].pc; }
+  Split &split() { return splits[current]; }
+  /// The thread of a lane, in the CTA.
+  Dim3 threadId(unsigned lane) const;
+  uint32_t threadIndex(unsigned lane) const { return index * 32 + lane; }
+
+  /// Records what the current split waits for and returns Outcome::Wait; the step is repeated at the next turn.
+  Outcome waitFor(WaitKind kind, uint64_t object, uint64_t detail = 0);
+  /// The same, but the step is not repeated before wake(): for waits whose end somebody announces.
+  Outcome park(WaitKind kind, uint64_t object, uint64_t detail = 0);
+  /// Makes the split with any of `lanes` runnable again. With `isReleased`, its step finds Split::isReleased set.
+  void wake(LaneMask lanes, bool isReleased);
+
+  /// Instructions that work on converged lanes only ('.aligned', mma, ldmatrix): true if all live lanes of the warp are
+  /// in the current split (or `members`, if fewer). If not, and the others can still arrive, the caller returns
+  /// `outcome`: Wait until they do, or Fault with the finding "barrier-divergence" if they stand at another aligned
+  /// instruction.
+  bool converged(const Step &step, LaneMask members, Outcome &outcome);
+
+  /// All that stays of the scheduling: Exec/Warp.cpp.
+  std::vector<Split> splits;
+  uint32_t current = 0;
+  std::byte *bases[2] = {nullptr, nullptr}; ///< Registers and constants of the current activation.
+};
+
+/// Calls `body(lane)` for every lane of `mask`; the loop over all 32 is one that the compiler can vectorise.
+template <typename Body> inline void forLanes(LaneMask mask, Body &&body) {
+  if (mask == kAllLanes) {
+    for (unsigned lane = 0; lane < 32; ++lane)
+      body(lane);
+    return;
+  }
+  for (; mask; mask &= mask - 1)
+    body(unsigned(__builtin_ctz(mask)));
+}
+
+} // namespace weft::emu
+
+#endif // WEFT_EMULATOR_EXEC_WARP_H
