@@ -1,5 +1,6 @@
 // weft-cpu-loops: linalg ops on memory become loops whose innermost dimension LLVM can vectorise.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -70,6 +71,7 @@ private:
     for (linalg::LinalgOp op : ops)
       if (failed(lower(rewriter, op)))
         return signalPassFailure();
+    weft::cpu::guardPaddedLoads(getOperation());
     if (fastMath)
       getOperation().walk([&](arith::ArithFastMathInterface op) {
         op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(&getContext(), arith::FastMathFlags::fast));

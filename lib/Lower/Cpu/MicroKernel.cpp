@@ -6,10 +6,11 @@
 // their own. K is cut in blocks of `blockK`; per block
 //
 //   pack B panels [k][NR] (converting elements; this is where f16 becomes f32), pack A [k][MR] unless it can be read in
-//   place, multiply MR x NR register tiles into the f32 panel accumulators,
+//   place, multiply MR x NR register tiles onto C.
 //
-// and after the last block the accumulators are added to C. Rows and columns beyond the edge repeat the last one and
-// are not stored, so the inner loops have no masks.
+// Rows and columns beyond the edge repeat the last one, so the inner loops have no masks. A repeated row writes what
+// the row itself writes. A panel whose columns are not neighbours in C (the last one, or a transposed result) has
+// accumulators of its own, which are added to C after the last block.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MicroKernel.h"
 #include "FlatOperand.h"
@@ -64,7 +65,7 @@ private:
   Side makeSide(ArrayRef<unsigned> loops);
   Value fillTable(const Side &side, const FlatOperand &operand, Value padded);
   Value isContiguous(Value table, Value from, int64_t count);
-  Value linearStep(const FlatOperand &operand);
+  Value linearStep(const FlatOperand &operand, ArrayRef<unsigned> loops);
   Value evaluate(const Factor &factor, function_ref<Value(unsigned)> address);
   Value baseOf(const FlatOperand &operand, ValueRange batch);
 
@@ -73,8 +74,10 @@ private:
   void packRows(Value k0, Value kCount);
   void packColumns(Value panel, Value k0, Value kCount);
   void packSegment(Value panel, int64_t segment, Value k0, Value kCount, bool contiguous);
+  Value isDense(Value panel);
   void multiplyPanel(Value panel, Value k0, Value kCount);
-  void multiplyTile(Value panel, Value block, Value k0, Value kCount);
+  void multiplyTile(Value panel, Value block, Value k0, Value kCount, bool dense);
+  SmallVector<Value> oldSums(Value memory, ArrayRef<SmallVector<Value>> places, Value k0, bool dense);
   void unpackPanel(Value panel);
   Value accumulate(Value a, Value bVector, Value acc);
 
@@ -88,6 +91,7 @@ private:
   VectorType vector; ///< One register.
   int64_t lanes, panelColumns, tileRows, blockK;
   bool oneBlockK, rowsInPlace;
+  bool alwaysDense;           ///< All panels are neighbours in C.
   SmallVector<Value> extents; ///< Of each loop.
   SmallVector<FlatOperand> inputs;
   FlatOperand output;
@@ -148,16 +152,15 @@ Value Emitter::isContiguous(Value table, Value from, int64_t count) {
   return forOp.getResult(0);
 }
 
-/// The step of an operand's address along K if it is the same everywhere; null if a table is needed.
-Value Emitter::linearStep(const FlatOperand &operand) {
-  for (unsigned i = 0; i + 1 < c.k.size(); ++i) {
-    std::optional<int64_t> outer = constantOf(operand.coefficients[c.k[i]]),
-                           inner = constantOf(operand.coefficients[c.k[i + 1]]);
-    std::optional<int64_t> extent = constantOf(extents[c.k[i + 1]]);
+/// The step of an operand's address along the loops of a side if it is the same everywhere; null if a table is needed.
+Value Emitter::linearStep(const FlatOperand &operand, ArrayRef<unsigned> loops) {
+  for (unsigned i = 0; i + 1 < loops.size(); ++i) {
+    std::optional<int64_t> outer = operand.step(loops[i]), inner = operand.step(loops[i + 1]);
+    std::optional<int64_t> extent = constantOf(extents[loops[i + 1]]);
     if (!outer || !inner || !extent || *outer != *inner * *extent)
       return nullptr;
   }
-  return operand.coefficients[c.k.back()];
+  return operand.coefficients[loops.back()];
 }
 
 /// The factor's scalar from elements of its inputs at `address(input)`.
@@ -211,6 +214,8 @@ void Emitter::emitBatch(ValueRange batch) {
     b.setInsertionPointToStart(forOp.getBody());
     block(forOp.getInductionVar());
   }
+  if (alwaysDense)
+    return;
   // Without a block of K the accumulators hold nothing.
   Value some = oneBlockK ? panels : mul(panels, min(k.total, index(1)));
   loop(index(0), some, [&](Value panel) { unpackPanel(panel); });
@@ -267,8 +272,21 @@ void Emitter::packSegment(Value panel, int64_t segment, Value k0, Value kCount, 
   });
 }
 
+/// Whether the columns of a panel are neighbours in C.
+Value Emitter::isDense(Value panel) { return isContiguous(outN, mul(panel, index(panelColumns)), panelColumns); }
+
 void Emitter::multiplyPanel(Value panel, Value k0, Value kCount) {
-  loop(index(0), rowBlocks, [&](Value block) { multiplyTile(panel, block, k0, kCount); });
+  auto tiles = [&](bool dense) {
+    loop(index(0), rowBlocks, [&](Value block) { multiplyTile(panel, block, k0, kCount, dense); });
+  };
+  if (alwaysDense)
+    return tiles(true);
+  auto ifOp = scf::IfOp::create(b, loc, isDense(panel), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&ifOp.getThenRegion().front());
+  tiles(true);
+  b.setInsertionPointToStart(&ifOp.getElseRegion().front());
+  tiles(false);
 }
 
 Value Emitter::accumulate(Value a, Value bVector, Value acc) {
@@ -277,54 +295,60 @@ Value Emitter::accumulate(Value a, Value bVector, Value acc) {
   return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, a, bVector), acc);
 }
 
-void Emitter::multiplyTile(Value panel, Value block, Value k0, Value kCount) {
+/// What a tile's sums begin with: C, or what the last block of K left in the accumulators (zero before the first).
+SmallVector<Value> Emitter::oldSums(Value memory, ArrayRef<SmallVector<Value>> places, Value k0, bool dense) {
+  auto load = [&] {
+    return llvm::map_to_vector(
+        places, [&](ArrayRef<Value> place) -> Value { return vector::LoadOp::create(b, loc, vector, memory, place); });
+  };
+  auto zeros = [&] {
+    return SmallVector<Value>(places.size(), arith::ConstantOp::create(b, loc, b.getZeroAttr(vector)));
+  };
+  if (dense)
+    return load();
+  if (oneBlockK)
+    return zeros();
+  auto ifOp =
+      scf::IfOp::create(b, loc, TypeRange(SmallVector<Type>(places.size(), vector)),
+                        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, k0, index(0)), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&ifOp.getThenRegion().front());
+  scf::YieldOp::create(b, loc, zeros());
+  b.setInsertionPointToStart(&ifOp.getElseRegion().front());
+  scf::YieldOp::create(b, loc, load());
+  return llvm::to_vector(ValueRange(ifOp.getResults()));
+}
+
+void Emitter::multiplyTile(Value panel, Value block, Value k0, Value kCount, bool dense) {
   Value row0 = mul(block, index(tileRows));
   SmallVector<Value> rowAddress;
   Value step;
   if (rowsInPlace) {
     unsigned input = c.rows.inputs.front();
-    step = linearStep(inputs[input]);
+    step = linearStep(inputs[input], c.k);
     for (int64_t i = 0; i < tileRows; ++i) {
       Value part = memref::LoadOp::create(b, loc, sideTable[input], add(row0, index(i)));
       Value address = add(inputBase[input], part);
       rowAddress.push_back(step ? add(address, mul(step, k0)) : address);
     }
   }
-  // Accumulators: zero in the first block of K, else what the last block left.
-  auto place = [&](int64_t i, int64_t v) { return SmallVector<Value>{panel, add(row0, index(i)), index(v * lanes)}; };
-  SmallVector<Type> types(tileRows * rowVectors, vector);
-  auto zeros = [&] {
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vector));
-    return SmallVector<Value>(types.size(), zero);
+  // Where the tile's vectors lie: in C, or in the panel's accumulators.
+  Value memory = output.memory, first;
+  if (dense)
+    first = memref::LoadOp::create(b, loc, outN, mul(panel, index(panelColumns)));
+  else
+    memory = accumulators;
+  auto placeOf = [&](int64_t i, int64_t v) -> SmallVector<Value> {
+    if (!dense)
+      return {panel, add(row0, index(i)), index(v * lanes)};
+    Value row = add(outputBase, memref::LoadOp::create(b, loc, outM, add(row0, index(i))));
+    return {add(add(row, first), index(v * lanes))};
   };
-  auto loads = [&] {
-    SmallVector<Value> values;
-    for (int64_t i = 0; i < tileRows; ++i)
-      for (int64_t v = 0; v < rowVectors; ++v)
-        values.push_back(vector::LoadOp::create(b, loc, vector, accumulators, place(i, v)));
-    return values;
-  };
-  SmallVector<Value> initial;
-  if (oneBlockK) {
-    initial = zeros();
-  } else {
-    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, k0, index(0));
-    auto ifOp = scf::IfOp::create(
-        b, loc, isFirst,
-        [&](OpBuilder &nested, Location) {
-          OpBuilder saved = b;
-          b = nested;
-          scf::YieldOp::create(b, loc, zeros());
-          b = saved;
-        },
-        [&](OpBuilder &nested, Location) {
-          OpBuilder saved = b;
-          b = nested;
-          scf::YieldOp::create(b, loc, loads());
-          b = saved;
-        });
-    initial = llvm::to_vector(ValueRange(ifOp.getResults()));
-  }
+  SmallVector<SmallVector<Value>> places;
+  for (int64_t i = 0; i < tileRows; ++i)
+    for (int64_t v = 0; v < rowVectors; ++v)
+      places.push_back(placeOf(i, v));
+  SmallVector<Value> initial = oldSums(memory, places, k0, dense);
   auto forOp = scf::ForOp::create(b, loc, index(0), kCount, index(1), initial);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -348,36 +372,28 @@ void Emitter::multiplyTile(Value panel, Value block, Value k0, Value kCount) {
     }
     scf::YieldOp::create(b, loc, next);
   }
-  for (int64_t i = 0; i < tileRows; ++i)
-    for (int64_t v = 0; v < rowVectors; ++v)
-      vector::StoreOp::create(b, loc, forOp.getResult(i * rowVectors + v), accumulators, place(i, v));
+  for (auto [sum, place] : llvm::zip(forOp.getResults(), places))
+    vector::StoreOp::create(b, loc, sum, memory, place);
 }
 
-/// Adds the accumulators of a panel to the output.
+/// Adds the accumulators of a panel to C, unless its sums are there already.
 void Emitter::unpackPanel(Value panel) {
   Value from = mul(panel, index(panelColumns));
-  Value first = memref::LoadOp::create(b, loc, outN, from);
-  Value contiguous = isContiguous(outN, from, panelColumns);
-  auto rows = [&](Value columns, bool neighbours) {
-    loop(index(0), m.total, [&](Value row) {
-      Value rowBase = add(outputBase, memref::LoadOp::create(b, loc, outM, row));
-      loop(index(0), columns, [&](Value j) {
-        Value part = neighbours ? add(first, j) : memref::LoadOp::create(b, loc, outN, add(from, j)).getResult();
-        Value address = add(rowBase, part);
-        Value old = memref::LoadOp::create(b, loc, output.memory, address);
-        Value more = memref::LoadOp::create(b, loc, accumulators, ValueRange{panel, row, j});
-        Value sum = isa<FloatType>(element) ? arith::AddFOp::create(b, loc, old, more).getResult()
-                                            : arith::AddIOp::create(b, loc, old, more).getResult();
-        memref::StoreOp::create(b, loc, sum, output.memory, address);
-      });
-    });
-  };
-  auto ifOp = scf::IfOp::create(b, loc, contiguous, /*withElseRegion=*/true);
+  Value columns = min(index(panelColumns), sub(n.total, from));
+  auto ifOp = scf::IfOp::create(b, loc, isDense(panel), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&ifOp.getThenRegion().front());
-  rows(index(panelColumns), true);
   b.setInsertionPointToStart(&ifOp.getElseRegion().front());
-  rows(min(index(panelColumns), sub(n.total, from)), false);
+  loop(index(0), m.total, [&](Value row) {
+    Value rowBase = add(outputBase, memref::LoadOp::create(b, loc, outM, row));
+    loop(index(0), columns, [&](Value j) {
+      Value address = add(rowBase, memref::LoadOp::create(b, loc, outN, add(from, j)));
+      Value old = memref::LoadOp::create(b, loc, output.memory, address);
+      Value more = memref::LoadOp::create(b, loc, accumulators, ValueRange{panel, row, j});
+      Value sum = isa<FloatType>(element) ? arith::AddFOp::create(b, loc, old, more).getResult()
+                                          : arith::AddIOp::create(b, loc, old, more).getResult();
+      memref::StoreOp::create(b, loc, sum, output.memory, address);
+    });
+  });
 }
 
 LogicalResult Emitter::run() {
@@ -443,7 +459,11 @@ LogicalResult Emitter::run() {
     }
     return alloc(shape, dynamic, element);
   };
-  accumulators = shaped({panels, paddedRows, index(panelColumns)});
+  Value stepN = linearStep(output, c.n);
+  std::optional<int64_t> columns = constantOf(n.total);
+  alwaysDense = stepN && constantOf(stepN) == 1 && columns && *columns % panelColumns == 0;
+  if (!alwaysDense)
+    accumulators = shaped({panels, paddedRows, index(panelColumns)});
   packedColumns = shaped({index(blockK), index(panelColumns)});
   if (!rowsInPlace)
     packedRows = shaped({rowBlocks, index(blockK), index(tileRows)});

@@ -34,3 +34,31 @@ func.func @columns(%x: memref<64x32xf32>, %y: memref<32xf32>) {
   }
   return
 }
+
+// -----
+
+// What padding discards is not read: the loads become conditional, which LLVM vectorises with a mask instead of a gather.
+// CHECK-LABEL: func.func @pad
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[PLACE:.*]], %
+// CHECK: scf.if %[[INSIDE]] -> (f32)
+// CHECK-NEXT: memref.load %{{.*}}[%[[PLACE]]]
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: else
+// CHECK-NEXT: scf.yield %{{.*}} : f32
+func.func @pad(%x: memref<30xf32>, %y: memref<32xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %size = arith.constant 30 : index
+  %padding = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%y : memref<32xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %place = arith.subi %i, %one : index
+    %inside = arith.cmpi ult, %place, %size : index
+    %clamped = arith.select %inside, %place, %zero : index
+    %element = memref.load %x[%clamped] : memref<30xf32>
+    %r = arith.select %inside, %element, %padding : f32
+    linalg.yield %r : f32
+  }
+  return
+}

@@ -1,5 +1,6 @@
-"""Compiled contractions with few rows against numpy in f64, for each CPU level that the machine has: every form that
-StreamContraction.cpp knows (vectors along N or K, steps of two, tails, several rows, prologues), static and symbolic extents."""
+"""Compiled contractions against numpy in f64, for each CPU level that the machine has: the register tiles of MicroKernel.cpp
+(tails of rows and columns, several blocks of K, results that are not contiguous) and every form that StreamContraction.cpp knows
+(vectors along N or K, steps of two, tails, several rows), static and symbolic extents."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import pathlib
 import subprocess
@@ -45,7 +46,7 @@ class Case:
         return text(self.lhs.shape, a, self.element), text(self.rhs.shape, b, self.element), text(self.want.shape, kept, self.result)
 
 
-def cases():
+def few_rows():
     for rows in (1, 3, 6):
         for columns in (5, 16, 97, 300):
             for depth in (4, 33):
@@ -69,6 +70,27 @@ def cases():
                        lambda a, b, k=kernel, s=stride, d=dilation: np.einsum("chwpq,ocpq->ohw", windows(a, k, s, d), b))
 
 
+def tiled_cases():
+    for rows in (7, 40, 131):
+        for columns in (5, 96, 97):
+            for depth in (5, 300, 515):
+                yield Case((rows, depth), (depth, columns), MATMUL, lambda a, b: a @ b)
+            yield Case((rows, 70), (columns, 70), TRANSPOSED, lambda a, b: a @ b.T)
+            # The result's neighbours are rows of the left factor; then neither factor's.
+            maps = "(m, n, k) -> (k, m)", "(m, n, k) -> (n, k)", "(m, n, k) -> (n, m)"
+            yield Case((70, rows), (columns, 70), maps, lambda a, b: b @ a)
+            yield Case((3, rows, 20), (20, columns, 3), ("(h, m, n, k) -> (h, m, k)", "(h, m, n, k) -> (k, n, h)", "(h, m, n, k) -> (m, n, h)"),
+                       lambda a, b: np.einsum("hmk,knh->mnh", a, b))
+    for element in ("f16", "f64", "i32", "i8"):
+        yield Case((33, 280), (280, 50), MATMUL, lambda a, b: a @ b, element)
+    for columns in (1, 64, 200):
+        yield Case((20, 24), (24, columns), MATMUL, lambda a, b: a @ b, symbol=(None, 1))
+    for stride in (1, 2):
+        maps = (f"(o, h, w, c, p, q) -> (c, h * {stride} + p, w * {stride} + q)", "(o, h, w, c, p, q) -> (o, c, p, q)",
+                "(o, h, w, c, p, q) -> (o, h, w)")
+        yield Case((3, 20, 20), (10, 3, 3, 3), maps, lambda a, b, s=stride: np.einsum("chwpq,ocpq->ohw", windows(a, 3, s), b))
+
+
 def module(all_cases) -> str:
     arguments, lines, results, symbols = [], [], [], []
     for i, case in enumerate(all_cases):
@@ -87,7 +109,7 @@ def module(all_cases) -> str:
 
 
 def main() -> int:
-    all_cases, failures, levels = list(cases()), 0, 0
+    all_cases, failures, levels = [*few_rows(), *tiled_cases()], 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "m.mlir").write_text(module(all_cases))
