@@ -39,7 +39,10 @@ bool Parser::parseDirectiveStatement() {
     return parseRegisters();
   Declaration declaration;
   bool isLinked = parseLinkage(declaration.linkage);
-  for (std::string_view space : {"shared", "local", "param", "global", "const"})
+  // Global variables live as long as the module, but only the block knows their names.
+  if (token.isWord("global"))
+    return parseVariables(declaration, module.variables, SymbolKind::Variable);
+  for (std::string_view space : {"shared", "local", "param", "const"})
     if (token.isWord(space))
       return parseVariables(declaration, function->variables, SymbolKind::Local);
   if (token.isWord("branchtargets") || token.isWord("calltargets") || token.isWord("callprototype"))
