@@ -104,8 +104,13 @@ struct AddressRef {
   uint8_t width = 8;
   bool isFormal = false; ///< Symbol: a parameter or return of the function itself (entry: in the launch's buffer).
   bool isSymbol = false;
-  int64_t offset = 0; ///< Placement plus the constant: for .shared, .local and .param still relative to the window.
+  uint8_t slot = 0;   ///< Index in Step::slots of the base register.
+  int64_t offset = 0; ///< Placement plus the constant: for .shared and .local still relative to CTA and activation.
 };
+
+/// The addresses of the lanes in the space of the instruction, where `ref` is the payload's copy. A symbol in .shared
+/// gets the CTA's rank, one in .local the base of the activation.
+void computeAddresses(Warp &warp, const Step &step, const AddressRef &ref, LaneMask mask, uint64_t (&addresses)[32]);
 
 class Binder {
 public:

@@ -103,6 +103,19 @@ public:
   /// instruction.
   bool converged(const Step &step, LaneMask members, Outcome &outcome);
 
+  // ---- Control flow of the current split, for steps that return Outcome::Jump; see Ops/Control.cpp.
+  /// The lanes of `taken` go to `target`, the others of the split to the next step.
+  void branch(LaneMask taken, uint32_t target);
+  /// Lane i of `taken` goes to targets[i].
+  void branchMany(LaneMask taken, const uint32_t (&targets)[32]);
+  /// An activation of `callee` for a call by `mask`; null: the call depth is exceeded, a fault.
+  Activation *makeActivation(const FunctionCode &callee, const Step &call, LaneMask mask);
+  /// The lanes of `mask` go to the first step of `made`, those of `repeat` execute the step again, the others of the
+  /// split go on.
+  void enter(Activation &made, LaneMask mask, LaneMask repeat);
+  /// The lanes of `mask` go back to the caller.
+  void leave(LaneMask mask);
+
   /// All that stays of the scheduling: Exec/Warp.cpp.
   std::vector<Split> splits;
   uint32_t current = 0;

@@ -31,6 +31,8 @@ constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
 constexpr uint64_t kGlobalBase = uint64_t(0x7e) << 40;
 constexpr unsigned kSharedRankShift = 24;
 constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
+/// In an address in Param: the activation's parameter block, not the launch's parameter buffer.
+constexpr uint32_t kParamBlockBit = 0x80000000u;
 
 enum class MemorySpace : uint8_t { Generic, Global, Const, Shared, SharedCluster, Local, Param };
 

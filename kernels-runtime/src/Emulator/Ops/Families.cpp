@@ -1,0 +1,24 @@
+//===- Families.cpp - Every instruction family --------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// The list that the binder searches. A family defines its Family in namespace weft::emu in its own file.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Emulator/Exec/Binder.h"
+
+namespace weft::emu {
+
+extern const Family kControlFamily;
+
+static const Family *const kFamilies[] = {
+    &kControlFamily,
+};
+
+ptx::Span<const Family *> families() {
+  return {const_cast<const Family **>(kFamilies), sizeof kFamilies / sizeof *kFamilies};
+}
+
+} // namespace weft::emu
