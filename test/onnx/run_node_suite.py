@@ -101,6 +101,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--backend", choices=sorted(backends.BACKENDS), default="weft")
+    parser.add_argument("--compiler", type=pathlib.Path, help="build folder of weft-compile, when not --build (sanitizers)")
     parser.add_argument("--filter", help="comma-separated globs of case names")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each process (default 60)")
@@ -116,6 +117,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     args = arguments()
     backend = backends.BACKENDS[args.backend](args.build)
+    if args.compiler:
+        backend.compiler = args.compiler.resolve() / "bin" / "weft-compile"
     if backend.missing():
         print(f"run_node_suite: {backend.missing()}", file=sys.stderr)
         return 2

@@ -24,12 +24,13 @@ LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 # No command of a step may run longer.
 COMMAND_SECONDS = 1500
 
-# Leaks of the compiler tools' one-shot allocations are not errors. Our allocations inside uninstrumented libMLIR must not be
-# poisoned by the headers' inline halves of LLVM's allocators.
+# Allocations inside libMLIR, which is not instrumented, must not be poisoned by the inline halves of LLVM's allocators and containers
+# in its headers.
 SANITIZER_ENV = {
-    "ASAN_OPTIONS": "detect_leaks=0:allow_user_poisoning=0:detect_container_overflow=0",
+    "ASAN_OPTIONS": "detect_leaks=1:allow_user_poisoning=0:detect_container_overflow=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "ASAN_SYMBOLIZER_PATH": str(LLVM / "llvm-symbolizer"),
+    "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:external_symbolizer_path={LLVM / 'llvm-symbolizer'}",
 }
 
 
@@ -65,11 +66,11 @@ class Context:
         """A command that is one test."""
         return Counts(failed=1) if self.run(command) else Counts(passed=1)
 
-    def suite(self, command: list, name: str) -> Counts:
+    def suite(self, command: list, name: str, env: dict | None = None) -> Counts:
         """A Python suite of ours that writes its counts as JSON."""
         path = self.results / f"{name}.json"
         path.unlink(missing_ok=True)
-        code = self.run([sys.executable, *command, "--json", path])
+        code = self.run([sys.executable, *command, "--json", path], env)
         if not path.exists():
             return Counts(failed=1)
         data = json.loads(path.read_text())
@@ -138,6 +139,18 @@ def hostile(context: Context) -> Counts:
     return context.suite([ROOT / "test/hostile/run_hostile.py", "--build", context.build], "hostile")
 
 
+def hostile_sanitized(context: Context) -> Counts:
+    """The same messages; sanitizers take several times the time and the memory."""
+    command = [ROOT / "test/hostile/run_hostile.py", "--build", ROOT / "build-asan", "--slack", "8"]
+    return context.suite(command, "hostile-sanitized", SANITIZER_ENV)
+
+
+def nodes_sanitized(context: Context) -> Counts:
+    """Every model of the node suite through the sanitized compiler; the runtime is the plain one, which Python can load."""
+    command = [ROOT / "test/onnx/run_node_suite.py", "--build", context.build, "--compiler", ROOT / "build-asan", "--memory", "0"]
+    return context.suite(command, "onnx-nodes-sanitized", SANITIZER_ENV)
+
+
 def fuzz(context: Context) -> Counts:
     """Every libFuzzer target of the sanitizer build, for the same time each; a finding is a failure."""
     counts = Counts()
@@ -171,10 +184,13 @@ STEPS: dict[str, Step] = {
     "models": models,
 }
 
-# After `./dev build asan`.
+# After `./dev build asan` and `./dev build tsan`.
 SANITIZER_STEPS: dict[str, Step] = {
     "unit-sanitized": lambda c: unit(c, ROOT / "build-asan", SANITIZER_ENV),
     "lit-sanitized": lambda c: lit(c, ROOT / "build-asan", [], SANITIZER_ENV),
+    "unit-tsan": lambda c: unit(c, ROOT / "build-tsan", SANITIZER_ENV),
+    "hostile-sanitized": hostile_sanitized,
+    "onnx-nodes-sanitized": nodes_sanitized,
     "fuzz": fuzz,
 }
 
@@ -182,7 +198,7 @@ SANITIZER_STEPS: dict[str, Step] = {
 def run_step(context: Context, name: str, step: Step) -> Counts:
     context.log = context.results / f"{name}.log"
     context.log.unlink(missing_ok=True)
-    print(f"{name:16}", end="", flush=True)
+    print(f"{name:22}", end="", flush=True)
     start = time.monotonic()
     counts = step(context)
     line = f"{counts.passed:5} passed {counts.failed:5} failed {counts.skipped:5} skipped {time.monotonic() - start:7.1f} s"
@@ -200,7 +216,7 @@ def main() -> int:
     parser.add_argument("--only", help="comma-separated names of steps")
     parser.add_argument("--skip", default="", help="comma-separated names of steps to leave out")
     parser.add_argument("--list", action="store_true", help="name the steps and stop")
-    parser.add_argument("--sanitize", action="store_true", help="also the steps of the sanitizer build (build-asan)")
+    parser.add_argument("--sanitize", action="store_true", help="also the steps of the sanitizer build (build-asan, build-tsan)")
     parser.add_argument("--all-models", action="store_true", help="the large models too")
     parser.add_argument("--fuzz-seconds", type=int, default=60, help="time for each fuzz target (default 60)")
     parser.add_argument("--tail", type=int, default=40, help="log lines to print for a failing step (default 40)")

@@ -9,10 +9,25 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cstring>
+#include <new>
 
 using namespace mlir;
 
 namespace weft::check {
+
+/// What the kernel of the running call has allocated. Its code never frees: the results outlive it, and no pass of the
+/// pipeline deallocates temporaries.
+static std::vector<std::unique_ptr<char[]>> &allocations() {
+  static std::vector<std::unique_ptr<char[]>> list;
+  return list;
+}
+
+/// `malloc` of the compiled kernels.
+static void *allocate(size_t bytes) { return allocations().emplace_back(new (std::nothrow) char[bytes]).get(); }
+
+static llvm::orc::SymbolMap kernelSymbols(llvm::orc::MangleAndInterner mangle) {
+  return {{mangle("malloc"), {llvm::orc::ExecutorAddr::fromPtr(&allocate), llvm::JITSymbolFlags::Exported}}};
+}
 
 std::unique_ptr<Jit> Jit::create(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
@@ -40,6 +55,7 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module) {
     emitError(module.getLoc(), "cannot compile: ") << llvm::toString(engine.takeError());
     return nullptr;
   }
+  (*engine)->registerSymbols(kernelSymbols);
   auto jit = std::unique_ptr<Jit>(new Jit);
   jit->engine = std::move(*engine);
   return jit;
@@ -98,6 +114,7 @@ llvm::Error Jit::call(StringRef function, ArrayRef<Buffer> inputs, ArrayRef<int6
     fetch(words, output);
     words += 3 + 2 * output.shape.size();
   }
+  allocations().clear();
   return llvm::Error::success();
 }
 
