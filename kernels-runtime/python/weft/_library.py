@@ -86,15 +86,16 @@ _library: ctypes.CDLL | None = None
 
 
 def _candidates(where: str | os.PathLike | None) -> list[str]:
-    """Files to try, in order: the given file or folder (a build folder works); else beside this package, the build folder of a
-    source tree, and what the dynamic linker finds."""
+    """Files to try, in order: the given file or folder (a build folder works); else beside this package, the library folder of the
+    installation that holds it, the build folder of a source tree, and what the dynamic linker finds."""
     package = pathlib.Path(__file__).resolve().parent
     if where is not None:
         path = pathlib.Path(where).resolve()
         folders = [path, path / "lib"] if path.is_dir() else []
         files = [] if folders else [path]
     else:
-        folders, files = [package, package.parents[2] / "build" / "lib"], []
+        above = package.parents[2]  # LIB/weft/python/weft when installed, kernels-runtime/python/weft in the tree
+        folders, files = [package, above, above / "build" / "lib"], []
     found = [file for file in files + [folder / name for folder in folders for name in _NAMES] if file.is_file()]
     return [str(file) for file in found] + (list(_NAMES[:1]) if where is None else [])
 
