@@ -1,5 +1,5 @@
-// Loads that a select discards outside some bounds (padding) become conditional: LLVM then reads neighbours with a mask,
-// where an index clamped by a select would make it gather.
+// Loads that a select discards outside some bounds (padding) become conditional: LLVM then reads neighbours with a
+// mask, where an index clamped by a select would make it gather.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,8 +23,7 @@ void collectConjuncts(Value condition, llvm::SmallPtrSetImpl<Value> &conjuncts) 
 }
 
 /// The indices of `load` where all of `conjuncts` hold; none if that makes no difference.
-std::optional<SmallVector<Value>> unclampedIndices(memref::LoadOp load,
-                                                   const llvm::SmallPtrSetImpl<Value> &conjuncts) {
+std::optional<SmallVector<Value>> unclampedIndices(memref::LoadOp load, const llvm::SmallPtrSetImpl<Value> &conjuncts) {
   SmallVector<Value> indices(load.getIndices());
   bool changed = false;
   for (Value &index : indices)
