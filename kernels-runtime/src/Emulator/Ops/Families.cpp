@@ -12,9 +12,17 @@
 namespace weft::emu {
 
 extern const Family kControlFamily;
+extern const Family kConvertFamily;
+extern const Family kFloatFamily;
+extern const Family kFloatSelectFamily;
+extern const Family kHalfFamily;
 
 static const Family *const kFamilies[] = {
     &kControlFamily,
+    &kConvertFamily,
+    &kFloatFamily,
+    &kFloatSelectFamily,
+    &kHalfFamily,
 };
 
 ptx::Span<const Family *> families() {
