@@ -16,6 +16,8 @@ extern const Family kConvertFamily;
 extern const Family kFloatFamily;
 extern const Family kFloatSelectFamily;
 extern const Family kHalfFamily;
+extern const Family kMatrixMoveFamily;
+extern const Family kMmaFamily;
 
 static const Family *const kFamilies[] = {
     &kControlFamily,
@@ -23,6 +25,8 @@ static const Family *const kFamilies[] = {
     &kFloatFamily,
     &kFloatSelectFamily,
     &kHalfFamily,
+    &kMatrixMoveFamily,
+    &kMmaFamily,
 };
 
 ptx::Span<const Family *> families() {
