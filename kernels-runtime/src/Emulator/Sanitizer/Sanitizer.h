@@ -1,0 +1,65 @@
+//===- Sanitizer.h - Findings of a launch -------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// An observer that orders the accesses of a launch and reports those that nothing orders. Kinds of findings:
+//
+//   shared-race           two accesses of shared memory by threads, one of them a write, with no barrier between
+//   async-overlap         a thread touches shared memory that an asynchronous operation still reads or writes, or two
+//                         asynchronous operations meet
+//   missing-proxy-fence   an asynchronous operation reads or overwrites what threads wrote, without fence.proxy.async
+//   mbarrier-init-order   an mbarrier is used by somebody for whom its initialisation has not happened yet
+//   uninitialised-shared, uninitialised-global, uninitialised-local
+//   wgmma-registers       registers of an unfinished wgmma are read or overwritten
+//
+// (Others come from the machine and from the asynchronous operations: docs/emulator.md has the whole list.)
+//
+// Agents, in the sense of docs/emulator.md: each warp; per warp its cp.async operations and its wgmma groups, which
+// complete in order; and 64 more per cluster that bulk copies take in turn. A copy knows what its issuer knew at issue,
+// its own clock is known to those who waited for it or for the mbarrier phase that it completed.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_EMULATOR_SANITIZER_SANITIZER_H
+#define WEFT_EMULATOR_SANITIZER_SANITIZER_H
+
+#include "Emulator/Exec/Machine.h"
+#include "Emulator/Sanitizer/AsyncRegisters.h"
+#include "Emulator/Sanitizer/Order.h"
+
+namespace weft::emu {
+
+class Sanitizer final : public Observer {
+public:
+  Sanitizer();
+  ~Sanitizer() override;
+
+  void launchBegins(Machine &machine) override;
+  void ctaBegins(Cta &cta) override;
+  void ctaEnds(Cta &cta) override;
+  void stepBegins(Warp &warp, const Step &step, LaneMask mask, bool isRepeated) override;
+  void accessed(const Access &access) override;
+  void arrived(const BarrierEvent &event) override;
+  void waited(const BarrierEvent &event) override;
+  void mbarrier(const MbarrierEvent &event) override;
+  void fenced(const FenceEvent &event) override;
+  void warpSynced(Warp &warp, const Step &step, LaneMask lanes) override;
+  void asyncIssued(AsyncOp &op) override;
+  void asyncWaited(AsyncOp &op, Warp &warp, LaneMask lanes, bool readsOnly) override;
+
+private:
+  void accessedShared(const Access &access);
+  void accessedGlobal(const Access &access);
+  void accessedLocal(const Access &access);
+  WarpOrder &orderOf(const Warp &warp) { return *warps[warp.id]; }
+
+  Machine *machine = nullptr;
+  std::vector<std::unique_ptr<WarpOrder>> warps; ///< By Warp::id.
+  std::unordered_map<const void *, std::unique_ptr<ClusterOrder>> clusters;
+  Sites sites;
+};
+
+} // namespace weft::emu
+
+#endif // WEFT_EMULATOR_SANITIZER_SANITIZER_H

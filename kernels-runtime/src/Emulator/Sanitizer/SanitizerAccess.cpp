@@ -1,0 +1,262 @@
+//===- SanitizerAccess.cpp - Findings of a launch: accesses -------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Each access against the shadow of its space. Which of two conflicting accesses a finding names first does not depend
+// on which came first in this run: the thread before the asynchronous operation, the read before the write, of two
+// writes the one further down.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+
+#include "Emulator/Sanitizer/Sanitizer.h"
+
+#include <cstring>
+
+using namespace weft::emu;
+
+namespace {
+
+bool isAsyncProxy(AsyncKind kind) {
+  return kind == AsyncKind::BulkCopy || kind == AsyncKind::TensorCopy || kind == AsyncKind::Wgmma;
+}
+
+/// Turns conflicts on shared memory into findings.
+class Reporter final : public ConflictSink {
+public:
+  Reporter(Machine &machine, const Sites &sites, WarpOrder &order, const Access &access, uint64_t base)
+      : machine(machine), sites(sites), order(order), access(access), base(base) {}
+
+  unsigned lane = 0; ///< Of the current access.
+  bool isWrite = false;
+
+  void conflict(Conflict kind, uint32_t offset, const Party &other, bool isOtherWrite) override;
+  bool isOrderedInWarp(const Party &earlier) override {
+    return order.history.wereTogether(earlier.turn, earlier.lane, lane);
+  }
+
+private:
+  struct Side {
+    Warp *warp;
+    const Step *step;
+    unsigned lane;
+    bool isWrite;
+    bool isAsync;
+  };
+  std::string describe(const Side &side) const;
+  void report(const char *kind, const Side &first, const Side &second, uint32_t offset, const char *reason);
+
+  Machine &machine;
+  const Sites &sites;
+  WarpOrder &order;
+  const Access &access;
+  uint64_t base;
+};
+
+/// "ld.shared.f32 at line 12 by warp 1, lane 3, reads"
+std::string Reporter::describe(const Side &side) const {
+  char text[256];
+  const char *what = side.isWrite ? "writes it" : "reads it";
+  const char *opcode = machine.opcodeOf(*side.step).c_str();
+  if (side.isAsync)
+    snprintf(text, sizeof(text), "the asynchronous operation %.100s of line %u, issued by warp %u, %s", opcode,
+             side.step->line, side.warp->index, what);
+  else
+    snprintf(text, sizeof(text), "%.100s at line %u by warp %u, lane %u, %s", opcode, side.step->line, side.warp->index,
+             side.lane, what);
+  return text;
+}
+
+void Reporter::report(const char *kind, const Side &first, const Side &second, uint32_t offset, const char *reason) {
+  machine.find(kind, *first.warp, *first.step, first.lane, base + offset, "%s shared memory at offset 0x%x; %s%s",
+               first.isWrite ? "writes" : "reads", offset, describe(second).c_str(), reason);
+}
+
+void Reporter::conflict(Conflict kind, uint32_t offset, const Party &other, bool isOtherWrite) {
+  unsigned ownLane = access.async && access.async->lanes ? unsigned(__builtin_ctz(access.async->lanes)) : lane;
+  Side self = {access.warp, access.step, ownLane, isWrite, access.async != nullptr};
+  if (kind == Conflict::Uninitialised) {
+    machine.find("uninitialised-shared", *self.warp, *self.step, self.lane, base + offset,
+                 "%sreads shared memory at offset 0x%x, which nothing has written",
+                 self.isAsync ? "the asynchronous operation " : "", offset);
+    return;
+  }
+  Side second = {order.cluster->agents[other.agent].warp, &sites[other.site], other.lane, isOtherWrite,
+                 (other.flags & Party::Async) != 0};
+  if (kind == Conflict::MissingFence) {
+    report("missing-proxy-fence", self, second, offset,
+           " through the generic proxy, and no fence.proxy.async stands between");
+    return;
+  }
+  bool isSecondFirst = self.isAsync != second.isAsync   ? self.isAsync
+                       : self.isWrite != second.isWrite ? self.isWrite
+                                                        : self.step->line < second.step->line;
+  const Side &first = isSecondFirst ? second : self;
+  const Side &last = isSecondFirst ? self : second;
+  if (self.isAsync || second.isAsync)
+    report("async-overlap", first, last, offset,
+           first.isAsync ? ", and nothing orders the two operations"
+                         : ", and nothing that the thread has waited for orders the two");
+  else
+    report("shared-race", first, last, offset,
+           first.warp == last.warp ? ", and the lanes were neither synchronised nor converged between"
+                                   : ", and no barrier stands between");
+}
+
+bool isMbarrierStep(const Machine &machine, const Step &step) {
+  const std::string &opcode = machine.opcodeOf(step);
+  return opcode.compare(0, 8, "mbarrier") == 0 || opcode.compare(0, 17, "cp.async.mbarrier") == 0;
+}
+
+/// Lanes whose pieces follow one another are one range; returns its last lane.
+unsigned joinLanes(const Access &access, unsigned lane, uint32_t &bytes) {
+  bytes = access.bytes;
+  while (lane + 1 < 32 && (access.mask >> (lane + 1) & 1) &&
+         access.addresses[lane + 1] == access.addresses[lane] + access.bytes) {
+    bytes += access.bytes;
+    ++lane;
+  }
+  return lane;
+}
+
+SharedUse useOf(AccessKind kind) {
+  switch (kind) {
+  case AccessKind::Load:
+  case AccessKind::AsyncRead:
+    return SharedUse::Read;
+  case AccessKind::Store:
+  case AccessKind::AsyncWrite:
+    return SharedUse::Write;
+  case AccessKind::Atomic:
+    break;
+  }
+  return SharedUse::Update;
+}
+
+/// Strong accesses of threads carry order from one to the other through the word: release and acquire, alone or by
+/// fences before and after.
+void synchronise(WarpOrder &order, CtaOrder &owner, uint32_t word, const Access &access) {
+  bool isRelease = access.order == Order::Release || access.order == Order::AcquireRelease ||
+                   access.order == Order::SequentiallyConsistent;
+  bool isAcquire = access.order == Order::Acquire || access.order == Order::AcquireRelease ||
+                   access.order == Order::SequentiallyConsistent;
+  Knowledge &flag = owner.flags[word];
+  if (access.kind != AccessKind::Store) {
+    order.pendingAcquire.join(flag);
+    if (isAcquire)
+      order.knows.join(flag);
+  }
+  if (access.kind == AccessKind::Load)
+    return;
+  flag.join(order.atFence);
+  if (isRelease)
+    order.release(flag);
+}
+
+} // namespace
+
+void Sanitizer::accessedShared(const Access &access) {
+  WarpOrder &order = orderOf(*access.warp);
+  bool isStrong = access.kind == AccessKind::Atomic || (access.order != Order::Weak && !access.async);
+  bool isMbarrier = isStrong && isMbarrierStep(*machine, *access.step);
+  if (isMbarrier)
+    return; // Ordered by the mbarrier's own events.
+  Party self;
+  const Knowledge *knows = &order.knows;
+  self.site = sites.of(*access.step);
+  self.turn = order.history.turn();
+  if (access.async) {
+    auto known = order.cluster->ops.find(access.async->id);
+    if (known == order.cluster->ops.end())
+      return;
+    knows = &known->second.knows;
+    self.agent = known->second.agent;
+    self.clock = known->second.clock;
+    self.flags = uint8_t(Party::Async | (isAsyncProxy(access.async->kind) ? Party::AsyncProxy : 0));
+  } else {
+    self.agent = order.agent;
+    self.clock = order.clock();
+    self.flags = uint8_t(isStrong ? Party::Strong : 0);
+  }
+  Reporter reporter(*machine, sites, order, access, 0);
+  SharedUse use = useOf(access.kind);
+  reporter.isWrite = use != SharedUse::Read;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!(access.mask >> lane & 1))
+      continue;
+    uint32_t address = uint32_t(access.addresses[lane]);
+    CtaOrder &owner = *order.cluster->ctas[address >> kSharedRankShift];
+    reporter.lane = lane;
+    self.lane = uint8_t(lane);
+    uint32_t bytes = access.bytes;
+    if (access.async)
+      lane = joinLanes(access, lane, bytes);
+    owner.shadow.access(address & kSharedOffsetMask, bytes, use, self, *knows, reporter);
+    if (isStrong)
+      synchronise(order, owner, (address & kSharedOffsetMask) / 4, access);
+  }
+}
+
+void Sanitizer::accessedGlobal(const Access &access) {
+  SharedUse use = useOf(access.kind);
+  const Allocation *last = nullptr;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!(access.mask >> lane & 1))
+      continue;
+    uint64_t address = access.addresses[lane];
+    if (!last || address < last->address || address + access.bytes > last->end())
+      last = machine->global.find(address, access.bytes);
+    if (!last || !last->initialised || last->isConst)
+      continue;
+    uint8_t *initialised = last->initialised + (address - last->address);
+    if (use != SharedUse::Write) {
+      const void *missing = std::memchr(initialised, 0, access.bytes);
+      if (missing) {
+        size_t offset = size_t(static_cast<const uint8_t *>(missing) - initialised);
+        machine->find("uninitialised-global", *access.warp, *access.step,
+                      access.async ? unsigned(__builtin_ctz(access.async->lanes | 1u << 31)) : lane, address + offset,
+                      "%sreads global memory at 0x%llx, which nothing has written",
+                      access.async ? "the asynchronous operation " : "", (unsigned long long)(address + offset));
+      }
+    }
+    if (use != SharedUse::Read)
+      std::memset(initialised, 1, access.bytes);
+  }
+}
+
+void Sanitizer::accessedLocal(const Access &access) {
+  WarpOrder &order = orderOf(*access.warp);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!(access.mask >> lane & 1))
+      continue;
+    std::vector<uint8_t> &initialised = order.localInitialised[lane];
+    size_t offset = size_t(access.addresses[lane]);
+    if (initialised.size() < offset + access.bytes)
+      initialised.resize(offset + access.bytes);
+    if (access.kind == AccessKind::Store) {
+      std::memset(&initialised[offset], 1, access.bytes);
+      continue;
+    }
+    if (std::memchr(&initialised[offset], 0, access.bytes))
+      machine->find("uninitialised-local", *access.warp, *access.step, lane, offset,
+                    "reads local memory at offset 0x%llx, which the thread has not written",
+                    (unsigned long long)offset);
+  }
+}
+
+void Sanitizer::accessed(const Access &access) {
+  switch (access.space) {
+  case MemorySpace::Shared:
+    return accessedShared(access);
+  case MemorySpace::Global:
+    return accessedGlobal(access);
+  case MemorySpace::Local:
+    return accessedLocal(access);
+  case MemorySpace::Generic:
+  case MemorySpace::Const:
+  case MemorySpace::SharedCluster:
+  case MemorySpace::Param:
+    return;
+  }
+}
