@@ -69,6 +69,7 @@ public:
   uint32_t id = 0;      ///< Unique in the launch, dense from 0 among resident warps: see Machine::warpIds.
   LaneMask present = 0; ///< Lanes that are threads of the CTA.
   LaneMask live = 0;    ///< Present and not exited.
+  LaneMask carry = 0;   ///< CC.CF of each thread: carry of add.cc, borrow of sub.cc.
   std::unique_ptr<AsyncState> asyncState;
 
   /// The 32 lanes of an operand of the current split. Constants must not be written.

@@ -11,20 +11,28 @@
 
 namespace weft::emu {
 
+extern const Family kCompareFamily;
 extern const Family kControlFamily;
 extern const Family kConvertFamily;
 extern const Family kFloatFamily;
 extern const Family kFloatSelectFamily;
 extern const Family kHalfFamily;
+extern const Family kIntegerArithmeticFamily;
+extern const Family kIntegerBitsFamily;
+extern const Family kLogicFamily;
 extern const Family kMatrixMoveFamily;
 extern const Family kMmaFamily;
 
 static const Family *const kFamilies[] = {
+    &kCompareFamily,
     &kControlFamily,
     &kConvertFamily,
     &kFloatFamily,
     &kFloatSelectFamily,
     &kHalfFamily,
+    &kIntegerArithmeticFamily,
+    &kIntegerBitsFamily,
+    &kLogicFamily,
     &kMatrixMoveFamily,
     &kMmaFamily,
 };

@@ -27,12 +27,24 @@ constexpr TypeSet kPacked = {Type::U16x2, Type::S16x2};
 template <typename T> using Wrapping = std::common_type_t<std::make_unsigned_t<T>, uint32_t>;
 
 template <typename T> struct WiderOf;
-template <> struct WiderOf<uint16_t> { using type = uint32_t; };
-template <> struct WiderOf<int16_t> { using type = int32_t; };
-template <> struct WiderOf<uint32_t> { using type = uint64_t; };
-template <> struct WiderOf<int32_t> { using type = int64_t; };
-template <> struct WiderOf<uint64_t> { using type = unsigned __int128; };
-template <> struct WiderOf<int64_t> { using type = __int128; };
+template <> struct WiderOf<uint16_t> {
+  using type = uint32_t;
+};
+template <> struct WiderOf<int16_t> {
+  using type = int32_t;
+};
+template <> struct WiderOf<uint32_t> {
+  using type = uint64_t;
+};
+template <> struct WiderOf<int32_t> {
+  using type = int64_t;
+};
+template <> struct WiderOf<uint64_t> {
+  using type = unsigned __int128;
+};
+template <> struct WiderOf<int64_t> {
+  using type = __int128;
+};
 template <typename T> using Wider = typename WiderOf<T>::type;
 
 struct Add {
@@ -137,9 +149,7 @@ template <typename Op> struct ThenAdd {
   template <typename T> static T apply(T a, T b, T c) { return Add::apply(Op::apply(a, b), c); }
 };
 struct Mad24HighSaturated {
-  static int32_t apply(int32_t a, int32_t b, int32_t c) {
-    return saturate(int64_t(Multiply24High::apply(a, b)) + c);
-  }
+  static int32_t apply(int32_t a, int32_t b, int32_t c) { return saturate(int64_t(Multiply24High::apply(a, b)) + c); }
 };
 
 void bindBinary(Binder &b, Type type, RunFunction run) {
@@ -200,9 +210,10 @@ void bindMul(Binder &b) {
 }
 
 void bindMadWide(Binder &b) {
-  static constexpr RunFunction runs[] = {
-      runTernary<uint32_t, uint16_t, uint16_t, uint32_t, MadWide>, runTernary<int32_t, int16_t, int16_t, int32_t, MadWide>,
-      runTernary<uint64_t, uint32_t, uint32_t, uint64_t, MadWide>, runTernary<int64_t, int32_t, int32_t, int64_t, MadWide>};
+  static constexpr RunFunction runs[] = {runTernary<uint32_t, uint16_t, uint16_t, uint32_t, MadWide>,
+                                         runTernary<int32_t, int16_t, int16_t, int32_t, MadWide>,
+                                         runTernary<uint64_t, uint32_t, uint32_t, uint64_t, MadWide>,
+                                         runTernary<int64_t, int32_t, int32_t, int64_t, MadWide>};
   Type type = b.type(kWidenable);
   b.operands(4);
   b.def(0, wider(type)), b.use(1, type), b.use(2, type), b.use(3, wider(type));

@@ -217,20 +217,20 @@ void bindDp4a(Binder &b) {
 }
 
 void bindDp2a(Binder &b) {
-  static constexpr RunFunction low[4] = {
-      kDot<DotHalves<uint16_t, uint8_t, 0>>, kDot<DotHalves<uint16_t, int8_t, 0>>, kDot<DotHalves<int16_t, uint8_t, 0>>,
-      kDot<DotHalves<int16_t, int8_t, 0>>};
-  static constexpr RunFunction high[4] = {
-      kDot<DotHalves<uint16_t, uint8_t, 16>>, kDot<DotHalves<uint16_t, int8_t, 16>>,
-      kDot<DotHalves<int16_t, uint8_t, 16>>, kDot<DotHalves<int16_t, int8_t, 16>>};
+  static constexpr RunFunction low[4] = {kDot<DotHalves<uint16_t, uint8_t, 0>>, kDot<DotHalves<uint16_t, int8_t, 0>>,
+                                         kDot<DotHalves<int16_t, uint8_t, 0>>, kDot<DotHalves<int16_t, int8_t, 0>>};
+  static constexpr RunFunction high[4] = {kDot<DotHalves<uint16_t, uint8_t, 16>>, kDot<DotHalves<uint16_t, int8_t, 16>>,
+                                          kDot<DotHalves<int16_t, uint8_t, 16>>, kDot<DotHalves<int16_t, int8_t, 16>>};
   bindDot(b, b.expectOneOf({"lo", "hi"}) ? high : low);
 }
 
 const FamilyRow kRows[] = {
-    {"bfe", {}, bindBfe},   {"bfi", {}, bindBfi},   {"bfind", {}, bindBfind},
-    {"bmsk", {}, bindBmsk}, {"brev", {}, bindBrev}, {"clz", {}, bindCount<CountLeadingZeros>},
-    {"dp2a", {}, bindDp2a}, {"dp4a", {}, bindDp4a}, {"fns", {}, bindFns},
-    {"popc", {}, bindCount<CountOnes>}, {"szext", {}, bindSzext},
+    {"bfe", {}, bindBfe},     {"bfi", {}, bindBfi},
+    {"bfind", {}, bindBfind}, {"bmsk", {}, bindBmsk},
+    {"brev", {}, bindBrev},   {"clz", {}, bindCount<CountLeadingZeros>},
+    {"dp2a", {}, bindDp2a},   {"dp4a", {}, bindDp4a},
+    {"fns", {}, bindFns},     {"popc", {}, bindCount<CountOnes>},
+    {"szext", {}, bindSzext},
 };
 
 } // namespace

@@ -73,9 +73,9 @@ void emu::bindCarryAdd(Binder &b, uint64_t flags) {
 }
 
 void emu::bindCarryMad(Binder &b, uint64_t flags) {
-  static constexpr RunFunction runs[] = {
-      runMad<uint32_t, uint32_t, uint64_t>, runMad<uint32_t, int32_t, int64_t>,
-      runMad<uint64_t, uint64_t, unsigned __int128>, runMad<uint64_t, int64_t, __int128>};
+  static constexpr RunFunction runs[] = {runMad<uint32_t, uint32_t, uint64_t>, runMad<uint32_t, int32_t, int64_t>,
+                                         runMad<uint64_t, uint64_t, unsigned __int128>,
+                                         runMad<uint64_t, int64_t, __int128>};
   Type type = b.type(kTypes);
   b.operands(4);
   b.def(0, type), b.use(1, type), b.use(2, type), b.use(3, type);

@@ -16,6 +16,7 @@
 #include "Emulator/Exec/Warp.h"
 
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" // a few operations stay scalar
 #define WEFT_LANE_LOOP _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 #else
 #define WEFT_LANE_LOOP _Pragma("GCC ivdep")
@@ -34,10 +35,18 @@ extern template void blendLanes(uint64_t *, const uint64_t *, LaneMask);
 LaneMask packLanes(const int32_t *flags);
 
 template <size_t bytes> struct UnsignedOf;
-template <> struct UnsignedOf<1> { using type = uint8_t; };
-template <> struct UnsignedOf<2> { using type = uint16_t; };
-template <> struct UnsignedOf<4> { using type = uint32_t; };
-template <> struct UnsignedOf<8> { using type = uint64_t; };
+template <> struct UnsignedOf<1> {
+  using type = uint8_t;
+};
+template <> struct UnsignedOf<2> {
+  using type = uint16_t;
+};
+template <> struct UnsignedOf<4> {
+  using type = uint32_t;
+};
+template <> struct UnsignedOf<8> {
+  using type = uint64_t;
+};
 
 /// target[lane] = value(lane) for the lanes of `mask`.
 template <typename D, typename Value> inline Outcome assignLanes(D *target, LaneMask mask, Value value) {

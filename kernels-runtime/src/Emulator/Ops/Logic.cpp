@@ -242,9 +242,8 @@ Outcome runPrmt(Warp &warp, const Step &step, LaneMask mask) {
   const uint32_t *a = warp.lanes<uint32_t>(step.slots[1]), *b = warp.lanes<uint32_t>(step.slots[2]);
   const uint32_t *c = warp.lanes<uint32_t>(step.slots[3]);
   uint64_t mode = step.immediate;
-  return assignLanes(warp.lanes<uint32_t>(step.slots[0]), mask, [=](unsigned i) {
-    return permute(a[i], b[i], mode == General ? c[i] : selectors(mode, c[i]));
-  });
+  return assignLanes(warp.lanes<uint32_t>(step.slots[0]), mask,
+                     [=](unsigned i) { return permute(a[i], b[i], mode == General ? c[i] : selectors(mode, c[i])); });
 }
 
 void bindPrmt(Binder &b) {
@@ -257,8 +256,8 @@ void bindPrmt(Binder &b) {
 }
 
 const FamilyRow kRows[] = {
-    {"and", {}, bindLogic<And>}, {"cnot", {}, bindCnot}, {"lop3", {}, bindLop3}, {"not", {}, bindNot},
-    {"or", {}, bindLogic<Or>},   {"prmt", {}, bindPrmt}, {"shf", {}, bindShf},   {"shl", {}, bindShl},
+    {"and", {}, bindLogic<And>}, {"cnot", {}, bindCnot},      {"lop3", {}, bindLop3}, {"not", {}, bindNot},
+    {"or", {}, bindLogic<Or>},   {"prmt", {}, bindPrmt},      {"shf", {}, bindShf},   {"shl", {}, bindShl},
     {"shr", {}, bindShr},        {"xor", {}, bindLogic<Xor>},
 };
 
