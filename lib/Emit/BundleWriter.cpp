@@ -167,11 +167,8 @@ llvm::Error ProgramWriter::addWeight(tg::WeightOp op) {
     llvm::SmallString<256> file(source->path), folder(options.path);
     bool external = options.weights == Weights::External && !source->path.empty();
     if (external) {
-      std::error_code code = llvm::sys::fs::make_absolute(file);
-      if (!code)
-        code = llvm::sys::fs::make_absolute(folder);
-      if (code)
-        return llvm::createStringError(code, "cannot tell the current folder");
+      llvm::sys::fs::make_absolute(file);
+      llvm::sys::fs::make_absolute(folder);
       llvm::sys::path::remove_filename(folder);
       llvm::StringRef relative = file;
       if (!relative.consume_front((folder + "/").str()))

@@ -11,30 +11,38 @@
 
 namespace weft::emu {
 
-extern const Family kCompareFamily;
+extern const Family kBulkFamily;
 extern const Family kControlFamily;
 extern const Family kConvertFamily;
+extern const Family kCopyAsyncFamily;
 extern const Family kFloatFamily;
 extern const Family kFloatSelectFamily;
 extern const Family kHalfFamily;
-extern const Family kIntegerArithmeticFamily;
-extern const Family kIntegerBitsFamily;
-extern const Family kLogicFamily;
 extern const Family kMatrixMoveFamily;
+extern const Family kMbarrierFamily;
 extern const Family kMmaFamily;
+extern const Family kProxyFamily;
+extern const Family kStoreAsyncFamily;
+extern const Family kTensorFamily;
+extern const Family kTensorMapEditFamily;
+extern const Family kWgmmaFamily;
 
 static const Family *const kFamilies[] = {
-    &kCompareFamily,
+    &kBulkFamily,
     &kControlFamily,
     &kConvertFamily,
+    &kCopyAsyncFamily,
     &kFloatFamily,
     &kFloatSelectFamily,
     &kHalfFamily,
-    &kIntegerArithmeticFamily,
-    &kIntegerBitsFamily,
-    &kLogicFamily,
     &kMatrixMoveFamily,
+    &kMbarrierFamily,
     &kMmaFamily,
+    &kProxyFamily,
+    &kStoreAsyncFamily,
+    &kTensorFamily,
+    &kTensorMapEditFamily,
+    &kWgmmaFamily,
 };
 
 ptx::Span<const Family *> families() {
