@@ -27,7 +27,7 @@ struct weft_session {
   std::unique_ptr<Session> session;
 };
 
-static weft_error *convert(Error error) {
+static weft_error *convert(const Error &error) {
   return error ? new weft_error{int(error.getCode()), error.getMessage()} : nullptr;
 }
 
@@ -73,13 +73,13 @@ template <class Open> static weft_error *openBundle(const weft_bundle_options *g
   *bundle = nullptr;
   weft_bundle_options options;
   if (Error error = readOptions(given, options))
-    return convert(std::move(error));
+    return convert(error);
   LoadedBundle::Options loadOptions;
   loadOptions.verifyWeights = options.verify_weights != 0;
   loadOptions.weightsFolder = options.weights_folder ? options.weights_folder : "";
   std::shared_ptr<LoadedBundle> loaded;
   if (Error error = open(loadOptions, loaded))
-    return convert(std::move(error));
+    return convert(error);
   *bundle = new weft_bundle{std::move(loaded)};
   return nullptr;
 }
@@ -111,7 +111,7 @@ const char *weft_bundle_metadata(const weft_bundle *bundle, const char *key) {
 size_t weft_bundle_entry_count(const weft_bundle *bundle) { return bundle->loaded->getTables().entries.size; }
 const char *weft_bundle_entry_name(const weft_bundle *bundle, size_t index) {
   const Tables &tables = bundle->loaded->getTables();
-  return index < tables.entries.size ? tables.getString(tables.entries[uint32_t(index)].name).data() : nullptr;
+  return index < tables.entries.size ? tables.getText(tables.entries[uint32_t(index)].name) : nullptr;
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -125,7 +125,7 @@ weft_error *weft_session_create(weft_bundle *bundle, const char *device, const w
   *session = nullptr;
   weft_session_options options;
   if (Error error = readOptions(given, options))
-    return convert(std::move(error));
+    return convert(error);
   constexpr int32_t maxThreads = 1024;
   if (options.threads < 0 || options.threads > maxThreads)
     return convert(makeError(ErrorCode::Usage, "expected 0 to %d threads, got %d", maxThreads, options.threads));
@@ -136,7 +136,7 @@ weft_error *weft_session_create(weft_bundle *bundle, const char *device, const w
   sessionOptions.memoryLimit = options.memory_limit;
   std::unique_ptr<Session> created;
   if (Error error = Session::create(bundle->loaded, device ? device : "cpu", sessionOptions, created))
-    return convert(std::move(error));
+    return convert(error);
   *session = new weft_session{std::move(created)};
   return nullptr;
 }
@@ -167,7 +167,7 @@ int weft_session_symbol(const weft_session *session, size_t index, weft_symbol *
   if (index >= entry.symbols.size)
     return -1;
   const SymbolRecord &record = entry.symbols[uint32_t(index)];
-  *symbol = {session->session->getTables().getString(record.name).data(), record.min, record.max};
+  *symbol = {session->session->getTables().getText(record.name), record.min, record.max};
   return 0;
 }
 

@@ -167,8 +167,11 @@ llvm::Error ProgramWriter::addWeight(tg::WeightOp op) {
     llvm::SmallString<256> file(source->path), folder(options.path);
     bool external = options.weights == Weights::External && !source->path.empty();
     if (external) {
-      llvm::sys::fs::make_absolute(file);
-      llvm::sys::fs::make_absolute(folder);
+      std::error_code code = llvm::sys::fs::make_absolute(file);
+      if (!code)
+        code = llvm::sys::fs::make_absolute(folder);
+      if (code)
+        return llvm::createStringError(code, "cannot tell the current folder");
       llvm::sys::path::remove_filename(folder);
       llvm::StringRef relative = file;
       if (!relative.consume_front((folder + "/").str()))

@@ -30,7 +30,7 @@ struct Builder::Section {
   std::vector<EmbeddedWeight> pieces; ///< Each starts at the next multiple of 64.
 
   /// Calls `visit(data, size)` for all bytes in order, padding between pieces included.
-  template <class Visit> Error forEachChunk(Visit visit) const {
+  template <class Visit> Error forEachChunk(const Visit &visit) const {
     static constexpr uint8_t zeros[kBufferAlignment] = {};
     if (Error error = visit(bytes.data(), bytes.size()))
       return error;

@@ -109,7 +109,7 @@ void Session::prepareSegments() {
       const KernelRecord &kernel = tables.kernels[command.a];
       DispatchState state{command.a, {}, -1, 0, 0};
       for (uint32_t origin : tables.origins.slice(kernel.firstOrigin, kernel.originCount))
-        state.origins.push_back(tables.getString(origin).data());
+        state.origins.push_back(tables.getText(origin));
       dispatches.push_back(std::move(state));
       argumentCount = std::max<size_t>(argumentCount, command.d);
       scalarCount = std::max<size_t>(scalarCount, command.f);
@@ -172,7 +172,7 @@ weft_dispatch Session::getDispatch(size_t index) const {
   std::lock_guard<std::mutex> lock(mutex);
   const DispatchState &state = dispatches[index];
   weft_dispatch result = {};
-  result.kernel = getTables().getString(getTables().kernels[state.kernel].name).data();
+  result.kernel = getTables().getText(getTables().kernels[state.kernel].name);
   result.device = device->getCapabilities().name;
   result.origins = state.origins.data();
   result.origin_count = state.origins.size();

@@ -69,6 +69,8 @@ struct Tables {
     const StringRecord &record = strings[index];
     return {reinterpret_cast<const char *>(stringBytes.data) + record.offset, record.size};
   }
+  /// The same for C; null for kNone.
+  const char *getText(uint32_t index) const { return getString(index).data(); }
 };
 
 /// The ranges of one entry.

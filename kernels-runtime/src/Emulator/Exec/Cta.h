@@ -21,9 +21,10 @@ class Cta;
 
 /// A named barrier (bar.sync and friends).
 struct Barrier {
-  uint32_t arrived = 0;  ///< Threads (whole warps count as 32) since the last completion.
-  uint32_t expected = 0; ///< Of the phase in progress; 0: none.
-  uint64_t phase = 0;    ///< Completions.
+  static constexpr uint32_t kAll = ~0u; ///< `expected`: every thread that lives.
+  uint32_t arrived = 0;                 ///< Threads (whole warps count as 32) since the last completion.
+  uint32_t expected = 0;                ///< Of the phase in progress; 0: none.
+  uint64_t phase = 0;                   ///< Completions.
   uint32_t reduceOr = 0, reduceAnd = 1, reduceCount = 0; ///< bar.red of the phase in progress.
   uint32_t lastOr = 0, lastAnd = 1, lastCount = 0;       ///< ... of the last completed phase.
 };
@@ -57,6 +58,7 @@ public:
   int32_t freeRegisters = 0;
   std::vector<uint32_t> warpRegisters;
   std::vector<std::byte> sharedStorage;
+  bool hasEnded = false; ///< Its cluster lives on.
 };
 
 } // namespace weft::emu

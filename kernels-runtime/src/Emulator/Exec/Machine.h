@@ -22,9 +22,8 @@
 namespace weft::emu {
 
 struct ModuleCode;
-class Scheduler;
 
-/// xoshiro-like small generator; the launch's only source of choice.
+/// SplitMix64: the launch's only source of choice.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull) {}
@@ -82,7 +81,7 @@ public:
   void progress() { ++progressCount; }
 
   // ---- Errors and findings.
-  /// Ends the launch: "kernel K, line:column, instruction: MESSAGE, cta (x,y,z), thread (x,y,z)". `lane` 32: the warp.
+  /// Ends the launch with an error: place(), ": " and the message. `lane` 32: the warp.
   Outcome fault(Warp &warp, const Step &step, unsigned lane, const char *format, ...)
       __attribute__((format(printf, 5, 6)));
   bool hasFault() const { return bool(error); }
@@ -105,12 +104,39 @@ public:
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<std::unique_ptr<Cluster>> clusters;
 
-private:
-  friend class Scheduler;
-  bool performQueued(AsyncOp &op);
-  std::vector<std::shared_ptr<AsyncOp>> queue; ///< In order of issue.
-  std::vector<std::unique_ptr<Cta>> ended;     ///< Whose memory is used again.
+  // ---- For the scheduler and the warps.
+  /// Lanes of a warp have ended: barriers that wait for all live threads may be complete, CTAs at their end.
+  void lanesExited(Warp &warp, LaneMask mask);
+  /// Performs what is due. False: fault.
+  bool performDue() { return time < nextDue || performDueNow(); }
+  /// Performs the oldest queued operation, if any; false: there is none, or a fault.
+  bool performOldest();
+  /// The last moment for all operations of a CTA that ends.
+  bool forceAll(const Cta &cta);
+  bool hasQueued() const { return !queue.empty(); }
+  uint64_t progressed() const { return progressCount; }
+  void setError(Error launchError) {
+    if (!error)
+      error = std::move(launchError);
+  }
   uint64_t time = 0;
+  uint32_t residentWarps = 0;
+  /// "kernel K, line L:C, opcode, cta (x,y,z), thread (x,y,z)"; `lane` 32: "warp W".
+  std::string place(const Warp &warp, const Step &step, unsigned lane) const;
+  static constexpr size_t kMaxFindings = 256;
+
+private:
+  bool performDueNow();
+  void sweepQueue();
+  bool perform(AsyncOp &op);
+  bool fillGlobal(Access &access);
+  bool fillShared(Access &access);
+  bool fillLocal(Access &access);
+  bool fillParam(Access &access);
+  bool failAccess(const Access &access, unsigned lane, const std::string &what);
+
+  std::vector<std::shared_ptr<AsyncOp>> queue; ///< In order of issue.
+  uint64_t nextDue = ~uint64_t(0);
   uint64_t progressCount = 0;
   uint64_t nextOp = 0;
   Error error;

@@ -56,13 +56,15 @@ enum class Outcome : uint8_t {
 using RunFunction = Outcome (*)(Warp &warp, const Step &step, LaneMask mask);
 
 namespace step_flag {
-constexpr uint8_t Branch = 1;    ///< Ends its block; `target` and, if guarded or indexed, the next step follow.
-constexpr uint8_t End = 2;       ///< ret, exit, trap: nothing follows for the lanes that execute it.
-constexpr uint8_t Synthetic = 4; ///< Not in the text (moves of special registers, jumps between blocks): not counted.
-constexpr uint8_t NegatedGuard = 8;
-constexpr uint8_t Unguarded = 16; ///< The function handles its guard itself: it gets the mask of the whole split.
-constexpr uint8_t Indexed = 32;   ///< Branch whose targets are FunctionCode::targets[target .. target + immediate).
-constexpr uint8_t WaitsLate = 64; ///< Registers in use by asynchronous operations may be free after it (wgmma waits).
+enum : uint8_t {
+  Branch = 1,    ///< Ends its block; `target` and, if guarded or indexed, the next step follow.
+  End = 2,       ///< ret, exit, trap: nothing follows for the lanes that execute it.
+  Synthetic = 4, ///< Not in the text (moves of special registers, jumps between blocks): not counted.
+  NegatedGuard = 8,
+  Unguarded = 16, ///< The function handles its guard itself: it gets the mask of the whole split.
+  Indexed = 32,   ///< Branch whose targets are FunctionCode::targets[target .. target + immediate).
+  WaitsLate = 64, ///< Registers in use by asynchronous operations may be free after it (wgmma waits).
+};
 } // namespace step_flag
 
 struct Step {

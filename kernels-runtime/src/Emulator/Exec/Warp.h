@@ -69,6 +69,7 @@ public:
   uint32_t id = 0;      ///< Unique in the launch, dense from 0 among resident warps: see Machine::warpIds.
   LaneMask present = 0; ///< Lanes that are threads of the CTA.
   LaneMask live = 0;    ///< Present and not exited.
+  LaneMask carry = 0;   ///< CC.CF of each thread: carry of add.cc, borrow of sub.cc.
   std::unique_ptr<AsyncState> asyncState;
 
   /// The 32 lanes of an operand of the current split. Constants must not be written.
@@ -96,6 +97,8 @@ public:
   Outcome park(WaitKind kind, uint64_t object, uint64_t detail = 0);
   /// Makes the split with any of `lanes` runnable again. With `isReleased`, its step finds Split::isReleased set.
   void wake(LaneMask lanes, bool isReleased);
+  /// The same for the splits that are parked for `object`.
+  void release(WaitKind kind, uint64_t object);
 
   /// Instructions that work on converged lanes only ('.aligned', mma, ldmatrix): true if all live lanes of the warp are
   /// in the current split (or `members`, if fewer). If not, and the others can still arrive, the caller returns
@@ -116,10 +119,42 @@ public:
   /// The lanes of `mask` go back to the caller.
   void leave(LaneMask mask);
 
-  /// All that stays of the scheduling: Exec/Warp.cpp.
+  /// The host place of `bytes` of a thread's local memory; null when out of bounds.
+  std::byte *localPointer(unsigned lane, uint64_t address, uint32_t bytes);
+
+  // ---- For the machine: Exec/Warp.cpp.
+  void start(Machine &owner, Cta &inCta, uint32_t number, LaneMask threads, const FunctionCode &entry);
+  /// Executes steps until the budget is spent, nothing can run, or a step yields. Returns how many did not wait.
+  uint32_t turn(uint32_t budget);
+  bool isRunnable() const;
+  /// The lanes have ended.
+  void exitLanes(LaneMask mask);
+  /// Hash of everything that decides what the warp does next but memory.
+  uint64_t stateHash() const;
+
   std::vector<Split> splits;
   uint32_t current = 0;
+  uint64_t seenHash = 0; ///< For the detection of livelocks: see Scheduler.
+  uint32_t seenCount = 0, seenLimit = 1;
+  bool isCycling = false;
   std::byte *bases[2] = {nullptr, nullptr}; ///< Registers and constants of the current activation.
+
+private:
+  bool select();
+  void merge();
+  uint32_t mergeLimit() const;
+  void makeCurrent(uint32_t index);
+  void divide(LaneMask away, uint32_t pc, Activation *activation, SplitState state);
+  void moveLanes(LaneMask mask, uint32_t pc, Activation *activation, uint32_t othersPc);
+  uint32_t execute(uint32_t budget, uint32_t limit, bool &isDone);
+  Activation *newActivation(const FunctionCode &code, LaneMask mask);
+  void release(Activation *activation, LaneMask mask);
+
+  std::vector<std::unique_ptr<Activation>> activations, freeActivations;
+  std::vector<std::byte> local; ///< 32 parts of localCapacity bytes.
+  uint32_t localCapacity = 0;
+  uint32_t starved = 0; ///< Steps since the split that has run least last ran.
+  bool isStarvedTurn = false;
 };
 
 /// Calls `body(lane)` for every lane of `mask`; the loop over all 32 is one that the compiler can vectorise.

@@ -12,12 +12,16 @@
 namespace weft::emu {
 
 extern const Family kBulkFamily;
+extern const Family kCompareFamily;
 extern const Family kControlFamily;
 extern const Family kConvertFamily;
 extern const Family kCopyAsyncFamily;
 extern const Family kFloatFamily;
 extern const Family kFloatSelectFamily;
 extern const Family kHalfFamily;
+extern const Family kIntegerArithmeticFamily;
+extern const Family kIntegerBitsFamily;
+extern const Family kLogicFamily;
 extern const Family kMatrixMoveFamily;
 extern const Family kMbarrierFamily;
 extern const Family kMmaFamily;
@@ -29,12 +33,16 @@ extern const Family kWgmmaFamily;
 
 static const Family *const kFamilies[] = {
     &kBulkFamily,
+    &kCompareFamily,
     &kControlFamily,
     &kConvertFamily,
     &kCopyAsyncFamily,
     &kFloatFamily,
     &kFloatSelectFamily,
     &kHalfFamily,
+    &kIntegerArithmeticFamily,
+    &kIntegerBitsFamily,
+    &kLogicFamily,
     &kMatrixMoveFamily,
     &kMbarrierFamily,
     &kMmaFamily,

@@ -269,7 +269,7 @@ void Analysis::spread(const uint32_t *registers, uint32_t count) {
   for (size_t block = 0; block < blocks; ++block)
     extend(block);
   seen = 0;
-  for (size_t block = blocks; block-- > 0;) {
+  for (size_t block = blockOfPlace.empty() ? 0 : blocks; block-- > 0;) {
     for (uint64_t fresh = liveOut[block] & ~seen; fresh; fresh &= fresh - 1) {
       LiveHull &hull = result.hulls[registers[__builtin_ctzll(fresh)]];
       hull.last = std::max(hull.last, blockStart[block + 1] - 1);
@@ -346,6 +346,9 @@ void Analysis::run() {
     solveGroup(global.data() + i, uint32_t(std::min<size_t>(64, global.size() - i)));
   for (uint32_t reg : boundary.parameters) // written before the first step
     result.hulls[reg].first = 0;
+  if (blockOfPlace.empty()) // an empty body passes its results on
+    for (uint32_t reg : boundary.results)
+      result.hulls[reg].first = 0;
   holdRegisters();
   measure();
 }

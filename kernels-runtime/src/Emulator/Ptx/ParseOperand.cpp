@@ -12,8 +12,6 @@
 
 namespace weft::emu::ptx {
 
-using bundle::quote;
-
 uint32_t Parser::newRegisters(NameId name, Type type, unsigned width) {
   uint32_t first = uint32_t(function->registers.size());
   for (unsigned i = 0; i < width; ++i)

@@ -50,7 +50,7 @@ bool Parser::acceptWord(std::string_view word) {
   return true;
 }
 
-bool Parser::fail(Location location, std::string message, bundle::ErrorCode code) {
+bool Parser::fail(Location location, const std::string &message, bundle::ErrorCode code) {
   if (!error)
     error = bundle::Error(code, std::to_string(location.line) + ":" + std::to_string(location.column) + ": " + message);
   return true;

@@ -55,9 +55,9 @@ private:
   bool expectIdentifier(std::string_view what, Token &identifier);
   bool expectCount(std::string_view what, uint64_t limit, uint64_t &count);
   bool unexpected(std::string_view expected);
-  bool fail(Location location, std::string message, bundle::ErrorCode code = bundle::ErrorCode::Input);
-  bool unsupported(Location location, std::string message) {
-    return fail(location, std::move(message), bundle::ErrorCode::Unsupported);
+  bool fail(Location location, const std::string &message, bundle::ErrorCode code = bundle::ErrorCode::Input);
+  bool unsupported(Location location, const std::string &message) {
+    return fail(location, message, bundle::ErrorCode::Unsupported);
   }
 
   // Parser.cpp: the module.
