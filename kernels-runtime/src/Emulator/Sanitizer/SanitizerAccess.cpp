@@ -173,7 +173,8 @@ void Sanitizer::accessedShared(const Access &access) {
     knows = &known->second.knows;
     self.agent = known->second.agent;
     self.clock = known->second.clock;
-    self.flags = uint8_t(Party::Async | (isAsyncProxy(access.async->kind) ? Party::AsyncProxy : 0));
+    self.flags = uint8_t(Party::Async | (isAsyncProxy(access.async->kind) ? Party::AsyncProxy : 0) |
+                         (isStrong ? Party::Strong : 0));
   } else {
     self.agent = order.agent;
     self.clock = order.clock();
@@ -193,7 +194,7 @@ void Sanitizer::accessedShared(const Access &access) {
     if (access.async)
       lane = joinLanes(access, lane, bytes);
     owner.shadow.access(address & kSharedOffsetMask, bytes, use, self, *knows, reporter);
-    if (isStrong)
+    if (isStrong && !access.async)
       synchronise(order, owner, (address & kSharedOffsetMask) / 4, access);
   }
 }
