@@ -50,7 +50,7 @@ bool Parser::parseOperand(Place place, Operand &operand) {
     return parseAddress(operand);
   if (token.is("(") && place == Place::Call)
     return parseList(Place::List, ")", OperandKind::Arguments, operand);
-  if (token.is("!"))
+  if (isNegatedName())
     return parseNegated(operand);
   if (token.kind == TokenKind::Identifier && token.text != "WARP_SZ")
     return parseName(operand) || (token.is("|") && parsePair(operand));
@@ -69,19 +69,22 @@ bool Parser::setConstant(const Constant &constant, Operand &operand) {
   return false;
 }
 
-/// `!p`, or a constant that begins with '!'.
+/// True at `!p`; false at a constant that begins with '!'.
+bool Parser::isNegatedName() const {
+  if (!token.is("!"))
+    return false;
+  Token following = Lexer(lexer).next();
+  return following.kind == TokenKind::Identifier && following.text != "WARP_SZ";
+}
+
 bool Parser::parseNegated(Operand &operand) {
-  Token op = token;
-  advance();
-  if (token.kind != TokenKind::Identifier || token.text == "WARP_SZ") {
-    Constant constant;
-    return parsePrefix(constant) || applyUnary(op, constant) || setConstant(constant, operand);
-  }
+  Location location = token.location;
+  advance(); // '!'
   if (parseName(operand))
     return true;
   if (operand.kind != OperandKind::Register)
     return fail(operand.location, "expected a register after '!'");
-  operand.location = op.location;
+  operand.location = location;
   operand.isNegated = true;
   return false;
 }

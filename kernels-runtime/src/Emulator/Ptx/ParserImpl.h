@@ -130,6 +130,7 @@ private:
   bool parseOperands(Place place, std::string_view close, std::vector<Operand> &operands);
   bool parseOperand(Place place, Operand &operand);
   bool parsePair(Operand &operand);
+  bool isNegatedName() const;
   bool parseNegated(Operand &operand);
   bool parseName(Operand &operand);
   bool parseSpecial(const Token &name, Operand &operand);
