@@ -222,6 +222,9 @@ add("bomb_one_hot", lambda: model([_node("OneHot", ["x", "depth", "values"], ["y
     info("y", None)], initializers=[numpy_helper.from_array(np.int64(BIG), "depth"), numpy_helper.from_array(np.float32([0, 1]), "values")]))
 add("bomb_resize", lambda: model([helper.make_node("Resize", ["x", "", "s"], ["y"], name="the_node")], outputs=[info("y", None)], initializers=[
     numpy_helper.from_array(np.float32([1e12, 1e12]), "s")]))
+add("bomb_resize_aspect", lambda: model(
+    [helper.make_node("Resize", ["x", "", "", "s"], ["y"], name="the_node", keep_aspect_ratio_policy="not_smaller", axes=[0, 1])],
+    inputs=[info("x", [1, 1 << 47])], outputs=[info("y", None)], initializers=[numpy_helper.from_array(np.array([(1 << 31) - 1, 1]), "s")]))
 add("bomb_doubling_concat", lambda: model(
     [_node("Concat", [f"v{i}" if i else "w"] * 2, [f"v{i + 1}"], axis=0) for i in range(60)] + [_node("ReduceSum", ["v60"], ["y"], keepdims=0)],
     inputs=[], outputs=[info("y", [])], initializers=[numpy_helper.from_array(np.ones(64, np.float32), "w")]))

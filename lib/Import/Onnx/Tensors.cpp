@@ -113,7 +113,7 @@ TypedFields countTyped(const ::onnx::TensorProto &tensor) {
       static_cast<uint64_t>(tensor.float_data_size()),  static_cast<uint64_t>(tensor.int32_data_size()),
       static_cast<uint64_t>(tensor.int64_data_size()),  static_cast<uint64_t>(tensor.double_data_size()),
       static_cast<uint64_t>(tensor.uint64_data_size()), static_cast<uint64_t>(tensor.string_data_size())};
-  unsigned own = 1;
+  unsigned own;
   switch (tensor.data_type()) {
   case 1:
   case 14:
@@ -132,6 +132,9 @@ TypedFields countTyped(const ::onnx::TensorProto &tensor) {
     break;
   case 8:
     own = 5;
+    break;
+  default: // Narrow types share int32_data.
+    own = 1;
     break;
   }
   TypedFields fields;

@@ -58,7 +58,7 @@ struct Access {
   Order order = Order::Weak;
   Scope scope = Scope::None;
   CacheHints cache;
-  uint32_t bytes = 0; ///< Per lane: all elements of a vector together.
+  uint32_t bytes = 0;     ///< Per lane: all elements of a vector together.
   uint32_t alignment = 0; ///< That addresses must have; 0: `bytes`, which is then a power of two.
   LaneMask mask = 0;
   /// Per lane of `mask`, as the instruction has it (a generic address if generic) until resolve(); then the address in

@@ -34,7 +34,7 @@ using CoreF64 = void (*)(double *__restrict, const F64 *, const F64 *, const F64
   TARGET static void NAME(SCALAR *__restrict r, const LANE *a, const LANE *b, const LANE *c) {                         \
     (void)b, (void)c;                                                                                                  \
     for (unsigned i = 0; i < kWarpLanes; ++i)                                                                          \
-      r[i] = EXPRESSION;                                                                                               \
+      r[i] = (EXPRESSION);                                                                                             \
   }
 
 // In the order of FloatOp.

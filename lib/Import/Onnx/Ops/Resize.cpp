@@ -72,9 +72,10 @@ LogicalResult unifyScales(NodeContext &c, Value x, bool least, ArrayRef<int64_t>
   }
   for (int64_t axis : axes) {
     request[axis].scale = common;
-    request[axis].output = static_cast<int64_t>(common * static_cast<double>(*c.staticDim(x, axis)) + 0.5);
-    if (*request[axis].output > maxWindowParameter)
+    double extent = std::round(common * static_cast<double>(*c.staticDim(x, axis)));
+    if (!(extent <= static_cast<double>(maxWindowParameter)))
       return c.error("expected resized extents of at most " + Twine(maxWindowParameter));
+    request[axis].output = static_cast<int64_t>(extent);
   }
   return success();
 }

@@ -160,7 +160,8 @@ static FailureOr<AxisSlice> backwardSlice(NodeContext &ctx, AffineExpr start, Af
 }
 
 static llvm::LogicalResult sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<AffineExpr> starts,
-                                     llvm::ArrayRef<AffineExpr> ends, std::optional<SmallVector<int64_t>> givenAxes,
+                                     llvm::ArrayRef<AffineExpr> ends,
+                                     const std::optional<SmallVector<int64_t>> &givenAxes,
                                      std::optional<SmallVector<int64_t>> steps) {
   SmallVector<int64_t> axes;
   for (size_t i = 0; i < starts.size(); ++i)
