@@ -250,6 +250,12 @@ void Warp::branch(LaneMask taken, uint32_t target) {
   moveLanes(taken, target, splits[current].activation, splits[current].pc + 1);
 }
 
+Outcome Warp::advance(LaneMask done) {
+  uint32_t here = splits[current].pc;
+  moveLanes(done, here + 1, splits[current].activation, here);
+  return Outcome::Jump;
+}
+
 void Warp::branchMany(LaneMask taken, const uint32_t (&targets)[32]) {
   Activation *frame = splits[current].activation;
   uint32_t next = splits[current].pc + 1;

@@ -122,6 +122,9 @@ public:
   /// The host place of `bytes` of a thread's local memory; null when out of bounds.
   std::byte *localPointer(unsigned lane, uint64_t address, uint32_t bytes);
 
+  /// The lanes of `done` have executed the step; the others of the split execute it (again). Returns Outcome::Jump.
+  Outcome advance(LaneMask done);
+
   // ---- For the machine: Exec/Warp.cpp.
   void start(Machine &owner, Cta &inCta, uint32_t number, LaneMask threads, const FunctionCode &entry);
   /// Executes steps until the budget is spent, nothing can run, or a step yields. Returns how many did not wait.
@@ -134,7 +137,9 @@ public:
 
   std::vector<Split> splits;
   uint32_t current = 0;
-  uint64_t seenHash = 0; ///< For the detection of livelocks: see Scheduler.
+  LaneMask clusterArrived = 0;    ///< Lanes between arrive and wait of the cluster's barrier,
+  uint64_t clusterPhase[32] = {}; ///< which arrived at this phase.
+  uint64_t seenHash = 0;          ///< For the detection of livelocks: see Scheduler.
   uint32_t seenCount = 0, seenLimit = 1;
   bool isCycling = false;
   std::byte *bases[2] = {nullptr, nullptr}; ///< Registers and constants of the current activation.

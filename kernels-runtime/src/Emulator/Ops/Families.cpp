@@ -11,6 +11,7 @@
 
 namespace weft::emu {
 
+extern const Family kBarrierFamily;
 extern const Family kBulkFamily;
 extern const Family kCompareFamily;
 extern const Family kControlFamily;
@@ -21,10 +22,12 @@ extern const Family kFloatSelectFamily;
 extern const Family kHalfFamily;
 extern const Family kIntegerArithmeticFamily;
 extern const Family kIntegerBitsFamily;
+extern const Family kLoadStoreFamily;
 extern const Family kLogicFamily;
 extern const Family kMatrixMoveFamily;
 extern const Family kMbarrierFamily;
 extern const Family kMmaFamily;
+extern const Family kMoveFamily;
 extern const Family kProxyFamily;
 extern const Family kStoreAsyncFamily;
 extern const Family kTensorFamily;
@@ -32,25 +35,11 @@ extern const Family kTensorMapEditFamily;
 extern const Family kWgmmaFamily;
 
 static const Family *const kFamilies[] = {
-    &kBulkFamily,
-    &kCompareFamily,
-    &kControlFamily,
-    &kConvertFamily,
-    &kCopyAsyncFamily,
-    &kFloatFamily,
-    &kFloatSelectFamily,
-    &kHalfFamily,
-    &kIntegerArithmeticFamily,
-    &kIntegerBitsFamily,
-    &kLogicFamily,
-    &kMatrixMoveFamily,
-    &kMbarrierFamily,
-    &kMmaFamily,
-    &kProxyFamily,
-    &kStoreAsyncFamily,
-    &kTensorFamily,
-    &kTensorMapEditFamily,
-    &kWgmmaFamily,
+    &kBarrierFamily,       &kBulkFamily,      &kCompareFamily,     &kControlFamily,    &kConvertFamily,
+    &kCopyAsyncFamily,     &kFloatFamily,     &kFloatSelectFamily, &kHalfFamily,       &kIntegerArithmeticFamily,
+    &kIntegerBitsFamily,   &kLoadStoreFamily, &kLogicFamily,       &kMatrixMoveFamily, &kMbarrierFamily,
+    &kMmaFamily,           &kMoveFamily,      &kProxyFamily,       &kStoreAsyncFamily, &kTensorFamily,
+    &kTensorMapEditFamily, &kWgmmaFamily,
 };
 
 ptx::Span<const Family *> families() {
