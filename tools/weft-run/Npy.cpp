@@ -168,8 +168,11 @@ static void transposeFortran(const uint8_t *from, const std::vector<int64_t> &di
     for (size_t d = dims.size(); d-- > 0;)
       position = position * dims[d] + index[d];
     std::memcpy(to.data() + size_t(i) * width, from + size_t(position) * width, width);
-    for (size_t d = dims.size(); d-- > 0 && ++index[d] == dims[d];)
+    for (size_t d = dims.size(); d-- > 0;) {
+      if (++index[d] < dims[d])
+        break;
       index[d] = 0;
+    }
   }
 }
 

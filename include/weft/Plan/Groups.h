@@ -46,7 +46,7 @@ using RefusalSink = std::function<void(mlir::Operation *, mlir::Operation *, llv
 
 /// Groups of all ops of `block` that are not host ops, in program order of their sinks; ops of a group in program
 /// order.
-llvm::SmallVector<Group> formGroups(mlir::Block &block, const GroupOptions &options, RefusalSink refused);
+llvm::SmallVector<Group> formGroups(mlir::Block &block, const GroupOptions &options, const RefusalSink &refused);
 
 } // namespace weft::plan
 

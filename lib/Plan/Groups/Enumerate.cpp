@@ -114,7 +114,7 @@ static std::optional<llvm::SmallVector<Operation *>> opsBetween(Operation *from,
   return found.takeVector();
 }
 
-llvm::SmallVector<Group> formGroups(Block &block, const GroupOptions &options, RefusalSink refused) {
+llvm::SmallVector<Group> formGroups(Block &block, const GroupOptions &options, const RefusalSink &refused) {
   llvm::SmallVector<Operation *> ops;
   for (Operation &op : block)
     if (!isHostOp(&op))
