@@ -89,6 +89,13 @@ bool Scheduler::chooseSms(std::vector<uint32_t> &chosen) {
   return true;
 }
 
+/// What setmaxnreg starts from: the count that the directives imply, as ptxas sees it, however few the code needs.
+static uint32_t heldRegisters(const Machine &machine) {
+  uint32_t demanded = machine.entry.directives.maxRegisters;
+  uint32_t most = uint32_t(machine.card.registersPerSm / std::max<uint64_t>(machine.spec.block.count(), 32));
+  return demanded ? demanded : std::min(most / 8 * 8, 255u / 8 * 8 + 7);
+}
+
 void Scheduler::startCta(Cluster &cluster, Dim3 id, uint32_t rank, uint32_t sm) {
   const LaunchSpec &spec = machine.spec;
   uint32_t slot = 0;
@@ -121,7 +128,7 @@ void Scheduler::startCta(Cluster &cluster, Dim3 id, uint32_t rank, uint32_t sm) 
     cta.warps.back()->start(machine, cta, i, left >= 32 ? kAllLanes : (1u << left) - 1, machine.entry);
     cta.warps.back()->id = slot * warpsPerCta + i;
   }
-  cta.warpRegisters.assign(warpsPerCta, machine.entry.registersPerThread);
+  cta.warpRegisters.assign(warpsPerCta, heldRegisters(machine));
   machine.residentWarps += warpsPerCta;
   resident.push_back(&cta);
 }

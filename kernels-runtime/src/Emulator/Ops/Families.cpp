@@ -11,6 +11,7 @@
 
 namespace weft::emu {
 
+extern const Family kAtomicFamily;
 extern const Family kBarrierFamily;
 extern const Family kBulkFamily;
 extern const Family kCompareFamily;
@@ -32,14 +33,34 @@ extern const Family kProxyFamily;
 extern const Family kStoreAsyncFamily;
 extern const Family kTensorFamily;
 extern const Family kTensorMapEditFamily;
+extern const Family kWarpSyncFamily;
 extern const Family kWgmmaFamily;
 
 static const Family *const kFamilies[] = {
-    &kBarrierFamily,       &kBulkFamily,      &kCompareFamily,     &kControlFamily,    &kConvertFamily,
-    &kCopyAsyncFamily,     &kFloatFamily,     &kFloatSelectFamily, &kHalfFamily,       &kIntegerArithmeticFamily,
-    &kIntegerBitsFamily,   &kLoadStoreFamily, &kLogicFamily,       &kMatrixMoveFamily, &kMbarrierFamily,
-    &kMmaFamily,           &kMoveFamily,      &kProxyFamily,       &kStoreAsyncFamily, &kTensorFamily,
-    &kTensorMapEditFamily, &kWgmmaFamily,
+    &kAtomicFamily,
+    &kBarrierFamily,
+    &kBulkFamily,
+    &kCompareFamily,
+    &kControlFamily,
+    &kConvertFamily,
+    &kCopyAsyncFamily,
+    &kFloatFamily,
+    &kFloatSelectFamily,
+    &kHalfFamily,
+    &kIntegerArithmeticFamily,
+    &kIntegerBitsFamily,
+    &kLoadStoreFamily,
+    &kLogicFamily,
+    &kMatrixMoveFamily,
+    &kMbarrierFamily,
+    &kMmaFamily,
+    &kMoveFamily,
+    &kProxyFamily,
+    &kStoreAsyncFamily,
+    &kTensorFamily,
+    &kTensorMapEditFamily,
+    &kWarpSyncFamily,
+    &kWgmmaFamily,
 };
 
 ptx::Span<const Family *> families() {
