@@ -160,6 +160,8 @@ def fuzz(context: Context) -> Counts:
         if binary.name == "weft-fuzz-import":
             folders.append(context.results / "seeds")
             context.run([sys.executable, ROOT / "test/fuzz/make_seeds.py", folders[1]])
+        if binary.name == "weft-fuzz-ptx":
+            folders += [ROOT / "kernels-runtime/fuzz/ptx", ROOT / "kernels-runtime/test/Emulator/Kernels"]
         command = [binary, f"-max_total_time={context.args.fuzz_seconds}", "-rss_limit_mb=2048", "-timeout=20", "-print_final_stats=1",
                    f"-artifact_prefix={context.results}/", *folders]
         if context.run(command, SANITIZER_ENV):
