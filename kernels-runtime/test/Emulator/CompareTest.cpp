@@ -168,7 +168,7 @@ TEST(Compare, Refusals) {
   EXPECT_NE(refusal(body("setp.lo.s32 %p, %r1, %r2;")).find("unsigned types"), std::string::npos);
   EXPECT_NE(refusal(body("setp.equ.s32 %p, %r1, %r2;")).find("expected one of .eq"), std::string::npos);
   EXPECT_NE(refusal(body("setp.lt.and.s32 %p, %r1, %r2;")).find("expected 4 operands"), std::string::npos);
-  EXPECT_NE(refusal(body("selp.b32 %r1, %r2, %r3, %r1;")).find("predicate"), std::string::npos);
+  EXPECT_NE(refusal(body("selp.b32 %r1, %r2, %r3, %r1;")).find("expected a register of type .pred"), std::string::npos);
 }
 
 } // namespace
