@@ -8,6 +8,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Emulator.h"
+#include "Emulator/Async/WgmmaFence.h"
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/SpecialRegister.h"
 #include "Emulator/Ops/Control.h"
@@ -324,5 +325,8 @@ Error Emulator::launch(const LaunchSpec &spec, LaunchResult &result) {
   if (Error error = checkSizes(state->card, *entry, spec))
     return std::move(error).within(context);
   Machine machine(state->card, state->memory, loaded->code, *entry, spec, result);
+  WgmmaFenceObserver fences;
+  if (spec.options.isSanitized)
+    machine.add(fences);
   return machine.run();
 }

@@ -14,6 +14,7 @@ namespace weft::emu {
 AsyncPieces::AsyncPieces(Machine &machine, AsyncOp &op, AccessKind kind, MemorySpace space, uint32_t bytes)
     : machine(machine), kind(kind), space(space) {
   access.bytes = bytes;
+  access.alignment = 16;
   access.warp = op.warp;
   access.step = op.step;
   access.async = &op;

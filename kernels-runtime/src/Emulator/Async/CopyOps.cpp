@@ -47,6 +47,7 @@ bool CopyAsyncOp::readSources(Machine &machine, uint8_t (*data)[16]) {
       continue;
     Access read = accessOf(*this, AccessKind::AsyncRead, MemorySpace::Global, count, same);
     read.cache = cache;
+    read.alignment = 1; // Of the whole copy: checked at issue.
     forLanes(same, [&](unsigned lane) { read.addresses[lane] = source[lane]; });
     if (!machine.resolve(read))
       return false;

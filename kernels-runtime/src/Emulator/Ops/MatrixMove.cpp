@@ -115,10 +115,9 @@ static MovePayload *bindForm(Binder &b) {
   b.expect("sync");
   b.expect("aligned");
   auto *payload = b.payload<MovePayload>();
-  if (b.peek() != "m8n8") { // .m16n16, .m8n16, .m16n8 of 8 bits and less
+  if (b.peek() != "m8n8") // .m16n16, .m8n16, .m16n8 of 8 bits and less
     b.requireSm(100, true);
-    b.expect("m8n8");
-  }
+  b.expect("m8n8");
   constexpr uint8_t counts[] = {1, 2, 4};
   payload->count = counts[b.expectOneOf({"x1", "x2", "x4"})];
   payload->isTransposed = b.accept("trans");
