@@ -242,6 +242,16 @@ static void checkRounding(Binder &b, const ConvertModifiers &modifiers, Type tar
     b.fail("there is no rounding to integers between different types");
 }
 
+/// True for integers where the target has every number of the source.
+static bool holdsAll(Type target, Type source) {
+  if (weft::emu::ptx::isFloat(target) || weft::emu::ptx::isFloat(source))
+    return false;
+  unsigned to = weft::emu::ptx::bitWidth(target), from = weft::emu::ptx::bitWidth(source);
+  if (weft::emu::ptx::isSigned(target) == weft::emu::ptx::isSigned(source))
+    return to >= from;
+  return weft::emu::ptx::isSigned(target) && to > from;
+}
+
 static void checkSingle(Binder &b, const ConvertModifiers &modifiers, Type target, Type source) {
   checkRounding(b, modifiers, target, source);
   bool hasF32 = target == Type::F32 || source == Type::F32;
@@ -252,10 +262,15 @@ static void checkSingle(Binder &b, const ConvertModifiers &modifiers, Type targe
     b.fail("there is no .relu or .satfinite from .%s to .%s", word(source).c_str(), word(target).c_str());
   if (modifiers.isRelu || modifiers.satFinite)
     checkNarrow(b, modifiers, false);
+  bool hasByte = weft::emu::ptx::bitWidth(target) == 8 || weft::emu::ptx::bitWidth(source) == 8;
+  if ((target == Type::BF16 || source == Type::BF16) && hasByte)
+    b.fail("there is no conversion between .bf16 and 8-bit integers");
   if ((target == Type::BF16 || source == Type::BF16) && !hasF32) {
     b.requireSm(90);
     b.requireVersion(7, 8);
   }
+  if (modifiers.saturates && holdsAll(target, source))
+    b.fail("there is no .sat to a type that holds every number of .%s", word(source).c_str());
 }
 
 static void bindSingle(Binder &b, const ConvertModifiers &modifiers, Type target, Type source) {

@@ -411,6 +411,8 @@ static void bindSetp(Binder &b) {
     payload->second = int8_t(b.defOrSink(*q, Type::Pred));
   else if (payload->info.count == 64)
     b.fail("expected two destinations p|q for a packed type");
+  if (q && payload->info.bytes == 2 && payload->info.count == 32)
+    b.fail("there is no second destination for a single half");
   b.use(1, type);
   b.use(2, type);
   bindCondition(b, payload);
