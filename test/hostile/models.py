@@ -239,6 +239,30 @@ def _loop(trips: int) -> onnx.ModelProto:
 
 add("bomb_loop_trips", lambda: _loop(1 << 62))
 
+
+def _list(trips: int) -> onnx.ModelProto:
+    """A loop that appends to a sequence, `trips` times."""
+    insert = helper.make_node("SequenceInsert", ["s", "x"], ["t"])
+    body = helper.make_graph([insert, helper.make_node("Identity", ["c"], ["d"])], "body", [
+        info("i", [], TensorProto.INT64), info("c", [], TensorProto.BOOL), helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)],
+        [info("d", [], TensorProto.BOOL), helper.make_tensor_sequence_value_info("t", TensorProto.FLOAT, None)])
+    nodes = [helper.make_node("SequenceEmpty", [], ["e"]), helper.make_node("Loop", ["n", "", "e"], ["l"], name="the_node", body=body),
+             helper.make_node("SequenceLength", ["l"], ["y"])]
+    return model(nodes, outputs=[info("y", [], TensorProto.INT64)], initializers=[numpy_helper.from_array(np.array(trips), "n")])
+
+
+def _lists(nodes: list) -> onnx.ModelProto:
+    return model([*nodes], outputs=[info("y", None)], initializers=[numpy_helper.from_array(np.array(1 << 62), "n")])
+
+
+add("list_grows_in_a_loop", lambda: _list(4000))
+add("list_of_too_many_pieces", lambda: model(
+    [helper.make_node("SplitToSequence", ["x"], ["s"], name="the_node"), helper.make_node("SequenceLength", ["s"], ["y"])],
+    inputs=[info("x", [1 << 30])], outputs=[info("y", [], TensorProto.INT64)]))
+add("list_position", lambda: _lists([helper.make_node("SequenceConstruct", ["x"], ["s"]), helper.make_node("SequenceAt", ["s", "n"], ["y"])]))
+add("list_for_a_tensor", lambda: _lists([helper.make_node("SequenceConstruct", ["x"], ["s"]), helper.make_node("MatMul", ["s", "x"], ["y"])]))
+add("list_as_shape", lambda: _lists([helper.make_node("SequenceConstruct", ["n"], ["s"]), helper.make_node("Reshape", ["x", "s"], ["y"])]))
+
 # Text that would do something to a terminal or a page.
 add("text_escape_sequence", lambda: relu(op_type="\x1b[2J\x1b]0;owned\x07", name="\x1b[31mred"))
 add("text_html", lambda: relu(op_type="<script>alert(1)</script>", name="<img src=x onerror=alert(1)>"))

@@ -76,6 +76,11 @@ def first_line(text: str) -> str:
     return ""
 
 
+def flat(values: list) -> list:
+    """A sequence is several results of a compiled model, one for each element."""
+    return [x for value in values for x in (flat(value) if isinstance(value, list) else [value])]
+
+
 def sources(graph: onnx.GraphProto, value: str) -> set[str]:
     """The graph inputs that a value is computed from."""
     producers = {name: node for node in graph.node for name in node.output}
@@ -135,7 +140,7 @@ class Runner:
         model, bundle = folder / "model.onnx", folder / "model.weft"
         onnx.save(case.model, model)
         names = [value.name for value in case.model.graph.input]
-        data = [([to_array(v) for v in inputs], [to_array(v) for v in outputs]) for inputs, outputs in case.data]
+        data = [([to_array(v) for v in inputs], flat([to_array(v) for v in outputs])) for inputs, outputs in case.data]
 
         outcome = self._compile(model, bundle, {})
         result.compile_seconds, result.peak_mb = outcome.seconds, outcome.peak_mb

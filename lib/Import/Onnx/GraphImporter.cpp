@@ -230,7 +230,43 @@ void GraphImporter::unknownOp(const Current &node) {
                    "convert the model to a supported opset");
 }
 
+bool GraphImporter::checkInputKinds(const Current &node, const OpEntry &entry) {
+  for (auto [i, value] : llvm::enumerate(node.inputs))
+    if (value && !entry.takesLists && NodeContext::isList(value)) {
+      (void)reportNode(ErrorClass::Invalid,
+                       "input " + llvm::Twine(i) + " is " + typeText(value.getType()) + "; expected a tensor");
+      return false;
+    }
+  return true;
+}
+
+/// Whether an attribute says something other than nothing: not 0, not an empty name or `NONE`.
+static bool saysSomething(const ::onnx::AttributeProto &attribute) {
+  switch (attribute.type()) {
+  case ::onnx::AttributeProto::INT:
+    return attribute.i() != 0;
+  case ::onnx::AttributeProto::FLOAT:
+    return attribute.f() != 0;
+  case ::onnx::AttributeProto::STRING:
+    return !attribute.s().empty() && attribute.s() != "NONE";
+  default:
+    return false;
+  }
+}
+
+// The operators of com.microsoft gain attributes without a new version, so one that a newer onnxruntime added must not
+// be ignored. (Handlers of ai.onnx ask for some attributes only where these matter; there, the schema is the check.)
+void GraphImporter::checkAllAsked(const Current &node) {
+  if (canonicalDomain(node.node->domain()) != "com.microsoft")
+    return;
+  for (const auto &attribute : node.node->attribute())
+    if (saysSomething(attribute) && !llvm::is_contained(node.asked, attribute.name()))
+      (void)reportNode(ErrorClass::Unsupported, "attribute `" + llvm::Twine(attribute.name()) + "` is not supported");
+}
+
 void GraphImporter::runHandler(Current &node, const OpEntry &entry) {
+  if (!checkInputKinds(node, entry))
+    return;
   NodeContext nodeContext(*this, *node.node, node.version, builder);
   bool succeeded = llvm::succeeded(entry.handler(nodeContext));
   if (node.failed)
@@ -248,6 +284,7 @@ void GraphImporter::runHandler(Current &node, const OpEntry &entry) {
       (void)reportNode(ErrorClass::Unsupported, "output " + llvm::Twine(i) + " is not supported");
       return;
     }
+  checkAllAsked(node);
 }
 
 void GraphImporter::callFunction(Current &node, const ::onnx::FunctionProto &function) {
@@ -315,7 +352,10 @@ void GraphImporter::finishNode(Current &node) {
     if (name.empty())
       continue;
     mlir::Value value = node.failed || stopped ? mlir::Value() : node.outputs[i];
-    if (value) {
+    if (value && NodeContext::isList(value)) {
+      if (llvm::all_of(NodeContext::elements(value), [&](mlir::Value element) { return isConstant(element); }))
+        constants.insert(value);
+    } else if (value) {
       if (constantInputs)
         constants.insert(value);
       value = foldSmall(value);

@@ -130,6 +130,7 @@ private:
     llvm::SmallVector<mlir::Value> inputs; ///< Null where absent.
     llvm::SmallVector<mlir::Value> outputs;
     bool failed = false;
+    llvm::SmallVector<llvm::StringRef> asked = {}; ///< Attributes that the handler looked for.
   };
   struct OpStatistics {
     uint64_t count = 0, failed = 0;
@@ -143,6 +144,10 @@ private:
   /// Reports counts and attributes that no version of an ai.onnx operator has.
   bool checkSchema(const Current &node);
   void runHandler(Current &node, const OpEntry &entry);
+  /// Reports lists among the inputs of an operator that has no use for them.
+  bool checkInputKinds(const Current &node, const OpEntry &entry);
+  /// Reports attributes of com.microsoft operators that the handler never asked for: what they mean is not done.
+  void checkAllAsked(const Current &node);
   void callFunction(Current &node, const ::onnx::FunctionProto &function);
   void finishNode(Current &node);
   void unknownOp(const Current &node);
@@ -169,6 +174,7 @@ private:
   std::string fileSource;
   uint64_t expanded = 0;
   uint64_t foldedBytes = 0;
+  uint64_t listElements = 0;
   int64_t foldWork = int64_t(1) << 33; ///< Scalar operations left to folding: some ten seconds' worth in all.
   bool stopped = false;
 

@@ -66,7 +66,7 @@ private:
   GraphImporter importer;
   ModuleRef module; ///< Outlives the values of `scope`.
 
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs, resultNames;
   std::vector<bool> needed;  ///< By node.
   llvm::StringSet<> reached; ///< Names that the outputs depend on and that no needed node produces.
   std::vector<Input> inputs;
@@ -185,7 +185,8 @@ llvm::StringMap<mlir::RankedTensorType> ModelImport::inferTypes(llvm::ArrayRef<s
   llvm::StringMap<mlir::RankedTensorType> types;
   build();
   for (const std::string &name : names)
-    if (NamedValue found = importer.lookup(name, scope); found.kind == NamedValue::Known)
+    if (NamedValue found = importer.lookup(name, scope);
+        found.kind == NamedValue::Known && !NodeContext::isList(found.value))
       types[name] = llvm::cast<mlir::RankedTensorType>(found.value.getType());
   return types;
 }
@@ -310,12 +311,23 @@ void ModelImport::importBody(mlir::func::FuncOp function) {
   importer.importNodes(graph.node(), scope, needed);
 }
 
+/// The results, and their names in `resultNames`: a sequence gives one for each element, `name[0]` and so on.
 bool ModelImport::importOutputs(llvm::SmallVectorImpl<mlir::Value> &results) {
   for (const std::string &name : outputs) {
     NamedValue found = importer.lookup(name, scope);
     if (found.kind == NamedValue::Unknown)
       importer.report(ErrorClass::Invalid, "output `" + llvm::Twine(name) + "` is not produced by any node");
-    results.push_back(found.value);
+    if (!found.value || !NodeContext::isList(found.value)) {
+      results.push_back(found.value);
+      resultNames.push_back(name);
+      continue;
+    }
+    if (NodeContext::isEmptyOptional(found.value))
+      importer.report(ErrorClass::Unsupported, "output `" + llvm::Twine(name) + "` is an empty optional");
+    for (auto [i, element] : llvm::enumerate(NodeContext::elements(found.value))) {
+      results.push_back(element);
+      resultNames.push_back(name + "[" + std::to_string(i) + "]");
+    }
   }
   return llvm::all_of(results, [](mlir::Value value) { return static_cast<bool>(value); });
 }
@@ -364,7 +376,7 @@ bool ModelImport::build() {
   function.setFunctionType(importer.builder.getFunctionType(argumentTypes, mlir::ValueRange(results).getTypes()));
   for (auto [i, input] : llvm::enumerate(inputs))
     function.setArgAttr(i, "tg.name", importer.builder.getStringAttr(input.name));
-  for (auto [i, name] : llvm::enumerate(outputs))
+  for (auto [i, name] : llvm::enumerate(resultNames))
     function.setResultAttr(i, "tg.name", importer.builder.getStringAttr(name));
   llvm::SmallVector<StringRef> names(importer.symbols.names().begin(), importer.symbols.names().end());
   (*module)->setAttr(tg::TileGraphDialect::symbolsAttrName, importer.builder.getStrArrayAttr(names));

@@ -142,6 +142,12 @@ std::string GraphImporter::typeText(mlir::Type type) const {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
   std::string text;
   llvm::raw_string_ostream os(text);
+  if (auto list = llvm::dyn_cast<mlir::TupleType>(type)) {
+    os << "a sequence of " << list.size();
+    return text;
+  }
+  if (llvm::isa<mlir::NoneType>(type))
+    return "an empty optional";
   if (!tensor) {
     os << type;
     return text;

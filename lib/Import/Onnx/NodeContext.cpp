@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
 #include "Tensors.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace weft;
@@ -83,6 +84,7 @@ static StringRef typeName(AttributeProto::AttributeType type) {
 }
 
 const AttributeProto *NodeContext::find(StringRef name) const {
+  importer.current->asked.push_back(name);
   return GraphImporter::findAttribute(node, name, *importer.current->scope->frame);
 }
 
@@ -196,10 +198,42 @@ FailureOr<const ::onnx::GraphProto *> NodeContext::graphAttr(StringRef name) {
   return &(*attribute)->g();
 }
 
+//===--- Lists ---===//
+
+// A list is a cast of its elements to a tuple (an empty optional: of nothing to `none`). No op takes one; what is left
+// of the casts after import is dead.
+
+bool NodeContext::isList(mlir::Value value) { return llvm::isa<mlir::TupleType, mlir::NoneType>(value.getType()); }
+
+bool NodeContext::isEmptyOptional(mlir::Value value) { return llvm::isa<mlir::NoneType>(value.getType()); }
+
+mlir::Value NodeContext::list(llvm::ArrayRef<mlir::Value> elements, bool isOptional) {
+  if (llvm::is_contained(elements, mlir::Value()))
+    return {};
+  importer.listElements += 2 * elements.size(); // An operand of the cast and an entry of its type.
+  if (importer.listElements > maxListElements) {
+    (void)limit("the model's sequences have more than " + llvm::Twine(maxListElements / 2) + " elements in all");
+    return {};
+  }
+  mlir::Type type = b.getNoneType();
+  if (!isOptional)
+    type = b.getTupleType(mlir::TypeRange(mlir::ValueRange(elements)));
+  return mlir::UnrealizedConversionCastOp::create(b, type, elements).getResult(0);
+}
+
+mlir::OperandRange NodeContext::elements(mlir::Value list) { return list.getDefiningOp()->getOperands(); }
+
+llvm::LogicalResult NodeContext::checkTensor(mlir::Value value, const llvm::Twine &what) {
+  if (!value)
+    return failure();
+  return isList(value) ? error(what + " is " + importer.typeText(value.getType()) + "; expected a tensor")
+                       : llvm::success();
+}
+
 //===--- Contents known at import ---===//
 
 mlir::ElementsAttr NodeContext::constant(mlir::Value value) {
-  return value ? importer.fold(value) : mlir::ElementsAttr();
+  return value && !isList(value) ? importer.fold(value) : mlir::ElementsAttr();
 }
 
 std::optional<tg::Dims> NodeContext::shapeContents(mlir::Value value) {
@@ -212,7 +246,7 @@ std::optional<tg::Dims> NodeContext::shapeContents(mlir::Value value) {
 }
 
 std::optional<SmallVector<int64_t>> NodeContext::constantInts(mlir::Value value) {
-  if (!value || !llvm::isa<mlir::IntegerType>(elementType(value)))
+  if (!value || isList(value) || !llvm::isa<mlir::IntegerType>(elementType(value)))
     return std::nullopt;
   SmallVector<int64_t> integers;
   if (std::optional<tg::Dims> exprs = importer.contents.get(value)) {

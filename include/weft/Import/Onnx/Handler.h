@@ -39,6 +39,8 @@ inline constexpr int newestOpset = 28;
 inline constexpr int anyOpset = 1 << 30;
 /// Extent of the largest tensor that handlers may ask the contents of, in bytes.
 inline constexpr int64_t maxFoldBytes = int64_t(64) << 20;
+/// Elements of all lists of one import; each change of a sequence makes a new one.
+inline constexpr uint64_t maxListElements = uint64_t(1) << 22;
 
 class NodeContext {
 public:
@@ -91,6 +93,19 @@ public:
   mlir::FailureOr<mlir::Type> typeAttr(llvm::StringRef name, mlir::Type def = {});
   /// A graph attribute; the pointer stays valid during import.
   mlir::FailureOr<const ::onnx::GraphProto *> graphAttr(llvm::StringRef name);
+
+  /// Declares that attribute `name` cannot change the result; one that no handler asks for is refused.
+  void ignoreAttr(llvm::StringRef name) const { (void)hasAttr(name); }
+
+  //===--- Lists: sequences, which exist at import only ---===//
+  /// Whether `value` is a list. Only handlers whose row says so get lists as inputs; subgraphs may return them to any.
+  static bool isList(mlir::Value value);
+  /// A list of tensors; an optional without an element is a list too, of none and with `isOptional`.
+  mlir::Value list(llvm::ArrayRef<mlir::Value> elements, bool isOptional = false);
+  static bool isEmptyOptional(mlir::Value value);
+  static mlir::OperandRange elements(mlir::Value list);
+  /// Records an error that names `what` if `value` is a list.
+  llvm::LogicalResult checkTensor(mlir::Value value, const llvm::Twine &what);
 
   //===--- Contents known at import ---===//
   /// Contents of a value that follows from constants alone: folded by the Reference evaluator, up to `maxFoldBytes`.
@@ -211,7 +226,8 @@ struct OpEntry {
   llvm::StringRef op;
   int since, until; ///< Range of opset versions, inclusive, in which the handler is right.
   Handler handler;
-  llvm::StringRef note; ///< What is restricted, for `weft inspect --list-ops`; may be empty.
+  llvm::StringRef note;    ///< What is restricted, for `weft inspect --list-ops`; may be empty.
+  bool takesLists = false; ///< Whether inputs may be lists; else they are refused before the handler runs.
 };
 
 // Each file Ops/<Category>.cpp defines `llvm::ArrayRef<OpEntry> get<Category>Ops()` in this namespace: its slice of the

@@ -200,6 +200,9 @@ LogicalResult fusedMatMul(NodeContext &n) {
 FailureOr<Value> fusedActivation(NodeContext &n, Value x) {
   FailureOr<unsigned> kind = n.choiceAttr("activation", {"", "Relu", "LeakyRelu", "Sigmoid", "Tanh"}, "");
   FailureOr<double> alpha = n.floatAttr("activation_alpha", 0.01f);
+  // Parameters of activations that we do not have.
+  n.ignoreAttr("activation_beta");
+  n.ignoreAttr("activation_gamma");
   if (failed(kind) || failed(alpha) || !x)
     return failure();
   Value zero = scalarLike(n, 0, x);

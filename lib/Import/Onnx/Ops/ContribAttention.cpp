@@ -161,6 +161,7 @@ LogicalResult refuseFlags(NodeContext &n, ArrayRef<StringRef> names) {
 LogicalResult packedAttention(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 7)) || failed(refuseFlags(n, {"do_rotary", "past_present_share_buffer"})))
     return failure();
+  n.ignoreAttr("rotary_embedding_dim"); // Only with do_rotary.
   FailureOr<HeadAttrs> attrs = readHeadAttrs(n);
   AttentionArgs args;
   if (failed(attrs) || failed(project(n, args, attrs->heads)))

@@ -15,6 +15,7 @@ struct NBits {
 };
 
 FailureOr<NBits> readNBits(NodeContext &n) {
+  n.ignoreAttr("accuracy_level");
   FailureOr<int64_t> k = n.intAttr("K"), columns = n.intAttr("N"), bits = n.intAttr("bits", 4),
                      block = n.intAttr("block_size");
   if (failed(k) || failed(columns) || failed(bits) || failed(block))

@@ -15,7 +15,7 @@ using mlir::Value;
 
 /// A condition as a rank-0 boolean; null after an error.
 static Value conditionOperand(NodeContext &ctx, Value condition) {
-  if (!condition)
+  if (!condition || failed(ctx.checkTensor(condition, "the condition")))
     return {};
   if (!ctx.elementType(condition).isInteger(1) || tg::getConstant(tg::getNumElements(condition.getType())) != 1) {
     (void)ctx.error("expected a condition of one boolean");
@@ -25,6 +25,18 @@ static Value conditionOperand(NodeContext &ctx, Value condition) {
 }
 
 //===--- If ---===//
+
+/// `x` where the condition holds, else `y`, of the same type; lists element by element.
+static Value selectValue(NodeContext &ctx, Value condition, Value x, Value y) {
+  if (x == y)
+    return x;
+  if (!NodeContext::isList(x))
+    return ctx.make<tg::SelectOp>(condition, x, y);
+  SmallVector<Value> elements;
+  for (auto [a, b] : llvm::zip(NodeContext::elements(x), NodeContext::elements(y)))
+    elements.push_back(selectValue(ctx, condition, a, b));
+  return ctx.list(elements, NodeContext::isEmptyOptional(x));
+}
 
 /// Neither branch has effects, so an unknown condition selects between the results of both.
 static llvm::LogicalResult selectBranches(NodeContext &ctx, Value condition, const ::onnx::GraphProto &thenGraph,
@@ -40,7 +52,7 @@ static llvm::LogicalResult selectBranches(NodeContext &ctx, Value condition, con
     if (x.getType() != y.getType())
       return ctx.unsupported("the condition is not known at compile time and the branches give different types",
                              "if it comes from a graph input, fix that with --bind");
-    ctx.output(i, x == y ? x : ctx.make<tg::SelectOp>(condition, x, y));
+    ctx.output(i, selectValue(ctx, condition, x, y));
   }
   return success();
 }
@@ -108,6 +120,8 @@ struct LoopBounds {
 static FailureOr<LoopBounds> loopBounds(NodeContext &ctx) {
   LoopBounds bounds{ctx.limits().maxTripCount, false, true};
   if (ctx.input(0)) {
+    if (failed(ctx.checkTensor(ctx.input(0), "the trip count")))
+      return failure();
     FailureOr<SmallVector<int64_t>> trips = ctx.requiredInts(0, "trip count");
     if (failed(trips))
       return failure();
@@ -165,8 +179,11 @@ static llvm::LogicalResult importLoop(NodeContext &ctx) {
     runs = *next != 0;
     for (size_t i = 0; i < carried.size(); ++i)
       carried[i] = (*results)[1 + i];
-    for (int i = 0; i < scans; ++i)
+    for (int i = 0; i < scans; ++i) {
       pieces[i].push_back((*results)[1 + carried.size() + i]);
+      if (failed(ctx.checkTensor(pieces[i].back(), "scan output " + llvm::Twine(i))))
+        return failure();
+    }
   }
   for (auto [i, value] : llvm::enumerate(carried))
     ctx.output(i, value);
@@ -269,6 +286,9 @@ static llvm::LogicalResult importScan(NodeContext &ctx) {
     auto results = ctx.inlineGraph(**body, inputs);
     if (failed(results))
       return failure();
+    for (Value result : *results)
+      if (failed(ctx.checkTensor(result, "an output of the body")))
+        return failure();
     for (int64_t i = 0; i < plan->states; ++i)
       states[i] = (*results)[i];
     for (int64_t i = 0; i < plan->outputs; ++i)
@@ -295,8 +315,8 @@ namespace weft::onnx {
 
 llvm::ArrayRef<OpEntry> getControlOps() {
   static const OpEntry ops[] = {
-      {"", "If", 1, newestOpset, importIf, "tensors only; an unknown condition computes both branches"},
-      {"", "Loop", 1, newestOpset, importLoop, "unrolled: trip count and condition known at compile time"},
+      {"", "If", 1, newestOpset, importIf, "an unknown condition computes both branches", true},
+      {"", "Loop", 1, newestOpset, importLoop, "unrolled: trip count and condition known at compile time", true},
       {"", "Scan", 9, newestOpset, importScan, "unrolled: static length"},
   };
   return ops;

@@ -44,9 +44,12 @@ LogicalResult refuseUnsupported(NodeContext &n) {
     if (*type != "NONE")
       return n.unsupported("attribute `" + name + "` = " + *type + " is not supported");
   }
-  FailureOr<int64_t> scores = n.intAttr("qk_output", 0);
-  if (failed(scores))
+  n.ignoreAttr("qk_norm_epsilon"); // Only with the weights of that norm, which are inputs.
+  FailureOr<int64_t> scores = n.intAttr("qk_output", 0), causal = n.intAttr("causal", 1);
+  if (failed(scores) || failed(causal))
     return failure();
+  if (*causal != 1)
+    return n.unsupported("attribute `causal` = " + Twine(*causal) + " is not supported");
   if (*scores != 0 || n.outputUsed(3))
     return n.unsupported("output output_qk is not supported");
   if (n.input(KeyScale) || n.input(ValueScale))

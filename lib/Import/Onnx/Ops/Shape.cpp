@@ -296,9 +296,13 @@ static llvm::LogicalResult importDropout(NodeContext &ctx) {
   Value x = ctx.required(0);
   if (!x)
     return failure();
+  ctx.ignoreAttr("ratio");
+  ctx.ignoreAttr("seed");
   if (Value training = ctx.input(2)) {
     std::optional<int64_t> isTraining = ctx.constantInt(training);
-    if (!isTraining || *isTraining)
+    // Nothing is dropped at a ratio of 0.
+    bool drops = !ctx.input(1) || ctx.constantFloat(ctx.input(1)) != 0.0;
+    if (!isTraining || (*isTraining && drops))
       return ctx.unsupported("training mode is not supported", "export the model for inference");
   }
   ctx.output(0, x);
@@ -316,7 +320,7 @@ llvm::ArrayRef<OpEntry> getShapeOps() {
       {"", "Dropout", 7, newestOpset, importDropout, "inference only"},
       {"", "Expand", 8, newestOpset, importExpand, "shape known at compile time, or symbolic"},
       {"", "Flatten", 1, newestOpset, importFlatten, ""},
-      {"", "Identity", 1, newestOpset, importIdentity, "tensors only"},
+      {"", "Identity", 1, newestOpset, importIdentity, "", true},
       {"", "Reshape", 5, newestOpset, importReshape, "shape known at compile time, or symbolic"},
       {"", "Shape", 1, newestOpset, importShape, ""},
       {"", "Size", 1, newestOpset, importSize, ""},

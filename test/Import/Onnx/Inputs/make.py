@@ -76,11 +76,15 @@ def leaving():
 
 
 def attributes():
-    """Attributes that no version of the operator has; one that only another version has passes."""
+    """Attributes that no version of the operator has, or that mean something we do not do; one of another version passes."""
+    table, ones = nh.from_array(np.zeros((4, 2), np.float32), "w"), nh.from_array(np.ones(2, np.float32), "g")
     return model([h.make_node("Relu", ["x"], ["a"], name="relu", leak=0.1),
                   h.make_node("FastGelu", ["x"], ["b"], name="gelu", domain="com.microsoft", approximate="tanh"),
+                  h.make_node("EmbedLayerNormalization", ["i", "", "w", "w", "", "g", "g"], ["c", ""], name="mask", domain="com.microsoft",
+                              mask_index_type=1),
                   h.make_node("Dropout", ["x"], ["y"], name="old", ratio=0.5)],
-                 [value("x", [2])], [value("a", [2]), value("b", [2]), value("y", [2])], domains=[("com.microsoft", 1)])
+                 [value("x", [2]), value("i", [1, 3], T.INT32)], [value("a", [2]), value("b", [2]), value("c", None), value("y", [2])],
+                 domains=[("com.microsoft", 1)], initializers=[table, ones])
 
 
 def function():

@@ -1,0 +1,270 @@
+// Sequences and optionals. They are lists of the importer, known in length when it runs; nothing of them reaches the IR.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Import/Onnx/Handler.h"
+#include "weft/Import/Onnx/ModelReader.h"
+#include <onnx/onnx_pb.h>
+
+using namespace mlir;
+
+namespace weft::onnx {
+namespace {
+
+/// Input `i` as a sequence; null after an error.
+Value sequence(NodeContext &n, unsigned i) {
+  Value list = n.required(i);
+  if (list && (!NodeContext::isList(list) || NodeContext::isEmptyOptional(list))) {
+    (void)n.error("input " + Twine(i) + ": expected a sequence");
+    return {};
+  }
+  return list;
+}
+
+/// Input `i` as a place among `count`; negative ones count from the end. Absent: `otherwise`.
+FailureOr<int64_t> position(NodeContext &n, unsigned i, int64_t count, int64_t otherwise) {
+  if (!n.input(i))
+    return otherwise;
+  if (failed(n.checkTensor(n.input(i), "input " + Twine(i))))
+    return failure();
+  FailureOr<SmallVector<int64_t>> place = n.requiredInts(i, "position");
+  if (failed(place))
+    return failure();
+  if (place->size() != 1)
+    return n.error("expected one position, got " + Twine(place->size()));
+  int64_t at = place->front() < 0 ? place->front() + count : place->front();
+  if (at < 0 || at >= count)
+    return n.error("position " + Twine(place->front()) + " is not among " + Twine(count));
+  return at;
+}
+
+/// Hands over a sequence of at most as many elements as a loop may have iterations.
+LogicalResult deliver(NodeContext &n, ArrayRef<Value> elements, unsigned output = 0) {
+  if (int64_t(elements.size()) > n.limits().maxTripCount)
+    return n.limit("a sequence of " + Twine(elements.size()) + " elements", "raise the limit with --max-trip-count");
+  for (Value element : elements)
+    if (failed(n.checkTensor(element, "an element of the sequence")))
+      return failure();
+  Value list = n.list(elements);
+  n.output(output, list);
+  return success(bool(list));
+}
+
+//===--- Sequences ---===//
+
+LogicalResult sequenceEmpty(NodeContext &n) {
+  n.ignoreAttr("dtype");
+  return deliver(n, {});
+}
+
+LogicalResult sequenceConstruct(NodeContext &n) {
+  SmallVector<Value> elements;
+  for (unsigned i = 0; i < n.numInputs(); ++i)
+    elements.push_back(n.required(i));
+  return deliver(n, elements);
+}
+
+LogicalResult sequenceAt(NodeContext &n) {
+  Value list = sequence(n, 0);
+  if (!list || failed(n.checkNumInputs(2, 2)))
+    return failure();
+  OperandRange elements = NodeContext::elements(list);
+  FailureOr<int64_t> at = position(n, 1, int64_t(elements.size()), 0);
+  if (failed(at))
+    return failure();
+  if (elements.empty())
+    return n.error("expected a position");
+  n.output(0, elements[*at]);
+  return success();
+}
+
+LogicalResult sequenceLength(NodeContext &n) {
+  Value list = sequence(n, 0);
+  if (!list)
+    return failure();
+  n.output(0, n.scalarInt(int64_t(NodeContext::elements(list).size()), n.b.getI64Type()));
+  return success();
+}
+
+LogicalResult sequenceInsert(NodeContext &n) {
+  Value list = sequence(n, 0), element = n.required(1);
+  if (!list || !element)
+    return failure();
+  SmallVector<Value> elements(NodeContext::elements(list));
+  int64_t count = int64_t(elements.size());
+  FailureOr<int64_t> at = position(n, 2, count + 1, count);
+  if (failed(at))
+    return failure();
+  // A negative position counts from the last element, not from the place after it.
+  std::optional<int64_t> given = n.input(2) ? n.constantInt(n.input(2)) : std::nullopt;
+  if (given && *given < 0 && *at == 0)
+    return n.error("position " + Twine(*given) + " is not among " + Twine(count));
+  elements.insert(elements.begin() + (given && *given < 0 ? *at - 1 : *at), element);
+  return deliver(n, elements);
+}
+
+LogicalResult sequenceErase(NodeContext &n) {
+  Value list = sequence(n, 0);
+  if (!list)
+    return failure();
+  SmallVector<Value> elements(NodeContext::elements(list));
+  if (elements.empty())
+    return n.error("the sequence is empty");
+  FailureOr<int64_t> at = position(n, 1, int64_t(elements.size()), int64_t(elements.size()) - 1);
+  if (failed(at))
+    return failure();
+  elements.erase(elements.begin() + *at);
+  return deliver(n, elements);
+}
+
+LogicalResult concatFromSequence(NodeContext &n) {
+  Value list = sequence(n, 0);
+  FailureOr<int64_t> axis = n.intAttr("axis");
+  FailureOr<bool> isNew = n.boolAttr("new_axis", false);
+  if (!list || failed(axis) || failed(isNew))
+    return failure();
+  SmallVector<Value> elements(NodeContext::elements(list));
+  if (elements.empty())
+    return n.error("the sequence is empty");
+  int64_t rank = n.rank(elements.front());
+  FailureOr<int64_t> place = n.normalizeAxis(*axis, rank + *isNew);
+  if (failed(place))
+    return failure();
+  for (Value &element : elements) {
+    if (failed(n.checkRank(element, rank, rank, "an element of the sequence")))
+      return failure();
+    if (*isNew)
+      element = n.unsqueeze(element, {*place});
+  }
+  n.output(0, n.concat(elements, *place));
+  return success();
+}
+
+/// The sizes of the pieces of `extent`: given ones, pieces of one given size, or of 1.
+FailureOr<SmallVector<int64_t>> pieceSizes(NodeContext &n, int64_t extent) {
+  if (!n.input(1)) {
+    if (extent > n.limits().maxTripCount)
+      return n.limit("a sequence of " + Twine(extent) + " elements", "raise the limit with --max-trip-count");
+    return SmallVector<int64_t>(extent, 1);
+  }
+  FailureOr<SmallVector<int64_t>> given = n.requiredInts(1, "split");
+  if (failed(given))
+    return failure();
+  if (n.rank(n.input(1)) == 0) {
+    int64_t size = given->front();
+    if (size < 1)
+      return n.error("expected pieces of at least 1, got " + Twine(size));
+    if (extent / size >= n.limits().maxTripCount)
+      return n.limit("a sequence of " + Twine(extent / size) + " elements", "raise the limit with --max-trip-count");
+    SmallVector<int64_t> sizes(extent / size, size);
+    if (extent % size)
+      sizes.push_back(extent % size);
+    return sizes;
+  }
+  if (int64_t(given->size()) > n.limits().maxTripCount)
+    return n.limit("a sequence of " + Twine(given->size()) + " elements", "raise the limit with --max-trip-count");
+  int64_t total = 0;
+  for (int64_t size : *given)
+    if (size < 0 || size > extent || (total += size) > extent)
+      return n.error("size " + Twine(size) + " is out of range");
+  if (total != extent)
+    return n.error("expected sizes that add up to " + Twine(extent) + ", got " + Twine(total));
+  return *given;
+}
+
+LogicalResult splitToSequence(NodeContext &n) {
+  Value x = n.required(0);
+  FailureOr<int64_t> axis = n.intAttr("axis", 0);
+  FailureOr<bool> keepDims = n.boolAttr("keepdims", true);
+  if (!x || failed(axis) || failed(keepDims) || failed(axis = n.normalizeAxis(*axis, n.rank(x))))
+    return failure();
+  std::optional<int64_t> extent = n.staticDim(x, *axis);
+  if (!extent)
+    return n.unsupported("a split along the symbolic dimension " + Twine(*axis) + " is not supported",
+                         "fix the extent with --dim");
+  FailureOr<SmallVector<int64_t>> sizes = pieceSizes(n, *extent);
+  if (failed(sizes))
+    return failure();
+  SmallVector<Value> elements;
+  int64_t offset = 0;
+  for (int64_t size : *sizes) {
+    Value piece = n.slice(x, *axis, offset, n.constExpr(size));
+    // ONNX ignores `keepdims` where sizes are given.
+    elements.push_back(*keepDims || n.input(1) ? piece : n.squeeze(piece, {*axis}));
+    offset += size;
+  }
+  return deliver(n, elements);
+}
+
+/// The body once for each element of the first input; other sequences go along, tensors stay.
+LogicalResult sequenceMap(NodeContext &n) {
+  Value first = sequence(n, 0);
+  auto body = n.graphAttr("body");
+  if (!first || failed(body))
+    return failure();
+  size_t count = NodeContext::elements(first).size();
+  SmallVector<SmallVector<Value>> results((*body)->output_size());
+  for (unsigned i = 1; i < n.numInputs(); ++i)
+    if (Value x = n.required(i);
+        !x || (NodeContext::isList(x) && NodeContext::elements(x).size() != count))
+      return x ? n.error("expected sequences of one length") : failure();
+  for (size_t at = 0; at < count; ++at) {
+    SmallVector<Value> inputs;
+    for (unsigned i = 0; i < n.numInputs(); ++i)
+      inputs.push_back(NodeContext::isList(n.input(i)) ? NodeContext::elements(n.input(i))[at] : n.input(i));
+    auto mapped = n.inlineGraph(**body, inputs);
+    if (failed(mapped))
+      return failure();
+    for (auto [list, value] : llvm::zip(results, *mapped))
+      list.push_back(value);
+  }
+  if (n.numOutputs() > results.size())
+    return n.error("expected " + Twine(n.numOutputs()) + " outputs of the body, got " + Twine(results.size()));
+  for (unsigned i = 0; i < n.numOutputs(); ++i)
+    if (failed(deliver(n, results[i], i)))
+      return failure();
+  return success();
+}
+
+//===--- Optionals: their element itself, or an empty one ---===//
+
+LogicalResult optional(NodeContext &n) {
+  n.ignoreAttr("type");
+  n.output(0, n.input(0) ? n.input(0) : n.list({}, /*isOptional=*/true));
+  return success();
+}
+
+LogicalResult optionalHasElement(NodeContext &n) {
+  bool has = n.input(0) && !NodeContext::isEmptyOptional(n.input(0));
+  n.output(0, n.scalarInt(has, n.b.getI1Type()));
+  return success();
+}
+
+LogicalResult optionalGetElement(NodeContext &n) {
+  Value x = n.required(0);
+  if (x && NodeContext::isEmptyOptional(x))
+    return n.error("the optional is empty");
+  n.output(0, x);
+  return success(bool(x));
+}
+
+} // namespace
+
+ArrayRef<OpEntry> getSequenceOps() {
+  constexpr StringLiteral constantPlace = "position known at compile time";
+  static const OpEntry table[] = {
+      {"", "SequenceEmpty", 11, newestOpset, sequenceEmpty, ""},
+      {"", "SequenceConstruct", 11, newestOpset, sequenceConstruct, ""},
+      {"", "SequenceAt", 11, newestOpset, sequenceAt, constantPlace, true},
+      {"", "SequenceLength", 11, newestOpset, sequenceLength, "", true},
+      {"", "SequenceInsert", 11, newestOpset, sequenceInsert, constantPlace, true},
+      {"", "SequenceErase", 11, newestOpset, sequenceErase, constantPlace, true},
+      {"", "SequenceMap", 17, newestOpset, sequenceMap, "", true},
+      {"", "ConcatFromSequence", 11, newestOpset, concatFromSequence, "", true},
+      {"", "SplitToSequence", 11, newestOpset, splitToSequence, "static extent and sizes"},
+      {"", "Optional", 15, newestOpset, optional, "", true},
+      {"", "OptionalHasElement", 15, newestOpset, optionalHasElement, "", true},
+      {"", "OptionalGetElement", 15, newestOpset, optionalGetElement, "", true},
+  };
+  return table;
+}
+
+} // namespace weft::onnx
