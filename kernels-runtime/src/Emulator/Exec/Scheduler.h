@@ -44,6 +44,7 @@ private:
   std::vector<Cta *> resident; ///< In order of placement.
   uint64_t lastProgress = 0, lastProgressTime = 0;
   bool isSuspect = false; ///< Nothing has changed for long: warps are watched for cycles.
+  uint32_t quietPasses = 0;
 };
 
 } // namespace weft::emu

@@ -15,16 +15,39 @@
 
 namespace weft::emu {
 
-/// A select by a shifted mask is not vectorised for want of per-lane shifts in SSE2; an AND with the lane's bit is.
+namespace {
+
+/// bits[i]: the bit of lane i in a mask, once for each of the `perLane` words of a lane. A select by a shifted mask is
+/// not vectorised for want of per-lane shifts in SSE2; one by an AND with these is.
+template <typename Word, unsigned perLane> struct LaneWords {
+  Word bits[32 * perLane];
+  constexpr LaneWords() : bits() {
+    for (unsigned i = 0; i < 32 * perLane; ++i)
+      bits[i] = Word(uint32_t(1) << (i / perLane % (8 * sizeof(Word))));
+  }
+};
+template <typename Word, unsigned perLane> constexpr LaneWords<Word, perLane> kLaneWords;
+
+/// `count` words, of which `mask` has bits for the lanes that they belong to.
+template <typename Word, typename Bits>
+inline void blendWords(Word *target, const Word *values, const Bits *bits, Bits mask, unsigned count) {
+  WEFT_LANE_LOOP
+  for (unsigned i = 0; i < count; ++i)
+    target[i] = (mask & bits[i]) == 0 ? target[i] : values[i];
+}
+
+} // namespace
+
 template <typename T> void blendLanes(T *target, const T *values, LaneMask mask) {
-  for (unsigned half = 0; half < 32; half += 8) {
-    unsigned bits = mask >> half & 0xff;
-    if (bits == 0)
-      continue;
-    for (unsigned lane = 0; lane < 8; ++lane) {
-      T chosen = T(-T(bits >> lane & 1)); // all ones or zero
-      target[half + lane] = T((target[half + lane] & T(~chosen)) | (values[half + lane] & chosen));
-    }
+  if constexpr (sizeof(T) >= 4) {
+    using Half __attribute__((may_alias)) = uint32_t;
+    constexpr unsigned perLane = sizeof(T) / 4;
+    blendWords(reinterpret_cast<Half *>(target), reinterpret_cast<const Half *>(values),
+               kLaneWords<uint32_t, perLane>.bits, mask, 32 * perLane);
+  } else { // as many lanes at a time as a word has bits
+    constexpr unsigned step = 8 * sizeof(T);
+    for (unsigned lane = 0; lane < 32; lane += step)
+      blendWords(target + lane, values + lane, kLaneWords<T, 1>.bits, T(mask >> lane), step);
   }
 }
 template void blendLanes(uint8_t *, const uint8_t *, LaneMask);
