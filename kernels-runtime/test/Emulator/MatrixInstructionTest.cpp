@@ -27,7 +27,7 @@ struct Form {
   unsigned rows, depth;
   std::string a, b, d; ///< Types of the elements.
   std::string version = "8.0";
-  std::string suffix; ///< ".satfinite" or ".xor.popc"
+  std::string suffix = ""; ///< ".satfinite" or ".xor.popc"
 };
 
 unsigned bitsOf(const std::string &type) {
