@@ -77,30 +77,76 @@ static MatrixTerm loadTerm(const Plan &plan, bool isB, size_t line, unsigned ste
   return term;
 }
 
+namespace {
+
+/// A row of A or column of B in the order of the steps.
+struct Line {
+  int32_t exponent[kMaxMatrixDepth];
+  int32_t significand[kMaxMatrixDepth];
+  int32_t sign[kMaxMatrixDepth];
+};
+
+} // namespace
+
+template <typename T> static void loadBits(const Plan &plan, const uint8_t *line, uint32_t *bits) {
+  for (unsigned step = 0; step < plan.shape.depth; ++step) {
+    T element;
+    std::memcpy(&element, line + plan.order[step] * sizeof(T), sizeof(T));
+    bits[step] = element;
+  }
+}
+
+/// Takes a line apart as matrixTerm() does. True if it has a NaN or infinity.
+static bool loadLine(const Plan &plan, bool isB, size_t index, Line &line) {
+  MatrixElement element = isB ? plan.shape.b : plan.shape.a;
+  const FloatFormat &format = floatFormat(element);
+  unsigned width = byteWidth(element), depth = plan.shape.depth;
+  const uint8_t *source = (isB ? plan.b : plan.a) + index * depth * width;
+  uint32_t bits[kMaxMatrixDepth] = {};
+  if (width == 1)
+    loadBits<uint8_t>(plan, source, bits);
+  else if (width == 2)
+    loadBits<uint16_t>(plan, source, bits);
+  else
+    loadBits<uint32_t>(plan, source, bits);
+  uint32_t signBit = format.signBit(), flip = (isB ? plan.options.negatesB : plan.options.negatesA) ? signBit : 0;
+  int32_t hidden = 1 << format.mantissaBits, bias = format.bias(), special = 0;
+  // The first magnitude, as a number, that is none.
+  int32_t limit = int32_t((format.hasInfinity ? format.infinity() : format.nan) >> format.padding);
+  constexpr unsigned kChunk = 8; // loops of a known length are vectorised
+  for (unsigned first = 0; first < depth; first += kChunk)
+    for (unsigned i = first; i < first + kChunk; ++i) {
+      uint32_t word = bits[i] ^ flip;
+      int32_t magnitude = int32_t((word & (signBit - 1)) >> format.padding);
+      int32_t exponent = magnitude >> format.mantissaBits, mantissa = magnitude & (hidden - 1);
+      line.significand[i] = exponent > 0 ? mantissa | hidden : mantissa;
+      line.exponent[i] = magnitude == 0 ? kZeroExponent : (exponent > 0 ? exponent : 1) - bias;
+      line.sign[i] = -int32_t((word & signBit) != 0);
+      special |= magnitude >= limit;
+    }
+  return special != 0;
+}
+
 static void loadStrip(const Plan &plan, unsigned column, Strip &strip) {
   strip.column = column;
-  strip.special = Lanes{};
   unsigned scale = plan.model.fractionBits - plan.mantissaBits;
-  for (unsigned step = 0; step < plan.shape.depth; ++step) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      MatrixTerm term = loadTerm(plan, true, column + lane, step);
-      strip.right[step].exponent[lane] = term.exponent;
-      strip.right[step].significand[lane] = int32_t(term.significand << scale);
-      strip.right[step].sign[lane] = -int32_t(term.isNegative);
-      if (term.kind != MatrixTerm::Finite)
-        strip.special[lane] = -1;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    Line line;
+    strip.special[lane] = -int32_t(loadLine(plan, true, column + lane, line));
+    for (unsigned step = 0; step < plan.shape.depth; ++step) {
+      strip.right[step].exponent[lane] = line.exponent[step];
+      strip.right[step].significand[lane] = line.significand[step] << scale;
+      strip.right[step].sign[lane] = line.sign[step];
     }
   }
 }
 
 /// True if the row of A has a NaN or infinity.
 static bool loadRow(const Plan &plan, unsigned row, Left *left) {
-  bool hasSpecial = false;
-  for (unsigned step = 0; step < plan.shape.depth; ++step) {
-    MatrixTerm term = loadTerm(plan, false, row, step);
-    left[step] = {term.exponent, int32_t(term.significand), -int32_t(term.isNegative)};
-    hasSpecial |= term.kind != MatrixTerm::Finite;
-  }
+  Line line;
+  bool hasSpecial = loadLine(plan, false, row, line);
+  for (unsigned step = 0; step < plan.shape.depth; ++step)
+    left[step] = {line.exponent[step], line.significand[step], line.sign[step]};
   return hasSpecial;
 }
 
