@@ -9,10 +9,12 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Emulator.h"
 #include "Emulator/Async/WgmmaFence.h"
+#include "Emulator/Counters/LaunchCounters.h"
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/SpecialRegister.h"
 #include "Emulator/Ops/Control.h"
 #include "Emulator/Program/Build.h"
+#include "Emulator/Sanitizer/Sanitizer.h"
 #include "Emulator/Ptx/Parser.h"
 
 #include <algorithm>
@@ -326,7 +328,13 @@ Error Emulator::launch(const LaunchSpec &spec, LaunchResult &result) {
     return std::move(error).within(context);
   Machine machine(state->card, state->memory, loaded->code, *entry, spec, result);
   WgmmaFenceObserver fences;
-  if (spec.options.isSanitized)
+  Sanitizer sanitizer;
+  LaunchCounters counters;
+  if (spec.options.isSanitized) {
     machine.add(fences);
+    machine.add(sanitizer);
+  }
+  if (spec.options.isCounted)
+    machine.add(counters);
   return machine.run();
 }

@@ -96,6 +96,8 @@ void Machine::find(std::string_view kind, Warp &warp, const Step &step, unsigned
   finding.thread = warp.threadId(lane < 32 ? lane : unsigned(__builtin_ctz(warp.present)));
   finding.address = address;
   finding.message = place(warp, step, lane) + ": " + message;
+  if (spec.options.stopsAtFinding && !error)
+    error = Error(ErrorCode::Input, finding.message);
   result.findings.push_back(std::move(finding));
 }
 

@@ -51,6 +51,11 @@ static const char *nameOf(AccessKind kind) {
 
 bool Machine::failAccess(const Access &access, unsigned lane, const std::string &what) {
   Warp &warp = *access.warp;
+  bool isFreed = what.find("(freed)") != std::string::npos;
+  const char *kind = what.compare(0, 10, "misaligned") == 0 ? "misaligned" : isFreed ? "use-after-free" : "out-of-bounds";
+  find(kind, warp, *access.step, lane, access.addresses[lane], "%s of %u bytes at %s address 0x%llx is %s",
+       nameOf(access.kind), access.bytes, nameOf(access.space), (unsigned long long)access.addresses[lane],
+       what.c_str());
   fault(warp, *access.step, lane, "%s of %u bytes at %s address 0x%llx is %s", nameOf(access.kind), access.bytes,
         nameOf(access.space), (unsigned long long)access.addresses[lane], what.c_str());
   return false;
