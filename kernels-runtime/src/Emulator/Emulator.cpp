@@ -14,8 +14,8 @@
 #include "Emulator/Exec/SpecialRegister.h"
 #include "Emulator/Ops/Control.h"
 #include "Emulator/Program/Build.h"
-#include "Emulator/Sanitizer/Sanitizer.h"
 #include "Emulator/Ptx/Parser.h"
+#include "Emulator/Sanitizer/Sanitizer.h"
 
 #include <algorithm>
 #include <cstring>
