@@ -423,7 +423,8 @@ uint32_t Warp::execute(uint32_t budget, uint32_t limit, bool &isDone) {
     }
     ++machine->time;
     if (isObserved) {
-      bool isRepeated = splits[current].wait.kind != WaitKind::None || splits[current].isReleased;
+      bool isRepeated =
+          count == 0 && (splits[current].wait.kind != WaitKind::None || splits[current].isReleased);
       machine->observe([&](Observer &observer) { observer.stepBegins(*this, step, mask, isRepeated); });
     }
     outcome = mask ? step.run(*this, step, mask) : Outcome::Next;

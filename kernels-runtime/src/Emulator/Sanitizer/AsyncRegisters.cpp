@@ -27,17 +27,15 @@ void AsyncRegisters::mark(const Lent &lent) {
   }
 }
 
-void AsyncRegisters::lend(uint64_t id, const Step &step, const FunctionCode &code, const void *frame) {
-  pending.push_back({id, &step, &code, frame});
+void AsyncRegisters::lend(const Step &step, const FunctionCode &code, const void *frame) {
+  pending.push_back({&step, &code, frame});
   mark(pending.back());
 }
 
-void AsyncRegisters::giveBack(uint64_t id) {
-  size_t kept = 0;
-  for (const Lent &lent : pending)
-    if (lent.id != id)
-      pending[kept++] = lent;
-  pending.resize(kept);
+void AsyncRegisters::giveBackOldest() {
+  if (pending.empty())
+    return;
+  pending.erase(pending.begin());
   lentRoles.clear();
   for (const Lent &lent : pending)
     mark(lent);

@@ -21,15 +21,15 @@ namespace weft::emu {
 class AsyncRegisters {
 public:
   bool empty() const { return pending.empty(); }
-  /// The warp's activation `frame` lends registers of `step` (function `code`) to operation `id`.
-  void lend(uint64_t id, const Step &step, const FunctionCode &code, const void *frame);
-  void giveBack(uint64_t id);
+  /// The warp's activation `frame` lends registers of `step` (function `code`) to the operation that it begins.
+  void lend(const Step &step, const FunctionCode &code, const void *frame);
+  /// The oldest operation is done: they complete in order.
+  void giveBackOldest();
   /// The step whose operation still owns a register that `step` uses in a way it must not; null when none does.
   const Step *conflict(const Step &step, const FunctionCode &code, const void *frame) const;
 
 private:
   struct Lent {
-    uint64_t id;
     const Step *step;
     const FunctionCode *code;
     const void *frame;

@@ -44,15 +44,17 @@ private:
 };
 
 struct ClusterOrder;
+struct CtaOrder;
 
 struct WarpOrder {
   Warp *warp = nullptr;
   ClusterOrder *cluster = nullptr;
   uint16_t agent = 0;
-  Knowledge knows;                        ///< knows.seen[agent] is its own clock.
-  Knowledge atFence;                      ///< What it knew at its last fence: what a relaxed store after it releases.
-  Knowledge pendingAcquire;               ///< What relaxed loads have read, for a fence after them.
-  uint32_t initFenced = 0;                ///< mbarrier.init up to this clock may be used by asynchronous operations.
+  Knowledge knows;          ///< knows.seen[agent] is its own clock.
+  Knowledge atFence;        ///< What it knew at its last fence: what a relaxed store after it releases.
+  Knowledge pendingAcquire; ///< What relaxed loads have read, for a fence after them.
+  /// mbarriers that it has initialised, not yet made visible to asynchronous operations.
+  std::vector<std::pair<CtaOrder *, uint32_t>> pendingInits;
   uint16_t copyAgent = 0, wgmmaAgent = 0; ///< 0: none yet.
   SplitHistory history;
   AsyncRegisters registers;
@@ -73,6 +75,7 @@ struct OpOrder {
   uint32_t clock = 0;
   uint16_t copyAgent = 0; ///< The issuer's cp.async agent and its newest operation: cp.async.mbarrier.arrive.
   uint32_t copyClock = 0;
+  uint64_t issuedAt = 0; ///< Sanitizer::events then.
 };
 
 struct BarrierOrder {
@@ -90,8 +93,9 @@ struct BarrierOrder {
 struct MbarrierOrder {
   uint16_t initAgent = 0;
   uint32_t initClock = 0;
-  Knowledge pending; ///< Released to the phase in progress.
-  Knowledge done;    ///< Released to completed phases.
+  uint64_t fencedAt = ~uint64_t(0); ///< Sanitizer::events when asynchronous operations could see it.
+  Knowledge pending;                ///< Released to the phase in progress.
+  Knowledge done;                   ///< Released to completed phases.
 };
 
 struct CtaOrder {

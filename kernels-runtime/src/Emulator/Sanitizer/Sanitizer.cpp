@@ -15,7 +15,11 @@ using namespace weft::emu;
 Sanitizer::Sanitizer() = default;
 Sanitizer::~Sanitizer() = default;
 
-void Sanitizer::launchBegins(Machine &launched) { machine = &launched; }
+void Sanitizer::launchBegins(Machine &launched) {
+  machine = &launched;
+  for (const std::string &opcode : launched.module.opcodes)
+    isWgmmaOpcode.push_back(opcode.compare(0, 15, "wgmma.mma_async") == 0);
+}
 
 static const void *keyOf(const Cta &cta) {
   return cta.cluster ? static_cast<const void *>(cta.cluster) : static_cast<const void *>(&cta);
@@ -52,13 +56,16 @@ void Sanitizer::stepBegins(Warp &warp, const Step &step, LaneMask mask, bool isR
   LaneMask running = warp.active();
   if (running != order.history.current())
     order.history.push(running);
-  if (order.registers.empty() || isRepeated || mask == 0)
+  bool isWgmma = isWgmmaOpcode[step.opcode];
+  if ((order.registers.empty() && !isWgmma) || isRepeated || mask == 0)
     return;
   const Activation &activation = warp.activation();
   if (const Step *owner = order.registers.conflict(step, *activation.code, &activation))
     machine->find("wgmma-registers", warp, step, 32, 0,
                   "uses a register that %s at line %u still owns: no wgmma.wait_group covers it yet",
                   machine->opcodeOf(*owner).c_str(), owner->line);
+  if (isWgmma)
+    order.registers.lend(step, *activation.code, &activation);
 }
 
 void Sanitizer::warpSynced(Warp &warp, const Step &, LaneMask lanes) { orderOf(warp).history.push(lanes); }
@@ -67,11 +74,21 @@ static BarrierOrder &barrierOf(ClusterOrder &cluster, const BarrierEvent &event)
   return event.isCluster ? cluster.barrier : cluster.ctas[event.warp->cta->rank]->barriers[event.id % 16];
 }
 
+void Sanitizer::publishInits(WarpOrder &order) {
+  if (order.pendingInits.empty())
+    return;
+  ++events;
+  for (auto [owner, offset] : order.pendingInits)
+    if (auto found = owner->mbarriers.find(offset); found != owner->mbarriers.end())
+      found->second.fencedAt = events;
+  order.pendingInits.clear();
+}
+
 void Sanitizer::arrived(const BarrierEvent &event) {
   WarpOrder &order = orderOf(*event.warp);
   if (!event.hasOrder)
     return;
-  order.initFenced = order.clock();
+  publishInits(order);
   order.release(barrierOf(*order.cluster, event).of(event.phase));
 }
 
@@ -91,12 +108,12 @@ void Sanitizer::fenced(const FenceEvent &event) {
     order.tick();
     break;
   case FenceKind::MbarrierInit:
-    order.initFenced = order.clock();
+    publishInits(order);
     order.tick();
     break;
   case FenceKind::ProxyAsync:
   case FenceKind::ProxyAsyncShared:
-    order.initFenced = order.clock();
+    publishInits(order);
     order.knows.fenced.join(order.knows.seen);
     order.tick();
     break;
@@ -118,6 +135,7 @@ void Sanitizer::mbarrier(const MbarrierEvent &event) {
     fresh.initAgent = order.agent;
     fresh.initClock = order.clock();
     owner.mbarriers[event.offset] = std::move(fresh);
+    order.pendingInits.emplace_back(&owner, event.offset);
     owner.shadow.markInitialised(event.offset, 8);
     return;
   }
@@ -135,7 +153,7 @@ void Sanitizer::mbarrier(const MbarrierEvent &event) {
     machine->find("mbarrier-init-order", *event.warp, *event.step, lane, address,
                   "uses the mbarrier at shared address 0x%x, whose initialisation by warp %u is not ordered before",
                   event.offset, order.cluster->agents[barrier.initAgent].warp->index);
-  else if (op && warps[order.cluster->agents[barrier.initAgent].warp->id]->initFenced < barrier.initClock)
+  else if (op && barrier.fencedAt > op->issuedAt)
     machine->find("mbarrier-init-order", *event.warp, *event.step, lane, address,
                   "an asynchronous operation uses the mbarrier at shared address 0x%x; neither fence.mbarrier_init nor "
                   "a barrier of the cta or cluster follows its initialisation",
@@ -176,18 +194,15 @@ void Sanitizer::asyncIssued(AsyncOp &op) {
   OpOrder order;
   issuer.cluster->place(op, issuer, order);
   order.knows = issuer.knows;
+  order.issuedAt = events;
   issuer.tick(); // What the issuer does from now on is not ordered before the operation.
+  // A warp of the group that has gone on since it arrived is taken to have known then what it knows now.
   if (op.kind == AsyncKind::Wgmma) {
     uint32_t first = op.warp->index;
-    for (uint32_t i = first; i < first + 4 && i < op.cta->warps.size(); ++i) {
-      Warp &warp = *op.cta->warps[i];
-      WarpOrder &member = orderOf(warp);
-      if (i != first) {
-        order.knows.join(member.knows);
-        member.tick();
-      }
-      const Activation &activation = warp.activation();
-      member.registers.lend(op.id, *op.step, *activation.code, &activation);
+    for (uint32_t i = first + 1; i < first + 4 && i < op.cta->warps.size(); ++i) {
+      WarpOrder &member = orderOf(*op.cta->warps[i]);
+      order.knows.join(member.knows);
+      member.tick();
     }
   }
   issuer.cluster->ops[op.id] = std::move(order);
@@ -196,7 +211,7 @@ void Sanitizer::asyncIssued(AsyncOp &op) {
 void Sanitizer::asyncWaited(AsyncOp &op, Warp &warp, LaneMask, bool readsOnly) {
   WarpOrder &order = orderOf(warp);
   if (op.kind == AsyncKind::Wgmma && !readsOnly)
-    order.registers.giveBack(op.id);
+    order.registers.giveBackOldest();
   auto known = order.cluster->ops.find(op.id);
   if (known == order.cluster->ops.end())
     return;

@@ -52,12 +52,16 @@ private:
   void accessedShared(const Access &access);
   void accessedGlobal(const Access &access);
   void accessedLocal(const Access &access);
+  /// fence.mbarrier_init, or what does for it.
+  void publishInits(WarpOrder &order);
   WarpOrder &orderOf(const Warp &warp) { return *warps[warp.id]; }
 
   Machine *machine = nullptr;
   std::vector<std::unique_ptr<WarpOrder>> warps; ///< By Warp::id.
   std::unordered_map<const void *, std::unique_ptr<ClusterOrder>> clusters;
   Sites sites;
+  uint64_t events = 0;             ///< Fences that published an mbarrier's initialisation.
+  std::vector<bool> isWgmmaOpcode; ///< By Step::opcode.
 };
 
 } // namespace weft::emu

@@ -101,8 +101,17 @@ void SharedShadow::accessRecord(Record &record, const Check &check, uint32_t off
   if (record.more != 0)
     for (const Party &read : readLists[record.more - 1])
       check.against(read, /*isWrite=*/false, offset);
+  // Strong accesses do not order each other: those that are still unordered must meet a later plain one, too.
+  Party unordered[4];
+  unsigned count = 0;
+  if (check.self.flags & Party::Strong)
+    for (const Party *party : {&record.write, &record.reads[0], &record.reads[1]})
+      if (party->clock != 0 && (party->flags & Party::Strong) && !check.isOrdered(*party))
+        unordered[count++] = *party;
   forget(record);
   record.write = check.self;
+  for (unsigned i = 0; i < count && i < 2; ++i)
+    record.reads[i] = unordered[i];
 }
 
 /// A word of which some bytes are accessed, or that has been accessed so before. Strong accesses of a whole word that
