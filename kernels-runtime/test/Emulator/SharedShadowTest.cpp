@@ -128,7 +128,11 @@ TEST_F(SharedShadowTest, AtomicsMeetAtomicsButNotStores) {
   access(2, SharedUse::Update, 0, 4, Party::Strong);
   EXPECT_TRUE(take().empty());
   access(3, SharedUse::Write, 0, 4);
-  EXPECT_EQ(take().size(), 1u);
+  std::vector<Told> told = take();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].agent, 2);
+  EXPECT_EQ(told[1].agent, 1);
+  EXPECT_TRUE(told[1].isOtherWrite);
 }
 
 TEST_F(SharedShadowTest, LanesOfAWarp) {

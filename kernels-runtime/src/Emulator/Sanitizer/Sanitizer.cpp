@@ -86,8 +86,12 @@ void Sanitizer::publishInits(WarpOrder &order) {
 
 void Sanitizer::arrived(const BarrierEvent &event) {
   WarpOrder &order = orderOf(*event.warp);
-  if (!event.hasOrder)
+  if (!event.hasOrder) {
+    Knowledge &released = barrierOf(*order.cluster, event).of(event.phase);
+    released.join(order.atFence);
+    released.inits.join(order.knows.inits);
     return;
+  }
   publishInits(order);
   order.release(barrierOf(*order.cluster, event).of(event.phase));
 }
@@ -109,6 +113,7 @@ void Sanitizer::fenced(const FenceEvent &event) {
     break;
   case FenceKind::MbarrierInit:
     publishInits(order);
+    order.knows.inits.raise(order.agent, order.clock());
     order.tick();
     break;
   case FenceKind::ProxyAsync:
@@ -149,7 +154,8 @@ void Sanitizer::mbarrier(const MbarrierEvent &event) {
     op = known == order.cluster->ops.end() ? nullptr : &known->second;
   }
   const Knowledge &knows = op ? op->knows : order.knows;
-  if (event.action != MbarrierAction::PhaseDone && knows.seen[barrier.initAgent] < barrier.initClock)
+  if (event.action != MbarrierAction::PhaseDone && knows.seen[barrier.initAgent] < barrier.initClock &&
+      knows.inits[barrier.initAgent] < barrier.initClock)
     machine->find("mbarrier-init-order", *event.warp, *event.step, lane, address,
                   "uses the mbarrier at shared address 0x%x, whose initialisation by warp %u is not ordered before",
                   event.offset, order.cluster->agents[barrier.initAgent].warp->index);

@@ -97,10 +97,10 @@ void SharedShadow::accessRecord(Record &record, const Check &check, uint32_t off
   if (check.use == SharedUse::Read)
     return addRead(record, check);
   for (const Party &read : record.reads)
-    check.against(read, /*isWrite=*/false, offset);
+    check.against(read, (read.flags & Party::Wrote) != 0, offset);
   if (record.more != 0)
     for (const Party &read : readLists[record.more - 1])
-      check.against(read, /*isWrite=*/false, offset);
+      check.against(read, (read.flags & Party::Wrote) != 0, offset);
   // Strong accesses do not order each other: those that are still unordered must meet a later plain one, too.
   Party unordered[4];
   unsigned count = 0;
@@ -108,6 +108,8 @@ void SharedShadow::accessRecord(Record &record, const Check &check, uint32_t off
     for (const Party *party : {&record.write, &record.reads[0], &record.reads[1]})
       if (party->clock != 0 && (party->flags & Party::Strong) && !check.isOrdered(*party))
         unordered[count++] = *party;
+  if (count != 0 && unordered[0].agent == record.write.agent && unordered[0].clock == record.write.clock)
+    unordered[0].flags |= Party::Wrote;
   forget(record);
   record.write = check.self;
   for (unsigned i = 0; i < count && i < 2; ++i)

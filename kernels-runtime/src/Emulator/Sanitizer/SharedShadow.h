@@ -26,6 +26,7 @@ struct Party {
     Async = 2,      ///< By an asynchronous operation; `agent` is not a warp.
     AsyncProxy = 4, ///< ... that accesses memory through the asynchronous proxy.
     Unsure = 8,     ///< Several lanes at once: none is named.
+    Wrote = 16,     ///< Among a record's reads: a strong write that no later one is ordered after.
   };
   uint32_t clock = 0; ///< 0: nobody.
   uint16_t agent = 0;

@@ -41,18 +41,22 @@ private:
   std::vector<uint32_t> clocks;
 };
 
-/// Both orders that matter: accesses that happened before, and of those the generic writes that a proxy fence has made
-/// visible to the asynchronous proxy on the way.
+/// The orders that matter: accesses that happened before; of those the generic writes that a proxy fence has made
+/// visible to the asynchronous proxy on the way; and initialisations of mbarriers, which fence.mbarrier_init publishes
+/// even through a relaxed arrival.
 struct Knowledge {
   VectorClock seen;
   VectorClock fenced;
+  VectorClock inits;
   void join(const Knowledge &other) {
     seen.join(other.seen);
     fenced.join(other.fenced);
+    inits.join(other.inits);
   }
   void clear() {
     seen.clear();
     fenced.clear();
+    inits.clear();
   }
 };
 
