@@ -251,7 +251,8 @@ bool Scheduler::allCycle() {
     for (auto &warp : cta->warps) {
       if (!warp->live || !warp->isRunnable())
         continue;
-      uint64_t hash = warp->stateHash();
+      // While a split has yet to get its turn, nothing is proven.
+      uint64_t hash = warp->stateHash() + warp->starvedSteps() * 0x9e3779b97f4a7c15ull;
       if (hash == warp->seenHash && warp->seenCount)
         warp->isCycling = true;
       if (++warp->seenCount >= warp->seenLimit) {

@@ -22,8 +22,11 @@ static constexpr uint32_t kMaxDepth = 1024;
 /// Bytes of local memory of a thread that the hardware has at most.
 static constexpr uint32_t kMaxLocalBytes = 512 << 10;
 /// A split that could run but has not for so many steps of its warp runs next, for up to kStarvedTurn of them.
-static constexpr uint32_t kStarvedSteps = 8192;
+static constexpr uint32_t kStarvedSteps = 4096;
 static constexpr uint32_t kStarvedTurn = 512;
+/// From so many steps on the warp is looked at every kSpinSlice steps: if it comes back to a state, the split that runs
+/// spins on something that the others may have to do, and they have their turn at once.
+static constexpr uint32_t kSpinSteps = 128, kSpinSlice = 61;
 
 Dim3 Warp::threadId(unsigned lane) const {
   const Dim3 &block = machine->spec.block;
@@ -181,6 +184,7 @@ bool Warp::select() {
         last = i;
     best = last;
     starved = 0;
+    spinHashes.fill(0);
     isStarvedTurn = true;
   }
   makeCurrent(best);
@@ -482,10 +486,24 @@ uint32_t Warp::turn(uint32_t budget) {
     uint32_t share = budget - total;
     if (isStarvedTurn)
       share = std::min(share, kStarvedTurn);
+    bool isWatched = starved >= kSpinSteps && !isStarvedTurn;
+    if (isWatched)
+      share = std::min(share, kSpinSlice);
     uint32_t count = execute(share, splits.size() > 1 ? mergeLimit() : ~0u, isDone);
     total += count;
-    if (splits.size() > 1)
+    if (splits.size() > 1) {
       starved += count;
+      if (isWatched && count == share)
+        checkSpin();
+    }
   }
   return total;
+}
+
+void Warp::checkSpin() {
+  uint64_t hash = stateHash();
+  for (uint64_t seen : spinHashes)
+    if (seen == hash)
+      starved = kStarvedSteps;
+  spinHashes[spinNext++ % spinHashes.size()] = hash;
 }

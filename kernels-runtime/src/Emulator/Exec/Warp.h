@@ -15,6 +15,7 @@
 #include "Emulator/Exec/AsyncOp.h"
 #include "Emulator/Exec/Program.h"
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -132,8 +133,9 @@ public:
   bool isRunnable() const;
   /// The lanes have ended.
   void exitLanes(LaneMask mask);
-  /// Hash of everything that decides what the warp does next but memory.
+  /// Hash of everything that decides what the warp does next but memory and the turns of its splits.
   uint64_t stateHash() const;
+  uint32_t starvedSteps() const { return starved; }
 
   std::vector<Split> splits;
   uint32_t current = 0;
@@ -160,6 +162,9 @@ private:
   uint32_t localCapacity = 0;
   uint32_t starved = 0; ///< Steps since the split that has run least last ran.
   bool isStarvedTurn = false;
+  void checkSpin();
+  std::array<uint64_t, 8> spinHashes = {}; ///< States seen since a split last lost its turn.
+  uint32_t spinNext = 0;
 };
 
 /// Calls `body(lane)` for every lane of `mask`; the loop over all 32 is one that the compiler can vectorise.
