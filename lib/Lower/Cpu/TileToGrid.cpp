@@ -29,6 +29,10 @@ using Materialize = bufferization::MaterializeInDestinationOp;
 /// that memory.
 void writeInPlace(RewriterBase &rewriter, Value value, Value memory) {
   OpOperand *init = nullptr;
+  if (auto forall = value.getDefiningOp<scf::ForallOp>(); forall && value.hasOneUse()) {
+    init = forall.getTiedOpOperand(cast<OpResult>(value));
+    value = init->get();
+  }
   while (auto op = value.getDefiningOp<DestinationStyleOpInterface>()) {
     if (op->getNumResults() != 1 || !value.hasOneUse())
       return;

@@ -1,7 +1,9 @@
 // tg.pad and tg.concat: tensors put together from parts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
+#include "Pieces.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
@@ -47,20 +49,36 @@ struct ConcatLowering : OpConversionPattern<tg::ConcatOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
     Dims dims = tg::getDims(op.getType());
-    Value result = b.empty(dims, getPlainElement(op.getType().getElementType()));
-    SmallVector<OpFoldResult> offsets(dims.size(), b.getIndexAttr(0)), strides(dims.size(), b.getIndexAttr(1));
-    AffineExpr offset = b.getAffineConstantExpr(0);
+    auto axis = static_cast<int64_t>(op.getAxis());
+    SmallVector<Value> parts;
+    SmallVector<OpFoldResult> places, lengths;
+    AffineExpr place = b.getAffineConstantExpr(0);
     for (auto [input, part] : llvm::zip_equal(op.getInputs(), adaptor.getInputs())) {
-      Dims partDims = tg::getDims(input.getType());
       // Extents off the axis are the result's, so that parts and result agree in what is static.
-      Dims sizes = dims;
-      sizes[op.getAxis()] = partDims[op.getAxis()];
-      offsets[op.getAxis()] = b.extent(offset);
-      offset = offset + partDims[op.getAxis()];
-      if (tg::getConstant(partDims[op.getAxis()]) == 0)
-        continue;
-      result = tensor::InsertSliceOp::create(b, b.castExtents(part, sizes), result, offsets, b.extents(sizes), strides);
+      Dims partDims = dims;
+      partDims[axis] = tg::getDims(input.getType())[axis];
+      places.push_back(b.extent(place));
+      lengths.push_back(b.extent(partDims[axis]));
+      place = place + partDims[axis];
+      parts.push_back(tg::getConstant(partDims[axis]) == 0 ? Value() : b.castExtents(part, partDims));
     }
+    auto assemble = [&](KernelBuilder &inner, const Piece &piece, ValueRange outputs) -> SmallVector<Value> {
+      Value result = outputs.front();
+      SmallVector<OpFoldResult> offsets(dims.size(), b.getIndexAttr(0)), strides(dims.size(), b.getIndexAttr(1));
+      bool isWhole = llvm::all_of(piece.offsets, [](OpFoldResult offset) { return isZeroInteger(offset); });
+      for (auto [part, at, length] : llvm::zip(parts, places, lengths)) {
+        if (!part)
+          continue;
+        SmallVector<OpFoldResult> sizes(piece.sizes);
+        sizes[axis] = length;
+        offsets[axis] = at;
+        Value source = isWhole ? part : piece.of(inner, part, length);
+        result = tensor::InsertSliceOp::create(inner, source, result, offsets, sizes, strides);
+      }
+      return {result};
+    };
+    Value empty = b.empty(dims, getPlainElement(op.getType().getElementType()));
+    Value result = forEachPiece(b, dims, axis, empty, b.extents(dims)[axis], assemble).front();
     rewriter.replaceOp(op, result);
     return success();
   }

@@ -6,7 +6,9 @@
 // k a selection pass per result needs no memory. Else a row's indices are merge-sorted bottom up in two rows of
 // scratch.
 #include "Patterns.h"
+#include "Pieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
@@ -20,15 +22,14 @@ namespace {
 
 using RowBody = llvm::function_ref<scf::ValueVector(KernelBuilder &, ValueRange ivs, ValueRange state)>;
 
-/// Loops over all dimensions of a tensor of extents `dims` but `axis`, carrying `state`.
-SmallVector<Value> forEachRow(KernelBuilder &b, ArrayRef<AffineExpr> dims, int64_t axis, ValueRange state,
-                              RowBody body) {
+/// Loops over all rows along the axis in a piece, carrying `state`.
+SmallVector<Value> forEachRow(KernelBuilder &b, const Piece &piece, ValueRange state, RowBody body) {
   SmallVector<Value> lowers, uppers, steps;
-  for (auto [d, dim] : llvm::enumerate(dims)) {
-    if (int64_t(d) == axis)
+  for (auto [d, size] : llvm::enumerate(piece.sizes)) {
+    if (int64_t(d) == piece.axis)
       continue;
     lowers.push_back(b.index(int64_t(0)));
-    uppers.push_back(b.index(dim));
+    uppers.push_back(getValueOrCreateConstantIndexOp(b, b.getLoc(), size));
     steps.push_back(b.index(1));
   }
   auto nest = scf::buildLoopNest(b, b.getLoc(), lowers, uppers, steps, state,
@@ -72,11 +73,12 @@ struct ScanLowering : OpConversionPattern<tg::ScanOp> {
       return rewriter.notifyMatchFailure(op, "monoid is not defined on the element type");
     Value extent = b.index(dims[axis]), one = b.index(1);
     Value last = arith::SubIOp::create(b, extent, one);
+    Value input; // In the present piece.
     auto step = [&](KernelBuilder &inner, ValueRange ivs, Value iv, ValueRange state) -> SmallVector<Value> {
       Location loc = inner.getLoc();
       Value position = op.getReverse() ? arith::SubIOp::create(inner, last, iv).getResult() : iv;
       SmallVector<Value> place = placeInRow(ivs, axis, position);
-      Value x = loadScalar(inner, loc, tensor::ExtractOp::create(inner, adaptor.getInput(), place), element, compute);
+      Value x = loadScalar(inner, loc, tensor::ExtractOp::create(inner, input, place), element, compute);
       Value next = tg::buildCombine(inner, loc, op.getKind(), state[1], x, element);
       Value stored = storeScalar(inner, loc, op.getExclusive() ? state[1] : next, element);
       return {tensor::InsertOp::create(inner, stored, state[0], place), next};
@@ -86,7 +88,13 @@ struct ScanLowering : OpConversionPattern<tg::ScanOp> {
                 return step(nested, ivs, iv, args);
               }).front()};
     };
-    rewriter.replaceOp(op, forEachRow(b, dims, axis, b.empty(dims, getPlainElement(element)), row));
+    OpFoldResult length = b.extents(dims)[axis];
+    auto piece = [&](KernelBuilder &inner, const Piece &piece, ValueRange outputs) {
+      input = piece.of(inner, adaptor.getInput(), length);
+      return forEachRow(inner, piece, outputs, row);
+    };
+    Value empty = b.empty(dims, getPlainElement(element));
+    rewriter.replaceOp(op, forEachPiece(b, dims, axis, empty, length, piece));
     return success();
   }
 };
@@ -249,7 +257,7 @@ struct TopKLowering : OpConversionPattern<tg::TopKOp> {
   LogicalResult matchAndRewrite(tg::TopKOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
     Dims dims = tg::getDims(op.getValues().getType()), inputDims = tg::getDims(op.getInput().getType());
-    Ordering order(op, adaptor.getInput());
+    Ordering order(op, adaptor.getInput()); // Of the present piece.
     Type plain = getPlainElement(order.element);
     SmallVector<Value> state{b.empty(dims, plain), b.empty(dims, b.getI64Type())};
     int64_t axis = op.getAxis();
@@ -259,16 +267,24 @@ struct TopKLowering : OpConversionPattern<tg::TopKOp> {
       return success();
     }
     bool selects = int64_t(op.getK()) <= selectionLimit;
-    if (!selects)
-      state.push_back(b.empty({b.getAffineConstantExpr(2), rowExtent}, b.getI64Type()));
     Value extent = b.index(rowExtent), k = b.index(dims[axis]);
     auto row = [&](KernelBuilder &inner, ValueRange ivs, ValueRange args) {
       SmallVector<Value> results =
           selects ? selectRow(inner, order, extent, k, ivs, args) : sortRow(inner, order, extent, k, ivs, args);
       return scf::ValueVector(results.begin(), results.begin() + args.size());
     };
-    SmallVector<Value> results = forEachRow(b, inputDims, axis, state, row);
-    rewriter.replaceOp(op, ArrayRef(results).take_front(2));
+    OpFoldResult length = b.extents(inputDims)[axis], count = b.extents(dims)[axis];
+    auto piece = [&](KernelBuilder &inner, const Piece &piece, ValueRange outputs) {
+      order.input = piece.of(inner, adaptor.getInput(), length);
+      SmallVector<Value> carried(outputs);
+      if (!selects)
+        carried.push_back(
+            tensor::EmptyOp::create(inner, ArrayRef<OpFoldResult>{b.getIndexAttr(2), length}, inner.getI64Type()));
+      SmallVector<Value> results = forEachRow(inner, piece, carried, row);
+      results.truncate(2);
+      return results;
+    };
+    rewriter.replaceOp(op, forEachPiece(b, inputDims, axis, state, {count, count}, piece));
     return success();
   }
 

@@ -55,3 +55,19 @@ func.func @concat(%a: tensor<4x8xf32>, %b: tensor<?x8xf32, #tg.dims<()[s0] -> (s
   %r = tg.concat %a, %b axis = 0 : tensor<4x8xf32>, tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>
   return %r : tensor<?x8xf32, #tg.dims<()[s0] -> (s0 + 4, 8)>>
 }
+
+// -----
+
+// A large one is cut off the axis, so that its pieces can run on several threads.
+// CHECK-LABEL: func.func @concat_in_pieces
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (1000) step (256) shared_outs(%[[OUT:.*]] = %{{.*}})
+// CHECK: %[[SIZE:.*]] = affine.min
+// CHECK: %[[PIECE:.*]] = tensor.extract_slice %[[OUT]][0, %[[I]]] [100, %[[SIZE]]] [1, 1]
+// CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[0, %[[I]]] [40, %[[SIZE]]] [1, 1]
+// CHECK: tensor.insert_slice %[[X]] into %[[PIECE]][0, 0]
+// CHECK: tensor.insert_slice %{{.*}}[40, 0]
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][0, %[[I]]]
+func.func @concat_in_pieces(%a: tensor<40x1000xf32>, %b: tensor<60x1000xf32>) -> tensor<100x1000xf32> {
+  %r = tg.concat %a, %b axis = 0 : tensor<40x1000xf32>, tensor<60x1000xf32>
+  return %r : tensor<100x1000xf32>
+}

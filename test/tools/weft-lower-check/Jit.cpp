@@ -34,7 +34,8 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module) {
     function->setAttr("llvm.emit_c_interface", UnitAttr::get(module.getContext()));
   StringRef pipeline = "func.func(weft-lower-to-linalg),canonicalize,cse,weft-expand-math,"
                        "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
-                       "function-boundary-type-conversion=identity-layout-map},func.func(convert-linalg-to-loops),"
+                       "function-boundary-type-conversion=identity-layout-map},"
+                       "func.func(convert-linalg-to-loops,scf-forall-to-for),"
                        "expand-strided-metadata,lower-affine,arith-expand,convert-scf-to-cf,convert-math-to-llvm,"
                        "convert-cf-to-llvm,convert-ub-to-llvm,"
                        "convert-arith-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,reconcile-unrealized-casts";

@@ -1,4 +1,5 @@
-// Sequences and optionals. They are lists of the importer, known in length when it runs; nothing of them reaches the IR.
+// Sequences and optionals. They are lists of the importer, known in length when it runs; nothing of them reaches the
+// IR.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Import/Onnx/Handler.h"
 #include "weft/Import/Onnx/ModelReader.h"
@@ -203,8 +204,7 @@ LogicalResult sequenceMap(NodeContext &n) {
   size_t count = NodeContext::elements(first).size();
   SmallVector<SmallVector<Value>> results((*body)->output_size());
   for (unsigned i = 1; i < n.numInputs(); ++i)
-    if (Value x = n.required(i);
-        !x || (NodeContext::isList(x) && NodeContext::elements(x).size() != count))
+    if (Value x = n.required(i); !x || (NodeContext::isList(x) && NodeContext::elements(x).size() != count))
       return x ? n.error("expected sequences of one length") : failure();
   for (size_t at = 0; at < count; ++at) {
     SmallVector<Value> inputs;

@@ -1,8 +1,8 @@
 // Unique, whose extents depend on data, of an operand that is known at compile time.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Import/Onnx/Handler.h"
 #include "weft/Reference/Tensor.h"
-#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <numeric>
