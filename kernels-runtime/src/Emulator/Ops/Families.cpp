@@ -35,6 +35,7 @@ extern const Family kTensorFamily;
 extern const Family kTensorMapEditFamily;
 extern const Family kWarpSyncFamily;
 extern const Family kWgmmaFamily;
+extern const Family kWmmaFamily;
 
 static const Family *const kFamilies[] = {
     &kAtomicFamily,
@@ -61,6 +62,7 @@ static const Family *const kFamilies[] = {
     &kTensorMapEditFamily,
     &kWarpSyncFamily,
     &kWgmmaFamily,
+    &kWmmaFamily,
 };
 
 ptx::Span<const Family *> families() {

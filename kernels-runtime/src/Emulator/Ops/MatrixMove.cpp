@@ -13,6 +13,7 @@
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/Warp.h"
+#include "Emulator/Ops/MemoryQualifiers.h"
 
 #include <cstring>
 
@@ -132,7 +133,7 @@ static void bindLdmatrix(Binder &b) {
   MovePayload *payload = bindForm(b);
   for (const auto &element : b.elements(0, payload->count))
     b.def(element, Type::B32);
-  payload->address = b.address(1);
+  payload->address = bindSpaceAddress(b, 1, payload->space);
   b.run(runMove);
 }
 
@@ -141,7 +142,7 @@ static void bindStmatrix(Binder &b) {
   b.requireVersion(7, 8);
   MovePayload *payload = bindForm(b);
   payload->isStore = true;
-  payload->address = b.address(0);
+  payload->address = bindSpaceAddress(b, 0, payload->space);
   payload->firstRegister = payload->address.hasRegister ? 1 : 0;
   for (const auto &element : b.elements(1, payload->count))
     b.use(element, Type::B32);
