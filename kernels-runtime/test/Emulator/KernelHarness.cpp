@@ -248,10 +248,10 @@ KernelResult run(const KernelCase &kernel) {
   ptx::Module tree;
   if (!result.isLoaded || ptx::parse(kernel.ptx, tree))
     return result;
-  if (const char *ptxas = getenv("WEFT_EMU_PTXAS"))
-    checkWithPtxas(ptxas, kernel, tree);
   if (result.error)
     return result;
+  if (const char *ptxas = getenv("WEFT_EMU_PTXAS"))
+    checkWithPtxas(ptxas, kernel, tree);
   remember(tree);
   if (const char *root = getenv("WEFT_EMU_DUMP"); root && kernel.isDumped)
     dump(root, kernel, result);

@@ -7,7 +7,7 @@
 // A test describes a launch, runs it on an emulated card and compares the buffers with an oracle of its own. What ran
 // is remembered for the test of coverage. With WEFT_EMU_DUMP=DIR in the environment every successful launch is written
 // as a case folder DIR/<suite>.<test>.<n> (kernel.ptx, launch.json, in<i>.bin, out<i>.bin, counters.json), for replay
-// on a real card; with WEFT_EMU_PTXAS=PATH of ptxas, every text that loads must also be accepted by it.
+// on a real card; with WEFT_EMU_PTXAS=PATH of ptxas, every text that runs must also be accepted by it.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_EMULATOR_KERNELHARNESS_H
