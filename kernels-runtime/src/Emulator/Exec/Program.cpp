@@ -35,9 +35,8 @@ ConstantPool::ConstantPool() = default;
 Slot ConstantPool::place(uint64_t value, unsigned bytes, unsigned laneCount) {
   // Predicates and words have keys of their own: `laneCount` tells them apart.
   auto key = std::make_pair(value, bytes * 64 + laneCount);
-  for (const auto &[knownKey, slot] : known)
-    if (knownKey == key)
-      return slot;
+  if (auto place = known.find(key); place != known.end())
+    return place->second;
   size_t size = (size_t(bytes) * laneCount + 63) / 64 * 64;
   if (!lanes || used + size > storage.size() - 64) {
     std::vector<std::byte> grown(std::max<size_t>(1024, storage.size() * 2) + size + 64);
@@ -54,7 +53,7 @@ Slot ConstantPool::place(uint64_t value, unsigned bytes, unsigned laneCount) {
   }
   Slot slot = kConstantSlot | Slot(used);
   used += size;
-  known.emplace_back(key, slot);
+  known.emplace(key, slot);
   return slot;
 }
 

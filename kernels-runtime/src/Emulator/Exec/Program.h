@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
@@ -125,7 +126,7 @@ private:
   std::vector<std::byte> storage;
   std::byte *lanes = nullptr;
   size_t used = 0;
-  std::vector<std::pair<std::pair<uint64_t, unsigned>, Slot>> known;
+  std::map<std::pair<uint64_t, unsigned>, Slot> known;
 };
 
 /// Where a variable that a body or module declares is, relative to its window.

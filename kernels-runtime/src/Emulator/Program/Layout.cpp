@@ -50,7 +50,9 @@ private:
   void collectShared();
   Error placeShared(bool isDynamic);
   Error placeFunction(uint32_t index);
-  Error place(Space space, const std::vector<Variable> &variables, std::vector<Placement> &places, uint64_t &end);
+  Error place(Space space, const std::vector<Variable> &list, std::vector<Placement> &places, uint64_t &end,
+              bool (*isLeftOut)(const Variable &) = nullptr);
+  Error placeCalls(const std::vector<Variable> &list, std::vector<Placement> &places, uint64_t &end);
 
   const Module &module;
   std::vector<Placement> &globals;
@@ -161,16 +163,45 @@ Error Builder::placeShared(bool isDynamic) {
   return Error();
 }
 
-/// Places the variables of one space one after another.
-Error Builder::place(Space space, const std::vector<Variable> &list, std::vector<Placement> &places, uint64_t &end) {
+/// Places the variables of one space one after another, but those that `isLeftOut`.
+Error Builder::place(Space space, const std::vector<Variable> &list, std::vector<Placement> &places, uint64_t &end,
+                     bool (*isLeftOut)(const Variable &)) {
   places.resize(list.size());
   for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i].space != space)
+    if (list[i].space != space || (isLeftOut && isLeftOut(list[i])))
       continue;
     uint64_t offset = alignTo(end, list[i].alignment);
     end = offset + list[i].size;
     if (end > kMaxWindowBytes)
       return tooLarge(module, list[i]);
+    places[i] = {offset, list[i].size};
+  }
+  return Error();
+}
+
+/// True for variables of inner blocks: arguments and results of one call, as compilers write them.
+bool isOfCall(const Variable &variable) { return variable.depth > 1; }
+
+/// Places the .param variables of a body. Those of blocks that are not open at the same time share bytes: a body with
+/// many calls would need much memory in every thread otherwise.
+Error Builder::placeCalls(const std::vector<Variable> &list, std::vector<Placement> &places, uint64_t &end) {
+  struct Open {
+    uint32_t closes; ///< The instruction behind the block.
+    uint64_t end;    ///< Of its variables and all around them.
+  };
+  if (Error error = place(Space::Param, list, places, end, isOfCall))
+    return error;
+  std::vector<Open> open = {{kNone, end}}; // blocks nest: the innermost is last
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i].space != Space::Param || !isOfCall(list[i]))
+      continue;
+    while (open.back().closes <= list[i].scope.first && open.size() > 1)
+      open.pop_back();
+    uint64_t offset = alignTo(open.back().end, list[i].alignment);
+    if (offset + list[i].size > kMaxWindowBytes)
+      return tooLarge(module, list[i]);
+    open.push_back({list[i].scope.first + list[i].scope.count, offset + list[i].size});
+    end = std::max(end, open.back().end);
     places[i] = {offset, list[i].size};
   }
   return Error();
@@ -188,7 +219,7 @@ Error Builder::placeFunction(uint32_t index) {
   }
   if (Error error = place(Space::Param, function.returns, layout.returns, block))
     return error;
-  if (Error error = place(Space::Param, function.variables, layout.locals, block))
+  if (Error error = placeCalls(function.variables, layout.locals, block))
     return error;
   if (Error error = place(Space::Local, function.variables, layout.locals, local))
     return error;

@@ -212,6 +212,8 @@ struct Variable {
   uint64_t alignment = 1; ///< Bytes, a power of two.
   uint64_t size = 0;      ///< Bytes of the whole; 0 if dynamic.
   uint64_t offset = 0;    ///< Parameters of an entry: in its parameter buffer.
+  Range scope;            ///< Declared in a body: instructions from here to the end of the block that knows the name.
+  uint32_t depth = 0;     ///< Of that block: 1 is the body, more are blocks in it.
   uint32_t reg = kNone;   ///< Parameters of a device function in space Reg: Function::registers.
   // Parameters with .ptr only: the space that the pointer promises to point into.
   bool isPointer = false;

@@ -254,6 +254,12 @@ bool Parser::closeScope() {
       function->operands[use.operand].index = entity->index;
     }
   }
+  for (; !openVariables.empty(); openVariables.pop_back()) {
+    Variable &variable = function->variables[openVariables.back()];
+    if (variable.depth + 1 != scopes.depth())
+      break;
+    variable.scope.count = uint32_t(function->instructions.size()) - variable.scope.first;
+  }
   scopes.close();
   return false;
 }

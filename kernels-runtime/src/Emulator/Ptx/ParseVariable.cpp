@@ -191,6 +191,11 @@ bool Parser::parseVariables(const Declaration &declaration, std::vector<Variable
     }
     if (finishSize(variable, dimensions))
       return true;
+    if (function && &variables == &function->variables) {
+      openVariables.push_back(index);
+      variable.scope.first = uint32_t(function->instructions.size());
+      variable.depth = uint32_t(scopes.depth() - 1); // less the module's
+    }
     if (index == variables.size())
       variables.push_back(std::move(variable));
     else if (variable.linkage != Linkage::Extern)

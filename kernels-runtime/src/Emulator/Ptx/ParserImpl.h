@@ -172,6 +172,7 @@ private:
   unsigned depth = 0;                        ///< Of recursion in constants.
   Function *function = nullptr;              ///< The one whose body is parsed.
   std::vector<std::vector<Pending>> pending; ///< By scope of the function.
+  std::vector<uint32_t> openVariables;       ///< Of Function::variables: those whose block is open.
 };
 
 } // namespace weft::emu::ptx
