@@ -206,3 +206,6 @@ int weft_session_dispatch(const weft_session *session, size_t index, weft_dispat
   return 0;
 }
 const char *weft_session_code(const weft_session *session) { return session->session->getCode().c_str(); }
+const char *weft_session_counters(weft_session *session, int32_t as_json) {
+  return session->session->getCounters(as_json != 0);
+}

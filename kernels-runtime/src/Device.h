@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace weft {
 
@@ -37,7 +38,9 @@ struct Launch {
   uint32_t kernel;      ///< Number in the bundle's kernel table.
   int64_t grid;         ///< Grid points, > 0.
   void *const *buffers; ///< Inputs, then outputs.
+  uint32_t bufferCount;
   const int64_t *scalars;
+  uint32_t scalarCount;
   int64_t scratchBytes; ///< For each worker.
 };
 
@@ -56,20 +59,32 @@ public:
   virtual void *allocate(uint64_t bytes) = 0;
   virtual void free(void *address) = 0;
 
-  /// Copies between two device addresses, or (hostMemory false: through the device) between host and device.
+  /// The contents of this device memory mean nothing from now on.
+  virtual void discard(void *, uint64_t) {}
+
+  /// Copies host memory to device memory, device memory to host memory, and within the device.
+  virtual bundle::Error upload(void *destination, const void *source, uint64_t bytes) = 0;
+  virtual bundle::Error download(void *destination, const void *source, uint64_t bytes) = 0;
   virtual bundle::Error copy(void *destination, const void *source, uint64_t bytes) = 0;
+
+  /// A run of the session begins: what is counted is counted anew.
+  virtual void beginRun() {}
 
   /// Starts a kernel; it may still run when this returns, and runs after everything started before it.
   virtual bundle::Error dispatch(const Launch &launch) = 0;
 
   /// Waits for everything that was started.
   virtual bundle::Error synchronise() = 0;
+
+  /// Counters of the dispatches of the last run, as a table or a JSON array; false if this device counts nothing.
+  virtual bool getCounters(bool, std::string &) const { return false; }
 };
 
 /// The CPU of this machine.
 std::unique_ptr<Device> createCpuDevice(const DeviceOptions &options);
 
-/// The device that `name` means ("cpu"), or an error that lists the devices there are.
+/// The device that `name` means ("cpu", "emu:sm_90a"; EmulatorDevice.h tells the options), or an error that lists the
+/// devices there are.
 bundle::Error createDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device);
 
 } // namespace weft

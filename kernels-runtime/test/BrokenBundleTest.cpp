@@ -46,6 +46,9 @@ public:
   PortRecord *ports() { return records<PortRecord>(SectionKind::Ports); }
   WeightRecord *weights() { return records<WeightRecord>(SectionKind::Weights); }
   uint32_t *values(SectionKind kind) { return records<uint32_t>(kind); }
+  GpuModuleRecord *modules() { return records<GpuModuleRecord>(SectionKind::GpuModules); }
+  GpuKernelRecord *gpuKernels() { return records<GpuKernelRecord>(SectionKind::GpuKernels); }
+  TensorMapRecord *maps() { return records<TensorMapRecord>(SectionKind::TensorMaps); }
   char *text() { return records<char>(SectionKind::StringBytes); }
 
   std::vector<uint8_t> &bytes;
@@ -66,6 +69,9 @@ static std::vector<uint8_t> makeGood() {
   Builder builder("weft 9.9.9");
   builder.setMetadata("model", "good");
   addKernels(builder, {"sse2"});
+  TensorMapRecord map = {
+      0, uint8_t(DType::F16), 2, 3, 0, {64, 8}, {0, 1, kNone, kNone, kNone}, {1, kNone, kNone, kNone}};
+  builder.addPtx("sm_80", ".version 7.0\n", {{{0}, 64, 1, 0, 0, {}}, {{1}, 128, 2, 1024, 40, {map}}});
   ConstantId constant = builder.addConstantData(ones.data(), 64);
   addSumEntry(builder, ones);
   addPositionsEntry(builder);
@@ -106,7 +112,7 @@ static const Broken fileLevel[] = {
     {"flipped weight bit", [](Editor &e) { *e.records<uint8_t>(SectionKind::WeightData) ^= 1; },
      "(WeightData): hash mismatch: the file is damaged", false},
     {"newer format", [](Editor &e) { e.header().formatMajor = 2; },
-     "bundle format 2.0, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.0; update the "
+     "bundle format 2.1, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.1; update the "
      "runtime, or compile "
      "the model with this version of weft-compile"},
     {"newer minor", [](Editor &e) { e.header().formatMinor = 7; },
@@ -174,6 +180,39 @@ static const Broken tableLevel[] = {
      "code variant 0: section 0 is not a NativeCode section"},
     {"features", [](Editor &e) { e.records<VariantRecord>(SectionKind::Variants)->featureCount = 300; },
      "code variant 0: expected at most 256 features, got 300"},
+    {"ptx target", [](Editor &e) { e.modules()->target = 9999; }, "GPU module 0: target: string 9999 does not exist"},
+    {"ptx section", [](Editor &e) { e.modules()->section = 0; }, "GPU module 0: section 0 is not a Ptx section"},
+    {"ptx kernels", [](Editor &e) { e.modules()->kernelCount = 3; },
+     "GPU module 0: its range of GpuKernels [0, +3) leaves the table of 2"},
+    {"ptx kernels left", [](Editor &e) { e.modules()->kernelCount = 1; }, "GpuKernels: 1 records belong to no module"},
+    {"gpu kernel", [](Editor &e) { e.gpuKernels()[1].kernel = 99; },
+     "GPU module 0: kernel 1: kernel 99 does not exist (5 kernels)"},
+    {"gpu kernel order", [](Editor &e) { e.gpuKernels()[1].kernel = 0; },
+     "GPU module 0: kernel 1: expected kernels in increasing order, got 0"},
+    {"gpu threads", [](Editor &e) { e.gpuKernels()[0].threads = 2048; },
+     "GPU module 0: kernel 0: expected 1 to 1024 threads, got 2048"},
+    {"gpu cluster", [](Editor &e) { e.gpuKernels()[0].clusterSize = 0; },
+     "GPU module 0: kernel 0: expected a cluster of 1 to 16, got 0"},
+    {"gpu shared", [](Editor &e) { e.gpuKernels()[0].sharedBytes = 1u << 30; },
+     "GPU module 0: kernel 0: expected at most 1048576 bytes of shared memory, got 1073741824"},
+    {"gpu registers", [](Editor &e) { e.gpuKernels()[0].registers = 256; },
+     "GPU module 0: kernel 0: expected at most 255 registers, got 256"},
+    {"gpu reserved", [](Editor &e) { e.gpuKernels()[0].reserved = 1; },
+     "GPU module 0: kernel 0: reserved field is not zero"},
+    {"tensor maps", [](Editor &e) { e.gpuKernels()[1].tensorMapCount = 17; },
+     "GPU module 0: kernel 1: expected at most 16 tensor maps, got 17"},
+    {"tensor maps left", [](Editor &e) { e.gpuKernels()[1].tensorMapCount = 0; },
+     "TensorMaps: 1 records belong to no kernel"},
+    {"map argument", [](Editor &e) { e.maps()->argument = 1024; },
+     "GPU module 0: kernel 1: tensor map 0: argument 1024 is above the limit of 1024"},
+    {"map type", [](Editor &e) { e.maps()->dtype = uint8_t(DType::I4); },
+     "tensor map 0: expected an element type of whole bytes, got dtype 20"},
+    {"map rank", [](Editor &e) { e.maps()->rank = 6; }, "tensor map 0: expected a rank of 1 to 5, got 6"},
+    {"map swizzle", [](Editor &e) { e.maps()->swizzle = 4; }, "tensor map 0: unknown swizzle 4 or fill 0"},
+    {"map box", [](Editor &e) { e.maps()->box[1] = 257; }, "tensor map 0: box extent 1: expected 1 to 256, got 257"},
+    {"map extent", [](Editor &e) { e.maps()->extents[2] = 0; }, "tensor map 0: extent 2: expected none, got 0"},
+    {"map stride", [](Editor &e) { e.maps()->strides[0] = kNone; },
+     "tensor map 0: stride 1: expected a scalar, got 4294967295"},
 };
 
 static const Broken entryLevel[] = {

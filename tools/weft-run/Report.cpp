@@ -132,6 +132,8 @@ void weft::run::printText(const Report &report) {
     printPlacement(runner);
   if (report.options.printStatistics)
     printStatistics(runner);
+  if (!report.options.counters.empty())
+    std::printf("%s\n", weft_session_counters(runner.getSession(), report.options.counters == "json"));
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -265,5 +267,7 @@ void weft::run::printJson(const Report &report) {
     root.add("placement", jsonPlacement(runner));
   if (report.options.printStatistics)
     root.add("statistics", jsonStatistics(runner));
+  if (!report.options.counters.empty())
+    root.add("counters", weft_session_counters(runner.getSession(), 1));
   std::printf("%s\n", root.finish().c_str());
 }

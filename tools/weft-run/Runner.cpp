@@ -48,8 +48,14 @@ Error Runner::open() {
   weft_session_options sessionOptions = {sizeof sessionOptions, options.threads,
                                          options.printStatistics || options.printPlacement,
                                          options.entry.empty() ? nullptr : options.entry.c_str(), options.memoryLimit};
+  std::string device = options.device;
+  if (!options.counters.empty()) {
+    if (device.substr(0, 4) != "emu:")
+      return Error(ErrorCode::Usage, "--counters: device " + quote(device) + " counts nothing; use --device=emu:CARD");
+    device += ",counters=on";
+  }
   weft_session *createdSession = nullptr;
-  if (Error error = take(weft_session_create(bundle.get(), options.device.c_str(), &sessionOptions, &createdSession)))
+  if (Error error = take(weft_session_create(bundle.get(), device.c_str(), &sessionOptions, &createdSession)))
     return error;
   session.reset(createdSession);
   weft_port port;

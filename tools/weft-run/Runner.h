@@ -21,6 +21,7 @@ namespace weft::run {
 /// What the command line says; see `weft-run --help`.
 struct Options {
   std::string bundle, device = "cpu", entry, weightsFolder, inputsNpz, testSet;
+  std::string counters; ///< "", "text" or "json".
   int threads = 0;
   uint64_t memoryLimit = 0, seed = 0;
   std::vector<std::string> inputs, outputs, expected, dims;

@@ -20,7 +20,10 @@ using namespace weft::bundle;
 /// Declares the flags; `--help` prints them in this order.
 static void declareFlags(CLI::App &app, Options &options) {
   app.add_option("bundle,--module", options.bundle, "The bundle (.weft)")->required();
-  app.add_option("--device", options.device, "Device: cpu (default)");
+  app.add_option(
+      "--device", options.device,
+      "cpu (default), or emu:CARD[,OPTION=VALUE...]: the PTX emulator as sm_80, sm_86, sm_89, sm_90a, H100, ...;\n"
+      "options seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off, limit=N");
   app.add_option("--threads", options.threads, "CPU workers (default: the CPUs this process may use)")
       ->check(CLI::Range(0, 1024));
   app.add_option("--entry", options.entry, "Entry function (default: the first)");
@@ -49,6 +52,9 @@ static void declareFlags(CLI::App &app, Options &options) {
       ->check(CLI::Range(1, 1000000));
   app.add_flag("--print-placement", options.printPlacement, "Where each kernel ran, its time, and its ONNX nodes");
   app.add_flag("--print-statistics", options.printStatistics, "Memory, copies, dispatches");
+  app.add_flag("--counters{text}", options.counters,
+               "What the emulator counted in the last run, under Nsight Compute's names: =text (default) or =json")
+      ->check(CLI::IsMember({"text", "json"}));
   app.add_option("--weights-folder", options.weightsFolder, "Folder of external weights (default: the bundle's)");
   app.add_option("--memory-limit", options.memoryLimit, "Bytes of activations (default: the machine's memory)");
   app.add_flag("--verify", options.verify, "Check the hash of every weight first");

@@ -36,7 +36,7 @@ namespace weft::bundle {
 /// The first eight bytes. The non-ASCII byte, CR LF and ^Z catch transfers in text mode.
 inline constexpr uint8_t kMagic[8] = {0x89, 'W', 'E', 'F', 'T', 0x0D, 0x0A, 0x1A};
 inline constexpr uint16_t kFormatMajor = 1;
-inline constexpr uint16_t kFormatMinor = 0;
+inline constexpr uint16_t kFormatMinor = 1;
 
 /// "No index": an absent string, register, or table entry.
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -53,6 +53,7 @@ inline constexpr uint32_t kMaxRank = 32;
 inline constexpr uint32_t kMaxArguments = 1024; ///< Buffers of one dispatch.
 inline constexpr uint32_t kMaxScalars = 1024;   ///< Scalars of one dispatch.
 inline constexpr uint32_t kMaxFeatures = 256;   ///< CPU features of one code variant.
+inline constexpr uint32_t kMaxTensorMaps = 16;  ///< Tensor maps of one GPU kernel.
 inline constexpr uint32_t kMaxBuffers = 65536;  ///< Buffers of one entry function.
 /// Grid points of one dispatch: what the x dimension of a GPU grid can hold. Larger grids are refused at run time.
 inline constexpr int64_t kMaxGrid = 0x7fffffff;
@@ -101,8 +102,11 @@ enum class SectionKind : uint32_t {
   Variants = 19,      ///< VariantRecord: native code, most demanding variant first
   Features = 20,      ///< uint32_t strings: CPU features of variants
   NativeCode = 21,    ///< blob, repeatable: an ELF shared object of one variant
-  Ptx = 22,           ///< blob, repeatable; reserved for GPU code
+  Ptx = 22,           ///< blob, repeatable: PTX text of one module, NUL-terminated
   Explain = 23,       ///< blob: UTF-8 JSON for `weft-explain`
+  GpuModules = 24,    ///< GpuModuleRecord (since minor 1)
+  GpuKernels = 25,    ///< GpuKernelRecord (since minor 1)
+  TensorMaps = 26,    ///< TensorMapRecord (since minor 1)
 };
 
 /// Flags of a section. A reader refuses other bits.
@@ -282,6 +286,42 @@ struct VariantRecord {
   uint32_t section; ///< Index in the section table, of kind NativeCode; each such section has one variant.
 };
 
+/// PTX for one GPU architecture. Several modules may hold code for different architectures; a device takes the best
+/// that it can run: its own architecture-specific one ("sm_90a" on compute capability 9.0), else the highest "sm_<n>"
+/// that is not above its own.
+struct GpuModuleRecord {
+  uint32_t target;                   ///< String: "sm_80", "sm_90a", ...
+  uint32_t section;                  ///< Index in the section table, of kind Ptx; each such section has one module.
+  uint32_t firstKernel, kernelCount; ///< In GpuKernels.
+};
+
+/// How a module starts a kernel. The PTX entry is `k<kernel>`; a dispatch over [0, grid) starts grid CTAs along x. The
+/// entry's parameters are, in this order: a .u64 for each buffer of the dispatch (device addresses), an .s64 for each
+/// scalar, and an aligned .b8[128] (.align 64) for each tensor map. Dispatches of GPU kernels have no scratch.
+struct GpuKernelRecord {
+  uint32_t kernel;      ///< In Kernels; increasing within one module.
+  uint32_t threads;     ///< Of a CTA, along x: 1 to 1024.
+  uint32_t clusterSize; ///< CTAs of a cluster, along x: 1 to 16; the grid must be a multiple of it.
+  uint32_t sharedBytes; ///< Dynamic shared memory of a CTA.
+  uint32_t registers;   ///< Of a thread, as ptxas reported; 0: unknown.
+  uint32_t firstTensorMap, tensorMapCount;
+  uint32_t reserved; ///< Zero.
+};
+
+/// A tiled tensor map over one buffer of the dispatch, as cuTensorMapEncodeTiled takes it; made anew for each dispatch.
+/// Dimension 0 is the innermost one. Extents and strides are scalars of the dispatch, by their place in its list.
+struct TensorMapRecord {
+  uint32_t argument;   ///< Buffer, by its place in the dispatch's arguments.
+  uint8_t dtype;       ///< DType.
+  uint8_t rank;        ///< 1 to 5.
+  uint8_t swizzle;     ///< log2 of the span in 16-byte units: 0 none, 1 32 B, 2 64 B, 3 128 B.
+  uint8_t isNanFill;   ///< 1: elements outside the tensor read as NaN, 0: as zero.
+  uint32_t box[5];     ///< 1 to 256 elements; beyond the rank: zero.
+  uint32_t extents[5]; ///< Scalars, in elements; beyond the rank: kNone.
+  uint32_t strides[4]; ///< Scalars, in bytes, of dimensions 1 and up; beyond: kNone.
+};
+
+static_assert(sizeof(GpuModuleRecord) == 16 && sizeof(GpuKernelRecord) == 32 && sizeof(TensorMapRecord) == 64);
 static_assert(sizeof(FileHeader) == 128 && sizeof(SectionEntry) == 64 && sizeof(StringRecord) == 8);
 static_assert(sizeof(MetadataRecord) == 8 && sizeof(SymbolRecord) == 24 && sizeof(EntryRecord) == 56);
 static_assert(sizeof(PortRecord) == 8 && sizeof(InstructionRecord) == 24 && sizeof(BufferRecord) == 24);

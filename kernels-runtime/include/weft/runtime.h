@@ -133,7 +133,10 @@ typedef struct weft_session_options {
   uint64_t memory_limit; /* bytes of activations, outputs and scratch; default: the machine's memory */
 } weft_session_options;
 
-/** `device`: "cpu". */
+/** `device`: "cpu", or "emu:CARD[,option=value...]": the PTX emulator as that card ("sm_80", "sm_86", "sm_89",
+ * "sm_90a", "H100",
+ * ...) with seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off (default on: a finding
+ * is an error of the run), counters=on|off (default off), limit=N (warp instructions of one launch). */
 WEFT_EXPORT weft_error *weft_session_create(weft_bundle *bundle, const char *device,
                                             const weft_session_options *options, weft_session **session);
 WEFT_EXPORT void weft_session_release(weft_session *session);
@@ -215,6 +218,9 @@ typedef struct weft_dispatch {
 } weft_dispatch;
 WEFT_EXPORT size_t weft_session_dispatch_count(const weft_session *session);
 WEFT_EXPORT int weft_session_dispatch(const weft_session *session, size_t index, weft_dispatch *dispatch);
+/** The counters of the last run as a table, or (`as_json` 1) a JSON array of {"kernel", "counters"}; empty if the
+ * device counts nothing. Valid until the next call on this session. */
+WEFT_EXPORT const char *weft_session_counters(weft_session *session, int32_t as_json);
 /** The code variant in use: target triple and features, e.g. "x86_64-unknown-linux-gnu avx2 fma". */
 WEFT_EXPORT const char *weft_session_code(const weft_session *session);
 

@@ -125,6 +125,16 @@ void Builder::addNativeCode(std::string_view target, const std::vector<std::stri
   nativeCode.push_back({std::move(elf)});
 }
 
+void Builder::addPtx(std::string_view target, std::string_view ptx, const std::vector<GpuKernel> &list) {
+  gpuModules.push_back({intern(target), 0, uint32_t(gpuKernels.size()), uint32_t(list.size())});
+  for (const GpuKernel &kernel : list) {
+    gpuKernels.push_back({kernel.kernel.value, kernel.threads, kernel.clusterSize, kernel.sharedBytes, kernel.registers,
+                          uint32_t(tensorMaps.size()), uint32_t(kernel.tensorMaps.size()), 0});
+    tensorMaps.insert(tensorMaps.end(), kernel.tensorMaps.begin(), kernel.tensorMaps.end());
+  }
+  ptxTexts.emplace_back(ptx);
+}
+
 void Builder::setExplain(std::string json) { explain = std::move(json); }
 
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -221,6 +231,13 @@ void Builder::addDataSections(std::vector<Section> &sections) {
       sections.push_back(std::move(section));
     }
   }
+  addTable(sections, SectionKind::GpuKernels, gpuKernels);
+  addTable(sections, SectionKind::TensorMaps, tensorMaps);
+  for (size_t i = 0; i < gpuModules.size(); ++i)
+    gpuModules[i].section = uint32_t(sections.size() + 1 + i);
+  addTable(sections, SectionKind::GpuModules, gpuModules);
+  for (const std::string &text : ptxTexts)
+    addTable(sections, SectionKind::Ptx, std::vector<char>(text.c_str(), text.c_str() + text.size() + 1));
   addTable(sections, SectionKind::Explain, std::vector<uint8_t>(explain.begin(), explain.end()));
   if (!explain.empty())
     sections.back().entry.flags = kSectionOptional;

@@ -54,6 +54,9 @@ static constexpr KindInfo kinds[] = {
     {SectionKind::NativeCode, "NativeCode", 1},
     {SectionKind::Ptx, "Ptx", 1},
     {SectionKind::Explain, "Explain", 1},
+    {SectionKind::GpuModules, "GpuModules", sizeof(GpuModuleRecord)},
+    {SectionKind::GpuKernels, "GpuKernels", sizeof(GpuKernelRecord)},
+    {SectionKind::TensorMaps, "TensorMaps", sizeof(TensorMapRecord)},
 };
 
 static const KindInfo *findKind(uint32_t kind) {
@@ -220,6 +223,12 @@ void weft::bundle::bindSection(Tables &tables, SectionKind kind, const uint8_t *
     return bindTable(tables.variants, bytes, size);
   case SectionKind::Features:
     return bindTable(tables.features, bytes, size);
+  case SectionKind::GpuModules:
+    return bindTable(tables.gpuModules, bytes, size);
+  case SectionKind::GpuKernels:
+    return bindTable(tables.gpuKernels, bytes, size);
+  case SectionKind::TensorMaps:
+    return bindTable(tables.tensorMaps, bytes, size);
   case SectionKind::StringBytes:
     tables.stringBytes = {bytes, size};
     return;

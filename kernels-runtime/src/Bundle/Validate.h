@@ -24,6 +24,12 @@ inline Error invalid(const char *text) { return Error(ErrorCode::Input, text); }
 /// `size` is the size of the table.
 Error checkRange(const char *table, uint32_t first, uint32_t count, uint32_t size, uint32_t &next);
 
+/// Fails if `string` is not a string of the bundle.
+Error checkString(const Tables &tables, const char *what, uint32_t string);
+
+/// Checks GpuModules, GpuKernels and TensorMaps.
+Error validateGpuCode(const Tables &tables);
+
 /// Points the table of `kind` in `tables` at the section's bytes.
 void bindSection(Tables &tables, SectionKind kind, const uint8_t *bytes, uint64_t size);
 

@@ -24,7 +24,7 @@ Error weft::bundle::checkRange(const char *table, uint32_t first, uint32_t count
   return {};
 }
 
-static Error checkString(const Tables &tables, const char *what, uint32_t string) {
+Error weft::bundle::checkString(const Tables &tables, const char *what, uint32_t string) {
   if (string >= tables.strings.size)
     return invalid("%s: string %u does not exist (%u strings)", what, string, tables.strings.size);
   return {};
@@ -208,8 +208,8 @@ static Error validateEntries(const Tables &tables) {
 }
 
 Error weft::bundle::validateTables(const Tables &tables) {
-  Error (*const checks[])(const Tables &) = {validateStrings, validateMetadata, validateKernels,
-                                             validateData,    validateVariants, validateEntries};
+  Error (*const checks[])(const Tables &) = {validateStrings,  validateMetadata, validateKernels, validateData,
+                                             validateVariants, validateGpuCode,  validateEntries};
   for (auto *check : checks)
     if (Error error = check(tables))
       return error;

@@ -42,6 +42,12 @@ public:
   const std::string &getCode() const override { return codeText; }
   void *allocate(uint64_t bytes) override { return allocateAligned(bytes); }
   void free(void *address) override { freeAligned(address); }
+  Error upload(void *destination, const void *source, uint64_t bytes) override {
+    return copy(destination, source, bytes);
+  }
+  Error download(void *destination, const void *source, uint64_t bytes) override {
+    return copy(destination, source, bytes);
+  }
   Error copy(void *destination, const void *source, uint64_t bytes) override;
   Error dispatch(const Launch &launch) override;
   Error synchronise() override { return {}; }

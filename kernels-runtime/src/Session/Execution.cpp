@@ -55,6 +55,7 @@ Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tens
 
 Error Session::execute() {
   statistics.arena_bytes = statistics.unshared_bytes = 0;
+  device->beginRun();
   uint32_t nextSegment = 0, nextDispatch = 0;
   for (uint32_t i = 0; i < entry.commands.size; ++i) {
     const CommandRecord &command = entry.commands[i];
@@ -143,6 +144,7 @@ Error Session::placeTransients(Segment &segment) {
   if (Error error = segment.memory.reserve(*device, budget, uint64_t(plan->total), "activation memory"))
     return error;
   auto *base = static_cast<uint8_t *>(segment.memory.get());
+  device->discard(base, uint64_t(plan->total));
   for (size_t i = 0; i < segment.transients.size(); ++i) {
     uint32_t index = segment.transients[i];
     addresses[index] = sizes[index] ? base + plan->offsets[i] : emptyBuffer;
@@ -164,7 +166,7 @@ Error Session::load(uint32_t bufferIndex, int64_t index, int64_t &value) {
     return error;
   uint8_t bytes[8] = {};
   const auto *source = static_cast<const uint8_t *>(addresses[bufferIndex]) + offset;
-  if (Error error = device->copy(bytes, source, uint64_t(width)))
+  if (Error error = device->download(bytes, source, uint64_t(width)))
     return error;
   uint64_t raw;
   std::memcpy(&raw, bytes, sizeof raw);
@@ -215,7 +217,8 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
   if (grid == 0)
     return {};
   uint64_t begin = profile ? nowNs() : 0;
-  if (Error error = device->dispatch({command.a, grid, argumentAddresses.data(), scalarValues.data(), scratch}))
+  if (Error error = device->dispatch(
+          {command.a, grid, argumentAddresses.data(), command.d, scalarValues.data(), command.f, scratch}))
     return std::move(error).within(where());
   ++statistics.dispatches;
   if (!profile)
@@ -254,7 +257,7 @@ Error Session::stageInput(uint32_t index, const weft_tensor &tensor) {
     return {};
   if (Error error = state.memory.reserve(*device, budget, tensor.bytes, "an input"))
     return error;
-  if (Error error = device->copy(state.memory.get(), tensor.data, tensor.bytes))
+  if (Error error = device->upload(state.memory.get(), tensor.data, tensor.bytes))
     return error;
   addresses[buffer] = state.memory.get();
   ++statistics.staged_copies;
@@ -270,13 +273,26 @@ Error Session::prepareOutput(uint32_t index, int64_t bytes) {
                      quote(outputs[index].name).c_str(), bytes, state.callerBytes);
   bool usesCaller = state.callerData && isUsable(*device, state.callerData);
   state.isStaged = state.callerData && !usesCaller;
-  if (!usesCaller)
+  if (!usesCaller) {
     if (Error error = state.memory.reserve(*device, budget, uint64_t(bytes), "an output"))
       return error;
+    device->discard(state.memory.get(), uint64_t(bytes));
+  }
   addresses[buffer] = usesCaller ? state.callerData : state.memory.get();
   if (bytes == 0)
     addresses[buffer] = emptyBuffer;
   return {};
+}
+
+/// Copies the session's own output to host memory.
+Error Session::fetchOutput(PortState &state, uint64_t bytes) {
+  if (bytes > state.hostBytes || !state.hostCopy.get()) {
+    state.hostBytes = 0;
+    if (!state.hostCopy.allocate(bytes))
+      return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes of an output", bytes);
+    state.hostBytes = bytes;
+  }
+  return bytes ? device->download(state.hostCopy.get(), state.memory.get(), bytes) : Error();
 }
 
 Error Session::finishOutput(uint32_t index, weft_tensor &tensor) {
@@ -293,7 +309,7 @@ Error Session::finishOutput(uint32_t index, weft_tensor &tensor) {
     return makeError(ErrorCode::Input, "output %s: its extents do not give its size of %" PRId64 " bytes",
                      quote(outputs[index].name).c_str(), bytes);
   if (state.isStaged && bytes) {
-    if (Error error = device->copy(state.callerData, state.memory.get(), uint64_t(bytes)))
+    if (Error error = device->download(state.callerData, state.memory.get(), uint64_t(bytes)))
       return error;
     ++statistics.staged_copies;
     statistics.staged_bytes += uint64_t(bytes);
@@ -301,7 +317,10 @@ Error Session::finishOutput(uint32_t index, weft_tensor &tensor) {
   tensor.dtype = buffer.dtype;
   tensor.rank = buffer.rank;
   tensor.dims = state.dims.data();
-  tensor.data = state.callerData ? state.callerData : state.memory.get();
+  if (!state.callerData && !device->getCapabilities().hostMemory)
+    if (Error error = fetchOutput(state, uint64_t(bytes)))
+      return error;
+  tensor.data = state.callerData ? state.callerData : state.hostCopy.get() ? state.hostCopy.get() : state.memory.get();
   tensor.bytes = uint64_t(bytes);
   return {};
 }

@@ -9,18 +9,24 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Session.h"
 
+#include "../Emulator/EmulatorDevice.h"
+
 #include <algorithm>
 #include <sys/sysinfo.h>
 
 using namespace weft;
 using namespace weft::bundle;
 
+static constexpr std::string_view emulatorPrefix = "emu:";
+
 Error weft::createDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device) {
   if (name == "cpu") {
     device = createCpuDevice(options);
     return {};
   }
-  return Error(ErrorCode::Device, "unknown device " + quote(name) + "; this runtime has: cpu");
+  if (name.substr(0, emulatorPrefix.size()) == emulatorPrefix)
+    return createEmulatorDevice(name.substr(emulatorPrefix.size()), device);
+  return Error(ErrorCode::Device, "unknown device " + quote(name) + "; this runtime has: cpu, emu:<card>");
 }
 
 /// Memory of the machine in bytes.
@@ -150,12 +156,19 @@ Error Session::prepareReadOnlyBuffers() {
     DeviceMemory memory;
     if (Error error = memory.reserve(*device, budget, uint64_t(sizes[i]), "a weight"))
       return error;
-    if (Error error = device->copy(memory.get(), data, uint64_t(sizes[i])))
+    if (Error error = device->upload(memory.get(), data, uint64_t(sizes[i])))
       return error;
     addresses[i] = memory.get();
     uploaded.push_back(std::move(memory));
   }
   return {};
+}
+
+const char *Session::getCounters(bool asJson) {
+  std::lock_guard<std::mutex> lock(mutex);
+  countersText.clear();
+  (void)device->getCounters(asJson, countersText);
+  return countersText.c_str();
 }
 
 weft_statistics Session::getStatistics() const {

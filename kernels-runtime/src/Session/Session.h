@@ -45,6 +45,8 @@ public:
   bundle::Error run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount);
 
   weft_statistics getStatistics() const;
+  /// Counters of the last run; empty if the device counts nothing. Valid until the next call.
+  const char *getCounters(bool asJson);
   size_t getDispatchCount() const { return dispatches.size(); }
   weft_dispatch getDispatch(size_t index) const;
 
@@ -68,7 +70,9 @@ private:
     void *callerData = nullptr;
     uint64_t callerBytes = 0;
     bool isStaged = false;
-    DeviceMemory memory; ///< Staging, or the session's own output.
+    DeviceMemory memory;    ///< Staging, or the session's own output.
+    AlignedMemory hostCopy; ///< The session's own output, where the host cannot see the device's memory.
+    uint64_t hostBytes = 0; ///< Capacity of hostCopy.
     std::vector<int64_t> dims;
   };
 
@@ -95,6 +99,7 @@ private:
   bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;
   bundle::Error stageInput(uint32_t index, const weft_tensor &tensor);
   bundle::Error prepareOutput(uint32_t index, int64_t bytes);
+  bundle::Error fetchOutput(PortState &state, uint64_t bytes);
   bundle::Error finishOutput(uint32_t index, weft_tensor &tensor);
 
   mutable std::mutex mutex;
@@ -120,6 +125,7 @@ private:
   std::vector<void *> argumentAddresses;
   std::vector<int64_t> scalarValues;
   weft_statistics statistics = {};
+  std::string countersText;
 };
 
 } // namespace weft

@@ -181,6 +181,14 @@ public:
   /// Native code for one target (an ELF shared object). The runtime takes the first variant that the machine can run:
   /// add the most demanding one first.
   void addNativeCode(std::string_view target, const std::vector<std::string> &features, std::vector<uint8_t> elf);
+  /// A GPU kernel of a module; see GpuKernelRecord and TensorMapRecord.
+  struct GpuKernel {
+    KernelId kernel;
+    uint32_t threads = 1, clusterSize = 1, sharedBytes = 0, registers = 0;
+    std::vector<TensorMapRecord> tensorMaps;
+  };
+  /// PTX for one architecture ("sm_80", "sm_90a"), with its kernels in increasing order of id.
+  void addPtx(std::string_view target, std::string_view ptx, const std::vector<GpuKernel> &kernels);
   /// Stores the JSON text of `weft-explain`.
   void setExplain(std::string json);
 
@@ -227,6 +235,10 @@ private:
   std::vector<VariantRecord> variants;
   std::vector<uint32_t> features;
   std::vector<NativeCode> nativeCode;
+  std::vector<GpuModuleRecord> gpuModules;
+  std::vector<GpuKernelRecord> gpuKernels;
+  std::vector<TensorMapRecord> tensorMaps;
+  std::vector<std::string> ptxTexts;
   std::string explain;
 };
 

@@ -60,6 +60,9 @@ struct Tables {
   uint64_t weightDataBytes = 0;
   Table<VariantRecord> variants;
   Table<uint32_t> features;
+  Table<GpuModuleRecord> gpuModules;
+  Table<GpuKernelRecord> gpuKernels;
+  Table<TensorMapRecord> tensorMaps;
   Blob explain;
 
   /// Text of a string that the file refers to; NUL-terminated. Empty for kNone.

@@ -1,0 +1,233 @@
+//===- EmulatorDevice.cpp - The emulator as a device of the runtime -----------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Device memory is the card's, addresses are the card's, and a dispatch returns when the launch has ended. Counters are
+// kept per dispatch of the last run.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "EmulatorDevice.h"
+
+#include "../Device.h"
+#include "../Gpu/GpuCode.h"
+#include "Async/TensorMap.h"
+#include "Card.h"
+#include "Counters/LaunchCounters.h"
+
+#include <charconv>
+
+using namespace weft;
+using namespace weft::bundle;
+using namespace weft::emu;
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// The name
+//===--------------------------------------------------------------------------------------------------------------===//
+
+static std::string listCards() {
+  std::string text;
+  for (const Card &card : kCards)
+    text += (text.empty() ? "" : ", ") + std::string(card.name) + " (" + std::string(card.architecture) + ")";
+  return text;
+}
+
+static bool parseNumber(std::string_view text, uint64_t &value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// Sets `value` to the place of `text` in the list of words; false if it is not there.
+template <class T, size_t N>
+static bool parseWord(std::string_view text, const std::string_view (&words)[N], T &value) {
+  for (size_t i = 0; i < N; ++i)
+    if (words[i] == text) {
+      value = T(i);
+      return true;
+    }
+  return false;
+}
+
+static bool parseOption(std::string_view key, std::string_view value, LaunchOptions &options) {
+  static constexpr std::string_view timings[] = {"early", "random", "late"};
+  static constexpr std::string_view orders[] = {"random", "depth-first", "reverse"};
+  static constexpr std::string_view switches[] = {"off", "on"};
+  if (key == "seed")
+    return parseNumber(value, options.seed);
+  if (key == "limit")
+    return parseNumber(value, options.instructionLimit) && options.instructionLimit;
+  if (key == "timing")
+    return parseWord(value, timings, options.timing);
+  if (key == "order")
+    return parseWord(value, orders, options.interleaving);
+  if (key == "sanitizer")
+    return parseWord(value, switches, options.isSanitized);
+  return key == "counters" && parseWord(value, switches, options.isCounted);
+}
+
+Error emu::parseCard(std::string_view text, std::string &card, LaunchOptions &options) {
+  size_t comma = text.find(',');
+  card = text.substr(0, comma);
+  if (!findCard(card))
+    return Error(ErrorCode::Device, "the emulator has no card " + quote(card) + "; it has: " + listCards());
+  while (comma != text.npos) {
+    text.remove_prefix(comma + 1);
+    comma = text.find(',');
+    std::string_view option = text.substr(0, comma);
+    size_t equals = option.find('=');
+    if (equals == option.npos || !parseOption(option.substr(0, equals), option.substr(equals + 1), options))
+      return Error(ErrorCode::Usage, "emulator: expected seed=N, timing=early|random|late, "
+                                     "order=random|depth-first|reverse, sanitizer=on|off, counters=on|off or limit=N, "
+                                     "got " +
+                                         quote(option));
+  }
+  return {};
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// The device
+//===--------------------------------------------------------------------------------------------------------------===//
+
+namespace {
+class EmulatorDevice : public Device {
+public:
+  EmulatorDevice(std::string name, std::unique_ptr<Emulator> card, const LaunchOptions &options)
+      : name(std::move(name)), emulator(std::move(card)), options(options),
+        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1} {}
+
+  const DeviceCapabilities &getCapabilities() const override { return capabilities; }
+  Error loadCode(LoadedBundle &bundle) override;
+  const std::string &getCode() const override { return codeText; }
+  void *allocate(uint64_t bytes) override;
+  void free(void *address) override { (void)emulator->free(toCard(address)); }
+  void discard(void *address, uint64_t bytes) override { (void)emulator->poison(toCard(address), bytes); }
+  Error upload(void *destination, const void *source, uint64_t bytes) override {
+    return emulator->write(toCard(destination), source, bytes);
+  }
+  Error download(void *destination, const void *source, uint64_t bytes) override {
+    return emulator->read(toCard(source), destination, bytes);
+  }
+  Error copy(void *destination, const void *source, uint64_t bytes) override;
+  Error dispatch(const Launch &launch) override;
+  Error synchronise() override { return {}; }
+  void beginRun() override { launches.clear(); }
+  bool getCounters(bool asJson, std::string &text) const override;
+
+private:
+  static uint64_t toCard(const void *address) { return reinterpret_cast<uint64_t>(address); }
+
+  std::string name;
+  std::unique_ptr<Emulator> emulator;
+  LaunchOptions options;
+  DeviceCapabilities capabilities;
+  GpuCode code;
+  const Tables *tables = nullptr;
+  std::string codeText;
+  uint32_t module = 0;
+  struct Counted {
+    std::string kernel;
+    std::vector<Counter> counters;
+  };
+  std::vector<Counted> launches; ///< Of the last run.
+};
+} // namespace
+
+Error EmulatorDevice::loadCode(LoadedBundle &bundle) {
+  if (Error error = GpuCode::choose(bundle, emulator->card().architecture, code))
+    return error;
+  tables = &bundle.getTables();
+  codeText = code.getTarget();
+  return emulator->load(code.getPtx(), codeText, module);
+}
+
+void *EmulatorDevice::allocate(uint64_t bytes) {
+  uint64_t address = 0;
+  if (emulator->allocate(bytes ? bytes : 1, address))
+    return nullptr;
+  return reinterpret_cast<void *>(address);
+}
+
+Error EmulatorDevice::copy(void *destination, const void *source, uint64_t bytes) {
+  std::vector<uint8_t> staging(bytes);
+  if (Error error = emulator->read(toCard(source), staging.data(), bytes))
+    return error;
+  return emulator->write(toCard(destination), staging.data(), bytes);
+}
+
+/// A name from a file as a JSON string.
+static std::string quoteJson(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      result += '\\';
+    if (uint8_t(c) >= 0x20)
+      result += c;
+  }
+  return result + "\"";
+}
+
+/// The findings of one launch as an error: the first in full, the number of the others.
+static Error makeError(const std::vector<Finding> &findings) {
+  if (findings.empty())
+    return {};
+  std::string text = "sanitizer: " + findings.front().message;
+  if (findings.size() > 1)
+    text += "; and " + std::to_string(findings.size() - 1) + " more findings";
+  return Error(ErrorCode::Device, text);
+}
+
+Error EmulatorDevice::dispatch(const Launch &launch) {
+  std::vector<uint8_t> parameters;
+  if (Error error = code.packParameters(launch, encodeTensorMap, parameters))
+    return error;
+  const GpuKernelRecord &kernel = *code.getKernel(launch.kernel);
+  std::string entry = "k" + std::to_string(launch.kernel);
+  LaunchSpec spec;
+  spec.module = module;
+  spec.entry = entry;
+  spec.grid.x = uint32_t(launch.grid);
+  spec.block.x = kernel.threads;
+  spec.cluster.x = kernel.clusterSize;
+  spec.dynamicSharedBytes = kernel.sharedBytes;
+  spec.parameters = parameters.data();
+  spec.parameterBytes = parameters.size();
+  spec.options = options;
+  LaunchResult result;
+  Error error = emulator->launch(spec, result);
+  if (error)
+    return error;
+  if (options.isCounted)
+    launches.push_back(
+        {std::string(tables->getString(tables->kernels[launch.kernel].name)), std::move(result.counters)});
+  return makeError(result.findings);
+}
+
+bool EmulatorDevice::getCounters(bool asJson, std::string &text) const {
+  if (!options.isCounted)
+    return false;
+  text = asJson ? "[" : "";
+  for (const Counted &launch : launches) {
+    bool isFirst = &launch == &launches.front();
+    if (asJson)
+      text += std::string(isFirst ? "" : ", ") + "{\"kernel\": " + quoteJson(launch.kernel) +
+              ", \"counters\": " + formatCountersJson(launch.counters) + "}";
+    else
+      text +=
+          std::string(isFirst ? "" : "\n") + "kernel " + quote(launch.kernel) + "\n" + formatCounters(launch.counters);
+  }
+  text += asJson ? "]" : "";
+  return true;
+}
+
+Error weft::createEmulatorDevice(std::string_view text, std::unique_ptr<Device> &device) {
+  std::string card;
+  LaunchOptions options;
+  if (Error error = parseCard(text, card, options))
+    return error;
+  std::unique_ptr<Emulator> emulator;
+  if (Error error = Emulator::create(card, emulator))
+    return error;
+  device = std::make_unique<EmulatorDevice>("emu:" + card, std::move(emulator), options);
+  return {};
+}

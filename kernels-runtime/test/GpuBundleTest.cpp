@@ -1,0 +1,215 @@
+//===- GpuBundleTest.cpp - Bundles with GPU code, on the emulator -------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// The way of PTX from the bundle to a launch: choice of the module, parameters, staging of tensors, counters, and the
+// errors of each.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Gpu/GpuCode.h"
+#include "TestBundles.h"
+
+#include <gtest/gtest.h>
+
+using namespace weft;
+using namespace weft::bundle;
+using namespace weft::test;
+
+/// y = a + b over scalar 0 elements, 128 to a CTA. `step` is what the kernel adds besides.
+static std::string makeAdd(const char *target, const char *step = "0f00000000") {
+  return std::string(".version 8.0\n.target ") + target + R"(
+.address_size 64
+.visible .entry k0(.param .u64 a, .param .u64 b, .param .u64 y, .param .s64 n) {
+  .reg .pred p;
+  .reg .b32 r<4>;
+  .reg .f32 f<4>;
+  .reg .b64 d<9>;
+  ld.param.u64 d1, [a];
+  ld.param.u64 d2, [b];
+  ld.param.u64 d3, [y];
+  ld.param.s64 d4, [n];
+  mov.u32 r1, %ctaid.x;
+  mov.u32 r2, %tid.x;
+  mad.lo.s32 r3, r1, 128, r2;
+  cvt.s64.s32 d5, r3;
+  setp.ge.s64 p, d5, d4;
+  @p bra END;
+  shl.b64 d6, d5, 2;
+  add.s64 d1, d1, d6;
+  add.s64 d2, d2, d6;
+  add.s64 d3, d3, d6;
+  ld.global.f32 f1, [d1];
+  ld.global.f32 f2, [d2];
+  add.f32 f3, f1, f2;
+  add.f32 f3, f3, )" +
+         step + R"(;
+  st.global.f32 [d3], f3;
+END:
+  ret;
+}
+)";
+}
+
+/// y[n] = a[n] + b[n], by way of a transient, with the modules given.
+static std::vector<uint8_t> makeBundle(const std::vector<std::pair<const char *, std::string>> &modules,
+                                       uint32_t cluster = 1, bool hasScratch = false) {
+  Builder builder("weft test");
+  KernelId add = builder.addKernel("add", {"/Add"});
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n"));
+  BufferId a = entry.addInput("a", DType::F32, {n}), b = entry.addInput("b", DType::F32, {n});
+  BufferId y = entry.addOutput("y", DType::F32, {n}), t = entry.addTransient(DType::F32, {n});
+  Reg grid = entry.ceilDiv(n, entry.constant(128)), scratch = hasScratch ? entry.constant(64) : Reg();
+  entry.dispatch(add, {grid, {{a}, {b}}, {{t}}, {n}, scratch});
+  entry.dispatch(add, {grid, {{t}, {b}}, {{y}}, {n}, scratch});
+  for (const auto &[target, text] : modules)
+    builder.addPtx(target, text, {{add, 128, cluster, 0, 16, {}}});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
+static std::string createError(const std::vector<uint8_t> &bytes, const char *device) {
+  BundlePtr bundle = open(bytes);
+  weft_session *session = nullptr;
+  std::string message = take(weft_session_create(bundle.get(), device, nullptr, &session));
+  weft_session_release(session);
+  return message;
+}
+
+/// y for a = 0, 1, ...; b = 10.
+static std::string run(weft_session *session, int64_t n, std::vector<float> &result) {
+  Floats a{{n}, {}}, b{{n}, std::vector<float>(size_t(n), 10)};
+  for (int64_t i = 0; i < n; ++i)
+    a.data.push_back(float(i));
+  weft_tensor inputs[] = {a.view(), b.view()}, output = {};
+  std::string message = take(weft_session_run(session, inputs, 2, &output, 1));
+  if (message.empty())
+    result.assign(static_cast<float *>(output.data), static_cast<float *>(output.data) + n);
+  return message;
+}
+
+static SessionPtr createOn(weft_bundle *bundle, const char *device) {
+  weft_session *session = nullptr;
+  EXPECT_EQ(take(weft_session_create(bundle, device, nullptr, &session)), "");
+  return SessionPtr(session);
+}
+
+TEST(GpuBundle, RunsOnEveryCard) {
+  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")}});
+  BundlePtr bundle = open(bytes);
+  for (const char *card : {"emu:sm_80", "emu:sm_86", "emu:sm_89", "emu:sm_90a", "emu:H200,seed=7,timing=late"}) {
+    SessionPtr session = createOn(bundle.get(), card);
+    EXPECT_STREQ(weft_session_code(session.get()), "sm_80");
+    for (int64_t n : {1, 128, 1000, 300}) {
+      std::vector<float> y;
+      ASSERT_EQ(run(session.get(), n, y), "") << card;
+      for (int64_t i = 0; i < n; ++i)
+        ASSERT_EQ(y[size_t(i)], float(i) + 20) << card;
+    }
+    EXPECT_STREQ(weft_session_counters(session.get(), 1), "");
+  }
+}
+
+TEST(GpuBundle, WritesToTheCallersMemory) {
+  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")}});
+  BundlePtr bundle = open(bytes);
+  SessionPtr session = createOn(bundle.get(), "emu:sm_80");
+  Floats a{{3}, {1, 2, 3}}, b{{3}, {1, 1, 1}}, y{{3}, {0, 0, 0}};
+  weft_tensor inputs[] = {a.view(), b.view()}, output = y.view();
+  ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
+  EXPECT_EQ(y.data, (std::vector<float>{3, 4, 5}));
+  EXPECT_EQ(output.data, y.data.data());
+}
+
+TEST(GpuBundle, TakesTheBestModule) {
+  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")},
+                                           {"sm_90a", makeAdd("sm_90a", "0f3F800000")},
+                                           {"sm_86", makeAdd("sm_86", "0f40000000")},
+                                           {"sm_100a", makeAdd("sm_80")}});
+  BundlePtr bundle = open(bytes);
+  const std::pair<const char *, float> expected[] = {
+      {"emu:sm_80", 0}, {"emu:sm_86", 4}, {"emu:sm_89", 4}, {"emu:sm_90a", 2}};
+  for (auto [card, extra] : expected) {
+    SessionPtr session = createOn(bundle.get(), card);
+    std::vector<float> y;
+    ASSERT_EQ(run(session.get(), 5, y), "");
+    EXPECT_EQ(y[0], 20 + extra) << card;
+  }
+}
+
+TEST(GpuBundle, CountsOnDemand) {
+  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")}});
+  BundlePtr bundle = open(bytes);
+  SessionPtr session = createOn(bundle.get(), "emu:A100,counters=on");
+  std::vector<float> y;
+  for (int i = 0; i < 2; ++i) // Counters are those of the last run.
+    ASSERT_EQ(run(session.get(), 1024, y), "");
+  std::string json = weft_session_counters(session.get(), 1);
+  // Two dispatches; each loads 2 x 32 warps of 4 sectors.
+  EXPECT_EQ(json.find("[{\"kernel\": \"add\", \"counters\": {"), 0u) << json;
+  const std::string sectors = "\"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum\": 256";
+  size_t first = json.find(sectors), second = json.find(sectors, first + 1);
+  EXPECT_NE(second, json.npos) << json;
+  EXPECT_EQ(json.find(sectors, second + 1), json.npos) << json;
+  std::string text = weft_session_counters(session.get(), 0);
+  EXPECT_EQ(text.find("kernel \"add\"\n"), 0u) << text;
+}
+
+TEST(GpuBundle, RefusesWhatDoesNotFit) {
+  std::vector<uint8_t> sm90 = makeBundle({{"sm_90a", makeAdd("sm_90a")}});
+  EXPECT_EQ(createError(sm90, "emu:sm_80"),
+            "the bundle holds no GPU code for sm_80 (it holds \"sm_90a\"); compile the model with --target=sm_80");
+  EXPECT_EQ(createError(makeBundle({}), "emu:sm_80"),
+            "the bundle holds no GPU code for sm_80 (it holds none); compile the model with --target=sm_80");
+  EXPECT_EQ(createError(sm90, "emu:V100").find("the emulator has no card \"V100\"; it has: A100 (sm_80), "), 0u);
+  EXPECT_EQ(createError(sm90, "emu:sm_90a,timing=soon"),
+            "emulator: expected seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off, "
+            "counters=on|off or limit=N, got \"timing=soon\"");
+  EXPECT_NE(createError(sm90, "cpu").find("the bundle holds no native code"), std::string::npos);
+  std::string broken = createError(makeBundle({{"sm_80", ".version 8.0\n.target sm_80\nnonsense"}}), "emu:sm_80");
+  EXPECT_EQ(broken.find("sm_80:3:1: "), 0u) << broken;
+}
+
+TEST(GpuBundle, RefusesLaunchesThatCannotBe) {
+  std::vector<float> y;
+  std::vector<uint8_t> clustered = makeBundle({{"sm_90a", makeAdd("sm_90a")}}, 2);
+  BundlePtr bundle = open(clustered);
+  SessionPtr session = createOn(bundle.get(), "emu:sm_90a");
+  EXPECT_EQ(run(session.get(), 300, y),
+            "kernel \"add\": expected a grid that is a multiple of the cluster of 2, got 3");
+  EXPECT_EQ(run(session.get(), 256, y), "");
+  std::vector<uint8_t> scratch = makeBundle({{"sm_80", makeAdd("sm_80")}}, 1, true);
+  BundlePtr other = open(scratch);
+  session = createOn(other.get(), "emu:sm_80");
+  EXPECT_EQ(run(session.get(), 300, y), "kernel \"add\": GPU kernels have no scratch, got 64 bytes");
+}
+
+TEST(GpuBundle, FindingsAreErrors) {
+  // Reads one element beyond its inputs: n is compared too late.
+  std::string text = makeAdd("sm_80");
+  text.replace(text.find("setp.ge.s64"), 11, "setp.gt.s64");
+  std::vector<uint8_t> bytes = makeBundle({{"sm_80", text}});
+  BundlePtr bundle = open(bytes);
+  SessionPtr session = createOn(bundle.get(), "emu:sm_80");
+  std::vector<float> y;
+  std::string message = run(session.get(), 64, y);
+  EXPECT_EQ(message.find("kernel \"add\": "), 0u) << message;
+  EXPECT_NE(message.find("0x"), std::string::npos) << message;
+}
+
+TEST(GpuArchitecture, NamesAndOrder) {
+  GpuArchitecture own, code;
+  for (const char *bad : {"", "sm_", "sm_9", "sm_90b", "sm_90ab", "90", "sm_99999", "compute_90"})
+    EXPECT_FALSE(GpuArchitecture::parse(bad, code)) << bad;
+  ASSERT_TRUE(GpuArchitecture::parse("sm_90a", own));
+  const std::pair<const char *, bool> expected[] = {{"sm_80", true},   {"sm_90", true},    {"sm_90a", true},
+                                                    {"sm_100", false}, {"sm_100a", false}, {"sm_89", true}};
+  for (auto [name, runs] : expected) {
+    ASSERT_TRUE(GpuArchitecture::parse(name, code));
+    EXPECT_EQ(own.runs(code), runs) << name;
+  }
+}
