@@ -12,7 +12,6 @@ NAME selects instructions whose name contains it. The table is read from kernels
 from __future__ import annotations
 
 import argparse
-import ctypes
 import itertools
 import pathlib
 import re
@@ -22,6 +21,7 @@ import numpy
 
 import probe_kernels
 import probe_model
+from driver import Card
 from probe_kernels import Form
 from probe_model import Model
 
@@ -29,50 +29,16 @@ TABLE = pathlib.Path(__file__).resolve().parents[2] / "kernels-runtime/src/Emula
 ROW = re.compile(r"\{(\d+), MatrixUnit::(\w+), ElementClass::(\w+), (\w+), \{(\d+), (\d+), (-\d+), (\d+), k(\w+), (\w+)\}\}")
 
 
-class Card:
-    """The driver API, as far as it takes to launch a kernel."""
-
-    def __init__(self) -> None:
-        self.driver = ctypes.CDLL("libcuda.so.1")
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-        major, minor, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(100)
-        self.call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
-        self.call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
-        self.call("cuDeviceGetName", name, 100, device)
-        self.name = f"{name.value.decode()} (sm_{major.value}{minor.value})"
-
-    def call(self, function: str, *arguments) -> None:
-        result = getattr(self.driver, function)(*arguments)
-        if result:
-            text = ctypes.c_char_p()
-            self.driver.cuGetErrorString(result, ctypes.byref(text))
-            raise RuntimeError(f"{function}: {text.value.decode() if text.value else result}")
-
-    def upload(self, data: numpy.ndarray) -> ctypes.c_void_p:
-        pointer = ctypes.c_void_p()
-        data = numpy.ascontiguousarray(data)
-        self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(data.nbytes))
-        self.call("cuMemcpyHtoD_v2", pointer, ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.nbytes))
-        return pointer
-
+class Prober(Card):
     def multiply(self, form: Form, a: numpy.ndarray, b: numpy.ndarray, c: numpy.ndarray) -> numpy.ndarray:
-        module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(probe_kernels.ptx(form).encode()))
-        self.call("cuModuleGetFunction", ctypes.byref(function), module, b"probe")
+        module = self.load(probe_kernels.ptx(form).encode())
         words = probe_kernels.pack_d(form, c)
         buffers = [self.upload(x) for x in (probe_kernels.pack_a(form, a), probe_kernels.pack_b(form, b), words)]
-        pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(x) for x in buffers))
-        self.call("cuLaunchKernel", function, len(a), 1, 1, 32 * form.warps, 1, 1, 0, None, pointers, None)
-        self.call("cuCtxSynchronize")
-        out = numpy.empty_like(words)
-        self.call("cuMemcpyDtoH_v2", ctypes.c_void_p(out.ctypes.data), buffers[2], ctypes.c_size_t(out.nbytes))
+        self.launch(self.function(module, "probe"), (len(a), 1, 1), (32 * form.warps, 1, 1), [bytes(x) for x in buffers])
+        out = numpy.frombuffer(self.download(buffers[2], words.nbytes), words.dtype).reshape(words.shape)
         for buffer in buffers:
-            self.call("cuMemFree_v2", buffer)
-        self.call("cuModuleUnload", module)
+            self.free(buffer)
+        self.unload(module)
         return probe_kernels.unpack_d(form, out, len(a))
 
 
@@ -180,7 +146,7 @@ def main() -> int:
             (folder / f"{form.name}.ptx").write_text(probe_kernels.ptx(form))
         return 0
     if arguments.command == "run":
-        card = Card()
+        card = Prober()
         return 1 if collect(arguments.path, arguments.names, card.multiply, card.name) else 0
     if arguments.command == "simulate":
         def multiply(form, a, b, c):

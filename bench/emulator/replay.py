@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Runs the kernels of the emulator's tests on a card, and compares what they wrote, bit for bit, and what was counted.
+
+    WEFT_EMU_DUMP=CASES build/bin/weft-emulator-kernel-tests      here: a folder for each launch (kernel, data, results, counters)
+    replay.py run CASES REPORT.json [NAME...]                     on the card (libcuda): results
+    ncu --csv --metrics $(replay.py metrics) python3 replay.py run CASES R.json NAME... > ncu.csv
+    replay.py counters CASES ncu.csv                              anywhere: the card's counters beside the emulator's
+
+NAME selects cases whose name contains it. A case that breaks the context (a wrong kernel) is run in a process of its own.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import collections
+import csv
+import json
+import multiprocessing
+import pathlib
+import struct
+import sys
+
+from driver import Card
+
+TIMEOUT_S = 20
+MAX_REPORTED = 12
+# Nsight Compute's counters that the emulator has under the same name, with the relative difference that is allowed.
+METRICS = {
+    "smsp__inst_executed_op_global_ld.sum": 0, "smsp__inst_executed_op_global_st.sum": 0,
+    "smsp__inst_executed_op_shared_ld.sum": 0, "smsp__inst_executed_op_shared_st.sum": 0,
+    "smsp__inst_executed_op_ldsm.sum": 0,
+    "sm__inst_executed_pipe_tensor.sum": 0,
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 0.01, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": 0.01,
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 0, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": 0,
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": 0.05, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": 0.05,
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": 0.05,
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": 0.05,
+}
+
+
+def cases_of(root: str, names: list[str]) -> list[pathlib.Path]:
+    folders = sorted(path.parent for path in pathlib.Path(root).glob("*/launch.json"))
+    return [folder for folder in folders if not names or any(name in folder.name for name in names)]
+
+
+def run_case(card: Card, folder: pathlib.Path) -> dict:
+    launch = json.loads((folder / "launch.json").read_text())
+    module = card.load((folder / "kernel.ptx").read_bytes() + b"\0")
+    buffers, parameters = {}, []
+    for argument in launch["arguments"]:
+        if argument["kind"] == "buffer":
+            buffers[argument["index"]] = card.upload((folder / f"in{argument['index']}.bin").read_bytes())
+    for argument in launch["arguments"]:
+        if argument["kind"] == "buffer":
+            parameters.append(bytes(buffers[argument["index"]]))
+        elif argument["kind"] == "value":
+            parameters.append(bytes.fromhex(argument["hex"]))
+        else:
+            parameters.append(card.tensor_map(argument["map"], buffers[argument["buffer"]]))
+    card.launch(card.function(module, launch["entry"]), launch["grid"], launch["block"], parameters, launch["dynamicShared"],
+                launch["cluster"])
+    differences = []
+    for argument in launch["arguments"]:
+        if argument["kind"] == "buffer" and argument["compared"]:
+            want = (folder / f"out{argument['index']}.bin").read_bytes()
+            differences += compare(argument["index"], card.download(buffers[argument["index"]], len(want)), want)
+    for pointer in buffers.values():
+        card.free(pointer)
+    card.unload(module)
+    return {"differences": differences}
+
+
+def compare(index: int, got: bytes, want: bytes) -> list[str]:
+    """One line if the bytes differ: how many words, the first, and the largest distance as f32 in units of the last place."""
+    if got == want:
+        return []
+    words = [(i, struct.unpack_from("<I", got, i)[0], struct.unpack_from("<I", want, i)[0]) for i in range(0, len(want) - 3, 4)]
+    wrong = [word for word in words if word[1] != word[2]]
+    if not wrong:
+        return [f"argument {index}: the last bytes differ"]
+    ordered = lambda bits: bits if bits < 1 << 31 else (1 << 31) - bits
+    ulps = max(abs(ordered(a) - ordered(b)) for _, a, b in wrong)
+    at, a, b = wrong[0]
+    return [f"argument {index}: {len(wrong)} of {len(words)} words, first at byte {at}: card {a:08x}, emulator {b:08x}; "
+            f"at most {ulps} units as f32"]
+
+
+def work(folders: list[pathlib.Path], queue) -> None:
+    card = Card()
+    queue.put(("card", card.name))
+    for folder in folders:
+        try:
+            queue.put((folder.name, run_case(card, folder)))
+        except RuntimeError as error:
+            queue.put((folder.name, {"error": str(error)}))
+            if "ILLEGAL" in str(error).upper() or "misaligned" in str(error) or "cuCtxSynchronize" in str(error):
+                return  # the context is lost: the rest goes to a new process
+
+
+def run(root: str, report: str, names: list[str], in_process: bool) -> int:
+    folders, results, name = cases_of(root, names), {}, ""
+    if in_process:  # a profiler follows one process
+        card = Card()
+        name, results = card.name, {folder.name: run_case(card, folder) for folder in folders}
+        folders = []
+    context = multiprocessing.get_context("spawn")
+    while folders:
+        queue = context.Queue()
+        process = context.Process(target=work, args=(folders, queue))
+        process.start()
+        before = len(results)
+        while len(results) - before < len(folders):
+            try:
+                key, value = queue.get(timeout=TIMEOUT_S)
+            except Exception:
+                if process.is_alive() or len(results) == before:
+                    hung = folders[len(results) - before].name
+                    results[hung] = {"error": "no answer: hangs, or the process died"}
+                break
+            if key == "card":
+                name = value
+                continue
+            results[key] = value
+            if "cuCtxSynchronize" in value.get("error", ""):
+                break
+        process.kill()
+        folders = [folder for folder in folders if folder.name not in results]
+    pathlib.Path(report).write_text(json.dumps({"card": name, "cases": results}, indent=1))
+    return summarise(name, results)
+
+
+def summarise(name: str, results: dict) -> int:
+    suites: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
+    for case, result in results.items():
+        kind = "error" if "error" in result else "different" if result["differences"] else "equal"
+        suites[case.split(".")[0]][kind] += 1
+    print(f"card: {name}\n{'suite':32} {'equal':>7} {'different':>9} {'error':>6}")
+    for suite, counts in sorted(suites.items()):
+        print(f"{suite:32} {counts['equal']:7} {counts['different']:9} {counts['error']:6}")
+    bad = {case: result for case, result in results.items() if result.get("error") or result.get("differences")}
+    shown = collections.Counter()
+    for case, result in bad.items():
+        group = ".".join(case.split(".")[:2])
+        shown[group] += 1
+        if shown[group] <= 3:
+            print(f"  {case}: {result.get('error') or '; '.join(result['differences'])}"[:400])
+    print(f"{len(results) - len(bad)} of {len(results)} cases are bit-equal")
+    return 1 if bad else 0
+
+
+def ncu_rows(path: str) -> list[dict[str, float]]:
+    """The metrics of every kernel in order, from ncu's CSV in either of its forms."""
+    lines = pathlib.Path(path).read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
+    kernels: dict[str, dict[str, float]] = {}
+    for row in csv.DictReader(lines[start:]):
+        if not (row.get("ID") or "").isdigit():
+            continue
+        values = kernels.setdefault(row["ID"], {})
+        if "Metric Name" in row:
+            values[row["Metric Name"]] = float(row["Metric Value"].replace(",", "") or "nan")
+    return [kernels[key] for key in sorted(kernels, key=int)]
+
+
+def counters(root: str, path: str, names: list[str]) -> int:
+    folders, rows, worst = cases_of(root, names), ncu_rows(path), 0
+    if len(folders) != len(rows):
+        sys.exit(f"expected {len(folders)} kernels in {path}, got {len(rows)}")
+    print(f"{'metric':60} {'kernels':>7} {'exact':>6} {'within':>6} {'worst':>8}")
+    for metric, allowed in METRICS.items():
+        pairs = []
+        for folder, row in zip(folders, rows):
+            own = json.loads((folder / "counters.json").read_text())
+            if metric in row and metric in own:
+                pairs.append((folder.name, row[metric], own[metric]))
+        errors = [(abs(card - own) / max(card, 1), case, card, own) for case, card, own in pairs]
+        within = sum(error[0] <= allowed for error in errors)
+        largest = max(errors, default=(0, "", 0, 0))
+        print(f"{metric:60} {len(pairs):7} {sum(e[0] == 0 for e in errors):6} {within:6} {largest[0]:8.2%}")
+        if largest[0] > allowed:
+            worst = 1
+            for error, case, card, own in sorted(errors, reverse=True)[:MAX_REPORTED]:
+                if error > allowed:
+                    print(f"    {case}: card {card:g}, emulator {own:g}")
+    return worst
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("run")
+    command.add_argument("cases")
+    command.add_argument("report")
+    command.add_argument("names", nargs="*")
+    command.add_argument("--in-process", action="store_true", help="one process, stop at the first error: for profilers")
+    command = commands.add_parser("counters")
+    command.add_argument("cases")
+    command.add_argument("csv")
+    command.add_argument("names", nargs="*")
+    commands.add_parser("metrics")
+    arguments = parser.parse_args()
+    if arguments.command == "run":
+        return run(arguments.cases, arguments.report, arguments.names, arguments.in_process)
+    if arguments.command == "counters":
+        return counters(arguments.cases, arguments.csv, arguments.names)
+    print(",".join(METRICS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
