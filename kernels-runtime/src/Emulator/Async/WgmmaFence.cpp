@@ -4,7 +4,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Marks of registers by their slots: a register that a wgmma uses keeps its slot.
+// Marks of registers by their slots, from the first fence of an activation on.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/WgmmaFence.h"
@@ -28,29 +28,27 @@ template <typename Body> void forRegisters(const Step &step, Body &&body) {
 
 void WgmmaRegisters::use(const WgmmaOp::Part &part) {
   Machine &machine = *part.warp->machine;
-  if (!hasFenced)
-    machine.find("wgmma-fence", *part.warp, *part.step, 32, 0,
-                 "no wgmma.fence stands before the first wgmma of the warp");
-  hasFenced = true;
   if (activation != part.activation) {
-    activation = part.activation;
-    entries.assign(activation->code->frameBytes / 4 + 1, Entry());
+    machine.find("wgmma-fence", *part.warp, *part.step, 32, 0, "no wgmma.fence stands before this wgmma in its function");
+    fenced(*part.warp);
+    return;
   }
-  bool isDirty = false;
+  bool isAnyDirty = false;
   forRegisters(*part.step, [&](Slot slot, bool isAccumulator) {
-    Entry &entry = entries[slot / 4];
-    isDirty |= entry.isDirty && (!isAccumulator || part.addsToD);
-    entry.isTracked = true;
+    isAnyDirty |= isDirty(slot) && (!isAccumulator || part.addsToD);
   });
-  if (isDirty)
+  if (isAnyDirty)
     machine.find("wgmma-fence", *part.warp, *part.step, 32, 0,
                  "registers of this wgmma were written by other instructions since the last wgmma.fence");
 }
 
-void WgmmaRegisters::fenced() {
-  hasFenced = true;
-  for (Entry &entry : entries)
-    entry.isDirty = false;
+void WgmmaRegisters::fenced(const Warp &warp) {
+  if (activation != &warp.activation()) {
+    activation = &warp.activation();
+    writtenAfter.assign(activation->code->frameBytes / 4 + 1, 0);
+    fences = 0;
+  }
+  ++fences;
 }
 
 void WgmmaRegisters::step(const Warp &warp, const Step &step) {
@@ -59,10 +57,11 @@ void WgmmaRegisters::step(const Warp &warp, const Step &step) {
   const FunctionCode &code = *activation->code;
   for (unsigned i = 0; i < step.slotCount; ++i) {
     Slot slot = step.slots[i];
-    if (slot == kNoSlot || slot & kConstantSlot || slot / 4 >= entries.size() || !entries[slot / 4].isTracked)
+    if (slot == kNoSlot || slot & kConstantSlot || slot / 4 >= writtenAfter.size())
       continue;
     Role role = code.roleOf(step, i);
-    entries[slot / 4].isDirty |= role == Role::Def || role == Role::DefUse;
+    if (role == Role::Def || role == Role::DefUse)
+      writtenAfter[slot / 4] = fences;
   }
 }
 

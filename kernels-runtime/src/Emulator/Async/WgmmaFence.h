@@ -18,26 +18,23 @@
 
 namespace weft::emu {
 
-/// Of one warp: by slot / 4 in the register file of the activation that uses wgmma.
+/// Of one warp: which registers of the activation that uses wgmma were written since its last fence.
 class WgmmaRegisters {
 public:
-  /// Before a wgmma: makes findings of a missing fence, and remembers its registers.
+  /// Before a wgmma: makes findings of a missing fence.
   void use(const WgmmaOp::Part &part);
   /// Registers written so far may be used.
-  void fenced();
+  void fenced(const Warp &warp);
   /// `step`, which is no wgmma, executes.
   void step(const Warp &warp, const Step &step);
   bool isTracked() const { return activation != nullptr; }
 
 private:
-  struct Entry {
-    bool isTracked = false; ///< Operand of some wgmma.
-    bool isDirty = false;   ///< Written by another instruction since the last fence.
-  };
+  bool isDirty(Slot slot) const { return slot / 4 < writtenAfter.size() && writtenAfter[slot / 4] == fences; }
 
-  Activation *activation = nullptr;
-  std::vector<Entry> entries;
-  bool hasFenced = false;
+  const Activation *activation = nullptr;
+  std::vector<uint32_t> writtenAfter; ///< By slot / 4: number of the fence after which the register was last written.
+  uint32_t fences = 0;
 };
 
 /// The observer of a sanitized launch that feeds WgmmaRegisters::step.

@@ -115,7 +115,7 @@ Outcome runFence(Warp &warp, const Step &step, LaneMask mask) {
   if (!warp.converged(step, kAllLanes, outcome))
     return outcome;
   if (isSanitized(warp))
-    WarpAsync::of(warp).wgmma.fenced();
+    WarpAsync::of(warp).wgmma.fenced(warp);
   FenceEvent event = {&warp, &step, mask, FenceKind::Wgmma, Order::Weak, Scope::None};
   warp.machine->observe([&](Observer &observer) { observer.fenced(event); });
   return Outcome::Next;
@@ -207,6 +207,8 @@ void bindTypes(Binder &b, WgmmaForm &form, unsigned depth, Type &a) {
   bool allowsHalf = a == Type::F16 || a == Type::E4M3 || a == Type::E5M2;
   if ((d == Type::S32) != isInteger || (d == Type::F16 && !allowsHalf))
     b.fail("there is no wgmma of .%s on .%s", std::string(ptx::name(d)).c_str(), std::string(ptx::name(a)).c_str());
+  if (isInteger && other != a)
+    b.requireVersion(8, 4);
   if (form.options.isSaturating && (!isInteger || form.isBits))
     b.fail("unexpected .satfinite");
   unsigned expected = 256 / unsigned(a == Type::TF32 ? 32 : ptx::bitWidth(a));
