@@ -29,14 +29,14 @@ template <typename Body> void forRegisters(const Step &step, Body &&body) {
 void WgmmaRegisters::use(const WgmmaOp::Part &part) {
   Machine &machine = *part.warp->machine;
   if (activation != part.activation) {
-    machine.find("wgmma-fence", *part.warp, *part.step, 32, 0, "no wgmma.fence stands before this wgmma in its function");
+    machine.find("wgmma-fence", *part.warp, *part.step, 32, 0,
+                 "no wgmma.fence stands before this wgmma in its function");
     fenced(*part.warp);
     return;
   }
   bool isAnyDirty = false;
-  forRegisters(*part.step, [&](Slot slot, bool isAccumulator) {
-    isAnyDirty |= isDirty(slot) && (!isAccumulator || part.addsToD);
-  });
+  forRegisters(*part.step,
+               [&](Slot slot, bool isAccumulator) { isAnyDirty |= isDirty(slot) && (!isAccumulator || part.addsToD); });
   if (isAnyDirty)
     machine.find("wgmma-fence", *part.warp, *part.step, 32, 0,
                  "registers of this wgmma were written by other instructions since the last wgmma.fence");
@@ -65,8 +65,8 @@ void WgmmaRegisters::step(const Warp &warp, const Step &step) {
   }
 }
 
-void WgmmaFenceObserver::stepBegins(Warp &warp, const Step &step, LaneMask mask, bool isRepeated) {
-  if (!mask || isRepeated || !warp.asyncState)
+void WgmmaFenceObserver::stepBegins(Warp &warp, const Step &step, LaneMask mask, bool /*isRepeated*/) {
+  if (!mask || !warp.asyncState)
     return;
   WgmmaRegisters &registers = WarpAsync::of(warp).wgmma;
   if (registers.isTracked() && !isWgmma(step))
