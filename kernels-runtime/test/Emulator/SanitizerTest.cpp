@@ -169,6 +169,17 @@ JOIN:
   @%p1 ld.local.u32 %r9, [l+4]; //!
 )",
      35, -1, "has not written"},
+    {"RegisterUninitialised", "uninitialised-register", R"(
+  setp.eq.u32 %p1, %r1, 33;
++  mov.u32 %r12, 5;
+  @!%p1 bra DONE;
+  add.u32 %r9, %r12, 1; //!
+  mov.u32 %r12, 6;
+DONE:
+  @%p1 mov.u32 %r13, 7;
+  add.u32 %r14, %r13, 1;
+)",
+     33, -1, "nothing has written"},
     {"GlobalOutOfBounds", "out-of-bounds", R"(
   setp.eq.u32 %p1, %r1, 36;
 -  @%p1 ld.global.u32 %r9, [%rd1+8192]; //!

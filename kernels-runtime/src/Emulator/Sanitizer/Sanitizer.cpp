@@ -10,6 +10,8 @@
 
 #include "Emulator/Sanitizer/Sanitizer.h"
 
+#include "Emulator/Sanitizer/UndefinedRegisters.h"
+
 using namespace weft::emu;
 
 Sanitizer::Sanitizer() = default;
@@ -19,6 +21,9 @@ void Sanitizer::launchBegins(Machine &launched) {
   machine = &launched;
   for (const std::string &opcode : launched.module.opcodes)
     isWgmmaOpcode.push_back(opcode.compare(0, 15, "wgmma.mma_async") == 0);
+  for (const FunctionCode &code : launched.module.functions)
+    for (uint32_t step : undefinedReads(code))
+      undefined.insert(&code.steps[step]);
 }
 
 static const void *keyOf(const Cta &cta) {
@@ -56,6 +61,9 @@ void Sanitizer::stepBegins(Warp &warp, const Step &step, LaneMask mask, bool isR
   LaneMask running = warp.active();
   if (running != order.history.current())
     order.history.push(running);
+  if (!undefined.empty() && !isRepeated && mask != 0 && undefined.count(&step))
+    machine->find("uninitialised-register", warp, step, unsigned(__builtin_ctz(mask)), 0,
+                  "reads a register that nothing has written on any path");
   bool isWgmma = isWgmmaOpcode[step.opcode];
   if ((order.registers.empty() && !isWgmma) || isRepeated || mask == 0)
     return;

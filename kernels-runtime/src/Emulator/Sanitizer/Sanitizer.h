@@ -12,6 +12,7 @@
 //   missing-proxy-fence   an asynchronous operation reads or overwrites what threads wrote, without fence.proxy.async
 //   mbarrier-init-order   an mbarrier is used by somebody for whom its initialisation has not happened yet
 //   uninitialised-shared, uninitialised-global, uninitialised-local
+//   uninitialised-register  a register is read that nothing can have written
 //   wgmma-registers       registers of an unfinished wgmma are read or overwritten
 //
 // (Others come from the machine and from the asynchronous operations: docs/emulator.md has the whole list.)
@@ -27,6 +28,8 @@
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Sanitizer/AsyncRegisters.h"
 #include "Emulator/Sanitizer/Order.h"
+
+#include <unordered_set>
 
 namespace weft::emu {
 
@@ -60,8 +63,9 @@ private:
   std::vector<std::unique_ptr<WarpOrder>> warps; ///< By Warp::id.
   std::unordered_map<const void *, std::unique_ptr<ClusterOrder>> clusters;
   Sites sites;
-  uint64_t events = 0;             ///< Fences that published an mbarrier's initialisation.
-  std::vector<bool> isWgmmaOpcode; ///< By Step::opcode.
+  uint64_t events = 0;                        ///< Fences that published an mbarrier's initialisation.
+  std::vector<bool> isWgmmaOpcode;            ///< By Step::opcode.
+  std::unordered_set<const Step *> undefined; ///< Steps that read an undefined register.
 };
 
 } // namespace weft::emu
