@@ -427,13 +427,8 @@ uint32_t Warp::execute(uint32_t budget, uint32_t limit, bool &isDone) {
     }
     ++machine->time;
     if (isObserved) {
-<<<<<<< HEAD
-      bool isRepeated =
-          count == 0 && (splits[current].wait.kind != WaitKind::None || splits[current].isReleased);
-=======
       // Only the first step of a run can be one that waited: the reason to wait stays set until the run ends.
       bool isRepeated = count == 0 && (splits[current].wait.kind != WaitKind::None || splits[current].isReleased);
->>>>>>> 909550a (Emulator: kernels of every mbarrier, cp.async, bulk, st.async, wgmma and tensormap form, with oracles and their misuse; wgmma.fence is tracked from fence to fence)
       machine->observe([&](Observer &observer) { observer.stepBegins(*this, step, mask, isRepeated); });
     }
     outcome = mask ? step.run(*this, step, mask) : Outcome::Next;
