@@ -196,13 +196,15 @@ static void checkForm(Binder &b, const AtomicPayload &payload, Type type, bool h
 }
 
 static void bindAtomicOf(Binder &b, bool isRed) {
-  MemoryQualifiers q = parseQualifiers(b);
+  MemoryQualifiers q;
+  acceptQualifiers(b, q);
   auto *payload = b.payload<AtomicPayload>();
   static const AtomicOp ops[] = {AtomicOp::Add, AtomicOp::Min, AtomicOp::Max, AtomicOp::Inc,  AtomicOp::Dec,
                                  AtomicOp::And, AtomicOp::Or,  AtomicOp::Xor, AtomicOp::Exch, AtomicOp::Cas};
   unsigned op = isRed ? b.expectOneOf({"add", "min", "max", "inc", "dec", "and", "or", "xor"})
                       : b.expectOneOf({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
   payload->op = ops[op];
+  acceptQualifiers(b, q); // libcu++ writes atom.add.acq_rel.gpu.s32
   bool hasNoftz = b.accept("noftz");
   bool hasPolicy = b.accept("L2::cache_hint") || q.cache.hasPolicy;
   int vector = b.acceptOneOf({"v2", "v4", "v8"});

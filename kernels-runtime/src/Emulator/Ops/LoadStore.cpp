@@ -114,10 +114,14 @@ static bool acceptSpace(Binder &b, MemorySpace &space) {
   return true;
 }
 
-MemoryQualifiers emu::parseQualifiers(Binder &b) {
-  MemoryQualifiers q;
+void emu::acceptQualifiers(Binder &b, MemoryQualifiers &q) {
   while (acceptOrder(b, q) || acceptSpace(b, q.space) || acceptCache(b, q.cache)) {
   }
+}
+
+MemoryQualifiers emu::parseQualifiers(Binder &b) {
+  MemoryQualifiers q;
+  acceptQualifiers(b, q);
   bool needsScope = q.order == Order::Relaxed || q.order == Order::Acquire || q.order == Order::Release ||
                     q.order == Order::AcquireRelease || q.order == Order::Mmio;
   if (needsScope && q.scope == Scope::None)

@@ -26,6 +26,8 @@ struct MemoryQualifiers {
 /// Consumes .weak, .volatile, .relaxed, ..., scopes, a state space, cache operators, priorities and prefetch sizes. The
 /// compilers do not agree on their order, so any is taken.
 MemoryQualifiers parseQualifiers(Binder &b);
+/// The same without the demand that an order and a scope come together, for atomics, where either has a default.
+void acceptQualifiers(Binder &b, MemoryQualifiers &q);
 
 /// Checks an address against the space: a symbol must be in it.
 AddressRef bindSpaceAddress(Binder &b, unsigned operand, MemorySpace space);
