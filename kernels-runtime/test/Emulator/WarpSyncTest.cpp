@@ -174,6 +174,36 @@ join:
   }
 }
 
+/// Lanes of one mask may meet at different instructions of one form: in two branches, and in a call and outside of it.
+TEST(WarpSync, DifferentPlaces) {
+  std::vector<uint32_t> in = inputs(), out = outputOf(R"(
+  setp.lt.u32 %p1, %t, 16;
+  @%p1 bra low;
+  mul.lo.u32 %r3, %r1, 3;
+  shfl.sync.bfly.b32 %r2, %r3, 16, 31, -1;
+  bar.warp.sync -1;
+  bra join;
+low:
+  mul.lo.u32 %r4, %r1, 5;
+  mov.u32 %r5, 16;
+  shfl.sync.bfly.b32 %r2, %r4, %r5, 31, -1;
+  bar.warp.sync -1;
+join:
+  setp.eq.u32 %p2, %t, 9;
+  @!%p2 bra all;
+  vote.sync.ballot.b32 %r6, %p2, -1;
+  bra done;
+all:
+  vote.sync.ballot.b32 %r6, %p1, -1;
+done:
+  st.global.v2.u32 [%o], {%r2, %r6};)",
+                                                      8);
+  for (unsigned i = 0; i < 32; ++i) {
+    EXPECT_EQ(out[2 * i], in[i ^ 16] * (i < 16 ? 3 : 5));
+    EXPECT_EQ(out[2 * i + 1], 0xffffu);
+  }
+}
+
 /// Lanes that leave a loop at different times meet again at the next instruction between lanes.
 TEST(WarpSync, TripCounts) {
   std::vector<uint32_t> out = outputOf(R"(

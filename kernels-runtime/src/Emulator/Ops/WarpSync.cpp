@@ -44,6 +44,102 @@ static const SyncPayload &payloadOf(const Step &step) { return *static_cast<cons
 // The rendezvous
 //===--------------------------------------------------------------------------------------------------------------===//
 
+static Outcome runSync(Warp &warp, const Step &step, LaneMask mask);
+
+namespace {
+/// Lanes that stand at an instruction of a rendezvous, and where their operands are.
+struct Participant {
+  Split *split;
+  const Step *step;
+  const FunctionCode *code;
+  LaneMask lanes;
+
+  std::byte *operand(unsigned i) const {
+    Slot slot = step->slots[i];
+    if (slot == kNoSlot)
+      return nullptr;
+    std::byte *constants = const_cast<ConstantPool &>(code->constants).data();
+    return (slot & kConstantSlot ? constants : split->activation->registers) + (slot & ~kConstantSlot);
+  }
+};
+} // namespace
+
+static bool isAlike(const Step &a, const Step &b) {
+  const SyncPayload &p = payloadOf(a), &q = payloadOf(b);
+  return a.opcode == b.opcode && a.slotCount == b.slotCount && p.members == q.members && p.result == q.result &&
+         p.resultPredicate == q.resultPredicate && p.a == q.a && p.b == q.b && p.c == q.c && p.isNegated == q.isNegated;
+}
+
+/// Copies operand `i` of the lanes to (or from) `scratch`.
+static void transfer(const Participant &who, unsigned i, std::byte *scratch, bool isBack) {
+  std::byte *operand = who.operand(i);
+  unsigned width = who.code->widthOf(*who.step, i);
+  bool isWritten = who.code->roleOf(*who.step, i) != Role::Use;
+  if (!operand || (isBack && !isWritten))
+    return;
+  std::byte *to = isBack ? operand : scratch, *from = isBack ? scratch : operand;
+  if (width == 0) {
+    LaneMask &target = *reinterpret_cast<LaneMask *>(to);
+    target = (target & ~who.lanes) | (*reinterpret_cast<LaneMask *>(from) & who.lanes);
+    return;
+  }
+  forLanes(who.lanes, [&](unsigned lane) { std::memcpy(to + lane * width, from + lane * width, width); });
+}
+
+/// Lanes may meet at different instructions of one form, in different branches or calls. True if those of `absent`
+/// stand at such ones: then the instruction has been executed for all of `group` and them, and the others have gone on.
+static bool meetElsewhere(Warp &warp, const Step &step, LaneMask group, LaneMask absent, LaneMask wanted) {
+  constexpr unsigned kMost = 8;
+  if (step.slotCount > kMost)
+    return false;
+  std::vector<Participant> all = {{&warp.split(), &step, warp.activation().code, group}};
+  for (Split &other : warp.splits) {
+    if (&other == &warp.split() || !(other.lanes & absent))
+      continue;
+    const FunctionCode &code = *other.activation->code;
+    const Step &there = code.steps[other.pc];
+    Participant who = {&other, &there, &code, other.lanes};
+    if (other.wait.kind != WaitKind::WarpSync || there.run != runSync || !isAlike(step, there))
+      return false;
+    const auto *members = reinterpret_cast<const uint32_t *>(who.operand(payloadOf(there).members));
+    for (LaneMask rest = other.lanes; rest; rest &= rest - 1)
+      if (members[__builtin_ctz(rest)] != wanted)
+        return false;
+    absent &= ~other.lanes;
+    all.push_back(who);
+  }
+  if (absent)
+    return false;
+  alignas(64) std::byte scratch[kMost][32 * 8] = {};
+  Slot slots[kMost];
+  LaneMask met = 0;
+  for (const Participant &who : all)
+    met |= who.lanes;
+  for (unsigned i = 0; i < step.slotCount; ++i) {
+    slots[i] = Slot(i * sizeof scratch[0]);
+    for (const Participant &who : all)
+      transfer(who, i, scratch[i], false);
+  }
+  Step joint = step;
+  joint.slots = slots;
+  std::byte *registers = warp.bases[0];
+  warp.bases[0] = scratch[0];
+  if (payloadOf(step).run)
+    payloadOf(step).run(warp, joint, met);
+  warp.bases[0] = registers;
+  for (const Participant &who : all) {
+    for (unsigned i = 0; i < step.slotCount; ++i)
+      transfer(who, i, scratch[i], true);
+    if (who.split == &warp.split())
+      continue;
+    who.split->pc += 1;
+    who.split->state = SplitState::Ready;
+    who.split->wait = {};
+  }
+  warp.machine->observe([&](Observer &observer) { observer.warpSynced(warp, step, met); });
+  return true;
+}
+
 static Outcome runSync(Warp &warp, const Step &step, LaneMask mask) {
   const SyncPayload &payload = payloadOf(step);
   const uint32_t *members = warp.lanes<uint32_t>(step.slots[payload.members]);
@@ -62,7 +158,10 @@ static Outcome runSync(Warp &warp, const Step &step, LaneMask mask) {
         return warp.machine->fault(warp, step, unsigned(__builtin_ctz(other)),
                                    "the thread has member mask 0x%08x, another thread of it has 0x%08x",
                                    members[__builtin_ctz(other)], wanted);
-      missing |= absent;
+      if (meetElsewhere(warp, step, group, absent, wanted))
+        done |= group;
+      else
+        missing |= absent;
       continue;
     }
     warp.machine->observe([&](Observer &observer) { observer.warpSynced(warp, step, group); });
