@@ -178,18 +178,66 @@ TEST(WarpAccess, NarrowNeighboursShareAWord) {
   EXPECT_EQ(touchedSectors(addresses.of, ~0u, 1).count, 1u);
 }
 
-/// Wide loads whose lanes pair up take two passes as one.
-TEST(WarpAccess, WideLoadsMergePasses) {
-  auto wavefronts = [](unsigned bytes, unsigned index) {
-    return sharedCost(SharedAccess::Load, pattern(index, bytes).of, ~0u, bytes).wavefronts;
+constexpr unsigned kLoadPatterns = 20;
+
+/// The elements that the lanes load, for the measured loads.
+unsigned loadPattern(unsigned index, unsigned lane) {
+  const unsigned elements[kLoadPatterns] = {lane,           0,
+                                            lane & 1,       lane / 2,
+                                            lane / 4,       lane / 8,
+                                            lane / 16,      lane & 15,
+                                            lane & 7,       lane & 3,
+                                            lane * 2,       lane * 3,
+                                            lane * 8,       lane ^ 5,
+                                            31 - lane,      lane / 2 * 2,
+                                            lane & ~2u,     lane / 8 * 8 + (lane & 1),
+                                            lane * 37 % 64, lane * 7 % 16};
+  return elements[index];
+}
+
+TEST(WarpAccess, SharedLoadsAsMeasured) {
+  struct {
+    SharedAccess kind;
+    unsigned width;
+    unsigned wavefronts[kLoadPatterns];
+    unsigned conflicts[kLoadPatterns];
+  } const kMeasured[] = {
+      {SharedAccess::Load, 8, {2, 1, 1, 1, 1, 1, 1, 2, 2, 2, 4, 2, 16, 2, 2, 2, 2, 2, 2, 2}, {0, 0, 0, 0, 0, 0,  0,
+                                                                                              0, 0, 0, 2, 0, 14, 0,
+                                                                                              0, 1, 1, 1, 0, 0}},
+      {SharedAccess::Load, 16, {4, 2, 2, 2, 2, 2, 2, 4, 4, 4, 8, 4, 32, 4, 4, 4, 4, 4, 4, 4}, {0, 0, 0, 0, 0, 0,  0,
+                                                                                               0, 0, 0, 4, 0, 28, 0,
+                                                                                               0, 2, 2, 2, 0, 0}},
+      {SharedAccess::Matrix,
+       16, // ldmatrix .x4
+       {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 4, 32, 4, 4, 4, 4, 4, 4, 4},
+       {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 28, 0, 0, 0, 0, 0, 0, 0}},
   };
-  EXPECT_EQ(wavefronts(8, 0), 2u);
-  EXPECT_EQ(wavefronts(8, 10), 1u); // All lanes at one address.
-  EXPECT_EQ(wavefronts(8, 12), 1u); // Pairs of lanes.
-  EXPECT_EQ(wavefronts(16, 0), 4u);
-  EXPECT_EQ(wavefronts(16, 10), 2u);
-  EXPECT_EQ(wavefronts(16, 12), 2u);
-  EXPECT_EQ(wavefronts(16, 14), 2u); // Quarters at one address each.
+  for (const auto &row : kMeasured)
+    for (unsigned i = 0; i < kLoadPatterns; ++i) {
+      uint64_t addresses[32];
+      for (unsigned lane = 0; lane < 32; ++lane)
+        addresses[lane] = loadPattern(i, lane) * row.width;
+      SharedCost cost = sharedCost(row.kind, addresses, ~0u, row.width);
+      EXPECT_EQ(cost.wavefronts, row.wavefronts[i]) << int(row.kind) << ", " << row.width << " bytes, pattern " << i;
+      EXPECT_EQ(cost.conflicts, row.conflicts[i]) << int(row.kind) << ", " << row.width << " bytes, pattern " << i;
+    }
+}
+
+TEST(WarpAccess, SectorsOfLoadsAsMeasured) {
+  struct {
+    unsigned width;
+    unsigned sectors[kLoadPatterns];
+  } const kMeasured[] = {{16, {16, 1, 1, 8, 4, 2, 1, 8, 4, 2, 32, 32, 32, 16, 16, 16, 8, 4, 26, 8}},
+                         {4, {4, 1, 1, 2, 1, 1, 1, 2, 1, 1, 8, 12, 32, 4, 4, 4, 4, 4, 8, 2}}};
+  for (const auto &row : kMeasured)
+    for (unsigned i = 0; i < kLoadPatterns; ++i) {
+      uint64_t addresses[32];
+      for (unsigned lane = 0; lane < 32; ++lane)
+        addresses[lane] = loadPattern(i, lane) * row.width;
+      EXPECT_EQ(touchedSectors(addresses, ~0u, row.width).count, row.sectors[i])
+          << row.width << " bytes, pattern " << i;
+    }
 }
 
 /// Rows of 128 bytes: without a swizzle the eight rows of a matrix are in the same four banks; XOR with the row number

@@ -5,8 +5,8 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // Pure functions from the 32 addresses of an access to sectors, shared-memory wavefronts and bank conflicts. The
-// formulas of stores, reductions, shared atomics and stmatrix were checked against Nsight Compute on an H100
-// (34 patterns of addresses each, all equal).
+// formulas of loads, stores, reductions, shared atomics, ldmatrix and stmatrix were checked against Nsight Compute on
+// an H100 (20 or 34 patterns of addresses each, all equal).
 //
 // An address is naturally aligned to the bytes of its lane (the caller has checked that), so that a lane touches
 // one sector of global memory, or consecutive banks of shared memory.
