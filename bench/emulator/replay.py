@@ -3,7 +3,7 @@
 
     WEFT_EMU_DUMP=CASES build/bin/weft-emulator-kernel-tests      here: a folder for each launch (kernel, data, results, counters)
     replay.py run CASES REPORT.json [NAME...]                     on the card (libcuda): results
-    ncu --csv --metrics $(replay.py metrics) python3 replay.py run CASES R.json NAME... > ncu.csv
+    ncu --csv --clock-control none --metrics $(replay.py metrics) python3 replay.py run --in-process CASES R.json NAME... > ncu.csv
     replay.py counters CASES ncu.csv                              anywhere: the card's counters beside the emulator's
 
 NAME selects cases whose name contains it. A case that breaks the context (a wrong kernel) is run in a process of its own.
@@ -24,17 +24,20 @@ from driver import Card
 
 TIMEOUT_S = 20
 MAX_REPORTED = 12
-# Nsight Compute's counters that the emulator has under the same name, with the relative difference that is allowed.
+# Nsight Compute's counters that the emulator has under the same name: the relative difference that is allowed, or None where the
+# emulator's figure comes from a model of the caches and is shown only. Kernels whose memory instructions ptxas merges or drops differ
+# for that reason; the sample GEMMs keep theirs.
 METRICS = {
     "smsp__inst_executed_op_global_ld.sum": 0, "smsp__inst_executed_op_global_st.sum": 0,
-    "smsp__inst_executed_op_shared_ld.sum": 0, "smsp__inst_executed_op_shared_st.sum": 0,
-    "smsp__inst_executed_op_ldsm.sum": 0,
+    "smsp__inst_executed_op_shared_st.sum": 0, "smsp__inst_executed_op_ldsm.sum": 0, "smsp__inst_executed_op_shared_stsm.sum": 0,
     "sm__inst_executed_pipe_tensor.sum": 0,
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 0.01, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": 0.01,
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 0, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": 0,
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 0.01, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": 0.01,
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": 0.05, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": 0.05,
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": 0.05,
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": 0.05,
+    "lts__t_sectors_op_read.sum": None, "lts__t_sectors_op_write.sum": None, "lts__t_sector_hit_rate.pct": None,
+    "dram__sectors_read.sum": None, "dram__sectors_write.sum": None,
 }
 
 
@@ -52,7 +55,10 @@ def run_case(card: Card, folder: pathlib.Path) -> dict:
             buffers[argument["index"]] = card.upload((folder / f"in{argument['index']}.bin").read_bytes())
     for argument in launch["arguments"]:
         if argument["kind"] == "buffer":
-            parameters.append(bytes(buffers[argument["index"]]))
+            if argument.get("isParameter", True):
+                parameters.append(bytes(buffers[argument["index"]]))
+        elif argument["kind"] == "pointer":
+            parameters.append(bytes(buffers[argument["buffer"]]))
         elif argument["kind"] == "value":
             parameters.append(bytes.fromhex(argument["hex"]))
         else:
@@ -166,20 +172,22 @@ def counters(root: str, path: str, names: list[str]) -> int:
     folders, rows, worst = cases_of(root, names), ncu_rows(path), 0
     if len(folders) != len(rows):
         sys.exit(f"expected {len(folders)} kernels in {path}, got {len(rows)}")
-    print(f"{'metric':60} {'kernels':>7} {'exact':>6} {'within':>6} {'worst':>8}")
+    print(f"{'metric':60} {'kernels':>7} {'exact':>6} {'within':>6} {'median':>8} {'worst':>8}")
     for metric, allowed in METRICS.items():
         pairs = []
         for folder, row in zip(folders, rows):
             own = json.loads((folder / "counters.json").read_text())
-            if metric in row and metric in own:
+            if metric in row and metric in own and (row[metric] or own[metric]):
                 pairs.append((folder.name, row[metric], own[metric]))
-        errors = [(abs(card - own) / max(card, 1), case, card, own) for case, card, own in pairs]
-        within = sum(error[0] <= allowed for error in errors)
-        largest = max(errors, default=(0, "", 0, 0))
-        print(f"{metric:60} {len(pairs):7} {sum(e[0] == 0 for e in errors):6} {within:6} {largest[0]:8.2%}")
-        if largest[0] > allowed:
+        errors = sorted((abs(card - own) / max(card, 1), case, card, own) for case, card, own in pairs)
+        if not errors:
+            continue
+        within = "model" if allowed is None else sum(error[0] <= allowed for error in errors)
+        print(f"{metric:60} {len(errors):7} {sum(e[0] == 0 for e in errors):6} {within:>6} {errors[len(errors) // 2][0]:8.2%} "
+              f"{errors[-1][0]:8.2%}")
+        if allowed is not None and errors[-1][0] > allowed:
             worst = 1
-            for error, case, card, own in sorted(errors, reverse=True)[:MAX_REPORTED]:
+            for error, case, card, own in errors[:-MAX_REPORTED - 1:-1]:
                 if error > allowed:
                     print(f"    {case}: card {card:g}, emulator {own:g}")
     return worst
