@@ -361,7 +361,7 @@ TEST(BulkCopy, Faults) {
     return run(kernel).error.getMessage();
   };
   std::string copy = "@!%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
-  EXPECT_NE(fault(copy + "[%r1], [%rd1], 24, [%r2];").find("multiples of 16"), std::string::npos);
+  EXPECT_NE(fault("mov.b32 %r9, 24;\n" + copy + "[%r1], [%rd1], %r9, [%r2];").find("multiples of 16"), std::string::npos);
   EXPECT_NE(fault(copy + "[%r1+8], [%rd1], 16, [%r2];").find("multiples of 16"), std::string::npos);
   std::string wait = "\nW: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n@!%p2 bra W;";
   EXPECT_NE(fault(copy + "[%r1], [%rd1+1008], 32, [%r2];" + wait).find("out of bounds"), std::string::npos);
