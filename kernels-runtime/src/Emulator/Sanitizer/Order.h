@@ -58,6 +58,7 @@ struct WarpOrder {
   uint16_t copyAgent = 0, wgmmaAgent = 0; ///< 0: none yet.
   SplitHistory history;
   AsyncRegisters registers;
+  std::vector<Knowledge> atWgmma; ///< When it arrived at each wgmma that its group has not issued yet, oldest first.
   std::vector<uint8_t> localInitialised[32];
 
   uint32_t clock() const { return knows.seen[agent]; }
@@ -75,7 +76,8 @@ struct OpOrder {
   uint32_t clock = 0;
   uint16_t copyAgent = 0; ///< The issuer's cp.async agent and its newest operation: cp.async.mbarrier.arrive.
   uint32_t copyClock = 0;
-  uint64_t issuedAt = 0; ///< Sanitizer::events then.
+  uint64_t issuedAt = 0;     ///< Sanitizer::events then.
+  bool isOfMbarrier = false; ///< Nobody will wait for it otherwise.
 };
 
 struct BarrierOrder {

@@ -72,8 +72,11 @@ void Sanitizer::stepBegins(Warp &warp, const Step &step, LaneMask mask, bool isR
     machine->find("wgmma-registers", warp, step, 32, 0,
                   "uses a register that %s at line %u still owns: no wgmma.wait_group covers it yet",
                   machine->opcodeOf(*owner).c_str(), owner->line);
-  if (isWgmma)
-    order.registers.lend(step, *activation.code, &activation);
+  if (!isWgmma)
+    return;
+  order.registers.lend(step, *activation.code, &activation);
+  order.atWgmma.push_back(order.knows);
+  order.tick();
 }
 
 void Sanitizer::warpSynced(Warp &warp, const Step &, LaneMask lanes) { orderOf(warp).history.push(lanes); }
@@ -156,7 +159,7 @@ void Sanitizer::mbarrier(const MbarrierEvent &event) {
   if (found == owner.mbarriers.end())
     return; // Reported by the mbarrier's own checks.
   MbarrierOrder &barrier = found->second;
-  const OpOrder *op = nullptr;
+  OpOrder *op = nullptr;
   if (event.async) {
     auto known = order.cluster->ops.find(event.async->id);
     op = known == order.cluster->ops.end() ? nullptr : &known->second;
@@ -181,6 +184,7 @@ void Sanitizer::mbarrier(const MbarrierEvent &event) {
   case MbarrierAction::AsyncArrive:
     if (!op)
       break;
+    op->isOfMbarrier = true;
     barrier.pending.seen.raise(op->agent, op->clock);
     if (event.action == MbarrierAction::AsyncArrive)
       barrier.pending.seen.raise(op->copyAgent, op->copyClock);
@@ -207,19 +211,33 @@ void Sanitizer::asyncIssued(AsyncOp &op) {
   WarpOrder &issuer = orderOf(*op.warp);
   OpOrder order;
   issuer.cluster->place(op, issuer, order);
-  order.knows = issuer.knows;
   order.issuedAt = events;
-  issuer.tick(); // What the issuer does from now on is not ordered before the operation.
-  // A warp of the group that has gone on since it arrived is taken to have known then what it knows now.
   if (op.kind == AsyncKind::Wgmma) {
     uint32_t first = op.warp->index;
-    for (uint32_t i = first + 1; i < first + 4 && i < op.cta->warps.size(); ++i) {
-      WarpOrder &member = orderOf(*op.cta->warps[i]);
-      order.knows.join(member.knows);
-      member.tick();
+    for (uint32_t i = first; i < first + 4 && i < op.cta->warps.size(); ++i) {
+      std::vector<Knowledge> &arrivals = orderOf(*op.cta->warps[i]).atWgmma;
+      if (arrivals.empty())
+        continue;
+      order.knows.join(arrivals.front());
+      arrivals.erase(arrivals.begin());
     }
+  } else {
+    order.knows = issuer.knows;
+    issuer.tick(); // What the issuer does from now on is not ordered before the operation.
   }
   issuer.cluster->ops[op.id] = std::move(order);
+}
+
+/// Only its moment matters from now on, and not even that if an mbarrier has it.
+void Sanitizer::asyncDone(AsyncOp &op) {
+  ClusterOrder &cluster = *orderOf(*op.warp).cluster;
+  auto known = cluster.ops.find(op.id);
+  if (known == cluster.ops.end())
+    return;
+  if (known->second.isOfMbarrier)
+    cluster.ops.erase(known);
+  else
+    known->second.knows = Knowledge();
 }
 
 void Sanitizer::asyncWaited(AsyncOp &op, Warp &warp, LaneMask, bool readsOnly) {
@@ -230,5 +248,4 @@ void Sanitizer::asyncWaited(AsyncOp &op, Warp &warp, LaneMask, bool readsOnly) {
   if (known == order.cluster->ops.end())
     return;
   order.knows.seen.raise(known->second.agent, known->second.clock);
-  known->second.knows.clear(); // It is done: only its moment matters from now on.
 }

@@ -49,6 +49,7 @@ public:
   void fenced(const FenceEvent &event) override;
   void warpSynced(Warp &warp, const Step &step, LaneMask lanes) override;
   void asyncIssued(AsyncOp &op) override;
+  void asyncDone(AsyncOp &op) override;
   void asyncWaited(AsyncOp &op, Warp &warp, LaneMask lanes, bool readsOnly) override;
 
 private:
