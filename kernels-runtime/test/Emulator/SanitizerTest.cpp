@@ -467,6 +467,48 @@ INSTANTIATE_TEST_SUITE_P(Wgmma, SanitizerPairs,
                                               "wgmma.wait_group covers it", false, 128}),
                          [](const testing::TestParamInfo<Pair> &info) { return std::string(info.param.name); });
 
+/// Two CTAs of a cluster: rank 1 writes into the shared memory of rank 0, which reads it.
+const char *kCluster = R"(
+  mov.u32 %r5, %cluster_ctarank;
+  st.shared.u32 [%r4], %r1;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  setp.eq.u32 %p1, %r5, 0;
+  mapa.shared::cluster.u32 %r6, %r4, 0;
+  @!%p1 st.shared::cluster.u32 [%r6], %r5;
++  barrier.cluster.arrive.release.aligned;
+-  barrier.cluster.arrive.relaxed.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  @%p1 ld.shared.u32 %r9, [%r4]; //!
+  setp.eq.u32 %p2, %r1, 0;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+)";
+
+TEST(Sanitizer, SharedMemoryOfACluster) {
+  Pair pair = {"Cluster", "shared-race", kCluster};
+  uint32_t line = 0;
+  for (bool isFaulty : {true, false}) {
+    KernelCase kernel = caseOf(pair, isFaulty, line);
+    kernel.grid.x = kernel.cluster.x = 2;
+    kernel.arguments[1].isCompared = false; // Both CTAs store their own.
+    kernel.isDumped = false;
+    if (!isFaulty) {
+      runAllWays(kernel);
+      continue;
+    }
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      kernel.options.seed = seed;
+      KernelResult result = run(kernel);
+      EXPECT_FALSE(result.error) << result.error.getMessage();
+      ASSERT_EQ(result.launch.findings.size(), 1u) << formatFindings(result.launch.findings);
+      EXPECT_EQ(result.launch.findings[0].kind, "shared-race");
+      EXPECT_EQ(result.launch.findings[0].line, line);
+      EXPECT_EQ(result.launch.findings[0].cta.x, 0u);
+    }
+  }
+}
+
 TEST(Sanitizer, UseAfterFree) {
   std::unique_ptr<Emulator> emulator;
   ASSERT_FALSE(Emulator::create("H100", emulator));
