@@ -300,7 +300,7 @@ TEST(Parser, CallsPrototypesAndTargets) {
 TEST(Parser, DebugInformationIsSkipped) {
   Module module = parseText(".file 1 \"a.cu\", 12, 34\n.func f() {\n.loc 1 2 3\n"
                             ".loc 1 2 3, function_name $L+4, inlined_at 1 5 6\n.pragma \"nounroll\";\nret;\n}\n"
-                            ".section .debug_str { $L: .b8 1, {2} }\n");
+                            ".section .nv.debug_str { $L: .b8 1, {2} }\n");
   EXPECT_EQ(module.functions[0].instructions.size(), 1u);
 }
 

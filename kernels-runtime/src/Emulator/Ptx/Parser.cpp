@@ -252,7 +252,8 @@ bool Parser::skipDebugDirective() {
   if (directive == "section") { // .section .debug_info { ... }
     if (token.kind != TokenKind::Word && token.kind != TokenKind::Identifier)
       return unexpected("the name of a section");
-    advance();
+    while (token.kind == TokenKind::Word || token.kind == TokenKind::Identifier)
+      advance(); // .nv.info.kernel
     return skipBraces();
   }
   uint64_t number;
