@@ -18,11 +18,12 @@
 
 namespace weft::emu::test {
 
-/// Rows whose bind functions only say why the instruction is refused.
+/// Rows whose bind functions only say why the instruction is refused, or whose instruction ends the launch.
 static bool isRefusal(const FamilyRow &row) {
   if (row.types.has(ptx::Type::F32x2)) // sm_100.
     return true;
-  for (std::string_view refused : {"alloca", "stacksave", "stackrestore", "mma.sp", "mma.sp::ordered_metadata"})
+  for (std::string_view refused :
+       {"alloca", "stacksave", "stackrestore", "brkpt", "mma.sp", "mma.sp::ordered_metadata"})
     if (row.mnemonic == refused)
       return true;
   return false;

@@ -305,9 +305,15 @@ static void bindTrap(Binder &b) {
 
 static Outcome runNothing(Warp &, const Step &, LaneMask) { return Outcome::Next; }
 
-static void bindBrkpt(Binder &b) { // Nobody debugs: as on a card without a debugger.
+/// Without a debugger a card ends the launch as well (seen on an H100).
+static Outcome runBreakpoint(Warp &warp, const Step &step, LaneMask mask) {
+  return warp.machine->fault(warp, step, unsigned(__builtin_ctz(mask)),
+                             "the kernel has reached a breakpoint, and there is no debugger");
+}
+
+static void bindBrkpt(Binder &b) {
   b.operands(0);
-  b.run(runNothing);
+  b.run(runBreakpoint);
 }
 
 static Outcome runYield(Warp &, const Step &, LaneMask) { return Outcome::Yield; }
