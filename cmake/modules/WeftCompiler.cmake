@@ -23,14 +23,52 @@ target_compile_definitions(weft_compiler_flags INTERFACE NDEBUG)
 separate_arguments(_weft_llvm_defs NATIVE_COMMAND ${LLVM_DEFINITIONS})
 target_compile_definitions(weft_compiler_flags INTERFACE ${_weft_llvm_defs})
 
-# What every compiler library links: the shared libMLIR and libLLVM, or the static archives for a stand-alone binary.
+# weft_archives(OUT TARGETS...): the files of these static libraries of MLIR and of all that they need of MLIR.
+function(weft_archives out)
+  set(pending ${ARGN})
+  set(seen "")
+  set(files "")
+  while(pending)
+    list(POP_FRONT pending library)
+    if(library IN_LIST seen OR NOT library MATCHES "^MLIR" OR NOT TARGET ${library})
+      continue()
+    endif()
+    list(APPEND seen ${library})
+    get_target_property(kind ${library} TYPE)
+    if(kind STREQUAL STATIC_LIBRARY)
+      list(APPEND files $<TARGET_FILE:${library}>)
+      get_target_property(needs ${library} INTERFACE_LINK_LIBRARIES)
+      if(needs)
+        string(REGEX REPLACE "\\$<LINK_ONLY:([^>]*)>" "\\1" needs "${needs}")
+        list(APPEND pending ${needs})
+      endif()
+    endif()
+  endwhile()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# What every compiler library links: the shared libMLIR and libLLVM, or the static archives for a stand-alone binary. The packages'
+# static targets name the shared libLLVM as what they need, so the archives are listed as files; lld takes what it needs of them, in any
+# order.
 add_library(weft_mlir INTERFACE)
 if(WEFT_STATIC_LLVM)
   get_property(_weft_dialects GLOBAL PROPERTY MLIR_DIALECT_LIBS)
   get_property(_weft_conversions GLOBAL PROPERTY MLIR_CONVERSION_LIBS)
   get_property(_weft_extensions GLOBAL PROPERTY MLIR_EXTENSION_LIBS)
-  target_link_libraries(weft_mlir INTERFACE ${_weft_dialects} ${_weft_conversions} ${_weft_extensions} MLIROptLib
-                        MLIRTargetLLVMIRExport MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation)
+  weft_archives(_weft_mlir_archives ${_weft_dialects} ${_weft_conversions} ${_weft_extensions} MLIROptLib MLIRTranslateLib
+                MLIRRegisterAllDialects MLIRRegisterAllExtensions MLIRRegisterAllPasses
+                MLIRTargetLLVMIRExport MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation)
+  set(_weft_llvm_archives "")
+  foreach(library ${LLVM_AVAILABLE_LIBS})
+    if(NOT library MATCHES "^LLVM" OR NOT TARGET ${library}) # Polly and BOLT are packaged elsewhere.
+      continue()
+    endif()
+    get_target_property(kind ${library} TYPE)
+    if(kind STREQUAL STATIC_LIBRARY)
+      list(APPEND _weft_llvm_archives $<TARGET_FILE:${library}>)
+    endif()
+  endforeach()
+  target_link_libraries(weft_mlir INTERFACE ${_weft_mlir_archives} ${_weft_llvm_archives} z zstd pthread ${CMAKE_DL_LIBS} m)
 else()
   target_link_libraries(weft_mlir INTERFACE MLIR LLVM)
 endif()

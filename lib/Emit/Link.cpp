@@ -52,7 +52,7 @@ llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> obj
   llvm::SmallString<64> folder;
   if (std::error_code code = llvm::sys::fs::createUniqueDirectory("weft", folder))
     return llvm::createStringError(code, "cannot make a temporary folder");
-  auto cleanUp = llvm::make_scope_exit([&] { (void)llvm::sys::fs::remove_directories(folder); });
+  llvm::scope_exit cleanUp([&] { (void)llvm::sys::fs::remove_directories(folder); });
   llvm::Expected<std::string> linker = findLinker();
   if (!linker)
     return linker.takeError();
