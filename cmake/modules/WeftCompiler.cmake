@@ -87,6 +87,10 @@ function(weft_add_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE weft_compiler_flags ${ARG_LINK} weft_mlir)
   add_dependencies(${name} weft-headers)
+  if(WEFT_STATIC_LLVM) # A shared LLVM beside the archives would bring everything in twice.
+    add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+      COMMAND sh -c "! ${CMAKE_READELF} -d $<TARGET_FILE:${name}> | grep -E 'NEEDED.*lib(MLIR|LLVM)'")
+  endif()
 endfunction()
 
 # weft_tablegen(TD (OUTPUT FLAG)...): run mlir-tblgen on TD of the current folder; outputs join the target weft-headers.

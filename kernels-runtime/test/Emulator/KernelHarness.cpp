@@ -150,7 +150,7 @@ static void checkWithPtxas(const char *ptxas, const KernelCase &kernel, const pt
   writeFile(file, kernel.ptx.data(), kernel.ptx.size());
   std::string command = std::string(ptxas) + " -arch=" + targetOf(tree) + " -o /dev/null " + file.string() + " 2>&1";
   std::string said;
-  if (FILE *pipe = popen(command.c_str(), "r")) {
+  if (FILE *pipe = popen(command.c_str(), "r")) { // NOLINT(bugprone-command-processor): no word of it is input.
     char line[512];
     while (fgets(line, sizeof line, pipe))
       said += line;

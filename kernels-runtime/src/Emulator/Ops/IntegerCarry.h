@@ -18,10 +18,12 @@ namespace weft::emu {
 extern const Family kIntegerArithmeticFamily;
 
 namespace carry_flag {
-constexpr uint64_t In = 1;       ///< The carry is added.
-constexpr uint64_t Out = 2;      ///< The carry is set.
-constexpr uint64_t Subtract = 4; ///< a - b
-constexpr uint64_t High = 8;     ///< mad: the upper half of the product.
+enum : uint64_t {
+  In = 1,       ///< The carry is added.
+  Out = 2,      ///< The carry is set.
+  Subtract = 4, ///< a - b
+  High = 8,     ///< mad: the upper half of the product.
+};
 } // namespace carry_flag
 
 /// After the modifiers up to .cc: the type and the operands.
