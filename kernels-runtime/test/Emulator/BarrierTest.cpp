@@ -212,6 +212,42 @@ TEST(Barrier, ClusterExchange) {
       EXPECT_EQ(out[64 * cta + i], (cta / 4 * 4 + (cta + 3) % 4) * 1000 + i);
 }
 
+/// Threads that arrive and end count once: the barrier still waits for the others.
+TEST(Barrier, ClusterArriveAndExit) {
+  KernelCase kernel = caseOf(R"(
+  st.global.u32 [%o], 0;
+  setp.eq.u32 %p1, %w, 0;
+  @!%p1 bra others;
+  barrier.cluster.arrive;
+  exit;
+others:
+  mov.u32 %r1, %cluster_ctarank;
+  mov.u32 %r4, s;
+  mapa.shared::cluster.u32 %r5, %r4, 1;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra arrive;
+  mov.u32 %r6, 0;
+delay:
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p3, %r6, 500;
+  @%p3 bra delay;
+  mad.lo.u32 %r7, %t, 4, %r5;
+  st.shared::cluster.u32 [%r7], %t;
+arrive:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  @!%p2 bra done;
+  mad.lo.u32 %r7, %t, 4, %r4;
+  ld.shared.u32 %r8, [%r7];
+  st.global.u32 [%o], %r8;
+done:)",
+                             64, 2);
+  kernel.cluster.x = 2;
+  std::vector<uint32_t> out = runAllWays(kernel).get<uint32_t>(0);
+  for (uint32_t i = 0; i < 128; ++i)
+    EXPECT_EQ(out[i], i >= 96 ? i - 64 : 0u);
+}
+
 /// A chain of semaphores: CTA n waits for n - 1, which the scheduler must have made resident and let run.
 TEST(Barrier, SemaphoresBetweenCtas) {
   KernelCase kernel;

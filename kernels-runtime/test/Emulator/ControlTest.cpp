@@ -176,6 +176,9 @@ TEST(Control, InstructionLimit) {
   KernelCase kernel = caseOf(kernelOf("  mov.u32 %r1, 0;\nx:\n  add.u32 %r1, %r1, 1;\n  bra x;"), 32);
   kernel.options.instructionLimit = 100000;
   EXPECT_NE(run(kernel).error.getMessage().find("more than 100000 warp instructions"), std::string::npos);
+  kernel.ptx = kernelOf("  mov.u32 %r1, 0;\nx:\n  st.global.u32 [%o], %r1;\n  bra x;");
+  kernel.options.interleaving = Interleaving::DepthFirst;
+  EXPECT_NE(run(kernel).error.getMessage().find("more than 100000 warp instructions"), std::string::npos);
   kernel.ptx = kernelOf("  mov.u32 %r1, 0;\nx:\n  mov.u32 %r1, 7;\n  bra x;");
   kernel.options.instructionLimit = uint64_t(1) << 40;
   EXPECT_NE(run(kernel).error.getMessage().find("livelock"), std::string::npos);

@@ -108,6 +108,12 @@ void Machine::lanesExited(Warp &warp, LaneMask mask) {
   progress();
   cta.liveThreads -= count;
   cta.cluster->liveThreads -= count;
+  // Those that had arrived at the cluster's barrier without waiting are not counted twice.
+  forLanes(mask & warp.clusterArrived, [&](unsigned lane) {
+    if (warp.clusterPhase[lane] == cta.cluster->phase)
+      --cta.cluster->arrived;
+  });
+  warp.clusterArrived &= ~mask;
   recheckBarriers(cta);
   recheckCluster(*cta.cluster);
 }

@@ -207,7 +207,8 @@ uint64_t Scheduler::visit(Cta &cta) {
         return total + ran;
     }
     total += ran;
-    if (ran == 0 || (round && machine.progressed() == before))
+    if (ran == 0 || (round && machine.progressed() == before) ||
+        machine.result.warpInstructions > machine.spec.options.instructionLimit)
       break;
     round = machine.progressed() != before ? 0 : round;
   }
