@@ -16,6 +16,7 @@
 
 #include <cfenv>
 #include <cmath>
+#include <utility>
 
 namespace weft::emu {
 
@@ -149,6 +150,18 @@ static void finishF32(const FloatMode &mode, void *result, const float *raw) {
     target[i] = (bits[i] & 0x7fffffffu) > 0x7f800000u ? kNanF32 : bits[i];
 }
 
+/// Zeros for the lanes whose exact result is below the normal numbers.
+static void flushBeforeRounding(CoreF32 core, const F32 *const *operands, float *raw) {
+  alignas(64) float truncated[kWarpLanes];
+  {
+    RoundingScope scope(Rounding::Zero);
+    core(truncated, operands[0], operands[1], operands[2]);
+  }
+  for (unsigned i = 0; i < kWarpLanes; ++i)
+    if (!(bitCast<uint32_t>(truncated[i]) & 0x7f800000u))
+      raw[i] = truncated[i]; // flushed later
+}
+
 void arithmeticF32(FloatOp op, const FloatMode &mode, void *result, const void *a, const void *b, const void *c) {
   CoreF32 core = coreF32(op);
   alignas(64) float raw[kWarpLanes];
@@ -163,16 +176,39 @@ void arithmeticF32(FloatOp op, const FloatMode &mode, void *result, const void *
     RoundingScope scope(mode.rounding);
     core(raw, operands[0], operands[1], operands[2]);
   }
+  // A quotient that was rounded up to the smallest normal number is flushed as well.
+  if (mode.flushes && (op == FloatOp::Div || op == FloatOp::Rcp) && mode.rounding != Rounding::NearestEven)
+    flushBeforeRounding(core, operands, raw);
   finishF32(mode, result, raw);
+}
+
+/// NaN results as an H100 chooses them.
+static void finishF64(FloatOp op, void *result, double *raw, const F64 *a, const F64 *b, const F64 *c) {
+  typedef uint64_t Bits __attribute__((may_alias));
+  constexpr uint64_t quiet = uint64_t(1) << 51, invalid = uint64_t(0xfff8) << 48;
+  const F64 *order[3] = {b, a, c};
+  if (op == FloatOp::Div)
+    std::swap(order[0], order[1]);
+  for (unsigned i = 0; i < kWarpLanes; ++i) {
+    if (raw[i] == raw[i])
+      continue;
+    uint64_t bits = invalid;
+    for (unsigned k = 3; k-- > 0;)
+      if (order[k] && order[k][i] != order[k][i])
+        bits = reinterpret_cast<const Bits *>(order[k])[i] | quiet;
+    std::memcpy(raw + i, &bits, 8);
+  }
+  std::memcpy(result, raw, kWarpLanes * 8);
 }
 
 void arithmeticF64(FloatOp op, Rounding rounding, void *result, const void *a, const void *b, const void *c) {
   alignas(64) double raw[kWarpLanes];
+  const F64 *x = static_cast<const F64 *>(a), *y = static_cast<const F64 *>(b), *z = static_cast<const F64 *>(c);
   {
     RoundingScope scope(rounding);
-    coreF64(op)(raw, static_cast<const F64 *>(a), static_cast<const F64 *>(b), static_cast<const F64 *>(c));
+    coreF64(op)(raw, x, y, z);
   }
-  std::memcpy(result, raw, sizeof(raw));
+  finishF64(op, result, raw, x, y, z);
 }
 
 } // namespace weft::emu

@@ -141,12 +141,42 @@ static double decodeSource(const Conversion &conversion, uint64_t bits) {
   return decode(formatOf(conversion.source), uint32_t(bits));
 }
 
+static unsigned mantissaBits(NumberKind kind) { return kind == NumberKind::F64 ? 52 : formatOf(kind).mantissaBits; }
+
+/// A NaN whose sign and upper payload survive the conversion between two types with exponents and mantissas.
+static uint64_t carryNan(const Conversion &conversion, uint64_t bits) {
+  unsigned from = mantissaBits(conversion.source), to = mantissaBits(conversion.target);
+  unsigned fromWidth = bitWidth(conversion.source), toWidth = bitWidth(conversion.target);
+  uint64_t payload = lowBits(bits, from) | uint64_t(1) << (from - 1);
+  payload = to > from ? payload << (to - from) : payload >> (from - to);
+  uint64_t sign = (bits >> (fromWidth - 1) & 1) << (toWidth - 1);
+  uint64_t exponent = lowBits(~uint64_t(0), toWidth - 1 - to) << to;
+  return sign | exponent | payload;
+}
+
+static uint64_t convertNan(const Conversion &conversion, uint64_t bits) {
+  using K = NumberKind;
+  if (conversion.target == K::TF32)
+    return conversion.rounding == Rounding::NearestAway ? bits & 0xffffe000u : kTF32.nan;
+  if (conversion.source == K::BF16 && conversion.target == K::F32)
+    return bits << 16 & 0xffffffffu;
+  bool hasF64 = conversion.source == K::F64 || conversion.target == K::F64;
+  if (!hasF64)
+    return formatOf(conversion.target).nan;
+  // .ftz is an instruction of its own, whose result is canonical.
+  if (conversion.flushes && conversion.source == K::F32)
+    bits = kNanF32;
+  return carryNan(conversion, bits);
+}
+
 uint64_t convert(const Conversion &conversion, uint64_t bits) {
   if (isIntegerKind(conversion.source))
     return isIntegerKind(conversion.target) ? integerToInteger(conversion, bits) : integerToFloat(conversion, bits);
   double value = decodeSource(conversion, bits);
   if (isIntegerKind(conversion.target))
     return floatToInteger(conversion, value);
+  if (value != value && !conversion.saturates)
+    return convertNan(conversion, bits);
   if (conversion.toIntegral)
     value = roundToIntegral(value, conversion.rounding);
   if (conversion.saturates)
@@ -187,7 +217,7 @@ static void lanesF16ToF32(void *result, const void *source) {
   loop<uint32_t, uint16_t>(result, source, floatBitsFromHalf);
 }
 static void lanesBF16ToF32(void *result, const void *source) {
-  loop<uint32_t, uint16_t>(result, source, floatBitsFromBfloat);
+  loop<uint32_t, uint16_t>(result, source, [](uint16_t bits) { return uint32_t(bits) << 16; });
 }
 static void lanesF32ToF16(void *result, const void *source) {
   loop<uint16_t, uint32_t>(result, source, halfFromFloatBits);
@@ -196,8 +226,10 @@ static void lanesF32ToBF16(void *result, const void *source) {
   loop<uint16_t, uint32_t>(result, source, bfloatFromFloatBits);
 }
 static void lanesF64ToF32(void *result, const void *source) {
-  loop<uint32_t, double>(result, source,
-                         [](double value) { return value != value ? kNanF32 : bitCast<uint32_t>(float(value)); });
+  loop<uint32_t, uint64_t>(result, source, [](uint64_t bits) {
+    uint32_t nan = uint32_t(bits >> 32 & 0x80000000u) | 0x7fc00000u | uint32_t(bits >> 29 & 0x3fffff);
+    return bits << 1 > uint64_t(0x7ff) << 53 ? nan : bitCast<uint32_t>(float(bitCast<double>(bits)));
+  });
 }
 static void lanesS32ToF64(void *result, const void *source) {
   loop<double, int32_t>(result, source, [](int32_t value) { return double(value); });

@@ -18,7 +18,7 @@ namespace weft::emu {
 //                         exponent mantissa padding infinity nan        largest
 const FloatFormat kF16 = {5, 10, 0, true, 0x7fff, 0x7bff};
 const FloatFormat kBF16 = {8, 7, 0, true, 0x7fff, 0x7f7f};
-const FloatFormat kTF32 = {8, 10, 13, true, 0x7fffffff, 0x7f7fe000};
+const FloatFormat kTF32 = {8, 10, 13, true, 0x7fffe000, 0x7f7fe000};
 const FloatFormat kF32 = {8, 23, 0, true, 0x7fffffff, 0x7f7fffff};
 const FloatFormat kE4M3 = {4, 3, 0, false, 0x7f, 0x7e};
 const FloatFormat kE5M2 = {5, 2, 0, true, 0x7f, 0x7b};

@@ -67,6 +67,8 @@ template <typename T> struct Element {
   T flush(T bits) const { return bits & T(layout.infinity) ? bits : T(bits & T(layout.sign)); }
   T magnitude(T bits) const { return T(bits & T(~layout.sign)); }
   bool isNan(T bits) const { return magnitude(bits) > T(layout.infinity); }
+  /// What abs, neg, min and max make of a NaN: the canonical one, or on f64 the operand.
+  T nanOf(T bits) const { return sizeof(T) == 8 ? bits : T(layout.nan); }
   /// Grows with the number's value, from -0 to +0 too.
   T order(T bits) const { return bits & T(layout.sign) ? T(~bits) : T(bits | T(layout.sign)); }
 };
@@ -112,12 +114,14 @@ template <typename Body> static Outcome runElements(Warp &warp, const Step &step
 //===--------------------------------------------------------------------------------------------------------------===//
 
 static Outcome runAbs(Warp &warp, const Step &step, LaneMask mask) {
-  return runElements(warp, step, mask, [](auto &, auto &element, auto x, auto) { return element.magnitude(x); });
+  return runElements(warp, step, mask, [](auto &, auto &element, auto x, auto) {
+    return element.isNan(x) ? element.nanOf(x) : element.magnitude(x);
+  });
 }
 
 static Outcome runNeg(Warp &warp, const Step &step, LaneMask mask) {
   return runElements(warp, step, mask, [](auto &, auto &element, auto x, auto) {
-    return decltype(x)(x ^ decltype(x)(element.layout.sign));
+    return element.isNan(x) ? element.nanOf(x) : decltype(x)(x ^ decltype(x)(element.layout.sign));
   });
 }
 
@@ -135,7 +139,7 @@ static Outcome runMinMax(Warp &warp, const Step &step, LaneMask mask) {
     bool isNanX = element.isNan(x), isNanY = element.isNan(y);
     if (isNanX || isNanY) {
       if (payload.propagatesNan || (isNanX && isNanY))
-        return T(element.layout.nan);
+        return element.nanOf(y);
       T other = isNanX ? y : x;
       return payload.isXorSign ? T(element.magnitude(other) | sign) : other;
     }
@@ -219,7 +223,7 @@ template <typename T> static bool isOfClass(const Element<T> &element, FloatClas
   case FloatClass::NotANumber:
     return magnitude > infinity;
   case FloatClass::Normal:
-    return hasExponent && magnitude < infinity;
+    return magnitude == 0 || (hasExponent && magnitude < infinity); // zero counts
   case FloatClass::Subnormal:
     break;
   }
