@@ -30,7 +30,8 @@ MAX_REPORTED = 12
 METRICS = {
     "smsp__inst_executed_op_global_ld.sum": 0, "smsp__inst_executed_op_global_st.sum": 0,
     "smsp__inst_executed_op_shared_st.sum": 0, "smsp__inst_executed_op_ldsm.sum": 0, "smsp__inst_executed_op_shared_stsm.sum": 0,
-    "sm__inst_executed_pipe_tensor.sum": 0,
+    "sm__inst_executed_pipe_tensor_op_hmma.sum": 0, "sm__inst_executed_pipe_tensor_op_imma.sum": 0,
+    "sm__inst_executed_pipe_tensor_op_dmma.sum": 0, "sm__inst_executed_pipe_tensor_op_gmma.sum": 0,
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 0, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": 0,
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 0.01, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": 0.01,
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": 0.05, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": 0.05,

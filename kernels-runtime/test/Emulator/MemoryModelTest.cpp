@@ -138,7 +138,7 @@ TEST(MemoryModel, L1KeepsWhatWasRead) {
   EXPECT_EQ(model.traffic().l1Hits, 4u);
 }
 
-TEST(MemoryModel, PartialStoresFetch) {
+TEST(MemoryModel, PartialStoresFetchNothing) {
   MemoryModel model({1, 0, 1 << 20, 1});
   model.access(GlobalOp::Store, 0, words(0, ~0u, 4), false, kNormal, kNormal);
   EXPECT_EQ(model.traffic().l2Writes, 4u);
@@ -146,7 +146,14 @@ TEST(MemoryModel, PartialStoresFetch) {
   model.access(GlobalOp::Store, 0, words(0, 1, 1), false, kNormal, kNormal);
   EXPECT_EQ(model.traffic().dramReads, 0u); // It is there already.
   model.access(GlobalOp::Store, 0, words(4096, 1, 1), false, kNormal, kNormal);
-  EXPECT_EQ(model.traffic().dramReads, 1u);
+  EXPECT_EQ(model.traffic().dramReads, 0u);
+}
+
+TEST(MemoryModel, StoresAcrossPartitionsCountTwice) {
+  MemoryModel model({2, 0, 50 << 20, 2});
+  for (unsigned i = 0; i < 4096; ++i)
+    model.access(GlobalOp::Store, i % 2, words(uint64_t(i) * 4096, ~0u, 4), false, kNormal, kNormal);
+  EXPECT_NEAR(double(model.traffic().l2Writes), 1.5 * 4 * 4096, 0.05 * 4 * 4096);
 }
 
 TEST(MemoryModel, AtomicsAtOneAddressFollowEachOther) {

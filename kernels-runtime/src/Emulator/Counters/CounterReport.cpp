@@ -45,9 +45,10 @@ void LaunchCounters::emitInstructions(Machine &machine) {
     loads += kind.kind == OpcodeClass::Tma ? warpCounts[i] : 0;
     if (kind.kind != OpcodeClass::Mma && kind.kind != OpcodeClass::Wgmma)
       continue;
-    tensor += warpCounts[i];
-    gmma += kind.kind == OpcodeClass::Wgmma ? warpCounts[i] : 0;
-    types[kind.pipe] += warpCounts[i];
+    uint64_t onCard = warpCounts[i] * cardInstructions(machine.module.opcodes[i], kind, machine.card.smVersion);
+    tensor += onCard;
+    gmma += kind.kind == OpcodeClass::Wgmma ? onCard : 0;
+    types[kind.pipe] += onCard;
     flops[kind.pipe] += warpCounts[i] * kind.flops;
   }
   emit.sum("smsp__inst_executed", warp);
@@ -112,6 +113,7 @@ void LaunchCounters::emitMemory(Machine &machine) {
   emit.sum("lts__t_sectors_op_read_lookup_hit", traffic.l2ReadHits);
   emit.sum("lts__t_sectors_op_write_lookup_hit", traffic.l2WriteHits);
   emit.sum("weft__l2_fabric_sectors", traffic.l2Fabric);
+  emit.sum("weft__l2_fabric_write_sectors", traffic.l2FabricWrites);
   emit.percent("lts__t_sector_op_read_hit_rate", traffic.l2ReadHits, traffic.l2Reads);
   emit.percent("lts__t_sector_hit_rate", traffic.l2ReadHits + traffic.l2WriteHits + traffic.l2AtomicHits,
                traffic.l2Reads + traffic.l2Writes + atomics);

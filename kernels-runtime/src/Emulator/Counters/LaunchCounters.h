@@ -23,9 +23,15 @@ struct OpcodeClass {
   Kind kind = Other;
   uint8_t pipe = 0;   ///< Mma and Wgmma: index of a type class in kMatrixTypes.
   uint64_t flops = 0; ///< Multiplications and additions of one execution by one warp.
+  bool isWmma = false;
 };
 /// From the full name: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32".
 OpcodeClass classify(std::string_view opcode);
+
+/// Instructions of the tensor pipe into which ptxas makes one matrix instruction. Measured on an H100 with ncu: there
+/// fp8 and 4-bit mma.sync, and b1 with .xor, are two; wmma is two of mma's, and four for tf32. Other architectures: one
+/// for mma.sync, as their native forms suggest (not measured).
+unsigned cardInstructions(std::string_view opcode, const OpcodeClass &kind, uint32_t smVersion);
 
 /// The types of A by which matrix operations are counted.
 constexpr const char *kMatrixTypes[] = {"f16", "bf16", "tf32", "fp8", "f64", "int8", "int4", "b1"};

@@ -52,15 +52,22 @@ void MemoryModel::readL2(uint32_t sm, uint64_t line, unsigned mask, EvictionClas
   total.dramReads += unsigned(__builtin_popcount(traffic.fetched));
 }
 
-void MemoryModel::writeL2(uint64_t line, unsigned mask, unsigned partial, EvictionClass eviction) {
+void MemoryModel::writeL2(uint32_t sm, uint64_t line, unsigned mask, EvictionClass eviction) {
   unsigned home = homeOf(line);
+  unsigned near = sm % config.l2Partitions;
   for (unsigned i = 0; i < config.l2Partitions; ++i)
     if (i != home)
       l2[i].drop(line, mask);
-  SectorTraffic traffic = l2[home].write(line, mask, partial, eviction);
-  total.l2Writes += unsigned(__builtin_popcount(mask));
+  // Lines have byte masks: what a store leaves out of a sector is not fetched.
+  SectorTraffic traffic = l2[home].write(line, mask, /*partial=*/0, eviction);
+  unsigned sectors = unsigned(__builtin_popcount(mask));
+  total.l2Writes += sectors;
   count(traffic, total.l2WriteHits);
-  total.dramReads += unsigned(__builtin_popcount(traffic.fetched));
+  if (near != home) {
+    total.l2Writes += sectors;
+    total.l2WriteHits += sectors;
+    total.l2FabricWrites += sectors;
+  }
 }
 
 /// `count`: sectors as the serialised lanes count them.
@@ -79,7 +86,7 @@ void MemoryModel::atomicL2(GlobalOp op, uint64_t line, unsigned mask, unsigned s
 void MemoryModel::perform(GlobalOp op, uint32_t sm, const LineAccess &access, bool usesL1, EvictionClass l1Class,
                           EvictionClass l2Class) {
   if (op == GlobalOp::Store)
-    return writeL2(access.line, access.mask, access.partial, l2Class);
+    return writeL2(sm, access.line, access.mask, l2Class);
   unsigned mask = access.mask;
   if (usesL1 && config.l1Bytes != 0) {
     std::unique_ptr<SectorCache> &cache = l1[sm];
@@ -99,12 +106,9 @@ void MemoryModel::access(GlobalOp op, uint32_t sm, const TouchedSectors &sectors
   bool isAtomic = op == GlobalOp::Atomic || op == GlobalOp::Reduction;
   unsigned extra = sectors.passes - sectors.count; // Of lanes that wait for one another; charged to the first line.
   for (unsigned i = 0; i < sectors.count;) {
-    LineAccess access{sectors.sector[i].number / kSectorsPerLine, 0, 0};
-    for (; i < sectors.count && sectors.sector[i].number / kSectorsPerLine == access.line; ++i) {
-      unsigned bit = 1u << (sectors.sector[i].number % kSectorsPerLine);
-      access.mask |= bit;
-      access.partial |= sectors.sector[i].bytes == ~0u ? 0 : bit;
-    }
+    LineAccess access{sectors.sector[i].number / kSectorsPerLine, 0};
+    for (; i < sectors.count && sectors.sector[i].number / kSectorsPerLine == access.line; ++i)
+      access.mask |= 1u << (sectors.sector[i].number % kSectorsPerLine);
     if (!isAtomic) {
       perform(op, sm, access, usesL1, l1Class, l2Class);
       continue;
@@ -118,14 +122,12 @@ void MemoryModel::access(GlobalOp op, uint32_t sm, const TouchedSectors &sectors
 
 void MemoryModel::range(GlobalOp op, uint32_t sm, uint64_t address, uint64_t bytes, EvictionClass l2Class) {
   for (uint64_t end = address + bytes; address < end;) {
-    LineAccess access{address / kLineBytes, 0, 0};
+    LineAccess access{address / kLineBytes, 0};
     uint64_t lineEnd = (access.line + 1) * kLineBytes;
     for (uint64_t stop = lineEnd < end ? lineEnd : end; address < stop;) {
       uint64_t sectorEnd = (address / kSectorBytes + 1) * kSectorBytes;
       uint64_t next = sectorEnd < stop ? sectorEnd : stop;
-      unsigned bit = 1u << (address / kSectorBytes % kSectorsPerLine);
-      access.mask |= bit;
-      access.partial |= next - address == kSectorBytes ? 0 : bit;
+      access.mask |= 1u << (address / kSectorBytes % kSectorsPerLine);
       address = next;
     }
     if (op == GlobalOp::Atomic || op == GlobalOp::Reduction)

@@ -60,6 +60,8 @@ static void measureMatrix(std::string_view opcode, OpcodeClass &result) {
     else if (unsigned type = matrixType(word); type < kMatrixTypeCount && ++types <= 2)
       result.pipe = uint8_t(type);
   }
+  if (result.isWmma && types == 2) // wmma on f16 names D and C alone.
+    result.pipe = 0;
   // A warp does a quarter of a warpgroup's product.
   result.flops = 2 * volume / (result.kind == OpcodeClass::Wgmma ? 4 : 1);
 }
@@ -67,7 +69,8 @@ static void measureMatrix(std::string_view opcode, OpcodeClass &result) {
 OpcodeClass weft::emu::classify(std::string_view opcode) {
   OpcodeClass result;
   auto begins = [&](std::string_view prefix) { return opcode.substr(0, prefix.size()) == prefix; };
-  if (begins("mma."))
+  result.isWmma = begins("wmma.mma.");
+  if (begins("mma.") || result.isWmma)
     result.kind = OpcodeClass::Mma;
   else if (begins("wgmma.mma_async"))
     result.kind = OpcodeClass::Wgmma;
@@ -86,4 +89,14 @@ OpcodeClass weft::emu::classify(std::string_view opcode) {
   if (result.kind == OpcodeClass::Mma || result.kind == OpcodeClass::Wgmma)
     measureMatrix(opcode, result);
   return result;
+}
+
+unsigned weft::emu::cardInstructions(std::string_view opcode, const OpcodeClass &kind, uint32_t smVersion) {
+  constexpr unsigned tf32 = 2, fp8 = 3, int4 = 6, b1 = 7;
+  if (kind.kind != OpcodeClass::Mma)
+    return 1;
+  if (kind.isWmma)
+    return kind.pipe == tf32 ? 4 : 2;
+  bool isXor = opcode.find(".xor.") != std::string_view::npos;
+  return smVersion >= 90 && (kind.pipe == fp8 || kind.pipe == int4 || (kind.pipe == b1 && isXor)) ? 2 : 1;
 }
