@@ -296,6 +296,57 @@ proto: .callprototype (.param .b32 _) _ (.param .b32 _);
     EXPECT_EQ(out[t], (t & 1 ? 10 * t : t + 1000) + t + 1000);
 }
 
+/// The address of a parameter is a local one, and good in functions that are called with it.
+TEST(Control, AddressesOfParameters) {
+  std::string functions = R"(
+.func (.param .b32 result) pick(.param .b64 pointer)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %d<2>;
+  ld.param.u64 %d1, [pointer];
+  ld.u32 %r1, [%d1];
+  ld.u32 %r2, [%d1+4];
+  sub.u32 %r1, %r1, %r2;
+  st.u32 [%d1+4], %r1;
+  st.param.b32 [result], %r1;
+  ret;
+}
+.func (.param .b32 result) take(.param .align 8 .b8 box[8])
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %d<4>;
+  mov.b64 %d1, box;
+  ld.local.u32 %r1, [%d1];
+  cvta.local.u64 %d2, %d1;
+  {
+    .param .b64 a;
+    .param .b32 r;
+    st.param.b64 [a], %d2;
+    call (r), pick, (a);
+    ld.param.b32 %r2, [r];
+  }
+  ld.local.u32 %r3, [%d1+4];
+  add.u32 %r1, %r1, %r2;
+  add.u32 %r1, %r1, %r3;
+  st.param.b32 [result], %r1;
+  ret;
+}
+)";
+  std::vector<uint32_t> out = outputOf(kernelOf(R"(
+  mul.lo.u32 %r2, %t, 100;
+  {
+    .param .align 8 .b8 a[8];
+    .param .b32 r;
+    st.param.b32 [a], %r2;
+    st.param.b32 [a+4], %t;
+    call (r), take, (a);
+    ld.param.b32 %r1, [r];
+  })",
+                                                functions));
+  for (uint32_t t = 0; t < 64; ++t)
+    EXPECT_EQ(out[t], 100 * t + 99 * t + 99 * t);
+}
+
 TEST(Control, EndlessRecursion) {
   std::string function = R"(
 .func forever()

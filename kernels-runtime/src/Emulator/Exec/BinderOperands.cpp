@@ -329,7 +329,11 @@ unsigned Binder::addSymbolAddress(const Operand &operand, unsigned bytes) {
     fail("expected a value, got a symbol without an address or too wide for the operand");
     return addSlot(ptx::kNone, Role::Use, bytes);
   }
-  if (address.space != ptx::Space::Shared && address.space != ptx::Space::Local) {
+  if (address.space != ptx::Space::Global && address.space != ptx::Space::Const &&
+      (address.offset & ~uint64_t(kParamBlockBit)) >> (address.space == ptx::Space::Param ? kParamDepthShift : 31))
+    fail("the variable is too far from the beginning of its space");
+  bool isBlock = address.space == ptx::Space::Param && (address.offset & kParamBlockBit);
+  if (address.space != ptx::Space::Shared && address.space != ptx::Space::Local && !isBlock) {
     SlotRef ref;
     ref.width = uint8_t(bytes);
     ref.constant = context.code->constants.add(address.offset, bytes);
@@ -341,8 +345,8 @@ unsigned Binder::addSymbolAddress(const Operand &operand, unsigned bytes) {
   slot.width = uint8_t(bytes);
   slot.reg = temporary(bytes);
   Step step;
-  step.run = symbolReader(address.space == ptx::Space::Shared, bytes);
-  step.immediate = address.offset;
+  step.run = symbolReader(bytes);
+  step.immediate = uint32_t(address.offset) | uint64_t(address.space) << 32;
   appendSynthetic(context, instruction, step, slot);
   return addSlot(slot.reg, Role::Use, bytes);
 }

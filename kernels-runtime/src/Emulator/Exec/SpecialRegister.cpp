@@ -143,16 +143,19 @@ RunFunction emu::specialReader(const ptx::Operand &operand, unsigned bytes, uint
                       : nullptr;
 }
 
-template <typename T, bool isShared> static Outcome readSymbol(Warp &warp, const Step &step, LaneMask mask) {
-  uint64_t base = isShared ? uint64_t(warp.cta->rank) << kSharedRankShift : warp.activation().localBase;
-  T value = T(base + step.immediate);
+/// Step::immediate is the offset; its upper half the space.
+template <typename T> static Outcome readSymbol(Warp &warp, const Step &step, LaneMask mask) {
+  uint64_t address = uint32_t(step.immediate);
+  auto space = ptx::Space(step.immediate >> 32);
+  if (space == ptx::Space::Shared)
+    address += uint64_t(warp.cta->rank) << kSharedRankShift;
+  else if (space == ptx::Space::Local)
+    address += warp.activation().localBase;
+  else
+    address |= (uint64_t(warp.activation().depth) + 1) << kParamDepthShift;
   T *target = warp.lanes<T>(step.slots[0]);
-  forLanes(mask, [&](unsigned lane) { target[lane] = value; });
+  forLanes(mask, [&](unsigned lane) { target[lane] = T(address); });
   return Outcome::Next;
 }
 
-RunFunction emu::symbolReader(bool isShared, unsigned bytes) {
-  if (bytes == 4)
-    return isShared ? readSymbol<uint32_t, true> : readSymbol<uint32_t, false>;
-  return isShared ? readSymbol<uint64_t, true> : readSymbol<uint64_t, false>;
-}
+RunFunction emu::symbolReader(unsigned bytes) { return bytes == 4 ? readSymbol<uint32_t> : readSymbol<uint64_t>; }

@@ -19,8 +19,9 @@ namespace weft::emu {
 /// the register has no such form (or is none that a kernel can count on, as %pm and %envreg).
 RunFunction specialReader(const ptx::Operand &operand, unsigned bytes, uint64_t &immediate);
 
-/// The address of a shared or local variable: its offset is the step's immediate.
-RunFunction symbolReader(bool isShared, unsigned bytes);
+/// The address of a shared or local variable, or of one in the activation's parameter block: its offset is the step's
+/// immediate, with the ptx::Space in the upper half.
+RunFunction symbolReader(unsigned bytes);
 
 /// Where a symbol is, relative to its window; see AddressRef.
 struct SymbolAddress {

@@ -95,8 +95,21 @@ Activation *Warp::makeActivation(const FunctionCode &callee, const Step &call, L
   return made;
 }
 
+/// In the parameter block of an activation: see kParamBlockBit.
+static std::byte *parameterPointer(const Activation *frame, unsigned lane, uint64_t address, uint32_t bytes) {
+  uint32_t depth = uint32_t(address & ~uint64_t(kParamBlockBit)) >> kParamDepthShift;
+  uint64_t offset = address & ((1u << kParamDepthShift) - 1);
+  while (depth && frame && frame->depth + 1 != depth)
+    frame = frame->caller;
+  if (!frame || address >> 32 || offset + bytes > frame->code->parameterBlockBytes)
+    return nullptr;
+  return frame->parameters + size_t(lane) * frame->code->parameterBlockBytes + offset;
+}
+
 std::byte *Warp::localPointer(unsigned lane, uint64_t address, uint32_t bytes) {
   const Activation &frame = activation();
+  if (address & kParamBlockBit)
+    return parameterPointer(&frame, lane, address, bytes);
   uint64_t end = uint64_t(frame.localBase) + frame.code->localBytes;
   if (address + bytes > end || address + bytes < address)
     return nullptr;

@@ -120,7 +120,8 @@ public:
   /// The lanes of `mask` go back to the caller.
   void leave(LaneMask mask);
 
-  /// The host place of `bytes` of a thread's local memory; null when out of bounds.
+  /// The host place of `bytes` of a thread's local memory, or of a parameter block (kParamBlockBit); null when out of
+  /// bounds.
   std::byte *localPointer(unsigned lane, uint64_t address, uint32_t bytes);
 
   /// The lanes of `done` have executed the step; the others of the split execute it (again). Returns Outcome::Jump.

@@ -31,8 +31,11 @@ constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
 constexpr uint64_t kGlobalBase = uint64_t(0x7e) << 40;
 constexpr unsigned kSharedRankShift = 24;
 constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-/// In an address in Param: the activation's parameter block, not the launch's parameter buffer.
+/// In an address in Param: the activation's parameter block, not the launch's parameter buffer. The address of a device
+/// function's parameter, taken with mov, is one in Local with this bit: it stays good in functions that are called, so
+/// it has the depth of its activation, plus one, above the offset in the block (none: the current activation).
 constexpr uint32_t kParamBlockBit = 0x80000000u;
+constexpr unsigned kParamDepthShift = 20;
 
 enum class MemorySpace : uint8_t { Generic, Global, Const, Shared, SharedCluster, Local, Param };
 

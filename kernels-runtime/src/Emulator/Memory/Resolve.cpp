@@ -52,7 +52,9 @@ static const char *nameOf(AccessKind kind) {
 bool Machine::failAccess(const Access &access, unsigned lane, const std::string &what) {
   Warp &warp = *access.warp;
   bool isFreed = what.find("(freed)") != std::string::npos;
-  const char *kind = what.compare(0, 10, "misaligned") == 0 ? "misaligned" : isFreed ? "use-after-free" : "out-of-bounds";
+  const char *kind = what.compare(0, 10, "misaligned") == 0 ? "misaligned"
+                     : isFreed                              ? "use-after-free"
+                                                            : "out-of-bounds";
   find(kind, warp, *access.step, lane, access.addresses[lane], "%s of %u bytes at %s address 0x%llx is %s",
        nameOf(access.kind), access.bytes, nameOf(access.space), (unsigned long long)access.addresses[lane],
        what.c_str());
@@ -156,6 +158,11 @@ bool Machine::fillLocal(Access &access) {
       return failAccess(access, lane, "out of bounds of the thread's local variables");
     access.host[lane] = host;
   }
+  // Addresses of parameters are no business of those who watch local memory.
+  forLanes(access.mask, [&](unsigned lane) {
+    if (access.addresses[lane] & kParamBlockBit)
+      access.space = MemorySpace::Param;
+  });
   // Memory may have moved while lanes were looked up.
   for (LaneMask rest = access.mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
@@ -165,16 +172,13 @@ bool Machine::fillLocal(Access &access) {
 }
 
 bool Machine::fillParam(Access &access) {
-  const Activation &frame = access.warp->activation();
-  uint32_t blockBytes = frame.code->parameterBlockBytes;
   for (LaneMask rest = access.mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint64_t address = access.addresses[lane];
     if (address & kParamBlockBit) {
-      uint64_t offset = address & ~uint64_t(kParamBlockBit);
-      if (offset + access.bytes > blockBytes)
+      access.host[lane] = access.warp->localPointer(lane, address, access.bytes);
+      if (!access.host[lane])
         return failAccess(access, lane, "out of bounds of the function's parameters");
-      access.host[lane] = frame.parameters + size_t(lane) * blockBytes + offset;
       continue;
     }
     if (access.kind != AccessKind::Load && access.kind != AccessKind::AsyncRead)
