@@ -9,6 +9,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/MemoryPlan.h"
+#include "TestBundles.h"
 #include "weft/bundle_format.h"
 
 #include <algorithm>
@@ -98,19 +99,13 @@ static std::vector<PlanRequest> manyRequests(uint32_t commands, uint32_t span) {
   return requests;
 }
 
-#ifdef WEFT_SANITIZED
-static constexpr double allowedSeconds = 8;
-#else
-static constexpr double allowedSeconds = 1;
-#endif
-
 /// Plans within a second of processor time, whatever the intervals are. Returns total / lower bound.
 static double planMany(const std::vector<PlanRequest> &requests) {
   MemoryPlan plan;
   std::clock_t start = std::clock();
   EXPECT_TRUE(planMemory(requests, plan));
   double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, allowedSeconds);
+  EXPECT_LT(seconds, weft::test::kSlowdown);
   expectSoundSweep(requests, plan);
   return double(plan.total) / double(peakLiveBytes(requests));
 }

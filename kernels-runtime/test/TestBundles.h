@@ -19,6 +19,13 @@
 
 namespace weft::test {
 
+/// Factor on bounds of processor time: sanitizers slow the code under test down.
+#ifdef WEFT_SANITIZED
+inline constexpr double kSlowdown = 8;
+#else
+inline constexpr double kSlowdown = 1;
+#endif
+
 /// The ELF file of Kernels.c.
 std::vector<uint8_t> readKernels();
 /// The target triple of this machine.
