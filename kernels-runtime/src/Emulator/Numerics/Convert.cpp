@@ -156,8 +156,11 @@ static uint64_t carryNan(const Conversion &conversion, uint64_t bits) {
 
 static uint64_t convertNan(const Conversion &conversion, uint64_t bits) {
   using K = NumberKind;
+  // .rna adds half a place to the bits, whatever they mean, and .satfinite takes one place off what is then not finite.
+  if (conversion.target == K::TF32 && conversion.rounding == Rounding::NearestAway)
+    return ((bits + 0x1000) & 0xffffe000u) - (conversion.satFinite ? 0x2000 : 0);
   if (conversion.target == K::TF32)
-    return conversion.rounding == Rounding::NearestAway ? bits & 0xffffe000u : kTF32.nan;
+    return kTF32.nan;
   if (conversion.source == K::BF16 && conversion.target == K::F32)
     return bits << 16 & 0xffffffffu;
   bool hasF64 = conversion.source == K::F64 || conversion.target == K::F64;
