@@ -212,6 +212,36 @@ TEST(Barrier, ClusterExchange) {
       EXPECT_EQ(out[64 * cta + i], (cta / 4 * 4 + (cta + 3) % 4) * 1000 + i);
 }
 
+/// Every thread of a cluster adds to a counter of rank 0: remotely, and through generic addresses of its own memory.
+TEST(Barrier, ClusterAtomics) {
+  KernelCase kernel = caseOf(R"(
+  mov.u32 %r4, s;
+  setp.ne.u32 %p1, %t, 0;
+  @%p1 bra ready;
+  st.shared.u32 [%r4], 0;
+  st.shared.u32 [%r4+4], 0;
+ready:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mapa.shared::cluster.u32 %r5, %r4, 0;
+  red.relaxed.cluster.shared::cluster.add.u32 [%r5], %t;
+  mov.u64 %d1, s;
+  cvta.shared.u64 %d1, %d1;
+  atom.relaxed.cta.add.u32 %r7, [%d1+4], 1;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  ld.shared::cluster.u32 %r6, [%r5];
+  ld.shared.u32 %r7, [%r4+4];
+  mad.lo.u32 %r6, %r6, 1000, %r7;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  st.global.u32 [%o], %r6;)",
+                             40, 4);
+  kernel.cluster.x = 4;
+  for (uint32_t value : runAllWays(kernel).get<uint32_t>(0))
+    EXPECT_EQ(value, 4u * 780 * 1000 + 40);
+}
+
 /// Threads that arrive and end count once: the barrier still waits for the others.
 TEST(Barrier, ClusterArriveAndExit) {
   KernelCase kernel = caseOf(R"(
