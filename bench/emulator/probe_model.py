@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from fractions import Fraction
 
 import numpy
 
@@ -29,9 +30,9 @@ def decode(kind: str, bits: numpy.ndarray) -> numpy.ndarray:
         return bits.astype("<u2").view("<f2").astype("f8")
     if kind == "e5m2":
         return (bits.astype("<u2") << numpy.uint16(8)).view("<f2").astype("f8")
-    code = bits.astype("i8" if kind == "s8" else "u1" if kind == "u8" else "i4")
     if kind in ("s8", "u8"):
-        return code.astype("f8")
+        return bits.astype("u1").view("i1" if kind == "s8" else "u1").astype("f8")
+    code = bits.astype("i4")
     exponent, mantissa = code >> 3 & 15, code & 7
     value = numpy.where(exponent == 0, numpy.ldexp(mantissa, -9), numpy.ldexp(8 + mantissa, exponent - 10))
     value = numpy.where(code & 127 == 127, numpy.nan, value)
@@ -89,7 +90,8 @@ def _truncate(values: numpy.ndarray, place: numpy.ndarray) -> numpy.ndarray:
 def _round(model: Model, total: numpy.ndarray, accumulator: str) -> numpy.ndarray:
     """f64 to the accumulator's bits."""
     if accumulator == "f16":
-        return total.astype("f2").view("<u2").astype("<u4")
+        bits = total.astype("f2").view("<u2").astype("<u4")
+        return numpy.where(bits == 0x8000, 0, bits)  # what becomes zero is a positive one
     place = numpy.maximum(numpy.frexp(total)[1] - 1, -126) - model.result
     if model.nearest:
         total = numpy.ldexp(numpy.rint(numpy.ldexp(total, -place)), place)
@@ -147,9 +149,10 @@ def exact(form: Form, a: numpy.ndarray, b: numpy.ndarray, c: numpy.ndarray) -> n
         if form.suffix:
             total = numpy.clip(total, -(2**31), 2**31 - 1)
         return (total & 0xFFFFFFFF).astype("<u4")
+    fma = numpy.vectorize(lambda x, y, z: float(Fraction(x) * Fraction(y) + Fraction(z)), otypes=["f8"])
     left, right, total = left.view("<f8"), right.view("<f8"), c.view("<f8")
-    for k in range(form.depth):  # inputs are such that a product is exact in long double
-        total = (left[..., k].astype("g") * right[..., k] + total.astype("g")).astype("f8")
+    for k in range(form.depth):
+        total = fma(left[..., k], right[..., k], total)
     return total.view("<u8")
 
 

@@ -124,8 +124,10 @@ MatrixTerm matrixTerm(const FloatFormat &format, uint32_t bits) {
 uint32_t matrixResult(const MatrixModel &model, int64_t sum, int exponent, bool isHalf) {
   // |sum| < 2^53 and the exponents are far from f64's limits: exact.
   double value = std::ldexp(double(sum), exponent);
-  if (isHalf)
-    return encode(kF16, value, Rounding::NearestEven);
+  if (isHalf) {
+    uint32_t bits = encode(kF16, value, Rounding::NearestEven);
+    return bits == kF16.signBit() ? 0 : bits; // what becomes zero is a positive one
+  }
   if (std::fabs(value) >= 0x1p128)
     return value < 0 ? 0xff800000u : 0x7f800000u;
   FloatFormat format = kF32;
