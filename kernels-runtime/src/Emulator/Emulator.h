@@ -46,7 +46,7 @@ struct LaunchOptions {
   Interleaving interleaving = Interleaving::Random;
   bool isSanitized = true;
   bool isCounted = false;
-  bool stopsAtFinding = false; ///< The first finding ends the launch with an error.
+  bool stopsAtFinding = false;                   ///< The first finding ends the launch with an error.
   uint64_t instructionLimit = uint64_t(1) << 40; ///< Warp instructions of the launch; more is an error.
 };
 

@@ -22,7 +22,8 @@ Error parseCard(std::string_view text, std::string &card, LaunchOptions &options
 
 } // namespace emu
 
-/// The device named "emu:<text>", with the text that emu::parseCard reads. A finding of the sanitizer is an error of the run.
+/// The device named "emu:<text>", with the text that emu::parseCard reads. A finding of the sanitizer is an error of
+/// the run.
 bundle::Error createEmulatorDevice(std::string_view text, std::unique_ptr<Device> &device);
 
 } // namespace weft

@@ -315,7 +315,7 @@ TEST(BulkCopy, StoresAndReductionsOfThreads) {
        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.xor.b32 [%r12+28], %r3, [%r7];",
        [&](uint32_t i) {
          uint32_t t = thread(i);
-         const uint32_t results[] = {7 + t,         std::min(7u, t), std::max(7u, t), 7u >= t ? 0u : 8u,
+         const uint32_t results[] = {7 + t,           std::min(7u, t), std::max(7u, t), 7u >= t ? 0u : 8u,
                                      7u > t ? t : 6u, 7 & t,           7 | t,           7 ^ t};
          return results[i % 8];
        }},
@@ -361,7 +361,8 @@ TEST(BulkCopy, Faults) {
     return run(kernel).error.getMessage();
   };
   std::string copy = "@!%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
-  EXPECT_NE(fault("mov.b32 %r9, 24;\n" + copy + "[%r1], [%rd1], %r9, [%r2];").find("multiples of 16"), std::string::npos);
+  EXPECT_NE(fault("mov.b32 %r9, 24;\n" + copy + "[%r1], [%rd1], %r9, [%r2];").find("multiples of 16"),
+            std::string::npos);
   EXPECT_NE(fault(copy + "[%r1+8], [%rd1], 16, [%r2];").find("multiples of 16"), std::string::npos);
   std::string wait = "\nW: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n@!%p2 bra W;";
   EXPECT_NE(fault(copy + "[%r1], [%rd1+1008], 32, [%r2];" + wait).find("out of bounds"), std::string::npos);
