@@ -17,61 +17,6 @@ using namespace weft;
 using namespace weft::bundle;
 using namespace weft::test;
 
-/// y = a + b over scalar 0 elements, 128 to a CTA. `step` is what the kernel adds besides.
-static std::string makeAdd(const char *target, const char *step = "0f00000000") {
-  return std::string(".version 8.0\n.target ") + target + R"(
-.address_size 64
-.visible .entry k0(.param .u64 a, .param .u64 b, .param .u64 y, .param .s64 n) {
-  .reg .pred p;
-  .reg .b32 r<4>;
-  .reg .f32 f<4>;
-  .reg .b64 d<9>;
-  ld.param.u64 d1, [a];
-  ld.param.u64 d2, [b];
-  ld.param.u64 d3, [y];
-  ld.param.s64 d4, [n];
-  mov.u32 r1, %ctaid.x;
-  mov.u32 r2, %tid.x;
-  mad.lo.s32 r3, r1, 128, r2;
-  cvt.s64.s32 d5, r3;
-  setp.ge.s64 p, d5, d4;
-  @p bra END;
-  shl.b64 d6, d5, 2;
-  add.s64 d1, d1, d6;
-  add.s64 d2, d2, d6;
-  add.s64 d3, d3, d6;
-  ld.global.f32 f1, [d1];
-  ld.global.f32 f2, [d2];
-  add.f32 f3, f1, f2;
-  add.f32 f3, f3, )" +
-         step + R"(;
-  st.global.f32 [d3], f3;
-END:
-  ret;
-}
-)";
-}
-
-/// y[n] = a[n] + b[n], by way of a transient, with the modules given.
-static std::vector<uint8_t> makeBundle(const std::vector<std::pair<const char *, std::string>> &modules,
-                                       uint32_t cluster = 1, bool hasScratch = false) {
-  Builder builder("weft test");
-  KernelId add = builder.addKernel("add", {"/Add"});
-  EntryBuilder &entry = builder.addEntry("main");
-  Reg n = entry.symbol(entry.addSymbol("n"));
-  BufferId a = entry.addInput("a", DType::F32, {n}), b = entry.addInput("b", DType::F32, {n});
-  BufferId y = entry.addOutput("y", DType::F32, {n}), t = entry.addTransient(DType::F32, {n});
-  Reg grid = entry.ceilDiv(n, entry.constant(128)), scratch = hasScratch ? entry.constant(64) : Reg();
-  entry.dispatch(add, {grid, {{a}, {b}}, {{t}}, {n}, scratch});
-  entry.dispatch(add, {grid, {{t}, {b}}, {{y}}, {n}, scratch});
-  for (const auto &[target, text] : modules)
-    builder.addPtx(target, text, {{add, 128, cluster, 0, 16, {}}});
-  std::vector<uint8_t> bytes;
-  Error error = builder.build(bytes);
-  EXPECT_FALSE(error) << error.getMessage();
-  return bytes;
-}
-
 static std::string createError(const std::vector<uint8_t> &bytes, const char *device) {
   BundlePtr bundle = open(bytes);
   weft_session *session = nullptr;
@@ -99,7 +44,7 @@ static SessionPtr createOn(weft_bundle *bundle, const char *device) {
 }
 
 TEST(GpuBundle, RunsOnEveryCard) {
-  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")}});
+  std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}});
   BundlePtr bundle = open(bytes);
   for (const char *card : {"emu:sm_80", "emu:sm_86", "emu:sm_89", "emu:sm_90a", "emu:H200,seed=7,timing=late"}) {
     SessionPtr session = createOn(bundle.get(), card);
@@ -115,7 +60,7 @@ TEST(GpuBundle, RunsOnEveryCard) {
 }
 
 TEST(GpuBundle, WritesToTheCallersMemory) {
-  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")}});
+  std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}});
   BundlePtr bundle = open(bytes);
   SessionPtr session = createOn(bundle.get(), "emu:sm_80");
   Floats a{{3}, {1, 2, 3}}, b{{3}, {1, 1, 1}}, y{{3}, {0, 0, 0}};
@@ -126,10 +71,10 @@ TEST(GpuBundle, WritesToTheCallersMemory) {
 }
 
 TEST(GpuBundle, TakesTheBestModule) {
-  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")},
-                                           {"sm_90a", makeAdd("sm_90a", "0f3F800000")},
-                                           {"sm_86", makeAdd("sm_86", "0f40000000")},
-                                           {"sm_100a", makeAdd("sm_80")}});
+  std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")},
+                                               {"sm_90a", makeAddPtx("sm_90a", "0f3F800000")},
+                                               {"sm_86", makeAddPtx("sm_86", "0f40000000")},
+                                               {"sm_100a", makeAddPtx("sm_80")}});
   BundlePtr bundle = open(bytes);
   const std::pair<const char *, float> expected[] = {
       {"emu:sm_80", 0}, {"emu:sm_86", 4}, {"emu:sm_89", 4}, {"emu:sm_90a", 2}};
@@ -142,7 +87,7 @@ TEST(GpuBundle, TakesTheBestModule) {
 }
 
 TEST(GpuBundle, CountsOnDemand) {
-  std::vector<uint8_t> bytes = makeBundle({{"sm_80", makeAdd("sm_80")}});
+  std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}});
   BundlePtr bundle = open(bytes);
   SessionPtr session = createOn(bundle.get(), "emu:A100,counters=on");
   std::vector<float> y;
@@ -160,29 +105,29 @@ TEST(GpuBundle, CountsOnDemand) {
 }
 
 TEST(GpuBundle, RefusesWhatDoesNotFit) {
-  std::vector<uint8_t> sm90 = makeBundle({{"sm_90a", makeAdd("sm_90a")}});
+  std::vector<uint8_t> sm90 = buildGpuBundle({{"sm_90a", makeAddPtx("sm_90a")}});
   EXPECT_EQ(createError(sm90, "emu:sm_80"),
             "the bundle holds no GPU code for sm_80 (it holds \"sm_90a\"); compile the model with --target=sm_80");
-  EXPECT_EQ(createError(makeBundle({}), "emu:sm_80"),
+  EXPECT_EQ(createError(buildGpuBundle({}), "emu:sm_80"),
             "the bundle holds no GPU code for sm_80 (it holds none); compile the model with --target=sm_80");
   EXPECT_EQ(createError(sm90, "emu:V100").find("the emulator has no card \"V100\"; it has: A100 (sm_80), "), 0u);
   EXPECT_EQ(createError(sm90, "emu:sm_90a,timing=soon"),
             "emulator: expected seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off, "
             "counters=on|off or limit=N, got \"timing=soon\"");
   EXPECT_NE(createError(sm90, "cpu").find("the bundle holds no native code"), std::string::npos);
-  std::string broken = createError(makeBundle({{"sm_80", ".version 8.0\n.target sm_80\nnonsense"}}), "emu:sm_80");
+  std::string broken = createError(buildGpuBundle({{"sm_80", ".version 8.0\n.target sm_80\nnonsense"}}), "emu:sm_80");
   EXPECT_EQ(broken.find("sm_80:3:1: "), 0u) << broken;
 }
 
 TEST(GpuBundle, RefusesLaunchesThatCannotBe) {
   std::vector<float> y;
-  std::vector<uint8_t> clustered = makeBundle({{"sm_90a", makeAdd("sm_90a")}}, 2);
+  std::vector<uint8_t> clustered = buildGpuBundle({{"sm_90a", makeAddPtx("sm_90a")}}, 2);
   BundlePtr bundle = open(clustered);
   SessionPtr session = createOn(bundle.get(), "emu:sm_90a");
   EXPECT_EQ(run(session.get(), 300, y),
             "kernel \"add\": expected a grid that is a multiple of the cluster of 2, got 3");
   EXPECT_EQ(run(session.get(), 256, y), "");
-  std::vector<uint8_t> scratch = makeBundle({{"sm_80", makeAdd("sm_80")}}, 1, true);
+  std::vector<uint8_t> scratch = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}}, 1, true);
   BundlePtr other = open(scratch);
   session = createOn(other.get(), "emu:sm_80");
   EXPECT_EQ(run(session.get(), 300, y), "kernel \"add\": GPU kernels have no scratch, got 64 bytes");
@@ -190,9 +135,9 @@ TEST(GpuBundle, RefusesLaunchesThatCannotBe) {
 
 TEST(GpuBundle, FindingsAreErrors) {
   // Reads one element beyond its inputs: n is compared too late.
-  std::string text = makeAdd("sm_80");
+  std::string text = makeAddPtx("sm_80");
   text.replace(text.find("setp.ge.s64"), 11, "setp.gt.s64");
-  std::vector<uint8_t> bytes = makeBundle({{"sm_80", text}});
+  std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", text}});
   BundlePtr bundle = open(bytes);
   SessionPtr session = createOn(bundle.get(), "emu:sm_80");
   std::vector<float> y;

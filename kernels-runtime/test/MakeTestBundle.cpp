@@ -4,20 +4,23 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// weft-test-bundle PATH: the bundle that the tests of weft-run and of the Python package run, so that they need no
-// compiler.
+// weft-test-bundle PATH [gpu]: the bundle that the tests of weft-run and of the Python package run, so that they need
+// no compiler.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
 
 #include <cstdio>
+#include <cstring>
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    std::fputs("usage: weft-test-bundle PATH\n", stderr);
+  bool isGpu = argc == 3 && std::strcmp(argv[2], "gpu") == 0;
+  if (argc != 2 && !isGpu) {
+    std::fputs("usage: weft-test-bundle PATH [gpu]\n", stderr);
     return 2;
   }
-  std::vector<uint8_t> bytes = weft::test::buildExample();
+  std::vector<uint8_t> bytes =
+      isGpu ? weft::test::buildGpuBundle({{"sm_80", weft::test::makeAddPtx("sm_80")}}) : weft::test::buildExample();
   FILE *file = std::fopen(argv[1], "wb");
   bool ok = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   ok = file && std::fclose(file) == 0 && ok && !bytes.empty();

@@ -97,6 +97,59 @@ std::vector<uint8_t> test::buildExample() {
   return bytes;
 }
 
+std::string test::makeAddPtx(const char *target, const char *step) {
+  return std::string(".version 8.0\n.target ") + target + R"(
+.address_size 64
+.visible .entry k0(.param .u64 a, .param .u64 b, .param .u64 y, .param .s64 n) {
+  .reg .pred p;
+  .reg .b32 r<4>;
+  .reg .f32 f<4>;
+  .reg .b64 d<9>;
+  ld.param.u64 d1, [a];
+  ld.param.u64 d2, [b];
+  ld.param.u64 d3, [y];
+  ld.param.s64 d4, [n];
+  mov.u32 r1, %ctaid.x;
+  mov.u32 r2, %tid.x;
+  mad.lo.s32 r3, r1, 128, r2;
+  cvt.s64.s32 d5, r3;
+  setp.ge.s64 p, d5, d4;
+  @p bra END;
+  shl.b64 d6, d5, 2;
+  add.s64 d1, d1, d6;
+  add.s64 d2, d2, d6;
+  add.s64 d3, d3, d6;
+  ld.global.f32 f1, [d1];
+  ld.global.f32 f2, [d2];
+  add.f32 f3, f1, f2;
+  add.f32 f3, f3, )" +
+         step + R"(;
+  st.global.f32 [d3], f3;
+END:
+  ret;
+}
+)";
+}
+
+std::vector<uint8_t> test::buildGpuBundle(const std::vector<std::pair<const char *, std::string>> &modules,
+                                          uint32_t cluster, bool hasScratch) {
+  Builder builder("weft test");
+  KernelId add = builder.addKernel("add", {"/Add"});
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n"));
+  BufferId a = entry.addInput("a", DType::F32, {n}), b = entry.addInput("b", DType::F32, {n});
+  BufferId y = entry.addOutput("y", DType::F32, {n}), t = entry.addTransient(DType::F32, {n});
+  Reg grid = entry.ceilDiv(n, entry.constant(128)), scratch = hasScratch ? entry.constant(64) : Reg();
+  entry.dispatch(add, {grid, {{a}, {b}}, {{t}}, {n}, scratch});
+  entry.dispatch(add, {grid, {{t}, {b}}, {{y}}, {n}, scratch});
+  for (const auto &[target, text] : modules)
+    builder.addPtx(target, text, {{add, 128, cluster, 0, 16, {}}});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
 std::string test::take(weft_error *error) {
   std::string message = weft_error_message(error);
   weft_error_free(error);

@@ -45,6 +45,12 @@ void addCopyEntries(bundle::Builder &builder);
 /// All of these entries.
 std::vector<uint8_t> buildExample();
 
+/// PTX of a kernel k0: y = a + b + `step` over scalar 0 elements, 128 to a CTA.
+std::string makeAddPtx(const char *target, const char *step = "0f00000000");
+/// Entry "main" without native code: y[n] = a[n] + b[n] + b[n] by way of a transient, in these modules (target, PTX).
+std::vector<uint8_t> buildGpuBundle(const std::vector<std::pair<const char *, std::string>> &modules,
+                                    uint32_t cluster = 1, bool hasScratch = false);
+
 struct BundleDeleter {
   void operator()(weft_bundle *bundle) const { weft_bundle_release(bundle); }
 };
