@@ -6,7 +6,9 @@
     ncu --csv --clock-control none --metrics $(replay.py metrics) python3 replay.py run --in-process CASES R.json NAME... > ncu.csv
     replay.py counters CASES ncu.csv                              anywhere: the card's counters beside the emulator's
 
-NAME selects cases whose name contains it. A case that breaks the context (a wrong kernel) is run in a process of its own.
+A buffer with a "tolerance" in launch.json (approximations) may differ by that many units in the last place, or by that absolute difference:
+such cases are reported as within bounds. NAME selects cases whose name contains it. A case that breaks the context (a wrong kernel) is
+run in a process of its own.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -15,6 +17,7 @@ import argparse
 import collections
 import csv
 import json
+import math
 import multiprocessing
 import pathlib
 import struct
@@ -47,7 +50,7 @@ def cases_of(root: str, names: list[str]) -> list[pathlib.Path]:
     return [folder for folder in folders if not names or any(name in folder.name for name in names)]
 
 
-def run_case(card: Card, folder: pathlib.Path) -> dict:
+def run_case(card: Card, folder: pathlib.Path, keep: str | None) -> dict:
     launch = json.loads((folder / "launch.json").read_text())
     module = card.load((folder / "kernel.ptx").read_bytes() + b"\0")
     buffers, parameters = {}, []
@@ -66,15 +69,56 @@ def run_case(card: Card, folder: pathlib.Path) -> dict:
             parameters.append(card.tensor_map(argument["map"], buffers[argument["buffer"]]))
     card.launch(card.function(module, launch["entry"]), launch["grid"], launch["block"], parameters, launch["dynamicShared"],
                 launch["cluster"])
-    differences = []
+    differences, within = [], []
     for argument in launch["arguments"]:
         if argument["kind"] == "buffer" and argument["compared"]:
             want = (folder / f"out{argument['index']}.bin").read_bytes()
-            differences += compare(argument["index"], card.download(buffers[argument["index"]], len(want)), want)
+            got = card.download(buffers[argument["index"]], len(want))
+            tolerance = argument.get("tolerance")
+            if tolerance and got != want and is_within(tolerance, got, want):
+                within.append(f"argument {argument['index']}: {closeness(tolerance, got, want)}")
+            else:
+                differences += compare(argument["index"], got, want)
+            if keep and got != want:
+                (pathlib.Path(keep) / f"{folder.name}.out{argument['index']}.bin").write_bytes(got)
     for pointer in buffers.values():
         card.free(pointer)
     card.unload(module)
-    return {"differences": differences}
+    return {"differences": differences, "within": within}
+
+
+def elements(kind: str, data: bytes) -> tuple[list[int], list[float]]:
+    """Each element as an integer that grows with it by one per unit in the last place, and its value."""
+    code, value_code, width = {"f16": ("H", "e", 2), "bf16": ("H", None, 2), "f32": ("I", "f", 4), "f64": ("Q", "d", 8)}[kind]
+    count, sign = len(data) // width, 1 << (8 * width - 1)
+    bits = struct.unpack(f"<{count}{code}", data[:count * width])
+    if value_code is None:  # the upper half of an f32
+        values = struct.unpack(f"<{count}f", b"".join(struct.pack("<I", x << 16) for x in bits))
+    else:
+        values = struct.unpack(f"<{count}{value_code}", data[:count * width])
+    return [x if x < sign else sign - x for x in bits], list(values)
+
+
+def gaps(tolerance: dict, got: bytes, want: bytes) -> list[tuple[int, float]]:
+    """Units in the last place and absolute difference of every element that is not equal; infinite for NaN against a number."""
+    (places, values), (other_places, others) = elements(tolerance["type"], got), elements(tolerance["type"], want)
+    found = []
+    for x, y, a, b in zip(places, other_places, values, others):
+        if x != y:
+            finite = math.isfinite(a) and math.isfinite(b)
+            found.append((abs(x - y), abs(a - b)) if finite else (1 << 64, math.inf))
+    return found
+
+
+def is_within(tolerance: dict, got: bytes, want: bytes) -> bool:
+    return all(units <= tolerance["units"] or difference <= tolerance["absolute"] for units, difference in gaps(tolerance, got, want))
+
+
+def closeness(tolerance: dict, got: bytes, want: bytes) -> str:
+    found = gaps(tolerance, got, want)
+    total = len(elements(tolerance["type"], want)[0])
+    return (f"{len(found)} of {total} differ, at most {max(units for units, _ in found)} units in the last place of {tolerance['type']} "
+            f"({max(difference for _, difference in found):.3g})")
 
 
 def compare(index: int, got: bytes, want: bytes) -> list[str]:
@@ -92,28 +136,30 @@ def compare(index: int, got: bytes, want: bytes) -> list[str]:
             f"at most {ulps} units as f32"]
 
 
-def work(folders: list[pathlib.Path], queue) -> None:
+def work(folders: list[pathlib.Path], keep: str | None, queue) -> None:
     card = Card()
     queue.put(("card", card.name))
     for folder in folders:
         try:
-            queue.put((folder.name, run_case(card, folder)))
+            queue.put((folder.name, run_case(card, folder, keep)))
         except RuntimeError as error:
             queue.put((folder.name, {"error": str(error)}))
             if "ILLEGAL" in str(error).upper() or "misaligned" in str(error) or "cuCtxSynchronize" in str(error):
                 return  # the context is lost: the rest goes to a new process
 
 
-def run(root: str, report: str, names: list[str], in_process: bool) -> int:
+def run(root: str, report: str, names: list[str], in_process: bool, keep: str | None) -> int:
+    if keep:
+        pathlib.Path(keep).mkdir(parents=True, exist_ok=True)
     folders, results, name = cases_of(root, names), {}, ""
     if in_process:  # a profiler follows one process
         card = Card()
-        name, results = card.name, {folder.name: run_case(card, folder) for folder in folders}
+        name, results = card.name, {folder.name: run_case(card, folder, keep) for folder in folders}
         folders = []
     context = multiprocessing.get_context("spawn")
     while folders:
         queue = context.Queue()
-        process = context.Process(target=work, args=(folders, queue))
+        process = context.Process(target=work, args=(folders, keep, queue))
         process.start()
         before = len(results)
         while len(results) - before < len(folders):
@@ -139,11 +185,12 @@ def run(root: str, report: str, names: list[str], in_process: bool) -> int:
 def summarise(name: str, results: dict) -> int:
     suites: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     for case, result in results.items():
-        kind = "error" if "error" in result else "different" if result["differences"] else "equal"
+        kind = ("error" if "error" in result else "different" if result["differences"] else
+                "within bounds" if result.get("within") else "equal")
         suites[case.split(".")[0]][kind] += 1
-    print(f"card: {name}\n{'suite':32} {'equal':>7} {'different':>9} {'error':>6}")
+    print(f"card: {name}\n{'suite':32} {'equal':>7} {'within bounds':>13} {'different':>9} {'error':>6}")
     for suite, counts in sorted(suites.items()):
-        print(f"{suite:32} {counts['equal']:7} {counts['different']:9} {counts['error']:6}")
+        print(f"{suite:32} {counts['equal']:7} {counts['within bounds']:13} {counts['different']:9} {counts['error']:6}")
     bad = {case: result for case, result in results.items() if result.get("error") or result.get("differences")}
     shown = collections.Counter()
     for case, result in bad.items():
@@ -151,7 +198,8 @@ def summarise(name: str, results: dict) -> int:
         shown[group] += 1
         if shown[group] <= 3:
             print(f"  {case}: {result.get('error') or '; '.join(result['differences'])}"[:400])
-    print(f"{len(results) - len(bad)} of {len(results)} cases are bit-equal")
+    near = sum(bool(result.get("within")) for case, result in results.items() if case not in bad)
+    print(f"{len(results) - len(bad) - near} of {len(results)} cases are bit-equal, {near} more within their bounds")
     return 1 if bad else 0
 
 
@@ -202,6 +250,7 @@ def main() -> int:
     command.add_argument("report")
     command.add_argument("names", nargs="*")
     command.add_argument("--in-process", action="store_true", help="one process, stop at the first error: for profilers")
+    command.add_argument("--keep", metavar="DIR", help="write what the card gave where it differs: DIR/CASE.out<argument>.bin")
     command = commands.add_parser("counters")
     command.add_argument("cases")
     command.add_argument("csv")
@@ -209,7 +258,7 @@ def main() -> int:
     commands.add_parser("metrics")
     arguments = parser.parse_args()
     if arguments.command == "run":
-        return run(arguments.cases, arguments.report, arguments.names, arguments.in_process)
+        return run(arguments.cases, arguments.report, arguments.names, arguments.in_process, arguments.keep)
     if arguments.command == "counters":
         return counters(arguments.cases, arguments.csv, arguments.names)
     print(",".join(METRICS))

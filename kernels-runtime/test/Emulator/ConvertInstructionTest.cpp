@@ -261,7 +261,7 @@ TEST(ConvertInstruction, Tf32) {
     for (size_t i = 0; i < a.size(); ++i) {
       uint64_t magnitude = a[i] & 0x7fffffff, sign = a[i] & 0x80000000;
       uint64_t expected = magnitude <= 0x7f800000 ? 0
-                          : isAway                ? ((a[i] + 0x1000) & 0xffffe000) - (isFinite ? 0x2000 : 0)
+                          : isAway                ? (a[i] & 0xffffe000) - (isFinite ? 0x2000 : 0)
                                                   : 0x7fffe000;
       if (magnitude <= 0x7f800000) {
         // A tf32 is an f32 without 13 bits: rounding is an addition to its bits.

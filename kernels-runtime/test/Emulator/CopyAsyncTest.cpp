@@ -50,8 +50,12 @@ KernelCase copyCase(const std::string &body, const std::string &version = "8.0")
 )",
                           version);
   size_t at = kernel.ptx.find("    createpolicy");
-  if (body.find("%rd9") == std::string::npos) // Only for cache hints.
+  bool hasPolicy = body.find("%rd9") != std::string::npos;
+  if (!hasPolicy) // Only for cache hints.
     kernel.ptx.erase(at, kernel.ptx.find('\n', at) + 1 - at);
+  // ptxas before 13.4.59 makes illegal instructions of cp.async with a fractional policy (triton-lang/triton#11660),
+  // and so did the H100's driver 580.159.
+  kernel.isDumped = !hasPolicy;
   kernel.block = {kThreads, 1, 1};
   kernel.dynamicShared = 4096;
   kernel.arguments = {buffer(pattern(kThreads * 16)), output(kThreads * 16)};

@@ -76,6 +76,15 @@ static std::string json(const Dim3 &dim) {
   return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
 }
 
+static std::string describe(const Tolerance &tolerance) {
+  if (tolerance.type.empty())
+    return "";
+  char text[120];
+  snprintf(text, sizeof text, ", \"tolerance\": {\"type\": \"%s\", \"units\": %g, \"absolute\": %.17g}",
+           tolerance.type.c_str(), tolerance.units, tolerance.absolute);
+  return text;
+}
+
 static std::string describe(const KernelCase &kernel) {
   std::string text = "{\n  \"entry\": \"" + kernel.entry + "\",\n  \"grid\": " + json(kernel.grid) +
                      ",\n  \"block\": " + json(kernel.block) + ",\n  \"cluster\": " + json(kernel.cluster) +
@@ -87,7 +96,7 @@ static std::string describe(const KernelCase &kernel) {
     case Argument::Kind::Buffer:
       text += "{\"kind\": \"buffer\", \"index\": " + std::to_string(i) +
               ", \"bytes\": " + std::to_string(argument.bytes.size()) +
-              ", \"compared\": " + (argument.isCompared ? "true" : "false") + "}";
+              ", \"compared\": " + (argument.isCompared ? "true" : "false") + describe(argument.tolerance) + "}";
       break;
     case Argument::Kind::Value:
       text += "{\"kind\": \"value\", \"alignment\": " + std::to_string(argument.alignment) + ", \"hex\": \"" +

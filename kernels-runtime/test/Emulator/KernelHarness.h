@@ -39,6 +39,15 @@ template <typename T> std::vector<T> fromBytes(const Bytes &bytes) {
   return values;
 }
 
+/// How far a card may be from a buffer's contents: that many units in the last place, or that absolute difference. Of
+/// approximations, whose bits no manual fixes; the sum of the card's documented error and the emulator's. NaNs and
+/// infinities have to be equal.
+struct Tolerance {
+  std::string type; ///< Of the elements: f16, bf16, f32 or f64; "" for bit equality.
+  double units = 0;
+  double absolute = 0;
+};
+
 /// One kernel parameter. Buffers are global memory: their address is passed, and they are read back.
 struct Argument {
   enum class Kind { Buffer, Value, TensorMap };
@@ -47,6 +56,7 @@ struct Argument {
   size_t alignment = 8;    ///< Of the parameter.
   bool isPoisoned = false; ///< Buffer: uninitialised in place of `bytes` (whose size counts).
   bool isCompared = true;  ///< Buffer: for the replay; false when the result depends on the interleaving.
+  Tolerance tolerance;     ///< Buffer: for the replay.
   /// TensorMap: makes the 128 bytes for a map of buffer `buffer` at that address; `description` is for the replay, a
   /// JSON object.
   size_t buffer = 0;

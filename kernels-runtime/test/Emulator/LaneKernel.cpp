@@ -41,8 +41,10 @@ std::vector<Lanes> runLanes(const LaneKernel &kernel, const std::vector<Lanes> &
       std::memcpy(&bytes[k * kernel.in[i]], &operands[i][k], kernel.in[i]);
     launch.arguments.push_back(buffer(std::move(bytes)));
   }
-  for (unsigned width : kernel.out)
+  for (unsigned width : kernel.out) {
     launch.arguments.push_back(output(count * width));
+    launch.arguments.back().tolerance = kernel.tolerance;
+  }
   KernelResult result = runClean(launch);
   std::vector<Lanes> results;
   for (size_t i = 0; i < kernel.out.size(); ++i) {

@@ -150,16 +150,26 @@ static void finishF32(const FloatMode &mode, void *result, const float *raw) {
     target[i] = (bits[i] & 0x7fffffffu) > 0x7f800000u ? kNanF32 : bits[i];
 }
 
-/// Zeros for the lanes whose exact result is below the normal numbers.
-static void flushBeforeRounding(CoreF32 core, const F32 *const *operands, float *raw) {
-  alignas(64) float truncated[kWarpLanes];
+/// Zeroes the results that .ftz flushes though they were rounded to the smallest normal number (see FloatFormat.h).
+/// Only products and quotients can lie between f32's numbers there. Rare, so lane by lane.
+static void flushTiny(FloatOp op, Rounding rounding, float *raw, const F32 *const *operands) {
+  U32 *bits = reinterpret_cast<U32 *>(raw);
+  bool isNear = false;
+  for (unsigned i = 0; i < kWarpLanes; ++i)
+    isNear |= (bits[i] & 0x7fffffffu) == 0x00800000u;
+  if (!isNear || op == FloatOp::Add || op == FloatOp::Sub || op == FloatOp::Sqrt)
+    return;
+  double wide[3][kWarpLanes] = {}, exact[kWarpLanes];
+  for (unsigned k = 0; k < 3; ++k)
+    for (unsigned i = 0; operands[k] && i < kWarpLanes; ++i)
+      wide[k][i] = operands[k][i];
   {
-    RoundingScope scope(Rounding::Zero);
-    core(truncated, operands[0], operands[1], operands[2]);
+    RoundingScope scope(rounding == Rounding::NearestEven ? Rounding::Zero : rounding);
+    coreF64(op)(exact, wide[0], wide[1], wide[2]);
   }
   for (unsigned i = 0; i < kWarpLanes; ++i)
-    if (!(bitCast<uint32_t>(truncated[i]) & 0x7f800000u))
-      raw[i] = truncated[i]; // flushed later
+    if ((bits[i] & 0x7fffffffu) == 0x00800000u && isTiny(kF32, exact[i], rounding))
+      bits[i] &= 0x80000000u;
 }
 
 void arithmeticF32(FloatOp op, const FloatMode &mode, void *result, const void *a, const void *b, const void *c) {
@@ -176,9 +186,8 @@ void arithmeticF32(FloatOp op, const FloatMode &mode, void *result, const void *
     RoundingScope scope(mode.rounding);
     core(raw, operands[0], operands[1], operands[2]);
   }
-  // A quotient that was rounded up to the smallest normal number is flushed as well.
-  if (mode.flushes && (op == FloatOp::Div || op == FloatOp::Rcp) && mode.rounding != Rounding::NearestEven)
-    flushBeforeRounding(core, operands, raw);
+  if (mode.flushes)
+    flushTiny(op, mode.rounding, raw, operands);
   finishF32(mode, result, raw);
 }
 
@@ -189,6 +198,8 @@ static void finishF64(FloatOp op, void *result, double *raw, const F64 *a, const
   const F64 *order[3] = {b, a, c};
   if (op == FloatOp::Div)
     std::swap(order[0], order[1]);
+  else if (op == FloatOp::Fma)
+    std::swap(order[1], order[2]);
   for (unsigned i = 0; i < kWarpLanes; ++i) {
     if (raw[i] == raw[i])
       continue;

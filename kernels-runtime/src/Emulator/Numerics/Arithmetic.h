@@ -10,8 +10,7 @@
 //
 // f32 and f64: IEEE 754 in the given rounding mode, by the host's own arithmetic in that mode (no code moves across the
 // change of mode: the loops are called through pointers, in a file of their own). f16 and bf16 always round to nearest
-// even, once. NaN results of f32, f16 and bf16 are the canonical ones; those of f64 are an operand made quiet
-// (the second of two if it is one, except in a division; then the first, then the third), or fff8000000000000.
+// even, once. FloatFormat.h says which NaNs are results, and what .ftz flushes.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_ARITHMETIC_H

@@ -154,11 +154,15 @@ static uint64_t carryNan(const Conversion &conversion, uint64_t bits) {
   return sign | exponent | payload;
 }
 
+/// As FloatFormat.h says.
 static uint64_t convertNan(const Conversion &conversion, uint64_t bits) {
   using K = NumberKind;
-  // .rna adds half a place to the bits, whatever they mean, and .satfinite takes one place off what is then not finite.
+  bool isMove = conversion.target == conversion.source && !conversion.toIntegral && !conversion.flushes;
+  if (isMove)
+    return lowBits(bits, bitWidth(conversion.source));
+  // .satfinite takes one place off what is not finite.
   if (conversion.target == K::TF32 && conversion.rounding == Rounding::NearestAway)
-    return ((bits + 0x1000) & 0xffffe000u) - (conversion.satFinite ? 0x2000 : 0);
+    return (bits & 0xffffe000u) - (conversion.satFinite ? 0x2000 : 0);
   if (conversion.target == K::TF32)
     return kTF32.nan;
   if (conversion.source == K::BF16 && conversion.target == K::F32)
@@ -189,7 +193,9 @@ uint64_t convert(const Conversion &conversion, uint64_t bits) {
   if (conversion.target == NumberKind::F64)
     return bitCast<uint64_t>(value);
   uint32_t result = encode(formatOf(conversion.target), value, conversion.rounding, conversion.satFinite);
-  if (conversion.flushes && conversion.target == NumberKind::F32 && !(result & 0x7f800000u))
+  bool isSmallest = (result & 0x7fffffffu) == 0x00800000u;
+  if (conversion.flushes && conversion.target == NumberKind::F32 &&
+      (!(result & 0x7f800000u) || (isSmallest && isTiny(kF32, value, conversion.rounding))))
     result &= 0x80000000u;
   return result;
 }
@@ -220,7 +226,7 @@ static void lanesF16ToF32(void *result, const void *source) {
   loop<uint32_t, uint16_t>(result, source, floatBitsFromHalf);
 }
 static void lanesBF16ToF32(void *result, const void *source) {
-  loop<uint32_t, uint16_t>(result, source, [](uint16_t bits) { return uint32_t(bits) << 16; });
+  loop<uint32_t, uint16_t>(result, source, floatBitsFromBfloat);
 }
 static void lanesF32ToF16(void *result, const void *source) {
   loop<uint16_t, uint32_t>(result, source, halfFromFloatBits);

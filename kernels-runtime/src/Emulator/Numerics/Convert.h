@@ -7,9 +7,8 @@
 // One number at a time, from the bits of any scalar type to those of any other, as PTX's cvt does it: rounded once.
 //
 // Integers to integers keep the low bits, or saturate. Numbers to integers round to an integer and then always clamp;
-// NaN becomes 0, or, if either type has 64 bits, only the highest bit is set. f32 and narrower NaN results are
-// canonical, except where a card keeps sign and payload (as far as the target has bits): from and to f64, from bf16 to
-// f32, and .rna to tf32. Seen on an H100.
+// NaN becomes 0, or, if either type has 64 bits, only the highest bit is set. FloatFormat.h says what becomes
+// of NaNs between floating-point types, and which results .ftz flushes.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_CONVERT_H

@@ -89,4 +89,14 @@ uint32_t encode(const FloatFormat &format, double value, Rounding rounding, bool
   return uint32_t(result) | sign;
 }
 
+bool isTiny(const FloatFormat &format, double value, Rounding rounding) {
+  // With the precision of normal numbers the last one below the smallest normal, 2^e, is 2^e - 2^place.
+  int e = 1 - format.bias(), place = e - format.mantissaBits - 1;
+  double magnitude = std::fabs(value), smallest = std::ldexp(1.0, e);
+  if (rounding == Rounding::NearestEven || rounding == Rounding::NearestAway)
+    return magnitude < smallest - std::ldexp(0.5, place); // the tie goes to 2^e, which is even
+  bool isAway = rounding == (std::signbit(value) ? Rounding::Down : Rounding::Up);
+  return isAway ? magnitude <= smallest - std::ldexp(1.0, place) : magnitude < smallest;
+}
+
 } // namespace weft::emu

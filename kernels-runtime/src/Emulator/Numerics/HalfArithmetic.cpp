@@ -79,11 +79,13 @@ static void compute(HalfKind kind, FloatOp op, unsigned count, uint32_t *__restr
   }
 }
 
-static uint16_t finish(HalfKind kind, const FloatMode &mode, uint16_t half) {
+/// `raw` are the bits of the f32, exact or rounded to odd, from which the half was rounded.
+static uint16_t finish(HalfKind kind, const FloatMode &mode, uint16_t half, uint32_t raw) {
   uint16_t exponent = kind == HalfKind::F16 ? 0x7c00 : 0x7f80;
   uint16_t one = kind == HalfKind::F16 ? 0x3c00 : 0x3f80;
   bool isNan = (half & 0x7fff) > exponent;
-  if (mode.flushes && !(half & exponent))
+  bool isSmallest = (half & 0x7fff) == 0x0400; // of f16: bf16 has no .ftz
+  if (mode.flushes && (!(half & exponent) || (isSmallest && isTiny(kF16, bitCast<float>(raw), Rounding::NearestEven))))
     half &= 0x8000;
   if (mode.saturates)
     half = isNan || half & 0x8000 ? 0 : half > one ? one : half;
@@ -109,7 +111,7 @@ void arithmeticHalf(HalfKind kind, FloatOp op, const FloatMode &mode, unsigned c
       target[i] = bfloatFromFloatBits(raw[i]);
   if (!mode.isPlain())
     for (unsigned i = 0; i < count; ++i)
-      target[i] = finish(kind, mode, target[i]);
+      target[i] = finish(kind, mode, target[i], raw[i]);
 }
 
 } // namespace weft::emu

@@ -67,8 +67,8 @@ template <typename T> struct Element {
   T flush(T bits) const { return bits & T(layout.infinity) ? bits : T(bits & T(layout.sign)); }
   T magnitude(T bits) const { return T(bits & T(~layout.sign)); }
   bool isNan(T bits) const { return magnitude(bits) > T(layout.infinity); }
-  /// What abs, neg, min and max make of a NaN: the canonical one, or on f64 the operand.
-  T nanOf(T bits) const { return sizeof(T) == 8 ? bits : T(layout.nan); }
+  /// What abs, neg, min and max make of a NaN: the canonical one, or on f64 the operand, quieted.
+  T nanOf(T bits) const { return sizeof(T) == 8 ? T(bits | T(uint64_t(1) << 51)) : T(layout.nan); }
   /// Grows with the number's value, from -0 to +0 too.
   T order(T bits) const { return bits & T(layout.sign) ? T(~bits) : T(bits | T(layout.sign)); }
 };
