@@ -199,7 +199,8 @@ struct Approximation {
 };
 
 // Units and differences: the manual's 2 units of div and of ex2, 1 of rcp, relative errors of 2^-22.9 of rsqrt, 2^-23
-// of sqrt and 2^-11 of tanh; absolute ones of 2^-20.5 of sin and cos within two turns, and 2^-22 of lg2, or relative.
+// of sqrt and 2^-11 of tanh; absolute ones of 2^-20.5 of sin and cos in [-2 pi, 2 pi], and 2^-22 of lg2 in (0.5, 2),
+// where outside it is relative; and the emulator's own rounding (of sin and cos its like reduction of the argument).
 const Approximation kApproximations[] = {
     {"div.approx", [](double x, double y) { return x / y; }, 2, 0x1p-22, 0, 0x1p-40, 0x1p40, false, 3, 0},
     {"div.full", [](double x, double y) { return x / y; }, 2, 0x1p-22, 0, 0x1p-40, 0x1p40, false, 3, 0},
