@@ -103,7 +103,8 @@ static Error placeVariables(EmulatorState &state, LoadedModule &loaded) {
     // Variables without an initial value are zero.
     std::memset(allocation.bytes, 0, size_t(variable.size));
     std::memset(allocation.initialised, 1, size_t(variable.size));
-    std::memcpy(allocation.bytes, variable.bytes.data(), std::min<size_t>(variable.bytes.size(), variable.size));
+    if (!variable.bytes.empty()) // memcpy from null is undefined, even of no bytes
+      std::memcpy(allocation.bytes, variable.bytes.data(), std::min<size_t>(variable.bytes.size(), variable.size));
   }
   return {};
 }
