@@ -141,6 +141,17 @@ class SessionTest(unittest.TestCase):
         self.assertEqual((first.kernel, first.device, first.origins, first.last_grid, first.runs), ("add", "cpu", ("/Add",), 2, 1))
         self.assertGreater(second.total_ns, 0)
 
+    def test_runs_gpu_code_on_the_emulator(self):
+        path = self.path.with_name("gpu.weft")
+        subprocess.run([BUILD / "bin" / "weft-test-bundle", path, "gpu"], check=True)
+        feeds = {"a": np.arange(200, dtype=np.float32), "b": np.ones(200, np.float32)}
+        session = weft.Session(path, device="emu:H100,counters=on")
+        np.testing.assert_array_equal(session.run(feeds)["y"], feeds["a"] + 2)
+        counted = session.counters()
+        self.assertEqual([launch["kernel"] for launch in counted], ["add", "add"])
+        self.assertEqual(counted[0]["counters"]["smsp__inst_executed_op_global_st.sum"], 7)
+        self.assertEqual(weft.Session(self.bundle).counters(), [])
+
 
 if __name__ == "__main__":
     unittest.main()

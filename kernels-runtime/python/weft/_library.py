@@ -80,6 +80,7 @@ _FUNCTIONS = {
     "weft_session_dispatch_count": (c_size_t, [c_void_p]),
     "weft_session_dispatch": (c_int, [c_void_p, c_size_t, POINTER(DispatchStruct)]),
     "weft_session_code": (c_char_p, [c_void_p]),
+    "weft_session_counters": (c_char_p, [c_void_p, c_int32]),
 }
 
 _library: ctypes.CDLL | None = None

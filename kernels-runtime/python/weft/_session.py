@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import json
 import os
 import threading
 from typing import Mapping
@@ -83,7 +84,7 @@ class Session:
     """One entry of a bundle, ready to run on a device.
 
     bundle        a Bundle, or a path or bytes to open
-    device        "cpu"
+    device        "cpu", or "emu:CARD[,option=value...]": the PTX emulator (weft/runtime.h has the options)
     threads       CPU workers; default: the CPUs this process may use
     entry         entry function; default: the first
     profile       time every dispatch
@@ -179,6 +180,12 @@ class Session:
         struct = StatisticsStruct(ctypes.sizeof(StatisticsStruct))
         self._library.weft_session_statistics(self._handle, struct)
         return {name: getattr(struct, name) for name, _ in struct._fields_ if name != "struct_size"}
+
+    def counters(self) -> list[dict]:
+        """What the emulator counted in the last run: {"kernel", "counters"} for each dispatch; empty on devices that count nothing
+        (and without `counters=on`)."""
+        with self._lock:
+            return json.loads(self._library.weft_session_counters(self._handle, 1) or b"[]")
 
     def dispatches(self) -> list[Dispatch]:
         """Placement: every kernel start, where it runs, and the ONNX nodes it came from."""
