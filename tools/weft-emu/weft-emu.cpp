@@ -190,9 +190,11 @@ static Error launchAll(const Options &options, Emulator &card, KernelArguments &
     exitCode |= !result.findings.empty();
     if (error)
       return error;
-    if (i == 0)
+    if (i == 0) {
       outputs = std::move(again);
-    for (size_t k = 0; i && k < outputs.size(); ++k)
+      continue;
+    }
+    for (size_t k = 0; k < outputs.size(); ++k)
       if (outputs[k].bytes != again[k].bytes) {
         std::fprintf(stderr, "weft-emu: results-differ: buffer %s after seed %llu is not what it was after the first\n",
                      quote(arguments.getBuffers()[k].name).c_str(), (unsigned long long)spec.options.seed);

@@ -152,7 +152,7 @@ Error GpuCode::packParameters(const Launch &launch, const TensorMapEncoder &enco
     bytes.insert(bytes.end(), begin, begin + size);
   };
   bytes.clear();
-  append(launch.buffers, launch.bufferCount * sizeof(void *));
+  append(static_cast<const void *>(launch.buffers), launch.bufferCount * sizeof(void *));
   append(launch.scalars, launch.scalarCount * sizeof(int64_t));
   for (uint32_t i = 0; i < kernel->tensorMapCount; ++i)
     if (Error error = packTensorMap(tables->tensorMaps[kernel->firstTensorMap + i], launch, encode, bytes))
