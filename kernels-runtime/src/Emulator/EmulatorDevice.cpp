@@ -145,8 +145,8 @@ void *EmulatorDevice::allocate(uint64_t bytes) {
   uint64_t address = 0;
   if (emulator->allocate(bytes ? bytes : 1, address))
     return nullptr;
-  return reinterpret_cast<void *>(
-      address); // NOLINT(performance-no-int-to-ptr): an address of the card, not of the host
+  // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return reinterpret_cast<void *>(address);
 }
 
 Error EmulatorDevice::copy(void *destination, const void *source, uint64_t bytes) {

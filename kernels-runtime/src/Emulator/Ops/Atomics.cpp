@@ -230,7 +230,7 @@ static void bindAtomicOf(Binder &b, bool isRed) {
   if (!isRed) {
     ptx::Span<ptx::Operand> results =
         b.elements(0, b.operand(0).kind == ptx::OperandKind::Sink ? 1 : payload->elements);
-    for (unsigned i = 0; i < payload->elements && results.size(); ++i) {
+    for (unsigned i = 0; i < payload->elements && !results.empty(); ++i) {
       unsigned index = b.defOrSink(results[results.size() == 1 ? 0 : i], type);
       if (i == 0)
         payload->firstResult = uint8_t(index);
