@@ -134,6 +134,10 @@ weft_error *weft_session_create(weft_bundle *bundle, const char *device, const w
   sessionOptions.profile = options.profile != 0;
   sessionOptions.entry = options.entry ? options.entry : "";
   sessionOptions.memoryLimit = options.memory_limit;
+  if (options.cuda_driver)
+    sessionOptions.device.cudaDriver = options.cuda_driver;
+  if (options.cubin_cache)
+    sessionOptions.device.cubinFolder = options.cubin_cache;
   std::unique_ptr<Session> created;
   if (Error error = Session::create(bundle->loaded, device ? device : "cpu", sessionOptions, created))
     return convert(error);

@@ -4,9 +4,9 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// The interface between the launch program and a machine: CPU today; CUDA and the PTX emulator implement the same five
-// verbs (load code, allocate, copy, dispatch, synchronise). One Device belongs to one session; calls come from one
-// thread at a time.
+// The interface between the launch program and a machine: the CPU, a CUDA card and the PTX emulator implement the
+// same five verbs (load code, allocate, copy, dispatch, synchronise). One Device belongs to one session; calls come
+// from one thread at a time, but not always the same.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_DEVICE_H
@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace weft {
@@ -23,12 +24,14 @@ namespace weft {
 class LoadedBundle;
 
 struct DeviceOptions {
-  unsigned threads = 0; ///< CPU workers, the calling thread included; 0: all CPUs of the process.
+  unsigned threads = 0;                   ///< CPU workers, the calling thread included; 0: all CPUs of the process.
+  std::string cudaDriver;                 ///< The driver's library; empty: libcuda.so.1.
+  std::optional<std::string> cubinFolder; ///< Cache of compiled PTX; empty: none; unset: the user's cache folder.
 };
 
 /// What the session must know about the machine.
 struct DeviceCapabilities {
-  const char *name; ///< "cpu".
+  const char *name; ///< "cpu", "cuda:0".
   bool hostMemory;  ///< Device addresses are host addresses: no staging, and the host may read after synchronise().
   unsigned workers; ///< Workers that run grid points side by side, for statistics.
 };
@@ -55,8 +58,8 @@ public:
   /// The code chosen: target and features.
   virtual const std::string &getCode() const = 0;
 
-  /// Memory aligned to bundle::kBufferAlignment; null if there is not enough.
-  virtual void *allocate(uint64_t bytes) = 0;
+  /// Memory aligned to bundle::kBufferAlignment. Resource if there is not enough.
+  virtual bundle::Error allocate(uint64_t bytes, void *&address) = 0;
   virtual void free(void *address) = 0;
 
   /// The contents of this device memory mean nothing from now on.
@@ -83,8 +86,8 @@ public:
 /// The CPU of this machine.
 std::unique_ptr<Device> createCpuDevice(const DeviceOptions &options);
 
-/// The device that `name` means ("cpu", "emu:sm_90a"; EmulatorDevice.h tells the options), or an error that lists the
-/// devices there are.
+/// The device that `name` means ("cpu", "cuda:0", "emu:sm_90a"; EmulatorDevice.h tells the options), or an error that
+/// lists the devices there are.
 bundle::Error createDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device);
 
 } // namespace weft

@@ -236,10 +236,10 @@ TEST_F(SessionTest, KeepsToTheMemoryLimit) {
 
 TEST_F(SessionTest, RefusesWhatItDoesNotHave) {
   weft_session *session = nullptr;
-  weft_error *error = weft_session_create(bundle.get(), "cuda:0", nullptr, &session);
+  weft_error *error = weft_session_create(bundle.get(), "vulkan", nullptr, &session);
   EXPECT_EQ(weft_error_code(error), WEFT_ERROR_DEVICE);
-  EXPECT_EQ(take(error), "unknown device \"cuda:0\"; this runtime has: cpu, emu:<card>");
-  weft_session_options options = {sizeof options, 1, 0, "main", 0};
+  EXPECT_EQ(take(error), "unknown device \"vulkan\"; this runtime has: cpu, cuda[:N], emu:<card>");
+  weft_session_options options = {sizeof options, 1, 0, "main", 0, nullptr, nullptr};
   EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &session)),
             "the bundle has no entry \"main\"; it has: \"sum\", \"rows\", \"positions\", \"copy_f64\", \"copy_f32\", "
             "\"copy_f16\", "

@@ -150,6 +150,80 @@ std::vector<uint8_t> test::buildGpuBundle(const std::vector<std::pair<const char
   return bytes;
 }
 
+/// Each CTA loads 32 rows by the tensor map and stores them by thread.
+static const char *kTilePtx = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.extern .shared .align 128 .b8 smem[];
+.visible .entry k0(.param .u64 x, .param .u64 y, .param .s64 rows, .param .s64 cols, .param .s64 stride,
+                   .param .align 64 .b8 map[128]) {
+  .reg .pred p<4>;
+  .reg .b32 r<10>;
+  .reg .f32 f<3>;
+  .reg .b64 d<7>;
+  mov.u32 r1, smem;
+  add.u32 r2, r1, 98304;
+  mov.u32 r3, %tid.x;
+  mov.u32 r4, %ctaid.x;
+  shl.b32 r4, r4, 5;
+  setp.ne.u32 p1, r3, 0;
+  @p1 bra WAIT;
+  mbarrier.init.shared.b64 [r2], 1;
+  fence.proxy.async;
+  mov.b64 d1, map;
+  cvta.param.u64 d1, d1;
+  mov.u32 r5, 0;
+  mbarrier.arrive.expect_tx.shared.b64 d2, [r2], 4096;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r1], [d1, {r5, r4}], [r2];
+WAIT:
+  bar.sync 0;
+TEST:
+  mbarrier.try_wait.parity.shared.b64 p2, [r2], 0;
+  @!p2 bra TEST;
+  add.u32 r6, r4, r3;
+  cvt.s64.s32 d3, r6;
+  ld.param.s64 d4, [rows];
+  setp.ge.s64 p3, d3, d4;
+  @p3 bra END;
+  ld.param.u64 d5, [y];
+  shl.b64 d6, d3, 7;
+  add.s64 d5, d5, d6;
+  shl.b32 r7, r3, 7;
+  add.u32 r7, r7, r1;
+  mov.u32 r8, %cluster_nctaid.x;
+  cvt.rn.f32.u32 f1, r8;
+  mov.u32 r9, 0;
+COPY:
+  ld.shared.f32 f2, [r7];
+  add.f32 f2, f2, f1;
+  st.global.f32 [d5], f2;
+  add.u32 r7, r7, 4;
+  add.s64 d5, d5, 4;
+  add.u32 r9, r9, 1;
+  setp.lt.u32 p3, r9, 32;
+  @p3 bra COPY;
+END:
+  ret;
+}
+)";
+
+std::vector<uint8_t> test::buildTileBundle() {
+  Builder builder("weft test");
+  KernelId tile = builder.addKernel("tile", {"/Add"});
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg rows = entry.symbol(entry.addSymbol("rows")), columns = entry.constant(32);
+  BufferId x = entry.addInput("x", DType::F32, {rows, columns}), y = entry.addOutput("y", DType::F32, {rows, columns});
+  Reg grid = entry.mul(entry.ceilDiv(rows, entry.constant(64)), entry.constant(2));
+  entry.dispatch(tile, {grid, {{x}}, {{y}}, {rows, columns, entry.constant(128)}});
+  TensorMapRecord map = {
+      0, uint8_t(DType::F32), 2, 0, 0, {32, 32}, {1, 0, kNone, kNone, kNone}, {2, kNone, kNone, kNone}};
+  builder.addPtx("sm_90a", kTilePtx, {{tile, 32, 2, 98368, 40, {map}}});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
 std::string test::take(weft_error *error) {
   std::string message = weft_error_message(error);
   weft_error_free(error);
@@ -163,7 +237,7 @@ test::BundlePtr test::open(const std::vector<uint8_t> &bytes) {
 }
 
 test::SessionPtr test::createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit) {
-  weft_session_options options = {sizeof options, threads, 0, entry, memoryLimit};
+  weft_session_options options = {sizeof options, threads, 0, entry, memoryLimit, nullptr, nullptr};
   weft_session *session = nullptr;
   EXPECT_EQ(take(weft_session_create(bundle, "cpu", &options, &session)), "");
   return SessionPtr(session);

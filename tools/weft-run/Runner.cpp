@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sys/stat.h>
 
@@ -45,9 +46,13 @@ Error Runner::open() {
   if (Error error = take(weft_bundle_open(options.bundle.c_str(), &bundleOptions, &openedBundle)))
     return error;
   bundle.reset(openedBundle);
-  weft_session_options sessionOptions = {sizeof sessionOptions, options.threads,
+  weft_session_options sessionOptions = {sizeof sessionOptions,
+                                         options.threads,
                                          options.printStatistics || options.printPlacement,
-                                         options.entry.empty() ? nullptr : options.entry.c_str(), options.memoryLimit};
+                                         options.entry.empty() ? nullptr : options.entry.c_str(),
+                                         options.memoryLimit,
+                                         std::getenv("WEFT_CUDA_DRIVER"),
+                                         nullptr};
   std::string device = options.device;
   if (!options.counters.empty()) {
     if (device.substr(0, 4) != "emu:")

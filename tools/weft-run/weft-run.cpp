@@ -22,7 +22,8 @@ static void declareFlags(CLI::App &app, Options &options) {
   app.add_option("bundle,--module", options.bundle, "The bundle (.weft)")->required();
   app.add_option(
       "--device", options.device,
-      "cpu (default), or emu:CARD[,OPTION=VALUE...]: the PTX emulator as sm_80, sm_86, sm_89, sm_90a, H100, ...;\n"
+      "cpu (default), cuda[:N]: an NVIDIA card (its driver: libcuda.so.1, or $WEFT_CUDA_DRIVER), or\n"
+      "emu:CARD[,OPTION=VALUE...]: the PTX emulator as sm_80, sm_86, sm_89, sm_90a, H100, ...;\n"
       "options seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off, limit=N");
   app.add_option("--threads", options.threads, "CPU workers (default: the CPUs this process may use)")
       ->check(CLI::Range(0, 1024));

@@ -127,14 +127,17 @@ WEFT_EXPORT const char *weft_bundle_entry_name(const weft_bundle *bundle, size_t
 
 typedef struct weft_session_options {
   size_t struct_size;
-  int32_t threads;       /* CPU workers, the calling thread included; default: the CPUs this process may use */
-  int32_t profile;       /* 1: time every dispatch (weft_session_dispatch); default 0 */
-  const char *entry;     /* entry function; default: the first */
-  uint64_t memory_limit; /* bytes of activations, outputs and scratch; default: the machine's memory */
+  int32_t threads;         /* CPU workers, the calling thread included; default: the CPUs this process may use */
+  int32_t profile;         /* 1: time every dispatch (weft_session_dispatch); default 0 */
+  const char *entry;       /* entry function; default: the first */
+  uint64_t memory_limit;   /* bytes of activations, outputs and scratch; default: the machine's memory */
+  const char *cuda_driver; /* library of the CUDA driver; default: libcuda.so.1 */
+  const char *cubin_cache; /* folder for GPU code that the driver compiled, "": none; default: weft/cubin in
+                              $XDG_CACHE_HOME or ~/.cache. Used only if it is the user's alone (mode 0700) */
 } weft_session_options;
 
-/** `device`: "cpu", or "emu:CARD[,option=value...]": the PTX emulator as that card ("sm_80", "sm_86", "sm_89",
- * "sm_90a", "H100",
+/** `device`: "cpu"; "cuda" or "cuda:N": a card of the CUDA driver, the first or number N; or
+ * "emu:CARD[,option=value...]": the PTX emulator as that card ("sm_80", "sm_86", "sm_89", "sm_90a", "H100",
  * ...) with seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off (default on: a finding
  * is an error of the run), counters=on|off (default off), limit=N (warp instructions of one launch). */
 WEFT_EXPORT weft_error *weft_session_create(weft_bundle *bundle, const char *device,

@@ -26,7 +26,7 @@ class BundleOptions(ctypes.Structure):
 
 class SessionOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("threads", c_int32), ("profile", c_int32), ("entry", c_char_p),
-                ("memory_limit", c_uint64)]
+                ("memory_limit", c_uint64), ("cuda_driver", c_char_p), ("cubin_cache", c_char_p)]
 
 
 class PortStruct(ctypes.Structure):

@@ -40,7 +40,7 @@ public:
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
   Error loadCode(LoadedBundle &bundle) override;
   const std::string &getCode() const override { return codeText; }
-  void *allocate(uint64_t bytes) override { return allocateAligned(bytes); }
+  Error allocate(uint64_t bytes, void *&address) override;
   void free(void *address) override { freeAligned(address); }
   Error upload(void *destination, const void *source, uint64_t bytes) override {
     return copy(destination, source, bytes);
@@ -73,6 +73,11 @@ Error CpuDevice::loadCode(LoadedBundle &bundle) {
   return bundle.getCode(
       "cpu/" + std::to_string(variant),
       [&](std::shared_ptr<LoadedCode> &loaded) { return CpuCode::load(bundle, variant, loaded); }, code);
+}
+
+Error CpuDevice::allocate(uint64_t bytes, void *&address) {
+  address = allocateAligned(bytes);
+  return address ? Error() : makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes", bytes);
 }
 
 Error CpuDevice::copy(void *destination, const void *source, uint64_t bytes) {

@@ -99,7 +99,7 @@ public:
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
   Error loadCode(LoadedBundle &bundle) override;
   const std::string &getCode() const override { return codeText; }
-  void *allocate(uint64_t bytes) override;
+  Error allocate(uint64_t bytes, void *&address) override;
   void free(void *address) override { (void)emulator->free(toCard(address)); }
   void discard(void *address, uint64_t bytes) override { (void)emulator->poison(toCard(address), bytes); }
   Error upload(void *destination, const void *source, uint64_t bytes) override {
@@ -141,12 +141,13 @@ Error EmulatorDevice::loadCode(LoadedBundle &bundle) {
   return emulator->load(code.getPtx(), codeText, module);
 }
 
-void *EmulatorDevice::allocate(uint64_t bytes) {
-  uint64_t address = 0;
-  if (emulator->allocate(bytes ? bytes : 1, address))
-    return nullptr;
-  // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
-  return reinterpret_cast<void *>(address);
+Error EmulatorDevice::allocate(uint64_t bytes, void *&address) {
+  uint64_t result = 0;
+  Error error = emulator->allocate(bytes ? bytes : 1, result);
+  if (!error)
+    // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    address = reinterpret_cast<void *>(result);
+  return error;
 }
 
 Error EmulatorDevice::copy(void *destination, const void *source, uint64_t bytes) {

@@ -42,9 +42,8 @@ Error DeviceMemory::reserve(Device &newDevice, MemoryBudget &newBudget, uint64_t
                      "%s needs %" PRIu64 " bytes at these shapes, more than the limit of %" PRIu64
                      " bytes allows (%" PRIu64 " in use); use smaller shapes or raise the memory limit",
                      what, bytes, budget->limit, budget->used);
-  address = device->allocate(bytes);
-  if (!address)
-    return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes of %s", bytes, what);
+  if (Error error = device->allocate(bytes, address))
+    return std::move(error).within(std::to_string(bytes) + " bytes of " + what);
   capacity = bytes;
   budget->used += capacity;
   return {};

@@ -9,6 +9,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Session.h"
 
+#include "../Cuda/CudaDevice.h"
 #include "../Emulator/EmulatorDevice.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 using namespace weft;
 using namespace weft::bundle;
 
-static constexpr std::string_view emulatorPrefix = "emu:";
+static constexpr std::string_view emulatorPrefix = "emu:", cudaPrefix = "cuda";
 
 Error weft::createDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device) {
   if (name == "cpu") {
@@ -26,7 +27,9 @@ Error weft::createDevice(std::string_view name, const DeviceOptions &options, st
   }
   if (name.substr(0, emulatorPrefix.size()) == emulatorPrefix)
     return createEmulatorDevice(name.substr(emulatorPrefix.size()), device);
-  return Error(ErrorCode::Device, "unknown device " + quote(name) + "; this runtime has: cpu, emu:<card>");
+  if (name.substr(0, cudaPrefix.size()) == cudaPrefix)
+    return createCudaDevice(name, options, device);
+  return Error(ErrorCode::Device, "unknown device " + quote(name) + "; this runtime has: cpu, cuda[:N], emu:<card>");
 }
 
 /// Memory of the machine in bytes.
@@ -59,7 +62,7 @@ Error Session::create(std::shared_ptr<LoadedBundle> bundle, std::string_view dev
   if (Error error = findEntry(bundle->getTables(), options.entry, entryIndex))
     return error;
   std::unique_ptr<Session> session(new Session(std::move(bundle), entryIndex, options.profile));
-  DeviceOptions deviceOptions;
+  DeviceOptions deviceOptions = options.device;
   deviceOptions.threads = options.threads;
   if (Error error = createDevice(deviceName, deviceOptions, session->device))
     return error;

@@ -25,6 +25,7 @@ struct SessionOptions {
   bool profile = false;
   std::string entry;        ///< Empty: the first.
   uint64_t memoryLimit = 0; ///< 0: the machine's memory.
+  DeviceOptions device;     ///< `threads` is ignored here: the one above counts.
 };
 
 class Session {

@@ -1,0 +1,135 @@
+//===- CudaCode.cpp - A module on a card --------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// With a cache, PTX is linked by itself, since that is the way to the compiled code; without one it is loaded directly.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "CudaCode.h"
+
+using namespace weft;
+using namespace weft::cuda;
+using namespace weft::bundle;
+
+namespace {
+/// Options of a compilation that make the compiler write its errors here.
+struct JitLog {
+  char text[8192] = {};
+  int options[2] = {ErrorLogBuffer, ErrorLogBytes};
+  void *values[2] = {text, reinterpret_cast<void *>(uintptr_t(sizeof text - 1))};
+};
+
+/// A linker of the driver.
+class Linker {
+public:
+  explicit Linker(const Driver &driver) : driver(driver) {}
+  ~Linker() {
+    if (state)
+      (void)driver.linkDestroy(state);
+  }
+  Linker(const Linker &) = delete;
+  Linker &operator=(const Linker &) = delete;
+
+  /// Compiles `ptx`; the code lives as long as the linker.
+  Error run(std::string_view ptx, void *&code, size_t &size) {
+    if (Error error = check(driver.linkCreate(2, log.options, log.values, &state), "cuLinkCreate"))
+      return error;
+    // The driver takes PTX with the NUL behind it, and writes to neither.
+    if (Error error = check(driver.linkAddData(state, kJitInputPtx, const_cast<char *>(ptx.data()), ptx.size() + 1,
+                                               nullptr, 0, nullptr, nullptr),
+                            "cuLinkAddData"))
+      return error;
+    return check(driver.linkComplete(state, &code, &size), "cuLinkComplete");
+  }
+
+private:
+  Error check(Result result, const char *call) const { return driver.check(result, call, log.text); }
+
+  const Driver &driver;
+  JitLog log; ///< The linker writes to it as long as it lives.
+  Handle state = nullptr;
+};
+} // namespace
+
+CudaCode::~CudaCode() {
+  Context::Scope scope(*context);
+  if (module)
+    (void)context->getDriver().moduleUnload(module);
+}
+
+Error CudaCode::load(std::shared_ptr<Context> context, const GpuCode &code, const Tables &tables,
+                     const std::string &cubinFolder, std::shared_ptr<LoadedCode> &result) {
+  std::shared_ptr<CudaCode> loaded(new CudaCode(std::move(context)));
+  Context::Scope scope(*loaded->context);
+  if (Error error = scope.check())
+    return error;
+  if (Error error = loaded->loadModule(code.getPtx(), cubinFolder))
+    return std::move(error).within("GPU code for " + std::string(code.getTarget()));
+  if (Error error = loaded->findFunctions(code, tables))
+    return error;
+  result = std::move(loaded);
+  return {};
+}
+
+Error CudaCode::loadImage(const void *image) {
+  const Driver &driver = context->getDriver();
+  JitLog log;
+  return driver.check(driver.moduleLoadDataEx(&module, image, 2, log.options, log.values), "cuModuleLoadDataEx",
+                      log.text);
+}
+
+Error CudaCode::link(std::string_view ptx, const CubinCache &cache, const Hash128 &key) {
+  Linker linker(context->getDriver());
+  void *code = nullptr;
+  size_t size = 0;
+  if (Error error = linker.run(ptx, code, size))
+    return error;
+  if (Error error = loadImage(code))
+    return error;
+  cache.write(key, code, size);
+  return {};
+}
+
+Error CudaCode::loadModule(std::string_view ptx, const std::string &cubinFolder) {
+  CubinCache cache;
+  if (!cache.open(cubinFolder))
+    return loadImage(ptx.data());
+  Hash128 key = CubinCache::makeKey(ptx, context->getArchitecture(), context->getDriver().getVersion());
+  std::vector<uint8_t> code;
+  if (cache.read(key, code)) {
+    Error error = loadImage(code.data());
+    if (!error || error.getCode() == ErrorCode::Resource)
+      return error;
+    cache.remove(key); // The driver does not want it: compiled anew.
+  }
+  return link(ptx, cache, key);
+}
+
+Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
+  const Driver &driver = context->getDriver();
+  Handle &function = functions[kernel.kernel];
+  std::string name = "k" + std::to_string(kernel.kernel);
+  if (Error error = driver.check(driver.moduleGetFunction(&function, module, name.c_str()), "cuModuleGetFunction"))
+    return error;
+  if (kernel.sharedBytes > kMaxDefaultSharedBytes)
+    if (Error error =
+            driver.check(driver.functionSetAttribute(function, MaxDynamicSharedBytes, int(kernel.sharedBytes)),
+                         "cuFuncSetAttribute"))
+      return std::move(error).within(std::to_string(kernel.sharedBytes) + " bytes of shared memory");
+  if (kernel.clusterSize > kMaxPortableCluster)
+    if (Error error =
+            driver.check(driver.functionSetAttribute(function, NonPortableClusterAllowed, 1), "cuFuncSetAttribute"))
+      return std::move(error).within("cluster of " + std::to_string(kernel.clusterSize));
+  return {};
+}
+
+Error CudaCode::findFunctions(const GpuCode &code, const Tables &tables) {
+  functions.resize(tables.kernels.size);
+  for (uint32_t i = 0; i < tables.kernels.size; ++i)
+    if (const GpuKernelRecord *kernel = code.getKernel(i))
+      if (Error error = prepareFunction(*kernel))
+        return std::move(error).within("kernel " + quote(tables.getString(tables.kernels[i].name)));
+  return {};
+}

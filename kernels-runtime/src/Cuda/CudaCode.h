@@ -1,0 +1,46 @@
+//===- CudaCode.h - A module on a card ----------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// The PTX of a bundle, compiled for one card by the driver or found in the cache of compiled code, with the handles of
+// its kernels. Shared by all sessions of a bundle on that card.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_CUDA_CUDACODE_H
+#define WEFT_CUDA_CUDACODE_H
+
+#include "../Gpu/GpuCode.h"
+#include "CubinCache.h"
+#include "Driver.h"
+
+namespace weft::cuda {
+
+class CudaCode : public LoadedCode {
+public:
+  ~CudaCode() override;
+  /// Loads `code`, with every kernel of `tables` that it holds ready to start. `cubinFolder`: of the cache; empty:
+  /// none.
+  static bundle::Error load(std::shared_ptr<Context> context, const GpuCode &code, const bundle::Tables &tables,
+                            const std::string &cubinFolder, std::shared_ptr<LoadedCode> &result);
+
+  /// The function of kernel number `kernel`; null if the code does not hold it.
+  Handle getFunction(uint32_t kernel) const { return kernel < functions.size() ? functions[kernel] : nullptr; }
+
+private:
+  explicit CudaCode(std::shared_ptr<Context> context) : context(std::move(context)) {}
+  bundle::Error loadModule(std::string_view ptx, const std::string &cubinFolder);
+  bundle::Error loadImage(const void *image);
+  bundle::Error link(std::string_view ptx, const CubinCache &cache, const bundle::Hash128 &key);
+  bundle::Error findFunctions(const GpuCode &code, const bundle::Tables &tables);
+  bundle::Error prepareFunction(const bundle::GpuKernelRecord &kernel);
+
+  std::shared_ptr<Context> context;
+  Handle module = nullptr;
+  std::vector<Handle> functions; ///< By kernel number.
+};
+
+} // namespace weft::cuda
+
+#endif // WEFT_CUDA_CUDACODE_H

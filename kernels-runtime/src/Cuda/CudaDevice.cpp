@@ -1,0 +1,228 @@
+//===- CudaDevice.cpp - NVIDIA cards as devices of the runtime ----------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// One stream in the card's primary context, so everything happens in the order of the calls. Memory is allocated and
+// freed in that order too where the driver can. Copies from and to the host have ended when they return, since the
+// caller's memory may be page-locked, where they would run on.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "CudaDevice.h"
+
+#include "CudaCode.h"
+
+#include <charconv>
+#include <cinttypes>
+#include <cstring>
+
+using namespace weft;
+using namespace weft::cuda;
+using namespace weft::bundle;
+
+namespace {
+class CudaDevice : public Device {
+public:
+  CudaDevice(std::string name, std::shared_ptr<Context> context, const DeviceOptions &options)
+      : name(std::move(name)), context(std::move(context)), driver(this->context->getDriver()), options(options),
+        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1} {}
+  ~CudaDevice() override;
+  Error open();
+
+  const DeviceCapabilities &getCapabilities() const override { return capabilities; }
+  Error loadCode(LoadedBundle &bundle) override;
+  const std::string &getCode() const override { return codeText; }
+  Error allocate(uint64_t bytes, void *&address) override;
+  void free(void *address) override;
+  Error upload(void *destination, const void *source, uint64_t bytes) override;
+  Error download(void *destination, const void *source, uint64_t bytes) override;
+  Error copy(void *destination, const void *source, uint64_t bytes) override;
+  Error dispatch(const Launch &launch) override;
+  Error synchronise() override;
+
+private:
+  static Address toCard(const void *address) { return reinterpret_cast<Address>(address); }
+  Error encodeTensorMap(const TensorMapSpec &spec, uint8_t *bytes) const;
+  Error waitForStream() { return driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize"); }
+
+  std::string name;
+  std::shared_ptr<Context> context;
+  const Driver &driver;
+  DeviceOptions options;
+  DeviceCapabilities capabilities;
+  Handle stream = nullptr;
+  GpuCode code;
+  std::string codeText;
+  std::shared_ptr<LoadedCode> loaded;
+  std::vector<uint8_t> parameters; ///< Of a launch, kept for its memory.
+};
+} // namespace
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Begin and end
+//===--------------------------------------------------------------------------------------------------------------===//
+
+Error CudaDevice::open() {
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  return driver.check(driver.streamCreate(&stream, kStreamNonBlocking), "cuStreamCreate");
+}
+
+CudaDevice::~CudaDevice() {
+  if (!stream)
+    return;
+  Context::Scope scope(*context);
+  (void)driver.streamSynchronize(stream); // Kernels may use code and memory that go now.
+  (void)driver.streamDestroy(stream);
+}
+
+Error CudaDevice::loadCode(LoadedBundle &bundle) {
+  if (Error error = GpuCode::choose(bundle, context->getArchitecture(), code))
+    return error;
+  codeText = code.getTarget();
+  auto load = [&](std::shared_ptr<LoadedCode> &result) {
+    std::string folder = options.cubinFolder ? *options.cubinFolder : getDefaultCubinFolder();
+    return CudaCode::load(context, code, bundle.getTables(), folder, result);
+  };
+  return bundle.getCode(name + "/" + options.cudaDriver, load, loaded);
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Memory
+//===--------------------------------------------------------------------------------------------------------------===//
+
+Error CudaDevice::allocate(uint64_t bytes, void *&address) {
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  Address result = 0;
+  bytes = bytes ? bytes : 1;
+  Error error = context->hasMemoryPools()
+                    ? driver.check(driver.memAllocAsync(&result, bytes, stream), "cuMemAllocAsync")
+                    : driver.check(driver.memAlloc(&result, bytes), "cuMemAlloc");
+  if (!error)
+    address = reinterpret_cast<void *>(result);
+  return error;
+}
+
+void CudaDevice::free(void *address) {
+  Context::Scope scope(*context);
+  if (context->hasMemoryPools())
+    (void)driver.memFreeAsync(toCard(address), stream);
+  else
+    (void)driver.memFree(toCard(address));
+}
+
+Error CudaDevice::upload(void *destination, const void *source, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  if (Error error =
+          driver.check(driver.memcpyToDevice(toCard(destination), source, bytes, stream), "cuMemcpyHtoDAsync"))
+    return error;
+  return waitForStream();
+}
+
+Error CudaDevice::download(void *destination, const void *source, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  if (Error error = driver.check(driver.memcpyToHost(destination, toCard(source), bytes, stream), "cuMemcpyDtoHAsync"))
+    return error;
+  return waitForStream();
+}
+
+Error CudaDevice::copy(void *destination, const void *source, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  return driver.check(driver.memcpyOnDevice(toCard(destination), toCard(source), bytes, stream), "cuMemcpyDtoDAsync");
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Work
+//===--------------------------------------------------------------------------------------------------------------===//
+
+Error CudaDevice::encodeTensorMap(const TensorMapSpec &spec, uint8_t *bytes) const {
+  if (Error error = checkTensorMap(spec))
+    return error;
+  alignas(kTensorMapAlignment) uint8_t encoded[kTensorMapBytes];
+  Result result =
+      driver.tensorMapEncodeTiled(encoded, int(spec.type), spec.rank, reinterpret_cast<void *>(spec.globalAddress),
+                                  spec.globalDim, spec.globalStrides, spec.boxDim, spec.elementStrides,
+                                  int(spec.interleave), int(spec.swizzle), int(spec.l2Promotion), int(spec.fill));
+  if (Error error = driver.check(result, "cuTensorMapEncodeTiled"))
+    return error;
+  std::memcpy(bytes, encoded, sizeof encoded);
+  return {};
+}
+
+Error CudaDevice::dispatch(const Launch &launch) {
+  auto encode = [this](const TensorMapSpec &spec, uint8_t *bytes) { return encodeTensorMap(spec, bytes); };
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  if (Error error = code.packParameters(launch, encode, parameters))
+    return error;
+  const GpuKernelRecord &kernel = *code.getKernel(launch.kernel);
+  LaunchAttribute cluster = {};
+  cluster.id = kLaunchClusterDimension;
+  cluster.value.clusterDim[0] = kernel.clusterSize;
+  cluster.value.clusterDim[1] = cluster.value.clusterDim[2] = 1;
+  LaunchConfig config = {{unsigned(launch.grid), 1, 1}, {kernel.threads, 1, 1}, kernel.sharedBytes, stream, nullptr, 0};
+  if (kernel.clusterSize > 1) {
+    config.attributes = &cluster;
+    config.attributeCount = 1;
+  }
+  size_t bytes = parameters.size();
+  void *extra[] = {launchParamBuffer(), parameters.data(), launchParamBufferSize(), &bytes, launchParamEnd()};
+  Handle function = static_cast<const CudaCode &>(*loaded).getFunction(launch.kernel);
+  return driver.check(driver.launchKernelEx(&config, function, nullptr, extra), "cuLaunchKernelEx");
+}
+
+Error CudaDevice::synchronise() {
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  return waitForStream();
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// The name
+//===--------------------------------------------------------------------------------------------------------------===//
+
+/// "cuda" or "cuda:N".
+static bool parseName(std::string_view name, unsigned &ordinal) {
+  constexpr std::string_view prefix = "cuda";
+  ordinal = 0;
+  if (name.substr(0, prefix.size()) != prefix)
+    return false;
+  name.remove_prefix(prefix.size());
+  if (name.empty())
+    return true;
+  name.remove_prefix(1);
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), ordinal);
+  return !name.empty() && name.data()[-1] == ':' && error == std::errc() && end == name.data() + name.size();
+}
+
+Error weft::createCudaDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device) {
+  unsigned ordinal;
+  if (!parseName(name, ordinal))
+    return Error(ErrorCode::Usage, "expected the device cuda or cuda:N with the number of a card, got " + quote(name));
+  std::shared_ptr<Context> context;
+  if (Error error = Context::create(options.cudaDriver, ordinal, context))
+    return error;
+  auto created = std::make_unique<CudaDevice>("cuda:" + std::to_string(ordinal), std::move(context), options);
+  if (Error error = created->open())
+    return error;
+  device = std::move(created);
+  return {};
+}

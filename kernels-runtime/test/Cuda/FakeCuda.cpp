@@ -1,0 +1,365 @@
+//===- FakeCuda.cpp - A driver library without a card -------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// The entry points of Cuda/DriverApi.h over host memory. "Compiled" code is the PTX behind a signature; the one kernel
+// that runs is that of makeAddPtx.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "FakeCuda.h"
+
+#include "Cuda/DriverApi.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace weft::test;
+using namespace weft::cuda;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define ENTER(NAME)                                                                                                    \
+  if (Result code = enter(NAME))                                                                                       \
+    return code;
+#define ENTER_WITH_CONTEXT(NAME)                                                                                       \
+  if (state.contextStack.empty())                                                                                      \
+    ++state.misuses;                                                                                                   \
+  ENTER(NAME)
+
+static FakeCuda state;
+EXPORT FakeCuda *weftFakeCuda() { return &state; }
+
+namespace {
+constexpr char kSignature[] = "CUBIN:";
+struct Module {
+  std::string text;
+  std::map<std::string, std::string> functions; ///< The handle of a function is its node's value.
+};
+struct Linker {
+  char *log;
+  std::string code;
+};
+} // namespace
+
+static Result enter(const char *name) {
+  ++state.calls[name];
+  auto found = state.failures.find(name);
+  return found == state.failures.end() ? result::Success : found->second;
+}
+
+static char *findLog(unsigned count, const int *options, void **values) {
+  for (unsigned i = 0; i < count; ++i)
+    if (options[i] == ErrorLogBuffer)
+      return static_cast<char *>(values[i]);
+  return nullptr;
+}
+
+static Result fail(Result code, char *log) {
+  if (log)
+    std::strcpy(log, state.log.c_str());
+  return code;
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Errors, devices, contexts, streams
+//===--------------------------------------------------------------------------------------------------------------===//
+
+static const struct {
+  Result code;
+  const char *name, *text;
+} kErrors[] = {
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+EXPORT Result cuGetErrorName(Result code, const char **name) {
+  for (const auto &error : kErrors)
+    if (error.code == code) {
+      *name = error.name;
+      return result::Success;
+    }
+  return result::InvalidValue;
+}
+
+EXPORT Result cuGetErrorString(Result code, const char **text) {
+  for (const auto &error : kErrors)
+    if (error.code == code) {
+      *text = error.text;
+      return result::Success;
+    }
+  return result::InvalidValue;
+}
+
+EXPORT Result cuInit(unsigned) { return enter("cuInit"); }
+
+EXPORT Result cuDriverGetVersion(int *version) {
+  ENTER("cuDriverGetVersion")
+  *version = state.version;
+  return result::Success;
+}
+
+EXPORT Result cuDeviceGetCount(int *count) {
+  ENTER("cuDeviceGetCount")
+  *count = state.devices;
+  return result::Success;
+}
+
+EXPORT Result cuDeviceGet(DeviceNumber *device, int ordinal) {
+  ENTER("cuDeviceGet")
+  *device = ordinal + 10;
+  return ordinal < state.devices ? result::Success : result::InvalidDevice;
+}
+
+EXPORT Result cuDeviceGetAttribute(int *value, int attribute, DeviceNumber device) {
+  ENTER("cuDeviceGetAttribute")
+  state.misuses += device < 10;
+  *value = attribute == ComputeCapabilityMajor   ? state.major
+           : attribute == ComputeCapabilityMinor ? state.minor
+                                                 : state.pools;
+  return result::Success;
+}
+
+EXPORT Result cuDevicePrimaryCtxRetain(Handle *context, DeviceNumber) {
+  ENTER("cuDevicePrimaryCtxRetain")
+  *context = &state;
+  ++state.contexts;
+  return result::Success;
+}
+
+EXPORT Result cuDevicePrimaryCtxRelease_v2(DeviceNumber) {
+  ENTER("cuDevicePrimaryCtxRelease")
+  --state.contexts;
+  return result::Success;
+}
+
+EXPORT Result cuCtxPushCurrent_v2(Handle context) {
+  ENTER("cuCtxPushCurrent")
+  state.contextStack.push_back(context);
+  return result::Success;
+}
+
+EXPORT Result cuCtxPopCurrent_v2(Handle *context) {
+  ENTER_WITH_CONTEXT("cuCtxPopCurrent")
+  *context = state.contextStack.back();
+  state.contextStack.pop_back();
+  return result::Success;
+}
+
+EXPORT Result cuStreamCreate(Handle *stream, unsigned) {
+  ENTER_WITH_CONTEXT("cuStreamCreate")
+  *stream = std::malloc(1);
+  state.streams.insert(*stream);
+  return result::Success;
+}
+
+EXPORT Result cuStreamDestroy_v2(Handle stream) {
+  ENTER_WITH_CONTEXT("cuStreamDestroy")
+  state.misuses += !state.streams.erase(stream);
+  std::free(stream);
+  return result::Success;
+}
+
+EXPORT Result cuStreamSynchronize(Handle stream) {
+  ENTER_WITH_CONTEXT("cuStreamSynchronize")
+  state.misuses += !state.streams.count(stream);
+  return result::Success;
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Memory
+//===--------------------------------------------------------------------------------------------------------------===//
+
+static Result allocate(const char *name, Address *address, size_t bytes) {
+  constexpr size_t alignment = 256;
+  void *memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  *address = reinterpret_cast<Address>(memory);
+  if (memory)
+    state.memory[*address] = name;
+  return memory ? result::Success : result::OutOfMemory;
+}
+
+static Result release(const char *maker, Address address) {
+  auto found = state.memory.find(address);
+  if (found == state.memory.end() || found->second != maker) {
+    ++state.misuses;
+    return result::InvalidValue;
+  }
+  state.memory.erase(found);
+  std::free(reinterpret_cast<void *>(address));
+  return result::Success;
+}
+
+static Result move(void *destination, const void *source, size_t bytes, Handle stream) {
+  state.misuses += !state.streams.count(stream);
+  std::memmove(destination, source, bytes);
+  return result::Success;
+}
+
+EXPORT Result cuMemAlloc_v2(Address *address, size_t bytes) {
+  ENTER_WITH_CONTEXT("cuMemAlloc")
+  return allocate("cuMemAlloc", address, bytes);
+}
+EXPORT Result cuMemAllocAsync(Address *address, size_t bytes, Handle) {
+  ENTER_WITH_CONTEXT("cuMemAllocAsync")
+  return allocate("cuMemAllocAsync", address, bytes);
+}
+EXPORT Result cuMemFree_v2(Address address) {
+  ENTER_WITH_CONTEXT("cuMemFree")
+  return release("cuMemAlloc", address);
+}
+EXPORT Result cuMemFreeAsync(Address address, Handle) {
+  ENTER_WITH_CONTEXT("cuMemFreeAsync")
+  return release("cuMemAllocAsync", address);
+}
+EXPORT Result cuMemcpyHtoDAsync_v2(Address destination, const void *source, size_t bytes, Handle stream) {
+  ENTER_WITH_CONTEXT("cuMemcpyHtoDAsync")
+  return move(reinterpret_cast<void *>(destination), source, bytes, stream);
+}
+EXPORT Result cuMemcpyDtoHAsync_v2(void *destination, Address source, size_t bytes, Handle stream) {
+  ENTER_WITH_CONTEXT("cuMemcpyDtoHAsync")
+  return move(destination, reinterpret_cast<const void *>(source), bytes, stream);
+}
+EXPORT Result cuMemcpyDtoDAsync_v2(Address destination, Address source, size_t bytes, Handle stream) {
+  ENTER_WITH_CONTEXT("cuMemcpyDtoDAsync")
+  return move(reinterpret_cast<void *>(destination), reinterpret_cast<const void *>(source), bytes, stream);
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Code
+//===--------------------------------------------------------------------------------------------------------------===//
+
+EXPORT Result cuModuleLoadDataEx(Handle *module, const void *image, unsigned count, int *options, void **values) {
+  char *log = findLog(count, options, values);
+  if (state.contextStack.empty())
+    ++state.misuses;
+  if (Result code = enter("cuModuleLoadDataEx"))
+    return fail(code, log);
+  std::string text = static_cast<const char *>(image);
+  bool isCubin = text.rfind(kSignature, 0) == 0;
+  if (isCubin ? state.refusesCubins : text.rfind(".version", 0) != 0)
+    return fail(isCubin ? result::InvalidImage : result::InvalidPtx, log);
+  state.compilations += !isCubin;
+  *module = new Module{text, {}};
+  state.modules.insert(*module);
+  return result::Success;
+}
+
+EXPORT Result cuModuleUnload(Handle module) {
+  ENTER_WITH_CONTEXT("cuModuleUnload")
+  state.misuses += !state.modules.erase(module);
+  delete static_cast<Module *>(module);
+  return result::Success;
+}
+
+EXPORT Result cuModuleGetFunction(Handle *function, Handle handle, const char *name) {
+  ENTER_WITH_CONTEXT("cuModuleGetFunction")
+  auto &module = *static_cast<Module *>(handle);
+  if (module.text.find(std::string(".entry ") + name + "(") == module.text.npos)
+    return result::NotFound;
+  std::string &value = module.functions[name] = name;
+  *function = &value;
+  return result::Success;
+}
+
+EXPORT Result cuFuncSetAttribute(Handle function, int attribute, int value) {
+  ENTER_WITH_CONTEXT("cuFuncSetAttribute")
+  state.attributes[*static_cast<std::string *>(function)][attribute] = value;
+  return result::Success;
+}
+
+EXPORT Result cuLinkCreate_v2(unsigned count, int *options, void **values, Handle *linker) {
+  ENTER_WITH_CONTEXT("cuLinkCreate")
+  *linker = new Linker{findLog(count, options, values), kSignature};
+  state.linkers.insert(*linker);
+  return result::Success;
+}
+
+EXPORT Result cuLinkAddData_v2(Handle linker, int type, void *data, size_t bytes, const char *, unsigned, int *,
+                               void **) {
+  auto &target = *static_cast<Linker *>(linker);
+  if (Result code = enter("cuLinkAddData"))
+    return fail(code, target.log);
+  const auto *text = static_cast<const char *>(data);
+  state.misuses += type != kJitInputPtx || text[bytes - 1] != 0;
+  if (std::strncmp(text, ".version", 8) != 0)
+    return fail(result::InvalidPtx, target.log);
+  target.code += text;
+  return result::Success;
+}
+
+EXPORT Result cuLinkComplete(Handle linker, void **code, size_t *bytes) {
+  auto &target = *static_cast<Linker *>(linker);
+  if (Result error = enter("cuLinkComplete"))
+    return fail(error, target.log);
+  ++state.compilations;
+  *code = target.code.data();
+  *bytes = target.code.size() + 1;
+  return result::Success;
+}
+
+EXPORT Result cuLinkDestroy(Handle linker) {
+  ENTER_WITH_CONTEXT("cuLinkDestroy")
+  state.misuses += !state.linkers.erase(linker);
+  delete static_cast<Linker *>(linker);
+  return result::Success;
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Launches
+//===--------------------------------------------------------------------------------------------------------------===//
+
+EXPORT Result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, const uint64_t *dims,
+                                     const uint64_t *strides, const uint32_t *box, const uint32_t *, int interleave,
+                                     int swizzle, int promotion, int fill) {
+  ENTER("cuTensorMapEncodeTiled")
+  state.maps.push_back({type,
+                        swizzle,
+                        interleave,
+                        promotion,
+                        fill,
+                        reinterpret_cast<uint64_t>(address),
+                        {dims, dims + rank},
+                        {strides, strides + rank - 1},
+                        {box, box + rank},
+                        reinterpret_cast<uintptr_t>(map) % kTensorMapAlignment == 0});
+  std::memset(map, 0xAB, kTensorMapBytes);
+  return result::Success;
+}
+
+EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, Handle function, void **parameters, void **extra) {
+  ENTER_WITH_CONTEXT("cuLaunchKernelEx")
+  state.misuses += !state.streams.count(config->stream) || parameters || extra[0] != launchParamBuffer() ||
+                   extra[2] != launchParamBufferSize() || extra[4] != launchParamEnd();
+  const auto *bytes = static_cast<const uint8_t *>(extra[1]);
+  FakeLaunch launch{*static_cast<std::string *>(function),
+                    config->grid[0],
+                    config->block[0],
+                    config->sharedBytes,
+                    0,
+                    {bytes, bytes + *static_cast<size_t *>(extra[3])}};
+  for (unsigned i = 0; i < config->attributeCount; ++i)
+    if (config->attributes[i].id == kLaunchClusterDimension)
+      launch.cluster = config->attributes[i].value.clusterDim[0];
+  struct {
+    const float *a, *b;
+    float *y;
+    int64_t n;
+  } add;
+  if (launch.parameters.size() == sizeof add) {
+    std::memcpy(&add, bytes, sizeof add);
+    for (int64_t i = 0; i < add.n; ++i)
+      add.y[i] = add.a[i] + add.b[i];
+  }
+  state.launches.push_back(std::move(launch));
+  return result::Success;
+}
