@@ -107,12 +107,25 @@ Error CudaCode::loadModule(std::string_view ptx, const std::string &cubinFolder)
   return link(ptx, cache, key);
 }
 
+/// -1 where the driver cannot tell.
+static int countParameters(const Driver &driver, Handle function) {
+  constexpr int most = 1 << 15; // More than the bytes that a kernel can have.
+  if (!driver.functionGetParameter)
+    return -1;
+  size_t offset, size;
+  int count = 0;
+  while (count < most && driver.functionGetParameter(function, size_t(count), &offset, &size) == result::Success)
+    ++count;
+  return count;
+}
+
 Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
   const Driver &driver = context->getDriver();
-  Handle &function = functions[kernel.kernel];
+  Handle &function = functions[kernel.kernel].handle;
   std::string name = "k" + std::to_string(kernel.kernel);
   if (Error error = driver.check(driver.moduleGetFunction(&function, module, name.c_str()), "cuModuleGetFunction"))
     return error;
+  functions[kernel.kernel].parameters = countParameters(driver, function);
   if (kernel.sharedBytes > kMaxDefaultSharedBytes)
     if (Error error =
             driver.check(driver.functionSetAttribute(function, MaxDynamicSharedBytes, int(kernel.sharedBytes)),

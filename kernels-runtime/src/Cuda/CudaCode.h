@@ -25,8 +25,12 @@ public:
   static bundle::Error load(std::shared_ptr<Context> context, const GpuCode &code, const bundle::Tables &tables,
                             const std::string &cubinFolder, std::shared_ptr<LoadedCode> &result);
 
-  /// The function of kernel number `kernel`; null if the code does not hold it.
-  Handle getFunction(uint32_t kernel) const { return kernel < functions.size() ? functions[kernel] : nullptr; }
+  struct Function {
+    Handle handle = nullptr;
+    int parameters = -1; ///< Their number; -1 where the driver cannot tell.
+  };
+  /// The function of kernel number `kernel`, which the code holds.
+  const Function &getFunction(uint32_t kernel) const { return functions[kernel]; }
 
 private:
   explicit CudaCode(std::shared_ptr<Context> context) : context(std::move(context)) {}
@@ -38,7 +42,7 @@ private:
 
   std::shared_ptr<Context> context;
   Handle module = nullptr;
-  std::vector<Handle> functions; ///< By kernel number.
+  std::vector<Function> functions; ///< By kernel number.
 };
 
 } // namespace weft::cuda

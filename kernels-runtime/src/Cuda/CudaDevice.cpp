@@ -13,6 +13,7 @@
 
 #include "CudaCode.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cinttypes>
 #include <cstring>
@@ -43,6 +44,7 @@ public:
 
 private:
   static Address toCard(const void *address) { return reinterpret_cast<Address>(address); }
+  Error placeParameters(const Launch &launch, uint32_t mapCount, const CudaCode::Function &function);
   Error encodeTensorMap(const TensorMapSpec &spec, uint8_t *bytes) const;
   Error waitForStream() { return driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize"); }
 
@@ -55,7 +57,13 @@ private:
   GpuCode code;
   std::string codeText;
   std::shared_ptr<LoadedCode> loaded;
-  std::vector<uint8_t> parameters; ///< Of a launch, kept for its memory.
+  // Of a launch, kept for their memory.
+  std::vector<uint8_t> parameters;
+  struct alignas(kTensorMapAlignment) Line {
+    uint8_t bytes[kTensorMapAlignment];
+  };
+  std::vector<Line> aligned;
+  std::vector<void *> parameterAddresses;
 };
 } // namespace
 
@@ -165,6 +173,24 @@ Error CudaDevice::encodeTensorMap(const TensorMapSpec &spec, uint8_t *bytes) con
   return {};
 }
 
+/// The address of each parameter in the packed bytes: words, and tensor maps at the end. The driver gets them one by
+/// one, since it alone knows where they go: it aligns tensor maps in the constant bank, whose parameters begin at 16
+/// mod 64.
+Error CudaDevice::placeParameters(const Launch &launch, uint32_t mapCount, const CudaCode::Function &function) {
+  size_t words = size_t(launch.bufferCount) + launch.scalarCount, count = words + mapCount;
+  if (function.parameters >= 0 && size_t(function.parameters) != count)
+    return makeError(ErrorCode::Input, "expected %d parameters, got %zu", function.parameters, count);
+  aligned.resize((parameters.size() + sizeof(Line) - 1) / sizeof(Line));
+  auto *base = reinterpret_cast<uint8_t *>(aligned.data());
+  std::copy(parameters.begin(), parameters.end(), base);
+  parameterAddresses.clear();
+  for (size_t i = 0; i < words; ++i)
+    parameterAddresses.push_back(base + i * sizeof(uint64_t));
+  for (size_t i = mapCount; i > 0; --i)
+    parameterAddresses.push_back(base + parameters.size() - i * kTensorMapBytes);
+  return {};
+}
+
 Error CudaDevice::dispatch(const Launch &launch) {
   auto encode = [this](const TensorMapSpec &spec, uint8_t *bytes) { return encodeTensorMap(spec, bytes); };
   Context::Scope scope(*context);
@@ -182,10 +208,11 @@ Error CudaDevice::dispatch(const Launch &launch) {
     config.attributes = &cluster;
     config.attributeCount = 1;
   }
-  size_t bytes = parameters.size();
-  void *extra[] = {launchParamBuffer(), parameters.data(), launchParamBufferSize(), &bytes, launchParamEnd()};
-  Handle function = static_cast<const CudaCode &>(*loaded).getFunction(launch.kernel);
-  return driver.check(driver.launchKernelEx(&config, function, nullptr, extra), "cuLaunchKernelEx");
+  const CudaCode::Function &function = static_cast<const CudaCode &>(*loaded).getFunction(launch.kernel);
+  if (Error error = placeParameters(launch, kernel.tensorMapCount, function))
+    return error;
+  return driver.check(driver.launchKernelEx(&config, function.handle, parameterAddresses.data(), nullptr),
+                      "cuLaunchKernelEx");
 }
 
 Error CudaDevice::synchronise() {

@@ -49,11 +49,6 @@ inline constexpr unsigned kMaxPortableCluster = 8;           ///< Larger ones ne
 inline constexpr unsigned kMaxDefaultSharedBytes = 48 << 10; ///< More needs MaxDynamicSharedBytes.
 inline constexpr size_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
 
-/// CU_LAUNCH_PARAM_*: markers in the `extra` array of a launch.
-inline Handle launchParamEnd() { return nullptr; }
-inline Handle launchParamBuffer() { return reinterpret_cast<Handle>(uintptr_t(1)); }
-inline Handle launchParamBufferSize() { return reinterpret_cast<Handle>(uintptr_t(2)); }
-
 /// CUlaunchAttribute.
 struct LaunchAttribute {
   unsigned id;

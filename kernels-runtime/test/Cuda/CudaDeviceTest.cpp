@@ -149,13 +149,14 @@ TEST_F(CudaDeviceTest, LaunchesAsTheBundleSays) {
   EXPECT_EQ(launch.block, 32u);
   EXPECT_EQ(launch.sharedBytes, 98368u);
   EXPECT_EQ(launch.cluster, 2u);
-  ASSERT_EQ(launch.parameters.size(), 192u); // x, y, three scalars, up to 64; a tensor map.
+  ASSERT_EQ(launch.parameters.size(), 6u); // x, y, three scalars, a tensor map.
   uint64_t words[5];
-  std::memcpy(words, launch.parameters.data(), sizeof words);
+  for (size_t i = 0; i < 5; ++i)
+    std::memcpy(&words[i], launch.parameters[i].data(), sizeof words[i]);
   EXPECT_TRUE(fake.memory.count(words[0]) && fake.memory.count(words[1]));
   EXPECT_EQ(std::vector<uint64_t>(words + 2, words + 5), (std::vector<uint64_t>{150, 32, 128}));
-  EXPECT_EQ(std::vector<uint8_t>(launch.parameters.begin() + 64, launch.parameters.end()),
-            std::vector<uint8_t>(128, 0xAB));
+  EXPECT_EQ(launch.parameters[5], std::vector<uint8_t>(128, 0xAB));
+  EXPECT_TRUE(launch.isAligned);
   ASSERT_EQ(fake.maps.size(), 1u);
   const FakeTensorMap &map = fake.maps[0];
   EXPECT_TRUE(map.isAligned);
@@ -165,6 +166,14 @@ TEST_F(CudaDeviceTest, LaunchesAsTheBundleSays) {
   EXPECT_EQ(map.dims, (std::vector<uint64_t>{32, 150}));
   EXPECT_EQ(map.strides, (std::vector<uint64_t>{128}));
   EXPECT_EQ(map.box, (std::vector<uint32_t>{32, 32}));
+}
+
+TEST_F(CudaDeviceTest, ChecksTheNumberOfParameters) {
+  std::string text = makeAddPtx("sm_80");
+  text.replace(text.find(", .param .s64 n"), 0, ", .param .u64 more");
+  addBundle = buildGpuBundle({{"sm_80", text}});
+  EXPECT_EQ(run(), "kernel \"add\": expected 5 parameters, got 4");
+  EXPECT_TRUE(fake.launches.empty());
 }
 
 TEST_F(CudaDeviceTest, LargeClustersAreAskedFor) {

@@ -32,9 +32,13 @@ EXPORT FakeCuda *weftFakeCuda() { return &state; }
 
 namespace {
 constexpr char kSignature[] = "CUBIN:";
+struct Function {
+  std::string name;
+  std::vector<size_t> sizes; ///< Of its parameters.
+};
 struct Module {
   std::string text;
-  std::map<std::string, std::string> functions; ///< The handle of a function is its node's value.
+  std::map<std::string, Function> functions; ///< The handle of a function is its node's value.
 };
 struct Linker {
   char *log;
@@ -264,16 +268,29 @@ EXPORT Result cuModuleUnload(Handle module) {
 EXPORT Result cuModuleGetFunction(Handle *function, Handle handle, const char *name) {
   ENTER_WITH_CONTEXT("cuModuleGetFunction")
   auto &module = *static_cast<Module *>(handle);
-  if (module.text.find(std::string(".entry ") + name + "(") == module.text.npos)
+  size_t begin = module.text.find(std::string(".entry ") + name + "(");
+  if (begin == module.text.npos)
     return result::NotFound;
-  std::string &value = module.functions[name] = name;
+  Function &value = module.functions[name] = {name, {}};
+  std::string list = module.text.substr(begin, module.text.find(')', begin) - begin);
+  for (size_t at = list.find(".param"); at != list.npos; at = list.find(".param", at + 1))
+    value.sizes.push_back(list.compare(at, 13, ".param .align") == 0 ? kTensorMapBytes : sizeof(uint64_t));
   *function = &value;
+  return result::Success;
+}
+
+EXPORT Result cuFuncGetParamInfo(Handle function, size_t index, size_t *offset, size_t *bytes) {
+  const auto &sizes = static_cast<Function *>(function)->sizes;
+  if (index >= sizes.size())
+    return result::InvalidValue;
+  *offset = 0;
+  *bytes = sizes[index];
   return result::Success;
 }
 
 EXPORT Result cuFuncSetAttribute(Handle function, int attribute, int value) {
   ENTER_WITH_CONTEXT("cuFuncSetAttribute")
-  state.attributes[*static_cast<std::string *>(function)][attribute] = value;
+  state.attributes[static_cast<Function *>(function)->name][attribute] = value;
   return result::Success;
 }
 
@@ -338,27 +355,26 @@ EXPORT Result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *a
 
 EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, Handle function, void **parameters, void **extra) {
   ENTER_WITH_CONTEXT("cuLaunchKernelEx")
-  state.misuses += !state.streams.count(config->stream) || parameters || extra[0] != launchParamBuffer() ||
-                   extra[2] != launchParamBufferSize() || extra[4] != launchParamEnd();
-  const auto *bytes = static_cast<const uint8_t *>(extra[1]);
-  FakeLaunch launch{*static_cast<std::string *>(function),
-                    config->grid[0],
-                    config->block[0],
-                    config->sharedBytes,
-                    0,
-                    {bytes, bytes + *static_cast<size_t *>(extra[3])}};
+  state.misuses += !state.streams.count(config->stream) || extra;
+  const Function &target = *static_cast<Function *>(function);
+  FakeLaunch launch{target.name, config->grid[0], config->block[0], config->sharedBytes, 0, {}, true};
+  for (size_t i = 0; i < target.sizes.size(); ++i) {
+    const auto *bytes = static_cast<const uint8_t *>(parameters[i]);
+    launch.parameters.push_back({bytes, bytes + target.sizes[i]});
+    if (target.sizes[i] == kTensorMapBytes)
+      launch.isAligned &= reinterpret_cast<uintptr_t>(bytes) % kTensorMapAlignment == 0;
+  }
   for (unsigned i = 0; i < config->attributeCount; ++i)
     if (config->attributes[i].id == kLaunchClusterDimension)
       launch.cluster = config->attributes[i].value.clusterDim[0];
-  struct {
+  if (target.sizes == std::vector<size_t>(4, sizeof(uint64_t))) {
+    auto read = [&](size_t i, auto &value) { std::memcpy(&value, launch.parameters[i].data(), sizeof value); };
     const float *a, *b;
     float *y;
     int64_t n;
-  } add;
-  if (launch.parameters.size() == sizeof add) {
-    std::memcpy(&add, bytes, sizeof add);
-    for (int64_t i = 0; i < add.n; ++i)
-      add.y[i] = add.a[i] + add.b[i];
+    read(0, a), read(1, b), read(2, y), read(3, n);
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = a[i] + b[i];
   }
   state.launches.push_back(std::move(launch));
   return result::Success;

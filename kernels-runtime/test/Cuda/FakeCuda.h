@@ -22,7 +22,8 @@ namespace weft::test {
 struct FakeLaunch {
   std::string function;
   unsigned grid, block, sharedBytes, cluster; ///< `cluster` 0: no attribute.
-  std::vector<uint8_t> parameters;
+  std::vector<std::vector<uint8_t>> parameters;
+  bool isAligned; ///< All tensor maps among them.
 };
 
 struct FakeTensorMap {
