@@ -111,6 +111,7 @@ Error CudaDevice::allocate(uint64_t bytes, void *&address) {
                     ? driver.check(driver.memAllocAsync(&result, bytes, stream), "cuMemAllocAsync")
                     : driver.check(driver.memAlloc(&result, bytes), "cuMemAlloc");
   if (!error)
+    // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     address = reinterpret_cast<void *>(result);
   return error;
 }
