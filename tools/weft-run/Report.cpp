@@ -140,17 +140,6 @@ void weft::run::printText(const Report &report) {
 // JSON
 //===--------------------------------------------------------------------------------------------------------------===//
 
-static std::string jsonString(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    char escape[8];
-    std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(uint8_t(c)));
-    bool isPlain = uint8_t(c) >= 0x20 && c != '"' && c != '\\' && c != '<' && c != 0x7f;
-    result += isPlain ? std::string(1, c) : std::string(escape);
-  }
-  return result + "\"";
-}
-
 /// JSON has no NaN or infinity: they become null.
 static std::string jsonNumber(double value) {
   char text[32];
@@ -164,7 +153,7 @@ class JsonList {
 public:
   explicit JsonList(char open) : text(1, open), close(open == '{' ? '}' : ']') {}
   void add(const std::string &value) { text += (text.size() > 1 ? ", " : "") + value; }
-  void add(const char *key, const std::string &value) { add(jsonString(key) + ": " + value); }
+  void add(const char *key, const std::string &value) { add(quoteJson(key) + ": " + value); }
   std::string finish() const { return text + close; }
 
 private:
@@ -180,8 +169,8 @@ static std::string jsonOutputs(const Report &report) {
     JsonList output('{'), dims('[');
     for (int64_t dim : tensor.dims)
       dims.add(std::to_string(dim));
-    output.add("name", jsonString(report.runner.getOutputPorts()[i].name));
-    output.add("dtype", jsonString(getName(tensor.dtype)));
+    output.add("name", quoteJson(report.runner.getOutputPorts()[i].name));
+    output.add("dtype", quoteJson(getName(tensor.dtype)));
     output.add("dims", dims.finish());
     if (report.printsResults) {
       JsonList values('[');
@@ -193,7 +182,7 @@ static std::string jsonOutputs(const Report &report) {
       const Comparison &comparison = *report.comparisons[i];
       JsonList compared('{');
       compared.add("ok", comparison.failure.empty() ? "true" : "false");
-      compared.add("failure", jsonString(comparison.failure));
+      compared.add("failure", quoteJson(comparison.failure));
       compared.add("mismatches", std::to_string(comparison.mismatches));
       compared.add("max_abs", jsonNumber(comparison.maxAbs));
       compared.add("max_rel", jsonNumber(comparison.maxRel));
@@ -213,9 +202,9 @@ static std::string jsonPlacement(const Runner &runner) {
     weft_session_dispatch(runner.getSession(), i, &dispatch);
     JsonList item('{'), origins('[');
     for (size_t origin = 0; origin < dispatch.origin_count; ++origin)
-      origins.add(jsonString(dispatch.origins[origin]));
-    item.add("kernel", jsonString(dispatch.kernel));
-    item.add("device", jsonString(dispatch.device));
+      origins.add(quoteJson(dispatch.origins[origin]));
+    item.add("kernel", quoteJson(dispatch.kernel));
+    item.add("device", quoteJson(dispatch.device));
     item.add("origins", origins.finish());
     item.add("grid", std::to_string(dispatch.last_grid));
     item.add("runs", std::to_string(dispatch.runs));
@@ -249,11 +238,11 @@ static std::string jsonStatistics(const Runner &runner) {
 void weft::run::printJson(const Report &report) {
   const Runner &runner = report.runner;
   JsonList root('{');
-  root.add("schema", jsonString("weft.run/1"));
-  root.add("bundle", jsonString(report.options.bundle));
-  root.add("entry", jsonString(runner.getEntryName()));
-  root.add("device", jsonString(report.options.device));
-  root.add("code", jsonString(weft_session_code(runner.getSession())));
+  root.add("schema", quoteJson("weft.run/1"));
+  root.add("bundle", quoteJson(report.options.bundle));
+  root.add("entry", quoteJson(runner.getEntryName()));
+  root.add("device", quoteJson(report.options.device));
+  root.add("code", quoteJson(weft_session_code(runner.getSession())));
   root.add("outputs", jsonOutputs(report));
   if (report.benchmark) {
     JsonList benchmark('{');

@@ -103,6 +103,24 @@ std::string weft::bundle::quote(std::string_view text) {
   return result;
 }
 
+std::string weft::bundle::quoteJson(std::string_view text) {
+  std::string result = "\"";
+  while (!text.empty()) {
+    size_t length = utf8Length(text);
+    std::string_view sequence = text.substr(0, std::max<size_t>(length, 1));
+    char c = sequence[0];
+    if (!length || uint8_t(c) < 0x20 || c == '"' || c == '\\' || c == '<' || c == 0x7f) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(uint8_t(c)));
+      result += escape;
+    } else {
+      result += sequence;
+    }
+    text.remove_prefix(sequence.size());
+  }
+  return result + "\"";
+}
+
 /// Levenshtein distance; `limit` bounds the length of the words looked at.
 static size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);

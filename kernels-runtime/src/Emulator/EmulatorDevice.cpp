@@ -157,18 +157,6 @@ Error EmulatorDevice::copy(void *destination, const void *source, uint64_t bytes
   return emulator->write(toCard(destination), staging.data(), bytes);
 }
 
-/// A name from a file as a JSON string.
-static std::string quoteJson(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      result += '\\';
-    if (uint8_t(c) >= 0x20)
-      result += c;
-  }
-  return result + "\"";
-}
-
 /// The findings of one launch as an error: the first in full, the number of the others.
 static Error makeError(const std::vector<Finding> &findings) {
   if (findings.empty())

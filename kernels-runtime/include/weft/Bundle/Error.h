@@ -52,6 +52,10 @@ Error makeError(ErrorCode code, const char *format, ...) __attribute__((format(p
 /// after 200 bytes: safe to print, whatever file it comes from.
 std::string quote(std::string_view text);
 
+/// `text` as a JSON string, quotes included: valid whatever bytes it holds ('<' is escaped, too, so that it may stand
+/// in HTML).
+std::string quoteJson(std::string_view text);
+
 /// The element of `names` that is nearest to `word` and near enough to be meant (edit distance at most a third of the
 /// word's length, at least one); empty when there is none. `names(i)` returns name number i of `count`.
 std::string nearestName(std::string_view word, size_t count, std::string_view (*name)(size_t, const void *),

@@ -13,6 +13,7 @@
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/Warp.h"
+#include "Emulator/Ops/MatrixCommon.h"
 #include "Emulator/Ops/MemoryQualifiers.h"
 
 #include <cstring>
@@ -35,16 +36,6 @@ using Matrix = uint16_t[8][8];
 
 } // namespace
 
-/// True if the step may execute now.
-static bool isReady(Warp &warp, const Step &step, LaneMask mask, Outcome &outcome) {
-  if (!warp.converged(step, warp.live, outcome))
-    return false;
-  if (mask == kAllLanes)
-    return true;
-  outcome = warp.machine->fault(warp, step, 32, "all 32 threads of the warp must execute it, got lanes 0x%08x", mask);
-  return false;
-}
-
 static void toLanes(const Matrix &matrix, bool isTransposed, uint32_t *lanes) {
   for (unsigned lane = 0; lane < 32; ++lane) {
     unsigned row = lane / 4, column = lane % 4 * 2;
@@ -64,7 +55,7 @@ static void fromLanes(const uint32_t *lanes, bool isTransposed, Matrix &matrix) 
 
 static Outcome runMove(Warp &warp, const Step &step, LaneMask mask) {
   Outcome outcome = Outcome::Next;
-  if (!isReady(warp, step, mask, outcome))
+  if (!isWholeWarp(warp, step, mask, outcome))
     return outcome;
   const auto &payload = *static_cast<const MovePayload *>(step.payload);
   Access access;
@@ -103,7 +94,7 @@ static Outcome runMove(Warp &warp, const Step &step, LaneMask mask) {
 
 static Outcome runTranspose(Warp &warp, const Step &step, LaneMask mask) {
   Outcome outcome = Outcome::Next;
-  if (!isReady(warp, step, mask, outcome))
+  if (!isWholeWarp(warp, step, mask, outcome))
     return outcome;
   Matrix matrix;
   fromLanes(warp.lanes<uint32_t>(step.slots[1]), false, matrix);

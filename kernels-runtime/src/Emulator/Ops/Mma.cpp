@@ -13,6 +13,7 @@
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/Warp.h"
 #include "Emulator/Numerics/MatrixMultiply.h"
+#include "Emulator/Ops/MatrixCommon.h"
 #include "Emulator/Ops/MatrixFragment.h"
 
 using namespace weft::emu;
@@ -173,10 +174,8 @@ template <typename Word> static void runFragments(Warp &warp, const Step &step, 
 
 static Outcome runMma(Warp &warp, const Step &step, LaneMask mask) {
   Outcome outcome = Outcome::Next;
-  if (!warp.converged(step, warp.live, outcome))
+  if (!isWholeWarp(warp, step, mask, outcome))
     return outcome;
-  if (mask != kAllLanes)
-    return warp.machine->fault(warp, step, 32, "all 32 threads of the warp must execute it, got lanes 0x%08x", mask);
   const auto &payload = *static_cast<const MmaPayload *>(step.payload);
   if (payload.shape->kind == MmaClass::F64)
     runFragments<double>(warp, step, payload);

@@ -12,6 +12,7 @@
 #include "Emulator/Async/AsyncStates.h"
 #include "Emulator/Async/WgmmaOp.h"
 #include "Emulator/Exec/Binder.h"
+#include "Emulator/Ops/MatrixCommon.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -174,25 +175,6 @@ void bindShape(Binder &b, unsigned &columns, unsigned &depth) {
     b.expect(word);
 }
 
-MatrixElement elementOf(Type type) {
-  switch (type) {
-  case Type::BF16:
-    return MatrixElement::BF16;
-  case Type::TF32:
-    return MatrixElement::TF32;
-  case Type::E4M3:
-    return MatrixElement::E4M3;
-  case Type::E5M2:
-    return MatrixElement::E5M2;
-  case Type::S8:
-    return MatrixElement::S8;
-  case Type::U8:
-    return MatrixElement::U8;
-  default:
-    return MatrixElement::F16;
-  }
-}
-
 /// .dtype.atype.btype, checked against one another.
 void bindTypes(Binder &b, WgmmaForm &form, unsigned depth, Type &a) {
   form.options.isSaturating = b.accept("satfinite");
@@ -216,8 +198,8 @@ void bindTypes(Binder &b, WgmmaForm &form, unsigned depth, Type &a) {
     b.fail("expected k%u for .%s, got k%u", expected, std::string(ptx::name(a)).c_str(), depth);
   if (isInteger && form.shape.columns > 32 && form.shape.columns % 16)
     b.fail("expected N of 8, 16, 24, 32 or a multiple of 16 for integers, got %u", form.shape.columns);
-  form.shape.a = elementOf(a);
-  form.shape.b = elementOf(other);
+  form.shape.a = matrixElementOf(a);
+  form.shape.b = matrixElementOf(other);
   form.shape.rows = 64;
   form.shape.depth = depth;
   form.options.isHalfAccumulator = d == Type::F16;

@@ -17,6 +17,7 @@
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/Warp.h"
 #include "Emulator/Numerics/MatrixMultiply.h"
+#include "Emulator/Ops/MatrixCommon.h"
 #include "Emulator/Ops/MemoryQualifiers.h"
 
 #include <cstring>
@@ -63,15 +64,6 @@ constexpr unsigned kMaxWords = 256;
 
 } // namespace
 
-static bool isReady(Warp &warp, const Step &step, LaneMask mask, Outcome &outcome) {
-  if (!warp.converged(step, warp.live, outcome))
-    return false;
-  if (mask == kAllLanes)
-    return true;
-  outcome = warp.machine->fault(warp, step, 32, "all 32 threads of the warp must execute it, got lanes 0x%08x", mask);
-  return false;
-}
-
 //===--------------------------------------------------------------------------------------------------------------===//
 // Loads and stores
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -117,7 +109,7 @@ static bool transferElements(Warp &warp, const Step &step, const TransferPayload
 
 static Outcome runTransfer(Warp &warp, const Step &step, LaneMask mask) {
   Outcome outcome = Outcome::Next;
-  if (!isReady(warp, step, mask, outcome))
+  if (!isWholeWarp(warp, step, mask, outcome))
     return outcome;
   const auto &payload = *static_cast<const TransferPayload *>(step.payload);
   uint64_t base[32];
@@ -152,7 +144,7 @@ static const Slot *gather(Warp &warp, const Slot *slots, const Fragment &fragmen
 /// Slots: D, A, B, C.
 static Outcome runProduct(Warp &warp, const Step &step, LaneMask mask) {
   Outcome outcome = Outcome::Next;
-  if (!isReady(warp, step, mask, outcome))
+  if (!isWholeWarp(warp, step, mask, outcome))
     return outcome;
   const auto &payload = *static_cast<const ProductPayload *>(step.payload);
   uint32_t a[kMaxWords], b[kMaxWords], c[kMaxWords], d[kMaxWords];
@@ -255,21 +247,6 @@ static void bindLoadB(Binder &b) { bindTransfer(b, Operand::B, false); }
 static void bindLoadC(Binder &b) { bindTransfer(b, Operand::C, false); }
 static void bindStoreD(Binder &b) { bindTransfer(b, Operand::C, true); }
 
-static MatrixElement elementOf(Type type) {
-  switch (type) {
-  case Type::BF16:
-    return MatrixElement::BF16;
-  case Type::TF32:
-    return MatrixElement::TF32;
-  case Type::S8:
-    return MatrixElement::S8;
-  case Type::U8:
-    return MatrixElement::U8;
-  default:
-    return MatrixElement::F16;
-  }
-}
-
 static void bindProduct(Binder &b) {
   b.expect("sync");
   b.expect("aligned");
@@ -294,8 +271,8 @@ static void bindProduct(Binder &b) {
   if (payload->isSaturating && !isInteger)
     b.fail("the emulator does not have .satfinite on f16");
   checkShape(b, shape, typeA);
-  payload->elementA = elementOf(typeA);
-  payload->elementB = elementOf(typeB);
+  payload->elementA = matrixElementOf(typeA);
+  payload->elementB = matrixElementOf(typeB);
   payload->isHalfC = c == Type::F16;
   payload->isHalfD = d == Type::F16;
   payload->depth = shape.k;

@@ -26,23 +26,6 @@ std::string weft::emu::formatFindings(const std::vector<Finding> &findings) {
   return text;
 }
 
-static std::string quoted(const std::string &text) {
-  std::string result = "\"";
-  for (unsigned char letter : text) {
-    char escape[8];
-    if (letter == '"' || letter == '\\') {
-      result += '\\';
-      result += char(letter);
-    } else if (letter < 0x20 || letter >= 0x7f) {
-      snprintf(escape, sizeof(escape), "\\u%04x", letter);
-      result += escape;
-    } else {
-      result += char(letter);
-    }
-  }
-  return result + "\"";
-}
-
 static std::string triple(const Dim3 &value) {
   return "[" + std::to_string(value.x) + ", " + std::to_string(value.y) + ", " + std::to_string(value.z) + "]";
 }
@@ -54,11 +37,11 @@ std::string weft::emu::formatFindingsJson(const std::vector<Finding> &findings) 
     char address[32];
     snprintf(address, sizeof(address), "\"0x%" PRIx64 "\"", finding.address);
     text += i ? ",\n " : "\n ";
-    text += "{\"kind\": " + quoted(finding.kind) + ", \"kernel\": " + quoted(finding.kernel) +
+    text += "{\"kind\": " + bundle::quoteJson(finding.kind) + ", \"kernel\": " + bundle::quoteJson(finding.kernel) +
             ", \"line\": " + std::to_string(finding.line) + ", \"column\": " + std::to_string(finding.column) +
             ", \"cta\": " + triple(finding.cta) + ", \"thread\": " + triple(finding.thread) +
             ", \"address\": " + address + ", \"count\": " + std::to_string(finding.count) +
-            ", \"message\": " + quoted(finding.message) + "}";
+            ", \"message\": " + bundle::quoteJson(finding.message) + "}";
   }
   return text + "\n]\n";
 }
