@@ -109,7 +109,9 @@ std::string weft::bundle::quoteJson(std::string_view text) {
     size_t length = utf8Length(text);
     std::string_view sequence = text.substr(0, std::max<size_t>(length, 1));
     char c = sequence[0];
-    if (!length || uint8_t(c) < 0x20 || c == '"' || c == '\\' || c == '<' || c == 0x7f) {
+    if (c == '"' || c == '\\') {
+      result += {'\\', c};
+    } else if (!length || uint8_t(c) < 0x20 || c == '<' || c == 0x7f) {
       char escape[8];
       std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(uint8_t(c)));
       result += escape;
