@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 1_500_000
 LIBC_FAMILY = re.compile(r"^(libc|libm|libdl|libpthread|librt|ld-linux[\w-]*)\.so\.\d+$")
 
 

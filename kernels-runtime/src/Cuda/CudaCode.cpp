@@ -9,6 +9,8 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaCode.h"
 
+#include "../Gpu/PtxEntries.h"
+
 using namespace weft;
 using namespace weft::cuda;
 using namespace weft::bundle;
@@ -107,25 +109,12 @@ Error CudaCode::loadModule(std::string_view ptx, const std::string &cubinFolder)
   return link(ptx, cache, key);
 }
 
-/// -1 where the driver cannot tell.
-static int countParameters(const Driver &driver, Handle function) {
-  constexpr int most = 1 << 15; // More than the bytes that a kernel can have.
-  if (!driver.functionGetParameter)
-    return -1;
-  size_t offset, size;
-  int count = 0;
-  while (count < most && driver.functionGetParameter(function, size_t(count), &offset, &size) == result::Success)
-    ++count;
-  return count;
-}
-
 Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
   const Driver &driver = context->getDriver();
   Handle &function = functions[kernel.kernel].handle;
   std::string name = "k" + std::to_string(kernel.kernel);
   if (Error error = driver.check(driver.moduleGetFunction(&function, module, name.c_str()), "cuModuleGetFunction"))
     return error;
-  functions[kernel.kernel].parameters = countParameters(driver, function);
   if (kernel.sharedBytes > kMaxDefaultSharedBytes)
     if (Error error =
             driver.check(driver.functionSetAttribute(function, MaxDynamicSharedBytes, int(kernel.sharedBytes)),
@@ -140,9 +129,15 @@ Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
 
 Error CudaCode::findFunctions(const GpuCode &code, const Tables &tables) {
   functions.resize(tables.kernels.size);
-  for (uint32_t i = 0; i < tables.kernels.size; ++i)
-    if (const GpuKernelRecord *kernel = code.getKernel(i))
-      if (Error error = prepareFunction(*kernel))
-        return std::move(error).within("kernel " + quote(tables.getString(tables.kernels[i].name)));
+  const std::map<std::string_view, unsigned> counts = countPtxParameters(code.getPtx());
+  for (uint32_t i = 0; i < tables.kernels.size; ++i) {
+    const GpuKernelRecord *kernel = code.getKernel(i);
+    if (!kernel)
+      continue;
+    if (Error error = prepareFunction(*kernel))
+      return std::move(error).within("kernel " + quote(tables.getString(tables.kernels[i].name)));
+    if (auto found = counts.find("k" + std::to_string(i)); found != counts.end())
+      functions[i].parameters = int(found->second);
+  }
   return {};
 }

@@ -27,7 +27,7 @@ public:
 
   struct Function {
     Handle handle = nullptr;
-    int parameters = -1; ///< Their number; -1 where the driver cannot tell.
+    int parameters = -1; ///< Their number in the PTX; -1 where the text does not tell.
   };
   /// The function of kernel number `kernel`, which the code holds.
   const Function &getFunction(uint32_t kernel) const { return functions[kernel]; }

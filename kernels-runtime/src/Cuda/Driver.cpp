@@ -128,8 +128,6 @@ Error Driver::load(const std::string &path, Driver &driver) {
     return Error(ErrorCode::Device, "the CUDA driver " + quote(name) + " has no " + missing +
                                         "; update the NVIDIA driver to one of CUDA 12.0 or later");
   }
-  driver.functionGetParameter =
-      reinterpret_cast<Result (*)(Handle, size_t, size_t *, size_t *)>(::dlsym(library, "cuFuncGetParamInfo"));
   return driver.initialise();
 }
 

@@ -38,8 +38,6 @@ public:
 #define WEFT_CUDA_ENTRY(MEMBER, SYMBOL, ...) Result (*MEMBER)(__VA_ARGS__) = nullptr;
   WEFT_CUDA_ENTRIES(WEFT_CUDA_ENTRY)
 #undef WEFT_CUDA_ENTRY
-  /// cuFuncGetParamInfo: offset and size of a parameter. Null before CUDA 12.4.
-  Result (*functionGetParameter)(Handle, size_t, size_t *, size_t *) = nullptr;
 
 private:
   bundle::Error initialise();

@@ -279,15 +279,6 @@ EXPORT Result cuModuleGetFunction(Handle *function, Handle handle, const char *n
   return result::Success;
 }
 
-EXPORT Result cuFuncGetParamInfo(Handle function, size_t index, size_t *offset, size_t *bytes) {
-  const auto &sizes = static_cast<Function *>(function)->sizes;
-  if (index >= sizes.size())
-    return result::InvalidValue;
-  *offset = 0;
-  *bytes = sizes[index];
-  return result::Success;
-}
-
 EXPORT Result cuFuncSetAttribute(Handle function, int attribute, int value) {
   ENTER_WITH_CONTEXT("cuFuncSetAttribute")
   state.attributes[static_cast<Function *>(function)->name][attribute] = value;

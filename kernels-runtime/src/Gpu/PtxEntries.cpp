@@ -1,0 +1,76 @@
+//===- PtxEntries.cpp - The signatures in a PTX text --------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// A scanner of words, of which it knows three: `.entry`, `.param` and the parentheses.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "PtxEntries.h"
+
+using namespace weft;
+
+static bool isWordCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+         c == '%' || c == '.';
+}
+
+namespace {
+/// Words and single characters, without blanks and comments.
+class Words {
+public:
+  explicit Words(std::string_view text) : text(text) {}
+
+  /// Empty at the end.
+  std::string_view next() {
+    skip();
+    size_t begin = at;
+    while (at < text.size() && isWordCharacter(text[at]))
+      ++at;
+    if (at == begin && at < text.size())
+      ++at;
+    return text.substr(begin, at - begin);
+  }
+
+private:
+  void skip() {
+    while (at < text.size()) {
+      std::string_view rest = text.substr(at, 2);
+      if (rest == "//")
+        skipPast("\n");
+      else if (rest == "/*")
+        skipPast("*/");
+      else if (rest[0] == ' ' || (rest[0] >= '\t' && rest[0] <= '\r'))
+        ++at;
+      else
+        return;
+    }
+  }
+  void skipPast(std::string_view end) {
+    size_t found = text.find(end, at + 2);
+    at = found == text.npos ? text.size() : found + end.size();
+  }
+
+  std::string_view text;
+  size_t at = 0;
+};
+} // namespace
+
+std::map<std::string_view, unsigned> weft::countPtxParameters(std::string_view ptx) {
+  std::map<std::string_view, unsigned> counts;
+  Words words(ptx);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word != ".entry")
+      continue;
+    std::string_view name = words.next();
+    unsigned count = 0;
+    word = words.next();
+    if (word == "(")
+      for (word = words.next(); !word.empty() && word != ")"; word = words.next())
+        count += word == ".param";
+    if (!word.empty())
+      counts[name] = count;
+  }
+  return counts;
+}

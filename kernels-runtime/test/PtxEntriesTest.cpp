@@ -1,0 +1,44 @@
+//===- PtxEntriesTest.cpp - The signatures in a PTX text ----------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Counts of parameters, in the forms that compilers write and in texts that are none.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Gpu/PtxEntries.h"
+#include "TestBundles.h"
+
+#include <gtest/gtest.h>
+
+using namespace weft;
+using Counts = std::map<std::string_view, unsigned>;
+
+TEST(PtxEntries, CountsParameters) {
+  EXPECT_EQ(countPtxParameters(test::makeAddPtx("sm_80")), (Counts{{"k0", 4}}));
+  EXPECT_EQ(countPtxParameters(R"(.version 8.0
+.visible .entry k12(
+	.param .u64 .ptr .align 1 k12_param_0, // .param .u64 old,
+	.param .u64 k12_param_1, /* ) .param
+  */
+	.param .align 64 .b8 k12_param_2[128]
+)
+.maxntid 128, 1, 1
+{
+	ld.param.u64 %rd1, [k12_param_0];
+	{ .param .b64 p0; call (r), f, (p0); }
+}
+.entry k3() { ret; }
+.visible .entry k4 { ret; }
+.visible .func f(.param .b32 x) { ret; }
+// .entry k5(.param .u64 x)
+)"),
+            (Counts{{"k12", 3}, {"k3", 0}, {"k4", 0}}));
+}
+
+TEST(PtxEntries, SaysNothingOfWhatIsBroken) {
+  for (const char *text : {"", ".entry", ".entry k0", ".entry k0(", ".entry k0(.param .u64 x", "/* .entry k0()", "//",
+                           "/", ".entryk0(.param)"})
+    EXPECT_EQ(countPtxParameters(text), Counts()) << text;
+}
