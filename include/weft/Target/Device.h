@@ -1,0 +1,62 @@
+// The GPUs that the compiler knows, as data: what a CTA may use, and the rates that the cost model divides by.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_TARGET_DEVICE_H
+#define WEFT_TARGET_DEVICE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+
+namespace weft {
+
+/// Dense matrix rates of one SM in floating-point (or integer) operations per clock; a multiply-add counts as two, 0
+/// means that the type has no such instruction. Accumulation in f32 (i32 for i8).
+struct MatrixRates {
+  unsigned f16 = 0; ///< f16 and bf16.
+  unsigned tf32 = 0;
+  unsigned f8 = 0; ///< e4m3 and e5m2.
+  unsigned i8 = 0;
+};
+
+/// One GPU. Sizes in bytes; registers are 32 bits wide.
+struct Device {
+  const char *name;         ///< "H100"
+  const char *architecture; ///< PTX target: "sm_90a".
+  unsigned computeVersion;  ///< 90 for sm_90a.
+
+  unsigned sms;
+  unsigned threadsPerSm, ctasPerSm;
+  unsigned registersPerSm, registersPerThread; ///< The latter is the most that one thread can have.
+  unsigned sharedPerSm;                        ///< That CTAs of one SM share, the reserve of each CTA included.
+  unsigned sharedPerCta;                       ///< The most that one CTA can ask for.
+  unsigned sharedReservedPerCta;               ///< Taken by the system for each resident CTA.
+  unsigned maxCluster;                         ///< CTAs of a portable cluster; 1: no clusters.
+
+  uint64_t l2Bytes;
+  uint64_t memoryBytes;
+  double memoryBandwidth;   ///< Of DRAM, bytes per second.
+  unsigned l2BytesPerClock; ///< Of the whole card, reads that hit.
+  double clock;             ///< Boost clock in Hz: the one that the rates below are quoted at.
+
+  unsigned f32PerClock; ///< Operations of one SM per clock outside the matrix units.
+  MatrixRates matrix;   ///< By the best instructions: wgmma where there is it, else mma.sync.
+  MatrixRates mmaSync;  ///< By mma.sync.
+
+  bool hasWgmma() const { return computeVersion == 90; }
+  /// Operations per second of the whole card.
+  double perSecond(unsigned operationsPerClock) const { return double(operationsPerClock) * sms * clock; }
+};
+
+/// All devices; the first of an architecture stands for the architecture.
+llvm::ArrayRef<Device> getDevices();
+
+/// The device of that name ("H100", in any case), or the one that stands for that architecture ("sm_90a"); null if
+/// there is none.
+const Device *findDevice(llvm::StringRef nameOrArchitecture);
+
+/// "sm_80, sm_86, sm_89, sm_90a": for messages.
+llvm::StringRef getArchitectureList();
+
+} // namespace weft
+
+#endif // WEFT_TARGET_DEVICE_H

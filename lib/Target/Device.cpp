@@ -1,0 +1,92 @@
+// The table of GPUs.
+//
+// Sources. Residency limits and shared memory: CUDA C++ programming guide, "Compute capabilities", technical
+// specifications per compute capability. SM counts, clocks, L2, bandwidths and peak rates: NVIDIA's A100, GA102, Ada
+// and H100 architecture white papers and the data sheets of A100, A40, L40S, H100 and H200 (SXM forms). Matrix rates
+// are the quoted dense peaks divided by SMs and boost clock; GeForce cards run f16 products with f32 sums at half the
+// rate of their professional siblings. H100 and H200 quote peaks at 1830 MHz although they may clock higher without
+// load. mma.sync reaches 62 % of wgmma's rate there (Luo et al., "Benchmarking and Dissecting the NVIDIA Hopper GPU
+// Architecture via Microbenchmarking", 2024). L2 bytes per clock: white paper for A100 (5120); the others are rounded
+// from published micro-benchmarks and only rank plans.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Target/Device.h"
+
+namespace weft {
+
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20, kGiB = 1 << 30;
+constexpr unsigned kKiB = 1 << 10;
+
+/// What all devices of one compute capability have in common.
+struct Family {
+  const char *architecture;
+  unsigned computeVersion, threadsPerSm, ctasPerSm, sharedPerSm, sharedPerCta, maxCluster, f32PerClock;
+};
+
+constexpr Family kSm80 = {"sm_80", 80, 2048, 32, 164 * kKiB, 163 * kKiB, 1, 128};
+constexpr Family kSm86 = {"sm_86", 86, 1536, 16, 100 * kKiB, 99 * kKiB, 1, 256};
+constexpr Family kSm89 = {"sm_89", 89, 1536, 24, 100 * kKiB, 99 * kKiB, 1, 256};
+constexpr Family kSm90 = {"sm_90a", 90, 2048, 32, 228 * kKiB, 227 * kKiB, 8, 256};
+
+constexpr Device device(const char *name, const Family &family, unsigned sms, uint64_t l2, uint64_t memory,
+                        double bandwidth, unsigned l2PerClock, double clock, MatrixRates matrix, MatrixRates mmaSync) {
+  return {name,
+          family.architecture,
+          family.computeVersion,
+          sms,
+          family.threadsPerSm,
+          family.ctasPerSm,
+          /*registersPerSm=*/65536,
+          /*registersPerThread=*/255,
+          family.sharedPerSm,
+          family.sharedPerCta,
+          /*sharedReservedPerCta=*/1 * kKiB,
+          family.maxCluster,
+          l2,
+          memory,
+          bandwidth,
+          l2PerClock,
+          clock,
+          family.f32PerClock,
+          matrix,
+          mmaSync};
+}
+
+//                             f16   tf32  f8    i8
+constexpr MatrixRates kAmpere = {2048, 1024, 0, 4096};
+constexpr MatrixRates kGa102 = {1024, 512, 0, 2048};
+constexpr MatrixRates kGa102GeForce = {512, 256, 0, 2048};
+constexpr MatrixRates kAda = {1024, 512, 2048, 2048};
+constexpr MatrixRates kAdaGeForce = {512, 256, 1024, 2048};
+constexpr MatrixRates kHopper = {4096, 2048, 8192, 8192};
+constexpr MatrixRates kHopperMmaSync = {2540, 1270, 5080, 5080};
+
+// clang-format off
+constexpr Device kDevices[] = {
+  //     name        family SMs  L2        memory      bytes/s  L2/clk clock    matrix         mma.sync
+  device("A100-80",  kSm80, 108, 40 * kMiB, 80 * kGiB, 2039e9, 5120, 1410e6, kAmpere,       kAmpere),
+  device("A100-40",  kSm80, 108, 40 * kMiB, 40 * kGiB, 1555e9, 5120, 1410e6, kAmpere,       kAmpere),
+  device("A40",      kSm86,  84,  6 * kMiB, 48 * kGiB,  696e9, 1536, 1740e6, kGa102,        kGa102),
+  device("RTX3050",  kSm86,  20,  2 * kMiB,  8 * kGiB,  224e9,  512, 1777e6, kGa102GeForce, kGa102GeForce),
+  device("RTX4090",  kSm89, 128, 72 * kMiB, 24 * kGiB, 1008e9, 2048, 2520e6, kAdaGeForce,   kAdaGeForce),
+  device("L40S",     kSm89, 142, 96 * kMiB, 48 * kGiB,  864e9, 2048, 2520e6, kAda,          kAda),
+  device("H100",     kSm90, 132, 50 * kMiB, 80 * kGiB, 3352e9, 3072, 1830e6, kHopper,       kHopperMmaSync),
+  device("H200",     kSm90, 132, 50 * kMiB, 141 * kGiB, 4800e9, 3072, 1830e6, kHopper,      kHopperMmaSync),
+};
+// clang-format on
+
+} // namespace
+
+llvm::ArrayRef<Device> getDevices() { return kDevices; }
+
+const Device *findDevice(llvm::StringRef nameOrArchitecture) {
+  for (const Device &candidate : kDevices)
+    if (nameOrArchitecture.equals_insensitive(candidate.name) || nameOrArchitecture == candidate.architecture)
+      return &candidate;
+  return nullptr;
+}
+
+llvm::StringRef getArchitectureList() { return "sm_80, sm_86, sm_89, sm_90a"; }
+
+} // namespace weft
