@@ -6,6 +6,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Lower/CpuMath/CpuMath.h"
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
@@ -15,7 +16,7 @@
 namespace weft {
 
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<tg::TileGraphDialect>();
+  registry.insert<tg::TileGraphDialect, tk::TileKernelDialect>();
   cpu::registerStrategyInterfaces(registry);
 }
 

@@ -37,8 +37,10 @@ def tidy(text: str) -> str:
 def pages() -> dict[str, str]:
     """File name in docs/reference -> text."""
     base = pathlib.Path("include/weft/Dialect/TileGraph/IR")
+    kernel = pathlib.Path("include/weft/Dialect/TileKernel/IR/TileKernel.td")
     found = {
         "tg.md": NOTE.format(base / "TileGraph.td") + tidy(tblgen(base / "TileGraph.td", "-gen-dialect-doc", "-dialect=tg")),
+        "tk.md": NOTE.format(kernel) + tidy(tblgen(kernel, "-gen-dialect-doc", "-dialect=tk")),
         "interfaces.md": NOTE.format(base / "TileGraphInterfaces.td") + "# Op interfaces\n\n"
                          + tidy(tblgen(base / "TileGraphInterfaces.td", "-gen-op-interface-docs")),
     }

@@ -57,6 +57,25 @@ LogicalResult DataAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   return success();
 }
 
+/// Whether every entry is a power of two.
+static bool arePowersOfTwo(ArrayRef<int64_t> values) {
+  return llvm::all_of(values, [](int64_t value) { return value > 0 && llvm::isPowerOf2_64(value); });
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
+                                   ArrayRef<int64_t> stream, Engine, int64_t warps, int64_t stages, StringRef, bool,
+                                   int64_t split) {
+  if (!arePowersOfTwo(tile) || !arePowersOfTwo(stream))
+    return emitError() << "expected powers of two in `tile` and `stream`, got [" << tile << "] and [" << stream << "]";
+  if (warps < 1 || warps > 32 || !llvm::isPowerOf2_64(warps))
+    return emitError() << "expected 1 to 32 warps, a power of two, got " << warps;
+  if (stages < 1 || stages > 16)
+    return emitError() << "expected 1 to 16 stages, got " << stages;
+  if (split < 1)
+    return emitError() << "expected a split of at least 1, got " << split;
+  return success();
+}
+
 SmallVector<std::string> weft::tg::getSymbolNames(Operation *module) {
   SmallVector<std::string> names;
   if (auto array = module->getAttrOfType<ArrayAttr>(TileGraphDialect::symbolsAttrName))

@@ -1,0 +1,183 @@
+// Shared memory, channels and roles: what Schedule adds.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_DIALECT_TILEKERNEL_IR_ASYNCOPS_TD
+#define WEFT_DIALECT_TILEKERNEL_IR_ASYNCOPS_TD
+
+include "weft/Dialect/TileKernel/IR/TileKernelEnums.td"
+include "weft/Dialect/TileKernel/IR/TileOps.td"
+
+def TK_CopyEngineAttr : EnumAttr<TileKernel_Dialect, TK_CopyEngine, "engine"> { let assemblyFormat = "$value"; }
+
+def TK_AllocOp : TK_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a buffer in shared memory";
+  let description = [{
+    `offset`, in bytes from the CTA's dynamic shared memory, is set by the allocation pass.
+
+    ```mlir
+    %b = tk.alloc : !tk.shared<4 x 128x64xf16>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs TK_SharedType:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+}
+
+def TK_SlotOp : TK_Op<"slot", [Pure]> {
+  let summary = "one slot of a buffer";
+  let description = [{
+    ```mlir
+    %s = tk.slot %b[%i] : !tk.shared<4 x 128x64xf16> -> !tk.shared<1 x 128x64xf16>
+    ```
+  }];
+  let arguments = (ins TK_SharedType:$buffer, Index:$slot);
+  let results = (outs TK_SharedType:$result);
+  let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TK_LocalLoadOp : TK_Op<"local_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile of shared memory to registers";
+  let description = [{
+    The part of the buffer from `offsets` on (in elements, multiples of the tile's extents; none: from its start) with the tile's extents.
+
+    ```mlir
+    %t = tk.local_load %s offsets [0, 16] : !tk.shared<1 x 128x64xf16> -> !tk.tile<128x16xf16>
+    ```
+  }];
+  let arguments = (ins TK_SharedType:$buffer, OptionalAttr<DenseI64ArrayAttr>:$offsets);
+  let results = (outs TK_TileType:$result);
+  let assemblyFormat = "$buffer (`offsets` $offsets^)? attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TK_LocalStoreOp : TK_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a register tile to shared memory";
+  let description = [{
+    ```mlir
+    tk.local_store %t, %s : !tk.tile<128x64xf16>, !tk.shared<1 x 128x64xf16>
+    ```
+  }];
+  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer);
+  let assemblyFormat = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def TK_CopyOp : TK_Op<"copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts an asynchronous copy of a tile from global to shared memory";
+  let description = [{
+    As `tk.load` without index tiles; places outside the guard become zero. The data are there when the channel's `tk.wait` of the same iteration has
+    returned. With engine tma the map is a box of the tensor, its guard the tensor's bounds, and one thread issues it.
+
+    ```mlir
+    tk.copy %x[%i, %k] map affine_map<...>, %s engine cp_async : !tk.global<tensor<1024x768xf16>>, !tk.shared<1 x 128x64xf16>
+    ```
+  }];
+  let arguments = (ins TK_GlobalType:$source, Variadic<Index>:$symbols, TK_SharedType:$target, Optional<TK_ChannelType>:$channel, Optional<Index>:$iteration,
+                       AffineMapAttr:$map, OptionalAttr<TK_GuardAttr>:$guard, TK_CopyEngineAttr:$engine);
+  let assemblyFormat = [{$source (`[` $symbols^ `]`)? `map` $map (`guard` $guard^)? `,` $target (`channel` $channel^ `[` $iteration `]` `:` type($channel))? `engine` $engine attr-dict
+                         `:` type($source) `,` type($target)}];
+  let hasVerifier = 1;
+}
+
+def TK_MakeChannelOp : TK_Op<"make_channel", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a channel";
+  let description = [{
+    `engine` tells how arrival is known: cp_async by groups of the threads that copy and a barrier of the CTA, tma by mbarriers.
+    `consumers` is the number of arrivals that free a slot (tma), `bytes` what one iteration's copies bring. `offset` is the place of the mbarriers in
+    dynamic shared memory, set by the allocation pass.
+
+    ```mlir
+    %c = tk.make_channel engine tma consumers 8 bytes 49152 : !tk.channel<4>
+    ```
+  }];
+  let arguments = (ins TK_CopyEngineAttr:$engine, I64Attr:$consumers, I64Attr:$bytes, OptionalAttr<I64Attr>:$offset);
+  let results = (outs TK_ChannelType:$result);
+  let assemblyFormat = "`engine` $engine `consumers` $consumers `bytes` $bytes (`at` $offset^)? attr-dict `:` type($result)";
+}
+
+class TK_ChannelOp<string mnemonic, string summary_, string text> : TK_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = summary_;
+  let description = text # [{
+
+    ```mlir
+    tk.}] # mnemonic # [{ %c[%i] : !tk.channel<4>
+    ```
+  }];
+  let arguments = (ins TK_ChannelType:$channel, Index:$iteration);
+  let assemblyFormat = "$channel `[` $iteration `]` attr-dict `:` type($channel)";
+}
+def TK_AcquireOp : TK_ChannelOp<"acquire", "waits until the slot of an iteration is free for the producer", [{
+    With cp_async it is nothing: program order and the barrier of `tk.wait` keep a slot until it may be overwritten.}]>;
+def TK_CommitOp : TK_ChannelOp<"commit", "ends the producer's copies of an iteration", [{
+    cp_async: closes the group. tma: nothing, the copies' bytes complete the barrier.}]>;
+def TK_ReleaseOp : TK_ChannelOp<"release", "gives the slot of an iteration back to the producer", [{
+    tma: arrival at the slot's empty barrier, by one thread of each consumer warp or warpgroup. cp_async: nothing.}]>;
+
+def TK_WaitOp : TK_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for the data of an iteration";
+  let description = [{
+    After it all copies of the iteration are visible to the caller. With cp_async, `pending` groups may still be under way (those of later
+    iterations), and the whole CTA passes a barrier.
+
+    ```mlir
+    tk.wait %c[%i] pending 2 : !tk.channel<4>
+    ```
+  }];
+  let arguments = (ins TK_ChannelType:$channel, Index:$iteration, DefaultValuedAttr<I64Attr, "0">:$pending);
+  let assemblyFormat = "$channel `[` $iteration `]` (`pending` $pending^)? attr-dict `:` type($channel)";
+}
+
+def TK_DotWaitOp : TK_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until at most `pending` asynchronous dots (wgmma groups) are under way";
+  let description = [{
+    The results are the operands, ready when `pending` is 0; ties them, so that nothing reads an accumulator too early.
+
+    ```mlir
+    %r = tk.dot_wait %acc pending 1 : (!tk.tile<64x256xf32>) -> !tk.tile<64x256xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<TK_TileType>:$values, I64Attr:$pending);
+  let results = (outs Variadic<TK_TileType>:$results);
+  let assemblyFormat = "$values `pending` $pending attr-dict `:` functional-type($values, $results)";
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "int64_t":$pending), [{
+    build($_builder, $_state, values.getTypes(), values, pending);
+  }]>];
+}
+
+def TK_BarrierOp : TK_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the CTA, or of the role, meet; their shared memory accesses are ordered";
+  let description = [{
+    ```mlir
+    tk.barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def TK_FenceAsyncOp : TK_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "orders generic writes of shared memory before reads by the async proxy (TMA, wgmma)";
+  let description = [{
+    ```mlir
+    tk.fence_async
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def TK_RolesOp : TK_Op<"roles", [RecursiveMemoryEffects]> {
+  let summary = "different warps do different work at the same time";
+  let description = [{
+    Region i runs on `warps[i]` warps (a multiple of 4), those after the earlier regions', with at most `registers[i]` registers a thread (setmaxnreg). Register tiles inside a
+    region are spread over its warps. Regions share shared memory and channels only, and end with `tk.yield`.
+
+    ```mlir
+    tk.roles warps [4, 8] registers [40, 232] { ... tk.yield }, { ... tk.yield }
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$roles);
+  let assemblyFormat = "`warps` $warps `registers` $registers $roles attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // WEFT_DIALECT_TILEKERNEL_IR_ASYNCOPS_TD

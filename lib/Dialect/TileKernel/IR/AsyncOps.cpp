@@ -1,0 +1,53 @@
+// Verifiers of the ops that Schedule adds.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
+
+using namespace mlir;
+using namespace weft::tk;
+
+LogicalResult SlotOp::verify() {
+  SharedType from = getBuffer().getType(), to = getResult().getType();
+  if (to != SharedType::get(1, from.getShape(), from.getElementType(), from.getLayout()))
+    return emitOpError("expected one slot of ") << from << ", got " << to;
+  return success();
+}
+
+LogicalResult LocalLoadOp::verify() {
+  SharedType from = getBuffer().getType();
+  TileType to = getResult().getType();
+  if (from.getSlots() != 1 || from.getElementType() != to.getElementType() || from.getRank() != to.getRank())
+    return emitOpError("expected a tile of one slot, got ") << from << " and " << to;
+  std::optional<ArrayRef<int64_t>> offsets = getOffsets();
+  if (offsets && int64_t(offsets->size()) != from.getRank())
+    return emitOpError("expected ") << from.getRank() << " offsets, got [" << *offsets << "]";
+  for (auto [i, extent] : llvm::enumerate(to.getShape())) {
+    int64_t offset = offsets ? (*offsets)[i] : 0;
+    if (offset < 0 || offset % extent || offset + extent > from.getShape()[i])
+      return emitOpError("expected a part at multiples of its extents inside ") << from << ", got " << to << " at " << offset;
+  }
+  return success();
+}
+
+LogicalResult LocalStoreOp::verify() {
+  TileType from = getValue().getType();
+  SharedType to = getBuffer().getType();
+  if (to.getSlots() != 1 || from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
+    return emitOpError("expected one slot of the tile's shape, got ") << from << " and " << to;
+  return success();
+}
+
+LogicalResult RolesOp::verify() {
+  if (getWarps().size() != getRoles().size() || getRegisters().size() != getRoles().size() || getRoles().empty())
+    return emitOpError("expected warps and registers for each of ") << getRoles().size() << " regions, got ["
+                                                                     << getWarps() << "] and [" << getRegisters() << "]";
+  for (int64_t warps : getWarps())
+    if (warps < 4 || warps % 4 || warps > 32)
+      return emitOpError("expected warps in multiples of 4 up to 32, got [") << getWarps() << "]";
+  for (int64_t registers : getRegisters())
+    if (registers < 24 || registers > 256 || registers % 8)
+      return emitOpError("expected registers in multiples of 8 from 24 to 256, got [") << getRegisters() << "]";
+  for (Region &role : getRoles())
+    if (role.front().empty() || !isa<YieldOp>(role.front().back()) || role.front().back().getNumOperands())
+      return emitOpError("expected regions that end with `tk.yield` without values");
+  return success();
+}
