@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "mlir/IR/OpImplementation.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 
 using namespace mlir;
 using namespace weft::tk;
@@ -102,7 +103,8 @@ static LogicalResult verifyMask(Operation *op, Value mask, ArrayRef<int64_t> sha
 static LogicalResult verifyElement(Operation *op, Type element, GlobalType global) {
   Type stored = global.getTensor().getElementType();
   unsigned bits = weft::tg::getElementBits(stored);
-  bool fits = isa<FloatType>(element) ? element == stored : element.getIntOrFloatBitWidth() == std::max(bits, 8u);
+  bool isStoredAsInteger = !isa<FloatType>(stored) || weft::tg::isStorageFloat(stored);
+  bool fits = isStoredAsInteger ? element.isInteger(std::max(bits, 8u)) : element == stored;
   return fits ? success()
               : op->emitOpError("expected a tile whose elements hold ") << stored << " as stored, got " << element;
 }

@@ -101,13 +101,13 @@ def TG_ScheduleAttr : TG_Attr<"Schedule", "schedule"> {
     dimensions of the tile grid (docs/traversal.md); `persistent` CTAs take several tiles; `split` parts of the streamed dimensions go to different CTAs.
 
     ```mlir
-    #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<8>", persistent = true, split = 1>
+    #tg.schedule<tile = [128, 256] stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<8>", persistent = true, split = 1>
     ```
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$tile, OptionalArrayRefParameter<"int64_t">:$stream,
                         EnumParameter<TG_Engine>:$engine, "int64_t":$warps, "int64_t":$stages, StringRefParameter<"traversal">:$order,
                         "bool":$persistent, "int64_t":$split);
-  let assemblyFormat = [{`<` `tile` `=` `[` $tile `]` (`,` `stream` `=` `[` $stream^ `]`)? `,` `engine` `=` $engine `,` `warps` `=` $warps `,`
+  let assemblyFormat = [{`<` `tile` `=` `[` $tile `]` (`stream` `=` `[` $stream^ `]`)? `,` `engine` `=` $engine `,` `warps` `=` $warps `,`
                          `stages` `=` $stages `,` `order` `=` $order `,` `persistent` `=` $persistent `,` `split` `=` $split `>`}];
   let genVerifyDecl = 1;
 }
