@@ -8,6 +8,7 @@ A backend has
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
+import argparse
 import pathlib
 import shutil
 import sys
@@ -21,6 +22,18 @@ from .reference import ReferenceBackend
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """--target and --device of a suite: `--target=sm_80` alone means the emulator of that card."""
+    parser.add_argument("--target", help="what to compile for: cpu (default), or a GPU such as sm_80 or sm_90a")
+    parser.add_argument("--device", help="what to run on: cpu, emu:CARD[,option=value...] or cuda[:N] (default: cpu, or the target's emulator)")
+
+
+def target_options(args: argparse.Namespace) -> dict[str, str]:
+    """The two of them, with their defaults, as WeftBackend takes them."""
+    target = args.target or "cpu"
+    return {"target": target, "device": args.device or ("cpu" if target == "cpu" else f"emu:{target}")}
+
+
 def binding(value: np.ndarray) -> str:
     """An array as --bind takes it: `2x3:0,1,2,...`, a scalar without a shape."""
     kind = float if np.issubdtype(value.dtype, np.floating) else int
@@ -29,13 +42,17 @@ def binding(value: np.ndarray) -> str:
 
 
 class WeftBackend:
-    """`weft-compile` of a build folder, and the Python package over its runtime library."""
+    """`weft-compile` of a build folder, and the Python package over its runtime library.
+
+    `target` is what to compile for ("cpu", "sm_80", ...), `device` what to run on ("cpu", "emu:sm_80", "cuda").
+    """
 
     name = "weft"
 
-    def __init__(self, build: pathlib.Path):
+    def __init__(self, build: pathlib.Path, target: str = "cpu", device: str = "cpu"):
         self.build = pathlib.Path(build).resolve()
         self.compiler = self.build / "bin" / "weft-compile"
+        self.target, self.device = target, device
 
     def missing(self) -> str | None:
         """Why this backend cannot work, or None."""
@@ -44,6 +61,7 @@ class WeftBackend:
     def compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: Mapping[str, np.ndarray] | None = None,
                 extra: Sequence[str] = (), timeout: float = 60, memory_mb: int | None = None) -> limits.Outcome:
         command = [str(self.compiler), str(model), "-o", str(bundle)]
+        command += [f"--target={self.target}"] if self.target != "cpu" else []
         command += [f"--bind={name}={binding(value)}" for name, value in (binds or {}).items()]
         return limits.run(command + list(extra), timeout=timeout, memory_mb=memory_mb)
 
@@ -54,7 +72,7 @@ class WeftBackend:
             sys.path.insert(0, package)
         import weft
         weft.load_library(self.build)
-        return weft.Session(str(bundle), threads=threads)
+        return weft.Session(str(bundle), device=self.device, threads=threads)
 
     @staticmethod
     def outputs(session, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:

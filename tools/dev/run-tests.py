@@ -124,7 +124,7 @@ def python_tests(context: Context) -> Counts:
     """unittest over the tools' own tests and the Python package's."""
     counts = Counts()
     for name, folder in (("tools", ROOT / "tools" / "dev" / "tests"), ("harness", ROOT / "test" / "harness" / "tests"),
-                         ("package", ROOT / "kernels-runtime" / "python" / "tests")):
+                         ("package", ROOT / "kernels-runtime" / "python" / "tests"), ("bench", ROOT / "bench" / "tests")):
         if folder.is_dir():
             step = context.suite([ROOT / "tools" / "dev" / "run-unittests.py", folder, "--build", context.build], f"python-{name}")
             counts = Counts(*(a + b for a, b in zip(dataclasses.astuple(counts), dataclasses.astuple(step))))
@@ -185,6 +185,7 @@ STEPS: dict[str, Step] = {
     "hostile": hostile,
     "onnx-nodes": lambda c: c.suite([ROOT / "test/onnx/run_node_suite.py", "--build", c.build], "onnx-nodes"),
     "models": models,
+    "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }
 
 # After `./dev build asan` and `./dev build tsan`.
