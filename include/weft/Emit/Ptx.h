@@ -1,0 +1,51 @@
+// Kernel modules in the llvm and nvvm dialects to PTX text, in process.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_EMIT_PTX_H
+#define WEFT_EMIT_PTX_H
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mlir::LLVM {
+class LLVMFuncOp;
+}
+
+namespace weft::emit {
+
+/// A tensor map as weft/bundle_format.h's TensorMapRecord has it; extents and strides are places in the list of
+/// scalars.
+struct GpuTensorMap {
+  unsigned argument = 0;
+  unsigned swizzle = 0; ///< Bytes.
+  llvm::SmallVector<unsigned, 5> box, extents;
+  llvm::SmallVector<unsigned, 4> strides;
+};
+
+/// What the attributes of a lowered kernel module say (weft/Target/KernelAttributes.h), checked.
+struct GpuKernel {
+  std::string target;
+  unsigned threads = 0, cluster = 1, sharedBytes = 0;
+  unsigned ptxVersion = 0; ///< 80 is PTX 8.0.
+  mlir::AffineMap grid, scalars;
+  unsigned buffers = 0; ///< Pointer parameters.
+  llvm::SmallVector<GpuTensorMap> tensorMaps;
+};
+
+/// The one kernel function of `module`; null if there is none or more than one.
+mlir::LLVM::LLVMFuncOp getKernelFunction(mlir::ModuleOp module);
+
+/// Reads and checks the attributes and the signature: pointers, then i64 scalars, then tensor maps by value.
+llvm::Expected<GpuKernel> readGpuKernel(mlir::ModuleOp module);
+
+/// PTX for `target` ("sm_80", "sm_86", "sm_89", "sm_90a") with an entry `k<firstNumber + i>` for kernel i, in the
+/// lowest ISA that the kernels need. Kernels are compiled in the threads of the modules' context; the text does not
+/// depend on their number. Fails on a kernel for another target, on math that has no instruction and was not expanded
+/// (--weft-gpu-math), and on calls of functions that the module does not define.
+llvm::Expected<std::string> compilePtx(llvm::ArrayRef<mlir::ModuleOp> kernels, llvm::StringRef target,
+                                       unsigned firstNumber);
+
+} // namespace weft::emit
+
+#endif // WEFT_EMIT_PTX_H

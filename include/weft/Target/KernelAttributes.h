@@ -1,0 +1,33 @@
+// Attributes by which a lowered GPU kernel module tells Emit how it is started. docs/codegen.md, "GPU kernels", has an
+// example.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_TARGET_KERNELATTRIBUTES_H
+#define WEFT_TARGET_KERNELATTRIBUTES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace weft::gpu {
+
+/// StringAttr: "sm_80", "sm_90a". Required.
+inline constexpr llvm::StringLiteral targetAttr = "tk.target";
+/// i64: warps of a CTA, 1 to 32. Required.
+inline constexpr llvm::StringLiteral warpsAttr = "tk.warps";
+/// i64: dynamic shared memory of a CTA in bytes; absent: 0.
+inline constexpr llvm::StringLiteral sharedBytesAttr = "tk.shared_bytes";
+/// i64: CTAs of a cluster; absent: 1.
+inline constexpr llvm::StringLiteral clusterAttr = "tk.cluster";
+/// AffineMap of the kernel's symbols: number of CTAs, the least of its results. Required.
+inline constexpr llvm::StringLiteral gridAttr = "tg.grid";
+/// AffineMap of the kernel's symbols: the scalars that a dispatch passes, one for each i64 parameter. Absent: the
+/// symbols themselves.
+inline constexpr llvm::StringLiteral scalarsAttr = "tk.scalars";
+/// Array of dictionaries, one for each tensor map parameter: {argument: i64 (buffer), box: array<i64>, swizzle: i64
+/// (bytes: 0, 32, 64, 128), extents: affine map (elements), strides: affine map (bytes, of dimensions 1 and up)}.
+/// Dimension 0 is the innermost one.
+inline constexpr llvm::StringLiteral tensorMapsAttr = "tk.tensor_maps";
+/// i64: lowest PTX ISA that has all the instructions, ten times the version (84); absent: the target's first.
+inline constexpr llvm::StringLiteral ptxVersionAttr = "tk.ptx_version";
+
+} // namespace weft::gpu
+
+#endif // WEFT_TARGET_KERNELATTRIBUTES_H
