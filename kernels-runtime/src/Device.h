@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -34,6 +35,7 @@ struct DeviceCapabilities {
   const char *name; ///< "cpu", "cuda:0".
   bool hostMemory;  ///< Device addresses are host addresses: no staging, and the host may read after synchronise().
   unsigned workers; ///< Workers that run grid points side by side, for statistics.
+  std::string_view architecture = "cpu"; ///< Of GPU code: "sm_90a".
 };
 
 /// One kernel start. Addresses are the device's.
@@ -52,9 +54,9 @@ public:
   virtual ~Device() = default;
   virtual const DeviceCapabilities &getCapabilities() const = 0;
 
-  /// Chooses the code in `bundle` that this machine can run and makes its kernels callable. Called once, before
-  /// dispatch.
-  virtual bundle::Error loadCode(LoadedBundle &bundle) = 0;
+  /// Makes the kernels of `bundle` callable: those of its GPU code for `target`, or, if that is empty, of the best code
+  /// that this machine can run. Called once, before dispatch.
+  virtual bundle::Error loadCode(LoadedBundle &bundle, std::string_view target) = 0;
   /// The code chosen: target and features.
   virtual const std::string &getCode() const = 0;
 

@@ -86,6 +86,62 @@ TEST(GpuBundle, TakesTheBestModule) {
   }
 }
 
+/// `main` copies, `main@sm_80` and `main@sm_90a` give 2 x + 1.
+static std::vector<uint8_t> buildEntries(const std::vector<const char *> &targets) {
+  Builder builder("weft test");
+  for (const char *target : targets) {
+    EntryBuilder &entry = builder.addEntry(std::string("main") + (*target ? "@" : "") + target);
+    Reg n = entry.symbol(entry.addSymbol("n"));
+    BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {n});
+    if (!*target) {
+      entry.copy({x}, {y}, entry.getSize(y));
+      continue;
+    }
+    KernelId kernel = builder.addKernel(target, {});
+    entry.dispatch(kernel, {entry.ceilDiv(n, entry.constant(128)), {{x}, {x}}, {{y}}, {n}});
+    std::string name = "k" + std::to_string(kernel.value), ptx = makeAddPtx(target, "0f3F800000");
+    ptx.replace(ptx.find("k0"), 2, name);
+    builder.addPtx(target, ptx, {{kernel, 128, 1, 0, 16, {}}});
+  }
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
+static std::string runEntry(const std::vector<uint8_t> &bytes, const char *device, const char *entry) {
+  BundlePtr bundle = open(bytes);
+  weft_session_options options = {};
+  options.struct_size = sizeof options;
+  options.entry = entry;
+  weft_session *raw = nullptr;
+  std::string message = take(weft_session_create(bundle.get(), device, &options, &raw));
+  if (!raw)
+    return message;
+  SessionPtr session(raw);
+  Floats x{{1}, {5}}, y{{1}, {0}};
+  weft_tensor input = x.view(), output = y.view();
+  message = take(weft_session_run(raw, &input, 1, &output, 1));
+  return message.empty() ? std::to_string(int(y.data[0])) + " " + weft_session_code(raw) : message;
+}
+
+TEST(GpuBundle, TakesTheEntryThatFitsTheDevice) {
+  std::vector<uint8_t> all = buildEntries({"", "sm_80", "sm_90a"});
+  EXPECT_EQ(runEntry(all, "cpu", nullptr), "5 ");
+  EXPECT_EQ(runEntry(all, "emu:sm_86", nullptr), "11 sm_80");
+  EXPECT_EQ(runEntry(all, "emu:sm_90a", "main"), "11 sm_90a");
+  EXPECT_EQ(runEntry(all, "emu:sm_90a", "main@sm_80"), "11 sm_80");
+  EXPECT_EQ(runEntry(all, "emu:sm_80", "main@sm_90a"),
+            "expected code for sm_80, the bundle has sm_80, sm_90a; compile the model with --target=sm_80");
+  EXPECT_EQ(runEntry(all, "emu:sm_80", "main@sm_70"),
+            "the bundle has no entry \"main@sm_70\"; it has: \"main\", \"main@sm_80\", \"main@sm_90a\"");
+  std::vector<uint8_t> hopper = buildEntries({"", "sm_90a"}), gpuOnly = buildEntries({"sm_90a"});
+  EXPECT_EQ(runEntry(hopper, "emu:sm_80", nullptr),
+            "expected code for sm_80, the bundle has sm_90a; compile the model with --target=sm_80");
+  EXPECT_EQ(runEntry(gpuOnly, "cpu", nullptr),
+            "expected code for cpu, the bundle has sm_90a; compile the model with --target=cpu");
+}
+
 TEST(GpuBundle, CountsOnDemand) {
   std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}});
   BundlePtr bundle = open(bytes);
@@ -107,9 +163,9 @@ TEST(GpuBundle, CountsOnDemand) {
 TEST(GpuBundle, RefusesWhatDoesNotFit) {
   std::vector<uint8_t> sm90 = buildGpuBundle({{"sm_90a", makeAddPtx("sm_90a")}});
   EXPECT_EQ(createError(sm90, "emu:sm_80"),
-            "the bundle holds no GPU code for sm_80 (it holds \"sm_90a\"); compile the model with --target=sm_80");
+            "expected code for sm_80, the bundle has sm_90a; compile the model with --target=sm_80");
   EXPECT_EQ(createError(buildGpuBundle({}), "emu:sm_80"),
-            "the bundle holds no GPU code for sm_80 (it holds none); compile the model with --target=sm_80");
+            "expected code for sm_80, the bundle has none; compile the model with --target=sm_80");
   EXPECT_EQ(createError(sm90, "emu:V100").find("the emulator has no card \"V100\"; it has: A100 (sm_80), "), 0u);
   EXPECT_EQ(createError(sm90, "emu:sm_90a,timing=soon"),
             "emulator: expected seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off, "

@@ -129,7 +129,8 @@ typedef struct weft_session_options {
   size_t struct_size;
   int32_t threads;         /* CPU workers, the calling thread included; default: the CPUs this process may use */
   int32_t profile;         /* 1: time every dispatch (weft_session_dispatch); default 0 */
-  const char *entry;       /* entry function; default: the first */
+  const char *entry;       /* entry function; default: the first. Of a model for several targets (entries "main",
+                              "main@sm_90a") the one that fits the device */
   uint64_t memory_limit;   /* bytes of activations, outputs and scratch; default: the machine's memory */
   const char *cuda_driver; /* library of the CUDA driver; default: libcuda.so.1 */
   const char *cubin_cache; /* folder for GPU code that the driver compiled, "": none; default: weft/cubin in

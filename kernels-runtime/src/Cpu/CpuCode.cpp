@@ -131,10 +131,13 @@ Error CpuCode::load(const LoadedBundle &bundle, uint32_t variant, std::shared_pt
   code->library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!code->library)
     return Error(ErrorCode::Device, where + ": cannot load: " + quote(::dlerror()));
+  std::vector<bool> hasGpuCode(tables.kernels.size);
+  for (const GpuKernelRecord &kernel : tables.gpuKernels)
+    hasGpuCode[kernel.kernel] = true;
   for (uint32_t i = 0; i < tables.kernels.size; ++i) {
     std::string symbol = "k" + std::to_string(i);
     void *address = ::dlsym(code->library, symbol.c_str());
-    if (!address)
+    if (!address && !hasGpuCode[i])
       return Error(ErrorCode::Input, where + ": symbol " + symbol + " of kernel " +
                                          quote(tables.getString(tables.kernels[i].name)) + " does not exist");
     code->kernels.push_back(reinterpret_cast<CpuKernel>(address));

@@ -20,9 +20,11 @@ class CpuCode : public LoadedCode {
 public:
   ~CpuCode() override;
 
-  /// Loads code variant `variant` of `bundle`: an ELF shared object that exports k0, k1, ... and may use libc and libm.
+  /// Loads code variant `variant` of `bundle`: an ELF shared object that exports k0, k1, ... (those without
+  /// GPU code at least) and may use libc and libm.
   static bundle::Error load(const LoadedBundle &bundle, uint32_t variant, std::shared_ptr<LoadedCode> &code);
 
+  /// Null for kernels of GPU programs.
   CpuKernel getKernel(uint32_t kernel) const { return kernels[kernel]; }
 
 private:

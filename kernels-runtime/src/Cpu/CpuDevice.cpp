@@ -34,11 +34,11 @@ class CpuDevice : public Device {
 public:
   explicit CpuDevice(const DeviceOptions &options)
       : pool(options.threads ? options.threads : countCpus()),
-        capabilities{"cpu", /*hostMemory=*/true, pool.getWorkers()}, scratch(pool.getWorkers()),
+        capabilities{"cpu", /*hostMemory=*/true, pool.getWorkers(), "cpu"}, scratch(pool.getWorkers()),
         scratchAddresses(pool.getWorkers()) {}
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
-  Error loadCode(LoadedBundle &bundle) override;
+  Error loadCode(LoadedBundle &bundle, std::string_view target) override;
   const std::string &getCode() const override { return codeText; }
   Error allocate(uint64_t bytes, void *&address) override;
   void free(void *address) override { freeAligned(address); }
@@ -65,7 +65,7 @@ private:
 };
 } // namespace
 
-Error CpuDevice::loadCode(LoadedBundle &bundle) {
+Error CpuDevice::loadCode(LoadedBundle &bundle, std::string_view) {
   uint32_t variant = 0;
   if (Error error = chooseVariant(bundle, variant))
     return error;
@@ -100,9 +100,11 @@ Error CpuDevice::reserveScratch(int64_t bytes) {
 }
 
 Error CpuDevice::dispatch(const Launch &launch) {
+  CpuKernel kernel = static_cast<const CpuCode &>(*code).getKernel(launch.kernel);
+  if (!kernel)
+    return Error(ErrorCode::Input, "the kernel has GPU code only");
   if (Error error = reserveScratch(launch.scratchBytes))
     return error;
-  CpuKernel kernel = static_cast<const CpuCode &>(*code).getKernel(launch.kernel);
   pool.run({kernel, launch.buffers, launch.scalars, launch.grid, scratchAddresses.data()});
   return {};
 }

@@ -27,12 +27,12 @@ class CudaDevice : public Device {
 public:
   CudaDevice(std::string name, std::shared_ptr<Context> context, const DeviceOptions &options)
       : name(std::move(name)), context(std::move(context)), driver(this->context->getDriver()), options(options),
-        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1} {}
+        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1, this->context->getArchitecture()} {}
   ~CudaDevice() override;
   Error open();
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
-  Error loadCode(LoadedBundle &bundle) override;
+  Error loadCode(LoadedBundle &bundle, std::string_view target) override;
   const std::string &getCode() const override { return codeText; }
   Error allocate(uint64_t bytes, void *&address) override;
   void free(void *address) override;
@@ -86,15 +86,15 @@ CudaDevice::~CudaDevice() {
   (void)driver.streamDestroy(stream);
 }
 
-Error CudaDevice::loadCode(LoadedBundle &bundle) {
-  if (Error error = GpuCode::choose(bundle, context->getArchitecture(), code))
+Error CudaDevice::loadCode(LoadedBundle &bundle, std::string_view target) {
+  if (Error error = GpuCode::choose(bundle, context->getArchitecture(), target, code))
     return error;
   codeText = code.getTarget();
   auto load = [&](std::shared_ptr<LoadedCode> &result) {
     std::string folder = options.cubinFolder ? *options.cubinFolder : getDefaultCubinFolder();
     return CudaCode::load(context, code, bundle.getTables(), folder, result);
   };
-  return bundle.getCode(name + "/" + options.cudaDriver, load, loaded);
+  return bundle.getCode(name + "/" + codeText + "/" + options.cudaDriver, load, loaded);
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//

@@ -94,10 +94,10 @@ class EmulatorDevice : public Device {
 public:
   EmulatorDevice(std::string name, std::unique_ptr<Emulator> card, const LaunchOptions &options)
       : name(std::move(name)), emulator(std::move(card)), options(options),
-        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1} {}
+        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1, emulator->card().architecture} {}
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
-  Error loadCode(LoadedBundle &bundle) override;
+  Error loadCode(LoadedBundle &bundle, std::string_view target) override;
   const std::string &getCode() const override { return codeText; }
   Error allocate(uint64_t bytes, void *&address) override;
   void free(void *address) override { (void)emulator->free(toCard(address)); }
@@ -133,8 +133,8 @@ private:
 };
 } // namespace
 
-Error EmulatorDevice::loadCode(LoadedBundle &bundle) {
-  if (Error error = GpuCode::choose(bundle, emulator->card().architecture, code))
+Error EmulatorDevice::loadCode(LoadedBundle &bundle, std::string_view target) {
+  if (Error error = GpuCode::choose(bundle, emulator->card().architecture, target, code))
     return error;
   tables = &bundle.getTables();
   codeText = code.getTarget();

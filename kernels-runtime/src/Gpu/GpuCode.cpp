@@ -9,6 +9,8 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "GpuCode.h"
 
+#include "../Session/EntryChoice.h"
+
 #include "weft/Bundle/DType.h"
 
 #include <cinttypes>
@@ -33,29 +35,23 @@ bool GpuArchitecture::runs(GpuArchitecture code) const {
   return code.isSpecific ? isSpecific && code.version == version : code.version <= version;
 }
 
-Error GpuCode::choose(const LoadedBundle &bundle, std::string_view card, GpuCode &code) {
+Error GpuCode::choose(const LoadedBundle &bundle, std::string_view card, std::string_view target, GpuCode &code) {
   const Tables &tables = bundle.getTables();
   GpuArchitecture own, best, other;
   if (!GpuArchitecture::parse(card, own))
     return Error(ErrorCode::Internal, "not an architecture: " + quote(card));
   const GpuModuleRecord *chosen = nullptr;
-  std::string present;
   for (const GpuModuleRecord &module : tables.gpuModules) {
     std::string_view name = tables.getString(module.target);
-    present += (present.empty() ? "" : ", ") + quote(name);
-    if (!GpuArchitecture::parse(name, other) || !own.runs(other))
+    if ((!target.empty() && name != target) || !GpuArchitecture::parse(name, other) || !own.runs(other))
       continue;
-    bool isBetter = !chosen || other.isSpecific > best.isSpecific ||
-                    (other.isSpecific == best.isSpecific && other.version > best.version);
-    if (isBetter) {
+    if (!chosen || other.getRank() > best.getRank()) {
       chosen = &module;
       best = other;
     }
   }
   if (!chosen)
-    return Error(ErrorCode::Device, "the bundle holds no GPU code for " + std::string(card) + " (it holds " +
-                                        (present.empty() ? "none" : present) +
-                                        "); compile the model with --target=" + std::string(card));
+    return makeNoCodeError(tables, card);
   code = {};
   code.tables = &tables;
   code.target = tables.getString(chosen->target);

@@ -31,6 +31,8 @@ struct GpuArchitecture {
   static bool parse(std::string_view text, GpuArchitecture &result);
   /// True if code for `code` runs here: of the same or a lower version, and if it is specific, of the same.
   bool runs(GpuArchitecture code) const;
+  /// Among code that a card runs, the one of the highest rank is the best.
+  uint32_t getRank() const { return version + (isSpecific ? 1000000 : 0); }
 };
 
 /// The element type of tensor maps over `dtype`; false for types they cannot move (less than a byte).
@@ -42,8 +44,9 @@ using TensorMapEncoder = std::function<bundle::Error(const TensorMapSpec &, uint
 /// The module of a bundle that a card runs.
 class GpuCode {
 public:
-  /// Chooses the best module for `card`. Device if there is none that runs.
-  static bundle::Error choose(const LoadedBundle &bundle, std::string_view card, GpuCode &code);
+  /// Chooses the module for `target`, or, if that is empty, the best one for `card`. Device if there is none that runs.
+  static bundle::Error choose(const LoadedBundle &bundle, std::string_view card, std::string_view target,
+                              GpuCode &code);
 
   /// "sm_90a".
   std::string_view getTarget() const { return target; }

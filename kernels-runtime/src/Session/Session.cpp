@@ -40,32 +40,22 @@ static uint64_t getPhysicalMemory() {
   return uint64_t(info.totalram) * info.mem_unit;
 }
 
-static Error findEntry(const Tables &tables, std::string_view name, uint32_t &index) {
-  if (tables.entries.size == 0)
-    return Error(ErrorCode::Input, "the bundle has no entry function");
-  for (index = 0; index < tables.entries.size; ++index)
-    if (name.empty() || tables.getString(tables.entries[index].name) == name)
-      return {};
-  std::string known;
-  for (uint32_t i = 0; i < tables.entries.size && i < 8; ++i)
-    known += (i ? ", " : "") + quote(tables.getString(tables.entries[i].name));
-  return Error(ErrorCode::Usage, "the bundle has no entry " + quote(name) + "; it has: " + known);
-}
-
-Session::Session(std::shared_ptr<LoadedBundle> owner, uint32_t entryIndex, bool profile)
-    : bundle(std::move(owner)), entry(bundle::getEntry(bundle->getTables(), entryIndex)), entryIndex(entryIndex),
-      profile(profile) {}
+Session::Session(std::shared_ptr<LoadedBundle> owner, const EntryChoice &choice, bool profile)
+    : bundle(std::move(owner)), entry(bundle::getEntry(bundle->getTables(), choice.index)), entryIndex(choice.index),
+      codeTarget(choice.target), profile(profile) {}
 
 Error Session::create(std::shared_ptr<LoadedBundle> bundle, std::string_view deviceName, const SessionOptions &options,
                       std::unique_ptr<Session> &result) {
-  uint32_t entryIndex;
-  if (Error error = findEntry(bundle->getTables(), options.entry, entryIndex))
-    return error;
-  std::unique_ptr<Session> session(new Session(std::move(bundle), entryIndex, options.profile));
   DeviceOptions deviceOptions = options.device;
   deviceOptions.threads = options.threads;
-  if (Error error = createDevice(deviceName, deviceOptions, session->device))
+  std::unique_ptr<Device> device;
+  if (Error error = createDevice(deviceName, deviceOptions, device))
     return error;
+  EntryChoice choice;
+  if (Error error = chooseEntry(bundle->getTables(), options.entry, device->getCapabilities().architecture, choice))
+    return error;
+  std::unique_ptr<Session> session(new Session(std::move(bundle), choice, options.profile));
+  session->device = std::move(device);
   session->budget.limit = options.memoryLimit ? options.memoryLimit : getPhysicalMemory();
   if (Error error = session->prepare())
     return error;
@@ -80,7 +70,7 @@ Error Session::prepare() {
   for (const CommandRecord &command : entry.commands)
     hasDispatch |= CommandKind(command.kind) == CommandKind::Dispatch;
   if (hasDispatch)
-    if (Error error = device->loadCode(*bundle))
+    if (Error error = device->loadCode(*bundle, codeTarget))
       return error;
   portOfBuffer.assign(entry.buffers.size, kNone);
   for (const PortRecord &port : entry.inputs) {

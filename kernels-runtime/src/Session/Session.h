@@ -12,6 +12,7 @@
 #define WEFT_SESSION_SESSION_H
 
 #include "Arena.h"
+#include "EntryChoice.h"
 #include "LoadedBundle.h"
 #include "PortDescription.h"
 #include "weft/runtime.h"
@@ -23,7 +24,7 @@ namespace weft {
 struct SessionOptions {
   unsigned threads = 0;
   bool profile = false;
-  std::string entry;        ///< Empty: the first.
+  std::string entry;        ///< See chooseEntry.
   uint64_t memoryLimit = 0; ///< 0: the machine's memory.
   DeviceOptions device;     ///< `threads` is ignored here: the one above counts.
 };
@@ -77,7 +78,7 @@ private:
     std::vector<int64_t> dims;
   };
 
-  Session(std::shared_ptr<LoadedBundle> bundle, uint32_t entryIndex, bool profile);
+  Session(std::shared_ptr<LoadedBundle> bundle, const EntryChoice &choice, bool profile);
   bundle::Error prepare();
   void prepareSegments();
   bundle::Error prepareReadOnlyBuffers();
@@ -107,6 +108,7 @@ private:
   std::shared_ptr<LoadedBundle> bundle;
   bundle::EntryView entry;
   uint32_t entryIndex;
+  std::string_view codeTarget; ///< Of the entry's GPU code; empty: any.
   bool profile;
   MemoryBudget budget;
   std::unique_ptr<Device> device; ///< Outlives everything below, which holds its memory.
