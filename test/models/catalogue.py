@@ -21,8 +21,15 @@ TOLERANCE = {"f32": 1e-4, "f16": 5e-3}
 FAST = ("bert_1layer_dynamic", "llama_tiny_prefill_s32", "llama_tiny_prefill_s32_opset23", "llama_tiny_decode_past31",
         "qwen_image_block_tiny", "squeezenet1_1_b1", "mobilenet_v2_b1", "resnet18_b1", "sd_unet_resblock_b2_f16", "bert_base_b1_s128")
 
+# What CI runs through the PTX emulator: every kind of network, small enough for a CPU to compute thread by thread.
+EMULATED = ("bert_1layer_dynamic", "llama_tiny_prefill_s32", "llama_tiny_prefill_s32_opset23", "llama_tiny_decode_past31",
+            "qwen_image_block_tiny", "generated_bert_small", "generated_mobilenet_small")
+
 # Symbol values to try, for models with dynamic extents: one bundle must serve all of them.
 SHAPES = {"bert_1layer_dynamic": ({"batch": 1, "seq": 16}, {"batch": 3, "seq": 77}, {"batch": 8, "seq": 128})}
+
+# The same for the emulator.
+EMULATED_SHAPES = {"bert_1layer_dynamic": ({"batch": 1, "seq": 8}, {"batch": 2, "seq": 13})}
 
 # Models whose graph is also cut in two places and compiled in part.
 CUTS = ("gpt2_b1_s128", "mobilenet_v2_b1")
@@ -81,16 +88,22 @@ GENERATED = {
     "generated_mobilenet_v2": lambda folder: generate.mobilenet_v2(folder, "generated_mobilenet_v2", size=96),
 }
 
+# For the emulator, with or without the exported models.
+GENERATED_SMALL = {
+    "generated_bert_small": lambda folder: generate.bert(folder, "generated_bert_small", layers=1, hidden=128, heads=2, vocab=500, seq=24),
+    "generated_mobilenet_small": lambda folder: generate.mobilenet_v2(folder, "generated_mobilenet_small", size=32),
+}
+
 
 def prepare_generated(name: str, cache: pathlib.Path) -> Model:
     path = cache / f"{name}.onnx"
     if not path.exists():
-        GENERATED[name](cache)
+        {**GENERATED, **GENERATED_SMALL}[name](cache)
     return Model(name, path, [path, cache / f"{name}.weights.bin"])
 
 
 def prepare(name: str, cache: pathlib.Path) -> Model:
-    return prepare_generated(name, cache) if name in GENERATED else prepare_shared(name, cache)
+    return prepare_generated(name, cache) if name in GENERATED or name in GENERATED_SMALL else prepare_shared(name, cache)
 
 
 def _vocabulary(graph: onnx.GraphProto, ids: str) -> int:

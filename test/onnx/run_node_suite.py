@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The ONNX backend node suite, case by case, on the CPU, at ONNX's own tolerances.
+"""The ONNX backend node suite, case by case, on the CPU, at ONNX's own tolerances; or on a GPU or its emulator.
 
     run_node_suite.py [--build=build] [--filter='softmax*,conv*'] [--jobs=2] [--update] [--report]
+    run_node_suite.py --target=sm_80 [--device=emu:sm_80] [--subset] ...
 
 Every case is compiled by its own process and run in another, both under a time and a memory limit. What is not supported must
 be refused with a message that names the operator; those refusals are listed in expected-failures.json, and the run fails when a
@@ -9,6 +10,10 @@ listed case passes, when an unlisted one is refused, when the reason changed, an
 exception is a deviation, listed by hand with its reason: it must differ from the case's data only where it is nearer to the exact
 value, which the run computes in f64 (exact.py). It does not count as a pass.
 --update writes the list of refusals anew, --report the page docs/conformance.md.
+
+With --target the suite compiles for a GPU and runs on --device, the target's emulator by default. A case passes at ONNX's tolerance or
+within the relative L2 errors of gpu.py. Refusals beyond the CPU's are in expected-gpu.json, and so are known bugs, both ways.
+--subset takes the small cases of every operator (gpu.py has the rule): what CI runs through the emulator.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -29,6 +34,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
 import onnx  # noqa: E402
 
+import gpu  # noqa: E402
 import report  # noqa: E402
 from cases import load  # noqa: E402
 from harness import backends  # noqa: E402
@@ -53,13 +59,17 @@ def write_expected(path: pathlib.Path, results: list[Result], kept: dict) -> Non
 
 def disagreements(results: list[Result], expected: dict) -> list[str]:
     """One line for each case that did not end as the list says."""
-    lines, bound = [], set(expected["bound"])
+    lines, bound, bugs = [], set(expected["bound"]), expected.get("bugs", {})
     for r in results:
+        if r.name in bugs:
+            if r.verdict != bugs[r.name]["verdict"]:
+                lines.append(f"changed    {r.name}: {r.verdict}, but is listed as {bugs[r.name]['verdict']}")
+            continue
         listed = expected["refused"].get(r.name)
         deviation = expected["deviations"].get(r.name)
         if r.verdict == "nearer":  # Only for listed cases.
             continue
-        if deviation is not None and r.verdict not in BUGS:
+        if deviation is not None and r.verdict not in BUGS and "bugs" not in expected:
             lines.append(f"mended     {r.name}: {r.verdict}, but is listed as deviating")
         elif r.verdict in BUGS:
             lines.append(f"{r.verdict:10} {r.name}: {r.message}")
@@ -101,6 +111,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--backend", choices=sorted(backends.BACKENDS), default="weft")
+    backends.add_target_options(parser)
+    parser.add_argument("--subset", action="store_true", help="the small cases of every operator only")
     parser.add_argument("--compiler", type=pathlib.Path, help="build folder of weft-compile, when not --build (sanitizers)")
     parser.add_argument("--filter", help="comma-separated globs of case names")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
@@ -109,55 +121,86 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--expected", type=pathlib.Path, default=EXPECTED)
     parser.add_argument("--json", type=pathlib.Path, help="write all results here")
     parser.add_argument("--update", action="store_true", help="write the list of expected failures anew")
-    parser.add_argument("--report", action="store_true", help="write docs/conformance.md")
+    parser.add_argument("--report", action="store_true", help="write docs/conformance.md (CPU)")
     parser.add_argument("--show", type=int, default=60, help="disagreements to print (default 60)")
     return parser.parse_args()
 
 
-def main() -> int:
-    args = arguments()
-    backend = backends.BACKENDS[args.backend](args.build)
+def make_backend(args: argparse.Namespace):
+    if args.backend != "weft":
+        return backends.BACKENDS[args.backend](args.build)
+    backend = backends.WeftBackend(args.build, **backends.target_options(args))
     if args.compiler:
         backend.compiler = args.compiler.resolve() / "bin" / "weft-compile"
+    return backend
+
+
+def expectations(args: argparse.Namespace) -> dict:
+    cpu = read_expected(args.expected)
+    return gpu.expected(args.target, cpu) if args.target else cpu
+
+
+def update(args: argparse.Namespace, results: list[Result], expected: dict) -> None:
+    if args.target:
+        gpu.write(args.target, results, read_expected(args.expected))
+        return
+    touched, partial = {r.name for r in results}, args.filter or args.subset
+    write_expected(args.expected, results, {
+        "refused": {k: v for k, v in expected["refused"].items() if partial and k not in touched},
+        "bound": [n for n in expected["bound"] if partial and n not in touched], "deviations": expected["deviations"]})
+
+
+def summary(results: list[Result], seconds: float) -> str:
+    counts = collections.Counter(r.verdict for r in results)
+    text = (f"{len(results)} cases in {seconds:.0f} s: {counts['pass'] + counts['pass-bound']} pass ({counts['pass-bound']} of them with bound "
+            f"operands), {counts['refused']} refused, {counts['nearer']} nearer to the exact value than the data, "
+            + ", ".join(f"{counts[v]} {v}" for v in BUGS))
+    reasons = collections.Counter(r.reason for r in results if r.verdict == "refused")
+    bugs = collections.Counter((r.verdict, r.operator) for r in results if r.verdict in BUGS)
+    if reasons:
+        text += "\nrefused: " + ", ".join(f"{n} {reason}" for reason, n in reasons.most_common())
+    if bugs:
+        text += "\nbugs by operator: " + ", ".join(f"{n} {verdict} {operator}" for (verdict, operator), n in bugs.most_common())
+    return text
+
+
+def write_json(path: pathlib.Path, results: list[Result], disagreeing: int, bugs: dict) -> None:
+    """Listed bugs count as skipped: they are neither right nor news."""
+    listed = sum(r.name in bugs and r.verdict == bugs[r.name]["verdict"] for r in results)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({
+        "schema": "weft.node-suite/1", "passed": len(results) - disagreeing - listed, "failed": disagreeing, "skipped": listed,
+        "counts": collections.Counter(r.verdict for r in results), "results": [dataclasses.asdict(r) for r in results]}, indent=1) + "\n")
+
+
+def main() -> int:
+    args = arguments()
+    backend = make_backend(args)
     if backend.missing():
         print(f"run_node_suite: {backend.missing()}", file=sys.stderr)
         return 2
-    expected = read_expected(args.expected)
+    expected = expectations(args)
     start = time.monotonic()
     cases = load(args.filter)
+    cases = gpu.subset(cases) if args.subset else cases
     with tempfile.TemporaryDirectory(prefix="weft-node-") as folder:
-        results = run_all(cases, Runner(backend, pathlib.Path(folder), args.timeout, args.memory, expected["deviations"]), args.jobs)
+        runner = Runner(backend, pathlib.Path(folder), args.timeout, args.memory, expected["deviations"], gpu.L2 if args.target else None)
+        results = run_all(cases, runner, args.jobs)
+    print(summary(results, time.monotonic() - start))
 
-    counts = collections.Counter(r.verdict for r in results)
-    passed = counts["pass"] + counts["pass-bound"]
-    print(f"{len(results)} cases in {time.monotonic() - start:.0f} s: {passed} pass "
-          f"({counts['pass-bound']} of them with bound operands), {counts['refused']} refused, "
-          f"{counts['nearer']} nearer to the exact value than the data, "
-          + ", ".join(f"{counts[v]} {v}" for v in BUGS))
-
-    touched = {r.name for r in results}
     if args.update:
-        kept = {"refused": {k: v for k, v in expected["refused"].items() if args.filter and k not in touched},
-                "bound": [n for n in expected["bound"] if args.filter and n not in touched],
-                "deviations": expected["deviations"]}
-        write_expected(args.expected, results, kept)
-        expected = read_expected(args.expected)
+        update(args, results, expected)
+        expected = expectations(args)
     lines = disagreements(results, expected)
-    if not args.filter:
+    if not args.filter and not args.subset:
+        touched = {r.name for r in results}
         lines += [f"unknown    {n}: listed, but not a case" for n in list(expected["refused"]) + expected["bound"] if n not in touched]
-    bugs = collections.Counter((r.verdict, r.operator) for r in results if r.verdict in BUGS)
-    if bugs:
-        print("bugs by operator: " + ", ".join(f"{n} {verdict} {operator}" for (verdict, operator), n in bugs.most_common()))
     print("\n".join(lines[:args.show]) + ("\n" if lines else "")
           + (f"... and {len(lines) - args.show} more\n" if len(lines) > args.show else ""), end="")
-
     if args.report:
         report.write(ROOT / "docs" / "conformance.md", results)
     if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({
-            "schema": "weft.node-suite/1", "passed": len(results) - len(lines), "failed": len(lines), "skipped": 0,
-            "counts": counts, "results": [dataclasses.asdict(r) for r in results]}, indent=1) + "\n")
+        write_json(args.json, results, len(lines), expected.get("bugs", {}))
     return 1 if lines else 0
 
 

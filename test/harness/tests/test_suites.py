@@ -1,5 +1,7 @@
 """The node suite's verdicts and its two-way check, with backends that misbehave on purpose; the model suite's graph rewrites."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import dataclasses
+import json
 import os
 import pathlib
 import signal
@@ -16,11 +18,13 @@ TEST = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TEST), str(TEST / "onnx"), str(TEST / "models")]
 
 import generate  # noqa: E402
+import gpu  # noqa: E402
+import run_models  # noqa: E402
 import run_node_suite  # noqa: E402
 import transform  # noqa: E402
 from cases import Case  # noqa: E402
 from harness import backends, limits  # noqa: E402
-from runner import Result, Runner, reason_of  # noqa: E402
+from runner import Result, Runner, reason_of, within_l2  # noqa: E402
 
 
 def reshape_case() -> Case:
@@ -123,6 +127,55 @@ class BothDirections(unittest.TestCase):
         for result in (Result("a", "A", "pass"), Result("a", "A", "refused", reason="other"), Result("c", "C", "refused", reason="r"),
                        Result("b", "B", "pass"), Result("c", "C", "pass-bound"), Result("a", "A", "wrong"), Result("a", "A", "crash")):
             self.assertEqual(len(self.lines(result)), 1, result)
+
+
+class GpuLists(unittest.TestCase):
+    """What is expected of a GPU target: the CPU's list and more, written by --update and broken both ways."""
+
+    cpu = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": [], "deviations": {"d": {"why": "rounding"}}}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "expected.json"
+
+    def lines(self, target, *results):
+        return run_node_suite.disagreements(list(results), gpu.expected(target, self.cpu, self.path))
+
+    def test_written_and_read(self):
+        refused = [Result("a", "A", "refused", reason="r"), Result("b", "B", "refused", "no sm_80 code", reason="no-gpu-lowering")]
+        wrong = Result("c", "C", "wrong", "at 0x12")
+        gpu.write("sm_80", [*refused, wrong], self.cpu, self.path)
+        self.assertEqual(self.lines("sm_80", *refused, wrong), [])
+        self.assertEqual(len(self.lines("sm_90a", refused[1])), 1)
+        gpu.write("sm_90a", [refused[0], dataclasses.replace(refused[1], message="no sm_90a code")], self.cpu, self.path)
+        self.assertEqual(self.lines("sm_90a", *refused), [])
+        self.assertEqual(list(json.loads(self.path.read_text())["targets"]["all"]["refused"]), ["b"])
+        for result in (Result("b", "B", "pass"), Result("c", "C", "pass"), Result("c", "C", "crash"), Result("e", "E", "wrong")):
+            self.assertEqual(len(self.lines("sm_80", result)), 1, result)
+        gpu.write("sm_80", [Result("b", "B", "pass"), Result("c", "C", "pass")], self.cpu, self.path)
+        self.assertEqual(self.lines("sm_80", Result("b", "B", "pass"), Result("c", "C", "pass"), Result("d", "D", "pass")), [])
+        self.assertEqual(self.lines("sm_90a", refused[1]), [])
+
+    def test_subset_takes_small_cases_of_each_form(self):
+        base = reshape_case()
+        large = [np.zeros(gpu.LARGEST, np.float32), np.array([2, 3])], [np.zeros(6, np.float32)]
+        members = [dataclasses.replace(base, name=n) for n in ("e", "d", "c", "b", "a", "b_expanded", "a_expanded")]
+        chosen = gpu.subset([*members, dataclasses.replace(base, name="0", data=[large])])
+        self.assertEqual([c.name for c in chosen], sorted(["a_expanded", *"abcde"[:gpu.PLAIN_EACH]]))
+
+    def test_relative_l2(self):
+        want = [np.float32([1, 0]), np.int64([3])]
+        self.assertTrue(within_l2([np.float32([1, 1e-5]), np.int64([3])], want, gpu.L2))
+        for got in ([np.float32([1, 1e-3]), np.int64([3])], [np.float32([1, 0]), np.int64([4])], [np.float64([1, 0]), np.int64([3])],
+                    [np.float32([1, np.nan]), np.int64([3])], want[:1]):
+            self.assertFalse(within_l2(got, want, gpu.L2), got)
+
+    def test_models(self):
+        rows = [run_models.Row("a"), run_models.Row("b", "compile exit 3: more"), run_models.Row("c", "error"), run_models.Row("d", "hang")]
+        failed, known = run_models.judge(rows, {"a": "error", "b": "compile exit 3", "d": "error"})
+        self.assertEqual([row.name for row in failed], ["a", "c", "d"])
+        self.assertEqual([row.name for row in known], ["b"])
 
 
 class Rewrites(unittest.TestCase):
