@@ -12,6 +12,7 @@
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Schedule/Passes.h"
 
 namespace weft {
 
@@ -28,6 +29,7 @@ inline void registerAllPasses() {
   lower::registerCpuMathPasses();
   lower::registerTileGraphToLinalgPasses();
   cpu::registerWeftCpuPasses();
+  schedule::registerSchedulePasses();
   registerPipelines();
 }
 

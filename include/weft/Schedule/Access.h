@@ -1,0 +1,47 @@
+// What can be read from the affine map and the guard of an access: how its elements lie along one dimension of the
+// tile, whether a vector of them is one aligned piece of memory, and whether TMA can fetch it as a box.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_SCHEDULE_ACCESS_H
+#define WEFT_SCHEDULE_ACCESS_H
+
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
+
+namespace weft::schedule {
+
+/// An access of a tile to a tensor without index tiles: `map` and `guard` over the tile's dimensions and symbols.
+struct Access {
+  mlir::RankedTensorType tensor;
+  mlir::AffineMap map;
+  std::optional<mlir::IntegerSet> guard;
+  llvm::SmallVector<int64_t> shape; ///< Of the tile.
+  /// For each symbol of the map the number of the kernel symbol that it is, if it is one.
+  llvm::SmallVector<std::optional<unsigned>> kernelSymbols;
+};
+
+/// The access of a `tk.load` or `tk.store` without index tiles, or of a `tk.copy`; index tiles are ignored.
+Access getAccess(tk::LoadOp load);
+Access getAccess(tk::StoreOp store);
+Access getAccess(tk::CopyOp copy);
+
+/// Elements, a power of two and at most `maxElements`, of the widest vector along tile dimension `dim` such that, at
+/// every multiple of it, its elements are contiguous in memory in rising order, start at a multiple of the vector's
+/// size, and lie inside the guard all or none. 1 if there is none. The tensor starts at a multiple of 64 bytes.
+int64_t getVectorElements(const Access &access, unsigned dim, int64_t maxElements);
+
+/// The tile dimension along which vectors are widest, and the elements of such a vector.
+struct Contiguity {
+  unsigned dim = 0;
+  int64_t elements = 1;
+};
+/// The last dimension where several are equal.
+Contiguity getContiguity(const Access &access, int64_t maxElements);
+
+/// Whether the access is a box of the tensor, as TMA fetches it: each index of the map is one tile dimension with
+/// coefficient 1, used once, or none, plus constants and multiples of symbols, and all tile dimensions are used;
+/// strides are multiples of 16 bytes, and so is the box's extent along the last dimension; other extents of the box are
+/// at most 256; the guard says no more than that indices lie inside the tensor.
+bool isBox(const Access &access);
+
+} // namespace weft::schedule
+
+#endif // WEFT_SCHEDULE_ACCESS_H

@@ -1,0 +1,230 @@
+// Vectors and boxes of affine accesses, by following each expression along one dimension of the tile.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Schedule/Access.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::schedule;
+
+/// For each symbol operand the kernel symbol that it is: the place among the `index` arguments of the function.
+static SmallVector<std::optional<unsigned>> getKernelSymbols(ValueRange symbols) {
+  SmallVector<std::optional<unsigned>> numbers;
+  for (Value symbol : symbols) {
+    auto argument = dyn_cast<BlockArgument>(symbol);
+    auto func = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+    if (!func) {
+      numbers.push_back(std::nullopt);
+      continue;
+    }
+    unsigned number = 0;
+    for (BlockArgument other : func.getArguments().take_front(argument.getArgNumber()))
+      number += other.getType().isIndex();
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+template <typename Op> static Access makeAccess(Op op, tk::GlobalType global, ArrayRef<int64_t> shape) {
+  std::optional<IntegerSet> guard;
+  if (IntegerSetAttr set = op.getGuardAttr())
+    guard = set.getValue();
+  return {global.getTensor(), op.getMap(), guard, SmallVector<int64_t>(shape), getKernelSymbols(op.getSymbols())};
+}
+
+Access schedule::getAccess(tk::LoadOp load) {
+  return makeAccess(load, load.getSource().getType(), load.getResult().getType().getShape());
+}
+Access schedule::getAccess(tk::StoreOp store) {
+  return makeAccess(store, store.getTarget().getType(), store.getValue().getType().getShape());
+}
+Access schedule::getAccess(tk::CopyOp copy) {
+  return makeAccess(copy, copy.getSource().getType(), copy.getTarget().getType().getShape());
+}
+
+namespace {
+/// Over one vector, from a multiple of its length on, an expression is base + slope * place, where `divisor` divides
+/// the base (0: the base is 0).
+struct Line {
+  int64_t slope, divisor;
+};
+
+/// Follows expressions along `dim` over vectors of `length`.
+class LineFinder {
+public:
+  LineFinder(unsigned dim, int64_t length) : dim(dim), length(length) {}
+
+  std::optional<Line> find(AffineExpr expr) const {
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+      return Line{0, std::abs(constant.getValue())};
+    if (auto place = dyn_cast<AffineDimExpr>(expr))
+      return place.getPosition() == dim ? Line{1, length} : Line{0, 1};
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary)
+      return Line{0, 1};
+    std::optional<Line> lhs = find(binary.getLHS()), rhs = find(binary.getRHS());
+    if (!lhs || !rhs)
+      return std::nullopt;
+    if (expr.getKind() == AffineExprKind::Add)
+      return Line{lhs->slope + rhs->slope, std::gcd(lhs->divisor, rhs->divisor)};
+    if (expr.getKind() == AffineExprKind::Mul)
+      return multiply(*lhs, *rhs, binary.getRHS());
+    return divide(*lhs, *rhs, expr.getKind(), binary.getRHS());
+  }
+
+private:
+  std::optional<Line> multiply(Line lhs, Line rhs, AffineExpr factor) const {
+    int64_t divisor;
+    if (llvm::MulOverflow(lhs.divisor, rhs.divisor, divisor))
+      divisor = 1;
+    if (lhs.slope == 0 && rhs.slope == 0)
+      return Line{0, divisor};
+    auto constant = dyn_cast<AffineConstantExpr>(factor);
+    if (!constant || std::abs(constant.getValue()) > int64_t(1) << 40)
+      return std::nullopt;
+    return Line{lhs.slope * constant.getValue(), divisor};
+  }
+
+  /// floordiv, ceildiv and mod.
+  std::optional<Line> divide(Line lhs, Line rhs, AffineExprKind kind, AffineExpr by) const {
+    auto constant = dyn_cast<AffineConstantExpr>(by);
+    bool isFlat = lhs.slope == 0 && rhs.slope == 0;
+    if (!constant || constant.getValue() <= 0 || kind == AffineExprKind::CeilDiv)
+      return isFlat ? std::optional(Line{0, 1}) : std::nullopt;
+    int64_t divider = constant.getValue();
+    // A vector that starts at a multiple of its length does not cross a multiple of the divider.
+    if (!isFlat && (lhs.slope != 1 || lhs.divisor % length || divider % length))
+      return std::nullopt;
+    if (kind == AffineExprKind::Mod)
+      return Line{lhs.slope, std::gcd(lhs.divisor, divider)};
+    return Line{0, lhs.divisor % divider ? 1 : lhs.divisor / divider};
+  }
+
+  unsigned dim;
+  int64_t length;
+};
+} // namespace
+
+/// Whether `constraint` (>= 0 or == 0) holds for all or no places of each vector.
+static bool isUniform(const LineFinder &finder, AffineExpr constraint, bool isEquality, int64_t length) {
+  std::optional<Line> line = finder.find(constraint);
+  if (!line || line->slope == 0)
+    return line.has_value();
+  if (isEquality || std::abs(line->slope) != 1)
+    return false;
+  if (line->slope == 1)
+    return line->divisor % length == 0;
+  std::optional<Line> next = finder.find(constraint + 1); // limit - place - 1 >= 0, where the limit is a multiple.
+  return next && next->divisor % length == 0;
+}
+
+static bool isVector(const Access &access, unsigned dim, int64_t length) {
+  if (access.shape[dim] % length || access.map.getNumResults() == 0)
+    return false;
+  LineFinder finder(dim, length);
+  tg::Dims extents = tg::getDims(access.tensor);
+  int64_t stride = 1; // What divides the stride.
+  for (int64_t i = int64_t(extents.size()) - 1; i >= 0; --i) {
+    std::optional<Line> line = finder.find(access.map.getResult(i));
+    bool isLast = i + 1 == int64_t(extents.size());
+    if (!line || line->slope != (isLast ? 1 : 0) || std::gcd(line->divisor, length) * std::gcd(stride, length) % length)
+      return false;
+    stride = std::gcd(stride, length) * std::gcd(extents[i].getLargestKnownDivisor(), length);
+  }
+  if (!access.guard)
+    return true;
+  for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints()))
+    if (!isUniform(finder, constraint, access.guard->isEq(i), length))
+      return false;
+  return true;
+}
+
+int64_t schedule::getVectorElements(const Access &access, unsigned dim, int64_t maxElements) {
+  for (int64_t length = maxElements; length > 1; length /= 2)
+    if (isVector(access, dim, length))
+      return length;
+  return 1;
+}
+
+Contiguity schedule::getContiguity(const Access &access, int64_t maxElements) {
+  Contiguity best{access.shape.empty() ? 0 : unsigned(access.shape.size() - 1), 1};
+  for (int64_t dim = int64_t(access.shape.size()) - 1; dim >= 0; --dim) {
+    int64_t elements = getVectorElements(access, dim, maxElements);
+    if (elements > best.elements)
+      best = {unsigned(dim), elements};
+  }
+  return best;
+}
+
+//===-- Boxes -----------------------------------------------------------------------------------------------------===//
+
+/// The tile dimension of a sum of at most one dimension and of constants and multiples of symbols: -1 for none; nothing
+/// for other forms.
+static std::optional<int64_t> getBoxDim(AffineExpr index, unsigned dims, unsigned symbols) {
+  std::optional<int64_t> found = -1;
+  for (unsigned dim = 0; dim < dims; ++dim) {
+    if (!index.isFunctionOfDim(dim))
+      continue;
+    AffineExpr place = getAffineDimExpr(dim, index.getContext());
+    AffineExpr rest = simplifyAffineExpr(index - place, dims, symbols);
+    if (*found != -1 || rest.isFunctionOfDim(dim))
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+/// An extent, over the symbols of the access; nothing if a symbol is not among them.
+static std::optional<AffineExpr> rename(AffineExpr extent, const Access &access) {
+  bool isKnown = true;
+  DenseMap<AffineExpr, AffineExpr> renamed;
+  extent.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    if (!symbol)
+      return;
+    const auto *place = llvm::find(access.kernelSymbols, std::optional<unsigned>(symbol.getPosition()));
+    isKnown &= place != access.kernelSymbols.end();
+    renamed[part] = getAffineSymbolExpr(place - access.kernelSymbols.begin(), extent.getContext());
+  });
+  return isKnown ? std::optional(extent.replace(renamed)) : std::nullopt;
+}
+
+/// Whether every constraint says that some index lies inside its extent.
+static bool isOnlyBounds(const Access &access, ArrayRef<AffineExpr> extents) {
+  if (!access.guard)
+    return true;
+  unsigned dims = access.map.getNumDims(), symbols = access.map.getNumSymbols();
+  SmallVector<AffineExpr> bounds;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    AffineExpr index = access.map.getResult(i);
+    bounds.push_back(simplifyAffineExpr(index, dims, symbols));
+    if (std::optional<AffineExpr> extent = rename(extents[i], access))
+      bounds.push_back(simplifyAffineExpr(*extent - 1 - index, dims, symbols));
+  }
+  for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints()))
+    if (access.guard->isEq(i) || !llvm::is_contained(bounds, simplifyAffineExpr(constraint, dims, symbols)))
+      return false;
+  return true;
+}
+
+bool schedule::isBox(const Access &access) {
+  tg::Dims extents = tg::getDims(access.tensor);
+  int64_t bits = tg::getElementBits(access.tensor.getElementType()), stride = 1;
+  if (extents.empty() || bits % 8)
+    return false;
+  llvm::SmallBitVector used(access.shape.size());
+  for (int64_t i = int64_t(extents.size()) - 1; i >= 0; --i) {
+    std::optional<int64_t> dim = getBoxDim(access.map.getResult(i), access.shape.size(), access.map.getNumSymbols());
+    bool isLast = i + 1 == int64_t(extents.size());
+    if (!dim || (*dim >= 0 && used.test(*dim)) || (isLast && *dim < 0))
+      return false;
+    if (*dim >= 0)
+      used.set(*dim);
+    int64_t extent = *dim < 0 ? 1 : access.shape[*dim];
+    if (isLast ? extent * bits / 8 % 16 : extent > 256 || stride * bits / 8 % 16)
+      return false;
+    stride = std::gcd<int64_t>(stride, 16) * std::gcd<int64_t>(extents[i].getLargestKnownDivisor(), 16);
+  }
+  return used.all() && isOnlyBounds(access, extents);
+}
