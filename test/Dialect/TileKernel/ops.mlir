@@ -89,14 +89,31 @@ func.func @schedule(%x: !tk.global<tensor<16x768xf16>>, %acc: !c, %frag: !a) {
     // CHECK: tk.barrier
     tk.barrier
     tk.release %ch[%c0] : !tk.channel<4>
+    // CHECK: %[[N:.*]] = tk.cursor %{{.*}} : <4>
+    %n = tk.cursor %ch : !tk.channel<4>
+    // CHECK: tk.advance %{{.*}} by %[[N]] : <4>
+    tk.advance %ch by %n : !tk.channel<4>
     tk.yield
   }
   %k = tk.constant 0.0 : f16 : !tk.tile<16x8xf16>
   // CHECK: tk.dot %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}<16x16xf16, #{{.*}}>, {{.*}}<16x8xf16>, {{.*}}<16x8xf32, #{{.*}}>
   %d = tk.dot %frag, %k, %acc : !a, !tk.tile<16x8xf16>, !c
+  %true = arith.constant true
+  // CHECK: tk.dot %{{.*}}, %{{.*}}, %{{.*}} accumulate %true : {{.*}}<16x16xf16, #{{.*}}>
+  tk.dot %frag, %k, %acc accumulate %true : !a, !tk.tile<16x8xf16>, !c
   // CHECK: tk.dot_wait
   %w = tk.dot_wait %d pending 0 : (!c) -> !c
   // CHECK: tk.convert
   %v = tk.convert %frag : !a -> !tk.tile<16x16xf16, #tk.layout<"blocked(shape=[16,16], size=[1,8], threads=[16,2], warps=[1,1], order=[1,0])">>
+  return
+}
+
+// CHECK-LABEL: func @boxes
+func.func @boxes(%y: !tk.global<tensor<1024x768xf16>>, %t: !tk.tile<128x256xf16>) {
+  %c0 = arith.constant 0 : index
+  %b = tk.alloc : !tk.shared<4 x 64x64xf16>
+  // CHECK: tk.store_box %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] map #{{.*}} through %{{.*}} : <128x256xf16>, <tensor<1024x768xf16>>, <4 x 64x64xf16>
+  tk.store_box %t, %y[%c0, %c0] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> through %b
+      : !tk.tile<128x256xf16>, !tk.global<tensor<1024x768xf16>>, !tk.shared<4 x 64x64xf16>
   return
 }

@@ -113,6 +113,32 @@ def TK_CommitOp : TK_ChannelOp<"commit", "ends the producer's copies of an itera
 def TK_ReleaseOp : TK_ChannelOp<"release", "gives the slot of an iteration back to the producer", [{
     tma: arrival at the slot's empty barrier, by one thread of each consumer warp or warpgroup. cp_async: nothing.}]>;
 
+def TK_CursorOp : TK_Op<"cursor", [MemoryEffects<[MemRead]>]> {
+  let summary = "the iteration at which the caller's role is on a channel";
+  let description = [{
+    Every role has a cursor of its own on every channel; it starts at 0 with the role and `tk.advance` moves it. So iterations go on from tile to tile
+    of a persistent CTA, whatever number of them a tile takes.
+
+    ```mlir
+    %i = tk.cursor %c : !tk.channel<4>
+    ```
+  }];
+  let arguments = (ins TK_ChannelType:$channel);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$channel attr-dict `:` type($channel)";
+}
+
+def TK_AdvanceOp : TK_Op<"advance", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "moves the role's cursor on a channel";
+  let description = [{
+    ```mlir
+    tk.advance %c by %n : !tk.channel<4>
+    ```
+  }];
+  let arguments = (ins TK_ChannelType:$channel, Index:$count);
+  let assemblyFormat = "$channel `by` $count attr-dict `:` type($channel)";
+}
+
 def TK_WaitOp : TK_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits for the data of an iteration";
   let description = [{
@@ -142,6 +168,24 @@ def TK_DotWaitOp : TK_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "int64_t":$pending), [{
     build($_builder, $_state, values.getTypes(), values, pending);
   }]>];
+}
+
+def TK_StoreBoxOp : TK_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "a register tile to a box of a tensor, through shared memory and by TMA";
+  let description = [{
+    target[map(d)[symbols]] becomes value[d] inside the tensor's bounds. The tile is an accumulator of wgmma (or has its layout): each warpgroup passes blocks
+    of 64 rows and one line of 128 bytes through slots of `buffer`, in turn, and the copies from there are under way when the op is over; the end of the kernel
+    waits for them. `buffer` has the same number of slots for each warpgroup of the role.
+
+    ```mlir
+    tk.store_box %t, %y[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> through %b
+        : !tk.tile<128x256xf16>, !tk.global<tensor<1024x768xf16>>, !tk.shared<4 x 64x64xf16>
+    ```
+  }];
+  let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, TK_SharedType:$buffer, AffineMapAttr:$map);
+  let assemblyFormat = [{$value `,` $target (`[` $symbols^ `]`)? `map` $map `through` $buffer attr-dict
+                         `:` type($value) `,` type($target) `,` type($buffer)}];
+  let hasVerifier = 1;
 }
 
 def TK_BarrierOp : TK_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {

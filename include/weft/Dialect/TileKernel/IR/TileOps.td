@@ -244,19 +244,21 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
   let description = [{
     lhs is [m, k], rhs [k, n], acc and the result [m, n]. Operands are register tiles (before Schedule), or, after it, fragments in registers or slots of
     shared memory (`!tk.shared` with `slots` = 1, or a slot of several through `tk.slot`). acc is f32 for f16, bf16 and f32 operands, f64 for f64, i32 for i8; `unsigned_lhs` and `unsigned_rhs` say that i8 operands are unsigned.
-    f32 operands are multiplied exactly (fma) unless `tf32`.
+    f32 operands are multiplied exactly (fma) unless `tf32`. Where `accumulate` is given and false, acc counts as zero, whatever it holds (the same for
+    the whole CTA; only for operands in shared memory that wgmma multiplies).
 
     ```mlir
     %r = tk.dot %a, %b, %c : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[TK_TileType, TK_SharedType]>:$lhs, AnyTypeOf<[TK_TileType, TK_SharedType]>:$rhs, TK_TileType:$acc,
-                       UnitAttr:$tf32, UnitAttr:$unsigned_lhs, UnitAttr:$unsigned_rhs);
+                       UnitAttr:$tf32, UnitAttr:$unsigned_lhs, UnitAttr:$unsigned_rhs, Optional<I1>:$accumulate);
   let results = (outs TK_TileType:$result);
-  let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let assemblyFormat = "$lhs `,` $rhs `,` $acc (`accumulate` $accumulate^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$acc), [{
-    build($_builder, $_state, acc.getType(), lhs, rhs, acc);
+    $_state.addOperands({lhs, rhs, acc});
+    $_state.addTypes(acc.getType());
   }]>];
 }
 
