@@ -130,7 +130,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   if (!bundle)
     return 0;
   for (size_t i = 0; i < weft_bundle_entry_count(bundle); ++i) {
-    weft_session_options options = {sizeof options, 1, 0, weft_bundle_entry_name(bundle, i), 1 << 20, nullptr, nullptr};
+    weft_session_options options = {sizeof options, 1,       0,       weft_bundle_entry_name(bundle, i),
+                                    1 << 20,        nullptr, nullptr, 0};
     weft_session *session = nullptr;
     ignore(weft_session_create(bundle, "cpu", &options, &session));
     if (session && weft_session_dispatch_count(session) == 0)

@@ -7,6 +7,7 @@
 // Turns handles and option structs of weft/runtime.h into the classes behind them; no logic of its own.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
+#include "Session/DlPack.h"
 #include "Session/Session.h"
 #include "weft/Bundle/DType.h"
 
@@ -134,6 +135,7 @@ weft_error *weft_session_create(weft_bundle *bundle, const char *device, const w
   sessionOptions.profile = options.profile != 0;
   sessionOptions.entry = options.entry ? options.entry : "";
   sessionOptions.memoryLimit = options.memory_limit;
+  sessionOptions.launchesKernels = options.launch_kernels != 0;
   if (options.cuda_driver)
     sessionOptions.device.cudaDriver = options.cuda_driver;
   if (options.cubin_cache)
@@ -194,6 +196,49 @@ weft_error *weft_session_run(weft_session *session, const weft_tensor *inputs, s
                              size_t outputCount) {
   return convert(session->session->run(inputs, inputCount, outputs, outputCount));
 }
+
+weft_error *weft_session_run_on(weft_session *session, void *stream, const weft_tensor *inputs, size_t inputCount,
+                                weft_tensor *outputs, size_t outputCount) {
+  return convert(session->session->run(inputs, inputCount, outputs, outputCount, stream));
+}
+
+weft_error *weft_session_wait(weft_session *session, void *stream) {
+  return convert(session->session->makeWait(stream));
+}
+
+void *weft_session_stream(const weft_session *session) { return session->session->getStream(); }
+
+weft_error *weft_session_copy_to_host(weft_session *session, void *destination, const void *source, uint64_t bytes) {
+  return convert(session->session->copyToHost(destination, source, bytes));
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// DLPack
+//===--------------------------------------------------------------------------------------------------------------===//
+
+weft_error *weft_tensor_from_dlpack(const void *managed, int32_t versioned, weft_tensor *tensor) {
+  return convert(dlpack::import(managed, versioned != 0, *tensor));
+}
+
+weft_error *weft_session_take_output(weft_session *session, size_t index, int32_t versioned, void **managed) {
+  *managed = nullptr;
+  std::shared_ptr<TakenOutput> taken;
+  weft_tensor tensor = {};
+  if (Error error = session->session->takeOutput(index, taken, tensor))
+    return convert(error);
+  return convert(dlpack::exportOutput(std::move(taken), tensor, versioned != 0, *managed));
+}
+
+weft_error *weft_dlpack_share(const void *managed, int32_t versioned, int32_t resultVersioned, void **result) {
+  *result = nullptr;
+  return convert(dlpack::share(managed, versioned != 0, resultVersioned != 0, *result));
+}
+
+void weft_dlpack_release(void *managed, int32_t versioned) { dlpack::release(managed, versioned != 0); }
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// What happened
+//===--------------------------------------------------------------------------------------------------------------===//
 
 void weft_session_statistics(const weft_session *session, weft_statistics *statistics) {
   size_t size = statistics->struct_size;

@@ -5,8 +5,8 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // The interface between the launch program and a machine: the CPU, a CUDA card and the PTX emulator implement the
-// same five verbs (load code, allocate, copy, dispatch, synchronise). One Device belongs to one session; calls come
-// from one thread at a time, but not always the same.
+// same verbs (load code, allocate, copy, dispatch, synchronise; and where they can, record and replay). One Device
+// belongs to one session; calls come from one thread at a time, but not always the same.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_DEVICE_H
@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft {
 
@@ -36,6 +37,8 @@ struct DeviceCapabilities {
   bool hostMemory;  ///< Device addresses are host addresses: no staging, and the host may read after synchronise().
   unsigned workers; ///< Workers that run grid points side by side, for statistics.
   std::string_view architecture = "cpu"; ///< Of GPU code: "sm_90a".
+  int card = -1;                         ///< Number of the CUDA card whose memory kernels use as it is; -1: none.
+  uint64_t memoryBytes = 0;              ///< Of the device; 0: it uses that of the machine.
 };
 
 /// One kernel start. Addresses are the device's.
@@ -47,6 +50,20 @@ struct Launch {
   const int64_t *scalars;
   uint32_t scalarCount;
   int64_t scratchBytes; ///< For each worker.
+};
+
+/// Weights and constants: data that no run changes.
+struct ReadOnlyData {
+  uint32_t id; ///< Unique in the bundle.
+  const void *data;
+  uint64_t bytes;
+  void *address; ///< Set by placeReadOnly.
+};
+
+/// A sequence of dispatches and copies that the device can start at once. Does not outlive its device.
+class Recording {
+public:
+  virtual ~Recording() = default;
 };
 
 class Device {
@@ -64,6 +81,10 @@ public:
   virtual bundle::Error allocate(uint64_t bytes, void *&address) = 0;
   virtual void free(void *address) = 0;
 
+  /// Puts the data where kernels can read it, for as long as the bundle is open. Devices whose memory sessions can
+  /// share hold it once for all sessions of a bundle.
+  virtual bundle::Error placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) = 0;
+
   /// The contents of this device memory mean nothing from now on.
   virtual void discard(void *, uint64_t) {}
 
@@ -72,14 +93,31 @@ public:
   virtual bundle::Error download(void *destination, const void *source, uint64_t bytes) = 0;
   virtual bundle::Error copy(void *destination, const void *source, uint64_t bytes) = 0;
 
-  /// A run of the session begins: what is counted is counted anew.
-  virtual void beginRun() {}
+  /// A run of the session begins: what is counted is counted anew. Until its end work goes to the caller's `stream` (a
+  /// CUstream), after everything that was started before; nothing: to the device's own. Usage: no streams here.
+  virtual bundle::Error beginRun(std::optional<void *> stream);
+  /// The run has ended, however: the caller's stream may go.
+  virtual void endRun() {}
 
   /// Starts a kernel; it may still run when this returns, and runs after everything started before it.
   virtual bundle::Error dispatch(const Launch &launch) = 0;
 
   /// Waits for everything that was started.
   virtual bundle::Error synchronise() = 0;
+
+  /// The stream that work goes to outside of runs on a stream of the caller; null: the device has none.
+  virtual void *getStream() const { return nullptr; }
+  /// Work that the caller starts on `stream` from now on begins after everything started here.
+  virtual bundle::Error makeWait(void *stream);
+
+  /// True if runs can be recorded. Between beginRecording and endRecording dispatches and copies are recorded and not
+  /// started; nothing else is called. The device is out of that state after endRecording, whatever it returns.
+  virtual bool canRecord() const { return false; }
+  virtual bundle::Error beginRecording();
+  /// `recording`: an old one, changed in place if the device can, or null.
+  virtual bundle::Error endRecording(std::unique_ptr<Recording> &recording);
+  /// Starts what was recorded, as if it were dispatched now.
+  virtual bundle::Error replay(const Recording &recording);
 
   /// Counters of the dispatches of the last run, as a table or a JSON array; false if this device counts nothing.
   virtual bool getCounters(bool, std::string &) const { return false; }

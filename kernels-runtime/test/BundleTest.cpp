@@ -206,7 +206,7 @@ static std::string runProgram(Reg (*make)(EntryBuilder &, Reg), int64_t n) {
   BundlePtr bundle = open(bytes);
   SessionPtr session = createSession(bundle.get(), "main", 1);
   std::vector<uint8_t> data(size_t(n) + 1);
-  weft_tensor input = {WEFT_UI8, 1, &n, data.data(), uint64_t(n)}, output = {};
+  weft_tensor input = {WEFT_UI8, 1, &n, data.data(), uint64_t(n), 0, 0}, output = {};
   std::string message = take(weft_session_run(session.get(), &input, 1, &output, 1));
   return message.empty() ? std::to_string(output.dims[0]) : message;
 }
@@ -247,7 +247,7 @@ TEST(ShapeProgram, ChecksDerivedInputExtents) {
   BundlePtr bundle = open(bytes);
   SessionPtr session = createSession(bundle.get(), "main", 1);
   int64_t four = 4, nine = 9;
-  weft_tensor right[] = {{WEFT_UI8, 1, &four, data.data(), 4}, {WEFT_UI8, 1, &nine, data.data(), 9}};
+  weft_tensor right[] = {{WEFT_UI8, 1, &four, data.data(), 4, 0, 0}, {WEFT_UI8, 1, &nine, data.data(), 9, 0, 0}};
   EXPECT_EQ(take(weft_session_run(session.get(), right, 2, nullptr, 0)), "");
   weft_tensor wrong[] = {right[0], right[0]};
   EXPECT_EQ(take(weft_session_run(session.get(), wrong, 2, nullptr, 0)),

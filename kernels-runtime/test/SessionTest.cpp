@@ -95,14 +95,14 @@ TEST_F(SessionTest, WritesIntoTheCallersMemory) {
   std::vector<float> storage(8 + 32, -1.0f);
   // Aligned or not, the result must be the same.
   for (size_t offset = 0; offset < 17; ++offset) {
-    weft_tensor output = {0, 0, nullptr, storage.data() + offset, 8 * sizeof(float)};
+    weft_tensor output = {0, 0, nullptr, storage.data() + offset, 8 * sizeof(float), 0, 0};
     ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
     EXPECT_EQ(output.data, storage.data() + offset);
     EXPECT_EQ(storage[offset + 7], 15.0f);
     EXPECT_EQ(storage[offset + 8], -1.0f);
     storage.assign(storage.size(), -1.0f);
   }
-  weft_tensor small = {0, 0, nullptr, storage.data(), 31};
+  weft_tensor small = {0, 0, nullptr, storage.data(), 31, 0, 0};
   EXPECT_EQ(take(weft_session_run(session.get(), inputs, 2, &small, 1)),
             "output \"y\": expected memory for 32 bytes, got 31");
 }
@@ -239,7 +239,7 @@ TEST_F(SessionTest, RefusesWhatItDoesNotHave) {
   weft_error *error = weft_session_create(bundle.get(), "vulkan", nullptr, &session);
   EXPECT_EQ(weft_error_code(error), WEFT_ERROR_DEVICE);
   EXPECT_EQ(take(error), "unknown device \"vulkan\"; this runtime has: cpu, cuda[:N], emu:<card>");
-  weft_session_options options = {sizeof options, 1, 0, "main", 0, nullptr, nullptr};
+  weft_session_options options = {sizeof options, 1, 0, "main", 0, nullptr, nullptr, 0};
   EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &session)),
             "the bundle has no entry \"main\"; it has: \"sum\", \"rows\", \"positions\", \"copy_f64\", \"copy_f32\", "
             "\"copy_f16\", "
@@ -303,7 +303,7 @@ TEST(ThreadPool, RunsEveryGridPointOnce) {
     SessionPtr session = createSession(bundle.get(), "main", threads);
     for (int64_t n : {0, 1, 2, 7, 8, 100, 12345}) {
       std::vector<uint8_t> data(size_t(n), 3);
-      weft_tensor input = {WEFT_UI8, 1, &n, data.data(), uint64_t(n)}, output = {};
+      weft_tensor input = {WEFT_UI8, 1, &n, data.data(), uint64_t(n), 0, 0}, output = {};
       ASSERT_EQ(take(weft_session_run(session.get(), &input, 1, &output, 1)), "");
       for (int64_t i = 0; i < n; ++i)
         ASSERT_EQ(static_cast<uint8_t *>(output.data)[i], 23) << "threads " << threads << " n " << n << " i " << i;

@@ -237,7 +237,7 @@ test::BundlePtr test::open(const std::vector<uint8_t> &bytes) {
 }
 
 test::SessionPtr test::createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit) {
-  weft_session_options options = {sizeof options, threads, 0, entry, memoryLimit, nullptr, nullptr};
+  weft_session_options options = {sizeof options, threads, 0, entry, memoryLimit, nullptr, nullptr, 0};
   weft_session *session = nullptr;
   EXPECT_EQ(take(weft_session_create(bundle, "cpu", &options, &session)), "");
   return SessionPtr(session);

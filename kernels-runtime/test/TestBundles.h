@@ -75,7 +75,9 @@ SessionPtr createSession(weft_bundle *bundle, const char *entry, int threads, ui
 struct Floats {
   std::vector<int64_t> dims;
   std::vector<float> data;
-  weft_tensor view() { return {WEFT_F32, int32_t(dims.size()), dims.data(), data.data(), data.size() * sizeof(float)}; }
+  weft_tensor view() {
+    return {WEFT_F32, int32_t(dims.size()), dims.data(), data.data(), data.size() * sizeof(float), WEFT_MEMORY_HOST, 0};
+  }
 };
 
 } // namespace weft::test

@@ -52,7 +52,8 @@ Error Runner::open() {
                                          options.entry.empty() ? nullptr : options.entry.c_str(),
                                          options.memoryLimit,
                                          std::getenv("WEFT_CUDA_DRIVER"),
-                                         nullptr};
+                                         nullptr,
+                                         0};
   std::string device = options.device;
   if (!options.counters.empty()) {
     if (device.substr(0, 4) != "emu:")
@@ -282,7 +283,7 @@ static std::vector<weft_tensor> makeViews(std::vector<Tensor> &tensors) {
   std::vector<weft_tensor> views;
   for (Tensor &tensor : tensors)
     views.push_back({int32_t(tensor.dtype), int32_t(tensor.dims.size()), tensor.dims.data(), tensor.bytes.data(),
-                     tensor.bytes.size()});
+                     tensor.bytes.size(), WEFT_MEMORY_HOST, 0});
   return views;
 }
 

@@ -39,7 +39,7 @@ extern "C" {
 
 #define WEFT_EXPORT __attribute__((visibility("default")))
 /** Grows when a function or struct changes incompatibly. */
-#define WEFT_ABI_VERSION 1
+#define WEFT_ABI_VERSION 2
 
 typedef struct weft_error weft_error;
 typedef struct weft_bundle weft_bundle;
@@ -131,10 +131,13 @@ typedef struct weft_session_options {
   int32_t profile;         /* 1: time every dispatch (weft_session_dispatch); default 0 */
   const char *entry;       /* entry function; default: the first. Of a model for several targets (entries "main",
                               "main@sm_90a") the one that fits the device */
-  uint64_t memory_limit;   /* bytes of activations, outputs and scratch; default: the machine's memory */
+  uint64_t memory_limit;   /* bytes of activations, copies of inputs, and outputs; weights do not count. default: the
+                              memory of the device */
   const char *cuda_driver; /* library of the CUDA driver; default: libcuda.so.1 */
   const char *cubin_cache; /* folder for GPU code that the driver compiled, "": none; default: weft/cubin in
                               $XDG_CACHE_HOME or ~/.cache. Used only if it is the user's alone (mode 0700) */
+  int32_t launch_kernels;  /* 1: always start kernels one by one; default 0: a run on a CUDA card that comes again with
+                              the same shapes and addresses is recorded as a CUDA graph, and replayed from then on */
 } weft_session_options;
 
 /** `device`: "cpu"; "cuda" or "cuda:N": a card of the CUDA driver, the first or number N; or
@@ -174,6 +177,12 @@ WEFT_EXPORT weft_error *weft_session_input_dims(const weft_session *session, siz
 WEFT_EXPORT weft_error *weft_session_output_dims(const weft_session *session, size_t index,
                                                  const int64_t *symbol_values, int64_t *dims);
 
+/** Where the data of a tensor lies. */
+enum {
+  WEFT_MEMORY_HOST = 0,
+  WEFT_MEMORY_CUDA = 1 /* `data` is a device address of card number `card` */
+};
+
 /** A dense row-major tensor. */
 typedef struct weft_tensor {
   int32_t dtype; /* weft_dtype */
@@ -181,16 +190,54 @@ typedef struct weft_tensor {
   const int64_t *dims;
   void *data;
   uint64_t bytes; /* input: size of the data; output: capacity in, size out */
+  int32_t memory; /* WEFT_MEMORY_* */
+  int32_t card;
 } weft_tensor;
 
 /**
- * Runs the entry once. `inputs` in the order of weft_session_input; all of them. For each output, `data` is either
- * memory of the caller of `bytes` bytes, or NULL: then the session provides it, valid until its next run. On success
- * dtype, rank, dims (the session's, valid until its next run) and bytes of every output are set. Data that is not
- * 64-byte aligned is copied (counted in the statistics). An output must not overlap an input.
+ * Runs the entry once, and returns when it is done. `inputs` in the order of weft_session_input; all of them. For each
+ * output, `data` is either memory of the caller of `bytes` bytes, or NULL: then the session provides it, of the kind
+ * that `memory` says, valid until its next run. On success dtype, rank, dims (the session's, valid until its next run)
+ * and bytes of every output are set. Memory on the session's own card (`memory`, `card`) is used as it is; on another
+ * one, or on a card when the session runs on the host, it is refused. Data that is not 64-byte aligned, or not in
+ * memory of the device, is copied (counted in the statistics). An output must not overlap an input.
  */
 WEFT_EXPORT weft_error *weft_session_run(weft_session *session, const weft_tensor *inputs, size_t input_count,
                                          weft_tensor *outputs, size_t output_count);
+/**
+ * The same on a stream of the caller (a CUstream of the card's primary context; NULL is the legacy default stream). The
+ * work goes to that stream, after all earlier work of this session, and the call returns before it is done: inputs and
+ * outputs in the card's memory must stay as they are until then, and an error of a kernel shows up at a later call.
+ * Tensors in host memory make it wait for their copies. Runs of one session may come on different streams. Devices
+ * other than CUDA cards have no streams: an error.
+ */
+WEFT_EXPORT weft_error *weft_session_run_on(weft_session *session, void *stream, const weft_tensor *inputs,
+                                            size_t input_count, weft_tensor *outputs, size_t output_count);
+/** Makes `stream` wait for every run of this session that was started; the host does not wait. */
+WEFT_EXPORT weft_error *weft_session_wait(weft_session *session, void *stream);
+/** The CUstream that weft_session_run works on; NULL: the device has none. */
+WEFT_EXPORT void *weft_session_stream(const weft_session *session);
+/** Copies from memory of the session's device to the host, after all runs that were started. */
+WEFT_EXPORT weft_error *weft_session_copy_to_host(weft_session *session, void *destination, const void *source,
+                                                  uint64_t bytes);
+
+/*===- DLPack ---------------------------------------------------------------------------------------------------===*/
+
+/* `managed` is a DLManagedTensor of dlpack.h, or where `versioned` is 1 a DLManagedTensorVersioned of DLPack 1.x. */
+
+/** A view of a foreign tensor: valid as long as that tensor. It must be dense row-major, of the host, a CUDA card, or
+ * memory that both see. Nothing waits: who made the tensor orders its work before the run (in Python: `__dlpack__`). */
+WEFT_EXPORT weft_error *weft_tensor_from_dlpack(const void *managed, int32_t versioned, weft_tensor *tensor);
+/** Gives the memory of output `index` of the last run, which the session provided, to the caller: it stays as it is
+ * until the deleter of the managed tensor is called, and later runs use other memory. It may outlive the session. A
+ * deleter may be called from any thread; the memory is used again by a later run, in the order of that run's stream. */
+WEFT_EXPORT weft_error *weft_session_take_output(weft_session *session, size_t index, int32_t versioned,
+                                                 void **managed);
+/** Another managed tensor over the same memory as one that weft_session_take_output or this function made. */
+WEFT_EXPORT weft_error *weft_dlpack_share(const void *managed, int32_t versioned, int32_t result_versioned,
+                                          void **result);
+/** Calls the deleter, if there is one. */
+WEFT_EXPORT void weft_dlpack_release(void *managed, int32_t versioned);
 
 /*===- What happened --------------------------------------------------------------------------------------------===*/
 
@@ -207,6 +254,10 @@ typedef struct weft_statistics {
   uint64_t plans_made;     /* memory plans made, and */
   uint64_t plans_reused;   /* found in the cache */
   uint32_t threads;
+  uint32_t reserved;
+  uint64_t graphs_made;    /* runs recorded as CUDA graphs, */
+  uint64_t graphs_run;     /* runs that replayed one, */
+  uint64_t graphs_refused; /* and failures to record or replay: kernels are started one by one from then on */
 } weft_statistics;
 WEFT_EXPORT void weft_session_statistics(const weft_session *session, weft_statistics *statistics);
 

@@ -7,8 +7,8 @@ import os
 import pathlib
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
-ABI_VERSION = 1
-_NAMES = ("libweft_runtime.so.1", "libweft_runtime.so")
+ABI_VERSION = 2
+_NAMES = ("libweft_runtime.so.2", "libweft_runtime.so")
 
 
 class Error(RuntimeError):
@@ -26,7 +26,7 @@ class BundleOptions(ctypes.Structure):
 
 class SessionOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("threads", c_int32), ("profile", c_int32), ("entry", c_char_p),
-                ("memory_limit", c_uint64), ("cuda_driver", c_char_p), ("cubin_cache", c_char_p)]
+                ("memory_limit", c_uint64), ("cuda_driver", c_char_p), ("cubin_cache", c_char_p), ("launch_kernels", c_int32)]
 
 
 class PortStruct(ctypes.Structure):
@@ -39,13 +39,15 @@ class SymbolStruct(ctypes.Structure):
 
 
 class TensorStruct(ctypes.Structure):
-    _fields_ = [("dtype", c_int32), ("rank", c_int32), ("dims", POINTER(c_int64)), ("data", c_void_p), ("bytes", c_uint64)]
+    _fields_ = [("dtype", c_int32), ("rank", c_int32), ("dims", POINTER(c_int64)), ("data", c_void_p), ("bytes", c_uint64),
+                ("memory", c_int32), ("card", c_int32)]
 
 
 class StatisticsStruct(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t)] + [(name, c_uint64) for name in (
         "runs", "dispatches", "last_run_ns", "staged_copies", "staged_bytes", "arena_bytes", "unshared_bytes", "weight_bytes",
-        "plans_made", "plans_reused")] + [("threads", c_uint32)]
+        "plans_made", "plans_reused")] + [("threads", c_uint32), ("reserved", c_uint32)] + [(name, c_uint64) for name in (
+        "graphs_made", "graphs_run", "graphs_refused")]
 
 
 class DispatchStruct(ctypes.Structure):
@@ -76,6 +78,14 @@ _FUNCTIONS = {
     "weft_session_symbol_count": (c_size_t, [c_void_p]),
     "weft_session_symbol": (c_int, [c_void_p, c_size_t, POINTER(SymbolStruct)]),
     "weft_session_run": (c_void_p, [c_void_p, POINTER(TensorStruct), c_size_t, POINTER(TensorStruct), c_size_t]),
+    "weft_session_run_on": (c_void_p, [c_void_p, c_void_p, POINTER(TensorStruct), c_size_t, POINTER(TensorStruct), c_size_t]),
+    "weft_session_wait": (c_void_p, [c_void_p, c_void_p]),
+    "weft_session_stream": (c_void_p, [c_void_p]),
+    "weft_session_copy_to_host": (c_void_p, [c_void_p, c_void_p, c_void_p, c_uint64]),
+    "weft_session_take_output": (c_void_p, [c_void_p, c_size_t, c_int32, POINTER(c_void_p)]),
+    "weft_tensor_from_dlpack": (c_void_p, [c_void_p, c_int32, POINTER(TensorStruct)]),
+    "weft_dlpack_share": (c_void_p, [c_void_p, c_int32, c_int32, POINTER(c_void_p)]),
+    "weft_dlpack_release": (None, [c_void_p, c_int32]),
     "weft_session_statistics": (None, [c_void_p, POINTER(StatisticsStruct)]),
     "weft_session_dispatch_count": (c_size_t, [c_void_p]),
     "weft_session_dispatch": (c_int, [c_void_p, c_size_t, POINTER(DispatchStruct)]),

@@ -179,7 +179,7 @@ class Session:
         """Counters of the session: see weft_statistics in weft/runtime.h."""
         struct = StatisticsStruct(ctypes.sizeof(StatisticsStruct))
         self._library.weft_session_statistics(self._handle, struct)
-        return {name: getattr(struct, name) for name, _ in struct._fields_ if name != "struct_size"}
+        return {name: getattr(struct, name) for name, _ in struct._fields_ if name not in ("struct_size", "reserved")}
 
     def counters(self) -> list[dict]:
         """What the emulator counted in the last run: {"kernel", "counters"} for each dispatch; empty on devices that count nothing

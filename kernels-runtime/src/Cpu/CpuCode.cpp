@@ -113,7 +113,7 @@ static int makeSealedFile(Blob code) {
   return file;
 }
 
-Error CpuCode::load(const LoadedBundle &bundle, uint32_t variant, std::shared_ptr<LoadedCode> &result) {
+Error CpuCode::load(const LoadedBundle &bundle, uint32_t variant, std::shared_ptr<SharedResource> &result) {
   const Tables &tables = bundle.getTables();
   Blob elf = bundle.getReader().getSection(tables.variants[variant].section);
   std::string where = "code variant " + std::to_string(variant);

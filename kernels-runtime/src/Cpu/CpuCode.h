@@ -16,13 +16,13 @@
 namespace weft {
 
 /// Native code that lies in the process; unloads it at the end.
-class CpuCode : public LoadedCode {
+class CpuCode : public SharedResource {
 public:
   ~CpuCode() override;
 
   /// Loads code variant `variant` of `bundle`: an ELF shared object that exports k0, k1, ... (those without
   /// GPU code at least) and may use libc and libm.
-  static bundle::Error load(const LoadedBundle &bundle, uint32_t variant, std::shared_ptr<LoadedCode> &code);
+  static bundle::Error load(const LoadedBundle &bundle, uint32_t variant, std::shared_ptr<SharedResource> &code);
 
   /// Null for kernels of GPU programs.
   CpuKernel getKernel(uint32_t kernel) const { return kernels[kernel]; }

@@ -34,8 +34,8 @@ class CpuDevice : public Device {
 public:
   explicit CpuDevice(const DeviceOptions &options)
       : pool(options.threads ? options.threads : countCpus()),
-        capabilities{"cpu", /*hostMemory=*/true, pool.getWorkers(), "cpu"}, scratch(pool.getWorkers()),
-        scratchAddresses(pool.getWorkers()) {}
+        capabilities{"cpu", /*hostMemory=*/true, pool.getWorkers(), "cpu", /*card=*/-1, /*memoryBytes=*/0},
+        scratch(pool.getWorkers()), scratchAddresses(pool.getWorkers()) {}
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
   Error loadCode(LoadedBundle &bundle, std::string_view target) override;
@@ -49,6 +49,11 @@ public:
     return copy(destination, source, bytes);
   }
   Error copy(void *destination, const void *source, uint64_t bytes) override;
+  Error placeReadOnly(LoadedBundle &, std::vector<ReadOnlyData> &items) override {
+    for (ReadOnlyData &item : items)
+      item.address = const_cast<void *>(item.data); // Kernels only read it.
+    return {};
+  }
   Error dispatch(const Launch &launch) override;
   Error synchronise() override { return {}; }
 
@@ -57,7 +62,7 @@ private:
 
   ThreadPool pool;
   DeviceCapabilities capabilities;
-  std::shared_ptr<LoadedCode> code;
+  std::shared_ptr<SharedResource> code;
   std::string codeText;
   std::vector<AlignedMemory> scratch;
   std::vector<void *> scratchAddresses;
@@ -70,9 +75,9 @@ Error CpuDevice::loadCode(LoadedBundle &bundle, std::string_view) {
   if (Error error = chooseVariant(bundle, variant))
     return error;
   codeText = describeVariant(bundle, variant);
-  return bundle.getCode(
+  return bundle.getShared(
       "cpu/" + std::to_string(variant),
-      [&](std::shared_ptr<LoadedCode> &loaded) { return CpuCode::load(bundle, variant, loaded); }, code);
+      [&](std::shared_ptr<SharedResource> &loaded) { return CpuCode::load(bundle, variant, loaded); }, code);
 }
 
 Error CpuDevice::allocate(uint64_t bytes, void *&address) {

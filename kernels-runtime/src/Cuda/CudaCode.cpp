@@ -62,7 +62,7 @@ CudaCode::~CudaCode() {
 }
 
 Error CudaCode::load(std::shared_ptr<Context> context, const GpuCode &code, const Tables &tables,
-                     const std::string &cubinFolder, std::shared_ptr<LoadedCode> &result) {
+                     const std::string &cubinFolder, std::shared_ptr<SharedResource> &result) {
   std::shared_ptr<CudaCode> loaded(new CudaCode(std::move(context)));
   Context::Scope scope(*loaded->context);
   if (Error error = scope.check())

@@ -17,13 +17,13 @@
 
 namespace weft::cuda {
 
-class CudaCode : public LoadedCode {
+class CudaCode : public SharedResource {
 public:
   ~CudaCode() override;
   /// Loads `code`, with every kernel of `tables` that it holds ready to start. `cubinFolder`: of the cache; empty:
   /// none.
   static bundle::Error load(std::shared_ptr<Context> context, const GpuCode &code, const bundle::Tables &tables,
-                            const std::string &cubinFolder, std::shared_ptr<LoadedCode> &result);
+                            const std::string &cubinFolder, std::shared_ptr<SharedResource> &result);
 
   struct Function {
     Handle handle = nullptr;

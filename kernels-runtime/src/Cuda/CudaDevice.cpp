@@ -4,14 +4,17 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// One stream in the card's primary context, so everything happens in the order of the calls. Memory is allocated and
-// freed in that order too where the driver can. Copies from and to the host have ended when they return, since the
-// caller's memory may be page-locked, where they would run on.
+// Work goes to one stream of the card's primary context at a time (StreamOrder.h), so everything happens in the order
+// of the calls. Memory is allocated and freed in that order too where the driver can. Copies from and to the host have
+// ended when they return, since the caller's memory may be page-locked, where they would run on.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaDevice.h"
 
 #include "CudaCode.h"
+#include "CudaData.h"
+#include "CudaGraph.h"
+#include "StreamOrder.h"
 
 #include <algorithm>
 #include <charconv>
@@ -25,10 +28,13 @@ using namespace weft::bundle;
 namespace {
 class CudaDevice : public Device {
 public:
-  CudaDevice(std::string name, std::shared_ptr<Context> context, const DeviceOptions &options)
-      : name(std::move(name)), context(std::move(context)), driver(this->context->getDriver()), options(options),
-        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1, this->context->getArchitecture()} {}
-  ~CudaDevice() override;
+  CudaDevice(unsigned ordinal, std::shared_ptr<Context> sharedContext, const DeviceOptions &options)
+      : name("cuda:" + std::to_string(ordinal)), context(std::move(sharedContext)), driver(context->getDriver()),
+        options(options),
+        capabilities{name.c_str(),
+                     /*hostMemory=*/false,
+                     /*workers=*/1,        context->getArchitecture(), int(ordinal), context->getMemoryBytes()},
+        streams(*context) {}
   Error open();
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
@@ -39,24 +45,40 @@ public:
   Error upload(void *destination, const void *source, uint64_t bytes) override;
   Error download(void *destination, const void *source, uint64_t bytes) override;
   Error copy(void *destination, const void *source, uint64_t bytes) override;
+  Error placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) override;
+  Error beginRun(std::optional<void *> stream) override;
+  void endRun() override;
   Error dispatch(const Launch &launch) override;
   Error synchronise() override;
+  void *getStream() const override { return streams.getOwn(); }
+  Error makeWait(void *stream) override;
+  bool canRecord() const override { return true; }
+  Error beginRecording() override;
+  Error endRecording(std::unique_ptr<Recording> &recording) override;
+  Error replay(const Recording &recording) override;
 
 private:
   static Address toCard(const void *address) { return reinterpret_cast<Address>(address); }
   Error placeParameters(const Launch &launch, uint32_t mapCount, const CudaCode::Function &function);
   Error encodeTensorMap(const TensorMapSpec &spec, uint8_t *bytes) const;
-  Error waitForStream() { return driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize"); }
+  /// At the begin of each method that uses the driver.
+  Error enter(const Context::Scope &scope) {
+    Error error = scope.check();
+    return error || isRecording ? std::move(error) : streams.settle();
+  }
+  /// Where work goes: recordings are made on the own stream, whatever stream the run is on.
+  Handle getTarget() const { return isRecording ? streams.getOwn() : streams.getCurrent(); }
+  Error waitForStream() { return driver.check(driver.streamSynchronize(getTarget()), "cuStreamSynchronize"); }
 
   std::string name;
   std::shared_ptr<Context> context;
   const Driver &driver;
   DeviceOptions options;
   DeviceCapabilities capabilities;
-  Handle stream = nullptr;
+  bool isRecording = false;
   GpuCode code;
   std::string codeText;
-  std::shared_ptr<LoadedCode> loaded;
+  std::shared_ptr<SharedResource> loaded;
   // Of a launch, kept for their memory.
   std::vector<uint8_t> parameters;
   struct alignas(kTensorMapAlignment) Line {
@@ -64,6 +86,7 @@ private:
   };
   std::vector<Line> aligned;
   std::vector<void *> parameterAddresses;
+  StreamOrder streams; ///< Last: it ends first, and waits.
 };
 } // namespace
 
@@ -75,26 +98,31 @@ Error CudaDevice::open() {
   Context::Scope scope(*context);
   if (Error error = scope.check())
     return error;
-  return driver.check(driver.streamCreate(&stream, kStreamNonBlocking), "cuStreamCreate");
-}
-
-CudaDevice::~CudaDevice() {
-  if (!stream)
-    return;
-  Context::Scope scope(*context);
-  (void)driver.streamSynchronize(stream); // Kernels may use code and memory that go now.
-  (void)driver.streamDestroy(stream);
+  return streams.open();
 }
 
 Error CudaDevice::loadCode(LoadedBundle &bundle, std::string_view target) {
   if (Error error = GpuCode::choose(bundle, context->getArchitecture(), target, code))
     return error;
   codeText = code.getTarget();
-  auto load = [&](std::shared_ptr<LoadedCode> &result) {
+  auto load = [&](std::shared_ptr<SharedResource> &result) {
     std::string folder = options.cubinFolder ? *options.cubinFolder : getDefaultCubinFolder();
     return CudaCode::load(context, code, bundle.getTables(), folder, result);
   };
-  return bundle.getCode(name + "/" + codeText + "/" + options.cudaDriver, load, loaded);
+  return bundle.getShared(name + "/" + codeText + "/" + options.cudaDriver, load, loaded);
+}
+
+Error CudaDevice::placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) {
+  if (items.empty())
+    return {};
+  std::shared_ptr<SharedResource> shared;
+  auto make = [&](std::shared_ptr<SharedResource> &result) {
+    result = std::make_shared<CudaData>(context);
+    return Error();
+  };
+  if (Error error = bundle.getShared(name + "/data/" + options.cudaDriver, make, shared))
+    return error;
+  return static_cast<CudaData &>(*shared).place(items, streams.getOwn());
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -103,12 +131,12 @@ Error CudaDevice::loadCode(LoadedBundle &bundle, std::string_view target) {
 
 Error CudaDevice::allocate(uint64_t bytes, void *&address) {
   Context::Scope scope(*context);
-  if (Error error = scope.check())
+  if (Error error = enter(scope))
     return error;
   Address result = 0;
   bytes = bytes ? bytes : 1;
   Error error = context->hasMemoryPools()
-                    ? driver.check(driver.memAllocAsync(&result, bytes, stream), "cuMemAllocAsync")
+                    ? driver.check(driver.memAllocAsync(&result, bytes, getTarget()), "cuMemAllocAsync")
                     : driver.check(driver.memAlloc(&result, bytes), "cuMemAlloc");
   if (!error)
     // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -118,8 +146,9 @@ Error CudaDevice::allocate(uint64_t bytes, void *&address) {
 
 void CudaDevice::free(void *address) {
   Context::Scope scope(*context);
+  (void)enter(scope); // If that fails, the context is gone, and the memory with it.
   if (context->hasMemoryPools())
-    (void)driver.memFreeAsync(toCard(address), stream);
+    (void)driver.memFreeAsync(toCard(address), getTarget());
   else
     (void)driver.memFree(toCard(address));
 }
@@ -128,10 +157,10 @@ Error CudaDevice::upload(void *destination, const void *source, uint64_t bytes) 
   if (bytes == 0)
     return {};
   Context::Scope scope(*context);
-  if (Error error = scope.check())
+  if (Error error = enter(scope))
     return error;
   if (Error error =
-          driver.check(driver.memcpyToDevice(toCard(destination), source, bytes, stream), "cuMemcpyHtoDAsync"))
+          driver.check(driver.memcpyToDevice(toCard(destination), source, bytes, getTarget()), "cuMemcpyHtoDAsync"))
     return error;
   return waitForStream();
 }
@@ -140,9 +169,10 @@ Error CudaDevice::download(void *destination, const void *source, uint64_t bytes
   if (bytes == 0)
     return {};
   Context::Scope scope(*context);
-  if (Error error = scope.check())
+  if (Error error = enter(scope))
     return error;
-  if (Error error = driver.check(driver.memcpyToHost(destination, toCard(source), bytes, stream), "cuMemcpyDtoHAsync"))
+  if (Error error =
+          driver.check(driver.memcpyToHost(destination, toCard(source), bytes, getTarget()), "cuMemcpyDtoHAsync"))
     return error;
   return waitForStream();
 }
@@ -151,9 +181,10 @@ Error CudaDevice::copy(void *destination, const void *source, uint64_t bytes) {
   if (bytes == 0)
     return {};
   Context::Scope scope(*context);
-  if (Error error = scope.check())
+  if (Error error = enter(scope))
     return error;
-  return driver.check(driver.memcpyOnDevice(toCard(destination), toCard(source), bytes, stream), "cuMemcpyDtoDAsync");
+  return driver.check(driver.memcpyOnDevice(toCard(destination), toCard(source), bytes, getTarget()),
+                      "cuMemcpyDtoDAsync");
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -195,7 +226,7 @@ Error CudaDevice::placeParameters(const Launch &launch, uint32_t mapCount, const
 Error CudaDevice::dispatch(const Launch &launch) {
   auto encode = [this](const TensorMapSpec &spec, uint8_t *bytes) { return encodeTensorMap(spec, bytes); };
   Context::Scope scope(*context);
-  if (Error error = scope.check())
+  if (Error error = enter(scope))
     return error;
   if (Error error = code.packParameters(launch, encode, parameters))
     return error;
@@ -204,7 +235,8 @@ Error CudaDevice::dispatch(const Launch &launch) {
   cluster.id = kLaunchClusterDimension;
   cluster.value.clusterDim[0] = kernel.clusterSize;
   cluster.value.clusterDim[1] = cluster.value.clusterDim[2] = 1;
-  LaunchConfig config = {{unsigned(launch.grid), 1, 1}, {kernel.threads, 1, 1}, kernel.sharedBytes, stream, nullptr, 0};
+  LaunchConfig config = {
+      {unsigned(launch.grid), 1, 1}, {kernel.threads, 1, 1}, kernel.sharedBytes, getTarget(), nullptr, 0};
   if (kernel.clusterSize > 1) {
     config.attributes = &cluster;
     config.attributeCount = 1;
@@ -218,9 +250,57 @@ Error CudaDevice::dispatch(const Launch &launch) {
 
 Error CudaDevice::synchronise() {
   Context::Scope scope(*context);
-  if (Error error = scope.check())
+  if (Error error = enter(scope))
     return error;
   return waitForStream();
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Streams and recordings
+//===--------------------------------------------------------------------------------------------------------------===//
+
+Error CudaDevice::beginRun(std::optional<void *> stream) {
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  return streams.begin(stream);
+}
+
+void CudaDevice::endRun() {
+  Context::Scope scope(*context);
+  streams.end();
+}
+
+Error CudaDevice::makeWait(void *stream) {
+  Context::Scope scope(*context);
+  if (Error error = scope.check())
+    return error;
+  return streams.makeWait(stream);
+}
+
+Error CudaDevice::beginRecording() {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  if (Error error = CudaGraph::beginCapture(driver, streams.getOwn()))
+    return error;
+  isRecording = true;
+  return {};
+}
+
+Error CudaDevice::endRecording(std::unique_ptr<Recording> &recording) {
+  Context::Scope scope(*context);
+  isRecording = false;
+  if (!recording)
+    recording = std::make_unique<CudaGraph>(context);
+  return static_cast<CudaGraph &>(*recording).endCapture(streams.getOwn());
+}
+
+Error CudaDevice::replay(const Recording &recording) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  return static_cast<const CudaGraph &>(recording).launch(getTarget());
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -248,7 +328,7 @@ Error weft::createCudaDevice(std::string_view name, const DeviceOptions &options
   std::shared_ptr<Context> context;
   if (Error error = Context::create(options.cudaDriver, ordinal, context))
     return error;
-  auto created = std::make_unique<CudaDevice>("cuda:" + std::to_string(ordinal), std::move(context), options);
+  auto created = std::make_unique<CudaDevice>(ordinal, std::move(context), options);
   if (Error error = created->open())
     return error;
   device = std::move(created);

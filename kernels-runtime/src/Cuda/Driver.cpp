@@ -188,5 +188,7 @@ Error Context::open(unsigned ordinal) {
       return error;
   architecture = nameArchitecture(major, minor);
   memoryPools = pools != 0;
+  if (Error error = driver.check(driver.deviceTotalMem(&memoryBytes, device), "cuDeviceTotalMem"))
+    return error;
   return driver.check(driver.primaryContextRetain(&handle, device), "cuDevicePrimaryCtxRetain");
 }

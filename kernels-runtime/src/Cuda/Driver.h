@@ -58,6 +58,9 @@ public:
   const std::string &getArchitecture() const { return architecture; }
   /// True if memory can be allocated and freed in the order of a stream.
   bool hasMemoryPools() const { return memoryPools; }
+  /// Of the card, all of it.
+  uint64_t getMemoryBytes() const { return memoryBytes; }
+  DeviceNumber getDevice() const { return device; }
 
   /// Makes the context the calling thread's, and gives the thread its own back.
   class Scope {
@@ -82,6 +85,7 @@ private:
   Handle handle = nullptr;
   std::string architecture;
   bool memoryPools = false;
+  size_t memoryBytes = 0;
 };
 
 } // namespace weft::cuda

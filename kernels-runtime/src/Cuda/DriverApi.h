@@ -19,7 +19,7 @@ namespace weft::cuda {
 
 using Result = int;
 using DeviceNumber = int;
-using Handle = void *;    ///< CUcontext, CUstream, CUmodule, CUfunction, CUlinkState.
+using Handle = void *;    ///< CUcontext, CUstream, CUevent, CUmodule, CUfunction, CUlinkState, CUgraph, CUgraphExec.
 using Address = uint64_t; ///< CUdeviceptr.
 
 namespace result {
@@ -35,6 +35,8 @@ inline constexpr Result Success = 0, InvalidValue = 1, OutOfMemory = 2, StubLibr
 enum DeviceAttribute : int {
   ComputeCapabilityMajor = 75,
   ComputeCapabilityMinor = 76,
+  MultiprocessorCount = 16,
+  L2CacheBytes = 38,
   MemoryPoolsSupported = 115,
 };
 /// CU_FUNC_ATTRIBUTE_*.
@@ -44,6 +46,8 @@ enum JitOption : int { ErrorLogBuffer = 5, ErrorLogBytes = 6 };
 
 inline constexpr int kJitInputPtx = 1;                       ///< CU_JIT_INPUT_PTX.
 inline constexpr unsigned kStreamNonBlocking = 1;            ///< CU_STREAM_NON_BLOCKING.
+inline constexpr unsigned kEventDisableTiming = 2;           ///< CU_EVENT_DISABLE_TIMING.
+inline constexpr int kCaptureThreadLocal = 1;                ///< CU_STREAM_CAPTURE_MODE_THREAD_LOCAL.
 inline constexpr unsigned kLaunchClusterDimension = 4;       ///< CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.
 inline constexpr unsigned kMaxPortableCluster = 8;           ///< Larger ones need NonPortableClusterAllowed.
 inline constexpr unsigned kMaxDefaultSharedBytes = 48 << 10; ///< More needs MaxDynamicSharedBytes.
@@ -71,6 +75,13 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56, "as the driver has it");
 
+/// CUgraphExecUpdateResultInfo.
+struct GraphUpdateInfo {
+  int result;
+  Handle errorNode, errorFromNode;
+};
+static_assert(sizeof(GraphUpdateInfo) == 24, "as the driver has it");
+
 /// ENTRY(member, symbol, parameters...) for each entry point.
 #define WEFT_CUDA_ENTRIES(ENTRY)                                                                                       \
   ENTRY(getErrorName, cuGetErrorName, Result, const char **)                                                           \
@@ -79,6 +90,8 @@ static_assert(sizeof(LaunchConfig) == 56, "as the driver has it");
   ENTRY(driverGetVersion, cuDriverGetVersion, int *)                                                                   \
   ENTRY(deviceGetCount, cuDeviceGetCount, int *)                                                                       \
   ENTRY(deviceGet, cuDeviceGet, DeviceNumber *, int)                                                                   \
+  ENTRY(deviceGetName, cuDeviceGetName, char *, int, DeviceNumber)                                                     \
+  ENTRY(deviceTotalMem, cuDeviceTotalMem_v2, size_t *, DeviceNumber)                                                   \
   ENTRY(deviceGetAttribute, cuDeviceGetAttribute, int *, int, DeviceNumber)                                            \
   ENTRY(primaryContextRetain, cuDevicePrimaryCtxRetain, Handle *, DeviceNumber)                                        \
   ENTRY(primaryContextRelease, cuDevicePrimaryCtxRelease_v2, DeviceNumber)                                             \
@@ -87,6 +100,19 @@ static_assert(sizeof(LaunchConfig) == 56, "as the driver has it");
   ENTRY(streamCreate, cuStreamCreate, Handle *, unsigned)                                                              \
   ENTRY(streamDestroy, cuStreamDestroy_v2, Handle)                                                                     \
   ENTRY(streamSynchronize, cuStreamSynchronize, Handle)                                                                \
+  ENTRY(streamWaitEvent, cuStreamWaitEvent, Handle, Handle, unsigned)                                                  \
+  ENTRY(streamBeginCapture, cuStreamBeginCapture_v2, Handle, int)                                                      \
+  ENTRY(streamEndCapture, cuStreamEndCapture, Handle, Handle *)                                                        \
+  ENTRY(eventCreate, cuEventCreate, Handle *, unsigned)                                                                \
+  ENTRY(eventDestroy, cuEventDestroy_v2, Handle)                                                                       \
+  ENTRY(eventRecord, cuEventRecord, Handle, Handle)                                                                    \
+  ENTRY(eventSynchronize, cuEventSynchronize, Handle)                                                                  \
+  ENTRY(eventElapsedTime, cuEventElapsedTime, float *, Handle, Handle)                                                 \
+  ENTRY(graphInstantiate, cuGraphInstantiateWithFlags, Handle *, Handle, unsigned long long)                           \
+  ENTRY(graphLaunch, cuGraphLaunch, Handle, Handle)                                                                    \
+  ENTRY(graphDestroy, cuGraphDestroy, Handle)                                                                          \
+  ENTRY(graphExecUpdate, cuGraphExecUpdate_v2, Handle, Handle, GraphUpdateInfo *)                                      \
+  ENTRY(graphExecDestroy, cuGraphExecDestroy, Handle)                                                                  \
   ENTRY(memAllocAsync, cuMemAllocAsync, Address *, size_t, Handle)                                                     \
   ENTRY(memFreeAsync, cuMemFreeAsync, Address, Handle)                                                                 \
   ENTRY(memAlloc, cuMemAlloc_v2, Address *, size_t)                                                                    \
@@ -94,6 +120,7 @@ static_assert(sizeof(LaunchConfig) == 56, "as the driver has it");
   ENTRY(memcpyToDevice, cuMemcpyHtoDAsync_v2, Address, const void *, size_t, Handle)                                   \
   ENTRY(memcpyToHost, cuMemcpyDtoHAsync_v2, void *, Address, size_t, Handle)                                           \
   ENTRY(memcpyOnDevice, cuMemcpyDtoDAsync_v2, Address, Address, size_t, Handle)                                        \
+  ENTRY(memsetBytes, cuMemsetD8Async, Address, unsigned char, size_t, Handle)                                          \
   ENTRY(moduleLoadDataEx, cuModuleLoadDataEx, Handle *, const void *, unsigned, int *, void **)                        \
   ENTRY(moduleUnload, cuModuleUnload, Handle)                                                                          \
   ENTRY(moduleGetFunction, cuModuleGetFunction, Handle *, Handle, const char *)                                        \

@@ -94,7 +94,8 @@ class EmulatorDevice : public Device {
 public:
   EmulatorDevice(std::string name, std::unique_ptr<Emulator> card, const LaunchOptions &options)
       : name(std::move(name)), emulator(std::move(card)), options(options),
-        capabilities{this->name.c_str(), /*hostMemory=*/false, /*workers=*/1, emulator->card().architecture} {}
+        capabilities{this->name.c_str(), /*hostMemory=*/false,        /*workers=*/1, emulator->card().architecture,
+                     /*card=*/-1,        emulator->card().memoryBytes} {}
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
   Error loadCode(LoadedBundle &bundle, std::string_view target) override;
@@ -111,7 +112,11 @@ public:
   Error copy(void *destination, const void *source, uint64_t bytes) override;
   Error dispatch(const Launch &launch) override;
   Error synchronise() override { return {}; }
-  void beginRun() override { launches.clear(); }
+  Error placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) override;
+  Error beginRun(std::optional<void *> stream) override {
+    launches.clear();
+    return Device::beginRun(stream);
+  }
   bool getCounters(bool asJson, std::string &text) const override;
 
 private:
@@ -148,6 +153,17 @@ Error EmulatorDevice::allocate(uint64_t bytes, void *&address) {
     // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     address = reinterpret_cast<void *>(result);
   return error;
+}
+
+/// The card's memory is this session's alone, and goes with it.
+Error EmulatorDevice::placeReadOnly(LoadedBundle &, std::vector<ReadOnlyData> &items) {
+  for (ReadOnlyData &item : items) {
+    if (Error error = allocate(item.bytes, item.address))
+      return std::move(error).within(std::to_string(item.bytes) + " bytes of a weight");
+    if (Error error = upload(item.address, item.data, item.bytes))
+      return error;
+  }
+  return {};
 }
 
 Error EmulatorDevice::copy(void *destination, const void *source, uint64_t bytes) {

@@ -22,6 +22,14 @@ DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept
     : device(other.device), budget(other.budget), address(std::exchange(other.address, nullptr)),
       capacity(std::exchange(other.capacity, 0)) {}
 
+DeviceMemory &DeviceMemory::operator=(DeviceMemory &&other) noexcept {
+  std::swap(device, other.device);
+  std::swap(budget, other.budget);
+  std::swap(address, other.address);
+  std::swap(capacity, other.capacity);
+  return *this;
+}
+
 void DeviceMemory::release() {
   if (!address)
     return;

@@ -30,16 +30,16 @@ public:
   DeviceMemory() = default;
   ~DeviceMemory();
   DeviceMemory(DeviceMemory &&other) noexcept;
-  DeviceMemory(const DeviceMemory &) = delete;
-  DeviceMemory &operator=(const DeviceMemory &) = delete;
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept;
 
   /// Makes room for `bytes`; the content is lost if the memory must grow. `what` is named in the error.
   bundle::Error reserve(Device &device, MemoryBudget &budget, uint64_t bytes, const char *what);
   void *get() const { return address; }
-
-private:
+  /// Bytes; 0 if there is no memory.
+  uint64_t getCapacity() const { return capacity; }
   void release();
 
+private:
   Device *device = nullptr;
   MemoryBudget *budget = nullptr;
   void *address = nullptr;

@@ -26,10 +26,10 @@ static uint64_t nowNs() {
   return uint64_t(time.tv_sec) * 1000000000u + uint64_t(time.tv_nsec);
 }
 
-/// What the address of an empty buffer points to: aligned and readable.
-alignas(kBufferAlignment) static uint8_t emptyBuffer[kBufferAlignment];
+alignas(kBufferAlignment) uint8_t Session::emptyBuffer[kBufferAlignment];
 
-Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount) {
+Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount,
+                   std::optional<void *> stream) {
   std::lock_guard<std::mutex> lock(mutex);
   if (inputCount != inputs.size() || outputCount != outputs.size())
     return makeError(ErrorCode::Usage, "expected %zu inputs and %zu outputs, got %zu and %zu", inputs.size(),
@@ -37,27 +37,64 @@ Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tens
   if ((inputCount && !inputTensors) || (outputCount && !outputTensors))
     return Error(ErrorCode::Usage, "the array of tensors is null");
   uint64_t begin = nowNs();
-  for (size_t i = 0; i < outputCount; ++i) {
-    outputStates[i].callerData = outputTensors[i].data;
-    outputStates[i].callerBytes = outputTensors[i].bytes;
+  if (Error error = device->beginRun(stream))
+    return error;
+  Error error = runOnce(inputTensors, outputTensors);
+  if (!stream) { // Also after a failure: what was started uses the caller's memory.
+    Error waiting = device->synchronise();
+    if (!error)
+      error = std::move(waiting);
   }
-  if (Error error = bindInputs(inputTensors))
+  if (error.getCode() == ErrorCode::Resource)
+    dropMemory();
+  device->endRun();
+  if (error)
     return error;
-  if (Error error = execute())
-    return error;
-  for (uint32_t i = 0; i < outputCount; ++i)
-    if (Error error = finishOutput(i, outputTensors[i]))
-      return error;
   ++statistics.runs;
   statistics.last_run_ns = nowNs() - begin;
   return {};
 }
 
+Error Session::runOnce(const weft_tensor *inputTensors, weft_tensor *outputTensors) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputStates[i].given = outputTensors[i];
+    outputStates[i].isTakeable = false;
+  }
+  if (Error error = bindInputs(inputTensors))
+    return error;
+  if (Error error = execute())
+    return error;
+  for (uint32_t i = 0; i < outputs.size(); ++i)
+    if (Error error = finishOutput(i, outputTensors[i]))
+      return error;
+  return {};
+}
+
+/// After a run that lacked memory: what it had grown must not stand in the way of a smaller one.
+void Session::dropMemory() {
+  for (Segment &segment : segments)
+    segment.memory.release();
+  for (std::vector<PortState> *states : {&inputStates, &outputStates})
+    for (PortState &state : *states) {
+      state.memory.release();
+      state.isTakeable = false;
+    }
+}
+
 Error Session::execute() {
   statistics.arena_bytes = statistics.unshared_bytes = 0;
-  device->beginRun();
-  uint32_t nextSegment = 0, nextDispatch = 0;
-  for (uint32_t i = 0; i < entry.commands.size; ++i) {
+  if (!isRecordable)
+    return startCommands(0, /*isRecorded=*/false);
+  if (Error error = evaluate(entry.commands[0], segments[0]))
+    return error;
+  return replay({registers, addresses}) ? Error() : startCommands(1, /*isRecorded=*/false);
+}
+
+/// The commands from number `first` on; a number above 0 leaves the first evaluation out. Recorded commands do not
+/// count as run.
+Error Session::startCommands(uint32_t first, bool isRecorded) {
+  uint32_t nextSegment = first ? 1 : 0, nextDispatch = 0;
+  for (uint32_t i = first; i < entry.commands.size; ++i) {
     const CommandRecord &command = entry.commands[i];
     Error error;
     switch (CommandKind(command.kind)) {
@@ -65,7 +102,10 @@ Error Session::execute() {
       error = evaluate(command, segments[nextSegment++]);
       break;
     case CommandKind::Dispatch:
-      error = dispatch(command, dispatches[nextDispatch++]);
+      error = dispatch(command, dispatches[nextDispatch]);
+      if (!isRecorded && !error)
+        countDispatch(command, dispatches[nextDispatch]);
+      ++nextDispatch;
       break;
     case CommandKind::Copy:
       error = copy(command);
@@ -74,7 +114,56 @@ Error Session::execute() {
     if (error)
       return error;
   }
-  return device->synchronise();
+  return {};
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Recorded runs
+//===--------------------------------------------------------------------------------------------------------------===//
+
+void Session::countDispatch(const CommandRecord &command, DispatchState &state) {
+  state.lastGrid = registers[command.b];
+  ++state.runs;
+  statistics.dispatches += state.lastGrid > 0;
+}
+
+void Session::countReplay() {
+  uint32_t nextDispatch = 0;
+  for (const CommandRecord &command : entry.commands)
+    if (CommandKind(command.kind) == CommandKind::Dispatch)
+      countDispatch(command, dispatches[nextDispatch++]);
+  ++statistics.graphs_run;
+}
+
+Error Session::record(const RecordedRuns::Key &key) {
+  if (Error error = device->beginRecording())
+    return error;
+  Error error = startCommands(1, /*isRecorded=*/true);
+  Error ending = device->endRecording(recordings.add(key));
+  if (!error && !ending)
+    ++statistics.graphs_made;
+  return error ? std::move(error) : std::move(ending);
+}
+
+/// Replays this run if it was recorded, or records and starts it if it comes again; false if its commands are to be
+/// started one by one. What cannot be recorded or replayed is so from then on: the cause stays, and each attempt costs.
+bool Session::replay(const RecordedRuns::Key &key) {
+  const Recording *recording = recordings.find(key);
+  if (!recording && !recordings.comesAgain(key))
+    return false;
+  bool failed = false;
+  if (!recording) {
+    failed = bool(record(key));
+    recording = failed ? nullptr : recordings.find(key);
+  }
+  if (recording && !device->replay(*recording)) {
+    countReplay();
+    return true;
+  }
+  ++statistics.graphs_refused;
+  isRecordable = false;
+  recordings.clear();
+  return false;
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -141,7 +230,7 @@ Error Session::placeTransients(Segment &segment) {
   const MemoryPlan *plan = segment.plans.get(segment.requests);
   if (!plan)
     return Error(ErrorCode::Resource, "the activations at these shapes exceed 64-bit sizes; use smaller shapes");
-  if (Error error = segment.memory.reserve(*device, budget, uint64_t(plan->total), "activation memory"))
+  if (Error error = segment.memory.reserve(*device, memory->budget, uint64_t(plan->total), "activation memory"))
     return error;
   auto *base = static_cast<uint8_t *>(segment.memory.get());
   device->discard(base, uint64_t(plan->total));
@@ -212,15 +301,12 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
   }
   for (uint32_t i = 0; i < command.f; ++i)
     scalarValues[i] = registers[tables.scalars[command.e + i]];
-  state.lastGrid = grid;
-  ++state.runs;
   if (grid == 0)
     return {};
   uint64_t begin = profile ? nowNs() : 0;
   if (Error error = device->dispatch(
           {command.a, grid, argumentAddresses.data(), command.d, scalarValues.data(), command.f, scratch}))
     return std::move(error).within(where());
-  ++statistics.dispatches;
   if (!profile)
     return {};
   Error error = device->synchronise();
@@ -237,90 +323,4 @@ Error Session::copy(const CommandRecord &command) {
   if (error)
     return std::move(error).within("copy");
   return bytes ? device->copy(destination, source, uint64_t(bytes)) : Error();
-}
-
-//===--------------------------------------------------------------------------------------------------------------===//
-// The caller's tensors
-//===--------------------------------------------------------------------------------------------------------------===//
-
-/// True if kernels can use the caller's memory as it is.
-static bool isUsable(const Device &device, const void *data) {
-  return device.getCapabilities().hostMemory && isAligned(data);
-}
-
-Error Session::stageInput(uint32_t index, const weft_tensor &tensor) {
-  uint32_t buffer = entry.inputs[index].buffer;
-  PortState &state = inputStates[index];
-  sizes[buffer] = int64_t(tensor.bytes);
-  addresses[buffer] = tensor.bytes ? tensor.data : emptyBuffer;
-  if (tensor.bytes == 0 || isUsable(*device, tensor.data))
-    return {};
-  if (Error error = state.memory.reserve(*device, budget, tensor.bytes, "an input"))
-    return error;
-  if (Error error = device->upload(state.memory.get(), tensor.data, tensor.bytes))
-    return error;
-  addresses[buffer] = state.memory.get();
-  ++statistics.staged_copies;
-  statistics.staged_bytes += tensor.bytes;
-  return {};
-}
-
-Error Session::prepareOutput(uint32_t index, int64_t bytes) {
-  uint32_t buffer = entry.outputs[index].buffer;
-  PortState &state = outputStates[index];
-  if (state.callerData && state.callerBytes < uint64_t(bytes))
-    return makeError(ErrorCode::Usage, "output %s: expected memory for %" PRId64 " bytes, got %" PRIu64,
-                     quote(outputs[index].name).c_str(), bytes, state.callerBytes);
-  bool usesCaller = state.callerData && isUsable(*device, state.callerData);
-  state.isStaged = state.callerData && !usesCaller;
-  if (!usesCaller) {
-    if (Error error = state.memory.reserve(*device, budget, uint64_t(bytes), "an output"))
-      return error;
-    device->discard(state.memory.get(), uint64_t(bytes));
-  }
-  addresses[buffer] = usesCaller ? state.callerData : state.memory.get();
-  if (bytes == 0)
-    addresses[buffer] = emptyBuffer;
-  return {};
-}
-
-/// Copies the session's own output to host memory.
-Error Session::fetchOutput(PortState &state, uint64_t bytes) {
-  if (bytes > state.hostBytes || !state.hostCopy.get()) {
-    state.hostBytes = 0;
-    if (!state.hostCopy.allocate(bytes))
-      return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes of an output", bytes);
-    state.hostBytes = bytes;
-  }
-  return bytes ? device->download(state.hostCopy.get(), state.memory.get(), bytes) : Error();
-}
-
-Error Session::finishOutput(uint32_t index, weft_tensor &tensor) {
-  const BufferRecord &buffer = entry.buffers[entry.outputs[index].buffer];
-  PortState &state = outputStates[index];
-  int64_t bytes = sizes[entry.outputs[index].buffer], elements = 1, expected = 0;
-  state.dims.clear();
-  for (uint32_t extent : getTables().extents.slice(buffer.firstExtent, buffer.rank))
-    state.dims.push_back(registers[extent]);
-  bool fits = true;
-  for (int64_t dim : state.dims)
-    fits = fits && dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements);
-  if (!fits || !getByteSize(DType(buffer.dtype), elements, expected) || expected != bytes)
-    return makeError(ErrorCode::Input, "output %s: its extents do not give its size of %" PRId64 " bytes",
-                     quote(outputs[index].name).c_str(), bytes);
-  if (state.isStaged && bytes) {
-    if (Error error = device->download(state.callerData, state.memory.get(), uint64_t(bytes)))
-      return error;
-    ++statistics.staged_copies;
-    statistics.staged_bytes += uint64_t(bytes);
-  }
-  tensor.dtype = buffer.dtype;
-  tensor.rank = buffer.rank;
-  tensor.dims = state.dims.data();
-  if (!state.callerData && !device->getCapabilities().hostMemory)
-    if (Error error = fetchOutput(state, uint64_t(bytes)))
-      return error;
-  tensor.data = state.callerData ? state.callerData : state.hostCopy.get() ? state.hostCopy.get() : state.memory.get();
-  tensor.bytes = uint64_t(bytes);
-  return {};
 }

@@ -103,13 +103,14 @@ Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, bool
   return {};
 }
 
-Error LoadedBundle::getCode(const std::string &key, const std::function<Error(std::shared_ptr<LoadedCode> &)> &load,
-                            std::shared_ptr<LoadedCode> &code) {
-  std::lock_guard<std::mutex> lock(codeMutex);
-  std::shared_ptr<LoadedCode> &cached = codes[key];
-  if (!cached)
-    if (Error error = load(cached))
+Error LoadedBundle::getShared(const std::string &key,
+                              const std::function<Error(std::shared_ptr<SharedResource> &)> &load,
+                              std::shared_ptr<SharedResource> &resource) {
+  std::lock_guard<std::mutex> lock(resourceMutex);
+  std::shared_ptr<SharedResource> &kept = resources[key];
+  if (!kept)
+    if (Error error = load(kept))
       return error;
-  code = cached;
+  resource = kept;
   return {};
 }

@@ -5,7 +5,8 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // A checked bundle together with the memory it lies in, the files of its external weights, and the code that devices
-// loaded from it. Immutable after opening apart from the code cache, which has its own lock; shared by sessions.
+// loaded from it. Immutable after opening apart from what devices keep here, which has its own lock; shared by
+// sessions.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_LOADEDBUNDLE_H
@@ -23,10 +24,10 @@
 
 namespace weft {
 
-/// Code of a bundle, loaded by a device and shared by all sessions on that device.
-class LoadedCode {
+/// What a device made of a bundle (loaded code, weights in its memory), shared by all sessions on that device.
+class SharedResource {
 public:
-  virtual ~LoadedCode() = default;
+  virtual ~SharedResource() = default;
 };
 
 class LoadedBundle {
@@ -47,9 +48,10 @@ public:
   const uint8_t *getWeight(uint32_t index) const { return weights[index]; }
   uint64_t getWeightBytes() const { return weightBytes; }
 
-  /// The code cached under `key` (device and variant), or what `load` makes.
-  bundle::Error getCode(const std::string &key, const std::function<bundle::Error(std::shared_ptr<LoadedCode> &)> &load,
-                        std::shared_ptr<LoadedCode> &code);
+  /// What is kept under `key` (device and kind) until the bundle is closed, or what `load` makes.
+  bundle::Error getShared(const std::string &key,
+                          const std::function<bundle::Error(std::shared_ptr<SharedResource> &)> &load,
+                          std::shared_ptr<SharedResource> &resource);
 
 private:
   bundle::Error bindWeights(const std::string &folder, bool verify);
@@ -62,8 +64,8 @@ private:
   std::vector<AlignedMemory> alignedCopies; ///< Of external weights at unaligned offsets.
   std::vector<const uint8_t *> weights;
   uint64_t weightBytes = 0;
-  std::mutex codeMutex;
-  std::map<std::string, std::shared_ptr<LoadedCode>> codes;
+  std::mutex resourceMutex;
+  std::map<std::string, std::shared_ptr<SharedResource>> resources;
 };
 
 } // namespace weft

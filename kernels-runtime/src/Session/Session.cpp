@@ -48,17 +48,22 @@ Error Session::create(std::shared_ptr<LoadedBundle> bundle, std::string_view dev
                       std::unique_ptr<Session> &result) {
   DeviceOptions deviceOptions = options.device;
   deviceOptions.threads = options.threads;
-  std::unique_ptr<Device> device;
-  if (Error error = createDevice(deviceName, deviceOptions, device))
+  auto memory = std::make_shared<SessionMemory>();
+  if (Error error = createDevice(deviceName, deviceOptions, memory->device))
     return error;
+  const DeviceCapabilities &capabilities = memory->device->getCapabilities();
+  memory->budget.limit = options.memoryLimit        ? options.memoryLimit
+                         : capabilities.memoryBytes ? capabilities.memoryBytes
+                                                    : getPhysicalMemory();
   EntryChoice choice;
-  if (Error error = chooseEntry(bundle->getTables(), options.entry, device->getCapabilities().architecture, choice))
+  if (Error error = chooseEntry(bundle->getTables(), options.entry, capabilities.architecture, choice))
     return error;
   std::unique_ptr<Session> session(new Session(std::move(bundle), choice, options.profile));
-  session->device = std::move(device);
-  session->budget.limit = options.memoryLimit ? options.memoryLimit : getPhysicalMemory();
+  session->device = memory->device.get();
+  session->memory = std::move(memory);
   if (Error error = session->prepare())
     return error;
+  session->isRecordable &= !options.launchesKernels && !options.profile && session->device->canRecord();
   result = std::move(session);
   return {};
 }
@@ -117,6 +122,8 @@ void Session::prepareSegments() {
   argumentAddresses.resize(argumentCount);
   scalarValues.resize(scalarCount);
   segments = std::vector<Segment>(segmentCount);
+  // One evaluation, before all work: what follows is fixed. A single kernel gains nothing.
+  isRecordable = segmentCount == 1 && entry.commands.size > 2;
   for (uint32_t i = 0; i < entry.buffers.size; ++i) {
     const BufferRecord &buffer = entry.buffers[i];
     Segment &segment = segments[segmentOfRegister[buffer.sizeRegister]];
@@ -131,30 +138,39 @@ void Session::prepareSegments() {
 
 Error Session::prepareReadOnlyBuffers() {
   const Tables &tables = getTables();
+  std::vector<ReadOnlyData> items;
+  std::vector<uint32_t> buffers;
   for (uint32_t i = 0; i < entry.buffers.size; ++i) {
     const BufferRecord &buffer = entry.buffers[i];
-    const uint8_t *data;
     if (BufferKind(buffer.kind) == BufferKind::Weight) {
-      data = bundle->getWeight(buffer.source);
-      sizes[i] = int64_t(tables.weights[buffer.source].size);
+      const WeightRecord &weight = tables.weights[buffer.source];
+      items.push_back({buffer.source, bundle->getWeight(buffer.source), weight.size, nullptr});
     } else if (BufferKind(buffer.kind) == BufferKind::Constant) {
-      data = tables.constantBytes.data + tables.constants[buffer.source].offset;
-      sizes[i] = int64_t(tables.constants[buffer.source].size);
+      const DataRecord &constant = tables.constants[buffer.source];
+      items.push_back({uint32_t(tables.weights.size + buffer.source), tables.constantBytes.data + constant.offset,
+                       constant.size, nullptr});
     } else {
       continue;
     }
-    addresses[i] = const_cast<uint8_t *>(data);
-    if (device->getCapabilities().hostMemory)
-      continue;
-    DeviceMemory memory;
-    if (Error error = memory.reserve(*device, budget, uint64_t(sizes[i]), "a weight"))
-      return error;
-    if (Error error = device->upload(memory.get(), data, uint64_t(sizes[i])))
-      return error;
-    addresses[i] = memory.get();
-    uploaded.push_back(std::move(memory));
+    buffers.push_back(i);
+  }
+  if (Error error = device->placeReadOnly(*bundle, items))
+    return error;
+  for (size_t i = 0; i < items.size(); ++i) {
+    addresses[buffers[i]] = items[i].address;
+    sizes[buffers[i]] = int64_t(items[i].bytes);
   }
   return {};
+}
+
+Error Session::makeWait(void *stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return device->makeWait(stream);
+}
+
+Error Session::copyToHost(void *destination, const void *source, uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return device->download(destination, source, bytes);
 }
 
 const char *Session::getCounters(bool asJson) {

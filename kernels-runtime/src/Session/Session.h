@@ -11,22 +11,25 @@
 #ifndef WEFT_SESSION_SESSION_H
 #define WEFT_SESSION_SESSION_H
 
-#include "Arena.h"
 #include "EntryChoice.h"
 #include "LoadedBundle.h"
 #include "PortDescription.h"
+#include "RecordedRuns.h"
+#include "SessionMemory.h"
 #include "weft/runtime.h"
 
 #include <mutex>
+#include <optional>
 
 namespace weft {
 
 struct SessionOptions {
   unsigned threads = 0;
   bool profile = false;
-  std::string entry;        ///< See chooseEntry.
-  uint64_t memoryLimit = 0; ///< 0: the machine's memory.
-  DeviceOptions device;     ///< `threads` is ignored here: the one above counts.
+  std::string entry;            ///< See chooseEntry.
+  uint64_t memoryLimit = 0;     ///< 0: the memory of the device.
+  bool launchesKernels = false; ///< Nothing is recorded.
+  DeviceOptions device;         ///< `threads` is ignored here: the one above counts.
 };
 
 class Session {
@@ -43,8 +46,17 @@ public:
   /// See weft_session_input_dims. `isOutput` says which list `index` is in.
   bundle::Error inferDims(bool isOutput, size_t index, const int64_t *symbols, int64_t *dims) const;
 
-  /// See weft_session_run.
-  bundle::Error run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount);
+  /// See weft_session_run, and with a stream weft_session_run_on.
+  bundle::Error run(const weft_tensor *inputTensors, size_t inputCount, weft_tensor *outputTensors, size_t outputCount,
+                    std::optional<void *> stream = std::nullopt);
+  /// See weft_session_wait, weft_session_stream, weft_session_copy_to_host.
+  bundle::Error makeWait(void *stream);
+  void *getStream() const { return device->getStream(); }
+  bundle::Error copyToHost(void *destination, const void *source, uint64_t bytes);
+
+  /// The memory of an output that the session provided for the last run, and its tensor, whose dims are valid until the
+  /// next one.
+  bundle::Error takeOutput(size_t index, std::shared_ptr<TakenOutput> &taken, weft_tensor &tensor);
 
   weft_statistics getStatistics() const;
   /// Counters of the last run; empty if the device counts nothing. Valid until the next call.
@@ -69,12 +81,12 @@ private:
   };
   /// Where an input or output lies during a run.
   struct PortState {
-    void *callerData = nullptr;
-    uint64_t callerBytes = 0;
-    bool isStaged = false;
-    DeviceMemory memory;    ///< Staging, or the session's own output.
-    AlignedMemory hostCopy; ///< The session's own output, where the host cannot see the device's memory.
-    uint64_t hostBytes = 0; ///< Capacity of hostCopy.
+    weft_tensor given = {};  ///< An output as the caller gave it.
+    bool isStaged = false;   ///< An output that must be copied to the caller's memory.
+    bool isTakeable = false; ///< An output of the last run in memory of the session.
+    DeviceMemory memory;     ///< Staging, or the session's own output.
+    AlignedMemory hostCopy;  ///< The session's own output, for the host, where it cannot see the device's memory.
+    uint64_t hostBytes = 0;  ///< Capacity of hostCopy.
     std::vector<int64_t> dims;
   };
 
@@ -91,7 +103,14 @@ private:
   bundle::Error checkSymbolRange(uint32_t symbol, int64_t value) const;
 
   // Execution.cpp
+  bundle::Error runOnce(const weft_tensor *inputTensors, weft_tensor *outputTensors);
+  void dropMemory();
   bundle::Error execute();
+  bundle::Error startCommands(uint32_t first, bool isRecorded);
+  void countDispatch(const bundle::CommandRecord &command, DispatchState &state);
+  void countReplay();
+  bundle::Error record(const RecordedRuns::Key &key);
+  bool replay(const RecordedRuns::Key &key);
   bundle::Error evaluate(const bundle::CommandRecord &command, Segment &segment);
   bundle::Error sizeBuffer(uint32_t index);
   bundle::Error placeTransients(Segment &segment);
@@ -99,10 +118,17 @@ private:
   bundle::Error copy(const bundle::CommandRecord &command);
   bundle::Error load(uint32_t buffer, int64_t index, int64_t &value);
   bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;
+
+  // CallerTensors.cpp
+  bundle::Error checkPlace(const weft_tensor &tensor, const char *kind, const std::string &name) const;
+  bool isUsable(const weft_tensor &tensor) const;
   bundle::Error stageInput(uint32_t index, const weft_tensor &tensor);
   bundle::Error prepareOutput(uint32_t index, int64_t bytes);
-  bundle::Error fetchOutput(PortState &state, uint64_t bytes);
+  bundle::Error returnOutput(PortState &state, uint64_t bytes, weft_tensor &tensor);
   bundle::Error finishOutput(uint32_t index, weft_tensor &tensor);
+
+  /// What the address of an empty buffer points to: aligned and readable.
+  static uint8_t emptyBuffer[];
 
   mutable std::mutex mutex;
   std::shared_ptr<LoadedBundle> bundle;
@@ -110,13 +136,14 @@ private:
   uint32_t entryIndex;
   std::string_view codeTarget; ///< Of the entry's GPU code; empty: any.
   bool profile;
-  MemoryBudget budget;
-  std::unique_ptr<Device> device; ///< Outlives everything below, which holds its memory.
+  std::shared_ptr<SessionMemory> memory;
+  Device *device = nullptr; ///< Of `memory`; outlives everything below, which holds its memory.
   std::vector<PortDescription> inputs, outputs;
   std::vector<uint32_t> portOfBuffer; ///< Input or output number of such a buffer.
-  std::vector<DeviceMemory> uploaded; ///< Weights and constants, on devices without host memory.
   std::vector<Segment> segments;
   std::vector<DispatchState> dispatches;
+  bool isRecordable = false; ///< Nothing that a run starts depends on the data of a buffer that it writes.
+  RecordedRuns recordings;
 
   // State of a run, kept for its memory.
   std::vector<int64_t> symbolValues;                       ///< -1: not bound yet.

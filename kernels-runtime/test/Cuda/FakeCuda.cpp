@@ -12,6 +12,7 @@
 
 #include "Cuda/DriverApi.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -50,6 +51,23 @@ static Result enter(const char *name) {
   ++state.calls[name];
   auto found = state.failures.find(name);
   return found == state.failures.end() ? result::Success : found->second;
+}
+
+/// The null stream is every context's.
+static bool isStream(Handle stream) { return !stream || state.streams.count(stream); }
+
+/// Does `work` now, or when the graph is launched that `stream` is captured for.
+static Result start(Handle stream, const std::string &node, const std::function<void(void *)> &work) {
+  state.misuses += !isStream(stream);
+  auto capture = state.captures.find(stream);
+  if (capture == state.captures.end()) {
+    state.order.emplace_back(node == "copy" ? "copy" : "kernel", stream);
+    work(stream);
+    return result::Success;
+  }
+  capture->second.nodes.push_back(node);
+  capture->second.work.push_back(work);
+  return result::Success;
 }
 
 static char *findLog(unsigned count, const int *options, void **values) {
@@ -129,7 +147,21 @@ EXPORT Result cuDeviceGetAttribute(int *value, int attribute, DeviceNumber devic
   state.misuses += device < 10;
   *value = attribute == ComputeCapabilityMajor   ? state.major
            : attribute == ComputeCapabilityMinor ? state.minor
+           : attribute == L2CacheBytes           ? 1 << 20
+           : attribute == MultiprocessorCount    ? 4
                                                  : state.pools;
+  return result::Success;
+}
+
+EXPORT Result cuDeviceGetName(char *name, int bytes, DeviceNumber) {
+  ENTER("cuDeviceGetName")
+  std::snprintf(name, size_t(bytes), "Fake card");
+  return result::Success;
+}
+
+EXPORT Result cuDeviceTotalMem_v2(size_t *bytes, DeviceNumber) {
+  ENTER("cuDeviceTotalMem")
+  *bytes = state.memoryBytes;
   return result::Success;
 }
 
@@ -168,14 +200,123 @@ EXPORT Result cuStreamCreate(Handle *stream, unsigned) {
 
 EXPORT Result cuStreamDestroy_v2(Handle stream) {
   ENTER_WITH_CONTEXT("cuStreamDestroy")
-  state.misuses += !state.streams.erase(stream);
+  state.misuses += !state.streams.erase(stream) || state.captures.count(stream);
   std::free(stream);
   return result::Success;
 }
 
 EXPORT Result cuStreamSynchronize(Handle stream) {
   ENTER_WITH_CONTEXT("cuStreamSynchronize")
-  state.misuses += !state.streams.count(stream);
+  state.misuses += !isStream(stream) || state.captures.count(stream);
+  return result::Success;
+}
+
+EXPORT Result cuStreamWaitEvent(Handle stream, Handle event, unsigned) {
+  ENTER_WITH_CONTEXT("cuStreamWaitEvent")
+  state.misuses += !isStream(stream) || !state.events.count(event) || state.captures.count(stream);
+  state.order.emplace_back("wait", stream);
+  return result::Success;
+}
+
+EXPORT Result cuEventCreate(Handle *event, unsigned) {
+  ENTER_WITH_CONTEXT("cuEventCreate")
+  *event = std::malloc(1);
+  state.events.insert(*event);
+  return result::Success;
+}
+
+EXPORT Result cuEventDestroy_v2(Handle event) {
+  ENTER_WITH_CONTEXT("cuEventDestroy")
+  state.misuses += !state.events.erase(event);
+  std::free(event);
+  return result::Success;
+}
+
+EXPORT Result cuEventRecord(Handle event, Handle stream) {
+  ENTER_WITH_CONTEXT("cuEventRecord")
+  state.misuses += !isStream(stream) || !state.events.count(event) || state.captures.count(stream);
+  state.order.emplace_back("record", stream);
+  return result::Success;
+}
+
+EXPORT Result cuEventSynchronize(Handle event) {
+  ENTER_WITH_CONTEXT("cuEventSynchronize")
+  state.misuses += !state.events.count(event);
+  return result::Success;
+}
+
+EXPORT Result cuEventElapsedTime(float *milliseconds, Handle begin, Handle end) {
+  ENTER_WITH_CONTEXT("cuEventElapsedTime")
+  state.misuses += !state.events.count(begin) || !state.events.count(end);
+  *milliseconds = 0.25f + 0.001f * float(state.calls["cuEventElapsedTime"] % 7);
+  return result::Success;
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Graphs
+//===--------------------------------------------------------------------------------------------------------------===//
+
+EXPORT Result cuStreamBeginCapture_v2(Handle stream, int mode) {
+  ENTER_WITH_CONTEXT("cuStreamBeginCapture")
+  state.misuses += !stream || !isStream(stream) || mode != kCaptureThreadLocal;
+  state.captures[stream] = {};
+  return result::Success;
+}
+
+EXPORT Result cuStreamEndCapture(Handle stream, Handle *graph) {
+  auto capture = state.captures.find(stream);
+  state.misuses += capture == state.captures.end();
+  if (capture == state.captures.end())
+    return result::InvalidValue;
+  FakeGraph captured = std::move(capture->second);
+  state.captures.erase(capture); // Also when it fails.
+  *graph = nullptr;
+  ENTER_WITH_CONTEXT("cuStreamEndCapture")
+  *graph = new FakeGraph(std::move(captured));
+  state.graphs.insert(*graph);
+  return result::Success;
+}
+
+EXPORT Result cuGraphInstantiateWithFlags(Handle *executable, Handle graph, unsigned long long) {
+  ENTER_WITH_CONTEXT("cuGraphInstantiate")
+  state.misuses += !state.graphs.count(graph);
+  *executable = new FakeGraph(*static_cast<FakeGraph *>(graph));
+  state.executables.insert(*executable);
+  return result::Success;
+}
+
+EXPORT Result cuGraphExecUpdate_v2(Handle executable, Handle graph, GraphUpdateInfo *) {
+  ENTER_WITH_CONTEXT("cuGraphExecUpdate")
+  state.misuses += !state.graphs.count(graph) || !state.executables.count(executable);
+  auto &target = *static_cast<FakeGraph *>(executable);
+  const auto &source = *static_cast<FakeGraph *>(graph);
+  constexpr Result updateFailure = 910;
+  if (state.refusesUpdates || target.nodes != source.nodes)
+    return updateFailure;
+  target = source;
+  return result::Success;
+}
+
+EXPORT Result cuGraphLaunch(Handle executable, Handle stream) {
+  ENTER_WITH_CONTEXT("cuGraphLaunch")
+  state.misuses += !state.executables.count(executable) || !isStream(stream);
+  state.order.emplace_back("graph", stream);
+  for (const auto &work : static_cast<FakeGraph *>(executable)->work)
+    work(stream);
+  return result::Success;
+}
+
+EXPORT Result cuGraphDestroy(Handle graph) {
+  ENTER_WITH_CONTEXT("cuGraphDestroy")
+  state.misuses += !state.graphs.erase(graph);
+  delete static_cast<FakeGraph *>(graph);
+  return result::Success;
+}
+
+EXPORT Result cuGraphExecDestroy(Handle executable) {
+  ENTER_WITH_CONTEXT("cuGraphExecDestroy")
+  state.misuses += !state.executables.erase(executable);
+  delete static_cast<FakeGraph *>(executable);
   return result::Success;
 }
 
@@ -185,10 +326,17 @@ EXPORT Result cuStreamSynchronize(Handle stream) {
 
 static Result allocate(const char *name, Address *address, size_t bytes) {
   constexpr size_t alignment = 256;
+  uint64_t used = 0;
+  for (const auto &[begin, size] : state.sizes)
+    used += size;
+  if (bytes > state.memoryBytes - used)
+    return result::OutOfMemory;
   void *memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   *address = reinterpret_cast<Address>(memory);
-  if (memory)
+  if (memory) {
     state.memory[*address] = name;
+    state.sizes[*address] = bytes;
+  }
   return memory ? result::Success : result::OutOfMemory;
 }
 
@@ -199,14 +347,13 @@ static Result release(const char *maker, Address address) {
     return result::InvalidValue;
   }
   state.memory.erase(found);
+  state.sizes.erase(address);
   std::free(reinterpret_cast<void *>(address));
   return result::Success;
 }
 
 static Result move(void *destination, const void *source, size_t bytes, Handle stream) {
-  state.misuses += !state.streams.count(stream);
-  std::memmove(destination, source, bytes);
-  return result::Success;
+  return start(stream, "copy", [=](void *) { std::memmove(destination, source, bytes); });
 }
 
 EXPORT Result cuMemAlloc_v2(Address *address, size_t bytes) {
@@ -224,6 +371,10 @@ EXPORT Result cuMemFree_v2(Address address) {
 EXPORT Result cuMemFreeAsync(Address address, Handle) {
   ENTER_WITH_CONTEXT("cuMemFreeAsync")
   return release("cuMemAllocAsync", address);
+}
+EXPORT Result cuMemsetD8Async(Address address, unsigned char value, size_t bytes, Handle stream) {
+  ENTER_WITH_CONTEXT("cuMemsetD8Async")
+  return start(stream, "copy", [=](void *) { std::memset(reinterpret_cast<void *>(address), value, bytes); });
 }
 EXPORT Result cuMemcpyHtoDAsync_v2(Address destination, const void *source, size_t bytes, Handle stream) {
   ENTER_WITH_CONTEXT("cuMemcpyHtoDAsync")
@@ -344,11 +495,22 @@ EXPORT Result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *a
   return result::Success;
 }
 
+/// The kernel of makeAddPtx.
+static void add(const FakeLaunch &launch) {
+  auto read = [&](size_t i, auto &value) { std::memcpy(&value, launch.parameters[i].data(), sizeof value); };
+  const float *a, *b;
+  float *y;
+  int64_t n;
+  read(0, a), read(1, b), read(2, y), read(3, n);
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = a[i] + b[i];
+}
+
 EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, Handle function, void **parameters, void **extra) {
   ENTER_WITH_CONTEXT("cuLaunchKernelEx")
-  state.misuses += !state.streams.count(config->stream) || extra;
+  state.misuses += extra != nullptr;
   const Function &target = *static_cast<Function *>(function);
-  FakeLaunch launch{target.name, config->grid[0], config->block[0], config->sharedBytes, 0, {}, true};
+  FakeLaunch launch{target.name, config->grid[0], config->block[0], config->sharedBytes, 0, {}, true, nullptr};
   for (size_t i = 0; i < target.sizes.size(); ++i) {
     const auto *bytes = static_cast<const uint8_t *>(parameters[i]);
     launch.parameters.push_back({bytes, bytes + target.sizes[i]});
@@ -358,15 +520,11 @@ EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, Handle function, void
   for (unsigned i = 0; i < config->attributeCount; ++i)
     if (config->attributes[i].id == kLaunchClusterDimension)
       launch.cluster = config->attributes[i].value.clusterDim[0];
-  if (target.sizes == std::vector<size_t>(4, sizeof(uint64_t))) {
-    auto read = [&](size_t i, auto &value) { std::memcpy(&value, launch.parameters[i].data(), sizeof value); };
-    const float *a, *b;
-    float *y;
-    int64_t n;
-    read(0, a), read(1, b), read(2, y), read(3, n);
-    for (int64_t i = 0; i < n; ++i)
-      y[i] = a[i] + b[i];
-  }
-  state.launches.push_back(std::move(launch));
-  return result::Success;
+  bool isAdd = target.sizes == std::vector<size_t>(4, sizeof(uint64_t));
+  return start(config->stream, target.name, [launch, isAdd](void *stream) {
+    if (isAdd)
+      add(launch);
+    state.launches.push_back(launch);
+    state.launches.back().stream = stream;
+  });
 }

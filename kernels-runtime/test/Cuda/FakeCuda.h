@@ -12,6 +12,7 @@
 #define WEFT_TEST_FAKECUDA_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -24,6 +25,13 @@ struct FakeLaunch {
   unsigned grid, block, sharedBytes, cluster; ///< `cluster` 0: no attribute.
   std::vector<std::vector<uint8_t>> parameters;
   bool isAligned; ///< All tensor maps among them.
+  void *stream;
+};
+
+/// A captured stream: what it was given, and what it is to do when the graph is launched.
+struct FakeGraph {
+  std::vector<std::string> nodes; ///< Functions, and "copy".
+  std::vector<std::function<void(void *stream)>> work;
 };
 
 struct FakeTensorMap {
@@ -40,7 +48,11 @@ struct FakeCuda {
   std::string log;                     ///< What the compiler says when it fails.
   bool refusesCubins = false;          ///< As a driver that was replaced by another of the same version.
 
+  bool refusesUpdates = false;    ///< Of graphs.
+  uint64_t memoryBytes = 1 << 30; ///< Of a card; cuMemAlloc* gives no more.
+
   std::map<std::string, int> calls;
+  std::vector<std::pair<std::string, void *>> order; ///< Of "record", "wait", "graph", "kernel", "copy" on streams.
   std::vector<FakeLaunch> launches;
   std::vector<FakeTensorMap> maps;
   std::map<std::string, std::map<int, int>> attributes; ///< Of functions by name.
@@ -49,8 +61,10 @@ struct FakeCuda {
   // What is alive now.
   int contexts = 0;
   std::vector<void *> contextStack;
-  std::set<void *> streams, modules, linkers;
+  std::set<void *> streams, modules, linkers, events, graphs, executables;
+  std::map<void *, FakeGraph> captures;   ///< By stream.
   std::map<uint64_t, std::string> memory; ///< Address to the call that made it.
+  std::map<uint64_t, uint64_t> sizes;     ///< Bytes by address.
   unsigned misuses = 0;                   ///< Calls without a context or with a dead handle.
 };
 

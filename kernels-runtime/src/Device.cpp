@@ -1,0 +1,28 @@
+//===- Device.cpp - What devices need not have --------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// The answers of devices without streams and without recordings.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Device.h"
+
+using namespace weft;
+using namespace weft::bundle;
+
+static Error refuseStreams(const Device &device) {
+  return Error(ErrorCode::Usage, std::string("device ") + quote(device.getCapabilities().name) +
+                                     " has no streams; run without one, or on the device \"cuda\"");
+}
+
+Error Device::beginRun(std::optional<void *> stream) { return stream ? refuseStreams(*this) : Error(); }
+
+Error Device::makeWait(void *) { return refuseStreams(*this); }
+
+static Error refuseRecordings() { return Error(ErrorCode::Internal, "this device records nothing"); }
+
+Error Device::beginRecording() { return refuseRecordings(); }
+Error Device::endRecording(std::unique_ptr<Recording> &) { return refuseRecordings(); }
+Error Device::replay(const Recording &) { return refuseRecordings(); }
