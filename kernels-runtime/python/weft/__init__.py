@@ -4,11 +4,16 @@
     session = weft.Session("model.weft", threads=2)
     outputs = session.run({"x": x})            # {"y": array}
 
+Tensors of other libraries (torch, cupy, jax, ...) come and go by DLPack, without copies and on their streams:
+
+    y = torch.from_dlpack(session.run({"x": x}, stream=torch.cuda.current_stream())["y"])
+
 The package is a thin layer (ctypes) over the C ABI of libweft_runtime.so; it compiles nothing and needs numpy alone. bfloat16, float8 and
 4-bit types come and go as the `ml_dtypes` types, when that package is installed.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from ._dlpack import Tensor
 from ._library import Error, load_library, version
 from ._session import Bundle, Dispatch, Port, Session, Symbol
 
-__all__ = ["Bundle", "Dispatch", "Error", "Port", "Session", "Symbol", "load_library", "version"]
+__all__ = ["Bundle", "Dispatch", "Error", "Port", "Session", "Symbol", "Tensor", "load_library", "version"]

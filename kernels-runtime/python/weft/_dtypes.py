@@ -53,6 +53,11 @@ def code_of(dtype: np.dtype) -> int:
         raise Error(2, f"element type {dtype} is not supported") from None
 
 
+def is_packed(code: int) -> bool:
+    """True for types below 8 bits, several of which share a byte of the runtime."""
+    return _TABLE[code][2] < 8
+
+
 def pack(array: np.ndarray, code: int) -> np.ndarray:
     """The array's memory as the runtime wants it: contiguous, and types below 8 bits packed, low bits first."""
     bits = _TABLE[code][2]

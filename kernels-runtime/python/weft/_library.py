@@ -55,7 +55,7 @@ class DispatchStruct(ctypes.Structure):
                 ("last_grid", c_int64), ("runs", c_uint64), ("total_ns", c_uint64)]
 
 
-# name: (result, arguments). Functions that return c_void_p return an error.
+# name: (result, arguments). Functions that return c_void_p return an error, but for weft_session_stream.
 _FUNCTIONS = {
     "weft_version": (c_char_p, []),
     "weft_abi_version": (c_uint32, []),

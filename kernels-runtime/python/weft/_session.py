@@ -11,7 +11,7 @@ from typing import Mapping
 
 import numpy as np
 
-from . import _dtypes
+from . import _dlpack, _dtypes
 from ._library import (BundleOptions, DispatchStruct, Error, PortStruct, SessionOptions, StatisticsStruct, SymbolStruct, TensorStruct,
                        check, load_library)
 
@@ -84,24 +84,30 @@ class Session:
     """One entry of a bundle, ready to run on a device.
 
     bundle        a Bundle, or a path or bytes to open
-    device        "cpu", or "emu:CARD[,option=value...]": the PTX emulator (weft/runtime.h has the options)
+    device        "cpu"; "cuda" or "cuda:N": an NVIDIA card; or "emu:CARD[,option=value...]": the PTX emulator (weft/runtime.h has the
+                  options)
     threads       CPU workers; default: the CPUs this process may use
     entry         entry function; default: the first
     profile       time every dispatch
-    memory_limit  bytes of activations, outputs and scratch; default: the machine's memory
+    memory_limit  bytes of activations, copies of inputs, and outputs; default: the memory of the device
+    cuda_driver   library of the CUDA driver; default: libcuda.so.1
+    cuda_graphs   record runs on a card that come again, and replay them
     """
 
     def __init__(self, bundle: Bundle | str | os.PathLike | bytes, *, device: str = "cpu", threads: int | None = None,
-                 entry: str | None = None, profile: bool = False, memory_limit: int = 0):
+                 entry: str | None = None, profile: bool = False, memory_limit: int = 0, cuda_driver: str | os.PathLike | None = None,
+                 cuda_graphs: bool = True):
         self.bundle = bundle if isinstance(bundle, Bundle) else Bundle(bundle)
         self._library = load_library()
         options = SessionOptions(ctypes.sizeof(SessionOptions), threads or 0, int(profile),
-                                 None if entry is None else entry.encode(), memory_limit)
+                                 None if entry is None else entry.encode(), memory_limit,
+                                 None if cuda_driver is None else os.fsencode(cuda_driver), None, int(not cuda_graphs))
         self._lock = threading.Lock()
         self._handle = ctypes.c_void_p()
         check(self._library.weft_session_create(self.bundle._handle, device.encode(), options, self._handle))
         self._inputs, self._input_codes = self._ports("input")
         self._outputs, self._output_codes = self._ports("output")
+        self._card = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
 
     def __del__(self):
         if getattr(self, "_handle", None):
@@ -142,24 +148,79 @@ class Session:
         """The code variant in use: target triple and CPU features."""
         return self._library.weft_session_code(self._handle).decode()
 
-    def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Runs once. `feeds` has one array for each input, of exactly its element type; anything numpy can make an array of
-        works. Returns new arrays by output name, in the model's order."""
-        unknown = set(feeds) - {port.name for port in self._inputs}
-        missing = [port.name for port in self._inputs if port.name not in feeds]
-        if unknown or missing:
-            raise Error(2, f"expected inputs {[port.name for port in self._inputs]}, got {list(feeds)}")
+    def run(self, feeds: Mapping[str, object], *, stream=None, out: Mapping[str, object] | None = None,
+            outputs: str | None = None) -> dict[str, object]:
+        """Runs once. `feeds` has one tensor for each input, of exactly its element type: what numpy can make an array of, or a dense
+        tensor of another library (torch, cupy, ...) on the host or on the session's card, which is used without a copy. Returns the
+        outputs by name, in the model's order.
+
+        stream   a CUDA stream (a handle, or the object of a library): the work goes there, and the call does not wait for it. Default:
+                 the session's own stream, and the call waits.
+        out      tensors to write outputs to, by name: dense, large enough, on the host or on the session's card. They are what is
+                 returned for these outputs.
+        outputs  "numpy": new arrays; "dlpack": weft.Tensor objects in the device's memory. Default: "dlpack" if a feed or an element
+                 of `out` lies on a card, else "numpy".
+        """
+        out = out or {}
+        self._check_names(feeds, out)
+        on_card = any(_dlpack.device_of(value)[0] == _dlpack.CUDA for value in [*feeds.values(), *out.values()])
+        if outputs not in (None, "numpy", "dlpack"):
+            raise Error(2, f'expected outputs="numpy" or "dlpack", got {outputs!r}')
+        is_dlpack = outputs == "dlpack" or (outputs is None and on_card)
+        handle = _dlpack.stream_handle(stream)
+        target = handle if handle is not None else self._library.weft_session_stream(self._handle)
         keep = []  # memory that the tensors point to
         inputs = (TensorStruct * len(self._inputs))()
-        for struct, port, code in zip(inputs, self._inputs, self._input_codes):
-            self._fill(struct, np.asarray(feeds[port.name]), code, keep)
-        outputs = (TensorStruct * len(self._outputs))()
-        with self._lock:  # the session's output memory is valid until its next run
-            check(self._library.weft_session_run(self._handle, inputs, len(inputs), outputs, len(outputs)))
-            return {port.name: self._read(struct) for port, struct in zip(self._outputs, outputs)}
+        for struct, port in zip(inputs, self._inputs):
+            self._fill(struct, feeds[port.name], target, keep)
+        results = (TensorStruct * len(self._outputs))()
+        for struct, port in zip(results, self._outputs):
+            if port.name in out:
+                self._fill_out(struct, out[port.name], target, keep)
+            else:
+                struct.memory = _dlpack.CUDA if is_dlpack and self._card is not None else _dlpack.HOST
+        with self._lock:  # the session's output memory is valid until its next run, or taken
+            if handle is None:
+                check(self._library.weft_session_run(self._handle, inputs, len(inputs), results, len(results)))
+            else:
+                check(self._library.weft_session_run_on(self._handle, handle, inputs, len(inputs), results, len(results)))
+            return {port.name: out[port.name] if port.name in out
+                    else self._take(index, results[index], handle is not None) if is_dlpack else self._read(results[index])
+                    for index, port in enumerate(self._outputs)}
 
-    @staticmethod
-    def _fill(struct: TensorStruct, array: np.ndarray, code: int, keep: list) -> None:
+    def _check_names(self, feeds: Mapping[str, object], out: Mapping[str, object]) -> None:
+        names = [port.name for port in self._inputs]
+        if set(feeds) != set(names):
+            raise Error(2, f"expected inputs {names}, got {list(feeds)}")
+        names = [port.name for port in self._outputs]
+        if not set(out) <= set(names):
+            raise Error(2, f"expected outputs among {names}, got {list(out)}")
+
+    def _take(self, index: int, struct: TensorStruct, is_pending: bool) -> _dlpack.Tensor:
+        managed = ctypes.c_void_p()
+        check(self._library.weft_session_take_output(self._handle, index, True, managed))
+        return _dlpack.Tensor(self, managed.value, struct, is_pending)
+
+    def _fill_out(self, struct: TensorStruct, value, stream: int | None, keep: list) -> None:
+        if not _dlpack.is_foreign(value):
+            value = np.asarray(value)
+            if not (value.flags.c_contiguous and value.flags.writeable):
+                raise Error(2, "expected a dense writable array in `out`")
+            if _dtypes.is_packed(_dtypes.code_of(value.dtype)):
+                raise Error(3, f"`out` cannot be an array of {value.dtype}: its elements are packed")
+            self._fill(struct, value, stream, keep)
+        else:
+            _dlpack.fill(struct, value, stream, self._card or 0, keep)
+
+    def _fill(self, struct: TensorStruct, value, stream: int | None, keep: list) -> None:
+        if _dlpack.is_foreign(value):
+            try:
+                _dlpack.fill(struct, value, stream, self._card or 0, keep)
+                return
+            except (Error, BufferError):
+                if not hasattr(value, "__array__") or _dlpack.device_of(value)[0] == _dlpack.CUDA:
+                    raise  # else numpy makes a dense array of it
+        array = np.asarray(value)
         given = _dtypes.code_of(array.dtype)
         memory = _dtypes.pack(array, given)
         dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
