@@ -15,7 +15,7 @@ static std::string mapText(Operation *op, llvm::StringRef attribute) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto map = op->getAttrOfType<AffineMapAttr>(attribute))
-    os << map.getValue().getResult(0);
+    llvm::interleaveComma(map.getValue().getResults(), os);
   return text;
 }
 
@@ -49,22 +49,32 @@ static void explainDispatch(llvm::json::OStream &json, tg::DispatchOp op) {
   });
 }
 
-std::string explain(ModuleOp program, llvm::StringRef model) {
+static void explainProgram(llvm::json::OStream &json, ExplainedProgram program) {
+  json.object([&] {
+    json.attribute("target", program.target);
+    json.attributeArray("kernels", [&] {
+      unsigned number = program.firstKernel;
+      for (ModuleOp kernel : program.module.getOps<ModuleOp>())
+        explainKernel(json, kernel, number++);
+    });
+    json.attributeArray("dispatches", [&] {
+      for (auto main : program.module.getOps<func::FuncOp>())
+        for (tg::DispatchOp op : main.getOps<tg::DispatchOp>())
+          explainDispatch(json, op);
+    });
+  });
+}
+
+std::string explain(ArrayRef<ExplainedProgram> programs, llvm::StringRef model) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os);
   json.object([&] {
-    json.attribute("schema", "weft.explain/1");
+    json.attribute("schema", "weft.explain/2");
     json.attribute("model", llvm::json::fixUTF8(model));
-    json.attributeArray("kernels", [&] {
-      unsigned number = 0;
-      for (ModuleOp kernel : program.getOps<ModuleOp>())
-        explainKernel(json, kernel, number++);
-    });
-    json.attributeArray("dispatches", [&] {
-      for (auto main : program.getOps<func::FuncOp>())
-        for (tg::DispatchOp op : main.getOps<tg::DispatchOp>())
-          explainDispatch(json, op);
+    json.attributeArray("programs", [&] {
+      for (const ExplainedProgram &program : programs)
+        explainProgram(json, program);
     });
   });
   return text;

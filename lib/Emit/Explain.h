@@ -4,13 +4,20 @@
 #define WEFT_LIB_EMIT_EXPLAIN_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
 namespace weft::emit {
 
-/// JSON, schema "weft.explain/1".
-std::string explain(mlir::ModuleOp program, llvm::StringRef model);
+struct ExplainedProgram {
+  mlir::ModuleOp module;
+  std::string target;       ///< "cpu", "sm_90a".
+  unsigned firstKernel = 0; ///< Number of its first kernel in the bundle.
+};
+
+/// JSON, schema "weft.explain/2".
+std::string explain(llvm::ArrayRef<ExplainedProgram> programs, llvm::StringRef model);
 
 } // namespace weft::emit
 

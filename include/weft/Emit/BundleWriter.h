@@ -1,4 +1,7 @@
-// A lowered program (@main of dispatches, kernel modules with grid and scratch) and its native code as one bundle file.
+// Lowered programs (@main of dispatches, kernel modules) and their code as one bundle file.
+//
+// One model may be compiled for several targets; each has a program of its own, because plans differ. The program for
+// the CPU becomes the entry `main`, that for a GPU architecture `main@sm_90a`; weights and constants are shared.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_EMIT_BUNDLEWRITER_H
 #define WEFT_EMIT_BUNDLEWRITER_H
@@ -19,21 +22,49 @@ struct BundleOptions {
   Weights weights = Weights::Embed;
 };
 
-/// Sizes for people.
-struct BundleStatistics {
-  uint64_t fileBytes = 0, weightBytes = 0, codeBytes = 0;
-  uint64_t dispatches = 0, kernels = 0;
+/// Sizes of one program, for people.
+struct ProgramStatistics {
+  std::string target; ///< "cpu", "sm_90a".
+  uint64_t codeBytes = 0, dispatches = 0, kernels = 0;
   uint64_t arenaBytes = 0;    ///< Packed transient memory; 0 if it depends on symbols without a single value.
   uint64_t unsharedBytes = 0; ///< The same without sharing.
 };
 
-/// Kernel modules nested in `program`, in the order that native code numbers them.
+struct BundleStatistics {
+  uint64_t fileBytes = 0, weightBytes = 0;
+  std::vector<ProgramStatistics> programs; ///< In the order they were added.
+};
+
+/// Kernel modules nested in `program`, in the order that code numbers them.
 llvm::SmallVector<mlir::ModuleOp> getKernels(mlir::ModuleOp program);
 
-/// Writes the bundle. `elf` is linked from the code of `getKernels(program)`. Fails with a message if a type or op of
-/// @main has no form in a bundle, a weight is missing, or the file cannot be written.
-llvm::Expected<BundleStatistics> writeBundle(mlir::ModuleOp program, const Target &target, std::vector<uint8_t> elf,
-                                             const BundleOptions &options);
+/// Collects programs, then writes the file. The programs' modules must live until then. An `add` fails with a message
+/// if a type or op of @main has no form in a bundle, a weight is missing, or a kernel's attributes do not fit its
+/// dispatches; the writer is of no use afterwards.
+class BundleWriter {
+public:
+  explicit BundleWriter(const BundleOptions &options);
+  ~BundleWriter();
+
+  /// The number of the next program's first kernel: its code must define the kernels by this and the following numbers.
+  unsigned getNextKernel() const;
+
+  /// `elf` is linked from the code of `getKernels(program)`. The CPU's program must be the first: native code numbers
+  /// kernels from 0.
+  llvm::Error addCpuProgram(mlir::ModuleOp program, const Target &target, std::vector<uint8_t> elf);
+
+  /// `ptx` is the code of `getKernels(program)` for `architecture`. `registers`: of a thread of each kernel, or empty
+  /// if not known.
+  llvm::Error addGpuProgram(mlir::ModuleOp program, llvm::StringRef architecture, llvm::StringRef ptx,
+                            llvm::ArrayRef<unsigned> registers);
+
+  /// Writes the bundle.
+  llvm::Expected<BundleStatistics> write();
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
 
 } // namespace weft::emit
 

@@ -1,0 +1,326 @@
+// @main as a launch program: extents and grids become registers, values become buffers, dispatches become commands.
+//
+// A value's buffer: arguments are inputs, weights and constants data; a dispatch result is an output if it is returned,
+// else transient memory. Reshapes and bitcasts share their operand's buffer. A returned value that has a buffer of
+// another kind is copied at the end.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ProgramWriter.h"
+#include "Types.h"
+#include "weft/Lower/Cpu/Passes.h"
+#include "weft/Target/KernelAttributes.h"
+
+using namespace mlir;
+using namespace weft;
+using bundle::BufferId;
+using bundle::EntryBuilder;
+using bundle::Reg;
+
+namespace weft::emit {
+
+namespace {
+
+/// Name of argument or result `i`, from its `tg.name`.
+std::string nameOf(DictionaryAttr attributes, llvm::StringRef kind, unsigned i) {
+  if (attributes)
+    if (auto name = attributes.getAs<StringAttr>("tg.name"))
+      return name.str();
+  return (kind + llvm::Twine(i)).str();
+}
+
+llvm::Expected<bundle::DType> dtype(Type tensor) {
+  if (std::optional<bundle::DType> type = getDType(cast<RankedTensorType>(tensor).getElementType()))
+    return *type;
+  std::string text;
+  llvm::raw_string_ostream(text) << cast<RankedTensorType>(tensor).getElementType();
+  return llvm::createStringError("element type %s has no form in a bundle", text.c_str());
+}
+
+/// The value whose buffer `value` shares.
+Value storageOf(Value value) {
+  while (isa_and_nonnull<tg::ReshapeOp, tg::BitcastOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+std::string entryName(llvm::StringRef architecture) {
+  return architecture.empty() ? "main" : "main@" + architecture.str();
+}
+
+} // namespace
+
+ProgramWriter::ProgramWriter(ModuleOp program, llvm::StringRef architecture, bundle::Builder &builder, BundleData &data)
+    : program(program), architecture(architecture), builder(builder), data(data),
+      entry(builder.addEntry(entryName(architecture))) {}
+
+std::vector<Reg> ProgramWriter::extents(Type type) {
+  std::vector<Reg> registers;
+  for (AffineExpr expr : tg::getDims(type))
+    registers.push_back(reg(expr));
+  return registers;
+}
+
+Reg ProgramWriter::reg(AffineExpr expr, ArrayRef<Reg> symbolRegs) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return entry.constant(constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbol.getPosition() < symbolRegs.size() ? symbolRegs[symbol.getPosition()] : Reg();
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return Reg();
+  Reg lhs = reg(binary.getLHS(), symbolRegs), rhs = reg(binary.getRHS(), symbolRegs);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return entry.add(lhs, rhs);
+  case AffineExprKind::Mul:
+    return entry.mul(lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    return entry.floorDiv(lhs, rhs);
+  case AffineExprKind::CeilDiv:
+    return entry.ceilDiv(lhs, rhs);
+  default:
+    return entry.mod(lhs, rhs);
+  }
+}
+
+llvm::Error ProgramWriter::addSignature(func::FuncOp main) {
+  for (const std::string &name : tg::getSymbolNames(program))
+    symbols.push_back(entry.symbol(entry.addSymbol(name)));
+  for (auto [i, argument] : llvm::enumerate(main.getArguments())) {
+    llvm::Expected<bundle::DType> type = dtype(argument.getType());
+    if (!type)
+      return type.takeError();
+    buffers[argument] = entry.addInput(nameOf(main.getArgAttrDict(i), "input", i), *type, extents(argument.getType()));
+  }
+  Operation *terminator = main.front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    llvm::Expected<bundle::DType> type = dtype(value.getType());
+    if (!type)
+      return type.takeError();
+    outputs.push_back(entry.addOutput(nameOf(main.getResultAttrDict(i), "output", i), *type, extents(value.getType())));
+    Value storage = storageOf(value);
+    if (storage.getDefiningOp<tg::DispatchOp>())
+      outputOf.try_emplace(storage, i);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<ProgramWriter::Kernel> ProgramWriter::readKernel(ModuleOp module) const {
+  Kernel kernel;
+  if (!architecture.empty()) {
+    llvm::Expected<GpuKernel> gpu = readGpuKernel(module);
+    if (!gpu)
+      return gpu.takeError();
+    kernel.grid = gpu->grid;
+    kernel.scalars = gpu->scalars;
+    kernel.gpu = std::move(*gpu);
+    return kernel;
+  }
+  auto grid = module->getAttrOfType<AffineMapAttr>(cpu::gridAttr);
+  auto scratch = module->getAttrOfType<AffineMapAttr>(cpu::scratchAttr);
+  if (!grid || !scratch)
+    return llvm::createStringError("kernel %s is not lowered", module.getSymName().value_or("?").str().c_str());
+  kernel.grid = grid.getValue();
+  AffineExpr scratchBytes = scratch.getValue().getResult(0);
+  if (tg::getConstant(scratchBytes) != 0)
+    kernel.scratch = scratchBytes;
+  return kernel;
+}
+
+/// Kernels in the order of their modules, each with the ONNX nodes of all its dispatches.
+llvm::Error ProgramWriter::addKernels(func::FuncOp main) {
+  llvm::StringMap<std::vector<std::string>> origins;
+  for (tg::DispatchOp op : main.getOps<tg::DispatchOp>()) {
+    ++dispatches;
+    if (auto nodes = op->getAttrOfType<ArrayAttr>("tg.nodes"))
+      for (Attribute node : nodes)
+        origins[op.getCallee().getRootReference()].push_back(cast<StringAttr>(node).str());
+  }
+  for (ModuleOp module : getKernels(program)) {
+    llvm::Expected<Kernel> kernel = readKernel(module);
+    if (!kernel)
+      return kernel.takeError();
+    llvm::StringRef name = module.getSymName().value_or("kernel");
+    kernel->id = builder.addKernel(name.str(), origins[name]);
+    kernels.insert({StringAttr::get(program.getContext(), name), std::move(*kernel)});
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramWriter::addWeight(tg::WeightOp op) {
+  llvm::Expected<bundle::DType> type = dtype(op.getResult().getType());
+  if (!type)
+    return type.takeError();
+  llvm::Expected<bundle::WeightId> weight = data.addWeight(op);
+  if (!weight)
+    return weight.takeError();
+  auto shape = cast<RankedTensorType>(op.getResult().getType()).getShape();
+  buffers[op.getResult()] = entry.addWeight(*weight, *type, {shape.begin(), shape.end()});
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramWriter::addConstant(tg::ConstantOp op) {
+  llvm::Expected<bundle::DType> type = dtype(op.getResult().getType());
+  if (!type)
+    return type.takeError();
+  llvm::Expected<bundle::ConstantId> constant = data.addConstant(op);
+  if (!constant)
+    return constant.takeError();
+  auto shape = cast<RankedTensorType>(op.getResult().getType()).getShape();
+  buffers[op.getResult()] = entry.addConstant(*constant, *type, {shape.begin(), shape.end()});
+  return llvm::Error::success();
+}
+
+/// Whether a GPU kernel has the parameters that `op` passes: native code takes arrays, so only its symbols count there.
+llvm::Error ProgramWriter::checkSignature(tg::DispatchOp op, const Kernel &kernel) const {
+  std::string name = op.getCallee().getRootReference().str();
+  unsigned symbols = op.getSymbols().getNumResults(), buffers = op.getNumOperands() + op.getNumResults();
+  for (AffineMap map : {kernel.grid, kernel.scalars})
+    if (map && map.getNumSymbols() > symbols)
+      return llvm::createStringError("kernel %s: expected %u symbols, the dispatch gives %u", name.c_str(),
+                                     map.getNumSymbols(), symbols);
+  if (kernel.gpu && kernel.gpu->buffers != buffers)
+    return llvm::createStringError("kernel %s: expected %u buffers, the dispatch gives %u", name.c_str(),
+                                   kernel.gpu->buffers, buffers);
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
+  auto *found = kernels.find(op.getCallee().getRootReference());
+  if (found == kernels.end())
+    return llvm::createStringError("kernel %s does not exist", op.getCallee().getRootReference().str().c_str());
+  Kernel &kernel = found->second;
+  if (llvm::Error error = checkSignature(op, kernel))
+    return error;
+  std::vector<Reg> values;
+  for (AffineExpr expr : op.getSymbols().getResults())
+    values.push_back(reg(expr));
+  EntryBuilder::Dispatch dispatch;
+  dispatch.grid = reg(kernel.grid.getResult(0), values);
+  for (AffineExpr expr : kernel.grid.getResults().drop_front())
+    dispatch.grid = entry.min(dispatch.grid, reg(expr, values));
+  if (kernel.scratch)
+    dispatch.scratchBytes = reg(kernel.scratch, values);
+  std::vector<bundle::DType> types;
+  for (Value operand : op.getOperands_()) {
+    auto it = buffers.find(storageOf(operand));
+    llvm::Expected<bundle::DType> type = dtype(operand.getType());
+    if (!type)
+      return type.takeError();
+    if (it == buffers.end())
+      return llvm::createStringError("an operand of kernel %s has no buffer", found->first.str().c_str());
+    types.push_back(*type);
+    dispatch.inputs.push_back({it->second});
+  }
+  for (Value result : op.getResults()) {
+    llvm::Expected<bundle::DType> type = dtype(result.getType());
+    if (!type)
+      return type.takeError();
+    auto output = outputOf.find(result);
+    BufferId buffer =
+        output != outputOf.end() ? outputs[output->second] : entry.addTransient(*type, extents(result.getType()));
+    buffers[result] = buffer;
+    types.push_back(*type);
+    dispatch.outputs.push_back({buffer});
+  }
+  if (kernel.scalars)
+    for (AffineExpr expr : kernel.scalars.getResults())
+      dispatch.scalars.push_back(reg(expr, values));
+  else
+    dispatch.scalars = values;
+  if (kernel.bufferTypes.empty())
+    kernel.bufferTypes = types;
+  entry.dispatch(kernel.id, dispatch);
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramWriter::addOp(Operation &op) {
+  if (auto weight = dyn_cast<tg::WeightOp>(op))
+    return addWeight(weight);
+  if (auto constant = dyn_cast<tg::ConstantOp>(op))
+    return addConstant(constant);
+  if (auto dispatch = dyn_cast<tg::DispatchOp>(op))
+    return addDispatch(dispatch);
+  if (auto check = dyn_cast<tg::AssumeEqualOp>(op)) {
+    ArrayRef<AffineExpr> exprs = check.getMap().getResults();
+    for (AffineExpr expr : exprs.drop_front())
+      entry.assertEqual(reg(exprs.front()), reg(expr), check.getMessage().str());
+    return llvm::Error::success();
+  }
+  if (isa<tg::ReshapeOp, tg::BitcastOp, func::ReturnOp>(op))
+    return llvm::Error::success();
+  return llvm::createStringError("op '%s' is not in a kernel", op.getName().getStringRef().str().c_str());
+}
+
+/// Copies what is returned from a buffer that is not its output's.
+void ProgramWriter::addResults(func::FuncOp main) {
+  for (auto [i, value] : llvm::enumerate(main.front().getTerminator()->getOperands())) {
+    BufferId source = buffers.lookup(storageOf(value));
+    if (source != outputs[i])
+      entry.copy({source}, {outputs[i]}, entry.getSize(outputs[i]));
+  }
+}
+
+static bundle::TensorMapRecord makeRecord(const GpuTensorMap &map, bundle::DType type) {
+  bundle::TensorMapRecord record = {};
+  record.argument = map.argument;
+  record.dtype = uint8_t(type);
+  record.rank = uint8_t(map.box.size());
+  record.swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
+  llvm::fill(record.extents, bundle::kNone);
+  llvm::fill(record.strides, bundle::kNone);
+  llvm::copy(map.box, record.box);
+  llvm::copy(map.extents, record.extents);
+  llvm::copy(map.strides, record.strides);
+  return record;
+}
+
+std::vector<bundle::Builder::GpuKernel> ProgramWriter::getGpuKernels(ArrayRef<unsigned> registers) const {
+  std::vector<bundle::Builder::GpuKernel> result;
+  for (auto [i, item] : llvm::enumerate(kernels)) {
+    const Kernel &kernel = item.second;
+    if (!kernel.gpu || kernel.bufferTypes.empty())
+      continue;
+    bundle::Builder::GpuKernel gpu;
+    gpu.kernel = kernel.id;
+    gpu.threads = kernel.gpu->threads;
+    gpu.clusterSize = kernel.gpu->cluster;
+    gpu.sharedBytes = kernel.gpu->sharedBytes;
+    gpu.registers = i < registers.size() ? registers[i] : 0;
+    for (const GpuTensorMap &map : kernel.gpu->tensorMaps)
+      gpu.tensorMaps.push_back(makeRecord(map, kernel.bufferTypes[map.argument]));
+    result.push_back(std::move(gpu));
+  }
+  return result;
+}
+
+ProgramStatistics ProgramWriter::measure() const {
+  ProgramStatistics result;
+  result.target = architecture.empty() ? "cpu" : architecture;
+  result.dispatches = dispatches;
+  result.kernels = kernels.size();
+  std::vector<bundle::PlanRequest> requests;
+  bundle::MemoryPlan plan;
+  if (!symbols.empty() || !entry.getPlanRequests({}, requests) || !bundle::planMemory(requests, plan))
+    return result;
+  result.arenaBytes = plan.total;
+  for (const bundle::PlanRequest &request : requests)
+    result.unsharedBytes += request.size;
+  return result;
+}
+
+llvm::Error ProgramWriter::write() {
+  auto main = program.lookupSymbol<func::FuncOp>("main");
+  if (!main || !main.getBody().hasOneBlock())
+    return llvm::createStringError("expected a function @main of one block");
+  if (llvm::Error error = addSignature(main))
+    return error;
+  if (llvm::Error error = addKernels(main))
+    return error;
+  for (Operation &op : main.front())
+    if (llvm::Error error = addOp(op))
+      return error;
+  addResults(main);
+  return llvm::Error::success();
+}
+
+} // namespace weft::emit
