@@ -57,7 +57,7 @@ if(WEFT_STATIC_LLVM)
   get_property(_weft_extensions GLOBAL PROPERTY MLIR_EXTENSION_LIBS)
   weft_archives(_weft_mlir_archives ${_weft_dialects} ${_weft_conversions} ${_weft_extensions} MLIROptLib MLIRTranslateLib
                 MLIRRegisterAllDialects MLIRRegisterAllExtensions MLIRRegisterAllPasses
-                MLIRTargetLLVMIRExport MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation)
+                MLIRTargetLLVMIRExport MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation)
   set(_weft_llvm_archives "")
   foreach(library ${LLVM_AVAILABLE_LIBS})
     if(NOT library MATCHES "^LLVM" OR NOT TARGET ${library}) # Polly and BOLT are packaged elsewhere.

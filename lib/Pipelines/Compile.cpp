@@ -6,6 +6,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -51,6 +52,8 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Outline:
     return plan::buildOutlinePipeline(pm);
   case Phase::Lower:
+    if (options.gpu)
+      return buildLowerGpuPipeline(pm, *options.gpu);
     return buildLowerCpuPipeline(pm, options.strategy);
   }
 }
@@ -72,10 +75,10 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOpti
 
 void loadCompilerDialects(MLIRContext &context) {
   DialectRegistry registry;
-  registry
-      .insert<tg::TileGraphDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
-              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-              memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  registry.insert<tg::TileGraphDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                  cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, NVVM::NVVMDialect, memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+                  ub::UBDialect, vector::VectorDialect>();
   cpu::registerStrategyInterfaces(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();

@@ -29,12 +29,24 @@ struct LowerCpuOptions : PassPipelineOptions<LowerCpuOptions> {
   }
 };
 
+struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("device or architecture, such as H100 or sm_80"),
+                             llvm::cl::init("sm_80")};
+  Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("approximate math functions"), llvm::cl::init(false)};
+  Option<bool> allowTf32{*this, "allow-tf32", llvm::cl::desc("f32 contractions may use tf32"), llvm::cl::init(false)};
+
+  GpuOptions get() const { return {target, fastMath, allowTf32}; }
+};
+
 } // namespace
 
 void registerPipelines() {
   PassPipelineRegistration<LowerCpuOptions>(
       "weft-lower-cpu", "kernel modules from tg to the LLVM dialect",
       [](OpPassManager &pm, const LowerCpuOptions &flags) { buildLowerCpuPipeline(pm, flags.get()); });
+  PassPipelineRegistration<LowerGpuOptions>(
+      "weft-lower-gpu", "kernel modules from planned tg to one nvvm kernel each",
+      [](OpPassManager &pm, const LowerGpuOptions &flags) { buildLowerGpuPipeline(pm, flags.get()); });
   PassPipelineRegistration<LowerCpuOptions>("weft-cpu-strategy", "kernel modules from linalg to the LLVM dialect",
                                             [](OpPassManager &pm, const LowerCpuOptions &flags) {
                                               cpu::buildKernelPipeline(pm.nest<ModuleOp>(), flags.get());

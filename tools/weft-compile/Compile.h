@@ -8,6 +8,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "weft/Pipelines/Compile.h"
+#include "weft/Target/Device.h"
 #include "llvm/Support/ThreadPool.h"
 #include <chrono>
 
@@ -21,23 +22,46 @@ public:
 
 private:
   struct Emission {
-    enum Kind { Bundle, Mlir, LlvmIr, Assembly, Object } kind = Bundle;
+    enum Kind { Bundle, Mlir, Ptx, LlvmIr, Assembly, Object } kind = Bundle;
     Phase last = Phase::Lower;
   };
+  /// The model on its way to one target.
+  struct Program {
+    const Device *gpu = nullptr; ///< Null: the CPU.
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    std::string refusal; ///< Of a GPU: why the model runs on the CPU instead (--fallback=allow); there is no module.
 
+    llvm::StringRef name() const { return gpu ? gpu->architecture : "cpu"; }
+  };
+
+  // Compile.cpp
   bool parseFlags();
+  bool parseTargets();
+  bool parseEmission();
   bool readInput();
-  bool runPhases();
-  bool writeText();
-  bool writeBundle();
-  bool writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> write);
-  void dumpPhase(Phase phase, mlir::ModuleOp module);
   void setUpThreads();
-  std::string placement() const;
-  void summarise(const emit::BundleStatistics &statistics);
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
   int report();
+
+  // Programs.cpp
+  bool runPhases();
+  bool lowerProgram(Program &program);
+  bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const Device *gpu);
+  void dumpPhase(Phase phase, mlir::ModuleOp module, const Device *gpu);
+  bool checkTargets();
+
+  // Output.cpp
+  bool writeText();
+  bool writeMlir();
+  bool writePtx();
+  bool writeBundle();
+  llvm::Error addToBundle(emit::BundleWriter &writer, Program &program);
+  bool writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> write);
   std::string outputPath(llvm::StringRef suffix) const;
+
+  // Summary.cpp
+  std::string placement(const Program &program) const;
+  void summarise(const emit::BundleStatistics &statistics);
 
   const CompileFlags &flags;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
@@ -46,10 +70,13 @@ private:
   onnx::ModelSummary summary;
   Emission emission;
   Phase from = Phase::Import;
-  emit::Target target;
+  emit::Target cpu;
   std::unique_ptr<llvm::DefaultThreadPool> pool; ///< Outlives the context that uses it.
   std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< Up to Normalize.
+  std::vector<Program> programs;            ///< The CPU's first.
+  /// While a GPU's program is made: what it cannot do.
+  std::vector<onnx::Diagnostic> *refusals = nullptr;
   std::vector<std::pair<std::string, double>> times;
   bool isOnnx = true;
 };

@@ -15,7 +15,13 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> output{"o", cl::value_desc("file"),
                               cl::desc("Output (default: the model's name with .weft; - is stdout for text)"),
                               cl::cat(compileCategory)};
-  cl::opt<std::string> target{"target", cl::init("cpu"), cl::desc("Target: cpu"), cl::cat(compileCategory)};
+  cl::opt<std::string> target{
+      "target", cl::init("cpu"), cl::value_desc("list"), cl::cat(compileCategory),
+      cl::desc("Targets, separated by commas: cpu, sm_80, sm_86, sm_89, sm_90a, or a device such "
+               "as H100, A100-40, RTX4090")};
+  cl::opt<std::string> fallback{
+      "fallback", cl::init("error"), cl::cat(compileCategory),
+      cl::desc("An op that a GPU target cannot do: error, or allow (the model runs on the CPU instead)")};
   cl::opt<std::string> cpuName{"cpu", cl::init("native"), cl::desc("CPU: native, x86-64-v2, x86-64-v3 or x86-64-v4"),
                                cl::cat(compileCategory)};
   cl::opt<std::string> fp{"fp", cl::init("strict"), cl::cat(compileCategory),
@@ -27,7 +33,7 @@ struct CompileFlags : ImportFlags {
   cl::opt<bool> noFuse{"no-fuse", cl::desc("One kernel an op"), cl::cat(compileCategory)};
   cl::opt<std::string> emit{
       "emit", cl::init("bundle"), cl::value_desc("what"), cl::cat(compileCategory),
-      cl::desc("bundle, mlir:PHASE, llvm, asm or obj; PHASE: import, normalize, plan, outline, lower")};
+      cl::desc("bundle, mlir:PHASE, ptx, llvm, asm or obj; PHASE: import, normalize, plan, outline, lower")};
   cl::opt<std::string> compileTo{"compile-to", cl::value_desc("phase"), cl::desc("Same as --emit=mlir:PHASE"),
                                  cl::cat(compileCategory)};
   cl::opt<std::string> compileFrom{"compile-from", cl::init("import"), cl::value_desc("phase"),

@@ -1,4 +1,4 @@
-// The compiler as a function: a module of imported `tg` to a bundle file, phase by phase.
+// The compiler as a function: a module of imported `tg` to a lowered program, phase by phase.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_PIPELINES_COMPILE_H
 #define WEFT_PIPELINES_COMPILE_H
@@ -10,7 +10,8 @@
 
 namespace weft {
 
-/// Phases in order. After each, the module holds only the dialects that docs/architecture.md lists.
+/// Phases in order. After each, the module holds only the dialects that docs/architecture.md lists. Up to Normalize
+/// they are the same for every target.
 enum class Phase { Import, Normalize, Plan, Outline, Lower };
 
 /// "import", "normalize", "plan", "outline" or "lower".
@@ -20,11 +21,13 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 struct PhaseOptions {
   bool fuse = true;
   cpu::StrategyOptions strategy;
+  std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.
   /// Called after each phase with the time it took.
   std::function<void(Phase, mlir::ModuleOp, double seconds)> finished;
 };
 
-/// Runs the phases after `from` up to and including `last`. Problems are emitted as diagnostics of the context.
+/// Runs the phases after `from` up to and including `last`. Problems are emitted as diagnostics of the context; with
+/// `gpu`, a diagnostic of an op that the GPU path cannot do is at the op's location, which names the ONNX node.
 llvm::LogicalResult runPhases(mlir::ModuleOp module, Phase from, Phase last, const PhaseOptions &options);
 
 /// Loads every dialect and extension that the phases need.

@@ -11,6 +11,17 @@ namespace weft {
 /// CPU strategy fails is lowered by plain loops instead, and says why in its attribute `tg.fallback`.
 void buildLowerCpuPipeline(mlir::OpPassManager &pm, const cpu::StrategyOptions &options);
 
+/// What GPU code is made for.
+struct GpuOptions {
+  std::string target = "sm_80"; ///< A device or architecture of weft/Target/Device.h.
+  bool fastMath = false;        ///< Approximate instructions for math functions, and reassociation.
+  bool allowTf32 = false;       ///< f32 contractions may round their operands to tf32.
+};
+
+/// --weft-lower-gpu: every kernel module nested in the module, from `tg` to one llvm.func with nvvm.kernel and the
+/// attributes of weft/Target/KernelAttributes.h. An op that has no GPU lowering is an error at the op.
+void buildLowerGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options);
+
 /// Registers the pipelines by their names.
 void registerPipelines();
 

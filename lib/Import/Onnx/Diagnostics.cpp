@@ -51,8 +51,9 @@ static llvm::StringRef className(ErrorClass cls) {
 /// One line with its end.
 static void printLine(llvm::raw_ostream &os, llvm::StringRef file, const Diagnostic &diagnostic) {
   os << escape(file) << ": error: ";
-  if (!diagnostic.op.empty())
-    os << "node `" << escape(diagnostic.node) << "` (" << escape(diagnostic.op) << "): ";
+  if (!diagnostic.node.empty())
+    os << "node `" << escape(diagnostic.node) << '`'
+       << (diagnostic.op.empty() ? "" : " (" + escape(diagnostic.op) + ")") << ": ";
   os << escape(diagnostic.cause, 2000);
   if (!diagnostic.operandTypes.empty())
     os << "; operands: " << escape(diagnostic.operandTypes, 1000);

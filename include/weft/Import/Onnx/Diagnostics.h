@@ -26,7 +26,7 @@ enum class ErrorClass { Usage = 2, Unsupported = 3, Invalid = 5, Limit = 6, Inte
 struct Diagnostic {
   ErrorClass cls = ErrorClass::Invalid;
   std::string node; ///< Name of the ONNX node (of its first output if it has none), or empty for the model as a whole.
-  std::string op;   ///< `domain::Op-version`, domain left out for ai.onnx; empty if `node` is.
+  std::string op;   ///< `domain::Op-version`, domain left out for ai.onnx; empty if not known.
   std::string operandTypes; ///< Types of the node's inputs, comma-separated.
   std::string cause;
   std::string remedy; ///< May be empty.

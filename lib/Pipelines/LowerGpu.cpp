@@ -1,0 +1,56 @@
+// --weft-lower-gpu: kernel modules from planned tg to one llvm.func each.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/Ptx.h"
+#include "weft/Pipelines/Pipelines.h"
+#include "weft/Target/Device.h"
+#include "weft/Target/KernelAttributes.h"
+
+using namespace mlir;
+
+namespace weft {
+
+namespace {
+
+/// Runs last: a kernel module that is not one kernel function by now holds an op that some pass left alone.
+class RequireGpuKernel : public PassWrapper<RequireGpuKernel, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RequireGpuKernel)
+  explicit RequireGpuKernel(StringRef architecture) : architecture(architecture) {}
+  StringRef getArgument() const override { return "weft-require-gpu-kernel"; }
+  StringRef getDescription() const override { return "check that a kernel module was lowered for a GPU"; }
+
+private:
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    bool hasGraphOps = false;
+    module.walk([&](Operation *op) {
+      if (!isa<tg::TileGraphDialect>(op->getDialect()) || op->hasTrait<OpTrait::IsTerminator>())
+        return;
+      hasGraphOps = true;
+      op->emitError() << "op '" << op->getName().getStringRef() << "' has no lowering for " << architecture;
+    });
+    if (!hasGraphOps && !emit::getKernelFunction(module))
+      module.emitError() << "kernel " << module.getSymName().value_or("?") << " was not lowered for " << architecture;
+    else if (!hasGraphOps)
+      return;
+    signalPassFailure();
+  }
+
+  std::string architecture;
+};
+
+} // namespace
+
+void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
+  const Device *device = findDevice(options.target);
+  StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
+  OpPassManager &kernel = pm.nest<ModuleOp>();
+  // In this order: Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
+  kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
+}
+
+} // namespace weft

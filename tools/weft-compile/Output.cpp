@@ -1,0 +1,137 @@
+// What comes out: a bundle, or text of some stage.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Compile.h"
+#include "mlir/Support/FileUtilities.h"
+#include "weft/Emit/Ptx.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using weft::onnx::ErrorClass;
+
+namespace weft::tools {
+
+std::string Compilation::outputPath(llvm::StringRef suffix) const {
+  if (!flags.output.empty())
+    return flags.output;
+  if (emission.kind != Emission::Bundle && emission.kind != Emission::Object)
+    return "-";
+  return (llvm::sys::path::stem(flags.input) + suffix).str();
+}
+
+bool Compilation::writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(outputPath(suffix), &error);
+  if (!file)
+    return fail(ErrorClass::Usage, error);
+  write(file->os());
+  file->keep();
+  return true;
+}
+
+/// The module up to Normalize, or that of each target.
+bool Compilation::writeMlir() {
+  return writeFile(".mlir", [&](llvm::raw_ostream &os) {
+    if (emission.last <= Phase::Normalize)
+      return module->print(os);
+    for (Program &program : programs)
+      if (program.module)
+        program.module->print(os);
+  });
+}
+
+bool Compilation::writePtx() {
+  std::string text;
+  for (Program &program : programs) {
+    if (!program.gpu || !program.module)
+      continue;
+    llvm::Expected<std::string> ptx = emit::compilePtx(emit::getKernels(*program.module), program.name(), 0);
+    if (!ptx)
+      return fail(ErrorClass::Internal, llvm::toString(ptx.takeError()));
+    text += *ptx;
+  }
+  return writeFile(".ptx", [&](llvm::raw_ostream &os) { os << text; });
+}
+
+bool Compilation::writeText() {
+  if (emission.kind == Emission::Mlir)
+    return writeMlir();
+  if (emission.kind == Emission::Ptx)
+    return writePtx();
+  emit::CodeKind kind = emission.kind == Emission::LlvmIr     ? emit::CodeKind::LlvmIr
+                        : emission.kind == Emission::Assembly ? emit::CodeKind::Assembly
+                                                              : emit::CodeKind::Object;
+  llvm::Expected<std::vector<std::string>> code =
+      emit::compileKernels(emit::getKernels(*programs.front().module), cpu, kind);
+  if (!code)
+    return fail(ErrorClass::Internal, llvm::toString(code.takeError()));
+  if (emission.kind != Emission::Object)
+    return writeFile("", [&](llvm::raw_ostream &os) {
+      for (const std::string &text : *code)
+        os << text << '\n';
+    });
+  llvm::Expected<std::vector<uint8_t>> elf = emit::linkObjects(*code);
+  if (!elf)
+    return fail(ErrorClass::Internal, llvm::toString(elf.takeError()));
+  return writeFile(".so",
+                   [&](llvm::raw_ostream &os) { os.write(reinterpret_cast<const char *>(elf->data()), elf->size()); });
+}
+
+/// Makes the code of one program and adds both. What cannot be compiled is an error of the compiler, what has no form
+/// in a bundle is reported here.
+llvm::Error Compilation::addToBundle(emit::BundleWriter &writer, Program &program) {
+  auto begin = std::chrono::steady_clock::now();
+  auto lap = [&](std::string name) {
+    auto now = std::chrono::steady_clock::now();
+    times.push_back({std::move(name), std::chrono::duration<double>(now - begin).count()});
+    begin = now;
+  };
+  SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
+  if (program.gpu) {
+    llvm::Expected<std::string> ptx = emit::compilePtx(kernels, program.name(), writer.getNextKernel());
+    if (!ptx)
+      return ptx.takeError();
+    lap("ptx " + program.name().str());
+    if (llvm::Error error = writer.addGpuProgram(*program.module, program.name(), *ptx, {}))
+      fail(ErrorClass::Unsupported, llvm::toString(std::move(error)));
+    return llvm::Error::success();
+  }
+  llvm::Expected<std::vector<std::string>> code = emit::compileKernels(kernels, cpu, emit::CodeKind::Object);
+  if (!code)
+    return code.takeError();
+  lap("native code");
+  llvm::Expected<std::vector<uint8_t>> elf = emit::linkObjects(*code);
+  if (!elf)
+    return elf.takeError();
+  lap("link");
+  if (llvm::Error error = writer.addCpuProgram(*program.module, cpu, std::move(*elf)))
+    fail(ErrorClass::Unsupported, llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+bool Compilation::writeBundle() {
+  emit::BundleOptions options;
+  options.path = outputPath(".weft");
+  options.productVersion = "weft " WEFT_VERSION;
+  options.modelName = llvm::sys::path::filename(flags.input).str();
+  options.weights = flags.weights == "external" ? emit::Weights::External : emit::Weights::Embed;
+  emit::BundleWriter writer(options);
+  for (Program &program : programs) {
+    if (!program.module)
+      continue;
+    if (llvm::Error error = addToBundle(writer, program))
+      return fail(ErrorClass::Internal, llvm::toString(std::move(error)));
+    if (!diagnostics.empty())
+      return false;
+  }
+  auto begin = std::chrono::steady_clock::now();
+  llvm::Expected<emit::BundleStatistics> statistics = writer.write();
+  if (!statistics)
+    return fail(ErrorClass::Unsupported, llvm::toString(statistics.takeError()));
+  times.push_back({"bundle", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+  if (!flags.quiet)
+    summarise(*statistics);
+  return true;
+}
+
+} // namespace weft::tools

@@ -1,0 +1,109 @@
+// The phases: up to Normalize once for all targets, from Plan on once for each.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Compile.h"
+#include "weft/Target/KernelAttributes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+using weft::onnx::ErrorClass;
+
+namespace weft::tools {
+
+void Compilation::dumpPhase(Phase phase, ModuleOp op, const Device *gpu) {
+  llvm::SmallString<256> path(flags.dump);
+  llvm::sys::path::append(path, llvm::Twine(unsigned(phase)) + "-" + getPhaseName(phase) +
+                                    (gpu ? llvm::Twine("-") + gpu->architecture : llvm::Twine()) + ".mlir");
+  std::error_code code = llvm::sys::fs::create_directories(flags.dump);
+  llvm::raw_fd_ostream os(path, code);
+  if (code) {
+    fail(ErrorClass::Usage, "--dump: cannot write '" + path + "': " + code.message());
+    return;
+  }
+  op.print(os, OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/true));
+}
+
+bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
+  PhaseOptions options;
+  options.fuse = !flags.noFuse;
+  options.strategy.vectorBits = cpu.vectorBits;
+  options.strategy.fastMath = flags.fp == "fast";
+  if (gpu)
+    options.gpu = GpuOptions{gpu->name, flags.fp == "fast", /*allowTf32=*/false};
+  bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
+  options.finished = [&](Phase phase, ModuleOp module, double seconds) {
+    times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
+    if (tty)
+      llvm::errs() << "\r" << getPhaseName(phase) << " done        \r";
+    if (!flags.dump.empty())
+      dumpPhase(phase, module, gpu);
+  };
+  return succeeded(weft::runPhases(op, first, last, options));
+}
+
+bool Compilation::lowerProgram(Program &program) {
+  std::vector<onnx::Diagnostic> problems;
+  refusals = program.gpu ? &problems : nullptr;
+  bool done = runPhases(*program.module, std::max(from, Phase::Normalize), emission.last, program.gpu);
+  refusals = nullptr;
+  if (!program.gpu)
+    return done || (diagnostics.empty() && fail(ErrorClass::Internal, "a pass failed without saying why"));
+  if (done && problems.empty())
+    return true;
+  if (problems.empty())
+    return fail(ErrorClass::Internal, "a pass failed without saying why");
+  if (flags.fallback == "allow") {
+    const onnx::Diagnostic &first = problems.front();
+    program.refusal =
+        (first.node.empty() ? "" : "node `" + onnx::escape(first.node) + "`: ") + onnx::escape(first.cause);
+    program.module = {};
+    return true;
+  }
+  for (onnx::Diagnostic &problem : problems) {
+    problem.remedy = "compile with --target=cpu or --fallback=allow";
+    (void)diagnostics.report(std::move(problem));
+  }
+  return false;
+}
+
+/// A program that is lowered already says for what.
+bool Compilation::checkTargets() {
+  if (programs.size() > 1)
+    return fail(ErrorClass::Usage, "--target: expected one target for a program that is lowered already");
+  for (ModuleOp kernel : emit::getKernels(*module)) {
+    auto attribute = kernel->getAttrOfType<StringAttr>(gpu::targetAttr);
+    llvm::StringRef target = attribute ? attribute.getValue() : "cpu";
+    if (target != programs.front().name())
+      return fail(ErrorClass::Usage, "--target: expected " + target + ", which kernel " +
+                                         kernel.getSymName().value_or("?") + " was lowered for, got " +
+                                         programs.front().name());
+  }
+  return true;
+}
+
+bool Compilation::runPhases() {
+  if (!flags.dump.empty() && from == Phase::Import)
+    dumpPhase(Phase::Import, *module, nullptr);
+  if (from == Phase::Lower && !checkTargets())
+    return false;
+  if (from < Phase::Normalize && !runPhases(*module, from, std::min(emission.last, Phase::Normalize), /*gpu=*/nullptr))
+    return diagnostics.empty() ? fail(ErrorClass::Internal, "a pass failed without saying why") : false;
+  if (emission.last <= Phase::Normalize)
+    return diagnostics.empty();
+  for (size_t i = 0; i < programs.size(); ++i) {
+    programs[i].module = module->clone();
+    if (!lowerProgram(programs[i]))
+      return false;
+  }
+  bool needsCpu = llvm::any_of(programs, [](const Program &program) { return !program.refusal.empty(); });
+  if (needsCpu && programs.front().gpu) {
+    programs.insert(programs.begin(), Program());
+    programs.front().module = module->clone();
+    if (!lowerProgram(programs.front()))
+      return false;
+  }
+  return diagnostics.empty();
+}
+
+} // namespace weft::tools
