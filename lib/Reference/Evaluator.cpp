@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Evaluator.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -104,9 +104,37 @@ Results Evaluator::evaluate(Operation *op, Operands operands) {
   return fail(op, "the reference does not evaluate this op");
 }
 
+/// One step of the whole dimension.
+Results Evaluator::evaluateFold(tg::FoldOp fold, Environment &environment) {
+  Block &update = fold.getUpdate().front(), &finish = fold.getFinish().front();
+  for (auto [state, init] : llvm::zip(update.getArguments(), fold.getInit())) {
+    auto type = cast<RankedTensorType>(state.getType());
+    FailureOr<SmallVector<int64_t>> shape = extentsOf(fold, type);
+    FailureOr<Tensor> tensor =
+        failed(shape) ? FailureOr<Tensor>(failure()) : makeTensor(fold, *shape, type.getElementType());
+    auto splat = DenseElementsAttr::get(RankedTensorType::get({}, type.getElementType()), {Attribute(init)});
+    std::optional<Tensor> value = Tensor::fromElements(splat, limits.maxTensorBytes);
+    if (failed(tensor) || !value || failed(charge(fold, tensor->size())))
+      return failure();
+    for (int64_t i = 0; i < tensor->size(); ++i)
+      tensor->store(i, value->load(0));
+    environment[state] = std::make_shared<Tensor>(std::move(*tensor));
+  }
+  Results states = evaluateBlock(update, environment);
+  if (failed(states))
+    return failure();
+  for (auto [argument, state] : llvm::zip(finish.getArguments(), *states))
+    environment[argument] = std::make_shared<Tensor>(std::move(state));
+  return evaluateBlock(finish, environment);
+}
+
 LogicalResult Evaluator::evaluateInto(Operation *op, Environment &environment) {
-  if (auto kernel = dyn_cast<tg::KernelOp>(op)) {
-    Results results = evaluateBlock(kernel.getBody().front(), environment);
+  if (op->getNumRegions()) {
+    auto kernel = dyn_cast<tg::KernelOp>(op);
+    auto fold = dyn_cast<tg::FoldOp>(op);
+    if (!kernel && !fold)
+      return fail(op, "the reference does not evaluate this op");
+    Results results = fold ? evaluateFold(fold, environment) : evaluateBlock(kernel.getBody().front(), environment);
     if (failed(results))
       return failure();
     for (auto [value, tensor] : llvm::zip(op->getResults(), *results))

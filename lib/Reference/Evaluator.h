@@ -10,6 +10,10 @@
 #include "llvm/ADT/Twine.h"
 #include <memory>
 
+namespace weft::tg {
+class FoldOp;
+}
+
 namespace weft::reference {
 
 using Operands = llvm::ArrayRef<const Tensor *>;
@@ -48,6 +52,7 @@ public:
 
 private:
   llvm::LogicalResult checkOperands(mlir::Operation *op, Operands operands);
+  Results evaluateFold(tg::FoldOp fold, Environment &environment);
   llvm::LogicalResult evaluateInto(mlir::Operation *op, Environment &environment);
 
   int64_t workLeft;

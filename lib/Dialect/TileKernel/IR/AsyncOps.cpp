@@ -23,7 +23,8 @@ LogicalResult LocalLoadOp::verify() {
   for (auto [i, extent] : llvm::enumerate(to.getShape())) {
     int64_t offset = offsets ? (*offsets)[i] : 0;
     if (offset < 0 || offset % extent || offset + extent > from.getShape()[i])
-      return emitOpError("expected a part at multiples of its extents inside ") << from << ", got " << to << " at " << offset;
+      return emitOpError("expected a part at multiples of its extents inside ")
+             << from << ", got " << to << " at " << offset;
   }
   return success();
 }
@@ -38,8 +39,8 @@ LogicalResult LocalStoreOp::verify() {
 
 LogicalResult RolesOp::verify() {
   if (getWarps().size() != getRoles().size() || getRegisters().size() != getRoles().size() || getRoles().empty())
-    return emitOpError("expected warps and registers for each of ") << getRoles().size() << " regions, got ["
-                                                                     << getWarps() << "] and [" << getRegisters() << "]";
+    return emitOpError("expected warps and registers for each of ")
+           << getRoles().size() << " regions, got [" << getWarps() << "] and [" << getRegisters() << "]";
   for (int64_t warps : getWarps())
     if (warps < 4 || warps % 4 || warps > 32)
       return emitOpError("expected warps in multiples of 4 up to 32, got [") << getWarps() << "]";

@@ -1,7 +1,7 @@
 // The `tk` dialect: registration, attributes, types.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "weft/Dialect/TileKernel/Layout/Text.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,9 +27,7 @@ void TileKernelDialect::initialize() {
   registerOps();
 }
 
-unsigned weft::tk::getElementBits(Type element) {
-  return element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
-}
+unsigned weft::tk::getElementBits(Type element) { return element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth(); }
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   std::string text;
@@ -47,9 +45,7 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   return get(parser.getContext(), *value);
 }
 
-void LayoutAttr::print(AsmPrinter &printer) const {
-  printer << "<\"" << layout::printLayout(getValue()) << "\">";
-}
+void LayoutAttr::print(AsmPrinter &printer) const { printer << "<\"" << layout::printLayout(getValue()) << "\">"; }
 
 //===-- Types: `[slots x] 4x8xf16[, layout]` ----------------------------------------------------------------------===//
 
@@ -107,10 +103,12 @@ constexpr int64_t maxTileElements = int64_t(1) << 20;
 /// What tiles in registers and in shared memory have in common; `input` is the dimension a layout may start from.
 static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type element,
                                 LayoutAttr layout, bool isMemory) {
-  if (!element.isSignlessIntOrFloat() || !llvm::is_contained({1u, 8u, 16u, 32u, 64u}, element.getIntOrFloatBitWidth()) ||
+  if (!element.isSignlessIntOrFloat() ||
+      !llvm::is_contained({1u, 8u, 16u, 32u, 64u}, element.getIntOrFloatBitWidth()) ||
       (isa<FloatType>(element) && !element.isF16() && !element.isBF16() && !element.isF32() && !element.isF64()))
-    return emitError() << "expected a signless integer of 1, 8, 16, 32 or 64 bits, f16, bf16, f32 or f64 as element, got "
-                       << element;
+    return emitError()
+           << "expected a signless integer of 1, 8, 16, 32 or 64 bits, f16, bf16, f32 or f64 as element, got "
+           << element;
   int64_t elements = 1;
   for (int64_t extent : shape) {
     if (extent < 1 || extent > maxTileElements || !llvm::isPowerOf2_64(extent))
@@ -132,8 +130,8 @@ static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError, Ar
       return emitError() << "expected a layout from " << (isMemory ? "`offset`" : "`register`, `lane` and `warp`")
                          << ", got `" << in.name << "`";
   if (!value.isSurjective() || (isMemory && !value.isInjective()))
-    return emitError() << "expected a layout that holds every element"
-                       << (isMemory ? " once" : "") << ", got `" << weft::layout::printLayout(value) << "`";
+    return emitError() << "expected a layout that holds every element" << (isMemory ? " once" : "") << ", got `"
+                       << weft::layout::printLayout(value) << "`";
   return success();
 }
 

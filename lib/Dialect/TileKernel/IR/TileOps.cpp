@@ -1,8 +1,8 @@
 // Verifiers, folders and forms of the ops on register tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "mlir/IR/OpImplementation.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
 
 using namespace mlir;
 using namespace weft::tk;
@@ -52,8 +52,8 @@ void ForTilesOp::print(OpAsmPrinter &printer) {
     printer << " order " << getOrderAttr();
   if (getPersistent())
     printer << " persistent";
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getExtentsAttrName(), getOrderAttrName(), getPersistentAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getExtentsAttrName(), getOrderAttrName(), getPersistentAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -76,14 +76,16 @@ LogicalResult ForTilesOp::verify() {
 //===-- Accesses --------------------------------------------------------------------------------------------------===//
 
 /// Checks what every access has: a map and a guard over the tile's dimensions, the index tiles, and the symbols.
-static LogicalResult verifyAccess(Operation *op, ArrayRef<int64_t> shape, AffineMap map, std::optional<IntegerSet> guard,
-                                  unsigned symbols, ValueRange indices, unsigned results) {
+static LogicalResult verifyAccess(Operation *op, ArrayRef<int64_t> shape, AffineMap map,
+                                  std::optional<IntegerSet> guard, unsigned symbols, ValueRange indices,
+                                  unsigned results) {
   unsigned dims = shape.size() + indices.size();
   if (map && (map.getNumDims() != dims || map.getNumSymbols() != symbols || map.getNumResults() != results))
     return op->emitOpError("expected a map of ") << dims << " dimensions and " << symbols << " symbols with " << results
                                                  << " results, got " << AffineMapAttr::get(map);
   if (guard && (guard->getNumDims() != dims || guard->getNumSymbols() != symbols))
-    return op->emitOpError("expected a guard of ") << dims << " dimensions and " << symbols << " symbols, got " << IntegerSetAttr::get(*guard);
+    return op->emitOpError("expected a guard of ")
+           << dims << " dimensions and " << symbols << " symbols, got " << IntegerSetAttr::get(*guard);
   for (Value index : indices) {
     auto type = cast<TileType>(index.getType());
     if (type.getShape() != shape || !(type.getElementType().isInteger(32) || type.getElementType().isInteger(64)))
@@ -129,8 +131,8 @@ LogicalResult GuardOp::verify() {
 
 LogicalResult LoadOp::verify() {
   TileType type = getResult().getType();
-  if (failed(verifyAccess(*this, type.getShape(), getMap(), optionalSet(getGuardAttr()), getSymbols().size(), getIndices(),
-                          getSource().getType().getTensor().getRank())) ||
+  if (failed(verifyAccess(*this, type.getShape(), getMap(), optionalSet(getGuardAttr()), getSymbols().size(),
+                          getIndices(), getSource().getType().getTensor().getRank())) ||
       failed(verifyMask(*this, getMask(), type.getShape())))
     return failure();
   if (getFillAttr() && getFillAttr().getType() != type.getElementType())
@@ -140,8 +142,8 @@ LogicalResult LoadOp::verify() {
 
 LogicalResult StoreOp::verify() {
   TileType type = getValue().getType();
-  if (failed(verifyAccess(*this, type.getShape(), getMap(), optionalSet(getGuardAttr()), getSymbols().size(), getIndices(),
-                          getTarget().getType().getTensor().getRank())) ||
+  if (failed(verifyAccess(*this, type.getShape(), getMap(), optionalSet(getGuardAttr()), getSymbols().size(),
+                          getIndices(), getTarget().getType().getTensor().getRank())) ||
       failed(verifyMask(*this, getMask(), type.getShape())))
     return failure();
   return verifyElement(*this, type.getElementType(), getTarget().getType());
@@ -204,7 +206,8 @@ LogicalResult MapOp::verify() {
   if (getResults().empty())
     return emitOpError("expected a result");
   auto first = cast<TileType>(getResultTypes().front());
-  for (Type type : llvm::concat<const Type>(SmallVector<Type>(getInputs().getTypes()), SmallVector<Type>(getResultTypes()))) {
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(getInputs().getTypes()), SmallVector<Type>(getResultTypes()))) {
     auto tile = cast<TileType>(type);
     if (tile.getShape() != first.getShape() || tile.getLayout() != first.getLayout())
       return emitOpError("expected operands and results of one shape and layout, got ") << tile << " beside " << first;
@@ -215,7 +218,8 @@ LogicalResult MapOp::verify() {
 LogicalResult BroadcastOp::verify() {
   TileType from = getInput().getType(), to = getResult().getType();
   if (from.getElementType() != to.getElementType() || int64_t(getDims().size()) != from.getRank())
-    return emitOpError("expected one entry of `dims` for each dimension of ") << from << ", and its element type, got " << to;
+    return emitOpError("expected one entry of `dims` for each dimension of ")
+           << from << ", and its element type, got " << to;
   llvm::SmallBitVector seen(to.getRank());
   for (auto [i, dim] : llvm::enumerate(getDims())) {
     if (dim < 0 || dim >= to.getRank() || seen.test(dim))
@@ -238,7 +242,8 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("expected as many results as operands, and at least one, got ")
            << getInputs().size() << " operands and " << getResults().size() << " results";
   ArrayRef<int64_t> shape = cast<TileType>(getInputs()[0].getType()).getShape();
-  if (!llvm::is_sorted(dims, std::less_equal<>()) || llvm::any_of(dims, [&](int64_t d) { return d < 0 || d >= int64_t(shape.size()); }))
+  if (!llvm::is_sorted(dims, std::less_equal<>()) ||
+      llvm::any_of(dims, [&](int64_t d) { return d < 0 || d >= int64_t(shape.size()); }))
     return emitOpError("expected sorted, distinct `dims` below ") << shape.size() << ", got [" << dims << "]";
   SmallVector<int64_t> kept;
   for (auto [i, extent] : llvm::enumerate(shape))
@@ -246,7 +251,8 @@ LogicalResult ReduceOp::verify() {
       kept.push_back(extent);
   for (auto [input, result] : llvm::zip(getInputs(), getResults())) {
     auto from = cast<TileType>(input.getType()), to = cast<TileType>(result.getType());
-    if (from.getShape() != shape || to.getShape() != ArrayRef<int64_t>(kept) || from.getElementType() != to.getElementType())
+    if (from.getShape() != shape || to.getShape() != ArrayRef<int64_t>(kept) ||
+        from.getElementType() != to.getElementType())
       return emitOpError("expected operands of one shape and results without the reduced dimensions, got ")
              << from << " and " << to;
   }
@@ -308,7 +314,8 @@ LogicalResult DotOp::verify() {
   else
     fits = fits && isa<IntegerType>(sum) && sum.getIntOrFloatBitWidth() >= lhsElement.getIntOrFloatBitWidth();
   if (!fits)
-    return emitOpError("expected operands of one element type and an accumulator of f32 (f64 for f64, integers for integers), got ")
+    return emitOpError("expected operands of one element type and an accumulator of f32 (f64 for f64, integers for "
+                       "integers), got ")
            << lhsElement << ", " << rhsElement << " and " << sum;
   if (getResult().getType() != acc)
     return emitOpError("expected a result of type ") << acc << ", got " << getResult().getType();
@@ -317,7 +324,8 @@ LogicalResult DotOp::verify() {
 
 LogicalResult ConvertOp::verify() {
   TileType from = getInput().getType(), to = getResult().getType();
-  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType() || !from.getLayout() || !to.getLayout())
+  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType() || !from.getLayout() ||
+      !to.getLayout())
     return emitOpError("expected tiles with layouts that differ in nothing else, got ") << from << " and " << to;
   return success();
 }

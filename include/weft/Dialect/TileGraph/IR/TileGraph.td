@@ -9,5 +9,6 @@ include "weft/Dialect/TileGraph/IR/ReductionOps.td"
 include "weft/Dialect/TileGraph/IR/DataOps.td"
 include "weft/Dialect/TileGraph/IR/CompositeOps.td"
 include "weft/Dialect/TileGraph/IR/StructureOps.td"
+include "weft/Dialect/TileGraph/IR/FoldOps.td"
 
 #endif // WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPH_TD

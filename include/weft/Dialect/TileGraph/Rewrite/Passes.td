@@ -94,4 +94,34 @@ def VerifyNormalized : Pass<"weft-verify-normalized"> {
   }];
 }
 
+def DeriveFolds : Pass<"weft-derive-folds"> {
+  let summary = "cascades of reductions that end in a contraction become one streaming pass";
+  let description = [{
+    A contraction that sums, over its one reduction dimension, values that depend on earlier reductions of the same dimension, and whose
+    streamed operand is made by another contraction, becomes a `tg.fold`: attention comes out as max, sum and accumulator. Proved for each
+    derivation: the summed values change by a factor that is the same along the stream when an earlier reduction changes (exp of a
+    difference; products), so that sums so far can be repaired; factors that are uniform along the stream are applied at the end. Reassociating: results agree up to the rounding of
+    the states' type, f32 for f16 and bf16.
+
+    A contraction that is left alone gets a missed remark of category `fold` with the reason.
+
+    ```mlir
+    func.func @main(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
+      %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+          : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+      %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+      %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+      %e = tg.exp %c : tensor<4x16xf32>
+      %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+      %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+      %o = tg.contract %p, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+          : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+      return %o : tensor<4x8xf32> // of one tg.fold
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numFolds", "folds", "folds derived">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 #endif // WEFT_DIALECT_TILEGRAPH_REWRITE_PASSES_TD

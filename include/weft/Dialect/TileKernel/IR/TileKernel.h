@@ -13,7 +13,8 @@
 
 namespace weft::layout {
 inline llvm::hash_code hash_value(const LinearLayout &layout) {
-  return llvm::hash_combine(llvm::hash_combine_range(layout.columns().begin(), layout.columns().end()), layout.ins().size());
+  return llvm::hash_combine(llvm::hash_combine_range(layout.columns().begin(), layout.columns().end()),
+                            layout.ins().size());
 }
 } // namespace weft::layout
 

@@ -1,0 +1,190 @@
+// RUN: weft-opt %s --split-input-file --weft-derive-folds | FileCheck %s
+// RUN: weft-opt %s --split-input-file --weft-derive-folds --remarks-filter=fold --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+#s = [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+
+// Attention: max, sum, accumulator; the division is delayed; the sums are repaired by exp of the difference of maxima.
+// CHECK-LABEL: func.func @attention
+// CHECK:      %[[R:.*]] = tg.fold over #{{.*}} init [0xFF800000 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32] update {
+// CHECK-NEXT: ^bb0(%[[M:.*]]: tensor<4x1xf32>, %[[L:.*]]: tensor<4x1xf32>, %[[ACC:.*]]: tensor<4x8xf32>):
+// CHECK-NEXT:   %[[S:.*]] = tg.contract %arg0, %arg1
+// CHECK-NEXT:   %[[MB:.*]] = tg.reduce max %[[S]] axes = [1] keep_dims {tg.streamed}
+// CHECK-NEXT:   %[[M2:.*]] = tg.max %[[M]], %[[MB]]
+// CHECK-NEXT:   tg.is_inf %[[M2]] {positive = false}
+// CHECK:        %[[SAFE:.*]] = tg.select
+// CHECK-NEXT:   tg.sub %[[S]], %[[SAFE]]
+// CHECK-NEXT:   %[[E:.*]] = tg.exp
+// CHECK-NEXT:   %[[LB:.*]] = tg.reduce add %[[E]] axes = [1] keep_dims {tg.streamed}
+// CHECK-NEXT:   tg.sub %[[M]], %[[SAFE]]
+// CHECK-NEXT:   %[[Q:.*]] = tg.exp
+// CHECK-NEXT:   %[[LQ:.*]] = tg.mul %[[L]], %[[Q]]
+// CHECK-NEXT:   %[[L2:.*]] = tg.add %[[LQ]], %[[LB]]
+// CHECK-NEXT:   %[[AB:.*]] = tg.contract %[[E]], %arg2 {{.*}} {tg.streamed}
+// CHECK:        tg.mul %[[ACC]]
+// CHECK-NEXT:   %[[A2:.*]] = tg.add %{{.*}}, %[[AB]]
+// CHECK-NEXT:   tg.fold_yield %[[M2]], %[[L2]], %[[A2]]
+// CHECK:      } merge {
+// CHECK:      } finish {
+// CHECK:        tg.div
+// CHECK:      return %[[R]]
+func.func @attention(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %c : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %o = tg.contract %p, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// f16 with a mask, a scale after the scores, the exporter's guard of masked rows, heads moved in the result: states in f32.
+// CHECK-LABEL: func.func @guarded
+// CHECK:      tg.fold over #{{.*}} init [0xFC00 : f16, 0.000000e+00 : f32, 0.000000e+00 : f32]
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<2x4x1xf16>, %{{.*}}: tensor<2x4x1xf32>, %{{.*}}: tensor<4x2x8xf32>):
+// CHECK:      tg.contract %{{.*}}, %arg2 {{.*}} {tg.streamed} : tensor<2x4x16xf16>, tensor<2x16x8xf16> -> tensor<4x2x8xf32>
+// CHECK:      } finish {
+// CHECK:        %[[D:.*]] = tg.div
+// CHECK:        tg.is_nan
+// CHECK:        tg.cmp eq
+// CHECK:        tg.select
+// CHECK:        tg.cast %{{.*}} : tensor<4x2x8xf32> to tensor<4x2x8xf16>
+func.func @guarded(%q: tensor<2x4x8xf16>, %k: tensor<2x16x8xf16>, %v: tensor<2x16x8xf16>, %mask: tensor<4x16xf16>) -> tensor<4x2x8xf16> {
+  %zero = tg.constant dense<0.0> : tensor<f16>
+  %scale = tg.constant dense<0.5> : tensor<f16>
+  %s = tg.contract %q, %k [affine_map<(h, i, j, d) -> (h, i, d)>, affine_map<(h, i, j, d) -> (h, j, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
+      : tensor<2x4x8xf16>, tensor<2x16x8xf16> -> tensor<2x4x16xf16>
+  %t = tg.mul %s, %scale : tensor<2x4x16xf16>, tensor<f16>
+  %u = tg.add %t, %mask : tensor<2x4x16xf16>, tensor<4x16xf16>
+  %m = tg.reduce max %u axes = [2] keep_dims : tensor<2x4x16xf16>
+  %c = tg.sub %u, %m : tensor<2x4x16xf16>, tensor<2x4x1xf16>
+  %e = tg.exp %c : tensor<2x4x16xf16>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<2x4x16xf16>
+  %p = tg.div %e, %l : tensor<2x4x16xf16>, tensor<2x4x1xf16>
+  %n = tg.is_nan %p : tensor<2x4x16xf16>
+  %g = tg.select %n, %zero, %p : tensor<2x4x16xi1>, tensor<f16>, tensor<2x4x16xf16>
+  %o = tg.contract %g, %v [affine_map<(h, i, n, j) -> (h, i, j)>, affine_map<(h, i, n, j) -> (h, j, n)>, affine_map<(h, i, n, j) -> (i, h, n)>]
+      : tensor<2x4x16xf16>, tensor<2x16x8xf16> -> tensor<4x2x8xf16>
+  return %o : tensor<4x2x8xf16>
+}
+
+// -----
+
+// REMARK: Remark="no operand depends on a reduction of the same dimension"
+func.func @plain(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %o = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// REMARK: Remark="the streamed operand is not made by one contraction"
+func.func @norm(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %xx = tg.mul %x, %x : tensor<4x8xf32>, tensor<4x8xf32>
+  %ss = tg.reduce add %xx axes = [1] keep_dims : tensor<4x8xf32>
+  %r = tg.rsqrt %ss : tensor<4x1xf32>
+  %y = tg.mul %x, %r : tensor<4x8xf32>, tensor<4x1xf32>
+  %o = tg.contract %y, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// REMARK: Remark="the contraction reduces several dimensions"
+func.func @several(%x: tensor<4x8x8xf32>, %w: tensor<8x8xf32>) -> tensor<4xf32> {
+  %o = tg.contract %x, %w [affine_map<(m, j, k) -> (m, j, k)>, affine_map<(m, j, k) -> (j, k)>, affine_map<(m, j, k) -> (m)>]
+      : tensor<4x8x8xf32>, tensor<8x8xf32> -> tensor<4xf32>
+  return %o : tensor<4xf32>
+}
+
+// -----
+
+// REMARK: Remark="expected at most 256 columns of the contraction and terms of the one before it, so that one tile holds them"
+func.func @wide(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x512xf32>) -> tensor<4x512xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %c : tensor<4x16xf32>
+  %o = tg.contract %e, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x512xf32> -> tensor<4x512xf32>
+  return %o : tensor<4x512xf32>
+}
+
+// -----
+
+// REMARK: Remark="the streamed operand's contraction has other readers"
+func.func @shared(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> (tensor<4x8xf32>, tensor<16x4xf32>) {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %o = tg.contract %c, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  %t = tg.transpose %s [1, 0] : tensor<4x16xf32>
+  return %o, %t : tensor<4x8xf32>, tensor<16x4xf32>
+}
+
+// -----
+
+// REMARK: Remark="no repair of the contraction is known"
+func.func @unknown(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.sin %c : tensor<4x16xf32>
+  %o = tg.contract %e, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// REMARK: Remark="no repair of a sum is known"
+func.func @nosum(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.sin %c : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %s, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %o = tg.contract %p, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// REMARK: Remark="a reduction that is neither a sum nor a maximum"
+func.func @product(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %l = tg.reduce mul %s axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %s, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %o = tg.contract %p, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// REMARK: Remark="a maximum depends on another reduction"
+func.func @twice(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %n = tg.reduce max %c axes = [1] keep_dims : tensor<4x16xf32>
+  %e = tg.sub %c, %n : tensor<4x16xf32>, tensor<4x1xf32>
+  %o = tg.contract %e, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}

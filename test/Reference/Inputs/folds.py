@@ -1,0 +1,60 @@
+"""Attention graphs before and after --weft-derive-folds, evaluated by weft-reference."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+GRAPH = """
+func.func @main(%q: tensor<2x4x8xT>, %k: tensor<2x16x8xT>, %v: tensor<2x16x8xT>, %mask: tensor<4x16xT>) -> tensor<4x2x8xT> {
+  %zero = tg.constant dense<0.0> : tensor<T>
+  %s = tg.contract %q, %k [affine_map<(h, i, j, d) -> (h, i, d)>, affine_map<(h, i, j, d) -> (h, j, d)>,
+       affine_map<(h, i, j, d) -> (h, i, j)>] : tensor<2x4x8xT>, tensor<2x16x8xT> -> tensor<2x4x16xT>
+  %u = tg.add %s, %mask : tensor<2x4x16xT>, tensor<4x16xT>
+  %m = tg.reduce max %u axes = [2] keep_dims : tensor<2x4x16xT>
+  %c = tg.sub %u, %m : tensor<2x4x16xT>, tensor<2x4x1xT>
+  %e = tg.exp %c : tensor<2x4x16xT>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<2x4x16xT>
+  %p = tg.div %e, %l : tensor<2x4x16xT>, tensor<2x4x1xT>
+  %n = tg.is_nan %p : tensor<2x4x16xT>
+  %g = tg.select %n, %zero, %p : tensor<2x4x16xi1>, tensor<T>, tensor<2x4x16xT>
+  %o = tg.contract %USED, %v [affine_map<(h, i, n, j) -> (h, i, j)>, affine_map<(h, i, n, j) -> (h, j, n)>,
+       affine_map<(h, i, n, j) -> (i, h, n)>] : tensor<2x4x16xT>, tensor<2x16x8xT> -> tensor<4x2x8xT>
+  return %o : tensor<4x2x8xT>
+}
+"""
+
+
+def run(module: str, inputs: list[np.ndarray]) -> np.ndarray:
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["weft-reference", "-", "--output", folder]
+        for i, array in enumerate(inputs):
+            np.save(Path(folder) / f"input_{i}.npy", array)
+            command += ["--input", str(Path(folder) / f"input_{i}.npy")]
+        subprocess.run(command, input=module, text=True, check=True, timeout=120)
+        return np.load(Path(folder) / "output_0.npy")
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    for element, dtype, tolerance in (("f32", np.float32, 2e-6), ("f16", np.float16, 4e-3)):
+        for used in ("p", "g"):
+            graph = GRAPH.replace("xT>", f"x{element}>").replace("tensor<T>", f"tensor<{element}>").replace("%USED", "%" + used)
+            folded = subprocess.run(["weft-opt", "--weft-derive-folds"], input=graph, text=True, check=True,
+                                    capture_output=True).stdout
+            assert "tg.fold over" in folded
+            inputs = [rng.standard_normal(shape).astype(dtype) for shape in ((2, 4, 8), (2, 16, 8), (2, 16, 8), (4, 16))]
+            inputs[3][1, 3:] = -np.inf
+            inputs[3][2, :] = -np.inf  # A row that is masked as a whole.
+            want, got = run(graph, inputs).astype(np.float64), run(folded, inputs).astype(np.float64)
+            assert np.array_equal(np.isnan(want), np.isnan(got)), (element, used)
+            assert np.isnan(want).any() == (used == "p")
+            difference = np.nanmax(np.abs(want - got))
+            assert difference < tolerance, (element, used, difference)
+    print("folds: all equal")
+
+
+main()
