@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
+import fnmatch
 import json
 import pathlib
 import shutil
@@ -149,6 +150,13 @@ def _peer(case: cases.Case, name: str, tensors: dict, want: dict, dtype: str):
     return timing, _attempt(timing, lambda: clock.capture(run))
 
 
+def peer_names(names: list[str], args: argparse.Namespace) -> list[str]:
+    """Of the peers of a case, those that are asked for."""
+    if args.peers == "none":
+        return []
+    return [n for n in names if any(fnmatch.fnmatchcase(n, g) for g in args.only_peers.split(","))]
+
+
 def measure(case: cases.Case, args: argparse.Namespace, cache: table.PeerCache) -> table.Result:
     """Everything about one case: reference, ours, peers, times."""
     import torch
@@ -162,7 +170,7 @@ def measure(case: cases.Case, args: argparse.Namespace, cache: table.PeerCache) 
         result.timings.append(timing)
         if start:
             starts[table.OURS] = start
-        for name in peers.names(case) if args.peers != "none" else []:
+        for name in peer_names(peers.names(case), args):
             known = cache.get(case.name, args.dtype, name) if args.peers == "cached" else None
             timing, start = (known, None) if known else _peer(case, name, tensors, want, args.dtype)
             result.timings.append(timing)
@@ -226,7 +234,7 @@ def _read(path: pathlib.Path) -> tuple[list[table.Result], str | None]:
 def _child(args: argparse.Namespace, names: list[str], lines: pathlib.Path, deadline: float) -> str:
     """Runs a worker over the named cases until its end, or until one case takes too long. Returns how it ended."""
     command = [sys.executable, __file__, "--worker", str(lines), "--case", ",".join(names), "--bundles", str(args.bundles), "--dtype", args.dtype,
-               "--peers", args.peers, "--rounds", str(args.rounds)] + (["--cache", str(args.cache)] if args.cache else [])
+               "--peers", args.peers, "--only-peers", args.only_peers, "--rounds", str(args.rounds)] + (["--cache", str(args.cache)] if args.cache else [])
     process = subprocess.Popen(command)
     progress, since = None, time.monotonic()
     while process.poll() is None:
@@ -273,6 +281,8 @@ def main() -> int:
     parser.add_argument("--case", help="comma-separated globs of case names (default: all)")
     parser.add_argument("--dtype", default="bf16", choices=("bf16", "f16", "f32"))
     parser.add_argument("--peers", choices=("all", "cached", "none"), default="all", help="time the peers, take known times first, or leave them out")
+    parser.add_argument("--only-peers", default="*", help="comma-separated globs of peers (eager, compile, 'compile default', flash, cudnn, ...): "
+                        "torch.compile takes the better part of a minute for each case")
     parser.add_argument("--cache", type=pathlib.Path, help="JSON file of the peers' times, by card and versions")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"timed runs of each candidate (default {ROUNDS})")
     parser.add_argument("--seconds", type=float, default=540, help="begin no case after this long (default 540)")

@@ -7,7 +7,7 @@ from typing import Callable, Mapping
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from cases import Case, matrix
+from cases import Case, attention, matrix
 from cases.torch_ops import ReferenceOps, TorchOps
 
 COMPILE_MODES = {"compile": "max-autotune-no-cudagraphs", "compile default": "default"}
@@ -19,7 +19,7 @@ def names(case: Case) -> list[str]:
     found = ["eager", "compile"]
     if any(len(spec.shape) == 4 for spec in case.weight_specs.values()):
         found += ["compile default", "eager channels-last", "compile channels-last"]
-    elif case.build is not matrix.gemm and case.weight_specs:
+    elif case.build not in (matrix.gemm, attention.attention):
         found += ["compile default"]
     if case.name.startswith("attn_"):
         found += ["flash", "cudnn"]
