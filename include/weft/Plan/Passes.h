@@ -21,6 +21,9 @@ namespace weft::plan {
 #define GEN_PASS_REGISTRATION
 #include "weft/Plan/Passes.h.inc"
 
+/// Module attribute of a kernel module: its #tg.schedule.
+inline constexpr llvm::StringLiteral scheduleAttr = "tg.schedule";
+
 struct PlanOptions {
   bool fuse = true;                       ///< Form groups of several ops.
   int64_t maxRowBytes = int64_t(1) << 20; ///< Working set limit of one row of a reduction group.

@@ -61,4 +61,24 @@ def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::weft::tg::TileGraphDialect"];
 }
 
+def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
+  let summary = "choose the GPU schedule of each kernel module";
+  let description = [{
+    Sets the module attribute `tg.schedule` of a kernel module (or of each one nested in the module) that has none yet: a legal schedule for every
+    kernel of tg primitives, a good one by the model of weft/Plan/Schedule.h. Nothing else changes.
+
+    Each choice gets a remark of category `plan` with the numbers that decided.
+
+    ```mlir
+    module @scale attributes {tg.schedule = #tg.schedule<tile = [1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {
+      func.func @kernel(%x: tensor<1048576xf16>) -> tensor<1048576xf16> { ... }
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+  ];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 #endif // WEFT_PLAN_PASSES_TD

@@ -320,7 +320,7 @@ func.func @f() {
 
 // -----
 // expected-error @+1 {{expected powers of two in `tile` and `stream`, got [3] and [16]}}
-module attributes {tg.schedule = #tg.schedule<tile = [3] stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
+module attributes {tg.schedule = #tg.schedule<tile = [3], stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
 
 // -----
 // expected-error @+1 {{expected 1 to 32 warps, a power of two, got 3}}

@@ -92,7 +92,7 @@ def TG_Engine : I32EnumAttr<"Engine", "what multiplies in a kernel", [TG_EngineS
 def TG_ScheduleAttr : TG_Attr<"Schedule", "schedule"> {
   let summary = "how a GPU computes a kernel: what the plan decides and Kernelize obeys";
   let description = [{
-    `tile`: extent, a power of two, of a CTA's tile along each dimension of the kernel's result (of the first one, if it has several).
+    `tile`: extent, a power of two, of a CTA's tile along each dimension of the kernel's result (of the first one, if it has several; absent for a scalar).
     `stream`: extent, a power of two, of a step along each reduced dimension that the result does not have: the reduction dimensions of the
     contraction in the order of its domain, or the axes of the reductions. A reduced dimension that the result has is covered by its `tile`; if that is
     less than the dimension's extent, the rows are streamed.
@@ -101,13 +101,13 @@ def TG_ScheduleAttr : TG_Attr<"Schedule", "schedule"> {
     dimensions of the tile grid (docs/traversal.md); `persistent` CTAs take several tiles; `split` parts of the streamed dimensions go to different CTAs.
 
     ```mlir
-    #tg.schedule<tile = [128, 256] stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<8>", persistent = true, split = 1>
+    #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<8>", persistent = true, split = 1>
     ```
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$tile, OptionalArrayRefParameter<"int64_t">:$stream,
+  let parameters = (ins OptionalArrayRefParameter<"int64_t">:$tile, OptionalArrayRefParameter<"int64_t">:$stream,
                         EnumParameter<TG_Engine>:$engine, "int64_t":$warps, "int64_t":$stages, StringRefParameter<"traversal">:$order,
                         "bool":$persistent, "int64_t":$split);
-  let assemblyFormat = [{`<` `tile` `=` `[` $tile `]` (`stream` `=` `[` $stream^ `]`)? `,` `engine` `=` $engine `,` `warps` `=` $warps `,`
+  let assemblyFormat = [{`<` (`tile` `=` `[` $tile^ `]` `,` ` `)? (`stream` `=` `[` $stream^ `]` `,` ` `)? `engine` `=` $engine `,` `warps` `=` $warps `,`
                          `stages` `=` $stages `,` `order` `=` $order `,` `persistent` `=` $persistent `,` `split` `=` $split `>`}];
   let genVerifyDecl = 1;
 }

@@ -1,0 +1,60 @@
+// The time of a contraction on a GPU, by tile shape: what the planner minimises.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An SM computes its share of the tiles; a tile's loop costs the most of: matrix pipe, shared memory, L2; or, where too
+// little is under way, latency. The card as a whole is bound by DRAM. Times in clocks of the device unless named
+// otherwise. Only differences between tiles matter.
+#ifndef WEFT_PLAN_GEMMMODEL_H
+#define WEFT_PLAN_GEMMMODEL_H
+
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Target/Device.h"
+#include <string>
+
+namespace weft::plan {
+
+/// What multiplies: the rate class of the operands.
+enum class GemmType { F16, S8, F32, F64, Other };
+
+/// `batch` products of m x k by k x n.
+struct GemmProblem {
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  GemmType type = GemmType::F16;
+  int64_t lhsBytes = 2, rhsBytes = 2, resultBytes = 2; ///< Of an element.
+  /// 32-bit registers per element of the accumulator that an epilogue holds beside it (tensors of the result's extents
+  /// that it reads).
+  double epilogueRegisters = 0;
+  /// Elements of the reduction that stay constant along k: a window's other dimensions; the loop has k * taps steps.
+  int64_t taps = 1;
+  bool allowWgmma = true; ///< Operands have rows of whole 16-byte units (TMA).
+};
+
+struct GemmTile {
+  int64_t m = 1, n = 1, k = 1;
+  int64_t warps = 4, stages = 2;
+  tg::Engine engine = tg::Engine::Simt;
+};
+
+struct GemmCost {
+  bool fits = false;
+  double seconds = 0;
+  int64_t ctasPerSm = 0, tiles = 0;
+  const char *bound = ""; ///< "matrix", "shared", "l2", "latency", "dram".
+};
+
+GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device);
+
+/// The cheapest tile over everything that the device's engines can do; always finds one.
+struct GemmChoice {
+  GemmTile tile;
+  GemmCost cost;
+};
+GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device);
+
+/// The traversal (docs/traversal.md) of a grid of tiles with the fewest bytes from DRAM: panels of `rowBytes` and
+/// `colBytes` used by waves of `wave` tiles through an L2 of `l2Bytes`.
+std::string chooseTraversal(int64_t rows, int64_t cols, double rowBytes, double colBytes, int64_t wave, double l2Bytes);
+
+} // namespace weft::plan
+
+#endif // WEFT_PLAN_GEMMMODEL_H

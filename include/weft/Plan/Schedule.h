@@ -1,0 +1,62 @@
+// Choice of a kernel's #tg.schedule for a GPU: a legal one for every kernel, a good one by a simple model.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels with a contraction are priced (GemmModel.h) over all tile shapes that fit the device; all others are bound by
+// memory: their tiles make enough vectors of 16 bytes per thread and enough CTAs. A symbolic extent counts as
+// `symbolEstimate`; schedules are legal for all values.
+#ifndef WEFT_PLAN_SCHEDULE_H
+#define WEFT_PLAN_SCHEDULE_H
+
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/KernelAccess.h"
+#include "weft/Target/Device.h"
+#include <string>
+
+namespace weft::plan {
+
+struct ScheduleChoice {
+  llvm::SmallVector<int64_t> tile;   ///< By dimension of the first result.
+  llvm::SmallVector<int64_t> stream; ///< By reduced dimension that the result lacks.
+  tg::Engine engine = tg::Engine::Simt;
+  int64_t warps = 4, stages = 1;
+  std::string order = "row";
+  bool persistent = false;
+  int64_t split = 1;
+  std::string reason; ///< The numbers that decided, for the remark.
+
+  tg::ScheduleAttr getAttr(mlir::MLIRContext *context) const;
+};
+
+/// A kernel to schedule: its function, and what it accesses.
+struct KernelToSchedule {
+  mlir::func::FuncOp func;
+  KernelAccess access;
+  llvm::SmallVector<int64_t> extents; ///< Estimates, by dimension of the iteration space.
+
+  explicit KernelToSchedule(mlir::func::FuncOp kernel);
+  /// Bytes of the widest (narrowest) element among arguments and results; at least 1.
+  int64_t getWidestBytes() const;
+  /// The first op of a type in the kernel, or null.
+  template <typename OpT> OpT find() const {
+    for (mlir::Operation &op : mlir::func::FuncOp(func).getBody().front())
+      if (auto found = llvm::dyn_cast<OpT>(op))
+        return found;
+    return OpT();
+  }
+};
+
+/// The schedule of any kernel of tg primitives.
+ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &device);
+
+/// Its parts: kernels that only map elements, kernels that reduce rows or columns, kernels with a contraction.
+ScheduleChoice chooseElementwise(const KernelToSchedule &kernel, const Device &device);
+ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &device);
+ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device);
+
+/// The power of two up to `budget` (one itself) to tile `extent` with: the largest whose tiles cover at most an eighth
+/// more than the extent, else the one with the least excess; never below `least` unless the budget or the extent is.
+int64_t fitPower(int64_t extent, int64_t budget, int64_t least);
+
+} // namespace weft::plan
+
+#endif // WEFT_PLAN_SCHEDULE_H

@@ -1,0 +1,186 @@
+// The price of a contraction's tile, and the search over all of them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Plan/GemmModel.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+
+namespace weft::plan {
+
+/// Clocks until a copy from L2 or DRAM is there, to fill the pipeline of a tile and to end one.
+static constexpr double loadLatency = 900, fillClocks = 1500, drainClocks = 500;
+/// What a step costs beside its work: waiting at the barrier for the slowest warp, index arithmetic.
+static constexpr double stepClocks = 40;
+static constexpr double sharedBytesPerClock = 128;
+static constexpr double launchSeconds = 2e-6;
+
+namespace {
+
+struct Rates {
+  double flopsPerClock = 0; ///< Of an SM.
+  double l2BytesPerClock = 0;
+};
+
+} // namespace
+
+static Rates ratesOf(const GemmProblem &problem, tg::Engine engine, const Device &device) {
+  Rates rates;
+  const MatrixRates &matrix = engine == tg::Engine::Wgmma ? device.matrix : device.mmaSync;
+  if (engine == tg::Engine::Simt) // f64 outside the matrix units: half on data-centre parts, 1/64 elsewhere.
+    rates.flopsPerClock =
+        problem.type == GemmType::F64
+            ? device.f32PerClock / (device.computeVersion == 80 || device.computeVersion == 90 ? 2.0 : 64.0)
+            : device.f32PerClock;
+  else
+    rates.flopsPerClock = problem.type == GemmType::S8 ? matrix.i8 : matrix.f16;
+  // Neighbouring SMs that read one panel at a time share the request on sm_90: gemm_sm90_c1 moves 8.7 TB/s at 4096^3.
+  rates.l2BytesPerClock = double(device.l2BytesPerClock) / device.sms * (device.hasWgmma() ? 2 : 1);
+  return rates;
+}
+
+/// Bytes of shared memory that the matrix pipe (or the FMA units) read for one step.
+static double sharedReads(const GemmProblem &problem, const GemmTile &tile) {
+  double lhs = double(tile.m * tile.k * problem.lhsBytes), rhs = double(tile.k * tile.n * problem.rhsBytes);
+  if (tile.engine == tg::Engine::Wgmma) // Each warpgroup reads its 64 rows and all columns.
+    return lhs + rhs * double(tile.m) / 64;
+  // Warps in the most nearly square grid: each reads its rows and columns.
+  int64_t rows = 1;
+  while (rows * rows * 4 <= tile.warps && tile.m / (rows * 2) >= 16)
+    rows *= 2;
+  while (tile.warps / rows > std::max<int64_t>(tile.n / 8, 1))
+    rows *= 2;
+  return lhs * double(std::max<int64_t>(tile.warps / rows, 1)) + rhs * double(rows);
+}
+
+/// Registers of a thread.
+static double registersOf(const GemmProblem &problem, const GemmTile &tile) {
+  double accumulator = double(tile.m * tile.n) / double(tile.warps * 32);
+  if (problem.type == GemmType::F64)
+    accumulator *= 2;
+  double working = tile.engine == tg::Engine::Wgmma ? 40 : 64;
+  return accumulator * (1 + problem.epilogueRegisters) + working;
+}
+
+static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
+  int64_t stage = tile.k * (tile.m * problem.lhsBytes + tile.n * problem.rhsBytes);
+  return tile.stages * stage + 1024; // Barriers, and alignment of the first buffer.
+}
+
+/// Bytes from DRAM: all once if the operands fit the L2 (with room for what streams through), else panels by wave.
+static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_t wave, const Device &device) {
+  double depth = double(problem.k * problem.taps);
+  double lhs = double(problem.m) * depth * double(problem.lhsBytes);
+  double rhs = double(problem.n) * depth * double(problem.rhsBytes);
+  double result = double(problem.m) * double(problem.n) * double(problem.resultBytes);
+  if (lhs + rhs <= 0.6 * double(device.l2Bytes))
+    return double(problem.batch) * (lhs / double(problem.taps) + rhs + result);
+  double rows = double(llvm::divideCeil(problem.m, tile.m)), cols = double(llvm::divideCeil(problem.n, tile.n));
+  // A wave of r x c tiles reads r row panels and c column panels; r * m = c * n reads least.
+  double inWave = std::min<double>(double(wave), rows * cols);
+  double r = std::clamp(std::sqrt(inWave * double(tile.n) / double(tile.m)), 1.0, rows);
+  double c = std::clamp(inWave / r, 1.0, cols);
+  r = std::clamp(inWave / c, 1.0, rows);
+  double waves = rows * cols / (r * c);
+  double reads = waves * (r * lhs / rows + c * rhs / cols);
+  return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
+}
+
+GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
+  GemmCost cost;
+  double registers = registersOf(problem, tile);
+  int64_t shared = sharedOf(problem, tile), threads = tile.warps * 32;
+  // A warpgroup of producers runs beside wgmma's consumers.
+  int64_t allThreads = tile.engine == tg::Engine::Wgmma ? threads + 128 : threads;
+  if (registers > 0.94 * device.registersPerThread || shared > int64_t(device.sharedPerCta) || allThreads > 1024)
+    return cost;
+  auto by = [](double whole, double part) { return int64_t(whole / part); };
+  cost.ctasPerSm = std::min({by(device.registersPerSm, std::ceil(registers / 8) * 8 * double(allThreads)),
+                             by(device.sharedPerSm, double(shared + device.sharedReservedPerCta)),
+                             int64_t(device.threadsPerSm) / allThreads, int64_t(device.ctasPerSm)});
+  if (cost.ctasPerSm < 1)
+    return cost;
+  cost.fits = true;
+  cost.tiles =
+      problem.batch * int64_t(llvm::divideCeil(problem.m, tile.m)) * int64_t(llvm::divideCeil(problem.n, tile.n));
+
+  Rates rates = ratesOf(problem, tile.engine, device);
+  double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps);
+  double stepBytes = double(tile.k * (tile.m * problem.lhsBytes + tile.n * problem.rhsBytes));
+  double matrix = 2.0 * double(tile.m * tile.n * tile.k) / rates.flopsPerClock;
+  if (tile.engine ==
+      tg::Engine::Simt) // A thread with t x t sums loads 2 t operands from shared memory for t^2 products.
+    matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(threads));
+  double sharedClocks = (sharedReads(problem, tile) + stepBytes) / sharedBytesPerClock;
+  double l2 = stepBytes / rates.l2BytesPerClock;
+  double busiest = std::max({matrix, sharedClocks, l2}) + stepClocks;
+  // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
+  double alone = std::max(busiest, matrix * 4 / std::min<double>(double(tile.warps), 4));
+  double waiting = loadLatency / double(std::max<int64_t>(tile.stages - 1, 1));
+  double latency = std::max(alone, waiting);
+
+  int64_t tilesPerSm = llvm::divideCeil(cost.tiles, int64_t(device.sms));
+  int64_t resident = std::min(cost.ctasPerSm, tilesPerSm);
+  int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
+  double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
+  double ends = fillClocks + drainClocks + storeClocks;
+  // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
+  double hidden = tile.engine == tg::Engine::Wgmma ? 2 : double(resident);
+  double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden);
+  double waits = double(rounds) * (steps * latency + ends);
+  double clocks = std::max(throughput, waits);
+  double dram = dramBytes(problem, tile, cost.ctasPerSm * device.sms, device) / device.memoryBandwidth;
+  double seconds = clocks / device.clock;
+  // The lesser of the two is not hidden entirely.
+  cost.seconds = std::max(seconds, dram) + 0.15 * std::min(seconds, dram) + launchSeconds;
+  cost.bound = dram > seconds                         ? "dram"
+               : waits > throughput                   ? "latency"
+               : matrix >= std::max(sharedClocks, l2) ? "matrix"
+               : l2 >= sharedClocks                   ? "l2"
+                                                      : "shared";
+  return cost;
+}
+
+/// Calls `visit` for every tile shape that `engine` knows.
+static void forEachTile(const GemmProblem &problem, tg::Engine engine,
+                        llvm::function_ref<void(const GemmTile &)> visit) {
+  bool simt = engine == tg::Engine::Simt, wgmma = engine == tg::Engine::Wgmma;
+  auto limit = [](int64_t extent, int64_t least, int64_t most) {
+    return std::clamp<int64_t>(llvm::PowerOf2Ceil(extent), least, most);
+  };
+  // Instruction shapes: wgmma m64 (two warpgroups: 128) n8-256, mma m16n8, one element of an FMA. k: whole 16-byte
+  // chunks of 8 rows at least, and 128 bytes at most, the widest swizzle.
+  int64_t leastM = simt ? 1 : wgmma ? 64 : 16, leastN = simt ? 1 : wgmma ? 32 : 8;
+  int64_t elementBytes = std::max(problem.lhsBytes, problem.rhsBytes);
+  int64_t leastK = simt ? 8 : 32 / elementBytes, mostK = std::max<int64_t>(128 / elementBytes, leastK);
+  for (int64_t m = limit(problem.m, leastM, 256); m >= leastM; m /= 2)
+    for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
+      for (int64_t k = limit(problem.k, leastK, mostK); k >= leastK; k /= 2)
+        for (int64_t warps : {4, 8, 2, 1}) {
+          if (wgmma && (warps < 4 || m % (16 * warps) != 0))
+            continue;
+          // A warp has a fragment of its own, a thread an element.
+          if (m * n < (simt ? 32 : 128) * warps && warps > 1)
+            continue;
+          for (int64_t stages : {4, 3, 2, 5, 6})
+            visit({m, n, k, warps, stages, engine});
+        }
+}
+
+GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
+  GemmChoice best;
+  auto consider = [&](const GemmTile &tile) {
+    GemmCost cost = estimateGemm(problem, tile, device);
+    if (cost.fits && (!best.cost.fits || cost.seconds < best.cost.seconds * 0.999))
+      best = {tile, cost};
+  };
+  bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8;
+  if (hasMatrix && device.hasWgmma() && problem.allowWgmma && problem.m >= 64 && problem.n >= 32)
+    forEachTile(problem, tg::Engine::Wgmma, consider);
+  if (hasMatrix)
+    forEachTile(problem, tg::Engine::Mma, consider);
+  if (!hasMatrix || std::min(problem.m, problem.n) < 8)
+    forEachTile(problem, tg::Engine::Simt, consider);
+  return best;
+}
+
+} // namespace weft::plan

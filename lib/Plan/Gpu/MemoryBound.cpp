@@ -1,0 +1,316 @@
+// Schedules of kernels that memory bounds: maps and reductions without a contraction.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes in flight: an SM hides DRAM's latency (about 600 ns) with latency * bandwidth / SMs = 15 KiB under way on an
+// H100, half of what its 2,048 threads bring with one 16-byte vector each. So a thread takes several vectors only where
+// enough CTAs remain to fill the SMs, and a tile whose rows are contiguous in one tensor and its columns in another is
+// wide in both.
+#include "weft/Plan/Schedule.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+static constexpr int64_t warpThreads = 32, vectorBytes = 16;
+/// CTAs for each SM below which tiles shrink.
+static constexpr int64_t ctasWanted = 4;
+/// Elements of a row that a thread holds at most, and the most threads of a CTA that may hold that many.
+static constexpr int64_t rowElementsPerThread = 32, rowWarps = 32;
+
+static int64_t product(ArrayRef<int64_t> numbers) {
+  int64_t result = 1;
+  for (int64_t n : numbers)
+    result = llvm::MulOverflow(result, n, result) ? INT64_MAX : result;
+  return result;
+}
+
+static int64_t countTiles(ArrayRef<int64_t> extents, ArrayRef<int64_t> tile) {
+  int64_t count = 1;
+  for (auto [extent, size] : llvm::zip(extents, tile))
+    if (llvm::MulOverflow(count, int64_t(llvm::divideCeil(extent, size)), count))
+      return INT64_MAX;
+  return count;
+}
+
+static std::string textOf(ArrayRef<int64_t> numbers) {
+  std::string text;
+  for (int64_t n : numbers)
+    text += (text.empty() ? "" : "x") + std::to_string(n);
+  return text.empty() ? "1" : text;
+}
+
+/// Whether `coordinates` end in exactly one dimension with coefficient 1 (and a constant): that dimension.
+static std::optional<unsigned> contiguousDim(ArrayRef<AffineExpr> coordinates) {
+  if (coordinates.empty() || !coordinates.back())
+    return std::nullopt;
+  AffineExpr last = coordinates.back();
+  if (auto sum = dyn_cast<AffineBinaryOpExpr>(last);
+      sum && sum.getKind() == AffineExprKind::Add && isa<AffineConstantExpr>(sum.getRHS()))
+    last = sum.getLHS();
+  if (auto dim = dyn_cast<AffineDimExpr>(last))
+    return dim.getPosition();
+  return std::nullopt;
+}
+
+/// The dimensions along which the kernel's larger tensors are contiguous: first that of the result. Tensors smaller
+/// than an eighth of the largest do not count: caches keep them.
+static llvm::SetVector<unsigned> contiguousDims(const KernelToSchedule &kernel) {
+  const KernelAccess &access = kernel.access;
+  llvm::SetVector<unsigned> found;
+  auto sizeOf = [&](Value value) {
+    int64_t size = 1;
+    for (AffineExpr extent : tg::getDims(value.getType()))
+      size = llvm::MulOverflow(size, estimateExtent(extent), size) ? INT64_MAX : size;
+    return size;
+  };
+  for (unsigned d = access.resultRank; d-- > 0 && found.empty();)
+    if (kernel.extents[d] > 1)
+      found.insert(d);
+  int64_t largest = 1;
+  for (const KernelRequest &request : access.requests)
+    if (isa<BlockArgument>(request.value))
+      largest = std::max(largest, sizeOf(request.value));
+  for (const KernelRequest &request : access.requests) {
+    if (!isa<BlockArgument>(request.value) || sizeOf(request.value) < largest / 8)
+      continue;
+    if (std::optional<unsigned> dim = contiguousDim(request.coordinates))
+      if (unsigned along = access.dims[*dim].along; kernel.extents[along] > 1)
+        found.insert(along);
+  }
+  return found;
+}
+
+/// Spreads a tile of `elements` over dimensions of these extents: first over those of `wide` (an equal part each), then
+/// over the others from the last on.
+static SmallVector<int64_t> spread(ArrayRef<int64_t> extents, ArrayRef<unsigned> wide, int64_t elements) {
+  constexpr int64_t leastWide = 32;
+  SmallVector<int64_t> tile(extents.size(), 1);
+  int64_t left = elements;
+  for (auto [i, d] : llvm::enumerate(wide)) {
+    unsigned remaining = wide.size() - i;
+    int64_t share = remaining == 1 ? left : int64_t(1) << (llvm::Log2_64(left) / remaining);
+    tile[d] = fitPower(extents[d], std::max(share, std::min(left, leastWide)), leastWide);
+    left = std::max<int64_t>(left / tile[d], 1);
+  }
+  for (unsigned d = extents.size(); d-- > 0 && left > 1;) {
+    if (llvm::is_contained(wide, d))
+      continue;
+    tile[d] = fitPower(extents[d], left, 1);
+    left /= tile[d];
+  }
+  return tile;
+}
+
+ScheduleChoice chooseElementwise(const KernelToSchedule &kernel, const Device &device) {
+  ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
+  SmallVector<unsigned> wide;
+  for (unsigned d : contiguousDims(kernel))
+    if (d < extents.size())
+      wide.push_back(d);
+  int64_t vector = std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
+  ScheduleChoice choice;
+  // Warps, and vectors a thread: the most work a CTA first.
+  constexpr std::pair<int64_t, int64_t> shapes[] = {{4, 4}, {4, 2}, {4, 1}, {2, 1}, {1, 1}};
+  for (auto [warps, vectors] : shapes) {
+    choice.warps = warps;
+    // A transposition needs 32 x 32 elements at least to be contiguous on both sides.
+    int64_t elements = std::max<int64_t>(warps * warpThreads * vectors * vector, wide.size() > 1 ? 1024 : 1);
+    choice.tile = spread(extents, wide, elements);
+    if (countTiles(extents, choice.tile) >= ctasWanted * device.sms)
+      break;
+  }
+  choice.reason = llvm::formatv("map of {0} elements: {1} CTAs of {2}", product(extents),
+                                countTiles(extents, choice.tile), textOf(choice.tile));
+  return choice;
+}
+
+namespace {
+
+/// The reduced dimensions of a kernel, and how they lie.
+struct Rows {
+  SmallVector<unsigned> inResult; ///< Dimensions of the result that reductions run along.
+  SmallVector<unsigned> streamed; ///< Reduced dimensions of their own, in the order of the axes.
+  SmallVector<unsigned> sorted;   ///< Dimensions of the result that an order statistic makes as a whole.
+  bool hasWholeAxis = false;      ///< Scans and order statistics want the whole axis in one tile.
+
+  explicit Rows(const KernelToSchedule &kernel) {
+    const KernelAccess &access = kernel.access;
+    for (const auto &[d, dim] : llvm::enumerate(access.dims)) {
+      if (!dim.reducer)
+        continue;
+      SmallVector<unsigned> &kind = dim.along < access.resultRank ? inResult : streamed;
+      if ((dim.along < access.resultRank || dim.along == d) && !llvm::is_contained(kind, dim.along))
+        kind.push_back(dim.along);
+    }
+    func::FuncOp func = kernel.func;
+    func.walk([&](Operation *op) {
+      hasWholeAxis |= isa<tg::ScanOp, tg::TopKOp>(op);
+      if (auto scan = dyn_cast<tg::ScanOp>(op))
+        noteAxis(kernel, scan.getResult(), scan.getAxis(), inResult);
+      if (auto topK = dyn_cast<tg::TopKOp>(op))
+        for (Value result : topK->getResults())
+          noteAxis(kernel, result, topK.getAxis(), sorted);
+    });
+  }
+
+  /// Adds the dimension of the kernel's result that runs along `axis` of `value`.
+  static void noteAxis(const KernelToSchedule &kernel, Value value, int64_t axis, SmallVector<unsigned> &dims) {
+    for (const KernelRequest *request : kernel.access.of(value))
+      if (auto dim = dyn_cast_or_null<AffineDimExpr>(request->coordinates[axis]))
+        if (dim.getPosition() < kernel.access.resultRank && !llvm::is_contained(dims, dim.getPosition()))
+          dims.push_back(dim.getPosition());
+  }
+};
+
+} // namespace
+
+/// Whether some tensor is read at a sum of a dimension and others: a window.
+static bool isWindowed(const KernelAccess &access, unsigned d) {
+  return llvm::any_of(access.requests, [&](const KernelRequest &request) {
+    return llvm::any_of(request.coordinates, [&](AffineExpr at) {
+      if (!at || !at.isFunctionOfDim(d))
+        return false;
+      for (unsigned other = 0; other < access.dims.size(); ++other)
+        if (other != d && at.isFunctionOfDim(other))
+          return true;
+      return false;
+    });
+  });
+}
+
+/// Rows that the result has: whole in registers where they fit, several of them in a CTA where they are short.
+static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows &rows, const Device &device) {
+  ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
+  ScheduleChoice choice;
+  choice.tile.assign(extents.size(), 1);
+  int64_t row = 1;
+  for (unsigned d : rows.inResult) {
+    choice.tile[d] = llvm::PowerOf2Ceil(extents[d]);
+    row = llvm::MulOverflow(row, choice.tile[d], row) ? INT64_MAX : row;
+  }
+  int64_t vector = std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
+  constexpr int64_t rowLimit = rowElementsPerThread * rowWarps * warpThreads;
+  if (row > rowLimit && !rows.hasWholeAxis) {
+    // Streamed: 16 warps with four vectors a thread along the innermost reduced dimension.
+    choice.warps = 16;
+    int64_t left = choice.warps * warpThreads * vector * 4;
+    for (unsigned d : llvm::reverse(rows.inResult)) {
+      choice.tile[d] = std::min<int64_t>(choice.tile[d], std::max<int64_t>(left, 1));
+      left /= choice.tile[d];
+    }
+    choice.reason =
+        llvm::formatv("rows of {0} elements exceed {1}: streamed by {2}", row, rowLimit, textOf(choice.tile));
+    return choice;
+  }
+  // Two vectors a thread hide latency and leave registers; short rows share a CTA of four warps.
+  int64_t perThread = std::clamp<int64_t>(2 * vector, 4, 16);
+  choice.warps = std::clamp<int64_t>(llvm::divideCeil(row, warpThreads * perThread), 4, rowWarps);
+  choice.warps = llvm::PowerOf2Ceil(choice.warps);
+  int64_t left = std::max<int64_t>(choice.warps * warpThreads * perThread / row, 1);
+  int64_t numRows = 1;
+  for (auto [d, extent] : llvm::enumerate(extents))
+    numRows *= llvm::is_contained(rows.inResult, d) ? 1 : extent;
+  while (left > 1 && numRows / left < ctasWanted * device.sms)
+    left /= 2;
+  while (choice.warps > 1 && choice.warps * warpThreads > left * row)
+    choice.warps /= 2;
+  for (unsigned d = extents.size(); d-- > 0 && left > 1;) {
+    if (llvm::is_contained(rows.inResult, d))
+      continue;
+    choice.tile[d] = fitPower(extents[d], left, 1);
+    left /= choice.tile[d];
+  }
+  choice.reason = llvm::formatv("{0} rows of {1} elements in one pass: {2} CTAs of {3}", numRows, row,
+                                countTiles(extents, choice.tile), textOf(choice.tile));
+  return choice;
+}
+
+/// Rows that the result lacks and that are contiguous: several short ones, or steps of a long one.
+static void streamRows(const KernelToSchedule &kernel, ArrayRef<int64_t> extents, unsigned inner, bool isWhole,
+                       const Device &device, ScheduleChoice &choice) {
+  int64_t vector = std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
+  int64_t numRows = product(extents), enough = ctasWanted * device.sms;
+  int64_t row = kernel.extents[inner];
+  // A CTA a row keeps more warps busy where rows are few.
+  choice.warps = numRows >= enough ? 4 : 16;
+  int64_t elements = choice.warps * warpThreads * vector * 4;
+  int64_t step = isWhole ? int64_t(llvm::PowerOf2Ceil(row)) : fitPower(row, elements, warpThreads * vector);
+  int64_t rows = std::max<int64_t>(elements / step, 1);
+  while (rows > 1 && numRows / rows < enough)
+    rows /= 2;
+  choice.tile = spread(extents, {}, rows);
+  while (choice.warps > 1 && choice.warps * warpThreads > product(choice.tile) * step)
+    choice.warps /= 2;
+  choice.stream.push_back(step);
+}
+
+/// Rows across what is contiguous: columns at least a sector (32 bytes) wide, enough CTAs before more width, and steps
+/// that give each thread four vectors.
+static void streamColumns(const KernelToSchedule &kernel, ArrayRef<int64_t> extents, ArrayRef<unsigned> streamed,
+                          bool isWhole, ArrayRef<unsigned> wide, const Device &device, ScheduleChoice &choice) {
+  int64_t vector = std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
+  choice.warps = 8;
+  int64_t width = warpThreads * vector;
+  do {
+    choice.tile = spread(extents, wide, width);
+    width /= 2;
+  } while (width >= 2 * vector && countTiles(extents, choice.tile) < 2 * device.sms);
+  int64_t left = std::max<int64_t>(choice.warps * warpThreads * vector * 4 / product(choice.tile), 1);
+  for (unsigned d : streamed) {
+    int64_t extent = kernel.extents[d];
+    choice.stream.push_back(isWindowed(kernel.access, d) ? 1
+                            : isWhole                    ? int64_t(llvm::PowerOf2Ceil(extent))
+                                                         : fitPower(extent, left, 1));
+    left = std::max<int64_t>(left / choice.stream.back(), 1);
+  }
+  while (choice.warps > 1 && choice.warps * warpThreads > product(choice.tile) * product(choice.stream))
+    choice.warps /= 2;
+}
+
+static ScheduleChoice chooseStreamed(const KernelToSchedule &kernel, const Rows &rows, const Device &device) {
+  ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
+  auto isWindow = [&](unsigned d) { return isWindowed(kernel.access, d); };
+  llvm::SetVector<unsigned> contiguous = contiguousDims(kernel);
+  SmallVector<unsigned> wide;
+  for (unsigned d : contiguous)
+    if (d < extents.size())
+      wide.push_back(d);
+  ScheduleChoice choice;
+  if (llvm::all_of(rows.streamed, isWindow)) { // A map with a short loop.
+    choice = chooseElementwise(kernel, device);
+    choice.stream.assign(rows.streamed.size(), 1);
+  } else if (unsigned inner = rows.streamed.back(); contiguous.contains(inner) && !isWindow(inner)) {
+    streamRows(kernel, extents, inner, rows.hasWholeAxis, device, choice); // Of several axes, along the last.
+    choice.stream.insert(choice.stream.begin(), rows.streamed.size() - 1, 1);
+  } else {
+    streamColumns(kernel, extents, rows.streamed, rows.hasWholeAxis, wide, device, choice);
+  }
+  SmallVector<int64_t> steps;
+  for (unsigned d : rows.streamed)
+    steps.push_back(kernel.extents[d]);
+  choice.reason =
+      llvm::formatv("reduction of {0} to {1} elements: {2} CTAs of {3}, steps of {4}", product(steps), product(extents),
+                    countTiles(extents, choice.tile), textOf(choice.tile), textOf(choice.stream));
+  return choice;
+}
+
+ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &device) {
+  Rows rows(kernel);
+  ScheduleChoice choice;
+  if (!rows.inResult.empty())
+    choice = chooseWholeRows(kernel, rows, device);
+  else
+    choice = chooseStreamed(kernel, rows, device);
+  for (unsigned d : rows.sorted)
+    choice.tile[d] = llvm::PowerOf2Ceil(kernel.extents[d]);
+  // A group may have both: rows of the result, and reductions of their own.
+  if (!rows.inResult.empty())
+    for (unsigned d : rows.streamed)
+      choice.stream.push_back(isWindowed(kernel.access, d) ? 1 : fitPower(kernel.extents[d], 256, 1));
+  return choice;
+}
+
+} // namespace weft::plan

@@ -1,0 +1,49 @@
+// weft-plan-gpu: sets the schedule of a kernel module.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Plan/Passes.h"
+#include "weft/Plan/Schedule.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace weft::plan {
+#define GEN_PASS_DEF_PLANGPU
+#include "weft/Plan/Passes.h.inc"
+} // namespace weft::plan
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::plan;
+
+namespace {
+struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    const Device *device = findDevice(target);
+    if (!device) {
+      getOperation().emitError() << "expected a target of " << getArchitectureList() << ", got '" << target << "'";
+      return signalPassFailure();
+    }
+    // A kernel module, or a program that holds some.
+    getOperation()->walk([&](ModuleOp module) {
+      auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
+      if (kernel && !kernel.isExternal() && kernel.getNumResults() > 0)
+        plan(module, kernel, *device);
+    });
+  }
+
+  void plan(ModuleOp module, func::FuncOp kernel, const Device &device) {
+    if (module->hasAttr(scheduleAttr))
+      return;
+    ScheduleChoice choice = chooseSchedule(KernelToSchedule(kernel), device);
+    tg::ScheduleAttr schedule = choice.getAttr(&getContext());
+    module->setAttr(scheduleAttr, schedule);
+    std::string text;
+    llvm::raw_string_ostream(text) << schedule;
+    remark::passed(kernel.getLoc(),
+                   remark::RemarkOpts::name("schedule").category("plan").function(module.getName().value_or("kernel")))
+        << remark::add("{0}", choice.reason) << remark::metric("schedule", text);
+  }
+};
+} // namespace

@@ -1,0 +1,59 @@
+// What all schedules share: estimates of the kernel, the choice between the kinds, the attribute.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Plan/Schedule.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+tg::ScheduleAttr ScheduleChoice::getAttr(MLIRContext *context) const {
+  return tg::ScheduleAttr::get(context, tile, stream, engine, warps, stages, order, persistent, split);
+}
+
+KernelToSchedule::KernelToSchedule(func::FuncOp kernel) : func(kernel), access(analyseAccess(kernel)) {
+  for (const KernelDim &dim : access.dims)
+    extents.push_back(estimateExtent(dim.extent));
+}
+
+int64_t KernelToSchedule::getWidestBytes() const {
+  int64_t widest = 1;
+  auto see = [&](Type type) {
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      widest = std::max(widest, tg::getElementBits(tensor.getElementType()) / 8);
+  };
+  func::FuncOp kernel = func;
+  llvm::for_each(kernel.getArgumentTypes(), see);
+  llvm::for_each(kernel.getResultTypes(), see);
+  return widest;
+}
+
+int64_t fitPower(int64_t extent, int64_t budget, int64_t least) {
+  int64_t whole = llvm::PowerOf2Ceil(std::max<int64_t>(extent, 1));
+  int64_t largest = std::min<int64_t>(llvm::bit_floor(uint64_t(std::max<int64_t>(budget, 1))), whole);
+  int64_t best = largest, bestCovered = llvm::alignTo(extent, largest);
+  for (int64_t power = largest; power >= std::min(least, largest) && power >= 1; power /= 2) {
+    int64_t covered = llvm::alignTo(extent, power);
+    if (covered * 8 <= extent * 9)
+      return power;
+    if (covered < bestCovered) {
+      best = power;
+      bestCovered = covered;
+    }
+  }
+  return best;
+}
+
+/// Reductions, order statistics and scans: they want the rows of their axes.
+static bool reducesRows(Operation &op) { return isa<tg::ReduceOp, tg::ArgReduceOp, tg::TopKOp, tg::ScanOp>(op); }
+
+ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &device) {
+  if (auto contract = kernel.find<tg::ContractOp>())
+    return chooseContraction(kernel, contract, device);
+  func::FuncOp func = kernel.func;
+  if (llvm::any_of(func.getBody().front(), reducesRows))
+    return chooseReduction(kernel, device);
+  return chooseElementwise(kernel, device);
+}
+
+} // namespace weft::plan
