@@ -113,7 +113,7 @@ def _attempt(timing: table.Timing, function):
 
 
 def _ours(case: cases.Case, args: argparse.Namespace, tensors: dict, want: dict, folder: pathlib.Path, result: table.Result):
-    """Our timing, and what starts a run if it is right."""
+    """Our timing, and the session if its first run is right."""
     from measure.weft_runner import WeftRunner
     timing, name = table.Timing(table.OURS), f"{case.name}.{args.dtype}"
     bundle, manifest = args.bundles / f"{name}.weft", json.loads((args.bundles / MANIFEST).read_text())
@@ -137,7 +137,7 @@ def _ours(case: cases.Case, args: argparse.Namespace, tensors: dict, want: dict,
         return timing, None
     if not table.accept(timing, _worst(runner.outputs, want), TOLERANCE[args.dtype]):
         return timing, None
-    return timing, runner.run
+    return timing, runner
 
 
 def _peer(case: cases.Case, name: str, tensors: dict, want: dict, dtype: str):
@@ -166,10 +166,10 @@ def measure(case: cases.Case, args: argparse.Namespace, cache: table.PeerCache) 
     want = peers.reference(case, tensors)
     starts = {}
     with tempfile.TemporaryDirectory() as folder:
-        timing, start = _ours(case, args, tensors, want, pathlib.Path(folder), result)
+        timing, runner = _ours(case, args, tensors, want, pathlib.Path(folder), result)
         result.timings.append(timing)
-        if start:
-            starts[table.OURS] = start
+        if runner:
+            starts[table.OURS] = runner.run
         for name in peer_names(peers.names(case), args):
             known = cache.get(case.name, args.dtype, name) if args.peers == "cached" else None
             timing, start = (known, None) if known else _peer(case, name, tensors, want, args.dtype)
@@ -180,6 +180,7 @@ def measure(case: cases.Case, args: argparse.Namespace, cache: table.PeerCache) 
         torch.cuda.empty_cache()
         for name, times in clock.Clock().all(starts, args.rounds).items():
             result.of(name).ms = times
+        result.replayed = runner.replayed if runner else None
     today = datetime.date.today().isoformat()
     for timing in result.timings:
         if timing.candidate != table.OURS and timing.ms:

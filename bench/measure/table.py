@@ -48,7 +48,8 @@ class Result:
     flops: int
     bytes: int
     timings: list[Timing] = dataclasses.field(default_factory=list)
-    kernels: int | None = None  # dispatches of one run
+    kernels: int | None = None  # of one run of ours
+    replayed: bool | None = None  # whether our runs were replays of a CUDA graph
 
     def of(self, candidate: str) -> Timing | None:
         return next((t for t in self.timings if t.candidate == candidate), None)
@@ -150,6 +151,9 @@ def markdown(results: Sequence[Result], about: dict) -> str:
         lines.append(f"* \\* timed in another run on the same kind of card ({', '.join(days)}), not beside ours")
     lines += ["", "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     lines += [_row(r, peers) for r in results]
+    slow = [r.case for r in results if r.replayed is False]
+    if slow:
+        lines += ["", f"Weft without CUDA graph (its recording was refused): {', '.join(slow)}"]
     failures = [f"* {r.case} {t.candidate}: {t.failure}" for r in results for t in r.timings if t.failure]
     if failures:
         lines += ["", "Not timed:", ""] + failures
