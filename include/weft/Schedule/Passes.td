@@ -5,5 +5,43 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
+  let summary = "put the operands of tk.dot into shared memory";
+  let description = [{
+    An operand of `tk.dot` that is a plain `tk.load` (a `tk.broadcast` that transposes it becomes part of the access) is copied asynchronously
+    through a channel of `stages` slots of `#tg.schedule` (module attribute `tg.schedule`; one slot where nothing repeats the copy); operands of dots
+    that share one wait together. The engine is tma if `engine = wgmma`
+    and the access is a box: each index is one tile dimension or none plus multiples of symbols, strides are multiples of 16 bytes. Else it is cp_async, in vectors of
+    4, 8 or 16 bytes along the dimension of the tile that is contiguous in memory.
+
+    Other operands are stored from registers into one of two slots, and a barrier follows. Left operands that are computed from the result of another dot stay in
+    registers if `engine` is mma or wgmma. All arithmetic stays as it was.
+
+    ```mlir
+    #xa = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+    #wa = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+    module attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>} {
+      func.func @kernel(%x: !tk.global<tensor<128x256xf16>>, %w: !tk.global<tensor<256x128xf16>>, %y: !tk.global<tensor<128x128xf32>>) attributes {tk.warps = 4 : i64} {
+        tk.for_tiles (%t) in affine_map<() -> (1)> {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c4 = arith.constant 4 : index
+          %zero = tk.constant 0.0 : f32 : !tk.tile<128x128xf32>
+          %sum = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x128xf32>) {
+            %a = tk.load %x[%k] map #xa : !tk.global<tensor<128x256xf16>> -> !tk.tile<128x64xf16>
+            %b = tk.load %w[%k] map #wa : !tk.global<tensor<256x128xf16>> -> !tk.tile<64x128xf16>
+            %d = tk.dot %a, %b, %acc : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
+            scf.yield %d : !tk.tile<128x128xf32>
+          }
+          tk.store %sum, %y map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<128x128xf32>, !tk.global<tensor<128x128xf32>>
+          tk.yield
+        }
+        return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::weft::tk::TileKernelDialect"];
+}
 
 #endif // WEFT_SCHEDULE_PASSES_TD

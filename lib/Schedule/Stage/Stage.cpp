@@ -1,0 +1,358 @@
+// weft-tk-stage: operands of tk.dot through shared memory. Plain loads become asynchronous copies through channels,
+// computed operands are stored from registers. What is decided here is where an operand lives; layouts, prefetch
+// distance and places come later.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "weft/Schedule/Access.h"
+#include "weft/Schedule/Passes.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace weft::schedule {
+#define GEN_PASS_DEF_TKSTAGE
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft::schedule
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::schedule;
+
+//===-- What an operand is ----------------------------------------------------------------------------------------===//
+
+namespace {
+/// A tile that can be copied: a load, seen over the dimensions of the operand.
+struct CopySource {
+  tk::LoadOp load;
+  tk::TileType tile;
+  Access access;
+  tk::CopyEngine engine = tk::CopyEngine::CpAsync;
+};
+} // namespace
+
+/// Whether places outside the guard are zero, as a copy makes them.
+static bool fillsWithZero(tk::LoadOp load) {
+  TypedAttr fill = load.getFillAttr();
+  if (auto number = dyn_cast_or_null<FloatAttr>(fill))
+    return number.getValue().isPosZero();
+  if (auto number = dyn_cast_or_null<IntegerAttr>(fill))
+    return number.getValue().isZero();
+  return !fill;
+}
+
+/// `access` seen through a broadcast: over the dimensions of its result.
+static void moveDims(Access &access, tk::BroadcastOp broadcast) {
+  MLIRContext *context = broadcast.getContext();
+  ArrayRef<int64_t> shape = broadcast.getResult().getType().getShape();
+  SmallVector<AffineExpr> dims, symbols;
+  for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+    dims.push_back(access.shape[i] == 1 ? getAffineConstantExpr(0, context) : getAffineDimExpr(dim, context));
+  for (unsigned i = 0; i < access.map.getNumSymbols(); ++i)
+    symbols.push_back(getAffineSymbolExpr(i, context));
+  access.map = access.map.replaceDimsAndSymbols(dims, symbols, shape.size(), symbols.size());
+  if (access.guard)
+    access.guard = access.guard->replaceDimsAndSymbols(dims, symbols, shape.size(), symbols.size());
+  access.shape.assign(shape.begin(), shape.end());
+}
+
+/// The load behind an operand of a dot, if its tile can be copied to shared memory asynchronously.
+static std::optional<CopySource> getCopySource(Value operand, tg::Engine engine) {
+  SmallVector<tk::BroadcastOp> broadcasts; // From the operand to the load.
+  Value value = operand;
+  while (auto broadcast = value.getDefiningOp<tk::BroadcastOp>()) {
+    broadcasts.push_back(broadcast);
+    value = broadcast.getInput();
+  }
+  auto load = value.getDefiningOp<tk::LoadOp>();
+  if (!load || load.getMask() || !load.getIndices().empty() || !fillsWithZero(load))
+    return std::nullopt;
+  CopySource source{load, cast<tk::TileType>(operand.getType()), getAccess(load)};
+  for (tk::BroadcastOp broadcast : llvm::reverse(broadcasts))
+    moveDims(source.access, broadcast);
+  if (engine == tg::Engine::Wgmma && isBox(source.access)) {
+    source.engine = tk::CopyEngine::Tma;
+    return source;
+  }
+  int64_t bits = tk::getElementBits(source.tile.getElementType());
+  if (getContiguity(source.access, 128 / bits).elements * bits < 32) // cp.async moves at least 4 bytes.
+    return std::nullopt;
+  return source;
+}
+
+/// Whether `value` is computed, place by place, from the result of a dot in `block`.
+static bool comesFromDot(Value value, Block *block) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block)
+    return false;
+  if (isa<tk::DotOp>(op))
+    return true;
+  return isa<tk::MapOp>(op) && llvm::any_of(op->getOperands(), [&](Value input) { return comesFromDot(input, block); });
+}
+
+//===-- Loops -----------------------------------------------------------------------------------------------------===//
+
+/// The number of the iteration that `block` runs in: of its loop, from 0.
+static Value getIteration(OpBuilder &builder, Location loc, Block *block) {
+  auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
+  if (!loop)
+    return arith::ConstantIndexOp::create(builder, loc, 0);
+  Value number = loop.getInductionVar();
+  if (!matchPattern(loop.getLowerBound(), m_Zero()))
+    number = arith::SubIOp::create(builder, loc, number, loop.getLowerBound());
+  if (!matchPattern(loop.getStep(), m_One()))
+    number = arith::DivUIOp::create(builder, loc, number, loop.getStep());
+  return number;
+}
+
+/// One slot of a buffer; the buffer itself if it has one only.
+static Value sliceSlot(OpBuilder &builder, Location loc, Value buffer, Value slot) {
+  auto type = cast<tk::SharedType>(buffer.getType());
+  if (type.getSlots() == 1)
+    return buffer;
+  return tk::SlotOp::create(builder, loc, tk::SharedType::get(1, type.getShape(), type.getElementType()), buffer, slot);
+}
+
+/// Slots of a buffer that is filled once an iteration of the loop around `block`: one where that is once only.
+static int64_t getSlots(Block *block, int64_t wanted) {
+  auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
+  if (!loop)
+    return 1;
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  return trips && trips->ult(wanted) ? std::max<int64_t>(1, trips->getZExtValue()) : wanted;
+}
+
+/// Whether the code around `op` (a loop, or what fills a buffer outside one) runs several times in one CTA.
+static bool isRepeated(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
+    if (auto tiles = dyn_cast<tk::ForTilesOp>(parent))
+      return tiles.getPersistent();
+    if (isa<LoopLikeOpInterface>(parent))
+      return true;
+  }
+  return false;
+}
+
+//===-- The pass --------------------------------------------------------------------------------------------------===//
+
+namespace {
+/// One operand that is copied.
+struct Copied {
+  tk::DotOp dot;
+  unsigned operand;
+  CopySource source;
+};
+
+class Stager {
+public:
+  Stager(tk::ForTilesOp tiles, tg::Engine engine, int64_t warps, int64_t stages)
+      : tiles(tiles), engine(engine), warps(warps), stages(std::max<int64_t>(2, stages)), allocs(tiles) {}
+
+  void run() {
+    SmallVector<tk::DotOp> dots;
+    tiles.walk([&](tk::DotOp dot) { dots.push_back(dot); });
+    for (tk::DotOp dot : dots)
+      for (unsigned operand : {0u, 1u})
+        if (isa<tk::TileType>(dot->getOperand(operand).getType()))
+          if (std::optional<CopySource> source = getCopySource(dot->getOperand(operand), engine))
+            copies.push_back({dot, operand, *source});
+    for (auto &group : groupCopies())
+      makeChannel(group);
+    for (tk::DotOp dot : dots)
+      storeOperands(dot);
+  }
+
+private:
+  /// Copies that wait together: those of one block and engine that are connected by dots.
+  SmallVector<SmallVector<Copied *>> groupCopies() {
+    llvm::EquivalenceClasses<Copied *> classes;
+    for (Copied &copy : copies)
+      classes.insert(&copy);
+    for (Copied &a : copies)
+      for (Copied &b : copies)
+        if (a.source.load->getBlock() == b.source.load->getBlock() && a.source.engine == b.source.engine &&
+            (a.dot == b.dot || a.source.load == b.source.load))
+          classes.unionSets(&a, &b);
+    llvm::MapVector<Copied *, SmallVector<Copied *>> groups;
+    for (Copied &copy : copies)
+      groups[classes.getLeaderValue(&copy)].push_back(&copy);
+    return llvm::map_to_vector(groups, [](auto &entry) { return entry.second; });
+  }
+
+  void makeChannel(ArrayRef<Copied *> group);
+  void storeOperands(tk::DotOp dot);
+  void storeOperand(tk::DotOp dot, unsigned operand, Operation *place);
+  bool staysInRegisters(tk::DotOp dot, unsigned operand) const;
+  void separateRuns(Block *block);
+
+  tk::ForTilesOp tiles;
+  tg::Engine engine;
+  int64_t warps, stages;
+  OpBuilder allocs; ///< Before the loop over tiles.
+  SmallVector<Copied> copies;
+  DenseSet<Operation *> separated;
+  DenseMap<std::pair<Block *, Value>, Value> stored;
+};
+} // namespace
+
+/// Where generic accesses alone order the use of a buffer: a barrier before a loop that runs again, so that nobody
+/// still reads what the next run overwrites.
+void Stager::separateRuns(Block *block) {
+  Operation *loop = block->getParentOp();
+  Operation *first = isa<scf::ForOp>(loop) ? loop : &block->front();
+  if (!isRepeated(first) || !separated.insert(loop).second)
+    return;
+  OpBuilder builder(first);
+  tk::BarrierOp::create(builder, first->getLoc());
+}
+
+/// The first or last op of `block` that holds a user of the group.
+static Operation *findUser(ArrayRef<Copied *> group, Block *block, bool isFirst) {
+  Operation *found = nullptr;
+  for (Copied *copy : group) {
+    Operation *user = block->findAncestorOpInBlock(*copy->dot);
+    if (!found || user->isBeforeInBlock(found) == isFirst)
+      found = user;
+  }
+  return found;
+}
+
+void Stager::makeChannel(ArrayRef<Copied *> group) {
+  Block *block = group.front()->source.load->getBlock();
+  tk::CopyEngine copyEngine = group.front()->source.engine;
+  Location loc = group.front()->source.load.getLoc();
+  bool outlivesTile = copyEngine == tk::CopyEngine::Tma && tiles.getPersistent(); // The next tile's copies come early.
+  int64_t slots = outlivesTile ? stages : getSlots(block, stages), bytes = 0;
+  // Equal tiles of one load are copied once.
+  llvm::MapVector<std::pair<Operation *, Attribute>, SmallVector<Copied *>> tilesOfLoads;
+  for (Copied *copy : group)
+    tilesOfLoads[{copy->source.load, AffineMapAttr::get(copy->source.access.map)}].push_back(copy);
+  SmallVector<Value> buffers;
+  for (auto &[key, users] : tilesOfLoads) {
+    tk::TileType tile = users.front()->source.tile;
+    auto type = tk::SharedType::get(slots, tile.getShape(), tile.getElementType());
+    bytes += type.getSlotBytes();
+    buffers.push_back(tk::AllocOp::create(allocs, loc, type, IntegerAttr()));
+  }
+  auto channelType = tk::ChannelType::get(allocs.getContext(), slots);
+  Value channel = tk::MakeChannelOp::create(allocs, loc, channelType, copyEngine, 1, bytes, IntegerAttr());
+  if (copyEngine == tk::CopyEngine::CpAsync)
+    separateRuns(block);
+
+  // Copies where the last of the loads was, the wait before the first dot.
+  Operation *last = group.front()->source.load;
+  for (Copied *copy : group)
+    if (last->isBeforeInBlock(copy->source.load))
+      last = copy->source.load;
+  OpBuilder builder(last);
+  Value iteration = getIteration(builder, loc, block);
+  Value slot = iteration;
+  if (slots > 1)
+    slot = arith::RemUIOp::create(builder, loc, iteration, arith::ConstantIndexOp::create(builder, loc, slots));
+  tk::AcquireOp::create(builder, loc, channel, iteration);
+  for (auto [buffer, entry] : llvm::zip(buffers, tilesOfLoads)) {
+    CopySource &source = entry.second.front()->source;
+    Value target = sliceSlot(builder, loc, buffer, slot);
+    tk::CopyOp::create(builder, source.load.getLoc(), source.load.getSource(), source.load.getSymbols(), target,
+                       channel, iteration, source.access.map,
+                       source.access.guard ? IntegerSetAttr::get(*source.access.guard) : IntegerSetAttr(), copyEngine);
+  }
+  tk::CommitOp::create(builder, loc, channel, iteration);
+  builder.setInsertionPoint(findUser(group, block, /*isFirst=*/true));
+  tk::WaitOp::create(builder, loc, channel, iteration);
+  for (auto [buffer, entry] : llvm::zip(buffers, tilesOfLoads)) {
+    Value view = sliceSlot(builder, loc, buffer, slot);
+    for (Copied *copy : entry.second)
+      copy->dot->setOperand(copy->operand, view);
+  }
+  builder.setInsertionPointAfter(findUser(group, block, /*isFirst=*/false));
+  tk::ReleaseOp::create(builder, loc, channel, iteration);
+}
+
+/// A left operand that is computed from another dot's result has the layout of an accumulator, or nearly: the rows of
+/// each warp stay with it.
+bool Stager::staysInRegisters(tk::DotOp dot, unsigned operand) const {
+  int64_t rows = dot.getAcc().getType().getShape()[0], rowsPerWarp = 16;
+  return operand == 0 && engine != tg::Engine::Simt && rows >= rowsPerWarp * warps &&
+         comesFromDot(dot.getLhs(), dot->getBlock());
+}
+
+/// Where operands of `dot` are stored: before the waits for its other operands, if these pass a barrier.
+static Operation *getStorePlace(tk::DotOp dot, bool &hasBarrier) {
+  Operation *place = dot;
+  for (Operation *op = dot->getPrevNode(); isa_and_nonnull<tk::SlotOp, tk::WaitOp>(op); op = op->getPrevNode()) {
+    auto wait = dyn_cast<tk::WaitOp>(op);
+    auto channel = wait ? wait.getChannel().getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp();
+    if (!channel || channel.getEngine() != tk::CopyEngine::CpAsync)
+      continue;
+    place = op;
+    hasBarrier = true;
+  }
+  return place;
+}
+
+void Stager::storeOperands(tk::DotOp dot) {
+  bool hasBarrier = false, stores = false;
+  Operation *place = getStorePlace(dot, hasBarrier);
+  for (unsigned operand : {0u, 1u})
+    if (isa<tk::TileType>(dot->getOperand(operand).getType()) && !staysInRegisters(dot, operand)) {
+      storeOperand(dot, operand, place);
+      stores = true;
+    }
+  if (!stores)
+    return;
+  OpBuilder builder(place);
+  if (engine == tg::Engine::Wgmma)
+    tk::FenceAsyncOp::create(builder, dot.getLoc());
+  if (!hasBarrier)
+    tk::BarrierOp::create(builder, dot.getLoc());
+}
+
+/// One barrier an iteration is enough with two slots: who writes a slot has passed the barrier of the iteration before,
+/// which comes after all reads of the iteration before that.
+void Stager::storeOperand(tk::DotOp dot, unsigned operand, Operation *place) {
+  Value value = dot->getOperand(operand);
+  Location loc = dot.getLoc();
+  auto tile = cast<tk::TileType>(value.getType());
+  Block *block = dot->getBlock();
+  Value &known = stored[{block, value}];
+  if (!known) {
+    int64_t slots = getSlots(block, 2);
+    auto type = tk::SharedType::get(slots, tile.getShape(), tile.getElementType());
+    Value buffer = tk::AllocOp::create(allocs, loc, type, IntegerAttr());
+    separateRuns(block);
+    OpBuilder builder(place);
+    Value slot;
+    if (slots > 1)
+      slot = arith::RemUIOp::create(builder, loc, getIteration(builder, loc, block),
+                                    arith::ConstantIndexOp::create(builder, loc, slots));
+    known = sliceSlot(builder, loc, buffer, slot);
+    tk::LocalStoreOp::create(builder, loc, value, known);
+  }
+  dot->setOperand(operand, known);
+}
+
+/// Loads and transpositions that nothing uses any more.
+static void eraseDead(tk::ForTilesOp tiles) {
+  SmallVector<Operation *> ops;
+  tiles.walk([&](Operation *op) {
+    if (isa<tk::LoadOp, tk::BroadcastOp>(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty())
+      op->erase();
+}
+
+namespace {
+struct TkStagePass : schedule::impl::TkStageBase<TkStagePass> {
+  void runOnOperation() override {
+    auto schedule = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
+    getOperation()->walk([&](tk::ForTilesOp tiles) {
+      if (!schedule)
+        return;
+      auto warps = tiles->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
+      Stager(tiles, schedule.getEngine(), warps ? warps.getInt() : schedule.getWarps(), schedule.getStages()).run();
+      eraseDead(tiles);
+    });
+  }
+};
+} // namespace
