@@ -22,14 +22,14 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [128, 
         // CHECK: %[[S:.*]] = arith.remui %[[K]], %{{.*}} : index
         // CHECK: tk.acquire %[[CH]][%[[K]]]
         // CHECK: %[[SA:.*]] = tk.slot %[[A]][%[[S]]]
-        // CHECK: tk.copy %arg0[%[[I]], %[[K]]] map #{{.*}} guard #{{.*}}, %[[SA]] channel %[[CH]][%[[K]]] : <3> engine cp_async
+        // CHECK: tk.copy %arg0[%[[I]], %[[K]]] map #{{.*}} guard #{{.*}}, %[[SA]] channel %[[CH]][%[[K]]] : !tk.channel<3> engine cp_async
         // CHECK: %[[SB:.*]] = tk.slot %[[B]][%[[S]]]
         // CHECK: tk.copy %arg1[%[[J]], %[[K]]] map #[[BT:.*]], %[[SB]] channel
         // CHECK: tk.commit %[[CH]][%[[K]]]
         // CHECK: tk.wait %[[CH]][%[[K]]]
         // CHECK: %[[VA:.*]] = tk.slot %[[A]][%[[S]]]
         // CHECK: %[[VB:.*]] = tk.slot %[[B]][%[[S]]]
-        // CHECK: tk.dot %[[VA]], %[[VB]], %[[ACC]] : <1 x 128x64xf16>, <1 x 64x128xf16>, <128x128xf32>
+        // CHECK: tk.dot %[[VA]], %[[VB]], %[[ACC]] : !tk.shared<1 x 128x64xf16>, !tk.shared<1 x 64x128xf16>, <128x128xf32>
         // CHECK: tk.release %[[CH]][%[[K]]]
         // CHECK-NOT: tk.load
         %p = tk.load %x[%i, %k] map #a guard #rows : !tk.global<tensor<1000x768xf16>> -> !tk.tile<128x64xf16>
@@ -68,8 +68,7 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
         // CHECK: tk.copy %arg0{{.*}} engine tma
         // CHECK: %[[W:.*]] = tk.load %arg1
         // CHECK: tk.wait
-        // CHECK: %[[S:.*]] = tk.slot
-        // CHECK: tk.local_store %[[W]], %[[S]]
+        // CHECK: tk.local_store %[[W]], %[[S:.*]] :
         // CHECK: tk.fence_async
         // CHECK: tk.barrier
         // CHECK: tk.dot %{{.*}}, %[[S]]
@@ -98,18 +97,18 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [64, 6
       %c1 = arith.constant 1 : index
       %c16 = arith.constant 16 : index
       %zero = tk.constant 0.0 : f32 : !tk.tile<64x64xf32>
-      // CHECK: tk.copy %arg0[{{.*}}, %[[Q:.*]] channel
+      // CHECK: tk.copy %arg0[%{{.*}}] map #{{[a-z0-9]*}}, %[[Q:.*]] channel
       // CHECK: tk.wait
       // CHECK: scf.for
       %p = tk.load %q[%i] map #q : !tk.global<tensor<1024x64xf16>> -> !tk.tile<64x64xf16>
       %sum = scf.for %j = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> (!tk.tile<64x64xf32>) {
         // CHECK: tk.copy %arg1
         // CHECK: tk.wait
-        // CHECK: %[[D:.*]] = tk.dot %[[Q]], %{{.*}} : <1 x 64x64xf16>, <1 x 64x64xf16>
+        // CHECK: %[[D:.*]] = tk.dot %[[Q]], %{{.*}} : !tk.shared<1 x 64x64xf16>, !tk.shared<1 x 64x64xf16>
         // CHECK: %[[P:.*]] = tk.map(%[[D]]
         // CHECK: tk.copy %arg2
         // CHECK: tk.wait
-        // CHECK: tk.dot %[[P]], %{{.*}} : <64x64xf16>, <1 x 64x64xf16>
+        // CHECK: tk.dot %[[P]], %{{.*}} : !tk.tile<64x64xf16>, !tk.shared<1 x 64x64xf16>
         %r = tk.load %k[%j] map #kt : !tk.global<tensor<1024x64xf16>> -> !tk.tile<64x64xf16>
         %t = tk.broadcast %r dims [1, 0] : !tk.tile<64x64xf16> -> !tk.tile<64x64xf16>
         %d = tk.dot %p, %t, %zero : !tk.tile<64x64xf16>, !tk.tile<64x64xf16>, !tk.tile<64x64xf32>
