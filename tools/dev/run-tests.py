@@ -184,6 +184,7 @@ STEPS: dict[str, Step] = {
     "python": python_tests,
     "hostile": hostile,
     "onnx-nodes": lambda c: c.suite([ROOT / "test/onnx/run_node_suite.py", "--build", c.build], "onnx-nodes"),
+    "edges": lambda c: c.suite([ROOT / "test/onnx/run_edges.py", "--build", c.build], "edges"),
     "models": models,
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }
