@@ -22,7 +22,7 @@ using namespace weft;
 using namespace weft::run;
 using namespace weft::bundle;
 
-static Error take(weft_error *error) {
+Error weft::run::take(weft_error *error) {
   if (!error)
     return {};
   Error result(ErrorCode(weft_error_code(error)), weft_error_message(error));
@@ -53,7 +53,7 @@ Error Runner::open() {
                                          options.memoryLimit,
                                          std::getenv("WEFT_CUDA_DRIVER"),
                                          nullptr,
-                                         0};
+                                         options.launchesKernels};
   std::string device = options.device;
   if (!options.counters.empty()) {
     if (device.substr(0, 4) != "emu:")
@@ -286,6 +286,8 @@ static std::vector<weft_tensor> makeViews(std::vector<Tensor> &tensors) {
                      tensor.bytes.size(), WEFT_MEMORY_HOST, 0});
   return views;
 }
+
+std::vector<weft_tensor> Runner::getInputViews() { return makeViews(inputs); }
 
 Error Runner::run() {
   std::vector<weft_tensor> views = makeViews(inputs), results(outputPorts.size());

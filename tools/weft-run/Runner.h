@@ -18,6 +18,9 @@
 
 namespace weft::run {
 
+/// The error of a call of the C ABI, which is freed.
+Error take(weft_error *error);
+
 /// What the command line says; see `weft-run --help`.
 struct Options {
   std::string bundle, device = "cpu", entry, weightsFolder, inputsNpz, testSet;
@@ -29,6 +32,7 @@ struct Options {
   int benchmark = 0;
   int64_t maxElements = 1024;
   bool verify = false, printStatistics = false, printPlacement = false, json = false;
+  bool launchesKernels = false; ///< No CUDA graphs.
 };
 
 struct Port {
@@ -59,6 +63,8 @@ public:
   const std::vector<Port> &getInputPorts() const { return inputPorts; }
   const std::vector<Port> &getOutputPorts() const { return outputPorts; }
   const std::vector<Tensor> &getOutputs() const { return outputs; }
+  /// The inputs in host memory, as the session takes them; valid as long as this object.
+  std::vector<weft_tensor> getInputViews();
   weft_session *getSession() const { return session.get(); }
   weft_bundle *getBundle() const { return bundle.get(); }
   std::string getEntryName() const;
