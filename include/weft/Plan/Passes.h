@@ -3,6 +3,7 @@
 #ifndef WEFT_PLAN_PASSES_H
 #define WEFT_PLAN_PASSES_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>
 
@@ -23,6 +24,11 @@ namespace weft::plan {
 
 /// Module attribute of a kernel module: its #tg.schedule.
 inline constexpr llvm::StringLiteral scheduleAttr = "tg.schedule";
+
+/// Module attributes of a kernel module: the extents of operands and results over the kernel's symbols.
+inline constexpr llvm::StringLiteral operandDimsAttr = "tg.operand_dims", resultDimsAttr = "tg.result_dims";
+/// Their value for tensors of these types.
+mlir::ArrayAttr getDimsAttr(mlir::Builder &builder, mlir::TypeRange types);
 
 struct PlanOptions {
   bool fuse = true;                       ///< Form groups of several ops.

@@ -61,6 +61,24 @@ def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::weft::tg::TileGraphDialect"];
 }
 
+def CollapseDims : Pass<"weft-collapse-dims", "::mlir::ModuleOp"> {
+  let summary = "merge dimensions that every access of a kernel treats as one";
+  let description = [{
+    For a kernel module (or each one nested in the module) without a schedule: dimensions of extent 1 are dropped and neighbouring dimensions
+    merged wherever all ops of the kernel allow it. The partition follows from how each op relates the dimensions of its operands and results; symbolic
+    extents multiply. Types of arguments and results change (row-major memory is only renamed), and with them `tg.operand_dims` and
+    `tg.result_dims`. Exact.
+
+    ```mlir
+    func.func @kernel(%x: tensor<2x320x64x64xf16>) -> tensor<2x320x64x64xf16> { %0 = tg.neg %x : tensor<2x320x64x64xf16> ... }
+    // becomes
+    func.func @kernel(%x: tensor<2621440xf16>) -> tensor<2621440xf16> { %0 = tg.neg %x : tensor<2621440xf16> ... }
+    ```
+  }];
+  let statistics = [Statistic<"numCollapsed", "collapsed", "kernels with fewer dimensions">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
   let summary = "choose the GPU schedule of each kernel module";
   let description = [{

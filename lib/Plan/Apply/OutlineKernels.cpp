@@ -109,8 +109,7 @@ struct Outlined {
 
 } // namespace
 
-/// Extents of tensors as maps of the kernel's symbols.
-static ArrayAttr dimsAttr(Builder &builder, TypeRange types) {
+ArrayAttr weft::plan::getDimsAttr(Builder &builder, TypeRange types) {
   SmallVector<AffineMap> maps;
   for (Type type : types) {
     tg::Dims dims = tg::getDims(type);
@@ -168,9 +167,9 @@ static Outlined outline(tg::KernelOp kernel) {
     body->addArgument(builder.getIndexType(), loc);
     argumentTypes.push_back(builder.getIndexType());
   }
-  result.module->getOperation()->setAttr("tg.operand_dims",
-                                         dimsAttr(builder, ArrayRef(argumentTypes).take_front(numTensors)));
-  result.module->getOperation()->setAttr("tg.result_dims", dimsAttr(builder, TypeRange(ValueRange(results))));
+  result.module->getOperation()->setAttr(operandDimsAttr,
+                                         getDimsAttr(builder, ArrayRef(argumentTypes).take_front(numTensors)));
+  result.module->getOperation()->setAttr(resultDimsAttr, getDimsAttr(builder, TypeRange(ValueRange(results))));
   result.symbols = AffineMap::get(0, numModuleSymbols, symbolExprs, context);
   func.setFunctionType(builder.getFunctionType(argumentTypes, ValueRange(results).getTypes()));
   func->setAttr("tg.num_symbols", builder.getI64IntegerAttr(argumentTypes.size() - numTensors));
