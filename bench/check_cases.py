@@ -91,6 +91,8 @@ def check_weft(case: cases.Case, dtype: str, weft: backends.WeftBackend, folder:
     if outcome.code != 0:
         check.status = f"compile exit {outcome.code}: {' | '.join(outcome.stderr.strip().splitlines()[:2])[:300]}"
         return check
+    if weft.device == "none":  # It only compiles.
+        return check
     feeds = tensors if stored == "inputs" else {name: tensors[name] for name in case.inputs}
 
     def run() -> dict:
@@ -114,7 +116,7 @@ def main() -> int:
     parser.add_argument("--json", type=pathlib.Path, help="write all results here")
     args = parser.parse_args()
 
-    weft = backends.WeftBackend(args.build, **backends.target_options(args))
+    weft = backends.from_options(args)
     if weft.missing():
         print(f"check_cases: {weft.missing()}", file=sys.stderr)
         return 2
@@ -131,6 +133,9 @@ def main() -> int:
                 error = f"{check.error:9.1e}" if check.error is not None else " " * 9
                 print(f"{check.name:58} {error} {check.seconds:6.1f} s  {check.status}", flush=True)
             checks += found
+    if args.prepare:
+        print(weft.close())
+        return 0
     failed = [check for check in checks if check.status != "ok"]
     print(f"{len(checks) - len(failed)} passed, {len(failed)} failed")
     if args.json:

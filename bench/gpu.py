@@ -37,7 +37,7 @@ from measure import table  # noqa: E402
 
 ROUNDS = 30
 CASE_SECONDS = 240
-MANIFEST, LIBRARY = "manifest.json", "libweft_runtime.so.1"
+MANIFEST, LIBRARY = "manifest.json", "libweft_runtime.so"
 
 
 # Where the compiler is.

@@ -26,6 +26,18 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     """--target and --device of a suite: `--target=sm_80` alone means the emulator of that card."""
     parser.add_argument("--target", help="what to compile for: cpu (default), or a GPU such as sm_80 or sm_90a")
     parser.add_argument("--device", help="what to run on: cpu, emu:CARD[,option=value...] or cuda[:N] (default: cpu, or the target's emulator)")
+    parser.add_argument("--prepare", type=pathlib.Path, help="compile only, into this archive (.zip)")
+    parser.add_argument("--prepared", type=pathlib.Path, help="run the bundles of this archive on --device, without a compiler")
+
+
+def from_options(args: argparse.Namespace, extra: Sequence[str] = (), weights: pathlib.Path | None = None):
+    """The backend that the options ask for. `extra`: flags of compiles for an archive; `weights`: folder of external weights."""
+    if args.prepare or args.prepared:
+        from . import prepared
+        if args.prepared:
+            return prepared.Prepared(args.prepared, args.device or "cuda", weights)
+        return prepared.Recorder(args.prepare, args.build, args.target or "cpu", extra)
+    return WeftBackend(args.build, **target_options(args))
 
 
 def target_options(args: argparse.Namespace) -> dict[str, str]:
@@ -65,14 +77,17 @@ class WeftBackend:
         command += [f"--bind={name}={binding(value)}" for name, value in (binds or {}).items()]
         return limits.run(command + list(extra), timeout=timeout, memory_mb=memory_mb)
 
-    def session(self, bundle: pathlib.Path, threads: int = 1):
-        """A session of the Python package (imported here: only children load the runtime)."""
+    def package(self):
+        """The Python package over the build's runtime library (imported here: only children load it)."""
         package = str(ROOT / "kernels-runtime" / "python")
         if package not in sys.path:
             sys.path.insert(0, package)
         import weft
         weft.load_library(self.build)
-        return weft.Session(str(bundle), device=self.device, threads=threads)
+        return weft
+
+    def session(self, bundle: pathlib.Path, threads: int = 1):
+        return self.package().Session(str(bundle), device=self.device, threads=threads)
 
     @staticmethod
     def outputs(session, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:

@@ -3,6 +3,8 @@
 
     run_models.py [--build=build] [--all | --model=GLOB,...] [--json=FILE]
     run_models.py --target=sm_80 [--device=emu:sm_80] [--emulated | --all | --model=GLOB,...]
+    run_models.py --target=sm_90a --all --prepare=models.zip      compile here, and where the card is, without the compiler:
+    run_models.py --target=sm_90a --all --prepared=models.zip --device=cuda      (it draws the weights from ../shared/models or shared/models)
 
 Every model is compiled by its own process, run in another on seeded inputs, and compared with onnxruntime: the relative L2 error
 must be at most 1e-4 for f32 models, and 5e-3 for f16 models against the same graph in f32. Models with dynamic extents are
@@ -120,6 +122,9 @@ class Suite:
             self._compare(head, bundle, reference, feeds, labels, tolerance, pathlib.Path(folder))
 
     def _compare(self, head: Row, bundle, reference, feeds, labels, tolerance, folder: pathlib.Path) -> None:
+        if self.weft.device == "none":  # It only compiles.
+            self._add(head)
+            return
         got, want = folder / "got.npz", folder / "want.npz"
         ort_times, problem = execute(self.ort, reference, _widened(feeds, reference), self.repeats, want)
         if problem:
@@ -150,7 +155,7 @@ class Suite:
             feeds = [catalogue.inputs(proto, symbols) for symbols in shapes]
             labels = [" " + ",".join(str(v) for v in s.values()) if s else "" for s in shapes]
             self.check(name, model.path, reference, feeds, labels, catalogue.TOLERANCE[model.precision], twice=fast)
-            if name in catalogue.CUTS and self.weft.target == "cpu":
+            if name in catalogue.CUTS and self.weft.device == "cpu":
                 self.run_cuts(model, proto)
         finally:
             for path in extra_files:
@@ -211,7 +216,7 @@ def main() -> int:
 
     cache = args.build.resolve() / "models"
     cache.mkdir(parents=True, exist_ok=True)
-    suite = Suite(backends.WeftBackend(args.build, **backends.target_options(args)), cache, args.repeats, args.keep)
+    suite = Suite(backends.from_options(args, ["--weights=external"], cache), cache, args.repeats, args.keep)
     if suite.weft.missing():
         print(f"run_models: {suite.weft.missing()}", file=sys.stderr)
         return 2
@@ -221,6 +226,9 @@ def main() -> int:
         return 2
     for name in names:
         suite.run(name, fast=name in catalogue.FAST or name in catalogue.GENERATED)
+    if args.prepare:
+        print(suite.weft.close())
+        return 0
     listed = read_expected(args.target)
     failed, known = judge(suite.rows, listed)
     passed = len(suite.rows) - len(failed) - len(known)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Graphs at the edges of tiles (edge-graphs.txt) through Weft, against onnxruntime in f32.
 
-    run_edges.py [--build=build] [--filter=GLOB,...] [--target=sm_80] [--device=emu:sm_80] [--json=FILE]
+    run_edges.py [--build=build] [--filter=GLOB,...] [--target=sm_80] [--device=emu:sm_80] [--prepare=ZIP | --prepared=ZIP] [--json=FILE]
 
 The node suite's tensors are tiny: most of them fit into one tile. These are not, and their extents divide nothing. Each graph is compiled and
 run in each of its element types; the reference gets the same rounded inputs as f32, so that it does not share the roundings under
@@ -128,6 +128,8 @@ def check(graph: Graph, dtype: str, weft: backends.WeftBackend, timeout: float) 
             kind = "refused" if outcome.code in (3, 5, 6) else "compile hang" if outcome.timed_out else f"compile exit {outcome.code}"
             result.status = f"{kind}: {' | '.join(outcome.stderr.replace(name, '').strip().splitlines()[:2])[:300]}"
             return result
+        if weft.device == "none":  # It only compiles.
+            return result
         run = limits.isolated(lambda: weft.run(folder / "model.weft", feeds), timeout=timeout)
         result.seconds += run.seconds
         if run.value is None:
@@ -154,7 +156,7 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="print what is not right only")
     parser.add_argument("--json", type=pathlib.Path, help="write all results here")
     args = parser.parse_args()
-    weft = backends.WeftBackend(args.build, **backends.target_options(args))
+    weft = backends.from_options(args)
     if weft.missing():
         print(f"run_edges: {weft.missing()}", file=sys.stderr)
         return 2
@@ -167,6 +169,9 @@ def main() -> int:
             checks.append(result)
             if result.status != "ok" or not args.quiet:
                 print(f"{result.name:32} {result.error:9.1e} {result.seconds:6.1f} s  {result.status}", flush=True)
+    if args.prepare:
+        print(weft.close())
+        return 0
     failed = [c for c in checks if c.status != "ok"]
     print(f"{len(checks) - len(failed)} passed, {len(failed)} failed")
     if args.json:

@@ -3,6 +3,8 @@
 
     run_node_suite.py [--build=build] [--filter='softmax*,conv*'] [--jobs=2] [--update] [--report]
     run_node_suite.py --target=sm_80 [--device=emu:sm_80] [--subset] ...
+    run_node_suite.py --target=sm_90a --prepare=nodes.zip         compile here, and where the card is, without the compiler:
+    run_node_suite.py --target=sm_90a --prepared=nodes.zip --device=cuda --jobs=12
 
 Every case is compiled by its own process and run in another, both under a time and a memory limit. What is not supported must
 be refused with a message that names the operator; those refusals are listed in expected-failures.json, and the run fails when a
@@ -129,7 +131,7 @@ def arguments() -> argparse.Namespace:
 def make_backend(args: argparse.Namespace):
     if args.backend != "weft":
         return backends.BACKENDS[args.backend](args.build)
-    backend = backends.WeftBackend(args.build, **backends.target_options(args))
+    backend = backends.from_options(args)
     if args.compiler:
         backend.compiler = args.compiler.resolve() / "bin" / "weft-compile"
     return backend
@@ -183,9 +185,14 @@ def main() -> int:
     start = time.monotonic()
     cases = load(args.filter)
     cases = gpu.subset(cases) if args.subset else cases
+    if args.device and args.device.startswith("cuda"):
+        args.memory = 0  # The driver maps more addresses than any limit that means something.
     with tempfile.TemporaryDirectory(prefix="weft-node-") as folder:
         runner = Runner(backend, pathlib.Path(folder), args.timeout, args.memory, expected["deviations"], gpu.L2 if args.target else None)
         results = run_all(cases, runner, args.jobs)
+    if args.prepare:
+        print(backend.close())
+        return 0
     print(summary(results, time.monotonic() - start))
 
     if args.update:

@@ -23,7 +23,7 @@ import run_models  # noqa: E402
 import run_node_suite  # noqa: E402
 import transform  # noqa: E402
 from cases import Case  # noqa: E402
-from harness import backends, limits  # noqa: E402
+from harness import backends, limits, prepared  # noqa: E402
 from runner import Result, Runner, reason_of, within_l2  # noqa: E402
 
 
@@ -176,6 +176,48 @@ class GpuLists(unittest.TestCase):
         failed, known = run_models.judge(rows, {"a": "error", "b": "compile exit 3", "d": "error"})
         self.assertEqual([row.name for row in failed], ["a", "c", "d"])
         self.assertEqual([row.name for row in known], ["b"])
+
+
+class Archives(unittest.TestCase):
+    """What was compiled in one place is found in another, by content."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib" / prepared.LIBRARY).write_bytes(b"a library")
+        original = backends.WeftBackend.compile
+        self.addCleanup(setattr, backends.WeftBackend, "compile", original)
+
+        def compile_(backend, model, bundle, binds=None, extra=(), timeout=60, memory_mb=None):
+            if binds:
+                return limits.Outcome(3, False, "", "refused", 0.1, 1)
+            bundle.write_bytes(b"bundle of " + model.read_bytes()[-8:])
+            return limits.Outcome(0, False, "", "", 0.1, 1)
+
+        backends.WeftBackend.compile = compile_
+
+    def test_round_trip(self):
+        model = self.folder / "model.onnx"
+        onnx.save(reshape_case().model, model)
+        recorder = prepared.Recorder(self.folder / "x.zip", self.folder, "sm_80")
+        recorder.compile(model, self.folder / "a.weft")
+        recorder.compile(model, self.folder / "b.weft", {"shape": np.array([2, 3])})
+        self.assertIn("1 bundles, 1 refusals", recorder.close())
+
+        other = onnx.load(model)
+        other.producer_version = "another"
+        onnx.save(other, model)
+        archive = prepared.Prepared(self.folder / "x.zip", "cuda")
+        self.addCleanup(archive._clean, os.getpid())
+        self.assertEqual(archive.compile(model, self.folder / "c.weft").code, 0)
+        self.assertEqual((self.folder / "c.weft").read_bytes(), (self.folder / "a.weft").read_bytes())
+        refused = archive.compile(model, self.folder / "d.weft", {"shape": np.array([2, 3])})
+        self.assertEqual((refused.code, refused.stderr), (3, "refused"))
+        unknown = archive.compile(model, self.folder / "e.weft", {"shape": np.array([3, 2])})
+        self.assertIn("prepare it again", unknown.stderr)
+        self.assertEqual((archive.build / prepared.LIBRARY).read_bytes(), b"a library")
 
 
 class Rewrites(unittest.TestCase):
