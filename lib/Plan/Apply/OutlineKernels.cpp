@@ -8,7 +8,7 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
@@ -38,7 +38,7 @@ static llvm::SetVector<Value> capturesOf(tg::KernelOp kernel) {
   llvm::SetVector<Value> captures;
   kernel.getBody().walk([&](Operation *op) {
     for (Value operand : op->getOperands())
-      if (operand.getParentRegion() != &kernel.getBody())
+      if (!kernel.getBody().isAncestor(operand.getParentRegion()))
         captures.insert(operand);
   });
   return captures;
@@ -75,12 +75,19 @@ public:
 
   Type apply(Type type) { return replacer.replace(type); }
 
-  /// Rewrites result types and symbol maps of `op`.
+  /// Rewrites types and symbol maps of `op` and of the ops in it.
   void apply(Operation *op) {
-    for (Value result : op->getResults())
-      result.setType(apply(result.getType()));
-    if (auto extents = dyn_cast<tg::ExtentsOp>(op))
-      extents.setMap(apply(extents.getMap()));
+    op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      for (Value result : inner->getResults())
+        result.setType(apply(result.getType()));
+      for (Region &region : inner->getRegions())
+        for (Value argument : region.getArguments())
+          argument.setType(apply(argument.getType()));
+      if (auto extents = dyn_cast<tg::ExtentsOp>(inner))
+        extents.setMap(apply(extents.getMap()));
+      if (auto fold = dyn_cast<tg::FoldOp>(inner))
+        fold.setExtent(apply(fold.getExtent()));
+    });
   }
 
   /// The module's symbols in the order of the kernel's.

@@ -1,6 +1,6 @@
 // Legality of groups: rules R1 to R6 of weft/Plan/Groups.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Groups.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -139,7 +139,7 @@ std::string findViolation(const Group &group, const GroupOptions &options) {
   Operation *contract = nullptr;
   tg::ReduceOp reduce;
   for (Operation *op : group) {
-    if (isa<tg::ContractOp>(op) && std::exchange(contract, op))
+    if (isa<tg::ContractOp, tg::FoldOp>(op) && std::exchange(contract, op))
       return "R2: two contractions";
     if (auto candidate = dyn_cast<tg::ReduceOp>(op); candidate && !reduce)
       reduce = candidate;
