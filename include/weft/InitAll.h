@@ -7,6 +7,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
+#include "weft/Kernelize/Passes.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Lower/CpuMath/CpuMath.h"
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
@@ -30,6 +31,7 @@ inline void registerAllPasses() {
   lower::registerTileGraphToLinalgPasses();
   cpu::registerWeftCpuPasses();
   schedule::registerSchedulePasses();
+  kernelize::registerKernelizePasses();
   registerPipelines();
 }
 

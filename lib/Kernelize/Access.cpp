@@ -1,0 +1,110 @@
+// Loads of the kernel's arguments and stores of its results.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Booleans are bytes in memory and i1 in tiles. Elements of less than a byte lie several to a byte, the first in the low
+// bits: element i is in byte i floordiv n, n = 8 / bits, at bit (i mod n) * bits. The buffer is then a tensor of bytes.
+#include "Kernelizer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace weft::kernelize {
+
+Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> extents, const Constraints &mask,
+                              TypedAttr fill, Type element) {
+  Constraints guard = space.ragged(at);
+  for (auto [place, extent] : llvm::zip_equal(at, extents)) {
+    if (!space.isNonNegative(place))
+      guard.push_back({space.simplify(place)});
+    if (AffineExpr slack = space.simplify(extent - 1 - place); !space.isNonNegative(slack))
+      guard.push_back({slack});
+  }
+  llvm::append_range(guard, mask);
+  Exprs exprs(at);
+  for (const Constraint &constraint : guard)
+    exprs.push_back(constraint.expr);
+  SmallVector<unsigned> lanes = space.lanesOf(exprs);
+  Indexing indexing(space, lanes);
+  for (AffineExpr place : at)
+    indexing.addResult(place);
+  for (const Constraint &constraint : guard)
+    indexing.addConstraint(constraint);
+  std::optional<IntegerSet> set = indexing.getSet();
+  SmallVector<Value> indices;
+  for (const Atom *atom : indexing.indices)
+    indices.push_back(broadcast({atom->value, atom->lanes}, lanes).value);
+  IntegerSetAttr setAttr = set ? IntegerSetAttr::get(*set) : IntegerSetAttr();
+  if (!set || (fill && fill == getZero(fill.getType())))
+    fill = {};
+  Value value = tk::LoadOp::create(builder, typeOf(lanes, element), from, indexing.symbols, indices, Value(),
+                                   AffineMapAttr::get(indexing.getMap()), setAttr, fill);
+  return {value, lanes};
+}
+
+Tile Kernelizer::load(BlockArgument argument, ArrayRef<AffineExpr> at, const Constraints &mask, TypedAttr fill) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  Type element = type.getElementType();
+  if (llvm::is_contained(type.getShape(), 0)) // Nothing to read.
+    return constant(fill ? fill : getZero(getHeldType(element)));
+  if (tg::getElementBits(element) < 8)
+    return loadPacked(argument, at, mask);
+  Type inMemory = element.isInteger(1) ? builder.getI8Type() : getHeldType(element);
+  if (fill && fill.getType() != inMemory)
+    fill = IntegerAttr::get(inMemory, cast<IntegerAttr>(fill).getValue().zext(8));
+  Tile loaded = loadElements(arguments.lookup(argument), at, tg::getDims(type), mask, fill, inMemory);
+  if (!element.isInteger(1))
+    return loaded;
+  return map({loaded}, element, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+    Value zero = arith::ConstantOp::create(inner, loc, inner.getI8IntegerAttr(0));
+    return arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ne, args[0], zero);
+  });
+}
+
+Tile Kernelizer::loadPacked(BlockArgument argument, ArrayRef<AffineExpr> at, const Constraints &mask) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t bits = tg::getElementBits(type.getElementType()), perByte = 8 / bits;
+  AffineExpr place = space.constant(0);
+  for (auto [coordinate, extent] : llvm::zip_equal(at, tg::getDims(type)))
+    place = place * extent + coordinate;
+  place = space.simplify(place);
+  // The bounds of the tensor's own dimensions guard the byte.
+  Constraints guard = mask;
+  llvm::append_range(guard, space.ragged(at));
+  for (auto [coordinate, extent] : llvm::zip_equal(at, tg::getDims(type))) {
+    if (!space.isNonNegative(coordinate))
+      guard.push_back({coordinate});
+    if (AffineExpr slack = space.simplify(extent - 1 - coordinate); !space.isNonNegative(slack))
+      guard.push_back({slack});
+  }
+  Type i8 = builder.getI8Type(), i32 = builder.getI32Type();
+  AffineExpr count = tg::getNumElements(type);
+  Tile byte = loadElements(arguments.lookup(argument), space.simplify(place.floorDiv(perByte)),
+                           space.simplify(count.ceilDiv(perByte)), guard, {}, i8);
+  Tile offset = affine(space.simplify(place % perByte * bits), i32);
+  return map({byte, offset}, i8, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+    Value shift = arith::TruncIOp::create(inner, loc, i8, args[1]);
+    Value low = arith::ShRUIOp::create(inner, loc, args[0], shift);
+    Value ones = arith::ConstantOp::create(inner, loc, inner.getI8IntegerAttr((1 << bits) - 1));
+    return arith::AndIOp::create(inner, loc, low, ones);
+  });
+}
+
+void Kernelizer::store(const Tile &tile, Value target, ArrayRef<AffineExpr> at, Type element) {
+  Tile bytes = tile;
+  if (element.isInteger(1))
+    bytes = map({tile}, builder.getI8Type(), [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+      return arith::ExtUIOp::create(inner, loc, inner.getI8Type(), args[0]);
+    });
+  SmallVector<unsigned> lanes = space.unite(space.lanesOf(at), tile.lanes);
+  Indexing indexing(space, lanes);
+  for (AffineExpr place : at)
+    indexing.addResult(place);
+  for (const Constraint &constraint : space.ragged(at))
+    indexing.addConstraint(constraint);
+  std::optional<IntegerSet> set = indexing.getSet();
+  IntegerSetAttr setAttr = set ? IntegerSetAttr::get(*set) : IntegerSetAttr();
+  tk::StoreOp::create(builder, broadcast(bytes, lanes).value, target, indexing.symbols, ValueRange(), Value(),
+                      AffineMapAttr::get(indexing.getMap()), setAttr, tg::MonoidAttr());
+}
+
+} // namespace weft::kernelize

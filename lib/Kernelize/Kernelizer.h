@@ -1,0 +1,233 @@
+// The recursion of Kernelize: tile(value, coordinates), and what its op families share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `tile` gives the register tile of a tg value at coordinates, one expression over the atoms of the index space for each
+// dimension of the value. The tile has the lanes that occur in the coordinates. Code goes to the outermost scope
+// (for_tiles body or loop) in which all atoms of the coordinates are known, and equal requests are answered once; so
+// values that do not depend on a loop are computed before it.
+//
+// Where an axis runs past its extent, a tile holds anything (loads never leave their tensor: they are guarded, with zero
+// outside). Whoever combines places along an axis asks for `masked` tiles.
+//
+// Errors are emitted at the op; the recursion goes on with a tile of zeros, and `hasFailed` tells.
+#ifndef WEFT_LIB_KERNELIZE_KERNELIZER_H
+#define WEFT_LIB_KERNELIZE_KERNELIZER_H
+
+#include "Space.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
+
+namespace weft::kernelize {
+
+/// A tile of the `tk` dialect and its lanes, in the order of its dimensions. A tile without lanes has the extents [1].
+struct Tile {
+  mlir::Value value;
+  llvm::SmallVector<unsigned> lanes;
+
+  mlir::Type element() const { return llvm::cast<tk::TileType>(value.getType()).getElementType(); }
+};
+
+/// What a request for a tile is known by: its parts as addresses.
+using Key = std::vector<const void *>;
+
+/// A block under construction.
+struct Scope {
+  Scope *parent = nullptr;
+  unsigned depth = 0;
+  mlir::Block *block = nullptr;
+  mlir::Operation *pending = nullptr; ///< The loop in `block` that is being filled; code goes before it.
+  std::map<Key, Tile> tiles;
+};
+
+/// A reduced dimension and how a loop goes through it.
+struct Streamed {
+  mlir::AffineExpr extent;
+  int64_t step;              ///< Places of one step, a power of two.
+  unsigned lane = 0;         ///< If step > 1.
+  int64_t divisor = 1;       ///< Of the lane, which may hold several dimensions.
+};
+
+/// Type of an element in a register tile: as stored, in at least 8 bits, except that booleans are i1.
+mlir::Type getHeldType(mlir::Type element);
+/// The element of a tile as a scalar of the op's arithmetic, and back with the one rounding. For bodies of `tk.map`.
+mlir::Value loadScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value held, mlir::Type element,
+                       mlir::FloatType compute);
+mlir::Value storeScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scalar, mlir::Type element);
+/// `held` as an attribute of the held type; null if the constant is not a splat (or has more than `limit` elements).
+mlir::TypedAttr getHeldAttr(mlir::Attribute number, mlir::Type element);
+/// The one value of a constant whose elements are equal, in the held type; null for other values.
+mlir::TypedAttr getSplat(mlir::Value value);
+mlir::TypedAttr getZero(mlir::Type held);
+/// The identity of a monoid in the held type of `element`.
+mlir::TypedAttr getIdentity(tg::Monoid kind, mlir::Type element);
+/// f32 (f64 for f64), or the held integer.
+mlir::Type getAccumulator(mlir::Type element);
+/// i32 where indices below `extent` fit, else i64.
+mlir::Type getIndexType(mlir::AffineExpr extent);
+/// A tile step that holds a constant `extent` up to `limit`, which symbolic extents get.
+int64_t fittingStep(mlir::AffineExpr extent, int64_t limit);
+/// A schedule that is legal for the kernel and no more.
+tg::ScheduleAttr makeSimpleSchedule(mlir::func::FuncOp kernel);
+
+class Kernelizer {
+public:
+  Kernelizer(mlir::func::FuncOp source, tg::ScheduleAttr schedule);
+  /// Replaces the function, or leaves it and fails.
+  llvm::LogicalResult run();
+
+private:
+  friend class InScope;
+  using Scalars = llvm::SmallVector<mlir::Value>;
+  using MapBody = llvm::function_ref<Scalars(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+  using LoopBody = llvm::function_ref<Scalars(mlir::AffineExpr counter, mlir::ValueRange state)>;
+  using StreamBody =
+      llvm::function_ref<Scalars(llvm::ArrayRef<mlir::AffineExpr> places, const Constraints &mask, mlir::ValueRange state)>;
+
+  // Sinks.cpp: the function, its tile loop and its results.
+  void makeFunction();
+  void readSymbols();
+  void makeSinks();
+  void makeTileLoop(llvm::ArrayRef<mlir::AffineExpr> counts);
+  /// For each dimension of the domain: 1 if only the left operand of the contraction behind the results reads it, 2 if
+  /// only the right one does, else 0.
+  llvm::SmallVector<int> findContractionSides();
+  bool findContraction(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> probes,
+                       llvm::SmallVectorImpl<int> &sides, llvm::SmallPtrSetImpl<mlir::Operation *> &seen);
+  void makeSinkLanes();
+  bool isRow(int64_t dim);
+  bool isStreamedRow(int64_t dim);
+  mlir::AffineExpr sinkPlace(int64_t dim, mlir::AffineExpr base);
+  void streamRows(int64_t dim, Exprs at);
+  void storeResults(llvm::ArrayRef<mlir::AffineExpr> at);
+  void storePacked(mlir::Value result, mlir::Value target);
+
+  // Kernelizer.cpp: the recursion.
+  Tile tile(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
+  /// The tile where all of `mask` hold, elsewhere `fill` (of the held type).
+  Tile masked(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask, mlir::TypedAttr fill);
+  Tile evaluate(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile fail(mlir::Operation *op, mlir::Value value, const llvm::Twine &reason);
+  Tile memoised(Key key, Scope *scope, mlir::Location loc, llvm::function_ref<Tile()> make);
+  Exprs canonical(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
+  static Key keyOf(const void *what, llvm::ArrayRef<mlir::AffineExpr> at);
+
+  // Tiles.cpp: building blocks.
+  tk::TileType typeOf(llvm::ArrayRef<unsigned> lanes, mlir::Type held) const;
+  Tile constant(mlir::TypedAttr value, llvm::ArrayRef<unsigned> lanes = {});
+  Tile broadcast(const Tile &tile, llvm::ArrayRef<unsigned> lanes);
+  /// One `tk.map` over all lanes of the inputs; `elements` are the results' held types.
+  llvm::SmallVector<Tile> map(llvm::ArrayRef<Tile> inputs, llvm::ArrayRef<mlir::Type> elements, MapBody body);
+  Tile map(llvm::ArrayRef<Tile> inputs, mlir::Type element,
+           llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body);
+  Tile select(const Tile &condition, const Tile &onTrue, const Tile &onFalse);
+  Tile guard(const Constraints &constraints);
+  /// Values of an expression, in i32 or i64.
+  Tile affine(mlir::AffineExpr expr, mlir::Type element);
+  /// Between element type and accumulator type (f32, f64 or the held integer).
+  Tile toAccumulator(const Tile &tile, mlir::Type element, mlir::Type accumulator);
+  Tile fromAccumulator(const Tile &tile, mlir::Type element);
+  llvm::SmallVector<Tile> combineLanes(llvm::ArrayRef<Tile> inputs, llvm::ArrayRef<unsigned> lanes, MapBody combiner);
+  mlir::Value index(mlir::AffineExpr expr);
+  /// for counter = 0 .. count - 1; no loop if that is one turn.
+  Scalars loop(mlir::AffineExpr count, mlir::ValueRange init, LoopBody body);
+  /// One flat loop over the steps through `dims`. `mask` says where the places are within the extents.
+  Scalars stream(llvm::ArrayRef<Streamed> dims, mlir::ValueRange init, StreamBody body);
+
+  // Access.cpp: global memory.
+  Tile load(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask, mlir::TypedAttr fill);
+  Tile loadPacked(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask);
+  Tile loadElements(mlir::Value source, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> extents,
+                    const Constraints &mask, mlir::TypedAttr fill, mlir::Type element);
+  void store(const Tile &tile, mlir::Value target, llvm::ArrayRef<mlir::AffineExpr> at, mlir::Type element);
+
+  // Views.cpp
+  /// Coordinates of the operand of an affine view.
+  std::optional<Exprs> throughView(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Exprs reshaped(mlir::Type from, mlir::Type to, llvm::ArrayRef<mlir::AffineExpr> at);
+  Exprs composed(mlir::AffineMap map, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile bitcast(tg::BitcastOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile bitcastTile(tg::BitcastOp op, const Tile &input);
+  /// Where the operand of a pad is read, and the constraints under which there is something to read.
+  std::pair<Exprs, Constraints> throughPad(tg::PadOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile pad(tg::PadOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile concat(tg::ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+
+  // Pointwise.cpp
+  Tile pointwise(tg::PointwiseOpInterface op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile apply(tg::PointwiseOpInterface op, llvm::ArrayRef<Tile> operands);
+  Tile iota(tg::IotaOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile extents(tg::ExtentsOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile contents(tg::ConstantOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile choose(mlir::AffineExpr place, llvm::ArrayRef<Tile> entries);
+
+  // Reduction.cpp
+  Tile reduce(tg::ReduceOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile argReduce(tg::ArgReduceOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  /// The first element of `input` along `axis` in the order `precedes`, and its index (i32 or i64).
+  llvm::SmallVector<Tile> findFirst(mlir::Value input, int64_t axis, llvm::ArrayRef<mlir::AffineExpr> kept,
+                                    const struct Order &order);
+  llvm::SmallVector<Streamed> planReduction(mlir::Value input, llvm::ArrayRef<int64_t> axes,
+                                            llvm::ArrayRef<mlir::AffineExpr> kept);
+  unsigned reductionLane(int64_t extent, double key, llvm::ArrayRef<unsigned> taken);
+
+  // Contraction.cpp
+  Tile contract(tg::ContractOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile contractByDot(tg::ContractOp op, const struct Product &product);
+  Tile contractByMaps(tg::ContractOp op, const struct Product &product);
+  Tile operandAt(tg::ContractOp op, unsigned i, const struct Product &product, llvm::ArrayRef<mlir::AffineExpr> places,
+                 const Constraints &mask);
+
+  // GatherScatter.cpp
+  Tile gather(tg::GatherOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile scatter(tg::ScatterOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile applyUpdate(tg::ScatterOp op, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> place,
+                   const Constraints &bounds, const Tile &before);
+  /// Entries of an index tensor, counted from the end of `extent` if negative, and brought into [0, extent) if `clamps`.
+  Tile wrapped(mlir::Value indices, llvm::ArrayRef<mlir::AffineExpr> at, mlir::AffineExpr extent, bool clamps);
+
+  // Order.cpp
+  Tile scan(tg::ScanOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile scanTile(tg::ScanOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned lane);
+  Tile scanByLoop(tg::ScanOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  Tile topK(tg::TopKOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at);
+  llvm::SmallVector<Tile> sorted(tg::TopKOp op, llvm::ArrayRef<mlir::AffineExpr> at, const struct Order &order);
+  /// The lane that holds `extent` places of an axis, if `place` is such an axis.
+  std::optional<unsigned> wholeLane(mlir::AffineExpr place, mlir::AffineExpr extent);
+
+  mlir::func::FuncOp source, target;
+  tg::ScheduleAttr schedule;
+  mlir::ImplicitLocOpBuilder builder;
+  Space space;
+  Scope root;
+  Scope *current = nullptr;
+  bool failed = false;
+  mlir::Operation *tiles = nullptr; ///< The tk.for_tiles.
+  llvm::DenseMap<mlir::Value, mlir::Value> arguments;
+  llvm::SmallVector<mlir::Value> targets;         ///< Buffers of the results.
+  mlir::RankedTensorType domain;                  ///< Of the first result.
+  llvm::SmallVector<std::optional<unsigned>> sinkLanes; ///< By its dimension.
+  llvm::SmallVector<int64_t> sinkDivisors;
+  llvm::SmallVector<unsigned> reductionLanes;
+  std::map<const void *, mlir::Value> indices; ///< Values of expressions of kernel symbols.
+};
+
+/// Code goes to `scope` while this lives.
+class InScope {
+public:
+  InScope(Kernelizer &kernelizer, Scope *scope, mlir::Location loc);
+  ~InScope();
+
+private:
+  Kernelizer &kernelizer;
+  Scope *before;
+  mlir::OpBuilder::InsertPoint place;
+  mlir::Location loc;
+};
+
+/// Extents of the smallest power of two that holds `extent` places.
+int64_t roundUpToPowerOf2(int64_t extent);
+
+} // namespace weft::kernelize
+
+#endif // WEFT_LIB_KERNELIZE_KERNELIZER_H

@@ -1,0 +1,244 @@
+// The kernel function, its loop over tiles, and the stores of its results.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Kernelizer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace weft::kernelize {
+
+static bool isPacked(Type tensor) { return tg::getElementBits(cast<RankedTensorType>(tensor).getElementType()) < 8; }
+
+/// The buffer of a tensor: itself, or bytes.
+static tk::GlobalType bufferOf(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  if (!isPacked(type))
+    return tk::GlobalType::get(type.getContext(), type);
+  int64_t perByte = 8 / tg::getElementBits(type.getElementType());
+  AffineExpr bytes = tg::getNumElements(type).ceilDiv(perByte);
+  return tk::GlobalType::get(type.getContext(),
+                             tg::getTensorType(ArrayRef(bytes), IntegerType::get(type.getContext(), 8)));
+}
+
+/// `@kernel(inputs, outputs, symbols)`.
+void Kernelizer::makeFunction() {
+  Operation *terminator = source.getBody().front().getTerminator();
+  SmallVector<Type> types;
+  SmallVector<BlockArgument> tensors;
+  for (BlockArgument argument : source.getArguments())
+    if (isa<RankedTensorType>(argument.getType())) {
+      tensors.push_back(argument);
+      types.push_back(bufferOf(argument.getType()));
+    }
+  for (Type type : terminator->getOperandTypes())
+    types.push_back(bufferOf(type));
+  unsigned numSymbols = source.getNumArguments() - tensors.size();
+  types.append(numSymbols, builder.getIndexType());
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointAfter(source);
+  target = func::FuncOp::create(builder, source.getName(), builder.getFunctionType(types, {}));
+  target->setDiscardableAttrs(source->getDiscardableAttrDictionary());
+  target->setAttr(tk::warpsAttr, builder.getI64IntegerAttr(schedule.getWarps()));
+  Block *entry = target.addEntryBlock();
+  for (auto [i, argument] : llvm::enumerate(tensors))
+    arguments[argument] = entry->getArgument(i);
+  for (unsigned i = 0; i < terminator->getNumOperands(); ++i)
+    targets.push_back(entry->getArgument(tensors.size() + i));
+  for (BlockArgument symbol : entry->getArguments().take_back(numSymbols))
+    space.addScalar(symbol, {}, &root);
+  builder.setInsertionPointToEnd(entry);
+  func::ReturnOp::create(builder);
+}
+
+void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
+  Exprs extents(counts);
+  if (extents.empty())
+    extents.push_back(space.constant(1));
+  Block &entry = target.getBody().front();
+  builder.setInsertionPoint(entry.getTerminator());
+  unsigned numSymbols = llvm::count_if(entry.getArgumentTypes(), [](Type type) { return type.isIndex(); });
+  auto op = tk::ForTilesOp::create(builder, AffineMap::get(0, numSymbols, extents, builder.getContext()));
+  op.setOrder(schedule.getOrder());
+  op.setPersistent(schedule.getPersistent());
+  tiles = op;
+  root.block = &op.getBody().front();
+  current = &root;
+}
+
+//===-- Dimensions of the results ---------------------------------------------------------------------------------===//
+
+/// Whether an op of the kernel goes along this dimension, as one that its operand and the results have.
+bool Kernelizer::isRow(int64_t dim) {
+  bool found = false;
+  source.walk([&](Operation *op) {
+    if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp>(op))
+      return;
+    tg::Dims dims = tg::getDims(op->getOperand(0).getType()), sink = tg::getDims(domain);
+    auto kinds = cast<tg::TileOpInterface>(op).getDomainIterators();
+    found |= dims.size() == sink.size() && dims[dim] == sink[dim] && kinds[dim] == utils::IteratorType::reduction;
+  });
+  return found;
+}
+
+bool Kernelizer::isStreamedRow(int64_t dim) {
+  std::optional<int64_t> extent = tg::getConstant(tg::getDim(domain, dim));
+  return isRow(dim) && (!extent || *extent > schedule.getTile()[dim]);
+}
+
+bool Kernelizer::findContraction(Value value, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> probes,
+                                 SmallVectorImpl<int> &sides, SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !seen.insert(op).second)
+    return false;
+  if (auto contract = dyn_cast<tg::ContractOp>(op)) {
+    Exprs places(contract.getMap(2).getNumDims(), space.constant(0));
+    for (auto [expr, place] : llvm::zip_equal(contract.getMap(2).getResults(), at))
+      places[cast<AffineDimExpr>(expr).getPosition()] = place;
+    auto lhs = space.atomsOf(composed(contract.getMap(0), places)), rhs = space.atomsOf(composed(contract.getMap(1), places));
+    for (auto [probe, side] : llvm::zip_equal(probes, sides)) {
+      unsigned atom = cast<AffineSymbolExpr>(probe).getPosition();
+      bool left = llvm::is_contained(lhs, atom), right = llvm::is_contained(rhs, atom);
+      side = left == right ? 0 : left ? 1 : 2;
+    }
+    return true;
+  }
+  if (std::optional<Exprs> through = throughView(op, at))
+    return findContraction(op->getOperand(0), *through, probes, sides, seen);
+  if (isa<tg::PointwiseOpInterface>(op))
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (findContraction(operand, composed(tg::detail::broadcastMap(op, i), at), probes, sides, seen))
+        return true;
+  return false;
+}
+
+SmallVector<int> Kernelizer::findContractionSides() {
+  Exprs probes;
+  for (AffineExpr extent : tg::getDims(domain))
+    probes.push_back(space.addScalar({}, extent, &root));
+  SmallVector<int> sides(probes.size(), 0);
+  SmallPtrSet<Operation *, 8> seen;
+  findContraction(source.getBody().front().getTerminator()->getOperand(0), probes, probes, sides, seen);
+  return sides;
+}
+
+/// A lane for each tiled dimension; those of one operand of a contraction share one, row-major.
+void Kernelizer::makeSinkLanes() {
+  SmallVector<int> sides = findContractionSides();
+  ArrayRef<int64_t> tile = schedule.getTile();
+  sinkLanes.assign(tile.size(), std::nullopt);
+  sinkDivisors.assign(tile.size(), 1);
+  for (size_t d = 0; d < tile.size(); ++d) {
+    if (tile[d] == 1 || sinkLanes[d])
+      continue;
+    SmallVector<size_t> members{d};
+    for (size_t other = d + 1; other < tile.size(); ++other)
+      if (sides[d] != 0 && sides[other] == sides[d] && tile[other] > 1)
+        members.push_back(other);
+    int64_t extent = 1;
+    for (size_t member : llvm::reverse(members)) {
+      sinkDivisors[member] = extent;
+      extent *= tile[member];
+    }
+    unsigned lane = space.addLane(extent, d, &root);
+    for (size_t member : members)
+      sinkLanes[member] = lane;
+  }
+}
+
+AffineExpr Kernelizer::sinkPlace(int64_t dim, AffineExpr base) {
+  if (!sinkLanes[dim])
+    return base;
+  return space.getAxis(tg::getDim(domain, dim), base, schedule.getTile()[dim], *sinkLanes[dim], sinkDivisors[dim], &root);
+}
+
+//===-- Results ---------------------------------------------------------------------------------------------------===//
+
+void Kernelizer::storeResults(ArrayRef<AffineExpr> at) {
+  for (auto [result, buffer] : llvm::zip_equal(source.getBody().front().getTerminator()->getOperands(), targets)) {
+    auto type = cast<RankedTensorType>(result.getType());
+    Exprs places(at);
+    for (auto [place, extent, own] : llvm::zip(places, tg::getDims(domain), tg::getDims(type)))
+      if (extent != own)
+        place = space.constant(0);
+    store(tile(result, places), buffer, places, type.getElementType());
+  }
+}
+
+/// Loops over the rows from dimension `dim` on that no tile holds.
+void Kernelizer::streamRows(int64_t dim, Exprs at) {
+  while (dim < domain.getRank() && !isStreamedRow(dim))
+    ++dim;
+  if (dim == domain.getRank())
+    return storeResults(at);
+  AffineExpr steps = space.simplify(tg::getDim(domain, dim).ceilDiv(schedule.getTile()[dim]));
+  loop(steps, {}, [&](AffineExpr counter, ValueRange) {
+    at[dim] = sinkPlace(dim, counter);
+    streamRows(dim + 1, at);
+    return Scalars();
+  });
+}
+
+/// A result whose elements share bytes: tiles of bytes, each made of its elements.
+void Kernelizer::storePacked(Value result, Value buffer) {
+  constexpr int64_t bytesOfTile = 512;
+  auto type = cast<RankedTensorType>(result.getType());
+  int64_t bits = tg::getElementBits(type.getElementType()), perByte = 8 / bits;
+  AffineExpr numElements = tg::getNumElements(type), numBytes = space.simplify(numElements.ceilDiv(perByte));
+  domain = cast<tk::GlobalType>(buffer.getType()).getTensor();
+  sinkLanes.assign(1, std::nullopt);
+  AffineExpr count = space.simplify(numBytes.ceilDiv(bytesOfTile));
+  makeTileLoop(count);
+  AffineExpr number = space.addScalar(root.block->getArgument(0), count, &root);
+  unsigned lane = space.addLane(bytesOfTile, 0, &root);
+  AffineExpr place = space.getAxis(numBytes, number, bytesOfTile, lane, 1, &root);
+  InScope in(*this, &root, result.getLoc());
+  Tile byte = constant(builder.getI8IntegerAttr(0));
+  for (int64_t i = 0; i < perByte; ++i) {
+    AffineExpr element = space.simplify(place * perByte + i), slack = space.simplify(numElements - 1 - element);
+    Constraints mask;
+    if (!space.isNonNegative(slack))
+      mask.push_back({slack});
+    auto flat = tg::getTensorType(ArrayRef(numElements), type.getElementType());
+    Tile part = masked(result, reshaped(type, flat, element), mask, builder.getI8IntegerAttr(0));
+    byte = map({byte, part}, builder.getI8Type(), [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+      Value ones = arith::ConstantOp::create(inner, loc, inner.getI8IntegerAttr((1 << bits) - 1));
+      Value shift = arith::ConstantOp::create(inner, loc, inner.getI8IntegerAttr(i * bits));
+      Value low = arith::AndIOp::create(inner, loc, args[1], ones);
+      return arith::OrIOp::create(inner, loc, args[0], arith::ShLIOp::create(inner, loc, low, shift));
+    });
+  }
+  store(byte, buffer, place, builder.getI8Type());
+}
+
+void Kernelizer::makeSinks() {
+  Operation *terminator = source.getBody().front().getTerminator();
+  domain = cast<RankedTensorType>(terminator->getOperand(0).getType());
+  if (isPacked(domain))
+    return storePacked(terminator->getOperand(0), targets.front());
+  makeSinkLanes();
+  Exprs counts, at;
+  for (auto [d, extent] : llvm::enumerate(tg::getDims(domain)))
+    counts.push_back(isStreamedRow(d) ? space.constant(1) : space.simplify(extent.ceilDiv(schedule.getTile()[d])));
+  makeTileLoop(counts);
+  for (auto [d, count] : llvm::enumerate(counts)) {
+    bool isOne = tg::getConstant(count) == 1;
+    at.push_back(sinkPlace(d, isOne ? space.constant(0) : space.addScalar(root.block->getArgument(d), count, &root)));
+  }
+  InScope in(*this, &root, terminator->getLoc());
+  streamRows(0, at);
+}
+
+LogicalResult Kernelizer::run() {
+  makeFunction();
+  makeSinks();
+  builder.setInsertionPointToEnd(root.block);
+  tk::YieldOp::create(builder);
+  if (failed) {
+    target.erase();
+    return failure();
+  }
+  source.erase();
+  return success();
+}
+
+} // namespace weft::kernelize
