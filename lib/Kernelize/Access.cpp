@@ -1,8 +1,9 @@
 // Loads of the kernel's arguments and stores of its results.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Booleans are bytes in memory and i1 in tiles. Elements of less than a byte lie several to a byte, the first in the low
-// bits: element i is in byte i floordiv n, n = 8 / bits, at bit (i mod n) * bits. The buffer is then a tensor of bytes.
+// Booleans are bytes in memory and i1 in tiles. Elements of less than a byte lie several to a byte, the first in the
+// low bits: element i is in byte i floordiv n, n = 8 / bits, at bit (i mod n) * bits. The buffer is then a tensor of
+// bytes.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -10,8 +11,8 @@ using namespace mlir;
 
 namespace weft::kernelize {
 
-Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> extents, const Constraints &mask,
-                              TypedAttr fill, Type element) {
+Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> extents,
+                              const Constraints &mask, TypedAttr fill, Type element) {
   Constraints guard = space.ragged(at);
   for (auto [place, extent] : llvm::zip_equal(at, extents)) {
     if (!space.isNonNegative(place))

@@ -116,7 +116,8 @@ Arithmetic::Sum Arithmetic::recombine(Sum sum) {
     for (size_t j = 0; j < sum.size(); ++j) {
       if (i == j || sum[i].factors.size() != 1 || sum[j].factors.size() != 1)
         continue;
-      auto low = dyn_cast<AffineBinaryOpExpr>(sum[j].factors[0]), high = dyn_cast<AffineBinaryOpExpr>(sum[i].factors[0]);
+      auto low = dyn_cast<AffineBinaryOpExpr>(sum[j].factors[0]),
+           high = dyn_cast<AffineBinaryOpExpr>(sum[i].factors[0]);
       if (!low || !high || low.getKind() != AffineExprKind::Mod)
         continue;
       std::optional<int64_t> divisor = constantOf(low.getRHS());

@@ -1,9 +1,11 @@
-// tg.contract: one flat loop over the steps of its reduction dimensions, tk.dot where the operands have the shape for it.
+// tg.contract: one flat loop over the steps of its reduction dimensions, tk.dot where the operands have the shape for
+// it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lanes that the operands' coordinates have decide. If each has one lane of its own, and there is a lane of reduced
-// places, the tiles are [m, k] and [k, n]. Else (matrix times vector, depthwise convolutions, outer products, dimensions
-// that both operands read) products are summed place by place over all lanes, and along the reduced lane at the end.
+// places, the tiles are [m, k] and [k, n]. Else (matrix times vector, depthwise convolutions, outer products,
+// dimensions that both operands read) products are summed place by place over all lanes, and along the reduced lane at
+// the end.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,11 +17,11 @@ namespace weft::kernelize {
 
 struct Product {
   Type accumulator;
-  Exprs domain;                      ///< Coordinates of the domain; null for reduction dimensions.
-  SmallVector<unsigned> reductions;  ///< Domain dimensions that are reduced.
-  SmallVector<Streamed> dims;        ///< How.
-  std::optional<unsigned> reduced;   ///< The lane of reduced places.
-  SmallVector<unsigned> lanes[2];    ///< Lanes of the operands, but for `reduced`.
+  Exprs domain;                     ///< Coordinates of the domain; null for reduction dimensions.
+  SmallVector<unsigned> reductions; ///< Domain dimensions that are reduced.
+  SmallVector<Streamed> dims;       ///< How.
+  std::optional<unsigned> reduced;  ///< The lane of reduced places.
+  SmallVector<unsigned> lanes[2];   ///< Lanes of the operands, but for `reduced`.
 };
 
 /// f64 if an operand or the result is, else f32; integers of the result's type, in at least 32 bits.
@@ -41,7 +43,8 @@ Tile Kernelizer::operandAt(tg::ContractOp op, unsigned i, const Product &product
 }
 
 /// Steps of the reduction dimensions, those of more than one place side by side in one lane.
-static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<unsigned> reductions, ArrayRef<int64_t> stream) {
+static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<unsigned> reductions,
+                                       ArrayRef<int64_t> stream) {
   constexpr int64_t defaultStep = 32;
   SmallVector<Streamed> dims;
   for (auto [i, dim] : llvm::enumerate(reductions)) {
@@ -95,7 +98,8 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at) {
 
 /// The type that operands are multiplied in: as they are if a dot takes them so.
 static Type multiplicandOf(Type lhs, Type rhs, Type accumulator) {
-  bool isNarrow = isa<FloatType>(lhs) ? accumulator.isF32() || lhs.isF64() : lhs.isInteger(8) && accumulator.isInteger(32);
+  bool isNarrow =
+      isa<FloatType>(lhs) ? accumulator.isF32() || lhs.isF64() : lhs.isInteger(8) && accumulator.isInteger(32);
   return lhs == rhs && isNarrow ? lhs : accumulator;
 }
 
@@ -113,16 +117,17 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
   };
   SmallVector<unsigned> result{lanes[left], lanes[right]};
   Value zero = constant(getZero(product.accumulator), result).value;
-  Scalars sums = stream(product.dims, zero, [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
-    Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
-    Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
-    auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
-    if (element != product.accumulator && isa<IntegerType>(element)) {
-      dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));
-      dot.setUnsignedRhs(tg::isUnsignedElement(elements[right]));
-    }
-    return Scalars{dot};
-  });
+  Scalars sums =
+      stream(product.dims, zero, [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
+        Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
+        Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
+        auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
+        if (element != product.accumulator && isa<IntegerType>(element)) {
+          dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));
+          dot.setUnsignedRhs(tg::isUnsignedElement(elements[right]));
+        }
+        return Scalars{dot};
+      });
   return {sums[0], result};
 }
 
@@ -144,15 +149,16 @@ Tile Kernelizer::contractByMaps(tg::ContractOp op, const Product &product) {
       return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
     return arith::AddIOp::create(inner, loc, arith::MulIOp::create(inner, loc, args[0], args[1]), args[2]);
   };
-  Scalars sums = stream(product.dims, zero, [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
-    Tile operands[2];
-    for (unsigned i : {0u, 1u}) {
-      Type element = cast<RankedTensorType>(op->getOperand(i).getType()).getElementType();
-      operands[i] = toAccumulator(operandAt(op, i, product, places, mask), element, accumulator);
-    }
-    Tile next = map({operands[0], operands[1], {state[0], lanes}}, accumulator, multiplyAdd);
-    return Scalars{broadcast(next, lanes).value};
-  });
+  Scalars sums =
+      stream(product.dims, zero, [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
+        Tile operands[2];
+        for (unsigned i : {0u, 1u}) {
+          Type element = cast<RankedTensorType>(op->getOperand(i).getType()).getElementType();
+          operands[i] = toAccumulator(operandAt(op, i, product, places, mask), element, accumulator);
+        }
+        Tile next = map({operands[0], operands[1], {state[0], lanes}}, accumulator, multiplyAdd);
+        return Scalars{broadcast(next, lanes).value};
+      });
   return combineLanes(Tile{sums[0], lanes}, reduced, sum).front();
 }
 

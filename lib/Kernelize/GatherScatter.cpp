@@ -1,9 +1,9 @@
 // tg.gather: index tiles become coordinates. tg.scatter: each place of the result looks for the updates that hit it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scatter's result at p is data[p], then for all updates d in row-major order with data_map(d)[indices] = p the update.
-// Dimensions of d that the map passes through are known from p; a loop goes over the others. That keeps the order of
-// updates, needs no second pass over memory, and lets the result be used at any coordinates.
+// A scatter's result at p is data[p], then for all updates d in row-major order with data_map(d)[indices] = p the
+// update. Dimensions of d that the map passes through are known from p; a loop goes over the others. That keeps the
+// order of updates, needs no second pass over memory, and lets the result be used at any coordinates.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
@@ -51,8 +51,8 @@ Tile Kernelizer::gather(tg::GatherOp op, ArrayRef<AffineExpr> at) {
     if (tg::getConstant(extent) == 1)
       places.push_back(space.constant(0));
     else
-      places.push_back(space.getIndex(index.value, index.lanes, extent,
-                                      space.scopeOf(canonical(op.getIndices(), entry), &root)));
+      places.push_back(
+          space.getIndex(index.value, index.lanes, extent, space.scopeOf(canonical(op.getIndices(), entry), &root)));
   }
   return tile(op.getData(), places);
 }
@@ -80,7 +80,8 @@ Tile Kernelizer::applyUpdate(tg::ScatterOp op, ArrayRef<AffineExpr> at, ArrayRef
   return map(inputs, before.element(), [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
     Value next = args[1];
     if (std::optional<tg::Monoid> kind = op.getKind()) {
-      Value lhs = loadScalar(inner, loc, args[0], element, compute), rhs = loadScalar(inner, loc, args[1], element, compute);
+      Value lhs = loadScalar(inner, loc, args[0], element, compute),
+            rhs = loadScalar(inner, loc, args[1], element, compute);
       next = storeScalar(inner, loc, tg::buildCombine(inner, loc, *kind, lhs, rhs, element), element);
     }
     Value hit;
@@ -119,7 +120,8 @@ Tile Kernelizer::scatter(tg::ScatterOp op, ArrayRef<AffineExpr> at) {
     Constraints conditions = bounds;
     for (auto [expr, coordinate] : llvm::zip_equal(dataMap.getResults(), at))
       if (!isa<AffineSymbolExpr>(expr))
-        if (AffineExpr difference = space.simplify(expr.replaceDims(update) - coordinate); tg::getConstant(difference) != 0)
+        if (AffineExpr difference = space.simplify(expr.replaceDims(update) - coordinate);
+            tg::getConstant(difference) != 0)
           conditions.push_back({difference, /*isEquality=*/true});
     Tile next = applyUpdate(op, at, update, conditions, {state[0], lanes});
     return Scalars{broadcast(next, lanes).value};

@@ -69,7 +69,9 @@ Tile Kernelizer::evaluate(Value value, ArrayRef<AffineExpr> at) {
       .Case([&](tg::ScatterOp op) { return scatter(op, at); })
       .Case([&](tg::ScanOp op) { return scan(op, at); })
       .Case([&](tg::TopKOp op) { return topK(op, cast<OpResult>(value).getResultNumber(), at); })
-      .Default([&](Operation *op) { return fail(op, value, "no rule for this op; --weft-normalize decomposes composites"); });
+      .Default([&](Operation *op) {
+        return fail(op, value, "no rule for this op; --weft-normalize decomposes composites");
+      });
 }
 
 /// Whether zeros of the operand give zeros of the result, for ops with one operand.
@@ -119,7 +121,8 @@ Tile Kernelizer::masked(Value value, ArrayRef<AffineExpr> at, const Constraints 
       bool isImplied = llvm::all_of(mask, [&](const Constraint &c) { return llvm::is_contained(implied, c); });
       return isZero(fill) && isImplied ? tile(value, places) : load(argument, places, mask, fill);
     }
-    return select(guard(mask), tile(value, places), constant(fill));
+    Tile inner = tile(value, places), inside = guard(mask);
+    return select(inside, inner, constant(fill));
   });
 }
 

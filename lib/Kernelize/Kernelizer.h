@@ -1,13 +1,13 @@
 // The recursion of Kernelize: tile(value, coordinates), and what its op families share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tile` gives the register tile of a tg value at coordinates, one expression over the atoms of the index space for each
-// dimension of the value. The tile has the lanes that occur in the coordinates. Code goes to the outermost scope
+// `tile` gives the register tile of a tg value at coordinates, one expression over the atoms of the index space for
+// each dimension of the value. The tile has the lanes that occur in the coordinates. Code goes to the outermost scope
 // (for_tiles body or loop) in which all atoms of the coordinates are known, and equal requests are answered once; so
 // values that do not depend on a loop are computed before it.
 //
-// Where an axis runs past its extent, a tile holds anything (loads never leave their tensor: they are guarded, with zero
-// outside). Whoever combines places along an axis asks for `masked` tiles.
+// Where an axis runs past its extent, a tile holds anything (loads never leave their tensor: they are guarded, with
+// zero outside). Whoever combines places along an axis asks for `masked` tiles.
 //
 // Errors are emitted at the op; the recursion goes on with a tile of zeros, and `hasFailed` tells.
 #ifndef WEFT_LIB_KERNELIZE_KERNELIZER_H
@@ -43,9 +43,9 @@ struct Scope {
 /// A reduced dimension and how a loop goes through it.
 struct Streamed {
   mlir::AffineExpr extent;
-  int64_t step;              ///< Places of one step, a power of two.
-  unsigned lane = 0;         ///< If step > 1.
-  int64_t divisor = 1;       ///< Of the lane, which may hold several dimensions.
+  int64_t step;        ///< Places of one step, a power of two.
+  unsigned lane = 0;   ///< If step > 1.
+  int64_t divisor = 1; ///< Of the lane, which may hold several dimensions.
 };
 
 /// Type of an element in a register tile: as stored, in at least 8 bits, except that booleans are i1.
@@ -81,8 +81,8 @@ private:
   using Scalars = llvm::SmallVector<mlir::Value>;
   using MapBody = llvm::function_ref<Scalars(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
   using LoopBody = llvm::function_ref<Scalars(mlir::AffineExpr counter, mlir::ValueRange state)>;
-  using StreamBody =
-      llvm::function_ref<Scalars(llvm::ArrayRef<mlir::AffineExpr> places, const Constraints &mask, mlir::ValueRange state)>;
+  using StreamBody = llvm::function_ref<Scalars(llvm::ArrayRef<mlir::AffineExpr> places, const Constraints &mask,
+                                                mlir::ValueRange state)>;
 
   // Sinks.cpp: the function, its tile loop and its results.
   void makeFunction();
@@ -135,7 +135,8 @@ private:
   Scalars stream(llvm::ArrayRef<Streamed> dims, mlir::ValueRange init, StreamBody body);
 
   // Access.cpp: global memory.
-  Tile load(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask, mlir::TypedAttr fill);
+  Tile load(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask,
+            mlir::TypedAttr fill);
   Tile loadPacked(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask);
   Tile loadElements(mlir::Value source, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> extents,
                     const Constraints &mask, mlir::TypedAttr fill, mlir::Type element);
@@ -183,7 +184,8 @@ private:
   Tile scatter(tg::ScatterOp op, llvm::ArrayRef<mlir::AffineExpr> at);
   Tile applyUpdate(tg::ScatterOp op, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> place,
                    const Constraints &bounds, const Tile &before);
-  /// Entries of an index tensor, counted from the end of `extent` if negative, and brought into [0, extent) if `clamps`.
+  /// Entries of an index tensor, counted from the end of `extent` if negative, and brought into [0, extent) if
+  /// `clamps`.
   Tile wrapped(mlir::Value indices, llvm::ArrayRef<mlir::AffineExpr> at, mlir::AffineExpr extent, bool clamps);
 
   // Order.cpp
@@ -204,8 +206,8 @@ private:
   bool failed = false;
   mlir::Operation *tiles = nullptr; ///< The tk.for_tiles.
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
-  llvm::SmallVector<mlir::Value> targets;         ///< Buffers of the results.
-  mlir::RankedTensorType domain;                  ///< Of the first result.
+  llvm::SmallVector<mlir::Value> targets;               ///< Buffers of the results.
+  mlir::RankedTensorType domain;                        ///< Of the first result.
   llvm::SmallVector<std::optional<unsigned>> sinkLanes; ///< By its dimension.
   llvm::SmallVector<int64_t> sinkDivisors;
   llvm::SmallVector<unsigned> reductionLanes;

@@ -1,8 +1,9 @@
 // tg.scan and tg.top_k: along an axis that lies whole in the tile.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An exclusive scan is the inclusive scan of the operand moved by one place, with the identity at the start. A scan whose
-// axis is in no tile (or is read through a view) is computed as what it says: each place combines the places before it.
+// An exclusive scan is the inclusive scan of the operand moved by one place, with the identity at the start. A scan
+// whose axis is in no tile (or is read through a view) is computed as what it says: each place combines the places
+// before it.
 #include "Order.h"
 #include "Kernelizer.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
@@ -54,18 +55,20 @@ Tile Kernelizer::scanByLoop(tg::ScanOp op, ArrayRef<AffineExpr> at) {
   SmallVector<unsigned> lanes = space.lanesOf(at);
   TypedAttr identity = getIdentity(op.getKind(), element);
   Tile start = toAccumulator(constant(identity, lanes), element, accumulator);
-  Scalars sums = stream(Streamed{tg::getDim(op.getType(), axis), 1}, broadcast(start, lanes).value,
-                        [&](ArrayRef<AffineExpr> steps, const Constraints &, ValueRange state) {
-    Exprs places(at);
-    places[axis] = steps[0];
-    AffineExpr distance = op.getReverse() ? steps[0] - at[axis] : at[axis] - steps[0];
-    Constraints mask{{space.simplify(distance - (op.getExclusive() ? 1 : 0))}};
-    Tile part = toAccumulator(masked(op.getInput(), places, mask, identity), element, accumulator);
-    return Scalars{map({{state[0], lanes}, broadcast(part, lanes)}, accumulator,
-                       [&](OpBuilder &inner, Location loc, ValueRange args) {
-                         return tg::buildCombine(inner, loc, op.getKind(), args[0], args[1], element);
-                       }).value};
-  });
+  Scalars sums =
+      stream(Streamed{tg::getDim(op.getType(), axis), 1}, broadcast(start, lanes).value,
+             [&](ArrayRef<AffineExpr> steps, const Constraints &, ValueRange state) {
+               Exprs places(at);
+               places[axis] = steps[0];
+               AffineExpr distance = op.getReverse() ? steps[0] - at[axis] : at[axis] - steps[0];
+               Constraints mask{{space.simplify(distance - (op.getExclusive() ? 1 : 0))}};
+               Tile part = toAccumulator(masked(op.getInput(), places, mask, identity), element, accumulator);
+               return Scalars{map({{state[0], lanes}, broadcast(part, lanes)}, accumulator,
+                                  [&](OpBuilder &inner, Location loc, ValueRange args) {
+                                    return tg::buildCombine(inner, loc, op.getKind(), args[0], args[1], element);
+                                  })
+                                  .value};
+             });
   return fromAccumulator({sums[0], lanes}, element);
 }
 

@@ -9,7 +9,7 @@ namespace weft::kernelize {
 
 /// Greater (or smaller) elements come first; of equal ones the lower index, or the higher one.
 struct Order {
-  mlir::Type element;     ///< tg element type; scalars are accumulators.
+  mlir::Type element; ///< tg element type; scalars are accumulators.
   bool largest;
   bool nanIsFirst;        ///< NaN comes before all numbers, else after them.
   bool lastIndex = false; ///< Of equal elements the one with the higher index comes first.

@@ -14,7 +14,8 @@ Tile Kernelizer::apply(tg::PointwiseOpInterface op, ArrayRef<Tile> operands) {
   return map(operands, getHeldType(element), [&](OpBuilder &inner, Location loc, ValueRange args) {
     Scalars scalars;
     for (auto [operand, arg] : llvm::zip_equal(op->getOperands(), args))
-      scalars.push_back(loadScalar(inner, loc, arg, cast<RankedTensorType>(operand.getType()).getElementType(), compute));
+      scalars.push_back(
+          loadScalar(inner, loc, arg, cast<RankedTensorType>(operand.getType()).getElementType(), compute));
     return storeScalar(inner, loc, op.buildScalar(inner, loc, scalars, compute), element);
   });
 }

@@ -24,9 +24,10 @@ SmallVector<Streamed> Kernelizer::planReduction(Value input, ArrayRef<int64_t> a
   SmallVector<unsigned> taken = space.lanesOf(kept);
   SmallVector<Streamed> result;
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    // A reduced dimension that the results have goes by their tile, in the same lane: equal places then are equal tiles.
+    // A reduced dimension that the results have goes by their tile, in the same lane: equal places then are equal
+    // tiles.
     bool inSink = dims.size() == sink.size() && dims[axis] == sink[axis];
-    int64_t step = inSink                             ? schedule.getTile()[axis]
+    int64_t step = inSink                            ? schedule.getTile()[axis]
                    : i < schedule.getStream().size() ? schedule.getStream()[i]
                                                      : defaultStep;
     step = fittingStep(dims[axis], step);

@@ -94,7 +94,8 @@ bool Kernelizer::findContraction(Value value, ArrayRef<AffineExpr> at, ArrayRef<
     Exprs places(contract.getMap(2).getNumDims(), space.constant(0));
     for (auto [expr, place] : llvm::zip_equal(contract.getMap(2).getResults(), at))
       places[cast<AffineDimExpr>(expr).getPosition()] = place;
-    auto lhs = space.atomsOf(composed(contract.getMap(0), places)), rhs = space.atomsOf(composed(contract.getMap(1), places));
+    auto lhs = space.atomsOf(composed(contract.getMap(0), places)),
+         rhs = space.atomsOf(composed(contract.getMap(1), places));
     for (auto [probe, side] : llvm::zip_equal(probes, sides)) {
       unsigned atom = cast<AffineSymbolExpr>(probe).getPosition();
       bool left = llvm::is_contained(lhs, atom), right = llvm::is_contained(rhs, atom);
@@ -148,7 +149,8 @@ void Kernelizer::makeSinkLanes() {
 AffineExpr Kernelizer::sinkPlace(int64_t dim, AffineExpr base) {
   if (!sinkLanes[dim])
     return base;
-  return space.getAxis(tg::getDim(domain, dim), base, schedule.getTile()[dim], *sinkLanes[dim], sinkDivisors[dim], &root);
+  return space.getAxis(tg::getDim(domain, dim), base, schedule.getTile()[dim], *sinkLanes[dim], sinkDivisors[dim],
+                       &root);
 }
 
 //===-- Results ---------------------------------------------------------------------------------------------------===//

@@ -24,7 +24,8 @@ AffineExpr Space::addScalar(Value index, AffineExpr extent, Scope *scope) {
   return add({Atom::Kind::Scalar, extent, scope, index, {}, 1, 1, {}});
 }
 
-AffineExpr Space::getAxis(AffineExpr extent, AffineExpr base, int64_t tile, unsigned lane, int64_t divisor, Scope *root) {
+AffineExpr Space::getAxis(AffineExpr extent, AffineExpr base, int64_t tile, unsigned lane, int64_t divisor,
+                          Scope *root) {
   auto number = [](int64_t value) { return reinterpret_cast<const void *>(value); };
   std::vector<const void *> key{extent.getAsOpaquePointer(), base.getAsOpaquePointer(), number(tile), number(lane),
                                 number(divisor)};
@@ -125,7 +126,8 @@ AffineExpr Indexing::convert(AffineExpr expr) {
       replacements[i] = getAffineDimExpr(place, space.getContext());
     } else if (atom.kind == Atom::Kind::Index) {
       auto it = llvm::find(indices, &atom);
-      replacements[i] = getAffineDimExpr(std::max<size_t>(lanes.size(), 1) + (it - indices.begin()), space.getContext());
+      replacements[i] =
+          getAffineDimExpr(std::max<size_t>(lanes.size(), 1) + (it - indices.begin()), space.getContext());
       if (it == indices.end())
         indices.push_back(&atom);
     } else {
@@ -139,7 +141,8 @@ AffineExpr Indexing::convert(AffineExpr expr) {
 }
 
 AffineMap Indexing::getMap() const {
-  return AffineMap::get(std::max<size_t>(lanes.size(), 1) + indices.size(), symbols.size(), results, space.getContext());
+  return AffineMap::get(std::max<size_t>(lanes.size(), 1) + indices.size(), symbols.size(), results,
+                        space.getContext());
 }
 
 std::optional<IntegerSet> Indexing::getSet() const {

@@ -5,8 +5,8 @@
 // its lanes in that order. An *atom* is what the symbols of a coordinate stand for:
 //   scalar  an `index` value: a tile number, a loop counter, a symbol of the kernel
 //   lane    the place along a lane
-//   axis    base * tile + (lane floordiv divisor) mod tile: the places of a tile along a tensor's or a reduced dimension
-//   index   a tile of integers, for gathers
+//   axis    base * tile + (lane floordiv divisor) mod tile: the places of a tile along a tensor's or a reduced
+//   dimension index   a tile of integers, for gathers
 // Atoms take values in [0, extent) for the purposes of simplification; an axis whose extent its tile does not divide is
 // *ragged*, and what its tile holds past the end is nobody's concern, or masked explicitly.
 #ifndef WEFT_LIB_KERNELIZE_SPACE_H
@@ -92,8 +92,8 @@ private:
   std::map<std::vector<const void *>, mlir::AffineExpr> known; ///< Axes and indices by what they are made of.
 };
 
-/// Index arithmetic of one access: maps and guards over the dimensions of a tile with `lanes`, then one dimension for each
-/// index tile, with a symbol for each scalar.
+/// Index arithmetic of one access: maps and guards over the dimensions of a tile with `lanes`, then one dimension for
+/// each index tile, with a symbol for each scalar.
 class Indexing {
 public:
   Indexing(Space &space, llvm::ArrayRef<unsigned> lanes) : space(space), lanes(lanes) {}

@@ -161,16 +161,15 @@ Tile Kernelizer::map(ArrayRef<Tile> inputs, Type element,
 }
 
 Tile Kernelizer::select(const Tile &condition, const Tile &onTrue, const Tile &onFalse) {
-  return map({condition, onTrue, onFalse}, onTrue.element(), [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    return arith::SelectOp::create(inner, loc, args[0], args[1], args[2]);
-  });
+  return map({condition, onTrue, onFalse}, onTrue.element(),
+             [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+               return arith::SelectOp::create(inner, loc, args[0], args[1], args[2]);
+             });
 }
 
 /// The index tiles of an access, spread over its lanes.
 static SmallVector<Tile> indexTiles(const Indexing &indexing) {
-  return llvm::map_to_vector(indexing.indices, [](const Atom *atom) {
-    return Tile{atom->value, atom->lanes};
-  });
+  return llvm::map_to_vector(indexing.indices, [](const Atom *atom) { return Tile{atom->value, atom->lanes}; });
 }
 
 Tile Kernelizer::guard(const Constraints &constraints) {

@@ -111,7 +111,8 @@ Tile Kernelizer::pad(tg::PadOp op, ArrayRef<AffineExpr> at) {
     return masked(op.getInput(), places, constraints, fill);
   if (constraints.empty())
     return tile(op.getInput(), places);
-  return select(guard(constraints), tile(op.getInput(), places), tile(op.getValue(), {}));
+  Tile inner = tile(op.getInput(), places), value = tile(op.getValue(), {}), inside = guard(constraints);
+  return select(inside, inner, value);
 }
 
 Tile Kernelizer::concat(tg::ConcatOp op, ArrayRef<AffineExpr> at) {

@@ -22,7 +22,7 @@ func.func @kernel(%x: tensor<6x10xf32>) -> tensor<2x3x2x5xf32> {
 
 // -----
 // Symbolic extents: merged and split again.
-// CHECK: affine_map<(d0, d1, d2)[s0] -> (d0 + s0 * 32, d1, d2)>
+// CHECK: affine_map<(d0, d1, d2)[s0, s1] -> (d0 + s0 * 32, d1, d2)>
 // CHECK: tk.load
 #d = #tg.dims<()[s0] -> (s0, 4, 8)>
 #e = #tg.dims<()[s0] -> (s0 * 4, 8)>
@@ -54,9 +54,9 @@ func.func @kernel(%x: tensor<4x8xf32>) -> tensor<10x11xf32> {
 
 // -----
 // A pad of a computed value, or with one that is not known, is a guard and a select.
-// CHECK: tk.load %arg1
 // CHECK: tk.load %arg0
 // CHECK: math.exp
+// CHECK: tk.load %arg1
 // CHECK: tk.guard
 // CHECK: arith.select
 func.func @kernel(%x: tensor<8xf32>, %v: tensor<f32>) -> tensor<16xf32> {
@@ -68,6 +68,7 @@ func.func @kernel(%x: tensor<8xf32>, %v: tensor<f32>) -> tensor<16xf32> {
 // -----
 // The parts of a concat are loaded where they are, and chosen.
 // CHECK: affine_set<(d0, d1) : (d1 - 8 >= 0, -d1 + 10 >= 0)>
+// CHECK: tk.for_tiles
 // CHECK-COUNT-3: tk.load
 // CHECK: tk.guard
 // CHECK: arith.select
