@@ -4,10 +4,12 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// The answers of devices without streams and without recordings.
+// The answers of devices without streams, recordings and clocks of their own.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Device.h"
+
+#include <ctime>
 
 using namespace weft;
 using namespace weft::bundle;
@@ -20,6 +22,21 @@ static Error refuseStreams(const Device &device) {
 Error Device::beginRun(std::optional<void *> stream) { return stream ? refuseStreams(*this) : Error(); }
 
 Error Device::makeWait(void *) { return refuseStreams(*this); }
+
+uint64_t weft::nowNs() {
+  struct timespec time;
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * 1000000000u + uint64_t(time.tv_nsec);
+}
+
+Error Device::dispatchTimed(const Launch &launch, uint64_t &nanoseconds) {
+  uint64_t begin = nowNs();
+  Error error = dispatch(launch);
+  if (!error)
+    error = synchronise();
+  nanoseconds = nowNs() - begin;
+  return error;
+}
 
 static Error refuseRecordings() { return Error(ErrorCode::Internal, "this device records nothing"); }
 

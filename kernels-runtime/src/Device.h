@@ -102,6 +102,9 @@ public:
   /// Starts a kernel; it may still run when this returns, and runs after everything started before it.
   virtual bundle::Error dispatch(const Launch &launch) = 0;
 
+  /// The same, and waits for its end: the time it took, by the device's own clock if it has one.
+  virtual bundle::Error dispatchTimed(const Launch &launch, uint64_t &nanoseconds);
+
   /// Waits for everything that was started.
   virtual bundle::Error synchronise() = 0;
 
@@ -122,6 +125,9 @@ public:
   /// Counters of the dispatches of the last run, as a table or a JSON array; false if this device counts nothing.
   virtual bool getCounters(bool, std::string &) const { return false; }
 };
+
+/// Nanoseconds of a clock that never goes back.
+uint64_t nowNs();
 
 /// The CPU of this machine.
 std::unique_ptr<Device> createCpuDevice(const DeviceOptions &options);

@@ -121,6 +121,9 @@ Error weft::bench::measure(const Options &options, Side &program, Side *baseline
     return error;
   if (Error error = measureSeries(options, *program.meter, results))
     return error;
+  if (options.kernels)
+    if (Error error = measureKernels(options.program, options.duration, results.kernels))
+      return error;
   if (!baseline)
     return {};
   if (Error error = warmUp(options, *baseline->meter))

@@ -11,6 +11,7 @@
 #define WEFT_BENCH_BENCH_H
 
 #include "Counts.h"
+#include "Kernels.h"
 #include "Meter.h"
 #include "Statistics.h"
 
@@ -27,6 +28,7 @@ struct Options {
   bool includesTransfers = false, json = false;
   std::string exportTimes;
   double failIfSlower = -1; ///< Per cent; negative: never.
+  int kernels = 0;          ///< That are listed with their times.
 };
 
 /// A program that is ready to run.
@@ -59,6 +61,7 @@ struct Results {
   std::vector<Series> series;
   std::vector<Comparison> comparisons;
   std::vector<Count> counts, baselineCounts; ///< Of the emulator.
+  std::vector<KernelTime> kernels;           ///< All of the program, if any are to be listed.
 };
 
 /// True for devices that count: "emu:...".

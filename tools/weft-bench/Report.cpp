@@ -78,6 +78,27 @@ static void printComparison(const Options &options, const Comparison &comparison
               isSlower ? 1 / ratio.low : ratio.high, ratio.blocks);
 }
 
+static double getTotal(const std::vector<KernelTime> &kernels) {
+  double total = 0;
+  for (const KernelTime &kernel : kernels)
+    total += kernel.milliseconds;
+  return total;
+}
+
+static void printKernels(const Options &options, const Results &results) {
+  double total = getTotal(results.kernels);
+  std::printf("kernels  %zu, %.4f ms when started one by one\n", results.kernels.size(), total);
+  for (size_t i = 0; i < results.kernels.size() && i < size_t(options.kernels); ++i) {
+    const KernelTime &kernel = results.kernels[i];
+    std::printf("  %5.1f %% %10.4f ms  %zu x %s", total > 0 ? 100 * kernel.milliseconds / total : 0,
+                kernel.milliseconds, kernel.dispatches, quote(kernel.name).c_str());
+    constexpr size_t shown = 4;
+    for (size_t origin = 0; origin < kernel.origins.size() && origin < shown; ++origin)
+      std::printf(" %s", quote(kernel.origins[origin]).c_str());
+    std::printf("%s\n", kernel.origins.size() > shown ? " ..." : "");
+  }
+}
+
 static void printCounts(const Options &options, const Results &results) {
   std::printf("the emulator counts and tells no times: sums over the kernels of one run\n");
   for (size_t i = 0; i < results.counts.size(); ++i) {
@@ -100,6 +121,8 @@ void weft::bench::printText(const Options &options, const Side &program, const R
     return;
   }
   printSeries(options, results);
+  if (options.kernels)
+    printKernels(options, results);
   for (const Comparison &comparison : results.comparisons)
     printComparison(options, comparison);
 }
@@ -144,6 +167,19 @@ static void printJsonCounts(const char *name, const std::vector<Count> &counts) 
   std::printf("}");
 }
 
+static void printJsonKernels(const Options &options, const Results &results) {
+  std::printf(", \"kernels\": [");
+  for (size_t i = 0; i < results.kernels.size() && i < size_t(options.kernels); ++i) {
+    const KernelTime &kernel = results.kernels[i];
+    std::printf("%s{\"kernel\": %s, \"dispatches\": %zu, \"ms\": %.6g, \"origins\": [", i ? ", " : "",
+                quoteJson(kernel.name).c_str(), kernel.dispatches, kernel.milliseconds);
+    for (const std::string &origin : kernel.origins)
+      std::printf("%s%s", &origin == &kernel.origins.front() ? "" : ", ", quoteJson(origin).c_str());
+    std::printf("]}");
+  }
+  std::printf("]");
+}
+
 void weft::bench::printJson(const Options &options, const Side &program, const Results &results) {
   weft_statistics statistics = getStatistics(program);
   std::printf(
@@ -157,6 +193,7 @@ void weft::bench::printJson(const Options &options, const Side &program, const R
       statistics.weight_bytes, statistics.arena_bytes, statistics.graphs_run);
   printJsonSeries(options, results);
   printJsonComparisons(options, results);
+  printJsonKernels(options, results);
   printJsonCounts("counts", results.counts);
   printJsonCounts("baseline_counts", results.baselineCounts);
   std::printf("}\n");

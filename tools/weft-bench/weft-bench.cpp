@@ -70,6 +70,9 @@ static void declareFlags(CLI::App &app, Options &options, RawOptions &raw) {
   app.add_option("--fail-if-slower", options.failIfSlower,
                  "PERCENT: exit 1 if it is shown to be slower than the baseline by more than that")
       ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--kernels", options.kernels,
+                 "N: the kernels that take most time, from a session that starts them one by one")
+      ->check(CLI::Range(0, 1000000));
   app.add_option("--export-times", options.exportTimes, "FILE: all times as JSON");
   app.add_flag("--json", options.json, "One JSON object on stdout (schema weft.bench/1)");
 }

@@ -128,7 +128,7 @@ WEFT_EXPORT const char *weft_bundle_entry_name(const weft_bundle *bundle, size_t
 typedef struct weft_session_options {
   size_t struct_size;
   int32_t threads;         /* CPU workers, the calling thread included; default: the CPUs this process may use */
-  int32_t profile;         /* 1: time every dispatch (weft_session_dispatch); default 0 */
+  int32_t profile;         /* 1: time every dispatch (weft_session_dispatch), one after the other; default 0 */
   const char *entry;       /* entry function; default: the first. Of a model for several targets (entries "main",
                               "main@sm_90a") the one that fits the device */
   uint64_t memory_limit;   /* bytes of activations, copies of inputs, and outputs; weights do not count. default: the

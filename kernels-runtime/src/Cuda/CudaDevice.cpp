@@ -48,7 +48,9 @@ public:
   Error placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) override;
   Error beginRun(std::optional<void *> stream) override;
   void endRun() override;
+  ~CudaDevice() override;
   Error dispatch(const Launch &launch) override;
+  Error dispatchTimed(const Launch &launch, uint64_t &nanoseconds) override;
   Error synchronise() override;
   void *getStream() const override { return streams.getOwn(); }
   Error makeWait(void *stream) override;
@@ -86,7 +88,8 @@ private:
   };
   std::vector<Line> aligned;
   std::vector<void *> parameterAddresses;
-  StreamOrder streams; ///< Last: it ends first, and waits.
+  Handle timers[2] = {}; ///< Events around a launch, made when they are needed.
+  StreamOrder streams;   ///< Last: it ends first, and waits.
 };
 } // namespace
 
@@ -99,6 +102,13 @@ Error CudaDevice::open() {
   if (Error error = scope.check())
     return error;
   return streams.open();
+}
+
+CudaDevice::~CudaDevice() {
+  Context::Scope scope(*context);
+  for (Handle timer : timers)
+    if (timer)
+      (void)driver.eventDestroy(timer);
 }
 
 Error CudaDevice::loadCode(LoadedBundle &bundle, std::string_view target) {
@@ -246,6 +256,30 @@ Error CudaDevice::dispatch(const Launch &launch) {
     return error;
   return driver.check(driver.launchKernelEx(&config, function.handle, parameterAddresses.data(), nullptr),
                       "cuLaunchKernelEx");
+}
+
+/// Events around the launch: without the time that the host takes to start it and to be woken.
+Error CudaDevice::dispatchTimed(const Launch &launch, uint64_t &nanoseconds) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  for (Handle &timer : timers)
+    if (!timer)
+      if (Error error = driver.check(driver.eventCreate(&timer, 0), "cuEventCreate"))
+        return error;
+  if (Error error = driver.check(driver.eventRecord(timers[0], getTarget()), "cuEventRecord"))
+    return error;
+  if (Error error = dispatch(launch))
+    return error;
+  if (Error error = driver.check(driver.eventRecord(timers[1], getTarget()), "cuEventRecord"))
+    return error;
+  if (Error error = waitForStream())
+    return error;
+  float milliseconds = 0;
+  if (Error error = driver.check(driver.eventElapsedTime(&milliseconds, timers[0], timers[1]), "cuEventElapsedTime"))
+    return error;
+  nanoseconds = uint64_t(double(milliseconds) * 1e6);
+  return {};
 }
 
 Error CudaDevice::synchronise() {

@@ -15,16 +15,9 @@
 
 #include <cinttypes>
 #include <cstring>
-#include <ctime>
 
 using namespace weft;
 using namespace weft::bundle;
-
-static uint64_t nowNs() {
-  struct timespec time;
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return uint64_t(time.tv_sec) * 1000000000u + uint64_t(time.tv_nsec);
-}
 
 alignas(kBufferAlignment) uint8_t Session::emptyBuffer[kBufferAlignment];
 
@@ -303,15 +296,11 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
     scalarValues[i] = registers[tables.scalars[command.e + i]];
   if (grid == 0)
     return {};
-  uint64_t begin = profile ? nowNs() : 0;
-  if (Error error = device->dispatch(
-          {command.a, grid, argumentAddresses.data(), command.d, scalarValues.data(), command.f, scratch}))
-    return std::move(error).within(where());
-  if (!profile)
-    return {};
-  Error error = device->synchronise();
-  state.nanoseconds += nowNs() - begin;
-  return error;
+  Launch launch = {command.a, grid, argumentAddresses.data(), command.d, scalarValues.data(), command.f, scratch};
+  uint64_t nanoseconds = 0;
+  Error error = profile ? device->dispatchTimed(launch, nanoseconds) : device->dispatch(launch);
+  state.nanoseconds += nanoseconds;
+  return error ? std::move(error).within(where()) : Error();
 }
 
 Error Session::copy(const CommandRecord &command) {

@@ -95,5 +95,47 @@ TEST_P(GpuDevice, RefusesBrokenCode) {
   }
 }
 
+TEST_P(GpuDevice, RunsAgainAndAgain) {
+  std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}});
+  BundlePtr bundle = open(bytes);
+  SessionPtr session;
+  ASSERT_EQ(create(bundle.get(), session, folder), "");
+  bool isCard = device.substr(0, 4) == "cuda";
+  // Shapes that come again, host tensors; and on a card outputs there that the next run takes, on its default stream.
+  std::vector<void *> taken;
+  for (int round = 0; round < 5; ++round)
+    for (int64_t n : {1000, 77}) {
+      Floats a{{n}, std::vector<float>(size_t(n), float(round))}, b{{n}, std::vector<float>(size_t(n), 10)};
+      weft_tensor inputs[] = {a.view(), b.view()}, output = {};
+      ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
+      EXPECT_EQ(static_cast<float *>(output.data)[n - 1], float(round) + 20);
+      if (!isCard)
+        continue;
+      weft_tensor onCard = {};
+      onCard.memory = WEFT_MEMORY_CUDA;
+      ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, &onCard, 1)), "");
+      taken.push_back(nullptr);
+      ASSERT_EQ(take(weft_session_take_output(session.get(), 0, 1, &taken.back())), "");
+      inputs[0] = onCard;
+      inputs[0].dims = &n;
+      weft_tensor second = {};
+      second.memory = WEFT_MEMORY_CUDA;
+      ASSERT_EQ(take(weft_session_run_on(session.get(), nullptr, inputs, 2, &second, 1)), "");
+      std::vector<float> values(static_cast<size_t>(n));
+      ASSERT_EQ(take(weft_session_copy_to_host(session.get(), values.data(), second.data, second.bytes)), "");
+      for (float value : values)
+        ASSERT_EQ(value, float(round) + 40);
+    }
+  for (void *managed : taken)
+    weft_dlpack_release(managed, 1);
+  weft_statistics statistics = {};
+  statistics.struct_size = sizeof statistics;
+  weft_session_statistics(session.get(), &statistics);
+  EXPECT_EQ(statistics.graphs_refused, 0u);
+  EXPECT_EQ(statistics.graphs_run > 0, isCard);
+  RecordProperty("graphs",
+                 std::to_string(statistics.graphs_made) + " made, " + std::to_string(statistics.graphs_run) + " run");
+}
+
 INSTANTIATE_TEST_SUITE_P(Emulator, GpuDevice, testing::Values("emu:sm_90a"));
 INSTANTIATE_TEST_SUITE_P(Named, GpuDevice, testing::Values(nullptr));

@@ -205,6 +205,20 @@ TEST_F(CudaRunTest, ReplaysTensorMapsOfTheRecording) {
   EXPECT_EQ(count().graphs_made, 0u); // One kernel gains nothing.
 }
 
+TEST_F(CudaRunTest, ProfilesByTheCardsClock) {
+  bundle = test::open(addBundle);
+  ASSERT_EQ(create(bundle.get(), "cuda", session, WEFT_FAKE_CUDA, false, 0, /*isProfiled=*/true), "");
+  for (int run = 0; run < 3; ++run)
+    EXPECT_EQ(runHost(), "");
+  EXPECT_EQ(count().graphs_made, 0u);
+  weft_dispatch dispatch;
+  ASSERT_EQ(weft_session_dispatch(session.get(), 1, &dispatch), 0);
+  EXPECT_EQ(dispatch.runs, 3u);
+  EXPECT_NEAR(double(dispatch.total_ns), 3 * 0.253e6, 0.02e6); // As the fake driver says.
+  fake.failures["cuEventElapsedTime"] = 999;
+  EXPECT_EQ(runHost(), "kernel \"add\": cuEventElapsedTime: CUDA_ERROR_UNKNOWN (unknown error)");
+}
+
 //===--------------------------------------------------------------------------------------------------------------===//
 // Streams and tensors on the card
 //===--------------------------------------------------------------------------------------------------------------===//
