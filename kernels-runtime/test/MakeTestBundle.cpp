@@ -4,8 +4,8 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// weft-test-bundle PATH [gpu]: the bundle that the tests of weft-run and of the Python package run, so that they need
-// no compiler.
+// weft-test-bundle PATH [gpu|chain]: the bundles that the tests of weft-run, weft-bench and the Python package run, so
+// that they need no compiler: for the CPU, for a GPU, and for a GPU with 64 kernels in a row.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
@@ -14,13 +14,16 @@
 #include <cstring>
 
 int main(int argc, char **argv) {
-  bool isGpu = argc == 3 && std::strcmp(argv[2], "gpu") == 0;
-  if (argc != 2 && !isGpu) {
-    std::fputs("usage: weft-test-bundle PATH [gpu]\n", stderr);
+  const char *kind = argc == 3 ? argv[2] : "";
+  bool isGpu = std::strcmp(kind, "gpu") == 0, isChain = std::strcmp(kind, "chain") == 0;
+  if (argc != 2 && !isGpu && !isChain) {
+    std::fputs("usage: weft-test-bundle PATH [gpu|chain]\n", stderr);
     return 2;
   }
-  std::vector<uint8_t> bytes =
-      isGpu ? weft::test::buildGpuBundle({{"sm_80", weft::test::makeAddPtx("sm_80")}}) : weft::test::buildExample();
+  constexpr uint32_t length = 64;
+  std::vector<uint8_t> bytes = isGpu     ? weft::test::buildGpuBundle({{"sm_80", weft::test::makeAddPtx("sm_80")}})
+                               : isChain ? weft::test::buildChainBundle(length)
+                                         : weft::test::buildExample();
   FILE *file = std::fopen(argv[1], "wb");
   bool ok = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   ok = file && std::fclose(file) == 0 && ok && !bytes.empty();

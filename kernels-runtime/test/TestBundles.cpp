@@ -150,6 +150,25 @@ std::vector<uint8_t> test::buildGpuBundle(const std::vector<std::pair<const char
   return bytes;
 }
 
+std::vector<uint8_t> test::buildChainBundle(uint32_t length) {
+  Builder builder("weft test");
+  KernelId add = builder.addKernel("add", {"/Add"});
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n")), grid = entry.ceilDiv(n, entry.constant(128));
+  BufferId last = entry.addInput("a", DType::F32, {n}), b = entry.addInput("b", DType::F32, {n});
+  BufferId y = entry.addOutput("y", DType::F32, {n});
+  for (uint32_t i = 1; i <= length; ++i) {
+    BufferId next = i < length ? entry.addTransient(DType::F32, {n}) : y;
+    entry.dispatch(add, {grid, {{last}, {b}}, {{next}}, {n}, Reg()});
+    last = next;
+  }
+  builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}}});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
 /// Each CTA loads 32 rows by the tensor map and stores them by thread.
 static const char *kTilePtx = R"(.version 8.0
 .target sm_90a

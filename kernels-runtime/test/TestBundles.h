@@ -51,6 +51,9 @@ std::string makeAddPtx(const char *target, const char *step = "0f00000000");
 std::vector<uint8_t> buildGpuBundle(const std::vector<std::pair<const char *, std::string>> &modules,
                                     uint32_t cluster = 1, bool hasScratch = false);
 
+/// Entry "main": y[n] = a[n] + `length` b[n] by as many kernels, each of which waits for the one before.
+std::vector<uint8_t> buildChainBundle(uint32_t length);
+
 /// Entry "main" for sm_90a: y[rows, 32] = x[rows, 32] + 2, where 2 is the cluster size that the kernel sees: one tensor
 /// map, and 98,368 bytes of dynamic shared memory.
 std::vector<uint8_t> buildTileBundle();

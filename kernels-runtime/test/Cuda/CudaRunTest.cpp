@@ -155,6 +155,19 @@ TEST_F(CudaRunTest, NewShapesNeverFillTheGraphs) {
   EXPECT_EQ(count().graphs_run, 2u);
 }
 
+TEST_F(CudaRunTest, AChainIsOneGraph) {
+  addBundle = buildChainBundle(64);
+  open();
+  CardFloats a(3, 1), b(3, 7), y;
+  weft_tensor inputs[] = {a.view(), b.view()}, output = y.view();
+  for (int run = 0; run < 3; ++run)
+    ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
+  EXPECT_EQ(y.values[2], 3 + 64 * 9);
+  EXPECT_EQ(fake.calls["cuLaunchKernelEx"], 2 * 64);
+  EXPECT_EQ(fake.calls["cuGraphLaunch"], 2);
+  EXPECT_EQ(count().dispatches, 3 * 64u);
+}
+
 TEST_F(CudaRunTest, RecordsNothingWhenToldSo) {
   open(/*launchesKernels=*/true);
   for (int run = 0; run < 4; ++run)
