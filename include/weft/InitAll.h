@@ -10,6 +10,7 @@
 #include "weft/Kernelize/Passes.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Lower/CpuMath/CpuMath.h"
+#include "weft/Lower/GpuMath/GpuMath.h"
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Plan/Passes.h"
@@ -28,6 +29,7 @@ inline void registerAllPasses() {
   plan::registerPlanPasses();
   plan::registerPlanPipelines();
   lower::registerCpuMathPasses();
+  lower::registerGpuMathPasses();
   lower::registerTileGraphToLinalgPasses();
   cpu::registerWeftCpuPasses();
   schedule::registerSchedulePasses();

@@ -1,7 +1,6 @@
 // The pass --weft-expand-math: our expansions where there is one, the C library's functions for the rest.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Lower/CpuMath/CpuMath.h"
-#include "Emitter.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -9,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "weft/Lower/Math/Emitter.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

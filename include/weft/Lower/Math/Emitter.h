@@ -1,7 +1,7 @@
-// Short names for arithmetic on scalars or vectors, and the expansions written with them.
+// Short names for arithmetic on scalars or vectors, and the expansions of math functions that CPUs and GPUs share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_LIB_LOWER_CPUMATH_EMITTER_H
-#define WEFT_LIB_LOWER_CPUMATH_EMITTER_H
+#ifndef WEFT_LOWER_MATH_EMITTER_H
+#define WEFT_LOWER_MATH_EMITTER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -12,6 +12,7 @@ namespace weft::lower {
 class Emitter {
 public:
   Emitter(mlir::ImplicitLocOpBuilder &builder, mlir::Type like) : b(builder), like(like) {}
+  virtual ~Emitter() = default;
 
   /// `like` with another element type.
   mlir::Type type(mlir::Type element) const;
@@ -28,8 +29,8 @@ public:
   mlir::Value mul(mlir::Value x, mlir::Value y) const;
   mlir::Value div(mlir::Value x, mlir::Value y) const;
   /// x * y + z and z - x * y, in one or two roundings.
-  mlir::Value mulAdd(mlir::Value x, mlir::Value y, mlir::Value z) const;
-  mlir::Value mulSubFrom(mlir::Value z, mlir::Value x, mlir::Value y) const;
+  virtual mlir::Value mulAdd(mlir::Value x, mlir::Value y, mlir::Value z) const;
+  virtual mlir::Value mulSubFrom(mlir::Value z, mlir::Value x, mlir::Value y) const;
   /// coefficients[0] + coefficients[1] x + ... by Horner's rule.
   mlir::Value polynomial(mlir::Value x, llvm::ArrayRef<double> coefficients) const;
 
@@ -51,6 +52,9 @@ public:
   mlir::Value abs(mlir::Value x) const;
   mlir::Value copySign(mlir::Value x, mlir::Value sign) const;
 
+  /// e^x on f32, for expansions made of it: `expandExp` unless the machine has something better.
+  virtual mlir::Value exp(mlir::Value x) const;
+
   mlir::ImplicitLocOpBuilder &b;
 
 private:
@@ -66,10 +70,13 @@ mlir::Value expandLog(const Emitter &e, mlir::Value x);
 mlir::Value expandLog1p(const Emitter &e, mlir::Value x);
 mlir::Value expandPow(const Emitter &e, mlir::Value x, mlir::Value y);
 
+/// pow(x, y) from `power` = |x|^y, in the type of all three: what C says of signs and special values.
+mlir::Value finishPow(const Emitter &e, mlir::Value x, mlir::Value y, mlir::Value power);
+
 /// f32 -> bf16, and f64 -> an f32 that rounds to any narrower format as the f64 does.
 mlir::Value expandToBF16(const Emitter &e, mlir::Value x);
 mlir::Value roundToOdd(const Emitter &e, mlir::Value x);
 
 } // namespace weft::lower
 
-#endif // WEFT_LIB_LOWER_CPUMATH_EMITTER_H
+#endif // WEFT_LOWER_MATH_EMITTER_H

@@ -1,6 +1,6 @@
-// Float conversions that would call the compiler's run-time library on CPUs without instructions for them.
+// Float conversions that a machine may have no instruction for.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Emitter.h"
+#include "weft/Lower/Math/Emitter.h"
 
 using namespace mlir;
 

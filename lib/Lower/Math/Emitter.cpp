@@ -1,6 +1,6 @@
-// Arithmetic on scalars or vectors; see Emitter.h.
+// Arithmetic on scalars or vectors; see the header.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Emitter.h"
+#include "weft/Lower/Math/Emitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -3,8 +3,8 @@
 //
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2); ln x = k ln 2 + ln m, and with g = m - 1, ln m = g - g^2/2 + g^3 L(g).
 // Polynomials are minimax fits as in Exponential.cpp.
-#include "Emitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "weft/Lower/Math/Emitter.h"
 #include <cmath>
 #include <limits>
 
@@ -85,7 +85,18 @@ static Value exp2OfDouble(const Emitter &e, Value x) {
   return e.mul(p, e.fromBits(e.shiftLeft(e.add(n, e.number(n, 1023)), 52), e.f64()));
 }
 
-/// |x|^y = 2^(y log2 |x|) in f64, rounded once; then what C's pow says of signs and special values.
+Value finishPow(const Emitter &e, Value x, Value y, Value power) {
+  Value zero = e.real(x, 0.0), one = e.real(x, 1.0);
+  Value half = e.mul(y, e.real(y, 0.5));
+  Value isInteger = e.equal(math::FloorOp::create(e.b, y), y);
+  Value isOdd = e.both(isInteger, e.negation(e.equal(math::FloorOp::create(e.b, half), half)));
+  power = e.select(isOdd, e.copySign(power, x), power);
+  Value isNegative = e.both(e.less(x, zero), e.less(e.real(x, -infinity), x));
+  power = e.select(e.both(isNegative, e.negation(isInteger)), e.real(x, nan), power);
+  return e.select(e.either(e.equal(y, zero), e.equal(x, one)), one, power);
+}
+
+/// |x|^y = 2^(y log2 |x|) in f64, rounded once.
 Value expandPow(const Emitter &e, Value x, Value y) {
   Value zero = e.real(x, 0.0), one = e.real(x, 1.0), top = e.real(x, infinity);
   Value magnitude = e.abs(x);
@@ -98,14 +109,7 @@ Value expandPow(const Emitter &e, Value x, Value y) {
   // 1 to an infinite power is 1.
   exponent = e.select(e.both(e.equal(magnitude, one), e.equal(e.abs(y), top)), e.real(wide, 0.0), exponent);
   Value power = arith::TruncFOp::create(e.b, e.f32(), exp2OfDouble(e, e.clamp(exponent, -200.0, 200.0)));
-
-  Value half = e.mul(y, e.real(y, 0.5));
-  Value isInteger = e.equal(math::FloorOp::create(e.b, y), y);
-  Value isOdd = e.both(isInteger, e.negation(e.equal(math::FloorOp::create(e.b, half), half)));
-  power = e.select(isOdd, e.copySign(power, x), power);
-  Value isNegative = e.both(e.less(x, zero), e.less(e.real(x, -infinity), x));
-  power = e.select(e.both(isNegative, e.negation(isInteger)), e.real(x, nan), power);
-  return e.select(e.either(e.equal(y, zero), e.equal(x, one)), one, power);
+  return finishPow(e, x, y, power);
 }
 
 } // namespace weft::lower

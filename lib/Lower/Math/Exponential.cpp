@@ -4,7 +4,7 @@
 // e^x = 2^n e^r with n the integer next to x / ln 2 and |r| <= ln 2 / 2; e^r = 1 + r + r^2 P(r). All polynomials are
 // minimax fits (Remez's algorithm in 200 bits, then rounded to f32), weighted so that the error is relative to the
 // function's value.
-#include "Emitter.h"
+#include "weft/Lower/Math/Emitter.h"
 #include <cmath>
 
 using namespace mlir;
@@ -46,6 +46,8 @@ Value expandExp(const Emitter &e, Value x) {
   return e.mul(e.mul(p, powerOfTwo(e, half)), powerOfTwo(e, e.sub(n, half)));
 }
 
+Value Emitter::exp(Value x) const { return expandExp(*this, x); }
+
 Value expandExpm1(const Emitter &e, Value x) {
   // Below the lower end the result is -1.
   x = e.clamp(x, -18.0, 89.0);
@@ -66,7 +68,7 @@ Value expandTanh(const Emitter &e, Value x) {
                                       0.02060205303132534, -0.005660832393914461});
   small = e.mulAdd(e.mul(small, square), x, x);
   Value one = e.real(x, 1.0), two = e.real(x, 2.0);
-  Value exponential = expandExp(e, e.mul(e.clamp(magnitude, 0.0, 10.0), two));
+  Value exponential = e.exp(e.mul(e.clamp(magnitude, 0.0, 10.0), two));
   Value large = e.copySign(e.sub(one, e.div(two, e.add(exponential, one))), x);
   return e.select(e.less(magnitude, e.real(x, 0.625)), small, large);
 }
@@ -82,7 +84,7 @@ Value expandErf(const Emitter &e, Value x) {
       e.polynomial(e.clamp(magnitude, 0.0, 4.0),
                    {7.850458496250212e-05, -1.1290724277496338, -0.6341967582702637, -0.1073988750576973,
                     0.024587683379650116, -0.003984724637120962, 0.0003994232974946499, -1.8373042621533386e-05});
-  Value large = e.copySign(e.sub(e.real(x, 1.0), expandExp(e, exponent)), x);
+  Value large = e.copySign(e.sub(e.real(x, 1.0), e.exp(exponent)), x);
   return e.select(e.less(magnitude, e.real(x, 1.0)), small, large);
 }
 
