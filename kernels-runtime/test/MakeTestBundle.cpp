@@ -4,26 +4,32 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// weft-test-bundle PATH [gpu|chain]: the bundles that the tests of weft-run, weft-bench and the Python package run, so
-// that they need no compiler: for the CPU, for a GPU, and for a GPU with 64 kernels in a row.
+// weft-test-bundle PATH [gpu|chain|weights]: the bundles that the tests of weft-run, weft-bench and the Python package
+// run, so that they need no compiler: for the CPU; for a GPU; for a GPU with 64 kernels in a row, or 1 GB of weights.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
 
 #include <cstdio>
-#include <cstring>
+#include <string_view>
 
 int main(int argc, char **argv) {
-  const char *kind = argc == 3 ? argv[2] : "";
-  bool isGpu = std::strcmp(kind, "gpu") == 0, isChain = std::strcmp(kind, "chain") == 0;
-  if (argc != 2 && !isGpu && !isChain) {
-    std::fputs("usage: weft-test-bundle PATH [gpu|chain]\n", stderr);
+  std::string_view kind = argc == 3 ? argv[2] : "";
+  constexpr uint32_t length = 64;
+  constexpr int64_t weights = 250'000'000;
+  std::vector<uint8_t> bytes;
+  if (argc == 2)
+    bytes = weft::test::buildExample();
+  else if (kind == "gpu")
+    bytes = weft::test::buildGpuBundle({{"sm_80", weft::test::makeAddPtx("sm_80")}});
+  else if (kind == "chain")
+    bytes = weft::test::buildChainBundle(length);
+  else if (kind == "weights")
+    bytes = weft::test::buildWeightBundle(weights);
+  else {
+    std::fputs("usage: weft-test-bundle PATH [gpu|chain|weights]\n", stderr);
     return 2;
   }
-  constexpr uint32_t length = 64;
-  std::vector<uint8_t> bytes = isGpu     ? weft::test::buildGpuBundle({{"sm_80", weft::test::makeAddPtx("sm_80")}})
-                               : isChain ? weft::test::buildChainBundle(length)
-                                         : weft::test::buildExample();
   FILE *file = std::fopen(argv[1], "wb");
   bool ok = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   ok = file && std::fclose(file) == 0 && ok && !bytes.empty();

@@ -169,6 +169,25 @@ std::vector<uint8_t> test::buildChainBundle(uint32_t length) {
   return bytes;
 }
 
+std::vector<uint8_t> test::buildWeightBundle(int64_t elements) {
+  const std::vector<float> ones(size_t(elements), 1.0f);
+  Builder builder("weft test");
+  KernelId add = builder.addKernel("add", {"/Add"});
+  WeightId weight = builder.addEmbeddedWeight("ones", ones.data(), ones.size() * sizeof(float));
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n", 0, elements)), grid = entry.ceilDiv(n, entry.constant(128));
+  BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {n});
+  BufferId t = entry.addTransient(DType::F32, {n});
+  BufferId v = entry.addWeight(weight, DType::F32, {elements}), w = entry.addWeight(weight, DType::F32, {elements});
+  entry.dispatch(add, {grid, {{x}, {v}}, {{t}}, {n}, Reg()});
+  entry.dispatch(add, {grid, {{t}, {w}}, {{y}}, {n}, Reg()});
+  builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}}});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
 /// Each CTA loads 32 rows by the tensor map and stores them by thread.
 static const char *kTilePtx = R"(.version 8.0
 .target sm_90a

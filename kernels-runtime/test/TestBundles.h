@@ -54,6 +54,9 @@ std::vector<uint8_t> buildGpuBundle(const std::vector<std::pair<const char *, st
 /// Entry "main": y[n] = a[n] + `length` b[n] by as many kernels, each of which waits for the one before.
 std::vector<uint8_t> buildChainBundle(uint32_t length);
 
+/// Entry "main": y[n] = x[n] + 2 w[n], with an embedded weight of `elements` ones that two buffers stand for.
+std::vector<uint8_t> buildWeightBundle(int64_t elements);
+
 /// Entry "main" for sm_90a: y[rows, 32] = x[rows, 32] + 2, where 2 is the cluster size that the kernel sees: one tensor
 /// map, and 98,368 bytes of dynamic shared memory.
 std::vector<uint8_t> buildTileBundle();

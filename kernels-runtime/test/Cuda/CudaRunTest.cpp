@@ -395,32 +395,8 @@ TEST_F(CudaRunTest, TheLimitIsTheCardsMemory) {
   EXPECT_EQ(runHost(200), "");
 }
 
-namespace {
-/// y[n] = x[n] + w[n] twice, with a weight of 1000 floats used as two buffers.
-std::vector<uint8_t> buildWeightBundle() {
-  using namespace bundle;
-  static const std::vector<float> ones(1000, 1.0f);
-  Builder builder("weft test");
-  KernelId add = builder.addKernel("add", {});
-  WeightId weight = builder.addEmbeddedWeight("ones", ones.data(), ones.size() * sizeof(float));
-  EntryBuilder &entry = builder.addEntry("main");
-  Reg n = entry.symbol(entry.addSymbol("n", 0, 1000));
-  BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {n});
-  BufferId t = entry.addTransient(DType::F32, {n});
-  BufferId v = entry.addWeight(weight, DType::F32, {1000}), w = entry.addWeight(weight, DType::F32, {1000});
-  Reg grid = entry.ceilDiv(n, entry.constant(128));
-  entry.dispatch(add, {grid, {{x}, {v}}, {{t}}, {n}, Reg()});
-  entry.dispatch(add, {grid, {{t}, {w}}, {{y}}, {n}, Reg()});
-  builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}}});
-  std::vector<uint8_t> bytes;
-  Error error = builder.build(bytes);
-  EXPECT_FALSE(error) << error.getMessage();
-  return bytes;
-}
-} // namespace
-
 TEST_F(CudaRunTest, WeightsStayOnTheCard) {
-  addBundle = buildWeightBundle();
+  addBundle = buildWeightBundle(1000);
   open();
   SessionPtr second, other;
   EXPECT_EQ(fake.calls["cuMemcpyHtoDAsync"], 1);
@@ -440,7 +416,7 @@ TEST_F(CudaRunTest, WeightsStayOnTheCard) {
 }
 
 TEST_F(CudaRunTest, TellsOfWeightsThatDoNotFit) {
-  addBundle = buildWeightBundle();
+  addBundle = buildWeightBundle(1000);
   fake.memoryBytes = 2000;
   bundle = test::open(addBundle);
   EXPECT_EQ(create(bundle.get(), "cuda", session),
