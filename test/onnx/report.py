@@ -8,20 +8,21 @@ import pathlib
 import onnx
 
 COLUMNS = ("pass", "pass-bound", "refused", "nearer")
+GPU_COLUMNS = ("pass", "pass-bound", "refused", "bug")
 
 
-def _by_operator(results) -> list[str]:
+def _by_operator(results, columns=COLUMNS, heads=("passed as is", "with bound operands", "refused", "nearer")) -> list[str]:
     table: dict = collections.defaultdict(collections.Counter)
     reasons: dict = collections.defaultdict(collections.Counter)
     for r in results:
-        table[r.operator][r.verdict] += 1
+        table[r.operator][r.verdict if r.verdict in columns else "bug"] += 1
         if r.verdict == "refused":
             reasons[r.operator][r.reason] += 1
-    lines = ["| operator | cases | passed as is | with bound operands | refused | nearer | why |", "|---|---:|---:|---:|---:|---:|---|"]
+    lines = ["| " + " | ".join(["operator", "cases", *heads, "why"]) + " |", "|---|---:|---:|---:|---:|---:|---|"]
     for operator in sorted(table, key=str.lower):
         counts = table[operator]
         why = ", ".join(f"{name} ({n})" for name, n in sorted(reasons[operator].items()))
-        cells = [operator, sum(counts.values())] + [counts[c] or "" for c in COLUMNS] + [why]
+        cells = [operator, sum(counts.values())] + [counts[c] or "" for c in columns] + [why]
         lines.append("| " + " | ".join(str(c) for c in cells) + " |")
     return lines
 
@@ -47,4 +48,28 @@ def write(path: pathlib.Path, results) -> None:
     lines += ["", "The list, case by case with the compiler's message, is `test/onnx/expected-failures.json`; CI fails when a listed case",
               "passes and when any other does not.", "", "## By operator", ""]
     lines += _by_operator(results)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_gpu(path: pathlib.Path, results, target: str, device: str) -> None:
+    """The same for a GPU target: what passes there, what is refused, and the bugs that are known."""
+    counts = collections.Counter(r.verdict for r in results)
+    passed = counts["pass"] + counts["pass-bound"]
+    reasons = collections.Counter(r.reason for r in results if r.verdict == "refused")
+    bugs = [r for r in results if r.verdict not in COLUMNS]
+    lines = [
+        "# ONNX conformance on the GPU path", "",
+        "Written by `test/onnx/run_node_suite.py --target=... --report`; do not edit.", "",
+        f"The backend node cases of onnx {onnx.__version__}, compiled for {target} and run on `{device}`, at ONNX's own tolerances or a relative L2",
+        "error of 1e-4 (f32 and f64), 5e-3 (f16), 2e-2 (bf16):",
+        f"**{passed} of {len(results)} pass**, {counts['pass-bound']} of them with shape operands bound; {counts['refused']} are refused at compile",
+        f"time by an error that names the node and operator; {len(bugs)} show a bug that is known and listed.", "",
+        "The list, both ways, is `test/onnx/expected-gpu.json` (beyond the CPU's, `expected-failures.json`). CI runs the small cases of every",
+        "operator (`--subset`) through the PTX emulator.", "",
+        "## Why cases are refused", "", "| reason | cases |", "|---|---:|"]
+    lines += [f"| {name} | {n} |" for name, n in reasons.most_common()]
+    if bugs:
+        lines += ["", "## Known bugs", ""] + [f"* {r.name} ({r.operator}): {r.verdict}: {r.message[:160]}" for r in bugs]
+    lines += ["", "## By operator", ""]
+    lines += _by_operator(results, GPU_COLUMNS, ("passed as is", "with bound operands", "refused", "known bugs"))
     path.write_text("\n".join(lines) + "\n")

@@ -123,7 +123,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--expected", type=pathlib.Path, default=EXPECTED)
     parser.add_argument("--json", type=pathlib.Path, help="write all results here")
     parser.add_argument("--update", action="store_true", help="write the list of expected failures anew")
-    parser.add_argument("--report", action="store_true", help="write docs/conformance.md (CPU)")
+    parser.add_argument("--report", action="store_true", help="write docs/conformance.md, or conformance-gpu.md with --target")
     parser.add_argument("--show", type=int, default=60, help="disagreements to print (default 60)")
     return parser.parse_args()
 
@@ -204,7 +204,9 @@ def main() -> int:
         lines += [f"unknown    {n}: listed, but not a case" for n in list(expected["refused"]) + expected["bound"] if n not in touched]
     print("\n".join(lines[:args.show]) + ("\n" if lines else "")
           + (f"... and {len(lines) - args.show} more\n" if len(lines) > args.show else ""), end="")
-    if args.report:
+    if args.report and args.target:
+        report.write_gpu(ROOT / "docs" / "conformance-gpu.md", results, args.target, backend.device)
+    elif args.report:
         report.write(ROOT / "docs" / "conformance.md", results)
     if args.json:
         write_json(args.json, results, len(lines), expected.get("bugs", {}))
