@@ -90,8 +90,12 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at) {
     for (Streamed &dim : product.dims)
       dim.lane = *product.reduced;
   }
-  auto isThin = [&](unsigned i) { return space.lane(product.lanes[i][0]).extent < 16; };
-  bool isDot = isMatrix && product.reduced && !(schedule.getEngine() == tg::Engine::Simt && (isThin(0) || isThin(1)));
+  // Where all products of a step fit the registers, a thin dot is better off without shared memory.
+  constexpr int64_t thin = 16, productsPerThread = 32, warpThreads = 32;
+  auto extentOf = [&](unsigned i) { return space.lane(product.lanes[i][0]).extent; };
+  bool isDot = isMatrix && product.reduced;
+  if (isDot && schedule.getEngine() == tg::Engine::Simt && std::min(extentOf(0), extentOf(1)) < thin)
+    isDot = extentOf(0) * extentOf(1) * places > productsPerThread * warpThreads * schedule.getWarps();
   Tile sum = isDot ? contractByDot(op, product) : contractByMaps(op, product);
   return fromAccumulator(sum, op.getType().getElementType());
 }
