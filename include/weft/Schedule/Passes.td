@@ -44,4 +44,32 @@ def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::weft::tk::TileKernelDialect"];
 }
 
+def TkRoles : Pass<"weft-tk-roles", "::mlir::ModuleOp"> {
+  let summary = "producer and consumer warps (sm_90a)";
+  let description = [{
+    Where every `tk.copy` of a kernel is TMA's, the loop over tiles becomes two: a warpgroup of four warps issues the copies, the others do the rest
+    (`tk.roles`). Iterations of channels go on from tile to tile of a CTA (`tk.cursor`). Each warp of the consumers gives a slot back.
+
+    Dots by wgmma are asynchronous. In a loop that only accumulates, slots come back one iteration later, after `tk.dot_wait`, and an accumulator that starts as zero is
+    left undefined and ignored in the first iteration (`accumulate`); elsewhere every dot is waited for at once. Stores of accumulators that are boxes of their tensor become
+    `tk.store_box`.
+
+    Where a copy is of another kind, or the place of a copy hangs on a tile, all warps copy and compute, and a fence orders copies before wgmma. Exact.
+
+    ```mlir
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
+      tk.acquire %c[%k] : !tk.channel<4>
+      tk.copy %x[%i, %k] map #a, %p channel %c[%k] : !tk.channel<4> engine tma : ...
+      tk.wait %c[%k] : !tk.channel<4>
+      %d = tk.dot %p, %q, %acc : ...
+      tk.release %c[%k] : !tk.channel<4>
+      scf.yield %d : !tk.tile<128x256xf32>
+    }
+    // becomes
+    tk.roles warps [4, 8] registers [40, 232] { ... tk.acquire, tk.copy ... }, { ... tk.wait, tk.dot, tk.dot_wait, tk.release ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect", "::weft::tk::TileKernelDialect"];
+}
+
 #endif // WEFT_SCHEDULE_PASSES_TD

@@ -1,0 +1,123 @@
+// weft-tk-roles: one warpgroup copies by TMA, the others compute. Where copies are of another kind all warps do both,
+// and what wgmma needs of them is added.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Roles.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "weft/Schedule/Passes.h"
+#include "weft/Schedule/Wgmma.h"
+#include "weft/Target/Device.h"
+
+namespace weft::schedule {
+#define GEN_PASS_DEF_TKROLES
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft::schedule
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::schedule;
+
+static constexpr int64_t producerWarps = 4;
+
+/// Registers of a producer's and a consumer's thread. A CTA starts with the register file in equal parts (in eights);
+/// what the producer gives back goes to the consumers.
+static std::pair<int64_t, int64_t> divideRegisters(int64_t consumerWarps, int64_t fileRegisters) {
+  int64_t groups = consumerWarps / 4 + 1;
+  int64_t start = std::min<int64_t>(fileRegisters / (groups * 128), 255) / 8 * 8;
+  int64_t producer = consumerWarps <= 8 ? 40 : 24;
+  int64_t consumer = (start * groups - producer) / (groups - 1) / 8 * 8;
+  return {producer, std::min<int64_t>(consumer, 240)};
+}
+
+/// All copies by threads: channels whose copies are not all TMA's.
+static void copyByThreads(func::FuncOp kernel) {
+  kernel.walk([](Operation *op) {
+    if (auto copy = dyn_cast<tk::CopyOp>(op))
+      copy.setEngine(tk::CopyEngine::CpAsync);
+    if (auto channel = dyn_cast<tk::MakeChannelOp>(op))
+      channel.setEngine(tk::CopyEngine::CpAsync);
+  });
+}
+
+/// What cp.async brought is ordered before wgmma reads it.
+static void fenceCopies(func::FuncOp kernel) {
+  kernel.walk([](tk::WaitOp wait) {
+    auto channel = wait.getChannel().getDefiningOp<tk::MakeChannelOp>();
+    if (channel && channel.getEngine() == tk::CopyEngine::CpAsync) {
+      OpBuilder after(wait->getBlock(), std::next(Block::iterator(wait)));
+      tk::FenceAsyncOp::create(after, wait.getLoc());
+    }
+  });
+}
+
+static int64_t countSharedBytes(func::FuncOp kernel) {
+  int64_t bytes = 0;
+  kernel.walk([&](tk::AllocOp alloc) {
+    tk::SharedType type = alloc.getResult().getType();
+    bytes += type.getSlots() * llvm::alignTo(type.getSlotBytes(), 1024);
+  });
+  return bytes;
+}
+
+/// The loop of the consumers: without copies.
+static void eraseCopies(tk::ForTilesOp tiles) {
+  tiles.walk([](Operation *op) {
+    if (isa<tk::AcquireOp, tk::CommitOp, tk::CopyOp>(op))
+      op->erase();
+  });
+}
+
+static void addBlock(tk::RolesOp roles, unsigned number, tk::ForTilesOp tiles) {
+  Block &block = roles.getRoles()[number].emplaceBlock();
+  tiles->moveBefore(&block, block.end());
+  OpBuilder builder(&block, block.end());
+  tk::YieldOp::create(builder, roles.getLoc());
+}
+
+namespace {
+struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
+  void runOnOperation() override {
+    auto target = getOperation()->getAttrOfType<StringAttr>(tk::targetAttr);
+    const Device *device = target ? findDevice(target.getValue()) : nullptr;
+    if (!device || !device->hasWgmma())
+      return;
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      SmallVector<tk::ForTilesOp> tiles(kernel.getOps<tk::ForTilesOp>());
+      if (tiles.size() == 1)
+        assignRoles(kernel, tiles.front(), *device);
+    }
+  }
+
+  void assignRoles(func::FuncOp kernel, tk::ForTilesOp tiles, const Device &device) {
+    bool hasDots = false;
+    tiles.walk([&](tk::DotOp dot) { hasDots |= isWgmma(dot); });
+    auto warps = kernel->getAttrOfType<IntegerAttr>(tk::warpsAttr);
+    std::optional<SmallVector<ChannelUse>> uses = findTmaChannels(tiles);
+    bool fits = uses && !uses->empty() && warps && warps.getInt() % 4 == 0 && warps.getInt() + producerWarps <= 32;
+    OpBuilder builder(tiles);
+    tk::ForTilesOp producer = fits ? buildProducer(builder, tiles) : tk::ForTilesOp();
+    if (!producer) {
+      copyByThreads(kernel);
+      if (hasDots)
+        fenceCopies(kernel);
+      waitForDots(tiles, {});
+      return;
+    }
+    int64_t consumers = warps.getInt();
+    for (ChannelUse &use : *uses)
+      use.channel.setConsumers(consumers); // One thread of each warp gives a slot back.
+    eraseCopies(tiles);
+    numberIterations(producer, *uses);
+    numberIterations(tiles, *uses);
+    waitForDots(tiles, *uses);
+    // 1 KiB for barriers and what allocation rounds up.
+    storeBoxes(tiles, producer, consumers, int64_t(device.sharedPerCta) - 1024 - countSharedBytes(kernel));
+    auto [few, many] = divideRegisters(consumers, device.registersPerSm);
+    auto roles = tk::RolesOp::create(builder, tiles.getLoc(), ArrayRef<int64_t>{producerWarps, consumers},
+                                     ArrayRef<int64_t>{few, many}, /*rolesCount=*/2);
+    addBlock(roles, 0, producer);
+    addBlock(roles, 1, tiles);
+    kernel->setAttr(tk::warpsAttr, builder.getI64IntegerAttr(producerWarps + consumers));
+  }
+};
+} // namespace

@@ -1,0 +1,44 @@
+// Parts of --weft-tk-roles.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_SCHEDULE_ROLES_ROLES_H
+#define WEFT_LIB_SCHEDULE_ROLES_ROLES_H
+
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
+
+namespace weft::schedule {
+
+/// A channel of TMA copies, and where it is used: all its ops lie in one block, the body of a loop or of tk.for_tiles.
+struct ChannelUse {
+  tk::MakeChannelOp channel;
+  llvm::SetVector<mlir::Value> buffers; ///< What its copies fill.
+};
+
+/// The channels of `tiles`; nothing if not every copy is TMA's through a channel, a channel's ops lie in several
+/// blocks, or a buffer has several channels.
+std::optional<llvm::SmallVector<ChannelUse>> findTmaChannels(tk::ForTilesOp tiles);
+/// The block of `tiles` that holds the channel's ops, null if there are none.
+mlir::Block *findBlock(tk::ForTilesOp tiles, const ChannelUse &use);
+
+/// Numbers the iterations of the channels from the role's cursor on, so that they go on over the tiles of a CTA, and
+/// makes the slots of the channels' buffers those of the iterations. `tiles` is the loop of one role.
+void numberIterations(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
+
+/// Builds the producer's loop: copies, what they are addressed by, and the control flow around them. Null if that
+/// depends on tiles.
+tk::ForTilesOp buildProducer(mlir::OpBuilder &builder, tk::ForTilesOp tiles);
+
+/// Asynchronous dots: in a loop that only accumulates, slots are given back one iteration later, when the dots of the
+/// iteration before are over; elsewhere each dot is waited for. Also starts accumulators from zero without writing
+/// them.
+void waitForDots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
+
+/// Stores of accumulators that are boxes become tk.store_box, as far as `sharedBytes` of shared memory last; buffers
+/// are made before `before`. `warps` of the role.
+void storeBoxes(tk::ForTilesOp tiles, mlir::Operation *before, int64_t warps, int64_t sharedBytes);
+
+/// Whether the loop runs at least once, whatever its operands.
+bool runsAtLeastOnce(mlir::Operation *loop);
+
+} // namespace weft::schedule
+
+#endif // WEFT_LIB_SCHEDULE_ROLES_ROLES_H
