@@ -47,6 +47,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Plan: {
     plan::PlanOptions plan;
     plan.fuse = options.fuse;
+    plan.gpu = options.gpu.has_value();
     return plan::buildPlanPipeline(pm, plan);
   }
   case Phase::Outline:

@@ -11,6 +11,7 @@ using namespace mlir;
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
   FormKernelsOptions form;
   form.fuse = options.fuse;
+  form.gpu = options.gpu;
   form.maxRowBytes = options.maxRowBytes;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
 }
@@ -20,6 +21,7 @@ void weft::plan::buildOutlinePipeline(OpPassManager &pm) { pm.addPass(createOutl
 namespace {
 struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> fuse{*this, "fuse", llvm::cl::desc("form groups of several ops"), llvm::cl::init(true)};
+  Option<bool> gpu{*this, "gpu", llvm::cl::desc("group by the rules for GPUs"), llvm::cl::init(false)};
 };
 } // namespace
 
@@ -28,6 +30,7 @@ void weft::plan::registerPlanPipelines() {
                                                 [](OpPassManager &pm, const PlanPipelineOptions &flags) {
                                                   PlanOptions options;
                                                   options.fuse = flags.fuse;
+                                                  options.gpu = flags.gpu;
                                                   buildPlanPipeline(pm, options);
                                                 });
   PassPipelineRegistration<>("weft-outline", "move kernels into modules of their own, equal ones once",

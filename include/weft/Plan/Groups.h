@@ -18,6 +18,18 @@
 //      with pointwise ops; a gather may be read by pointwise ops, but nothing is fused into its operands.
 //  R5  A window belongs to the reduction that consumes it.
 //  R6  Everything else (concat, scatter, scan, arg_reduce, top_k) is a kernel of its own.
+//
+// On a GPU Kernelize computes any value at any coordinates, so more is legal; what counts is that little is computed
+// twice (costs in operations of an element, see GpuLegality.cpp):
+//
+//  G1  All results of a group have the extents of the largest one, or 1 in places. G2  A group has at most one
+//  contraction. After it: pointwise ops over its result, seen through transpositions and reshapes. Before it: views and
+//  casts; arithmetic where the model says that recomputing costs less than the bytes it saves. G3  Reductions run over
+//  the same axes of the same extents; every op after them has the extents of the rows, whole or reduced. Before them:
+//  row-shaped ops, views, gathers, and cheap ops of any extents. G4  What is read at several places (under a
+//  broadcast, through views that move elements, as indices) is cheap. G5  Scatter, scan, arg_reduce, top_k and folds
+//  are kernels of their own. A group that ends in a widening cast leaves it to the reader.
+//
 #ifndef WEFT_PLAN_GROUPS_H
 #define WEFT_PLAN_GROUPS_H
 
@@ -32,14 +44,22 @@ using Group = llvm::SetVector<mlir::Operation *>;
 
 struct GroupOptions {
   bool fuse = true;
+  bool gpu = false; ///< Rules G instead of R; reshapes may be inside groups; groups may have several results.
   int64_t maxRowBytes = int64_t(1) << 20;
 };
 
 /// Whether `op` stays outside kernels: constants, weights, checks, renamings of dense memory, terminators.
 bool isHostOp(mlir::Operation *op);
+/// Whether `op` only renames dense memory: a host op where it is not between ops of one kernel.
+bool isRenaming(mlir::Operation *op);
 
 /// The rule that forbids `group`, as a remark text, or an empty string if it is legal. Ops are in program order.
 std::string findViolation(const Group &group, const GroupOptions &options);
+/// The same by the rules G.
+std::string findGpuViolation(const Group &group);
+
+/// Ops of a group whose results are used outside, the one with the largest result first (of equal ones the last).
+llvm::SmallVector<mlir::Operation *> findSinks(const Group &group);
 
 /// Called for each edge that was tried and refused: producer, consumer, rule.
 using RefusalSink = std::function<void(mlir::Operation *, mlir::Operation *, llvm::StringRef)>;

@@ -32,6 +32,7 @@ mlir::ArrayAttr getDimsAttr(mlir::Builder &builder, mlir::TypeRange types);
 
 struct PlanOptions {
   bool fuse = true;                       ///< Form groups of several ops.
+  bool gpu = false;                       ///< By the rules for GPUs (weft/Plan/Groups.h).
   int64_t maxRowBytes = int64_t(1) << 20; ///< Working set limit of one row of a reduction group.
 };
 

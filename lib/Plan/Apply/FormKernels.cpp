@@ -1,5 +1,6 @@
 // weft-form-kernels: applies the groups of Plan/Groups as tg.kernel ops. Makes no decision of its own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -29,21 +30,26 @@ static std::string labelOf(const Group &group) {
   return label;
 }
 
-/// Moves the ops of `group` into a new tg.kernel at the place of its last op, whose results become the kernel's.
+/// Moves the ops of `group` into a new tg.kernel at the place of its last op. Results used outside become the kernel's,
+/// the largest first.
 static void applyGroup(const Group &group) {
-  Operation *sink = group.back();
   SmallVector<Location> locations;
   for (Operation *op : group)
     locations.push_back(op->getLoc());
-  OpBuilder builder(sink);
+  SmallVector<Value> results;
+  for (Operation *sink : findSinks(group))
+    llvm::append_range(results, sink->getResults());
+  OpBuilder builder(group.back());
   Location loc = builder.getFusedLoc(locations);
-  auto kernel = tg::KernelOp::create(builder, loc, sink->getResultTypes(), builder.getStringAttr(labelOf(group)));
+  auto kernel =
+      tg::KernelOp::create(builder, loc, ValueRange(results).getTypes(), builder.getStringAttr(labelOf(group)));
   Block *body = builder.createBlock(&kernel.getBody());
   for (Operation *op : group)
     op->moveBefore(body, body->end());
-  sink->replaceAllUsesWith(kernel.getResults());
+  for (auto [result, value] : llvm::zip_equal(kernel.getResults(), results))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) { return !kernel->isProperAncestor(use.getOwner()); });
   builder.setInsertionPointToEnd(body);
-  tg::YieldOp::create(builder, loc, sink->getResults());
+  tg::YieldOp::create(builder, loc, results);
 }
 
 namespace {
@@ -57,6 +63,7 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     GroupOptions options;
     options.fuse = fuse;
     options.maxRowBytes = maxRowBytes;
+    options.gpu = gpu;
     auto refused = [&](Operation *producer, Operation *consumer, StringRef rule) {
       remark::missed(producer->getLoc(),
                      remark::RemarkOpts::name("not-fused").category("fusion").function(func.getName()))
@@ -69,6 +76,8 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
         numFused += group.size();
       applyGroup(group);
     }
+    if (gpu) // A result that is not the last op's may have readers above the kernel.
+      sortTopologically(&func.getBody().front());
   }
 };
 } // namespace

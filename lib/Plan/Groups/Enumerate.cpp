@@ -76,6 +76,37 @@ public:
     return violation;
   }
 
+  bool areTogether(Operation *a, Operation *b) const { return classes.isEquivalent(a, b); }
+
+  /// Whether nothing outside lies on a path from the groups of `a` and `b` back to them: such a group could not run at
+  /// once. Goes from group to group.
+  bool isConvex(Operation *a, Operation *b) {
+    Operation *first = classes.getLeaderValue(a), *second = classes.getLeaderValue(b);
+    unsigned last = 0;
+    for (Operation *leader : {first, second})
+      for (Operation *member : classes.members(leader))
+        last = std::max(last, order[member]);
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    llvm::SmallVector<Operation *> work{first, second};
+    while (!work.empty()) {
+      Operation *leader = work.pop_back_val();
+      bool isInside = leader == first || leader == second;
+      for (Operation *member : classes.members(leader))
+        for (Operation *user : member->getUsers()) {
+          if (!order.count(user))
+            continue; // Constants, checks and the end of the block.
+          Operation *next = classes.getLeaderValue(user);
+          if (next == leader || (isInside && (next == first || next == second)))
+            continue;
+          if (next == first || next == second)
+            return false;
+          if (order[user] < last && seen.insert(next).second)
+            work.push_back(next);
+        }
+    }
+    return true;
+  }
+
   llvm::SmallVector<Group> take(ArrayRef<Operation *> ops) {
     llvm::DenseMap<Operation *, Group> byLeader;
     llvm::DenseMap<Operation *, Operation *> last;
@@ -114,10 +145,50 @@ static std::optional<llvm::SmallVector<Operation *>> opsBetween(Operation *from,
   return found.takeVector();
 }
 
+/// Producers join their readers where both then have results: the value is not read again from memory.
+static void joinReaders(ArrayRef<Operation *> ops, Partition &partition, const GroupOptions &options,
+                        const RefusalSink &refused) {
+  llvm::SmallPtrSet<Operation *, 16> inBlock(ops.begin(), ops.end());
+  for (Operation *reader : ops)
+    for (Value operand : reader->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || !inBlock.contains(producer) || partition.areTogether(producer, reader))
+        continue;
+      if (!partition.isConvex(producer, reader)) {
+        refused(producer, reader, "another kernel must run between them");
+        continue;
+      }
+      Operation *pair[] = {producer, reader};
+      if (std::string violation = partition.tryMerge(pair, options); !violation.empty())
+        refused(producer, reader, violation);
+    }
+}
+
+/// A group without the renamings at its edges: what only renames what comes in, or the one result. Empty if nothing is
+/// left.
+static Group trimRenamings(Group group) {
+  bool changed = true;
+  while (changed && !group.empty()) {
+    changed = false;
+    for (Operation *op : llvm::to_vector(group)) {
+      if (!isRenaming(op))
+        continue;
+      bool isFirst = !group.contains(op->getOperand(0).getDefiningOp());
+      bool isLast = llvm::none_of(op->getUsers(), [&](Operation *user) { return group.contains(user); });
+      // The operand of the last one becomes the result: it must not be one already, in other extents.
+      if (isFirst || (isLast && findSinks(group).size() == 1)) {
+        group.remove(op);
+        changed = true;
+      }
+    }
+  }
+  return group;
+}
+
 llvm::SmallVector<Group> formGroups(Block &block, const GroupOptions &options, const RefusalSink &refused) {
   llvm::SmallVector<Operation *> ops;
   for (Operation &op : block)
-    if (!isHostOp(&op))
+    if (!isHostOp(&op) || (options.gpu && isRenaming(&op)))
       ops.push_back(&op);
   Partition partition(ops);
   if (options.fuse) {
@@ -132,8 +203,16 @@ llvm::SmallVector<Group> formGroups(Block &block, const GroupOptions &options, c
       if (!violation.empty())
         refused(op, target, violation);
     }
+    if (options.gpu)
+      joinReaders(ops, partition, options, refused);
   }
-  return partition.take(ops);
+  llvm::SmallVector<Group> groups = partition.take(ops);
+  if (options.gpu) {
+    for (Group &group : groups)
+      group = trimRenamings(std::move(group));
+    llvm::erase_if(groups, [](const Group &group) { return group.empty(); });
+  }
+  return groups;
 }
 
 } // namespace weft::plan

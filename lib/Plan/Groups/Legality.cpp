@@ -8,9 +8,10 @@ using namespace mlir;
 
 namespace weft::plan {
 
+bool isRenaming(Operation *op) { return isa<tg::ReshapeOp, tg::BitcastOp>(op); }
+
 bool isHostOp(Operation *op) {
-  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::ReshapeOp, tg::BitcastOp, tg::DispatchOp,
-             tg::KernelOp>(op) ||
+  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::DispatchOp, tg::KernelOp>(op) || isRenaming(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 
@@ -134,6 +135,8 @@ static std::string checkElementwise(const Group &group) {
 std::string findViolation(const Group &group, const GroupOptions &options) {
   if (group.size() == 1)
     return "";
+  if (options.gpu)
+    return findGpuViolation(group);
   if (!findSink(group))
     return "R1: more than one op has users outside";
   Operation *contract = nullptr;

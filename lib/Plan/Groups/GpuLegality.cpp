@@ -1,0 +1,301 @@
+// Legality of groups on a GPU: rules G1 to G5 of weft/Plan/Groups.h.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cost of an op is about its instructions an element: 1 for what the FMA and integer units do, 4 for the special
+// function unit, 16 for a library function. The cost of a value is that of all arithmetic in the group that it needs;
+// what is in memory, and views of it, cost nothing.
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Groups.h"
+#include "weft/Plan/KernelAccess.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+namespace {
+
+/// The most that may be computed again for each reader's element.
+constexpr int64_t cheap = 4, cheapMoved = 16;
+constexpr size_t mostOps = 64, mostResults = 4;
+
+bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op); }
+/// Views that read each element of their operand at most once for each of theirs.
+bool isView(Operation *op) {
+  return isa<tg::TransposeOp, tg::SliceOp, tg::PadOp, tg::ReshapeOp, tg::BitcastOp, tg::BroadcastOp>(op);
+}
+/// Views that only move elements.
+bool isBijection(Operation *op) { return isa<tg::TransposeOp, tg::ReshapeOp, tg::BitcastOp>(op); }
+
+tg::Dims dimsOf(Value value) { return tg::getDims(value.getType()); }
+tg::Dims dimsOf(Operation *op) { return dimsOf(op->getResult(0)); }
+
+bool sameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
+  return a.size() == b.size() &&
+         llvm::all_of(llvm::zip(a, b), [](auto pair) { return tg::isEqual(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+/// `dims`, or 1 in some places; of the same rank.
+bool fitsInto(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> dims) {
+  return a.size() == dims.size() && llvm::all_of(llvm::zip(a, dims), [](auto pair) {
+           return tg::getConstant(std::get<0>(pair)) == 1 || tg::isEqual(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+int64_t elementsOf(Value value) {
+  int64_t product = 1;
+  for (AffineExpr extent : dimsOf(value))
+    product = llvm::MulOverflow(product, estimateExtent(extent), product) ? INT64_MAX : product;
+  return product;
+}
+
+int64_t costOf(Operation *op) {
+  if (!isPointwise(op))
+    return 0;
+  if (isa<tg::ExpOp, tg::Expm1Op, tg::LogOp, tg::Log1pOp, tg::ErfOp, tg::SigmoidOp, tg::TanhOp, tg::PowOp, tg::SinOp,
+          tg::CosOp, tg::TanOp, tg::AsinOp, tg::AcosOp, tg::AtanOp, tg::SinhOp, tg::CoshOp, tg::AsinhOp, tg::AcoshOp,
+          tg::AtanhOp, tg::FModOp, tg::ModOp>(op))
+    return 16;
+  if (isa<tg::DivOp, tg::SqrtOp, tg::RsqrtOp, tg::ReciprocalOp>(op))
+    return 4;
+  return 1;
+}
+
+std::string nameOf(Operation *op) { return "'" + op->getName().stripDialect().str() + "'"; }
+
+/// A group with what its rules ask again and again.
+class Checker {
+public:
+  explicit Checker(const Group &group) : group(group) {}
+
+  std::string run();
+
+private:
+  bool isInside(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && group.contains(op);
+  }
+  /// Of all arithmetic of the group that the result of `op` needs, one element of each value.
+  int64_t costUpTo(Operation *op) {
+    auto [it, inserted] = costs.try_emplace(op, 0);
+    if (!inserted)
+      return it->second;
+    int64_t cost = costOf(op);
+    for (Value operand : op->getOperands())
+      if (isInside(operand))
+        cost += costUpTo(operand.getDefiningOp());
+    return costs[op] = cost;
+  }
+  /// Ops of the group that need the result of one of `from`.
+  llvm::SmallPtrSet<Operation *, 8> downstreamOf(llvm::function_ref<bool(Operation *)> from) const {
+    llvm::SmallPtrSet<Operation *, 8> found;
+    for (Operation *op : group)
+      if (from(op) || llvm::any_of(op->getOperands(), [&](Value v) { return found.contains(v.getDefiningOp()); }))
+        found.insert(op);
+    return found;
+  }
+
+  std::string checkResults();
+  std::string checkKinds();
+  std::string checkRepeats();
+  std::string checkContraction();
+  std::string checkPrologue(tg::ContractOp contract, unsigned operand);
+  std::string checkRows();
+
+  const Group &group;
+  llvm::DenseMap<Operation *, int64_t> costs;
+  tg::ContractOp contract;
+  tg::ReduceOp reduce;
+};
+
+std::string Checker::checkResults() {
+  SmallVector<Operation *> sinks = findSinks(group);
+  if (sinks.size() > mostResults)
+    return "G1: more than 4 results";
+  for (Operation *sink : sinks)
+    if (!fitsInto(dimsOf(sink), dimsOf(sinks.front())))
+      return "G1: results of different extents";
+  if (sinks.empty())
+    return "G1: no result";
+  Operation *last = sinks.front();
+  if (auto cast = dyn_cast<tg::CastOp>(last); cast && sinks.size() == 1 && isInside(cast.getInput())) {
+    auto bits = [](Value v) { return tg::getElementBits(mlir::cast<RankedTensorType>(v.getType()).getElementType()); };
+    bool isRead =
+        llvm::none_of(last->getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+    if (isRead && bits(cast.getResult()) > bits(cast.getInput()))
+      return "G5: a widening cast belongs to its reader";
+  }
+  return "";
+}
+
+std::string Checker::checkKinds() {
+  for (Operation *op : group) {
+    if (auto found = dyn_cast<tg::ContractOp>(op)) {
+      if (std::exchange(contract, found))
+        return "G2: two contractions";
+    } else if (auto found = dyn_cast<tg::ReduceOp>(op)) {
+      reduce = reduce ? reduce : found;
+    } else if (!isPointwise(op) && !isView(op) &&
+               !isa<tg::GatherOp, tg::IotaOp, tg::ExtentsOp, tg::WindowOp, tg::ConcatOp>(op)) {
+      return "G5: " + nameOf(op) + " does not fuse";
+    }
+  }
+  if (contract && reduce)
+    return "G2: a contraction and a reduction";
+  return "";
+}
+
+/// G4.
+std::string Checker::checkRepeats() {
+  for (Operation *op : group) {
+    bool stretches = isPointwise(op) || isa<tg::BroadcastOp>(op);
+    for (Value operand : op->getOperands()) {
+      if (!isInside(operand))
+        continue;
+      Operation *producer = operand.getDefiningOp();
+      int64_t cost = costUpTo(producer);
+      // Values of reduced rows under a broadcast are kept in registers.
+      bool isRow = reduce && !dimsOf(operand).empty() && isPointwise(op) && fitsInto(dimsOf(operand), dimsOf(op));
+      if (stretches && !isRow && cost > cheap && !sameDims(dimsOf(operand), dimsOf(op)))
+        return "G4: " + nameOf(producer) + " would be computed again under a broadcast";
+      if (isa<tg::GatherOp, tg::WindowOp>(op) && cost > cheap)
+        return "G4: " + nameOf(producer) + " would be computed again for each place that reads it";
+      bool isMoved = isView(op) || isa<tg::ConcatOp>(op);
+      if (isMoved && !producer->hasOneUse() && cost > cheapMoved)
+        return "G4: " + nameOf(producer) + " would be computed again at other places";
+    }
+  }
+  return "";
+}
+
+/// G2 on the side of an operand: recomputing for each tile of the other side against the bytes of storing it once.
+std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
+  Operation *producer = contract->getOperand(operand).getDefiningOp();
+  if (!producer || !group.contains(producer))
+    return "";
+  int64_t cost = 0;
+  SmallVector<Operation *> work{producer};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!seen.insert(op).second)
+      continue;
+    if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op))
+      return "G2: " + nameOf(op) + " before a contraction";
+    cost += isa<tg::CastOp>(op) ? 0 : costOf(op);
+    for (Value value : op->getOperands())
+      if (isInside(value))
+        work.push_back(value.getDefiningOp());
+  }
+  if (cost == 0)
+    return "";
+  // Rates of no device in particular: 20 T operations, 2 TB and 300 TFLOP a second, 3 us a launch; a tenth of the
+  // contraction's time is lost where an operand comes through registers.
+  double own = double(elementsOf(contract->getOperand(operand)));
+  double points = 1;
+  for (AffineExpr extent : contract.getDomainExtents())
+    points *= double(estimateExtent(extent));
+  double otherTiles = 1;
+  AffineMap map = contract.getMap(operand);
+  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
+    if (!map.isFunctionOfDim(d))
+      otherTiles *= double(estimateExtent(extent));
+  otherTiles = std::ceil(otherTiles / 128);
+  double lost = own * (otherTiles - 1) * double(cost) / 20e12 + 0.1 * 2 * points / 300e12;
+  double bits =
+      double(tg::getElementBits(cast<RankedTensorType>(contract->getOperand(operand).getType()).getElementType()));
+  double saved = own * bits / 8 * 2 / 2e12 + 3e-6;
+  if (lost > saved)
+    return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
+           " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";
+  return "";
+}
+
+/// G2.
+std::string Checker::checkContraction() {
+  for (unsigned operand : {0u, 1u})
+    if (std::string violation = checkPrologue(contract, operand); !violation.empty())
+      return violation;
+  llvm::SmallPtrSet<Operation *, 8> after = downstreamOf([&](Operation *op) { return op == contract; });
+  for (Operation *sink : findSinks(group))
+    if (!after.contains(sink))
+      return "G2: a result that does not need the contraction";
+  for (Operation *op : group) {
+    if (op == contract || !after.contains(op))
+      continue;
+    if (isBijection(op))
+      continue;
+    if (!isPointwise(op))
+      return "G2: " + nameOf(op) + " after a contraction";
+    for (Value operand : op->getOperands())
+      if (after.contains(operand.getDefiningOp()) && !sameDims(dimsOf(operand), dimsOf(op)))
+        return "G2: the contraction's result would be computed again under a broadcast";
+  }
+  // The result is computed where it is read: in one place.
+  unsigned moved = 0, kept = 0;
+  for (Operation *user : contract->getUsers())
+    ++(group.contains(user) && isBijection(user) ? moved : kept);
+  if (moved > 1 || (moved && kept))
+    return "G2: the contraction's result is read at several places";
+  return "";
+}
+
+/// G3.
+std::string Checker::checkRows() {
+  tg::Dims extents = dimsOf(reduce.getInput()), kept, dropped;
+  for (auto [d, extent] : llvm::enumerate(extents)) {
+    bool isReduced = llvm::is_contained(reduce.getAxes(), int64_t(d));
+    kept.push_back(isReduced ? getAffineConstantExpr(1, extent.getContext()) : extent);
+    if (!isReduced)
+      dropped.push_back(extent);
+  }
+  auto after = downstreamOf([](Operation *op) { return isa<tg::ReduceOp>(op); });
+  for (Operation *op : group) {
+    if (auto other = dyn_cast<tg::ReduceOp>(op)) {
+      if (other.getAxes() != reduce.getAxes() || !sameDims(dimsOf(other.getInput()), extents))
+        return "G3: reductions over different axes or extents";
+      continue;
+    }
+    tg::Dims dims = dimsOf(op);
+    bool isRow = sameDims(dims, extents) || sameDims(dims, kept) || sameDims(dims, dropped);
+    if (after.contains(op) && !(isPointwise(op) && isRow))
+      return "G3: " + nameOf(op) + " does not go by rows";
+    if (!after.contains(op) && !(isPointwise(op) && isRow) && costUpTo(op) > cheap)
+      return "G3: " + nameOf(op) + " would be computed again for each row";
+    if (isa<tg::ConcatOp>(op))
+      return "G3: " + nameOf(op) + " in a row";
+  }
+  return "";
+}
+
+std::string Checker::run() {
+  if (group.size() > mostOps)
+    return "more than 64 ops";
+  for (auto check : {&Checker::checkKinds, &Checker::checkResults, &Checker::checkRepeats})
+    if (std::string violation = (this->*check)(); !violation.empty())
+      return violation;
+  if (contract)
+    return checkContraction();
+  if (reduce)
+    return checkRows();
+  for (Operation *op : group)
+    if (isa<tg::WindowOp>(op))
+      return "G4: windows without their reduction";
+  return "";
+}
+
+} // namespace
+
+SmallVector<Operation *> findSinks(const Group &group) {
+  SmallVector<Operation *> sinks;
+  for (Operation *op : llvm::reverse(group))
+    if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(user); }))
+      sinks.push_back(op);
+  llvm::stable_sort(
+      sinks, [](Operation *a, Operation *b) { return elementsOf(a->getResult(0)) > elementsOf(b->getResult(0)); });
+  return sinks;
+}
+
+std::string findGpuViolation(const Group &group) { return Checker(group).run(); }
+
+} // namespace weft::plan

@@ -1,0 +1,94 @@
+// RUN: weft-opt %s --weft-plan=gpu=true --remark-policy=all --remarks-filter=fusion 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+
+// Weights' casts join the rows that read them; the residual sum is a second result.
+// CHECK-LABEL: @residual_norm
+// CHECK: %[[K:.*]]:2 = tg.kernel {{.*}} -> tensor<64x128xf16>, tensor<64x128xf16>
+// CHECK-NOT: tg.kernel
+// CHECK: return %[[K]]#1, %[[K]]#0
+func.func @residual_norm(%x: tensor<64x128xf16>, %r: tensor<64x128xf16>, %w: tensor<128xf16>) -> (tensor<64x128xf16>, tensor<64x128xf16>) {
+  %s = tg.add %x, %r : tensor<64x128xf16>, tensor<64x128xf16>
+  %w32 = tg.cast %w : tensor<128xf16> to tensor<128xf32>
+  %0 = tg.cast %s : tensor<64x128xf16> to tensor<64x128xf32>
+  %1 = tg.mul %0, %0 : tensor<64x128xf32>, tensor<64x128xf32>
+  %2 = tg.reduce add %1 axes = [1] keep_dims : tensor<64x128xf32>
+  %3 = tg.rsqrt %2 : tensor<64x1xf32>
+  %4 = tg.mul %0, %3 : tensor<64x128xf32>, tensor<64x1xf32>
+  %5 = tg.mul %4, %w32 : tensor<64x128xf32>, tensor<128xf32>
+  %6 = tg.cast %5 : tensor<64x128xf32> to tensor<64x128xf16>
+  return %s, %6 : tensor<64x128xf16>, tensor<64x128xf16>
+}
+
+// A contraction's result goes through a reshape and a transposition to where it is stored; the renaming in front stays outside.
+// CHECK-LABEL: @heads
+// CHECK: tg.reshape %arg0
+// CHECK: tg.kernel "contract_add_reshape_transpose"
+// CHECK-NOT: tg.kernel
+func.func @heads(%x: tensor<1x64x128xf16>, %w: tensor<128x128xf16>, %b: tensor<128xf16>) -> tensor<4x64x32xf16> {
+  %r = tg.reshape %x : tensor<1x64x128xf16> to tensor<64x128xf16>
+  %0 = tg.contract %r, %w [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
+  %1 = tg.add %0, %b : tensor<64x128xf16>, tensor<128xf16>
+  %2 = tg.reshape %1 : tensor<64x128xf16> to tensor<64x4x32xf16>
+  %3 = tg.transpose %2 [1, 0, 2] : tensor<64x4x32xf16>
+  return %3 : tensor<4x64x32xf16>
+}
+
+// A padding is read by the convolution; a cheap scale too, where recomputing costs less than storing.
+// CHECK-LABEL: @prologue
+// CHECK: tg.kernel "mul_pad_contract"
+// CHECK-NOT: tg.kernel
+func.func @prologue(%x: tensor<1x8x16x16xf16>, %s: tensor<f16>, %w: tensor<8x8x3x3xf16>) -> tensor<1x8x16x16xf16> {
+  %z = tg.constant dense<0.0> : tensor<f16>
+  %m = tg.mul %x, %s : tensor<1x8x16x16xf16>, tensor<f16>
+  %p = tg.pad %m, %z low = [0, 0, 1, 1] high = [0, 0, 1, 1] interior = [0, 0, 0, 0] : tensor<1x8x16x16xf16>, tensor<f16>
+  %0 = tg.contract %p, %w [affine_map<(n, o, y, x, c, i, j) -> (n, c, y + i, x + j)>, affine_map<(n, o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(n, o, y, x, c, i, j) -> (n, o, y, x)>]
+      : tensor<1x8x18x18xf16>, tensor<8x8x3x3xf16> -> tensor<1x8x16x16xf16>
+  return %0 : tensor<1x8x16x16xf16>
+}
+
+// An activation before a large contraction is stored once.
+// CHECK-LABEL: @large
+// CHECK-COUNT-2: tg.kernel
+// WHY: computing 'sigmoid' again for each tile costs
+func.func @large(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %s = tg.sigmoid %x : tensor<4096x4096xf16>
+  %0 = tg.contract %s, %w [#mk, #kn, #mn] : tensor<4096x4096xf16>, tensor<4096x4096xf16> -> tensor<4096x4096xf16>
+  return %0 : tensor<4096x4096xf16>
+}
+
+// A table of cosines is not computed again for every head; the rotation is one kernel.
+// CHECK-LABEL: @rotary
+// CHECK: tg.kernel "cos"
+// CHECK: tg.kernel "mul_slice_slice_neg_and_3"
+// CHECK-NOT: tg.kernel
+// WHY: 'cos' would be computed again under a broadcast
+func.func @rotary(%x: tensor<8x64x32xf16>, %a: tensor<64x32xf16>) -> tensor<8x64x32xf16> {
+  %c = tg.cos %a : tensor<64x32xf16>
+  %0 = tg.mul %x, %c : tensor<8x64x32xf16>, tensor<64x32xf16>
+  %l = tg.slice %x offsets = [0, 0, 0] strides = [1, 1, 1] : tensor<8x64x32xf16> to tensor<8x64x16xf16>
+  %h = tg.slice %x offsets = [0, 0, 16] strides = [1, 1, 1] : tensor<8x64x32xf16> to tensor<8x64x16xf16>
+  %n = tg.neg %h : tensor<8x64x16xf16>
+  %r = tg.concat %n, %l axis = 2 : tensor<8x64x16xf16>, tensor<8x64x16xf16>
+  %1 = tg.mul %r, %a : tensor<8x64x32xf16>, tensor<64x32xf16>
+  %2 = tg.add %0, %1 : tensor<8x64x32xf16>, tensor<8x64x32xf16>
+  return %2 : tensor<8x64x32xf16>
+}
+
+// Two readers of one value: neither must wait for the other, and a kernel between keeps groups apart.
+// CHECK-LABEL: @between
+// CHECK: tg.kernel "exp"
+// CHECK: tg.kernel "contract"
+// CHECK: tg.kernel "add"
+// WHY: another kernel must run between them
+func.func @between(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = tg.exp %x : tensor<64x64xf32>
+  %1 = tg.scan add %0 axis = 1 : tensor<64x64xf32>
+  %2 = tg.contract %1, %x [#mk, #kn, #mn] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %3 = tg.scan add %2 axis = 1 : tensor<64x64xf32>
+  %4 = tg.add %3, %0 : tensor<64x64xf32>, tensor<64x64xf32>
+  return %4 : tensor<64x64xf32>
+}
