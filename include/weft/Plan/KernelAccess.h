@@ -44,6 +44,15 @@ struct KernelAccess {
 /// are followed no further.
 KernelAccess analyseAccess(mlir::func::FuncOp kernel);
 
+/// Dimensions [fromBegin, fromEnd) of one shape that hold the same elements as [toBegin, toEnd) of another.
+struct ReshapeSegment {
+  unsigned fromBegin, fromEnd, toBegin, toEnd;
+};
+/// The smallest segments of two shapes of equally many elements, the last one first. Leading extents of 1 that are left
+/// over are in none.
+llvm::SmallVector<ReshapeSegment> splitReshape(llvm::ArrayRef<mlir::AffineExpr> from,
+                                               llvm::ArrayRef<mlir::AffineExpr> to);
+
 /// The extent as a number: each symbol counts as `symbolEstimate`.
 constexpr int64_t symbolEstimate = 256;
 int64_t estimateExtent(mlir::AffineExpr extent);

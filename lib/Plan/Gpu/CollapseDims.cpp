@@ -46,10 +46,15 @@ public:
       rewriteAttributes(&op);
     for (auto &[value, groups] : groupsOf)
       value.setType(collapse(cast<RankedTensorType>(value.getType()), groups));
-    for (Operation &op : block)
+    for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto constant = dyn_cast<tg::ConstantOp>(op))
         if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
           constant.setValueAttr(dense.reshape(cast<ShapedType>(constant.getType())));
+      if (auto reshape = dyn_cast<tg::ReshapeOp>(op); reshape && reshape.getInput().getType() == reshape.getType()) {
+        reshape.getResult().replaceAllUsesWith(reshape.getInput());
+        reshape.erase();
+      }
+    }
     return true;
   }
 

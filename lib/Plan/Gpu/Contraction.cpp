@@ -1,8 +1,9 @@
 // Schedules of kernels with a contraction: which dimensions are m, n and k, and the tile that the model likes best.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A parallel dimension of the contraction is m if only the left operand has it, n if only the right one, batch if both
-// do. One dimension of each kind gets a tile; the others, and batch, have extent 1 in a tile.
+// A dimension of the result is m if only the left operand is read by it, n if only the right one, batch if both are.
+// Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
+// along batch dimensions it has extent 1.
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -13,33 +14,43 @@ using namespace mlir;
 namespace weft::plan {
 namespace {
 
-enum class Role { Batch, M, N, K };
-
-/// The contraction's domain by roles; dimensions of the iteration space of the kernel.
+/// The contraction's domain by roles; dimensions of the iteration space of the kernel. As in Kernelize, the operand
+/// whose dimension comes first in the result is the left one of the dot: `isSwapped` if that is the contraction's rhs.
 struct Roles {
+  bool isSwapped = false;
   SmallVector<unsigned> batch, m, n; ///< Dimensions of the kernel's result.
   SmallVector<unsigned> k;           ///< In the order of the domain.
 
   Roles(const KernelToSchedule &kernel, tg::ContractOp contract) {
-    SmallVector<KernelRequest> requests;
-    for (const KernelRequest *request : kernel.access.of(contract.getResult()))
-      requests.push_back(*request);
-    AffineMap result = contract.getMap(2);
-    for (unsigned d = 0; d < result.getNumDims(); ++d) {
-      bool lhs = contract.getMap(0).isFunctionOfDim(d), rhs = contract.getMap(1).isFunctionOfDim(d);
-      std::optional<unsigned> place = result.getResultPosition(getAffineDimExpr(d, contract.getContext()));
-      if (!place) {
-        for (auto [i, dim] : llvm::enumerate(kernel.access.dims))
-          if (dim.reducer == contract && dim.domainDim == d)
-            k.push_back(i);
-        continue;
-      }
-      // The place of the dimension in the kernel's result; none under a view that takes it apart.
-      auto dim =
-          dyn_cast_or_null<AffineDimExpr>(requests.empty() ? AffineExpr() : requests.front().coordinates[*place]);
-      if (dim && dim.getPosition() < kernel.access.resultRank)
-        (lhs && rhs ? batch : lhs ? m : n).push_back(dim.getPosition());
+    for (unsigned d = 0; d < kernel.access.resultRank; ++d) {
+      bool lhs = isReadBy(kernel, contract.getLhs(), d), rhs = isReadBy(kernel, contract.getRhs(), d);
+      if (lhs || rhs)
+        (lhs && rhs ? batch : lhs ? m : n).push_back(d);
     }
+    std::optional<unsigned> left = innermost(m, kernel.extents), right = innermost(n, kernel.extents);
+    if (left && right && *right < *left) {
+      std::swap(m, n);
+      isSwapped = true;
+    }
+    for (auto [i, dim] : llvm::enumerate(kernel.access.dims))
+      if (dim.reducer == contract)
+        k.push_back(i);
+    llvm::sort(
+        k, [&](unsigned a, unsigned b) { return kernel.access.dims[a].domainDim < kernel.access.dims[b].domainDim; });
+  }
+
+  /// The last dimension that is not 1.
+  static std::optional<unsigned> innermost(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
+    for (unsigned d : llvm::reverse(dims))
+      if (extents[d] > 1)
+        return d;
+    return std::nullopt;
+  }
+
+  static bool isReadBy(const KernelToSchedule &kernel, Value value, unsigned dim) {
+    return llvm::any_of(kernel.access.of(value), [&](const KernelRequest *request) {
+      return llvm::any_of(request->coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(dim); });
+    });
   }
 
   /// The largest of `dims`; of equal ones the last.
@@ -77,6 +88,22 @@ static bool hasAlignedRows(Value value) {
   return row && *row * bytesOf(value) % 16 == 0;
 }
 
+/// The largest tile along the innermost of `dims`.
+static int64_t innermostBox(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
+  unsigned several = llvm::count_if(dims, [&](unsigned d) { return extents[d] > 1; });
+  std::optional<unsigned> inner = Roles::innermost(dims, extents);
+  return several > 1 ? llvm::bit_floor(uint64_t(extents[*inner])) : 256;
+}
+
+/// Spreads `elements` of a tile over the dimensions of a side, from the innermost on.
+static void spreadSide(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents, int64_t elements,
+                       SmallVectorImpl<int64_t> &tile) {
+  for (unsigned d : llvm::reverse(dims)) {
+    tile[d] = std::min<int64_t>(elements, llvm::PowerOf2Ceil(extents[d]));
+    elements /= tile[d];
+  }
+}
+
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
   GemmProblem problem;
   auto productOf = [&](ArrayRef<unsigned> dims, std::optional<unsigned> without) {
@@ -88,12 +115,17 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   };
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
-  problem.m = m ? kernel.extents[*m] : 1;
-  problem.n = n ? kernel.extents[*n] : 1;
+  problem.m = productOf(roles.m, std::nullopt);
+  problem.n = productOf(roles.n, std::nullopt);
   problem.k = k ? kernel.extents[*k] : 1;
   problem.taps = productOf(roles.k, k);
-  problem.batch = productOf(roles.batch, std::nullopt) * productOf(roles.m, m) * productOf(roles.n, n);
+  problem.batch = productOf(roles.batch, std::nullopt);
+  // Where a side has several dimensions, a box is along the innermost only.
+  problem.mostBoxM = innermostBox(roles.m, kernel.extents);
+  problem.mostBoxN = innermostBox(roles.n, kernel.extents);
   Value lhs = contract.getLhs(), rhs = contract.getRhs();
+  if (roles.isSwapped)
+    std::swap(lhs, rhs);
   problem.type = typeOf(cast<RankedTensorType>(lhs.getType()).getElementType(),
                         cast<RankedTensorType>(rhs.getType()).getElementType());
   problem.lhsBytes = bytesOf(lhs);
@@ -119,31 +151,36 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
 static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles,
                                    const Device &device) {
   ScheduleChoice choice;
-  choice.tile.assign(kernel.access.resultRank, 1);
-  choice.stream.assign(roles.k.size(), 1);
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
-  Value matrix = n ? contract.getRhs() : contract.getLhs();
+  if (!m && !n) { // Depthwise: a map with a short loop.
+    choice = chooseElementwise(kernel, device);
+    choice.stream.assign(roles.k.size(), 1);
+    return choice;
+  }
+  choice.tile.assign(kernel.access.resultRank, 1);
+  choice.stream.assign(roles.k.size(), 1);
+  Value matrix = bool(n) != roles.isSwapped ? contract.getRhs() : contract.getLhs();
   int64_t vector = std::max<int64_t>(16 / bytesOf(matrix), 1);
   int64_t others = 1;
   for (unsigned d = 0; d < kernel.access.resultRank; ++d)
     if (d != m && d != n)
       others = llvm::MulOverflow(others, kernel.extents[d], others) ? INT64_MAX : others;
-  std::optional<unsigned> out = n ? n : m;
-  if (!out) // Depthwise: a map with a short loop.
-    out = Roles::largest(roles.batch, kernel.extents);
+  unsigned out = n ? *n : *m;
   // The most columns with enough CTAs, at least a sector; the reduction in steps of four vectors a thread.
   choice.warps = 4;
-  int64_t columns = out ? std::min<int64_t>(llvm::PowerOf2Ceil(kernel.extents[*out]), 128) : 1;
-  int64_t sector = 2 * vector;
-  while (out && columns > sector && int64_t(llvm::divideCeil(kernel.extents[*out], columns)) * others < 2 * device.sms)
+  int64_t columns = std::min<int64_t>(llvm::PowerOf2Ceil(kernel.extents[out]), 128), sector = 2 * vector;
+  while (columns > sector && int64_t(llvm::divideCeil(kernel.extents[out], columns)) * others < 2 * device.sms)
     columns /= 2;
-  if (out)
-    choice.tile[*out] = columns;
+  choice.tile[out] = columns;
   if (k)
     choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] =
         fitPower(kernel.extents[*k], std::max<int64_t>(choice.warps * 32 * vector * 4 / columns, 1), 1);
-  choice.stages = 4;
+  int64_t places = columns;
+  for (int64_t step : choice.stream)
+    places *= step;
+  while (choice.warps > 1 && choice.warps * 32 > places)
+    choice.warps /= 2;
   choice.reason = llvm::formatv("matrix by vector: {0} columns a CTA, steps of {1}", columns,
                                 choice.stream.empty() ? 1 : *llvm::max_element(choice.stream));
   return choice;
@@ -153,16 +190,12 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
 static std::string orderOf(const KernelToSchedule &kernel, const GemmProblem &problem, const GemmChoice &best,
                            unsigned m, unsigned n, const Device &device) {
   unsigned rank = kernel.access.resultRank;
-  if (rank < 2 || std::min(m, n) != rank - 2 || std::max(m, n) != rank - 1)
+  if (rank < 2 || m != rank - 2 || n != rank - 1)
     return "row";
   double depth = double(problem.k * problem.taps);
   double rowBytes = double(best.tile.m) * depth * double(problem.lhsBytes);
   double colBytes = double(best.tile.n) * depth * double(problem.rhsBytes);
   int64_t rows = llvm::divideCeil(problem.m, best.tile.m), cols = llvm::divideCeil(problem.n, best.tile.n);
-  if (m > n) { // Columns of the contraction are the rows of the grid.
-    std::swap(rows, cols);
-    std::swap(rowBytes, colBytes);
-  }
   return chooseTraversal(rows, cols, rowBytes, colBytes, best.cost.ctasPerSm * device.sms, double(device.l2Bytes));
 }
 
@@ -177,8 +210,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   ScheduleChoice choice;
   choice.tile.assign(kernel.access.resultRank, 1);
   choice.stream.assign(roles.k.size(), 1);
-  choice.tile[*m] = best.tile.m;
-  choice.tile[*n] = best.tile.n;
+  spreadSide(roles.m, kernel.extents, best.tile.m, choice.tile);
+  spreadSide(roles.n, kernel.extents, best.tile.n, choice.tile);
   choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] = best.tile.k;
   choice.engine = best.tile.engine;
   choice.warps = best.tile.warps;

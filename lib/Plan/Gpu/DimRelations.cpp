@@ -1,6 +1,8 @@
 // How each op of tg relates the dimensions of its operands and results.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DimRelations.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "weft/Plan/KernelAccess.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -85,6 +87,7 @@ Reassociation DimRelations::getDomain(Operation *op) const { return collect(op, 
 
 void DimRelations::relate(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
+      .Case([&](tg::ReshapeOp reshape) { relateReshape(reshape); })
       .Case<tg::BroadcastOp, tg::BitcastOp>([&](Operation *) { relateBroadcast(op->getOperand(0), op->getResult(0)); })
       .Case<tg::PointwiseOpInterface>([&](Operation *) {
         for (Value operand : op->getOperands())
@@ -128,6 +131,11 @@ void DimRelations::relate(Operation *op) {
       })
       .Case<tg::ContractOp, tg::GatherOp, tg::ScatterOp>([&](Operation *) { relateMapped(op); })
       .Default([&](Operation *) {
+        llvm::SetVector<Value> captured;
+        getUsedValuesDefinedAbove(op->getRegions(), captured);
+        for (Value value : captured)
+          if (isa<RankedTensorType>(value.getType()))
+            blockAll(value);
         for (Value value :
              llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
           if (isa<RankedTensorType>(value.getType()))
@@ -155,6 +163,17 @@ void DimRelations::relateBroadcast(Value operand, Value result) {
   // The operand's first dimension with a missing one: both stretch, or the pair stays.
   if (missing > 0 && !from.empty() && !stretches(0))
     block(node(result, missing - 1));
+}
+
+/// Any dimensions of a reshape may go or merge. But where both sides are cut, they stay cut together, so that a reshape
+/// does not come to mix what other ops keep apart.
+void DimRelations::relateReshape(tg::ReshapeOp op) {
+  if (mode == Mode::Drop)
+    return;
+  tg::Dims from = tg::getDims(op.getInput().getType()), to = tg::getDims(op.getType());
+  for (const ReshapeSegment &segment : splitReshape(from, to))
+    if (segment.fromBegin > 0 && segment.toBegin > 0)
+      unite(node(op.getInput(), segment.fromBegin - 1), node(op.getResult(), segment.toBegin - 1));
 }
 
 void DimRelations::relateTranspose(tg::TransposeOp op) {

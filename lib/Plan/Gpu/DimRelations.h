@@ -50,6 +50,7 @@ private:
 
   void relate(mlir::Operation *op);
   void relateBroadcast(mlir::Value operand, mlir::Value result);
+  void relateReshape(tg::ReshapeOp op);
   void relateTranspose(tg::TransposeOp op);
   /// Slices and pads: `isWhole(d)` if the dimension is taken as it is, `isPlain(d)` if its part is one contiguous run.
   void relateBox(mlir::Value operand, mlir::Value result, llvm::function_ref<bool(unsigned)> isWhole,

@@ -149,14 +149,18 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
   };
   // Instruction shapes: wgmma m64 (two warpgroups: 128) n8-256, mma m16n8, one element of an FMA. k: whole 16-byte
   // chunks of 8 rows at least, and 128 bytes at most, the widest swizzle.
-  int64_t leastM = simt ? 1 : wgmma ? 64 : 16, leastN = simt ? 1 : wgmma ? 32 : 8;
+  int64_t leastM = simt ? std::min<int64_t>(llvm::PowerOf2Ceil(problem.m), 16) : wgmma ? 64 : 16;
+  int64_t leastN = simt ? std::min<int64_t>(llvm::PowerOf2Ceil(problem.n), 16) : wgmma ? 32 : 8;
   int64_t elementBytes = std::max(problem.lhsBytes, problem.rhsBytes);
   int64_t leastK = simt ? 8 : 32 / elementBytes, mostK = std::max<int64_t>(128 / elementBytes, leastK);
   for (int64_t m = limit(problem.m, leastM, 256); m >= leastM; m /= 2)
     for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
       for (int64_t k = limit(problem.k, leastK, mostK); k >= leastK; k /= 2)
         for (int64_t warps : {4, 8, 2, 1}) {
-          if (wgmma && (warps < 4 || m % (16 * warps) != 0))
+          if (wgmma && (warps < 4 || m % (16 * warps) != 0 || m > problem.mostBoxM || n > problem.mostBoxN))
+            continue;
+          // Kernelize sums thin products place by place, in registers.
+          if (simt && (m < 16 || n < 16) && m * n * k > warps * 32 * 32)
             continue;
           // A warp has a fragment of its own, a thread an element.
           if (m * n < (simt ? 32 : 128) * warps && warps > 1)

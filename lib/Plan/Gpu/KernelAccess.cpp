@@ -4,6 +4,8 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -11,6 +13,83 @@ namespace weft::plan {
 namespace {
 
 constexpr size_t requestLimit = 4096;
+
+/// A sum of coefficient * part (and a constant), each part in [0, most].
+struct Sum {
+  struct Term {
+    AffineExpr part;
+    int64_t coefficient, most;
+  };
+  SmallVector<Term> terms;
+
+  int64_t getMost() const {
+    int64_t most = 0;
+    for (const Term &term : terms) {
+      int64_t part;
+      if (llvm::MulOverflow(term.coefficient, term.most, part) || llvm::AddOverflow(most, part, most))
+        return INT64_MAX;
+    }
+    return most;
+  }
+  AffineExpr getExpr(MLIRContext *context) const {
+    AffineExpr sum = getAffineConstantExpr(0, context);
+    for (const Term &term : terms)
+      sum = sum + term.part * term.coefficient;
+    return sum;
+  }
+};
+
+/// The sum's quotient and remainder by `divisor` without parts that cannot reach it: (h * 2048 + s) / 8192 with
+/// s < 2048 is h / 4, remainder (h mod 4) * 2048 + s.
+std::pair<Sum, Sum> divide(Sum sum, int64_t divisor) {
+  llvm::sort(sum.terms, [](const Sum::Term &a, const Sum::Term &b) { return a.coefficient > b.coefficient; });
+  // The fewest high terms such that the low ones stay below what divides the high ones and the divisor.
+  for (size_t high = 0; high <= sum.terms.size(); ++high) {
+    int64_t unit = divisor;
+    for (const Sum::Term &term : ArrayRef(sum.terms).take_front(high))
+      unit = std::gcd(unit, term.coefficient);
+    Sum low{{sum.terms.begin() + high, sum.terms.end()}};
+    if (low.getMost() >= unit)
+      continue;
+    if (high == 0)
+      return {Sum(), low};
+    Sum upper{{sum.terms.begin(), sum.terms.begin() + high}};
+    for (Sum::Term &term : upper.terms)
+      term.coefficient /= unit;
+    int64_t inner = divisor / unit, most = upper.getMost();
+    if (inner == 1)
+      return {upper, low};
+    AffineExpr expr = upper.getExpr(sum.terms.front().part.getContext());
+    low.terms.push_back({expr % inner, unit, inner - 1});
+    return {Sum{{{expr.floorDiv(inner), 1, most / inner}}}, low};
+  }
+  return {Sum(), sum}; // Not reached: with all terms high nothing is low.
+}
+
+/// Where the operand of a reshape is read when the result is wanted at `at`: dimensions that both have stay themselves.
+SmallVector<AffineExpr> placesBeforeReshape(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to,
+                                            ArrayRef<AffineExpr> at) {
+  MLIRContext *context = from.front().getContext();
+  SmallVector<AffineExpr> places(from.size(), getAffineConstantExpr(0, context));
+  for (const ReshapeSegment &segment : splitReshape(from, to)) {
+    Sum sum;
+    int64_t stride = 1;
+    bool isKnown = true;
+    for (size_t d = segment.toEnd; d-- > segment.toBegin;) {
+      int64_t extent = estimateExtent(to[d]);
+      isKnown &= bool(at[d]);
+      if (at[d] && extent > 1)
+        sum.terms.push_back({at[d], stride, extent - 1});
+      stride = llvm::MulOverflow(stride, extent, stride) ? INT64_MAX / 2 : stride;
+    }
+    for (size_t d = segment.fromEnd; d-- > segment.fromBegin;) {
+      auto [quotient, remainder] = divide(sum, d == segment.fromBegin ? INT64_MAX : estimateExtent(from[d]));
+      places[d] = isKnown ? remainder.getExpr(context) : AffineExpr();
+      sum = quotient;
+    }
+  }
+  return places;
+}
 
 class Walk {
 public:
@@ -88,7 +167,9 @@ private:
     for (OpOperand &operand : op->getOpOperands()) {
       auto type = cast<RankedTensorType>(operand.get().getType());
       SmallVector<AffineExpr> wanted(type.getRank());
-      if (std::optional<AffineMap> map = tiled.getOperandMap(operand.getOperandNumber()))
+      if (auto reshape = dyn_cast<tg::ReshapeOp>(op); reshape && type.getRank() > 0)
+        wanted = placesBeforeReshape(tg::getDims(type), tg::getDims(reshape.getType()), coordinates);
+      else if (std::optional<AffineMap> map = tiled.getOperandMap(operand.getOperandNumber()))
         for (auto [i, expr] : llvm::enumerate(map->getResults()))
           wanted[i] = compose(expr, domain);
       else if (auto gather = dyn_cast<tg::GatherOp>(op); gather && operand.getOperandNumber() == 0)
@@ -172,6 +253,24 @@ SmallVector<const KernelRequest *> KernelAccess::of(Value value) const {
     if (request.value == value)
       found.push_back(&request);
   return found;
+}
+
+SmallVector<ReshapeSegment> splitReshape(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
+  SmallVector<ReshapeSegment> segments;
+  unsigned i = from.size(), j = to.size();
+  while (i > 0 && j > 0) {
+    unsigned fromEnd = i, toEnd = j;
+    AffineExpr a = from[--i], b = to[--j];
+    while (!tg::isEqual(a, b) && (i > 0 || j > 0)) {
+      bool extendFrom = i > 0 && (j == 0 || estimateExtent(a) < estimateExtent(b));
+      if (extendFrom)
+        a = tg::simplify(a * from[--i]);
+      else
+        b = tg::simplify(b * to[--j]);
+    }
+    segments.push_back({i, fromEnd, j, toEnd});
+  }
+  return segments;
 }
 
 KernelAccess analyseAccess(func::FuncOp kernel) {

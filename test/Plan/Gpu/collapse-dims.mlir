@@ -212,3 +212,19 @@ module @top {
     return %0, %1 : tensor<2x3x3x5x7xf32>, tensor<2x3x3x5x7xi64>
   }
 }
+
+// -----
+
+// A reshape follows the dimensions around it: heads stay apart from the places that a transposition moves.
+// CHECK-LABEL: module @reshape
+// CHECK: tg.transpose %arg0 [0, 2, 1] : tensor<96x64x512xf16>
+// CHECK-NEXT: tg.neg
+// CHECK-NOT: tg.reshape
+module @reshape {
+  func.func @kernel(%x: tensor<8x12x64x512xf16>) -> tensor<96x512x64xf16> {
+    %0 = tg.transpose %x [0, 1, 3, 2] : tensor<8x12x64x512xf16>
+    %1 = tg.reshape %0 : tensor<8x12x512x64xf16> to tensor<96x512x64xf16>
+    %2 = tg.neg %1 : tensor<96x512x64xf16>
+    return %2 : tensor<96x512x64xf16>
+  }
+}

@@ -75,7 +75,7 @@ module @gemm_128x768x768 {
 }
 
 // SM90: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [16, 16], stream = [32], engine = simt, warps = 1, stages = 4, order = "row", persistent = false, split = 1>}
-// SM80: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [128, 8], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
+// SM80: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [64, 16], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
 module @gemm_f32_128x768x768 {
   func.func @kernel(%a: tensor<128x768xf32>, %b: tensor<768x768xf32>) -> tensor<128x768xf32> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x768xf32>, tensor<768x768xf32> -> tensor<128x768xf32>
@@ -92,8 +92,8 @@ module @gemm_f32_1024 {
   }
 }
 
-// SM90: module @gemv attributes {tg.schedule = #tg.schedule<tile = [64], stream = [64], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
-// SM80: module @gemv attributes {tg.schedule = #tg.schedule<tile = [128], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
+// SM90: module @gemv attributes {tg.schedule = #tg.schedule<tile = [64], stream = [64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM80: module @gemv attributes {tg.schedule = #tg.schedule<tile = [128], stream = [32], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
 module @gemv {
   func.func @kernel(%a: tensor<4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (k, n)>, affine_map<(n, k) -> (n)>] : tensor<4096xbf16>, tensor<4096x28672xbf16> -> tensor<28672xbf16>
