@@ -159,7 +159,10 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
         for (int64_t warps : {4, 8, 2, 1}) {
           if (wgmma && (warps < 4 || m % (16 * warps) != 0 || m > problem.mostBoxM || n > problem.mostBoxN))
             continue;
-          // Kernelize sums thin products place by place, in registers.
+          // A thread's sums of FMAs live beside its operands. Kernelize sums thin products place by place, in
+          // registers.
+          if (simt && m * n > warps * 32 * 64)
+            continue;
           if (simt && (m < 16 || n < 16) && m * n * k > warps * 32 * 32)
             continue;
           // A warp has a fragment of its own, a thread an element.
