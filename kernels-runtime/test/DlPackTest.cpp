@@ -10,7 +10,9 @@
 #include "Session/DlPack.h"
 #include "TestBundles.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace weft;
 using namespace weft::test;
@@ -139,4 +141,31 @@ TEST_F(DlPackTest, GivesOutputsOfTheCpu) {
   EXPECT_EQ(view.bytes, 12u);
   weft_dlpack_release(managed[0], 0);
   weft_dlpack_release(managed[1], 1);
+}
+
+TEST_F(DlPackTest, OutputsComeBackFromOtherThreads) {
+  std::vector<uint8_t> bytes = buildExample();
+  BundlePtr bundle = open(bytes);
+  SessionPtr session = createSession(bundle.get(), "sum", 1);
+  Floats a{{3}, {1, 2, 3}}, b{{3}, {10, 20, 30}};
+  weft_tensor inputs[] = {a.view(), b.view()};
+  std::atomic<void *> slot = nullptr;
+  std::atomic<bool> isDone = false;
+  std::thread other([&] {
+    while (!isDone || slot)
+      if (void *managed = slot.exchange(nullptr)) {
+        EXPECT_EQ(static_cast<float *>(static_cast<dlpack::Managed *>(managed)->tensor.data)[2], 34);
+        weft_dlpack_release(managed, 0);
+      }
+  });
+  for (int run = 0; run < 500; ++run) {
+    weft_tensor output = {};
+    void *managed = nullptr;
+    EXPECT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
+    EXPECT_EQ(take(weft_session_take_output(session.get(), 0, 0, &managed)), "");
+    weft_dlpack_release(slot.exchange(managed), 0);
+  }
+  session.reset(); // The last output goes after it, there.
+  isDone = true;
+  other.join();
 }

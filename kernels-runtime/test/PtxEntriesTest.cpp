@@ -15,9 +15,16 @@
 using namespace weft;
 using Counts = std::map<std::string_view, unsigned>;
 
+static Counts countParameters(std::string_view ptx) {
+  Counts counts;
+  for (const auto &[name, entry] : scanPtxEntries(ptx))
+    counts[name] = entry.parameters;
+  return counts;
+}
+
 TEST(PtxEntries, CountsParameters) {
-  EXPECT_EQ(countPtxParameters(test::makeAddPtx("sm_80")), (Counts{{"k0", 4}}));
-  EXPECT_EQ(countPtxParameters(R"(.version 8.0
+  EXPECT_EQ(countParameters(test::makeAddPtx("sm_80")), (Counts{{"k0", 4}}));
+  EXPECT_EQ(countParameters(R"(.version 8.0
 .visible .entry k12(
 	.param .u64 .ptr .align 1 k12_param_0, // .param .u64 old,
 	.param .u64 k12_param_1, /* ) .param
@@ -40,5 +47,18 @@ TEST(PtxEntries, CountsParameters) {
 TEST(PtxEntries, SaysNothingOfWhatIsBroken) {
   for (const char *text : {"", ".entry", ".entry k0", ".entry k0(", ".entry k0(.param .u64 x", "/* .entry k0()", "//",
                            "/", ".entryk0(.param)"})
-    EXPECT_EQ(countPtxParameters(text), Counts()) << text;
+    EXPECT_EQ(countParameters(text), Counts()) << text;
+}
+
+TEST(PtxEntries, FindsTheWait) {
+  auto entries = scanPtxEntries(R"(
+.entry k0() { griddepcontrol.launch_dependents; griddepcontrol.wait; ret; }
+.entry k1() { griddepcontrol.launch_dependents; ret; } // griddepcontrol.wait
+.func f() { griddepcontrol.wait; ret; }
+.entry k2(.param .u64 x) { call f; ret; })");
+  EXPECT_EQ(entries.size(), 3u);
+  EXPECT_TRUE(entries["k0"].waitsForGrids);
+  EXPECT_FALSE(entries["k1"].waitsForGrids);
+  EXPECT_FALSE(entries["k2"].waitsForGrids);
+  EXPECT_EQ(entries["k2"].parameters, 1u);
 }

@@ -110,6 +110,9 @@ static void printStatistics(const Runner &runner) {
   std::printf("  weights      %s, mapped\n", formatBytes(s.weight_bytes).c_str());
   std::printf("  staging      %" PRIu64 " copies, %s\n", s.staged_copies, formatBytes(s.staged_bytes).c_str());
   std::printf("  plans        %" PRIu64 " made, %" PRIu64 " reused\n", s.plans_made, s.plans_reused);
+  if (s.graphs_made || s.graphs_refused)
+    std::printf("  CUDA graphs  %" PRIu64 " made, %" PRIu64 " runs replayed one, %" PRIu64 " refused\n", s.graphs_made,
+                s.graphs_run, s.graphs_refused);
 }
 
 void weft::run::printText(const Report &report) {
@@ -228,6 +231,9 @@ static std::string jsonStatistics(const Runner &runner) {
       {"weight_bytes", s.weight_bytes},
       {"plans_made", s.plans_made},
       {"plans_reused", s.plans_reused},
+      {"graphs_made", s.graphs_made},
+      {"graphs_run", s.graphs_run},
+      {"graphs_refused", s.graphs_refused},
       {"threads", s.threads},
   };
   for (auto [name, value] : members)

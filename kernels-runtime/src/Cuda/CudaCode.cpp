@@ -129,15 +129,17 @@ Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
 
 Error CudaCode::findFunctions(const GpuCode &code, const Tables &tables) {
   functions.resize(tables.kernels.size);
-  const std::map<std::string_view, unsigned> counts = countPtxParameters(code.getPtx());
+  const std::map<std::string_view, PtxEntry> entries = scanPtxEntries(code.getPtx());
   for (uint32_t i = 0; i < tables.kernels.size; ++i) {
     const GpuKernelRecord *kernel = code.getKernel(i);
     if (!kernel)
       continue;
     if (Error error = prepareFunction(*kernel))
       return std::move(error).within("kernel " + quote(tables.getString(tables.kernels[i].name)));
-    if (auto found = counts.find("k" + std::to_string(i)); found != counts.end())
-      functions[i].parameters = int(found->second);
+    if (auto found = entries.find("k" + std::to_string(i)); found != entries.end()) {
+      functions[i].parameters = int(found->second.parameters);
+      functions[i].waitsForGrids = found->second.waitsForGrids;
+    }
   }
   return {};
 }

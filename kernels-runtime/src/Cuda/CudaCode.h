@@ -27,7 +27,8 @@ public:
 
   struct Function {
     Handle handle = nullptr;
-    int parameters = -1; ///< Their number in the PTX; -1 where the text does not tell.
+    int parameters = -1;        ///< Their number in the PTX; -1 where the text does not tell.
+    bool waitsForGrids = false; ///< It may be started before the kernels in front of it have ended.
   };
   /// The function of kernel number `kernel`, which the code holds.
   const Function &getFunction(uint32_t kernel) const { return functions[kernel]; }

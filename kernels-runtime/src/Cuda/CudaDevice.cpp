@@ -241,17 +241,21 @@ Error CudaDevice::dispatch(const Launch &launch) {
   if (Error error = code.packParameters(launch, encode, parameters))
     return error;
   const GpuKernelRecord &kernel = *code.getKernel(launch.kernel);
-  LaunchAttribute cluster = {};
-  cluster.id = kLaunchClusterDimension;
-  cluster.value.clusterDim[0] = kernel.clusterSize;
-  cluster.value.clusterDim[1] = cluster.value.clusterDim[2] = 1;
-  LaunchConfig config = {
-      {unsigned(launch.grid), 1, 1}, {kernel.threads, 1, 1}, kernel.sharedBytes, getTarget(), nullptr, 0};
-  if (kernel.clusterSize > 1) {
-    config.attributes = &cluster;
-    config.attributeCount = 1;
-  }
   const CudaCode::Function &function = static_cast<const CudaCode &>(*loaded).getFunction(launch.kernel);
+  LaunchAttribute attributes[2] = {};
+  LaunchConfig config = {
+      {unsigned(launch.grid), 1, 1}, {kernel.threads, 1, 1}, kernel.sharedBytes, getTarget(), attributes, 0};
+  if (kernel.clusterSize > 1) {
+    LaunchAttribute &attribute = attributes[config.attributeCount++];
+    attribute.id = kLaunchClusterDimension;
+    attribute.value.clusterDim[0] = kernel.clusterSize;
+    attribute.value.clusterDim[1] = attribute.value.clusterDim[2] = 1;
+  }
+  if (function.waitsForGrids) {
+    LaunchAttribute &attribute = attributes[config.attributeCount++];
+    attribute.id = kLaunchProgrammaticOrder;
+    attribute.value.flag = 1;
+  }
   if (Error error = placeParameters(launch, kernel.tensorMapCount, function))
     return error;
   return driver.check(driver.launchKernelEx(&config, function.handle, parameterAddresses.data(), nullptr),

@@ -49,6 +49,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;            ///< CU_STREAM_NON_
 inline constexpr unsigned kEventDisableTiming = 2;           ///< CU_EVENT_DISABLE_TIMING.
 inline constexpr int kCaptureThreadLocal = 1;                ///< CU_STREAM_CAPTURE_MODE_THREAD_LOCAL.
 inline constexpr unsigned kLaunchClusterDimension = 4;       ///< CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.
+inline constexpr unsigned kLaunchProgrammaticOrder = 6;      ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
 inline constexpr unsigned kMaxPortableCluster = 8;           ///< Larger ones need NonPortableClusterAllowed.
 inline constexpr unsigned kMaxDefaultSharedBytes = 48 << 10; ///< More needs MaxDynamicSharedBytes.
 inline constexpr size_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
@@ -59,6 +60,7 @@ struct LaunchAttribute {
   unsigned padding;
   union {
     unsigned clusterDim[3];
+    int flag;
     uint64_t reserved[8];
   } value;
 };

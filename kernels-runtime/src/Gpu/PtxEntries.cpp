@@ -4,7 +4,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// A scanner of words, of which it knows three: `.entry`, `.param` and the parentheses.
+// A scanner that knows few words: what begins a function, what a parameter, and the one instruction.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "PtxEntries.h"
@@ -57,20 +57,31 @@ private:
 };
 } // namespace
 
-std::map<std::string_view, unsigned> weft::countPtxParameters(std::string_view ptx) {
-  std::map<std::string_view, unsigned> counts;
+/// Reads the name and the parameters behind `.entry`; false at the end of the text.
+static bool scanSignature(Words &words, std::string_view &name, PtxEntry &entry) {
+  name = words.next();
+  std::string_view word = words.next();
+  if (word == "(")
+    for (word = words.next(); !word.empty() && word != ")"; word = words.next())
+      entry.parameters += word == ".param";
+  return !word.empty();
+}
+
+std::map<std::string_view, PtxEntry> weft::scanPtxEntries(std::string_view ptx) {
+  std::map<std::string_view, PtxEntry> entries;
+  PtxEntry *current = nullptr;
   Words words(ptx);
   for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == ".func")
+      current = nullptr;
+    if (current && word == "griddepcontrol.wait")
+      current->waitsForGrids = true;
     if (word != ".entry")
       continue;
-    std::string_view name = words.next();
-    unsigned count = 0;
-    word = words.next();
-    if (word == "(")
-      for (word = words.next(); !word.empty() && word != ")"; word = words.next())
-        count += word == ".param";
-    if (!word.empty())
-      counts[name] = count;
+    std::string_view name;
+    PtxEntry entry;
+    if (scanSignature(words, name, entry))
+      current = &(entries[name] = entry);
   }
-  return counts;
+  return entries;
 }

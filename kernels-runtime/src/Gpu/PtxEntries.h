@@ -4,8 +4,8 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// How many parameters each kernel of a PTX text takes. The driver can tell only by failing (cuFuncGetParamInfo past the
-// last one), which tools that watch its calls report as an error.
+// What a launch must know of a kernel and only its text tells: how many parameters it takes (the driver can tell only
+// by failing, which tools that watch its calls report as an error), and whether it waits for the grids before it.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_GPU_PTXENTRIES_H
@@ -16,9 +16,14 @@
 
 namespace weft {
 
-/// The number of parameters of each `.entry` in `ptx`, by name. Linear in the text, which need not be valid: of what is
-/// no entry with a name and a closed list, nothing is said. Comments are skipped.
-std::map<std::string_view, unsigned> countPtxParameters(std::string_view ptx);
+struct PtxEntry {
+  unsigned parameters = 0;
+  bool waitsForGrids = false; ///< It holds a griddepcontrol.wait.
+};
+
+/// Each `.entry` in `ptx`, by name. Linear in the text, which need not be valid: of what is no entry with a name and a
+/// closed list, nothing is said. Comments are skipped.
+std::map<std::string_view, PtxEntry> scanPtxEntries(std::string_view ptx);
 
 } // namespace weft
 

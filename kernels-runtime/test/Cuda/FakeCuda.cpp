@@ -510,7 +510,7 @@ EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, Handle function, void
   ENTER_WITH_CONTEXT("cuLaunchKernelEx")
   state.misuses += extra != nullptr;
   const Function &target = *static_cast<Function *>(function);
-  FakeLaunch launch{target.name, config->grid[0], config->block[0], config->sharedBytes, 0, {}, true, nullptr};
+  FakeLaunch launch{target.name, config->grid[0], config->block[0], config->sharedBytes, 0, {}, true, nullptr, false};
   for (size_t i = 0; i < target.sizes.size(); ++i) {
     const auto *bytes = static_cast<const uint8_t *>(parameters[i]);
     launch.parameters.push_back({bytes, bytes + target.sizes[i]});
@@ -520,6 +520,10 @@ EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, Handle function, void
   for (unsigned i = 0; i < config->attributeCount; ++i)
     if (config->attributes[i].id == kLaunchClusterDimension)
       launch.cluster = config->attributes[i].value.clusterDim[0];
+    else if (config->attributes[i].id == kLaunchProgrammaticOrder)
+      launch.isProgrammatic = config->attributes[i].value.flag != 0;
+    else
+      ++state.misuses;
   bool isAdd = target.sizes == std::vector<size_t>(4, sizeof(uint64_t));
   return start(config->stream, target.name, [launch, isAdd](void *stream) {
     if (isAdd)

@@ -26,6 +26,7 @@ struct FakeLaunch {
   std::vector<std::vector<uint8_t>> parameters;
   bool isAligned; ///< All tensor maps among them.
   void *stream;
+  bool isProgrammatic; ///< It may begin before the end of the kernel in front of it.
 };
 
 /// A captured stream: what it was given, and what it is to do when the graph is launched.
