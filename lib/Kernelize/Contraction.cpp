@@ -22,6 +22,10 @@ struct Product {
   SmallVector<Streamed> dims;       ///< How.
   std::optional<unsigned> reduced;  ///< The lane of reduced places.
   SmallVector<unsigned> lanes[2];   ///< Lanes of the operands, but for `reduced`.
+  std::optional<AffineExpr> step;   ///< The one step of a fold that this is, in place of `dims`.
+  std::optional<Tile> start;        ///< What products are added to.
+
+  bool isMatrix() const { return lanes[0].size() == 1 && lanes[1].size() == 1 && lanes[0] != lanes[1]; }
 };
 
 /// f64 if an operand or the result is, else f32; integers of the result's type, in at least 32 bits.
@@ -44,8 +48,9 @@ Tile Kernelizer::operandAt(tg::ContractOp op, unsigned i, const Product &product
 
 /// Steps of the reduction dimensions, those of more than one place side by side in one lane.
 static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<unsigned> reductions,
-                                       ArrayRef<int64_t> stream) {
-  constexpr int64_t defaultStep = 32;
+                                       ArrayRef<int64_t> stream, bool inFold) {
+  // In a fold the left operand stays, so its rows are taken whole.
+  const int64_t defaultStep = inFold ? 256 : 32;
   SmallVector<Streamed> dims;
   for (auto [i, dim] : llvm::enumerate(reductions)) {
     bool isLast = i + 1 == reductions.size();
@@ -60,44 +65,67 @@ static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<un
   return dims;
 }
 
-Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at) {
+/// The reduction dimensions' steps and their lane.
+void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
   tg::Dims extents = op.getDomainExtents();
-  Product product;
-  product.accumulator = accumulatorOf(op);
-  product.domain.resize(extents.size());
-  for (auto [expr, place] : llvm::zip_equal(op.getMap(2).getResults(), at))
-    product.domain[cast<AffineDimExpr>(expr).getPosition()] = place;
-  for (unsigned d = 0; d < extents.size(); ++d)
-    if (!product.domain[d])
-      product.reductions.push_back(d);
-  product.dims = planSteps(extents, product.reductions, schedule.getStream());
-  Exprs parallel = product.domain;
-  for (unsigned d : product.reductions)
-    parallel[d] = space.constant(0);
-  for (unsigned i : {0u, 1u})
-    product.lanes[i] = space.lanesOf(canonical(op->getOperand(i), composed(op.getMap(i), parallel)));
-
-  bool isMatrix = product.lanes[0].size() == 1 && product.lanes[1].size() == 1 && product.lanes[0] != product.lanes[1];
+  if (std::optional<AffineExpr> step = foldStep(op)) { // This step's places and no loop.
+    product.step = step;
+    SmallVector<unsigned> lanes = space.lanesOf(*step);
+    if (!lanes.empty())
+      product.reduced = lanes.front();
+    return;
+  }
+  bool inFold = isa<tg::FoldOp>(op->getParentOp());
+  product.dims = planSteps(extents, product.reductions, inFold ? ArrayRef<int64_t>() : schedule.getStream(), inFold);
   int64_t places = 1;
   for (const Streamed &dim : product.dims)
     places *= dim.step;
-  if (places > 1) {
-    // Between the operands' own lanes, so that operands are [m, k] and [k, n] as they come.
-    double key = 2000;
-    if (isMatrix)
-      key = (space.lane(product.lanes[0][0]).key + space.lane(product.lanes[1][0]).key) / 2;
-    product.reduced = reductionLane(places, key, space.unite(product.lanes[0], product.lanes[1]));
-    for (Streamed &dim : product.dims)
-      dim.lane = *product.reduced;
-  }
+  if (places == 1)
+    return;
+  // Between the operands' own lanes, so that operands are [m, k] and [k, n] as they come.
+  double key = 2000;
+  if (product.isMatrix())
+    key = (space.lane(product.lanes[0][0]).key + space.lane(product.lanes[1][0]).key) / 2;
+  product.reduced = reductionLane(places, key, space.unite(product.lanes[0], product.lanes[1]));
+  for (Streamed &dim : product.dims)
+    dim.lane = *product.reduced;
+}
+
+Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optional<Tile> start) {
+  Product product;
+  product.accumulator = accumulatorOf(op);
+  product.start = start;
+  product.domain.resize(op.getMap(2).getNumDims());
+  for (auto [expr, place] : llvm::zip_equal(op.getMap(2).getResults(), at))
+    product.domain[cast<AffineDimExpr>(expr).getPosition()] = place;
+  Exprs parallel = product.domain;
+  for (unsigned d = 0; d < parallel.size(); ++d)
+    if (!parallel[d]) {
+      product.reductions.push_back(d);
+      parallel[d] = space.constant(0);
+    }
+  for (unsigned i : {0u, 1u})
+    product.lanes[i] = space.lanesOf(canonical(op->getOperand(i), composed(op.getMap(i), parallel)));
+  planProduct(op, product);
+  if (product.step && product.reductions.size() != 1)
+    return fail(op, op, "expected one streamed dimension");
+
   // Where all products of a step fit the registers, a thin dot is better off without shared memory.
   constexpr int64_t thin = 16, productsPerThread = 32, warpThreads = 32;
   auto extentOf = [&](unsigned i) { return space.lane(product.lanes[i][0]).extent; };
-  bool isDot = isMatrix && product.reduced;
+  bool isDot = product.isMatrix() && product.reduced && *product.reduced != product.lanes[0][0] &&
+               *product.reduced != product.lanes[1][0];
   if (isDot && schedule.getEngine() == tg::Engine::Simt && std::min(extentOf(0), extentOf(1)) < thin)
-    isDot = extentOf(0) * extentOf(1) * places > productsPerThread * warpThreads * schedule.getWarps();
+    isDot = extentOf(0) * extentOf(1) * space.lane(*product.reduced).extent >
+            productsPerThread * warpThreads * schedule.getWarps();
   Tile sum = isDot ? contractByDot(op, product) : contractByMaps(op, product);
   return fromAccumulator(sum, op.getType().getElementType());
+}
+
+Kernelizer::Scalars Kernelizer::streamProduct(const Product &product, Value init, StreamBody body) {
+  if (product.step)
+    return body(*product.step, space.ragged(*product.step), init);
+  return stream(product.dims, init, body);
 }
 
 /// The type that operands are multiplied in: as they are if a dot takes them so.
@@ -120,18 +148,18 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
     return broadcast(part.element() == element ? part : toAccumulator(part, elements[i], element), order).value;
   };
   SmallVector<unsigned> result{lanes[left], lanes[right]};
-  Value zero = constant(getZero(product.accumulator), result).value;
-  Scalars sums =
-      stream(product.dims, zero, [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
-        Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
-        Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
-        auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
-        if (element != product.accumulator && isa<IntegerType>(element)) {
-          dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));
-          dot.setUnsignedRhs(tg::isUnsignedElement(elements[right]));
-        }
-        return Scalars{dot};
-      });
+  Tile start = product.start ? *product.start : constant(getZero(product.accumulator));
+  Scalars sums = streamProduct(product, broadcast(start, result).value,
+                               [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
+                                 Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
+                                 Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
+                                 auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
+                                 if (element != product.accumulator && isa<IntegerType>(element)) {
+                                   dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));
+                                   dot.setUnsignedRhs(tg::isUnsignedElement(elements[right]));
+                                 }
+                                 return Scalars{dot};
+                               });
   return {sums[0], result};
 }
 
@@ -142,7 +170,6 @@ Tile Kernelizer::contractByMaps(tg::ContractOp op, const Product &product) {
     lanes = space.unite(lanes, reduced);
   }
   Type accumulator = product.accumulator;
-  Value zero = constant(getZero(accumulator), lanes).value;
   auto sum = [&](OpBuilder &inner, Location loc, ValueRange args) -> Scalars {
     if (isa<FloatType>(accumulator))
       return {arith::AddFOp::create(inner, loc, args[0], args[1])};
@@ -154,16 +181,18 @@ Tile Kernelizer::contractByMaps(tg::ContractOp op, const Product &product) {
     return arith::AddIOp::create(inner, loc, arith::MulIOp::create(inner, loc, args[0], args[1]), args[2]);
   };
   Scalars sums =
-      stream(product.dims, zero, [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
-        Tile operands[2];
-        for (unsigned i : {0u, 1u}) {
-          Type element = cast<RankedTensorType>(op->getOperand(i).getType()).getElementType();
-          operands[i] = toAccumulator(operandAt(op, i, product, places, mask), element, accumulator);
-        }
-        Tile next = map({operands[0], operands[1], {state[0], lanes}}, accumulator, multiplyAdd);
-        return Scalars{broadcast(next, lanes).value};
-      });
-  return combineLanes(Tile{sums[0], lanes}, reduced, sum).front();
+      streamProduct(product, constant(getZero(accumulator), lanes).value,
+                    [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
+                      Tile operands[2];
+                      for (unsigned i : {0u, 1u}) {
+                        Type element = cast<RankedTensorType>(op->getOperand(i).getType()).getElementType();
+                        operands[i] = toAccumulator(operandAt(op, i, product, places, mask), element, accumulator);
+                      }
+                      Tile next = map({operands[0], operands[1], {state[0], lanes}}, accumulator, multiplyAdd);
+                      return Scalars{broadcast(next, lanes).value};
+                    });
+  Tile total = combineLanes(Tile{sums[0], lanes}, reduced, sum).front();
+  return product.start ? map({*product.start, total}, accumulator, sum).front() : total;
 }
 
 } // namespace weft::kernelize

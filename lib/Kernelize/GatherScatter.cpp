@@ -17,7 +17,7 @@ Tile Kernelizer::wrapped(Value indices, ArrayRef<AffineExpr> at, AffineExpr exte
   Key key = keyOf(indices.getAsOpaquePointer(), places);
   key.push_back(extent.getAsOpaquePointer());
   key.push_back(reinterpret_cast<const void *>(uintptr_t(1) + clamps));
-  return memoised(std::move(key), space.scopeOf(places, &root), indices.getLoc(), [&] {
+  return memoised(std::move(key), scopeFor(indices, places), indices.getLoc(), [&] {
     Tile raw = tile(indices, places);
     Type wide = raw.element(), type = clamps ? getIndexType(extent) : wide;
     return map({raw, affine(extent, wide)}, type, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -51,8 +51,8 @@ Tile Kernelizer::gather(tg::GatherOp op, ArrayRef<AffineExpr> at) {
     if (tg::getConstant(extent) == 1)
       places.push_back(space.constant(0));
     else
-      places.push_back(
-          space.getIndex(index.value, index.lanes, extent, space.scopeOf(canonical(op.getIndices(), entry), &root)));
+      places.push_back(space.getIndex(index.value, index.lanes, extent,
+                                      scopeFor(op.getIndices(), canonical(op.getIndices(), entry))));
   }
   return tile(op.getData(), places);
 }

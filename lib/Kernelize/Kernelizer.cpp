@@ -41,16 +41,20 @@ Exprs Kernelizer::canonical(Value value, ArrayRef<AffineExpr> at) {
   return result;
 }
 
+Scope *Kernelizer::scopeFor(Value value, ArrayRef<AffineExpr> exprs) {
+  Scope *scope = space.scopeOf(exprs, &root), *region = regionScopes.lookup(value.getParentBlock());
+  return region && region->depth > scope->depth ? region : scope;
+}
+
 Tile Kernelizer::tile(Value value, ArrayRef<AffineExpr> at) {
   Exprs places = canonical(value, at);
-  Scope *scope = space.scopeOf(places, &root);
-  return memoised(keyOf(value.getAsOpaquePointer(), places), scope, value.getLoc(),
+  return memoised(keyOf(value.getAsOpaquePointer(), places), scopeFor(value, places), value.getLoc(),
                   [&] { return evaluate(value, places); });
 }
 
 Tile Kernelizer::evaluate(Value value, ArrayRef<AffineExpr> at) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return load(argument, at, {}, {});
+    return arguments.count(argument) ? load(argument, at, {}, {}) : state(argument, at);
   Operation *op = value.getDefiningOp();
   if (std::optional<Exprs> through = throughView(op, at))
     return tile(op->getOperand(0), *through);
@@ -68,6 +72,7 @@ Tile Kernelizer::evaluate(Value value, ArrayRef<AffineExpr> at) {
       .Case([&](tg::GatherOp op) { return gather(op, at); })
       .Case([&](tg::ScatterOp op) { return scatter(op, at); })
       .Case([&](tg::ScanOp op) { return scan(op, at); })
+      .Case([&](tg::FoldOp op) { return fold(op, cast<OpResult>(value).getResultNumber(), at); })
       .Case([&](tg::TopKOp op) { return topK(op, cast<OpResult>(value).getResultNumber(), at); })
       .Default([&](Operation *op) {
         return fail(op, value, "no rule for this op; --weft-normalize decomposes composites");
@@ -104,7 +109,7 @@ Tile Kernelizer::masked(Value value, ArrayRef<AffineExpr> at, const Constraints 
   for (const Constraint &constraint : mask)
     key.push_back(reinterpret_cast<const void *>(uintptr_t(1) + constraint.isEquality));
   key.push_back(fill.getAsOpaquePointer());
-  return memoised(std::move(key), space.scopeOf(exprs, &root), value.getLoc(), [&]() -> Tile {
+  return memoised(std::move(key), scopeFor(value, exprs), value.getLoc(), [&]() -> Tile {
     if (op && keepsZero(op) && isZero(fill)) {
       Value operand = op->getOperand(0);
       TypedAttr zero = getZero(getHeldType(cast<RankedTensorType>(operand.getType()).getElementType()));
@@ -113,7 +118,7 @@ Tile Kernelizer::masked(Value value, ArrayRef<AffineExpr> at, const Constraints 
         return bitcastTile(bits, input);
       return apply(cast<tg::PointwiseOpInterface>(op), input);
     }
-    auto argument = dyn_cast<BlockArgument>(value);
+    auto argument = arguments.count(value) ? cast<BlockArgument>(value) : BlockArgument();
     bool isPacked = argument && tg::getElementBits(cast<RankedTensorType>(argument.getType()).getElementType()) < 8;
     if (argument && (isZero(fill) || (argument.hasOneUse() && !isPacked))) {
       // Bare loads are zero outside their guard anyway.

@@ -16,7 +16,9 @@
 #include "Space.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
+#include <set>
 
 namespace weft::kernelize {
 
@@ -109,6 +111,8 @@ private:
   Tile evaluate(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
   Tile fail(mlir::Operation *op, mlir::Value value, const llvm::Twine &reason);
   Tile memoised(Key key, Scope *scope, mlir::Location loc, llvm::function_ref<Tile()> make);
+  /// Where the tile of `value` goes: where all of `exprs` are known, and inside the loop of its fold.
+  Scope *scopeFor(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> exprs);
   Exprs canonical(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
   static Key keyOf(const void *what, llvm::ArrayRef<mlir::AffineExpr> at);
 
@@ -173,9 +177,12 @@ private:
   unsigned reductionLane(int64_t extent, double key, llvm::ArrayRef<unsigned> taken);
 
   // Contraction.cpp
-  Tile contract(tg::ContractOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  /// `start`, of the accumulator type, is what products are added to; none: zero.
+  Tile contract(tg::ContractOp op, llvm::ArrayRef<mlir::AffineExpr> at, std::optional<Tile> start = std::nullopt);
+  void planProduct(tg::ContractOp op, struct Product &product);
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
   Tile contractByMaps(tg::ContractOp op, const struct Product &product);
+  Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);
   Tile operandAt(tg::ContractOp op, unsigned i, const struct Product &product, llvm::ArrayRef<mlir::AffineExpr> places,
                  const Constraints &mask);
 
@@ -197,6 +204,20 @@ private:
   /// The lane that holds `extent` places of an axis, if `place` is such an axis.
   std::optional<unsigned> wholeLane(mlir::AffineExpr place, mlir::AffineExpr extent);
 
+  // Fold.cpp
+  Tile fold(tg::FoldOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at);
+  /// The coordinates at which `value` asks for states of the fold, by state; false if it asks twice differently.
+  bool findStates(tg::FoldOp op, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at,
+                  llvm::SmallVectorImpl<std::optional<Exprs>> &states, std::set<Key> &seen);
+  bool findOperandStates(tg::FoldOp op, mlir::Operation *user, llvm::ArrayRef<mlir::AffineExpr> at,
+                         llvm::SmallVectorImpl<std::optional<Exprs>> &states, std::set<Key> &seen);
+  Tile state(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at);
+  Streamed planFold(tg::FoldOp op);
+  /// The step of the fold that is being computed, for an op that reduces its streamed dimension.
+  std::optional<mlir::AffineExpr> foldStep(mlir::Operation *op) const;
+  /// A sum one of whose operands is a contraction over this step: the other one is where it starts.
+  std::optional<Tile> addToContraction(tg::PointwiseOpInterface op, llvm::ArrayRef<mlir::AffineExpr> at);
+
   mlir::func::FuncOp source, target;
   tg::ScheduleAttr schedule;
   mlir::ImplicitLocOpBuilder builder;
@@ -211,6 +232,10 @@ private:
   llvm::SmallVector<std::optional<unsigned>> sinkLanes; ///< By its dimension.
   llvm::SmallVector<int64_t> sinkDivisors;
   llvm::SmallVector<unsigned> reductionLanes;
+  /// Of folds under way: the tiles of block arguments at their coordinates, the scope of a region, the step's places.
+  llvm::DenseMap<mlir::Value, std::pair<Exprs, Tile>> states;
+  llvm::DenseMap<mlir::Block *, Scope *> regionScopes;
+  llvm::DenseMap<mlir::Operation *, mlir::AffineExpr> foldPlaces;
   std::map<const void *, mlir::Value> indices; ///< Values of expressions of kernel symbols.
 };
 

@@ -124,7 +124,7 @@ Tile Kernelizer::topK(tg::TopKOp op, unsigned result, ArrayRef<AffineExpr> at) {
     each.push_back(reinterpret_cast<const void *>(uintptr_t(1) + part));
     return each;
   };
-  Scope *scope = space.scopeOf(at, &root);
+  Scope *scope = scopeFor(op.getResult(result), at);
   if (!scope->tiles.count(partOf(0))) {
     Exprs kept(at);
     kept.erase(kept.begin() + axis);

@@ -21,6 +21,8 @@ Tile Kernelizer::apply(tg::PointwiseOpInterface op, ArrayRef<Tile> operands) {
 }
 
 Tile Kernelizer::pointwise(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {
+  if (std::optional<Tile> sum = addToContraction(op, at))
+    return *sum;
   SmallVector<Tile> operands;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     operands.push_back(tile(operand, composed(tg::detail::broadcastMap(op, i), at)));

@@ -96,7 +96,14 @@ Tile Kernelizer::reduce(tg::ReduceOp op, ArrayRef<AffineExpr> at) {
     return broadcast(part, space.unite(part.lanes, reduced));
   };
   Tile sum;
-  if (isWhole(dims)) {
+  if (std::optional<AffineExpr> step = foldStep(op)) {
+    if (axes.size() != 1)
+      return fail(op, op, "expected one streamed dimension");
+    sum = masked(op.getInput(), withPlaces(kept, axes, *step), space.ragged(*step), identity);
+    sum = toAccumulator(sum, element, accumulator);
+    reduced = space.lanesOf(*step);
+    sum = broadcast(sum, space.unite(sum.lanes, reduced));
+  } else if (isWhole(dims)) {
     stream(dims, {}, [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange) {
       sum = partAt(places, mask);
       return Scalars();

@@ -28,7 +28,7 @@ tg::ScheduleAttr makeSimpleSchedule(func::FuncOp kernel) {
   };
   // Rows first, then from the last dimension on.
   kernel.walk([&](Operation *op) {
-    if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp, tg::TopKOp>(op))
+    if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp, tg::TopKOp>(op) || tg::isStreamed(op))
       return;
     auto kinds = cast<tg::TileOpInterface>(op).getDomainIterators();
     tg::Dims from = tg::getDims(op->getOperand(0).getType());

@@ -71,7 +71,7 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
 bool Kernelizer::isRow(int64_t dim) {
   bool found = false;
   source.walk([&](Operation *op) {
-    if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp>(op))
+    if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp>(op) || tg::isStreamed(op))
       return;
     tg::Dims dims = tg::getDims(op->getOperand(0).getType()), sink = tg::getDims(domain);
     auto kinds = cast<tg::TileOpInterface>(op).getDomainIterators();

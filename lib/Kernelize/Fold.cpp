@@ -1,0 +1,149 @@
+// tg.fold: a loop over the streamed dimension that carries the tiles of its states.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The coordinates at which a result is wanted say at which ones `finish` wants the states, and those at which ones
+// `update` wants the states before: found first, by walking maps, since a loop's state must be known before its body.
+// Each state is wanted at one set of coordinates, or the fold is refused. Values of `update` belong to the loop, even
+// where their coordinates do not mention the step. Its reductions of the streamed dimension see one step's places.
+#include "Kernelizer.h"
+
+using namespace mlir;
+
+namespace weft::kernelize {
+
+/// The coordinates of the operand of an op with maps; reduced places are 0, which no state depends on.
+static Exprs operandPlaces(tg::TileOpInterface op, unsigned operand, ArrayRef<AffineExpr> at) {
+  AffineMap result = *op.getResultMap(0), map = *op.getOperandMap(operand);
+  Exprs domain(map.getNumDims(), getAffineConstantExpr(0, op.getContext()));
+  for (auto [expr, place] : llvm::zip_equal(result.getResults(), at))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      domain[dim.getPosition()] = place;
+  return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) { return expr.replaceDims(domain); });
+}
+
+bool Kernelizer::findOperandStates(tg::FoldOp op, Operation *user, ArrayRef<AffineExpr> at,
+                                   SmallVectorImpl<std::optional<Exprs>> &states, std::set<Key> &seen) {
+  if (std::optional<Exprs> through = throughView(user, at))
+    return findStates(op, user->getOperand(0), *through, states, seen);
+  auto tile = dyn_cast<tg::TileOpInterface>(user);
+  for (auto [i, operand] : llvm::enumerate(user->getOperands())) {
+    if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+      continue; // From outside: no states.
+    if (!tile || user->getNumResults() != 1 || !tile.getResultMap(0) || !tile.getOperandMap(i))
+      return false;
+    if (!findStates(op, operand, operandPlaces(tile, i, at), states, seen))
+      return false;
+  }
+  return true;
+}
+
+bool Kernelizer::findStates(tg::FoldOp op, Value value, ArrayRef<AffineExpr> at,
+                            SmallVectorImpl<std::optional<Exprs>> &states, std::set<Key> &seen) {
+  Exprs places = canonical(value, at);
+  if (!seen.insert(keyOf(value.getAsOpaquePointer(), places)).second)
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return !op->isAncestor(value.getDefiningOp()) || findOperandStates(op, value.getDefiningOp(), places, states, seen);
+  if (argument.getOwner()->getParentOp() != op)
+    return true;
+  std::optional<Exprs> &known = states[argument.getArgNumber()];
+  bool agrees = !known || *known == places;
+  known = places;
+  return agrees;
+}
+
+Tile Kernelizer::state(BlockArgument argument, ArrayRef<AffineExpr> at) {
+  auto it = states.find(argument);
+  if (it == states.end() || ArrayRef(it->second.first) != at)
+    return fail(argument.getOwner()->getParentOp(), argument, "a state is read at coordinates that no other use has");
+  return it->second.second;
+}
+
+/// The streamed dimension's step: the schedule's first, in a lane between those of rows and columns.
+Streamed Kernelizer::planFold(tg::FoldOp op) {
+  constexpr int64_t defaultStep = 64;
+  AffineExpr extent = op.getExtent().getResult(0);
+  int64_t step = fittingStep(extent, schedule.getStream().empty() ? defaultStep : schedule.getStream().front());
+  Streamed dim{extent, step};
+  if (step == 1)
+    return dim;
+  SmallVector<double> keys;
+  for (std::optional<unsigned> lane : sinkLanes)
+    if (lane && !llvm::is_contained(keys, space.lane(*lane).key))
+      keys.push_back(space.lane(*lane).key);
+  double key = keys.size() >= 2 ? (keys[keys.size() - 2] + keys.back()) / 2 : 3000;
+  dim.lane = reductionLane(step, key, {});
+  return dim;
+}
+
+std::optional<AffineExpr> Kernelizer::foldStep(Operation *op) const {
+  if (!tg::isStreamed(op))
+    return std::nullopt;
+  auto it = foldPlaces.find(op->getParentOp());
+  return it == foldPlaces.end() ? std::nullopt : std::optional(it->second);
+}
+
+Tile Kernelizer::fold(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
+  Block &update = op.getUpdate().front(), &finish = op.getFinish().front();
+  Value wanted = finish.getTerminator()->getOperand(result);
+  SmallVector<std::optional<Exprs>> places(update.getNumArguments());
+  std::set<Key> seen;
+  bool agrees = findStates(op, wanted, at, places, seen);
+  for (size_t before = 0, now = 1; agrees && before != now;) { // Until no state asks for another one.
+    before = llvm::count_if(places, [](const auto &p) { return p.has_value(); });
+    for (auto [i, yielded] : llvm::enumerate(update.getTerminator()->getOperands()))
+      agrees = agrees && (!places[i] || findStates(op, yielded, Exprs(*places[i]), places, seen));
+    now = llvm::count_if(places, [](const auto &p) { return p.has_value(); });
+  }
+  if (!agrees)
+    return fail(op, op.getResult(result), "expected each state to be used at one place of the tile");
+
+  SmallVector<unsigned> used;
+  SmallVector<SmallVector<unsigned>> lanes;
+  Scalars init;
+  for (auto [i, argument] : llvm::enumerate(update.getArguments())) {
+    if (!places[i])
+      continue;
+    used.push_back(i);
+    lanes.push_back(space.lanesOf(*places[i]));
+    Type element = cast<RankedTensorType>(argument.getType()).getElementType();
+    init.push_back(constant(getHeldAttr(op.getInit()[i], element), lanes.back()).value);
+  }
+  Scalars last = stream(planFold(op), init, [&](ArrayRef<AffineExpr> step, const Constraints &, ValueRange before) {
+    regionScopes[&update] = current;
+    foldPlaces[op] = step.front();
+    for (auto [i, value, own] : llvm::zip_equal(used, before, lanes))
+      states[update.getArgument(i)] = {*places[i], Tile{value, own}};
+    Scalars after;
+    for (auto [i, own] : llvm::zip_equal(used, lanes))
+      after.push_back(broadcast(tile(update.getTerminator()->getOperand(i), *places[i]), own).value);
+    foldPlaces.erase(op);
+    regionScopes.erase(&update);
+    return after;
+  });
+  for (auto [i, value, own] : llvm::zip_equal(used, last, lanes))
+    states[finish.getArgument(i)] = {*places[i], Tile{value, own}};
+  regionScopes[&finish] = current;
+  return tile(wanted, at);
+}
+
+std::optional<Tile> Kernelizer::addToContraction(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {
+  if (!isa<tg::AddOp>(op))
+    return std::nullopt;
+  for (unsigned i : {0u, 1u}) {
+    auto contraction = op->getOperand(i).getDefiningOp<tg::ContractOp>();
+    // One rounding less, which a fold's law allows.
+    if (!contraction || !foldStep(contraction) || !contraction->hasOneUse() ||
+        contraction.getType() != op->getResult(0).getType() ||
+        !(contraction.getType().getElementType().isF32() || contraction.getType().getElementType().isF64()))
+      continue;
+    Value other = op->getOperand(1 - i);
+    Tile start = tile(other, composed(tg::detail::broadcastMap(op, 1 - i), at));
+    return contract(contraction, canonical(contraction, at),
+                    broadcast(start, space.unite(start.lanes, space.lanesOf(at))));
+  }
+  return std::nullopt;
+}
+
+} // namespace weft::kernelize
