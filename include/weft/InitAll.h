@@ -8,6 +8,7 @@
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "weft/Kernelize/Passes.h"
+#include "weft/Emit/Passes.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Lower/CpuMath/CpuMath.h"
 #include "weft/Lower/GpuMath/GpuMath.h"
@@ -30,6 +31,7 @@ inline void registerAllPasses() {
   plan::registerPlanPipelines();
   lower::registerCpuMathPasses();
   lower::registerGpuMathPasses();
+  emit::registerEmitPasses();
   lower::registerTileGraphToLinalgPasses();
   cpu::registerWeftCpuPasses();
   schedule::registerSchedulePasses();

@@ -4,6 +4,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Target/Device.h"
@@ -50,6 +51,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
   OpPassManager &kernel = pm.nest<ModuleOp>();
   // In this order: Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
+  kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
 }
 
