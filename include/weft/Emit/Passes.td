@@ -15,7 +15,7 @@ def GpuTensorMaps : Pass<"weft-gpu-tensor-maps", "::mlir::ModuleOp"> {
 
     ```mlir
     module @copy attributes {tk.tensor_maps = [{argument = 0 : i64, box = array<i64: 64>, swizzle = 0 : i64,
-        extents = affine_map<()[s0] -> (s0 * 8)>, strides = affine_map<() -> ()>}]} {
+        extents = affine_map<()[s0] -> (s0 * 8)>, strides = affine_map<() -> ()>} ]} {
       llvm.func @kernel(%x: !llvm.ptr<1>, %n: i64, %map: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>}) attributes {nvvm.kernel} {
         llvm.return
       }

@@ -42,7 +42,8 @@ llvm::Expected<GpuKernel> readGpuKernel(mlir::ModuleOp module);
 /// PTX for `target` ("sm_80", "sm_86", "sm_89", "sm_90a") with an entry `k<firstNumber + i>` for kernel i, in the
 /// lowest ISA that the kernels need. Kernels are compiled in the threads of the modules' context; the text does not
 /// depend on their number. Fails on a kernel for another target, on math that has no instruction and was not expanded
-/// (--weft-gpu-math), and on calls of functions that the module does not define.
+/// (--weft-gpu-math), and on calls of functions that the module does not define. Ops of nvvm that stand for inline PTX
+/// are converted in place.
 llvm::Expected<std::string> compilePtx(llvm::ArrayRef<mlir::ModuleOp> kernels, llvm::StringRef target,
                                        unsigned firstNumber);
 

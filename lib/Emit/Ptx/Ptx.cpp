@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/Ptx.h"
 #include "PtxModule.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -67,6 +70,24 @@ static llvm::Expected<std::string> compileOne(ModuleOp module, llvm::StringRef t
   return text;
 }
 
+/// Loads what translation needs, and turns nvvm ops that stand for inline PTX into it.
+static LogicalResult prepareTranslation(ArrayRef<ModuleOp> kernels) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  ModuleOp first = kernels.front();
+  MLIRContext *context = first.getContext();
+  context->appendDialectRegistry(registry);
+  context->loadAllAvailableDialects();
+  PassManager pm(context);
+  pm.addPass(createConvertNVVMToLLVMPass());
+  for (ModuleOp kernel : kernels)
+    if (failed(pm.run(kernel)))
+      return failure();
+  return success();
+}
+
 llvm::Expected<std::string> compilePtx(ArrayRef<ModuleOp> kernels, llvm::StringRef target, unsigned firstNumber) {
   if (!getFirstPtxVersion(target))
     return llvm::createStringError("expected %s as GPU target, got %s", getArchitectureList().str().c_str(),
@@ -74,15 +95,10 @@ llvm::Expected<std::string> compilePtx(ArrayRef<ModuleOp> kernels, llvm::StringR
   std::vector<std::string> texts(kernels.size()), errors(kernels.size());
   if (!kernels.empty()) {
     initializeBackend();
-    DialectRegistry registry;
-    registerBuiltinDialectTranslation(registry);
-    registerLLVMDialectTranslation(registry);
-    registerNVVMDialectTranslation(registry);
+    if (failed(prepareTranslation(kernels)))
+      return llvm::createStringError("nvvm ops without a form in PTX");
     ModuleOp first = kernels.front();
-    MLIRContext *context = first.getContext();
-    context->appendDialectRegistry(registry);
-    context->loadAllAvailableDialects();
-    parallelFor(context, 0, kernels.size(), [&](size_t i) {
+    parallelFor(first.getContext(), 0, kernels.size(), [&](size_t i) {
       llvm::Expected<std::string> text = compileOne(kernels[i], target, firstNumber + i);
       if (text)
         texts[i] = std::move(*text);

@@ -68,8 +68,13 @@ private:
     SmallVector<Type> types(count, i64);
     SmallVector<DictionaryAttr> attributes(count, DictionaryAttr::get(&getContext()));
     SmallVector<Location> locations(count, function.getLoc());
-    if (failed(function.insertArguments(places, types, attributes, locations)))
-      signalPassFailure();
+    // The interface's own insertArguments fails on functions that return nothing.
+    LLVM::LLVMFunctionType old = function.getFunctionType();
+    SmallVector<Type> parameters(old.getParams());
+    parameters.insert(parameters.begin() + place, count, i64);
+    auto type = LLVM::LLVMFunctionType::get(old.getReturnType(), parameters, old.isVarArg());
+    function_interface_impl::insertFunctionArguments(function, places, types, attributes, locations,
+                                                     function.getNumArguments(), type);
   }
 };
 
