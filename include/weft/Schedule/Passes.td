@@ -72,4 +72,28 @@ def TkRoles : Pass<"weft-tk-roles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect", "::weft::tk::TileKernelDialect"];
 }
 
+def TkLayouts : Pass<"weft-tk-layouts", "::mlir::ModuleOp"> {
+  let summary = "give every register tile and every buffer a layout";
+  let description = [{
+    Dots and accesses of global memory are anchors; layouts are propagated between them through maps, broadcasts, reductions and loops, and where they
+    meet a `tk.convert` is placed. Each conversion that moves data between threads is told in a remark of category `layout`. Buffers that dots read are laid out as their instruction wants, others
+    row by row. Layouts that are there already are kept. Exact.
+
+    ```mlir
+    module attributes {tk.target = "sm_80"} {
+      func.func @kernel(%x: !tk.global<tensor<1024xf32>>, %y: !tk.global<tensor<1024xf32>>) attributes {tk.warps = 4 : i64} {
+        tk.for_tiles (%t) in affine_map<() -> (1)> {
+          %0 = tk.load %x map affine_map<(d0) -> (d0)> : !tk.global<tensor<1024xf32>> -> !tk.tile<1024xf32> // blocked: four elements to a thread
+          tk.store %0, %y map affine_map<(d0) -> (d0)> : !tk.tile<1024xf32>, !tk.global<tensor<1024xf32>>
+          tk.yield
+        }
+        return
+      }
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numConverts", "converts", "conversions that move data between threads">];
+  let dependentDialects = ["::weft::tk::TileKernelDialect"];
+}
+
 #endif // WEFT_SCHEDULE_PASSES_TD

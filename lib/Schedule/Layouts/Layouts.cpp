@@ -1,0 +1,440 @@
+// --weft-tk-layouts: a layout for every tile.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles that an op handles place by place (maps, loop states, sums of a dot, scans) form a class with one layout.
+// Classes are related by projections: the operand of a broadcast, and the result of a reduction, lack dimensions of a
+// larger tile. Dots fix the layouts of their classes; projections follow from larger classes; of what is left the
+// largest class is laid out for its accesses of global memory, and so on. Where an op then meets a layout it cannot
+// work with, or memory would be accessed in pieces of less than a sector, a tk.convert is placed.
+#include "TileLayouts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileKernel/Layout/Analysis.h"
+#include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "weft/Schedule/Access.h"
+#include "weft/Schedule/DotLayouts.h"
+#include "weft/Schedule/Passes.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using weft::layout::LinearLayout;
+
+namespace weft::schedule {
+
+#define GEN_PASS_DEF_TKLAYOUTS
+#include "weft/Schedule/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t sectorBytes = 32, vectorBits = 128;
+/// Smaller tiles are not worth a pass through shared memory.
+constexpr int64_t minConvertedBytes = 2048;
+
+bool isTile(Value value) { return isa<tk::TileType>(value.getType()); }
+tk::TileType tileType(Value value) { return cast<tk::TileType>(value.getType()); }
+
+/// Warps that execute `op`: those of its role, or of the CTA.
+int64_t getWarps(Operation *op) {
+  for (Operation *child = op; Operation *parent = child->getParentOp(); child = parent) {
+    if (auto roles = dyn_cast<tk::RolesOp>(parent))
+      return roles.getWarps()[child->getParentRegion()->getRegionNumber()];
+    if (auto warps = parent->getAttrOfType<IntegerAttr>(tk::warpsAttr))
+      return warps.getInt();
+  }
+  return 4;
+}
+
+/// Tiles of one layout.
+struct TileClass {
+  SmallVector<Value> values;
+  std::optional<LinearLayout> layout;
+};
+
+/// The tile of `small` is that of `large` without some dimensions.
+struct Projection {
+  Value large, small;
+  SmallVector<int64_t> dims; ///< Of `large`, by dimension of `small`.
+};
+
+class LayoutChooser {
+public:
+  LayoutChooser(func::FuncOp func, StringRef target) : func(func), target(target) {}
+
+  LogicalResult run(unsigned &numConverts);
+
+private:
+  void collect();
+  void collect(Operation *op);
+  LogicalResult placeDots();
+  void setBufferLayout(Value shared, tk::LayoutAttr layout);
+  void placeBuffers();
+  bool project();
+  TileClass *largestOpen();
+  LinearLayout choose(const TileClass &tiles);
+  void applyTypes();
+  LogicalResult fixOp(Operation *op);
+  void fixAccess(Operation *op, Value tile, OpOperand *operand);
+  Value convert(OpBuilder &builder, Location loc, Value tile, const LinearLayout &to, StringRef why);
+  void convertOperand(OpOperand &operand, const LinearLayout &to, StringRef why);
+  void convertResult(OpResult result, const LinearLayout &produced, StringRef why);
+
+  TileClass &classOf(Value value) { return classes[unions.getLeaderValue(value.getAsOpaquePointer())]; }
+  void unite(ValueRange values) {
+    for (Value value : values)
+      unions.unionSets(values.front().getAsOpaquePointer(), value.getAsOpaquePointer());
+  }
+
+  func::FuncOp func;
+  StringRef target;
+  llvm::EquivalenceClasses<const void *> unions;
+  llvm::MapVector<const void *, TileClass> classes;
+  SmallVector<Value> tiles; ///< In program order.
+  SmallVector<Projection> projections;
+  llvm::DenseSet<std::pair<const void *, int64_t>> reduced; ///< (class, dimension).
+  unsigned converts = 0;
+};
+
+/// What reduce keeps, as dimensions of its operand.
+SmallVector<int64_t> keptDims(tk::ReduceOp op) {
+  SmallVector<int64_t> kept;
+  for (int64_t dim = 0; dim < tileType(op.getInputs().front()).getRank(); ++dim)
+    if (!llvm::is_contained(op.getDims(), dim))
+      kept.push_back(dim);
+  return kept;
+}
+
+void LayoutChooser::collect(Operation *op) {
+  SmallVector<Value> own;
+  for (Value result : op->getResults())
+    if (isTile(result))
+      own.push_back(result);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Value argument : block.getArguments())
+        if (isTile(argument))
+          own.push_back(argument);
+  for (Value value : own) {
+    tiles.push_back(value);
+    unions.insert(value.getAsOpaquePointer());
+  }
+}
+
+void LayoutChooser::collect() {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) { collect(op); });
+  func.walk([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [init, argument, yielded, result] :
+           llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults()))
+        if (isTile(result))
+          unite({result, init, argument, yielded});
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      for (Region &region : branch->getRegions())
+        if (!region.empty())
+          for (auto [yielded, result] :
+               llvm::zip_equal(region.front().getTerminator()->getOperands(), branch.getResults()))
+            if (isTile(result))
+              unite({result, yielded});
+    } else if (isa<tk::MapOp, tk::ScanOp, tk::SortOp, tk::DotWaitOp>(op)) {
+      SmallVector<Value> all(op->getOperands());
+      llvm::append_range(all, op->getResults());
+      if (!all.empty())
+        unite(all);
+    } else if (auto dot = dyn_cast<tk::DotOp>(op)) {
+      unite({dot.getResult(), dot.getAcc()});
+    } else if (auto broadcast = dyn_cast<tk::BroadcastOp>(op)) {
+      projections.push_back({broadcast.getResult(), broadcast.getInput(), SmallVector<int64_t>(broadcast.getDims())});
+    } else if (auto reduce = dyn_cast<tk::ReduceOp>(op)) {
+      unite(reduce.getInputs());
+      unite(reduce.getResults());
+      projections.push_back({reduce.getInputs().front(), reduce.getResults().front(), keptDims(reduce)});
+    }
+    // Index tiles and masks lie as the tile they belong to.
+    if (auto load = dyn_cast<tk::LoadOp>(op)) {
+      SmallVector<Value> all{load.getResult()};
+      llvm::append_range(all, load.getIndices());
+      if (load.getMask())
+        all.push_back(load.getMask());
+      unite(all);
+    } else if (auto store = dyn_cast<tk::StoreOp>(op)) {
+      SmallVector<Value> all{store.getValue()};
+      llvm::append_range(all, store.getIndices());
+      if (store.getMask())
+        all.push_back(store.getMask());
+      unite(all);
+    } else if (isa<tk::AffineOp, tk::GuardOp>(op)) {
+      SmallVector<Value> all{op->getResult(0)};
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          all.push_back(operand);
+      unite(all);
+    }
+  });
+  for (Value tile : tiles) {
+    TileClass &members = classOf(tile);
+    members.values.push_back(tile);
+    if (tk::LayoutAttr given = tileType(tile).getLayout(); given && !members.layout)
+      members.layout = given.getValue();
+  }
+  func.walk([&](tk::ReduceOp op) {
+    for (int64_t dim : op.getDims())
+      reduced.insert({unions.getLeaderValue(op.getInputs().front().getAsOpaquePointer()), dim});
+  });
+}
+
+/// Gives a buffer, its slots and the values they pass through the layout.
+void LayoutChooser::setBufferLayout(Value shared, tk::LayoutAttr layout) {
+  while (auto slot = shared.getDefiningOp<tk::SlotOp>())
+    shared = slot.getBuffer();
+  SmallVector<Value> work{shared};
+  while (!work.empty()) {
+    Value buffer = work.pop_back_val();
+    auto type = cast<tk::SharedType>(buffer.getType());
+    if (type.getLayout())
+      continue;
+    buffer.setType(tk::SharedType::get(type.getSlots(), type.getShape(), type.getElementType(), layout));
+    for (Operation *user : buffer.getUsers())
+      if (auto slot = dyn_cast<tk::SlotOp>(user))
+        work.push_back(slot.getResult());
+  }
+}
+
+LogicalResult LayoutChooser::placeDots() {
+  WalkResult walked = func.walk([&](tk::DotOp dot) {
+    std::optional<DotLayouts> layouts = getDotLayouts(dot, getWarps(dot), target);
+    if (!layouts)
+      return WalkResult::interrupt();
+    TileClass &sums = classOf(dot.getResult());
+    if (!sums.layout)
+      sums.layout = layouts->acc.getValue();
+    for (auto [operand, layout] :
+         {std::pair<Value, tk::LayoutAttr>{dot.getLhs(), layouts->lhs}, {dot.getRhs(), layouts->rhs}})
+      if (layout && isa<tk::SharedType>(operand.getType()))
+        setBufferLayout(operand, layout);
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+/// Rows one after the other, for buffers that no dot reads.
+void LayoutChooser::placeBuffers() {
+  func.walk([&](tk::AllocOp op) {
+    tk::SharedType type = op.getResult().getType();
+    layout::Shared memory{
+        {type.getShape().begin(), type.getShape().end()}, {}, tk::getElementBits(type.getElementType())};
+    for (unsigned dim = type.getRank(); dim-- > 0;)
+      memory.order.push_back(dim);
+    if (std::optional<LinearLayout> rows = layout::makeShared(memory))
+      setBufferLayout(op.getResult(), tk::LayoutAttr::get(op.getContext(), *rows));
+  });
+}
+
+/// One sweep over the projections; whether a class got its layout.
+bool LayoutChooser::project() {
+  bool changed = false;
+  for (const Projection &projection : projections) {
+    TileClass &large = classOf(projection.large), &small = classOf(projection.small);
+    tk::TileType largeType = tileType(projection.large), smallType = tileType(projection.small);
+    if (large.layout && !small.layout)
+      small.layout = projectLayout(*large.layout, projection.dims, smallType.getShape());
+    else if (small.layout && !large.layout && smallType.getNumElements() == largeType.getNumElements())
+      large.layout = injectLayout(*small.layout, projection.dims, largeType.getShape());
+    else
+      continue;
+    changed = true;
+  }
+  return changed;
+}
+
+TileClass *LayoutChooser::largestOpen() {
+  TileClass *largest = nullptr;
+  for (Value tile : tiles) {
+    TileClass &candidate = classOf(tile);
+    if (!candidate.layout &&
+        (!largest || tileType(tile).getNumElements() > tileType(largest->values.front()).getNumElements()))
+      largest = &candidate;
+  }
+  return largest;
+}
+
+/// The contiguity of the access that makes or takes `tile`; none if it is no access.
+std::optional<Contiguity> contiguityOf(Operation *op) {
+  if (auto load = dyn_cast_or_null<tk::LoadOp>(op))
+    return getContiguity(getAccess(load), vectorBits / tk::getElementBits(load.getResult().getType().getElementType()));
+  if (auto store = dyn_cast_or_null<tk::StoreOp>(op))
+    return getContiguity(getAccess(store),
+                         vectorBits / tk::getElementBits(store.getValue().getType().getElementType()));
+  return std::nullopt;
+}
+
+/// Calls `visit` for each load that makes a tile of the class and each store that takes one.
+void forEachAccess(const TileClass &tiles, llvm::function_ref<void(Operation *, Contiguity)> visit) {
+  for (Value tile : tiles.values) {
+    if (auto found = contiguityOf(tile.getDefiningOp()))
+      visit(tile.getDefiningOp(), *found);
+    for (OpOperand &use : tile.getUses())
+      if (auto store = dyn_cast<tk::StoreOp>(use.getOwner()); store && store.getValue() == tile)
+        if (auto found = contiguityOf(store))
+          visit(store, *found);
+  }
+}
+
+int64_t elementBytes(Operation *access) {
+  Type tile = isa<tk::LoadOp>(access) ? access->getResult(0).getType() : access->getOperand(0).getType();
+  return tk::getElementBits(cast<tk::TileType>(tile).getElementType()) / 8;
+}
+
+/// The dimension along which most bytes are contiguous wins; vectors are as wide as its widest access.
+LinearLayout LayoutChooser::choose(const TileClass &members) {
+  tk::TileType type = tileType(members.values.front());
+  BlockedWish wish;
+  wish.shape.assign(type.getShape().begin(), type.getShape().end());
+  Value first = members.values.front();
+  wish.warps = getWarps(first.getParentBlock()->getTerminator());
+  SmallVector<int64_t> bytes(type.getRank(), 0), vectors(type.getRank(), 1);
+  forEachAccess(members, [&](Operation *access, Contiguity found) {
+    if (found.elements == 1 && type.getRank() > 1)
+      return;
+    bytes[found.dim] += elementBytes(access);
+    vectors[found.dim] = std::max(vectors[found.dim], found.elements);
+  });
+  wish.fastDim = type.getRank() ? type.getRank() - 1 : 0;
+  for (auto [dim, weight] : llvm::enumerate(bytes))
+    if (weight > bytes[wish.fastDim])
+      wish.fastDim = dim;
+  if (type.getRank())
+    wish.vector = std::min(vectors[wish.fastDim], type.getShape()[wish.fastDim]);
+  const void *leader = unions.getLeaderValue(members.values.front().getAsOpaquePointer());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    wish.reduced.push_back(reduced.contains({leader, dim}));
+  return makeBlockedLayout(wish);
+}
+
+void LayoutChooser::applyTypes() {
+  for (auto &[leader, members] : classes) {
+    tk::LayoutAttr layout = tk::LayoutAttr::get(func.getContext(), *members.layout);
+    for (Value tile : members.values)
+      tile.setType(tileType(tile).withLayout(layout));
+  }
+}
+
+Value LayoutChooser::convert(OpBuilder &builder, Location loc, Value tile, const LinearLayout &to, StringRef why) {
+  tk::TileType type = tileType(tile).withLayout(tk::LayoutAttr::get(tile.getContext(), to));
+  auto op = tk::ConvertOp::create(builder, loc, type, tile);
+  std::optional<layout::Conversion> kind = layout::classifyConversion(tileType(tile).getLayout().getValue(), to);
+  if (kind && kind->kind != layout::ConversionKind::none && kind->kind != layout::ConversionKind::withinThread) {
+    ++converts;
+    remark::analysis(loc, remark::RemarkOpts::name("convert").category("layout"))
+        << remark::add("{0}", why) << remark::metric("by", layout::getName(kind->kind))
+        << remark::metric("bytes", type.getNumElements() * tk::getElementBits(type.getElementType()) / 8);
+  }
+  return op;
+}
+
+void LayoutChooser::convertOperand(OpOperand &operand, const LinearLayout &to, StringRef why) {
+  if (tileType(operand.get()).getLayout().getValue() == to)
+    return;
+  OpBuilder builder(operand.getOwner());
+  operand.set(convert(builder, operand.getOwner()->getLoc(), operand.get(), to, why));
+}
+
+/// The op makes its result in layout `produced`; its readers get the layout they were promised.
+void LayoutChooser::convertResult(OpResult result, const LinearLayout &produced, StringRef why) {
+  LinearLayout promised = tileType(result).getLayout().getValue();
+  if (promised == produced)
+    return;
+  result.setType(tileType(result).withLayout(tk::LayoutAttr::get(func.getContext(), produced)));
+  OpBuilder builder(func.getContext());
+  builder.setInsertionPointAfter(result.getOwner());
+  Value converted = convert(builder, result.getLoc(), result, promised, why);
+  result.replaceAllUsesExcept(converted, converted.getDefiningOp());
+}
+
+/// An access in pieces of less than a sector, where its own layout would give twice as long ones, goes through another
+/// layout.
+void LayoutChooser::fixAccess(Operation *op, Value tile, OpOperand *operand) {
+  std::optional<Contiguity> found = contiguityOf(op);
+  tk::TileType type = tileType(tile);
+  bool hasIndices = isa<tk::LoadOp>(op)
+                        ? !cast<tk::LoadOp>(op).getIndices().empty() || cast<tk::LoadOp>(op).getMask()
+                        : !cast<tk::StoreOp>(op).getIndices().empty() || cast<tk::StoreOp>(op).getMask();
+  if (!found || found->elements == 1 || hasIndices || type.getNumElements() * elementBytes(op) < minConvertedBytes)
+    return;
+  LinearLayout current = type.getLayout().getValue();
+  BlockedWish wish{SmallVector<int64_t>(type.getShape()), getWarps(op), found->dim, found->elements};
+  LinearLayout better = makeBlockedLayout(wish);
+  int64_t bytes = elementBytes(op), run = getRunLength(current, found->dim, found->elements) * bytes;
+  if (run >= sectorBytes || getRunLength(better, found->dim, found->elements) * bytes < 2 * run)
+    return;
+  StringRef why = "memory would be accessed in pieces of less than a sector";
+  if (operand)
+    convertOperand(*operand, better, why);
+  else
+    convertResult(cast<OpResult>(tile), better, why);
+}
+
+LogicalResult LayoutChooser::fixOp(Operation *op) {
+  if (auto broadcast = dyn_cast<tk::BroadcastOp>(op)) {
+    LinearLayout out = broadcast.getResult().getType().getLayout().getValue();
+    convertOperand(broadcast.getInputMutable(),
+                   projectLayout(out, broadcast.getDims(), broadcast.getInput().getType().getShape()),
+                   "the operand of a broadcast lies otherwise than its result");
+  } else if (auto reduce = dyn_cast<tk::ReduceOp>(op)) {
+    SmallVector<int64_t> kept = keptDims(reduce);
+    LinearLayout in = tileType(reduce.getInputs().front()).getLayout().getValue();
+    for (OpResult result : reduce->getResults())
+      convertResult(result, projectLayout(in, kept, tileType(result).getShape()),
+                    "the result of a reduction is used in another layout");
+  } else if (auto dot = dyn_cast<tk::DotOp>(op)) {
+    std::optional<DotLayouts> layouts = getDotLayouts(dot, getWarps(dot), target);
+    if (!layouts)
+      return failure();
+    for (auto [operand, layout] : {std::pair<OpOperand *, tk::LayoutAttr>{&dot.getLhsMutable(), layouts->lhs},
+                                   {&dot.getRhsMutable(), layouts->rhs}})
+      if (layout && isTile(operand->get()))
+        convertOperand(*operand, layout.getValue(), "a dot reads its operand from registers");
+  } else if (auto load = dyn_cast<tk::LoadOp>(op)) {
+    fixAccess(op, load.getResult(), nullptr);
+  } else if (auto store = dyn_cast<tk::StoreOp>(op)) {
+    fixAccess(op, store.getValue(), &store.getValueMutable());
+  }
+  return success();
+}
+
+LogicalResult LayoutChooser::run(unsigned &numConverts) {
+  collect();
+  if (failed(placeDots()))
+    return failure();
+  placeBuffers();
+  while (true) {
+    while (project())
+      ;
+    TileClass *open = largestOpen();
+    if (!open)
+      break;
+    open->layout = choose(*open);
+  }
+  applyTypes();
+  SmallVector<Operation *> ops;
+  func.walk([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops)
+    if (failed(fixOp(op)))
+      return failure();
+  numConverts += converts;
+  return success();
+}
+
+class TkLayouts : public impl::TkLayoutsBase<TkLayouts> {
+  void runOnOperation() override {
+    auto target = getOperation()->getAttrOfType<StringAttr>(tk::targetAttr);
+    unsigned count = 0;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(LayoutChooser(func, target ? target.getValue() : "sm_80").run(count)))
+        return signalPassFailure();
+    numConverts += count;
+  }
+};
+
+} // namespace
+} // namespace weft::schedule

@@ -1,0 +1,151 @@
+// Blocked layouts and projections, bit by bit.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "TileLayouts.h"
+#include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using weft::layout::LinearLayout;
+
+namespace weft::schedule {
+
+namespace {
+
+/// Hands out the bits of a tile's dimensions, the lowest first.
+class Bits {
+public:
+  explicit Bits(llvm::ArrayRef<int64_t> shape) {
+    unsigned offset = 0;
+    for (int64_t extent : shape) {
+      next.push_back(offset);
+      offset += llvm::Log2_64(extent);
+      end.push_back(offset);
+    }
+  }
+
+  bool hasBit(unsigned dim) const { return next[dim] < end[dim]; }
+  unsigned count(unsigned dim) const { return end[dim] - next[dim]; }
+  /// The flat image of the lowest bit of `dim` that is left.
+  uint64_t take(unsigned dim) { return uint64_t(1) << next[dim]++; }
+  /// The highest one.
+  uint64_t takeHighest(unsigned dim) { return uint64_t(1) << --end[dim]; }
+
+private:
+  llvm::SmallVector<unsigned> next, end;
+};
+
+} // namespace
+
+static LinearLayout makeLayout(llvm::ArrayRef<int64_t> shape, const layout::Vectors &registers,
+                               const layout::Vectors &lanes, const layout::Vectors &warps) {
+  layout::Dims outs;
+  for (auto [i, extent] : llvm::enumerate(shape))
+    outs.push_back({layout::dimName(i), llvm::Log2_64(extent)});
+  layout::Vectors columns = registers;
+  columns.insert(columns.end(), lanes.begin(), lanes.end());
+  columns.insert(columns.end(), warps.begin(), warps.end());
+  layout::Dims ins{
+      {"register", unsigned(registers.size())}, {"lane", unsigned(lanes.size())}, {"warp", unsigned(warps.size())}};
+  return *LinearLayout::make(ins, outs, columns); // Tiles have at most 2^20 elements: it fits.
+}
+
+LinearLayout makeBlockedLayout(const BlockedWish &wish) {
+  constexpr unsigned laneBits = 5;
+  Bits bits(wish.shape);
+  unsigned rank = wish.shape.size(), warpBits = llvm::Log2_64(wish.warps);
+  llvm::SmallVector<unsigned> order; // From the fastest dimension.
+  if (rank)
+    order.push_back(wish.fastDim);
+  for (unsigned dim = rank; dim-- > 0;)
+    if (dim != wish.fastDim)
+      order.push_back(dim);
+  auto isReduced = [&](unsigned dim) { return dim < wish.reduced.size() && wish.reduced[dim]; };
+
+  unsigned total = 0;
+  for (int64_t extent : wish.shape)
+    total += llvm::Log2_64(extent);
+  // A vector must leave work for all threads.
+  unsigned spare = total > laneBits + warpBits ? total - laneBits - warpBits : 0;
+  layout::Vectors registers, lanes, warps;
+  for (unsigned i = 0; i < llvm::Log2_64(wish.vector) && i < spare && bits.hasBit(wish.fastDim); ++i)
+    registers.push_back(bits.take(wish.fastDim));
+  for (unsigned dim : order)
+    while (lanes.size() < laneBits && bits.hasBit(dim))
+      lanes.push_back(bits.take(dim));
+  // Whole rows stay in a warp as long as there are rows for the warps.
+  for (bool reduced : {false, true})
+    for (unsigned dim : llvm::reverse(order))
+      while (warps.size() < warpBits && isReduced(dim) == reduced && bits.hasBit(dim))
+        warps.push_back(dim == wish.fastDim ? bits.take(dim) : bits.takeHighest(dim));
+  for (unsigned dim : order)
+    while (bits.hasBit(dim))
+      registers.push_back(bits.take(dim));
+  lanes.resize(laneBits, 0);
+  warps.resize(warpBits, 0);
+  return makeLayout(wish.shape, registers, lanes, warps);
+}
+
+/// `layout` with each image sent through `move`. Registers that go to zero are dropped.
+static LinearLayout moveImages(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape,
+                               llvm::function_ref<uint64_t(uint64_t)> move) {
+  layout::Vectors registers, threads[2];
+  for (uint64_t image : layout.basesOf("register"))
+    if (uint64_t moved = move(image))
+      registers.push_back(moved);
+  for (unsigned i : {0u, 1u})
+    for (uint64_t image : layout.basesOf(i ? "warp" : "lane"))
+      threads[i].push_back(move(image));
+  return makeLayout(shape, registers, threads[0], threads[1]);
+}
+
+/// Where the bits of each dimension begin in a flat image.
+static llvm::SmallVector<unsigned> getBitOffsets(llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<unsigned> offsets(1, 0);
+  for (int64_t extent : shape)
+    offsets.push_back(offsets.back() + llvm::Log2_64(extent));
+  return offsets;
+}
+
+static llvm::SmallVector<int64_t> getShape(const LinearLayout &layout) {
+  llvm::SmallVector<int64_t> shape;
+  for (const layout::Dim &out : layout.outs())
+    shape.push_back(int64_t(1) << out.bits);
+  return shape;
+}
+
+LinearLayout projectLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<unsigned> from = getBitOffsets(getShape(layout)), to = getBitOffsets(shape);
+  return moveImages(layout, shape, [&](uint64_t image) {
+    uint64_t result = 0;
+    for (auto [i, dim] : llvm::enumerate(dims))
+      result |= ((image >> from[dim]) & uint64_t(shape[i] - 1)) << to[i];
+    return result;
+  });
+}
+
+LinearLayout injectLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<int64_t> own = getShape(layout);
+  llvm::SmallVector<unsigned> from = getBitOffsets(own), to = getBitOffsets(shape);
+  return moveImages(layout, shape, [&](uint64_t image) {
+    uint64_t result = 0;
+    for (auto [i, dim] : llvm::enumerate(dims))
+      result |= ((image >> from[i]) & uint64_t(own[i] - 1)) << to[dim];
+    return result;
+  });
+}
+
+int64_t getRunLength(const LinearLayout &layout, unsigned dim, int64_t vector) {
+  unsigned offset = getBitOffsets(getShape(layout))[dim], count = layout.outs()[dim].bits;
+  auto unit = [&](unsigned bit) { return uint64_t(1) << (offset + bit); };
+  layout::Vectors registers = layout.basesOf("register"), held;
+  unsigned bits = 0;
+  while (bits < count && bits < llvm::Log2_64(vector) && llvm::is_contained(registers, unit(bits)))
+    held.push_back(unit(bits++));
+  for (uint64_t image : layout.basesOf("lane"))
+    held.push_back(image);
+  layout::Span span(held);
+  while (bits < count && span.contains(unit(bits)))
+    ++bits;
+  return int64_t(1) << bits;
+}
+
+} // namespace weft::schedule
