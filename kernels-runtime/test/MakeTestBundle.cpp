@@ -4,8 +4,9 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// weft-test-bundle PATH [gpu|chain|weights]: the bundles that the tests of weft-run, weft-bench and the Python package
-// run, so that they need no compiler: for the CPU; for a GPU; for a GPU with 64 kernels in a row, or 1 GB of weights.
+// weft-test-bundle PATH [gpu|chain|early-chain|weights]: the bundles that the tests of weft-run, weft-bench and the
+// Python package run, so that they need no compiler: for the CPU; for a GPU; for a GPU with 64 kernels in a row (which
+// may start early), or 1 GB of weights.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
@@ -22,12 +23,12 @@ int main(int argc, char **argv) {
     bytes = weft::test::buildExample();
   else if (kind == "gpu")
     bytes = weft::test::buildGpuBundle({{"sm_80", weft::test::makeAddPtx("sm_80")}});
-  else if (kind == "chain")
-    bytes = weft::test::buildChainBundle(length);
+  else if (kind == "chain" || kind == "early-chain")
+    bytes = weft::test::buildChainBundle(length, kind == "early-chain");
   else if (kind == "weights")
     bytes = weft::test::buildWeightBundle(weights);
   else {
-    std::fputs("usage: weft-test-bundle PATH [gpu|chain|weights]\n", stderr);
+    std::fputs("usage: weft-test-bundle PATH [gpu|chain|early-chain|weights]\n", stderr);
     return 2;
   }
   FILE *file = std::fopen(argv[1], "wb");

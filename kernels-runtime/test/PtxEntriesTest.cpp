@@ -62,3 +62,9 @@ TEST(PtxEntries, FindsTheWait) {
   EXPECT_FALSE(entries["k2"].waitsForGrids);
   EXPECT_EQ(entries["k2"].parameters, 1u);
 }
+
+TEST(PtxEntries, TellsTheVersion) {
+  EXPECT_EQ(getPtxVersion("//\n// Generated\n//\n\n.version 8.6\n.target sm_90a"), "8.6");
+  EXPECT_EQ(getPtxVersion(".target sm_90a"), "");
+  EXPECT_EQ(getPtxVersion(""), "");
+}

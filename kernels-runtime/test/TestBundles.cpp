@@ -150,7 +150,7 @@ std::vector<uint8_t> test::buildGpuBundle(const std::vector<std::pair<const char
   return bytes;
 }
 
-std::vector<uint8_t> test::buildChainBundle(uint32_t length) {
+std::vector<uint8_t> test::buildChainBundle(uint32_t length, bool isEarly) {
   Builder builder("weft test");
   KernelId add = builder.addKernel("add", {"/Add"});
   EntryBuilder &entry = builder.addEntry("main");
@@ -162,7 +162,11 @@ std::vector<uint8_t> test::buildChainBundle(uint32_t length) {
     entry.dispatch(add, {grid, {{last}, {b}}, {{next}}, {n}, Reg()});
     last = next;
   }
-  builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}}});
+  const char *target = isEarly ? "sm_90" : "sm_80";
+  std::string text = makeAddPtx(target);
+  if (isEarly)
+    text.replace(text.find("  mov.u32 r1"), 0, "  griddepcontrol.launch_dependents;\n  griddepcontrol.wait;\n");
+  builder.addPtx(target, text, {{add, 128, 1, 0, 16, {}}});
   std::vector<uint8_t> bytes;
   Error error = builder.build(bytes);
   EXPECT_FALSE(error) << error.getMessage();

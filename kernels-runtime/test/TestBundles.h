@@ -51,8 +51,9 @@ std::string makeAddPtx(const char *target, const char *step = "0f00000000");
 std::vector<uint8_t> buildGpuBundle(const std::vector<std::pair<const char *, std::string>> &modules,
                                     uint32_t cluster = 1, bool hasScratch = false);
 
-/// Entry "main": y[n] = a[n] + `length` b[n] by as many kernels, each of which waits for the one before.
-std::vector<uint8_t> buildChainBundle(uint32_t length);
+/// Entry "main": y[n] = a[n] + `length` b[n] by as many kernels, each of which needs the one before. `isEarly`: they
+/// may start before its end, and wait (sm_90).
+std::vector<uint8_t> buildChainBundle(uint32_t length, bool isEarly);
 
 /// Entry "main": y[n] = x[n] + 2 w[n], with an embedded weight of `elements` ones that two buffers stand for.
 std::vector<uint8_t> buildWeightBundle(int64_t elements);

@@ -208,8 +208,8 @@ WEFT_EXPORT weft_error *weft_session_run(weft_session *session, const weft_tenso
  * The same on a stream of the caller (a CUstream of the card's primary context; NULL is the legacy default stream). The
  * work goes to that stream, after all earlier work of this session, and the call returns before it is done: inputs and
  * outputs in the card's memory must stay as they are until then, and an error of a kernel shows up at a later call.
- * Tensors in host memory make it wait for their copies. Runs of one session may come on different streams. Devices
- * other than CUDA cards have no streams: an error.
+ * Tensors in host memory make it wait for their copies. Runs of one session may come on different streams. A
+ * stream that is being captured is refused. Devices other than CUDA cards have no streams: an error.
  */
 WEFT_EXPORT weft_error *weft_session_run_on(weft_session *session, void *stream, const weft_tensor *inputs,
                                             size_t input_count, weft_tensor *outputs, size_t output_count);

@@ -55,6 +55,13 @@ private:
 };
 } // namespace
 
+/// Of a text that may be anything.
+static std::string quoteVersion(std::string_view ptx) {
+  std::string_view version = getPtxVersion(ptx);
+  bool isNumber = !version.empty() && version.find_first_not_of("0123456789.") == version.npos;
+  return isNumber ? std::string(version) : quote(version);
+}
+
 CudaCode::~CudaCode() {
   Context::Scope scope(*context);
   if (module)
@@ -68,7 +75,8 @@ Error CudaCode::load(std::shared_ptr<Context> context, const GpuCode &code, cons
   if (Error error = scope.check())
     return error;
   if (Error error = loaded->loadModule(code.getPtx(), cubinFolder))
-    return std::move(error).within("GPU code for " + std::string(code.getTarget()));
+    return std::move(error).within("GPU code for " + std::string(code.getTarget()) + ", PTX " +
+                                   quoteVersion(code.getPtx()));
   if (Error error = loaded->findFunctions(code, tables))
     return error;
   result = std::move(loaded);

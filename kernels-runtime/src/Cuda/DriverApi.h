@@ -104,6 +104,7 @@ static_assert(sizeof(GraphUpdateInfo) == 24, "as the driver has it");
   ENTRY(streamSynchronize, cuStreamSynchronize, Handle)                                                                \
   ENTRY(streamWaitEvent, cuStreamWaitEvent, Handle, Handle, unsigned)                                                  \
   ENTRY(streamBeginCapture, cuStreamBeginCapture_v2, Handle, int)                                                      \
+  ENTRY(streamIsCapturing, cuStreamIsCapturing, Handle, int *)                                                         \
   ENTRY(streamEndCapture, cuStreamEndCapture, Handle, Handle *)                                                        \
   ENTRY(eventCreate, cuEventCreate, Handle *, unsigned)                                                                \
   ENTRY(eventDestroy, cuEventDestroy_v2, Handle)                                                                       \

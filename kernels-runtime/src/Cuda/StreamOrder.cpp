@@ -33,6 +33,13 @@ StreamOrder::~StreamOrder() {
 Error StreamOrder::begin(std::optional<Handle> stream) {
   if (!stream || *stream == own)
     return {};
+  int status = 0;
+  if (Error error = driver.check(driver.streamIsCapturing(*stream, &status), "cuStreamIsCapturing"))
+    return error;
+  if (status) // Our events would spoil the capture, and what it holds would use memory that may go.
+    return Error(ErrorCode::Unsupported,
+                 "the stream is being captured; run on it outside of the capture: runs that come "
+                 "again are recorded as CUDA graphs here");
   if (!isOwnBehind) // The own stream has work that `done` does not stand for.
     if (Error error = mark(own))
       return error;

@@ -85,3 +85,8 @@ std::map<std::string_view, PtxEntry> weft::scanPtxEntries(std::string_view ptx) 
   }
   return entries;
 }
+
+std::string_view weft::getPtxVersion(std::string_view ptx) {
+  Words words(ptx); // It is the first word of any PTX.
+  return words.next() == ".version" ? words.next() : std::string_view();
+}

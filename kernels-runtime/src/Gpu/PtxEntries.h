@@ -25,6 +25,9 @@ struct PtxEntry {
 /// closed list, nothing is said. Comments are skipped.
 std::map<std::string_view, PtxEntry> scanPtxEntries(std::string_view ptx);
 
+/// "8.6": what `.version` says; empty if nothing does.
+std::string_view getPtxVersion(std::string_view ptx);
+
 } // namespace weft
 
 #endif // WEFT_GPU_PTXENTRIES_H

@@ -137,5 +137,22 @@ TEST_P(GpuDevice, RunsAgainAndAgain) {
                  std::to_string(statistics.graphs_made) + " made, " + std::to_string(statistics.graphs_run) + " run");
 }
 
+TEST_P(GpuDevice, ChainsAreInOrder) {
+  for (bool isEarly : {false, true}) {
+    std::vector<uint8_t> bytes = buildChainBundle(64, isEarly);
+    BundlePtr bundle = open(bytes);
+    SessionPtr session;
+    ASSERT_EQ(create(bundle.get(), session, folder), "");
+    constexpr int64_t n = 3000;
+    for (int run = 0; run < 4; ++run) {
+      Floats a{{n}, std::vector<float>(n, float(run))}, b{{n}, std::vector<float>(n, 1)};
+      weft_tensor inputs[] = {a.view(), b.view()}, output = {};
+      ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
+      for (int64_t i = 0; i < n; ++i)
+        ASSERT_EQ(static_cast<float *>(output.data)[i], float(run) + 64) << isEarly << " " << i;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Emulator, GpuDevice, testing::Values("emu:sm_90a"));
 INSTANTIATE_TEST_SUITE_P(Named, GpuDevice, testing::Values(nullptr));

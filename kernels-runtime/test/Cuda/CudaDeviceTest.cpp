@@ -152,15 +152,17 @@ TEST_F(CudaDeviceTest, TellsWhatFailed) {
       "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected); nvidia-smi and CUDA_VISIBLE_DEVICES tell "
       "which cards there are; the device \"cpu\" needs none");
   EXPECT_EQ(runFailing("cuModuleLoadDataEx", result::UnsupportedPtxVersion),
-            "GPU code for sm_80: cuModuleLoadDataEx: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (the provided PTX was compiled "
+            "GPU code for sm_80, PTX 8.0: cuModuleLoadDataEx: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (the provided PTX was "
+            "compiled "
             "with an unsupported toolchain.); update the NVIDIA driver, which supports CUDA 12.4");
   EXPECT_EQ(runFailing("cuModuleLoadDataEx", result::JitCompilerNotFound),
-            "GPU code for sm_80: cuModuleLoadDataEx: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (PTX JIT compiler library not "
+            "GPU code for sm_80, PTX 8.0: cuModuleLoadDataEx: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (PTX JIT compiler "
+            "library not "
             "found); install libnvidia-ptxjitcompiler of the driver's version");
   EXPECT_EQ(
       runFailing("cuModuleLoadDataEx", result::InvalidPtx,
                  "ptxas application ptx input, line 4; fatal   : Parsing error\n\n  ptxas fatal: \x1b[31maborted\n"),
-      "GPU code for sm_80: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed): ptxas "
+      "GPU code for sm_80, PTX 8.0: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed): ptxas "
       "application ptx input, line 4; fatal   : Parsing error; ptxas fatal: [31maborted");
   EXPECT_EQ(runFailing("cuModuleGetFunction", result::NotFound),
             "kernel \"add\": cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (named symbol not found)");
@@ -176,9 +178,9 @@ TEST_F(CudaDeviceTest, TellsWhatFailed) {
             "cannot use the card any more; --device=emu:CARD finds the instruction");
   EXPECT_EQ(runFailing("cuStreamCreate", 12345), "cuStreamCreate: error 12345");
   cache = folder;
-  EXPECT_EQ(
-      runFailing("cuLinkAddData", result::InvalidPtx, "line 4: nonsense\n"),
-      "GPU code for sm_80: cuLinkAddData: CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed): line 4: nonsense");
+  EXPECT_EQ(runFailing("cuLinkAddData", result::InvalidPtx, "line 4: nonsense\n"),
+            "GPU code for sm_80, PTX 8.0: cuLinkAddData: CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed): line "
+            "4: nonsense");
 }
 
 TEST_F(CudaDeviceTest, CodesOfErrors) {
@@ -262,7 +264,9 @@ TEST_F(CudaDeviceTest, CompilesAnewWhatTheDriverRefuses) {
   cache = folder + "/cubin";
   EXPECT_EQ(run(), "");
   fake.refusesCubins = true;
-  EXPECT_EQ(run(), "GPU code for sm_80: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (device kernel image is invalid)");
+  EXPECT_EQ(
+      run(),
+      "GPU code for sm_80, PTX 8.0: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (device kernel image is invalid)");
   EXPECT_EQ(fake.compilations, 2u);
   fake.refusesCubins = false;
   EXPECT_EQ(run(), "");

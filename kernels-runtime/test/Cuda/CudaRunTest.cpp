@@ -156,7 +156,7 @@ TEST_F(CudaRunTest, NewShapesNeverFillTheGraphs) {
 }
 
 TEST_F(CudaRunTest, AChainIsOneGraph) {
-  addBundle = buildChainBundle(64);
+  addBundle = buildChainBundle(64, false);
   open();
   CardFloats a(3, 1), b(3, 7), y;
   weft_tensor inputs[] = {a.view(), b.view()}, output = y.view();
@@ -334,6 +334,19 @@ TEST_F(CudaRunTest, RunsOnSeveralStreamsAreOneSequence) {
   EXPECT_EQ(take(weft_session_wait(session.get(), third)), "");
   EXPECT_EQ(fake.order, (Order{{"record", own}, {"wait", third}}));
   EXPECT_EQ(run(own), (Order{{"kernel", own}, {"kernel", own}})); // By its handle.
+}
+
+TEST_F(CudaRunTest, RefusesStreamsThatAreCaptured) {
+  open();
+  CardFloats a(3, 1), b(3, 7), y;
+  void *stream = addStream();
+  fake.captures[stream] = {};
+  EXPECT_EQ(runCard(a, b, y, stream, /*isOnStream=*/true),
+            "the stream is being captured; run on it outside of the capture: runs that come again are recorded as CUDA "
+            "graphs here");
+  EXPECT_TRUE(fake.captures[stream].nodes.empty());
+  fake.captures.clear();
+  EXPECT_EQ(runCard(a, b, y, stream, /*isOnStream=*/true), "");
 }
 
 TEST_F(CudaRunTest, HostTensorsOnAStreamAreCopied) {

@@ -263,6 +263,13 @@ EXPORT Result cuStreamBeginCapture_v2(Handle stream, int mode) {
   return result::Success;
 }
 
+EXPORT Result cuStreamIsCapturing(Handle stream, int *status) {
+  ENTER_WITH_CONTEXT("cuStreamIsCapturing")
+  state.misuses += !isStream(stream);
+  *status = int(state.captures.count(stream));
+  return result::Success;
+}
+
 EXPORT Result cuStreamEndCapture(Handle stream, Handle *graph) {
   auto capture = state.captures.find(stream);
   state.misuses += capture == state.captures.end();

@@ -31,9 +31,11 @@ for tool in 'memcheck --leak-check=full' racecheck; do
 done
 check torch python3 -m unittest discover -s "$source_dir/python/tests" -t "$source_dir/python" -p 'test_torch.py'
 "$build/bin/weft-test-bundle" "$scratch/chain.weft" chain
+"$build/bin/weft-test-bundle" "$scratch/early.weft" early-chain
 "$build/bin/weft-test-bundle" "$scratch/weights.weft" weights
 for n in 1000 1000000; do
   "$build/bin/weft-bench" "$scratch/chain.weft" --device=cuda --dim=n=$n --duration=300ms --baseline-cuda-graph=off || failed=1
+  "$build/bin/weft-bench" "$scratch/early.weft" --device=cuda --dim=n=$n --duration=300ms --baseline="$scratch/chain.weft" || failed=1
 done
 "$build/bin/weft-bench" "$scratch/weights.weft" --device=cuda --dim=n=1000 --duration=300ms --kernels=1 --l2=hot || failed=1
 exit $failed
