@@ -143,6 +143,9 @@ int Compilation::report() {
   if (flags.timeReport)
     for (const auto &[name, seconds] : times)
       llvm::errs() << llvm::left_justify(name, 16) << llvm::format("%8.3f s", seconds) << '\n';
+  if (flags.diagFormat == "text")
+    for (const std::string &warning : warnings)
+      llvm::errs() << onnx::escape(flags.input) << ": warning: " << onnx::escape(warning, 2000) << '\n';
   if (diagnostics.empty())
     return 0;
   if (flags.diagFormat == "json") {

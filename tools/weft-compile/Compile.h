@@ -29,6 +29,7 @@ private:
   struct Program {
     const Device *gpu = nullptr; ///< Null: the CPU.
     mlir::OwningOpRef<mlir::ModuleOp> module;
+    std::string ptxas;   ///< What ptxas said of the code, in one line.
     std::string refusal; ///< Of a GPU: why the model runs on the CPU instead (--fallback=allow); there is no module.
 
     llvm::StringRef name() const { return gpu ? gpu->architecture : "cpu"; }
@@ -59,6 +60,10 @@ private:
   bool writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> write);
   std::string outputPath(llvm::StringRef suffix) const;
 
+  // GpuCode.cpp
+  llvm::Expected<std::string> makePtx(Program &program, unsigned firstKernel, std::vector<unsigned> &registers);
+  llvm::Error checkPtx(Program &program, llvm::ArrayRef<std::string> modules, std::vector<unsigned> &registers);
+
   // Summary.cpp
   std::string placement(const Program &program) const;
   void summarise(const emit::BundleStatistics &statistics);
@@ -77,6 +82,7 @@ private:
   std::vector<Program> programs;            ///< The CPU's first.
   /// While a GPU's program is made: what it cannot do.
   std::vector<onnx::Diagnostic> *refusals = nullptr;
+  std::vector<std::string> warnings;
   std::vector<std::pair<std::string, double>> times;
   bool isOnnx = true;
 };

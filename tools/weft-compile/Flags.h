@@ -24,6 +24,10 @@ struct CompileFlags : ImportFlags {
       cl::desc("An op that a GPU target cannot do: error, or allow (the model runs on the CPU instead)")};
   cl::opt<std::string> cpuName{"cpu", cl::init("native"), cl::desc("CPU: native, x86-64-v2, x86-64-v3 or x86-64-v4"),
                                cl::cat(compileCategory)};
+  cl::opt<std::string> ptxas{
+      "ptxas", cl::init("auto"), cl::value_desc("what"), cl::cat(compileCategory),
+      cl::desc("NVIDIA's assembler, which checks GPU code: auto (if it is on the PATH, in CUDA_HOME, "
+               "CUDA_PATH or /usr/local/cuda), off, or its path")};
   cl::opt<std::string> fp{"fp", cl::init("strict"), cl::cat(compileCategory),
                           cl::desc("Floating point: strict (each op rounds once; only an op's own sum is split, into "
                                    "vectors of partial sums), or fast (fastmath everywhere)")};

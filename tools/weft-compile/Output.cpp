@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compile.h"
 #include "mlir/Support/FileUtilities.h"
-#include "weft/Emit/Ptx.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -45,7 +44,8 @@ bool Compilation::writePtx() {
   for (Program &program : programs) {
     if (!program.gpu || !program.module)
       continue;
-    llvm::Expected<std::string> ptx = emit::compilePtx(emit::getKernels(*program.module), program.name(), 0);
+    std::vector<unsigned> registers;
+    llvm::Expected<std::string> ptx = makePtx(program, 0, registers);
     if (!ptx)
       return fail(ErrorClass::Internal, llvm::toString(ptx.takeError()));
     text += *ptx;
@@ -88,11 +88,11 @@ llvm::Error Compilation::addToBundle(emit::BundleWriter &writer, Program &progra
   };
   SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
   if (program.gpu) {
-    llvm::Expected<std::string> ptx = emit::compilePtx(kernels, program.name(), writer.getNextKernel());
+    std::vector<unsigned> registers;
+    llvm::Expected<std::string> ptx = makePtx(program, writer.getNextKernel(), registers);
     if (!ptx)
       return ptx.takeError();
-    lap("ptx " + program.name().str());
-    if (llvm::Error error = writer.addGpuProgram(*program.module, program.name(), *ptx, {}))
+    if (llvm::Error error = writer.addGpuProgram(*program.module, program.name(), *ptx, registers))
       fail(ErrorClass::Unsupported, llvm::toString(std::move(error)));
     return llvm::Error::success();
   }

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <vector>
 
 namespace mlir::LLVM {
 class LLVMFuncOp;
@@ -39,13 +40,17 @@ mlir::LLVM::LLVMFuncOp getKernelFunction(mlir::ModuleOp module);
 /// Reads and checks the attributes and the signature: pointers, then i64 scalars, then tensor maps by value.
 llvm::Expected<GpuKernel> readGpuKernel(mlir::ModuleOp module);
 
-/// PTX for `target` ("sm_80", "sm_86", "sm_89", "sm_90a") with an entry `k<firstNumber + i>` for kernel i, in the
-/// lowest ISA that the kernels need. Kernels are compiled in the threads of the modules' context; the text does not
-/// depend on their number. Fails on a kernel for another target, on math that has no instruction and was not expanded
+/// PTX modules for `target` ("sm_80", "sm_86", "sm_89", "sm_90a"), one a kernel: module i has the entry
+/// `k<firstNumber + i>` and the lowest ISA that the kernel needs. Names at module scope differ, so that `joinPtx` can
+/// put modules together. Kernels are compiled in the threads of their context; the text does not depend on their
+/// number. Fails on a kernel for another target, on math that has no instruction and was not expanded
 /// (--weft-gpu-math), and on calls of functions that the module does not define. Ops of nvvm that stand for inline PTX
 /// are converted in place.
-llvm::Expected<std::string> compilePtx(llvm::ArrayRef<mlir::ModuleOp> kernels, llvm::StringRef target,
-                                       unsigned firstNumber);
+llvm::Expected<std::vector<std::string>> compilePtx(llvm::ArrayRef<mlir::ModuleOp> kernels, llvm::StringRef target,
+                                                    unsigned firstNumber);
+
+/// The bodies of the modules behind one header with the highest of their versions. All are for `target`.
+std::string joinPtx(llvm::ArrayRef<std::string> modules, llvm::StringRef target);
 
 } // namespace weft::emit
 

@@ -88,7 +88,8 @@ static LogicalResult prepareTranslation(ArrayRef<ModuleOp> kernels) {
   return success();
 }
 
-llvm::Expected<std::string> compilePtx(ArrayRef<ModuleOp> kernels, llvm::StringRef target, unsigned firstNumber) {
+llvm::Expected<std::vector<std::string>> compilePtx(ArrayRef<ModuleOp> kernels, llvm::StringRef target,
+                                                    unsigned firstNumber) {
   if (!getFirstPtxVersion(target))
     return llvm::createStringError("expected %s as GPU target, got %s", getArchitectureList().str().c_str(),
                                    target.str().c_str());
@@ -109,7 +110,7 @@ llvm::Expected<std::string> compilePtx(ArrayRef<ModuleOp> kernels, llvm::StringR
   for (const std::string &error : errors)
     if (!error.empty())
       return llvm::createStringError(error);
-  return joinPtx(texts, target);
+  return texts;
 }
 
 } // namespace weft::emit

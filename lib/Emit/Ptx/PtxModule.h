@@ -14,9 +14,6 @@ unsigned getFirstPtxVersion(llvm::StringRef architecture);
 /// modules can be joined. The NVPTX back end must have been initialised.
 llvm::Expected<std::string> compilePtxModule(mlir::ModuleOp module, const GpuKernel &kernel, unsigned number);
 
-/// The bodies of the modules behind one header with the highest of their versions. All have the target `target`.
-std::string joinPtx(llvm::ArrayRef<std::string> modules, llvm::StringRef target);
-
 } // namespace weft::emit
 
 #endif // WEFT_LIB_EMIT_PTX_PTXMODULE_H
