@@ -6,7 +6,9 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
+#include "weft/Kernelize/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Plan/Passes.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 
@@ -50,7 +52,10 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   const Device *device = findDevice(options.target);
   StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
   OpPassManager &kernel = pm.nest<ModuleOp>();
-  // In this order: Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
+  // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
+  kernel.addPass(plan::createCollapseDims());
+  kernel.addPass(plan::createPlanGpu({options.target}));
+  kernel.addPass(kernelize::createKernelize());
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
 }

@@ -4,9 +4,9 @@
 // RUN: weft-run %t.weft --input=x="2xf32=2 1" | FileCheck %s --check-prefix=RESULT
 // RUN: not weft-run %t.weft --device=emu:sm_80 --input=x="2xf32=2 1" 2>&1 | FileCheck %s --check-prefix=DEVICE
 
-// ERROR: error: node `/sort`: op 'tg.{{.*}}' has no lowering for sm_80; compile with --target=cpu or --fallback=allow
+// ERROR: error: node `/sort`: {{.*}}lower{{.*}} for sm_80; compile with --target=cpu or --fallback=allow
 // ALLOW: placement 1 dispatches on cpu
-// ALLOW: placement nothing on sm_80; all on cpu: node `/sort`: op 'tg.{{.*}}' has no lowering for sm_80
+// ALLOW: placement nothing on sm_80; all on cpu: node `/sort`: {{.*}}lower{{.*}} for sm_80
 // RESULT: 2xf32=[1 2]
 // DEVICE: error: expected code for sm_80, the bundle has cpu; compile the model with --target=sm_80
 

@@ -84,7 +84,7 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
   let summary = "choose the GPU schedule of each kernel module";
   let description = [{
     Sets the module attribute `tg.schedule` of a kernel module (or of each one nested in the module) that has none yet: a legal schedule for every
-    kernel of tg primitives, a good one by the model of weft/Plan/Schedule.h. Nothing else changes.
+    kernel of tg primitives, a good one by the model of weft/Plan/Schedule.h, and `tk.target`, its architecture. Nothing else changes.
 
     Each choice gets a remark of category `plan` with the numbers that decided.
 

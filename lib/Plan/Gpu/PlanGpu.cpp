@@ -4,6 +4,7 @@
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
+#include "weft/Target/KernelAttributes.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace weft::plan {
@@ -34,6 +35,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
   }
 
   void plan(ModuleOp module, func::FuncOp kernel, const Device &device) {
+    module->setAttr(gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
     if (module->hasAttr(scheduleAttr))
       return;
     ScheduleChoice choice = chooseSchedule(KernelToSchedule(kernel), device);

@@ -2,8 +2,8 @@
 // RUN: weft-opt %s --weft-plan-gpu=target=sm_90a | FileCheck %s --check-prefix=SM90
 // RUN: weft-opt %s --weft-plan-gpu=target=sm_80 | FileCheck %s --check-prefix=SM80
 
-// SM90: module @gemm_4096x4096x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<4>", persistent = true, split = 1>}
-// SM80: module @gemm_4096x4096x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped<8>", persistent = false, split = 1>}
+// SM90: module @gemm_4096x4096x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<4>", persistent = true, split = 1>
+// SM80: module @gemm_4096x4096x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped<8>", persistent = false, split = 1>
 module @gemm_4096x4096x4096 {
   func.func @kernel(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
@@ -11,8 +11,8 @@ module @gemm_4096x4096x4096 {
   }
 }
 
-// SM90: module @gemm_8192x8192x8192 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<16>", persistent = true, split = 1>}
-// SM80: module @gemm_8192x8192x8192 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped<8>", persistent = false, split = 1>}
+// SM90: module @gemm_8192x8192x8192 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<16>", persistent = true, split = 1>
+// SM80: module @gemm_8192x8192x8192 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped<8>", persistent = false, split = 1>
 module @gemm_8192x8192x8192 {
   func.func @kernel(%a: tensor<8192x8192xbf16>, %b: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<8192x8192xbf16>, tensor<8192x8192xbf16> -> tensor<8192x8192xbf16>
@@ -20,8 +20,8 @@ module @gemm_8192x8192x8192 {
   }
 }
 
-// SM90: module @gemm_2048x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<16>", persistent = true, split = 1>}
-// SM80: module @gemm_2048x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped<8>", persistent = false, split = 1>}
+// SM90: module @gemm_2048x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<16>", persistent = true, split = 1>
+// SM80: module @gemm_2048x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped<8>", persistent = false, split = 1>
 module @gemm_2048x28672x4096 {
   func.func @kernel(%a: tensor<2048x4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<2048x28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2048x4096xbf16>, tensor<4096x28672xbf16> -> tensor<2048x28672xbf16>
@@ -29,8 +29,8 @@ module @gemm_2048x28672x4096 {
   }
 }
 
-// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 256], stream = [64], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
-// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 64], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>}
+// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 256], stream = [64], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 64], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>
 module @gemm_16x28672x4096 {
   func.func @kernel(%a: tensor<16x4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<16x28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<16x4096xbf16>, tensor<4096x28672xbf16> -> tensor<16x28672xbf16>
@@ -38,8 +38,8 @@ module @gemm_16x28672x4096 {
   }
 }
 
-// SM90: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
-// SM80: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 2, order = "row", persistent = false, split = 1>}
+// SM90: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_512x4096x14336 {
   func.func @kernel(%a: tensor<512x14336xbf16>, %b: tensor<14336x4096xbf16>) -> tensor<512x4096xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<512x14336xbf16>, tensor<14336x4096xbf16> -> tensor<512x4096xbf16>
@@ -47,8 +47,8 @@ module @gemm_512x4096x14336 {
   }
 }
 
-// SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1>}
-// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 2, order = "row", persistent = false, split = 1>}
+// SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1>
+// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_4096x3072x768 {
   func.func @kernel(%a: tensor<4096x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<4096x3072xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4096x768xbf16>, tensor<768x3072xbf16> -> tensor<4096x3072xbf16>
@@ -56,8 +56,8 @@ module @gemm_4096x3072x768 {
   }
 }
 
-// SM90: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<16>", persistent = true, split = 1>}
-// SM80: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 64], stream = [64], engine = mma, warps = 4, stages = 2, order = "grouped<8>", persistent = false, split = 1>}
+// SM90: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<16>", persistent = true, split = 1>
+// SM80: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 64], stream = [64], engine = mma, warps = 4, stages = 2, order = "grouped<8>", persistent = false, split = 1>
 module @gemm_2048x14336x4096 {
   func.func @kernel(%a: tensor<2048x4096xbf16>, %b: tensor<4096x14336xbf16>) -> tensor<2048x14336xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2048x4096xbf16>, tensor<4096x14336xbf16> -> tensor<2048x14336xbf16>
@@ -65,8 +65,8 @@ module @gemm_2048x14336x4096 {
   }
 }
 
-// SM90: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 1>}
-// SM80: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 1>}
+// SM90: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 1>
 module @gemm_128x768x768 {
   func.func @kernel(%a: tensor<128x768xbf16>, %b: tensor<768x768xbf16>) -> tensor<128x768xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x768xbf16>, tensor<768x768xbf16> -> tensor<128x768xbf16>
@@ -74,8 +74,8 @@ module @gemm_128x768x768 {
   }
 }
 
-// SM90: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [16, 16], stream = [32], engine = simt, warps = 1, stages = 4, order = "row", persistent = false, split = 1>}
-// SM80: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [64, 16], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
+// SM90: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [16, 16], stream = [32], engine = simt, warps = 1, stages = 4, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [64, 16], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 module @gemm_f32_128x768x768 {
   func.func @kernel(%a: tensor<128x768xf32>, %b: tensor<768x768xf32>) -> tensor<128x768xf32> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x768xf32>, tensor<768x768xf32> -> tensor<128x768xf32>
@@ -83,8 +83,8 @@ module @gemm_f32_128x768x768 {
   }
 }
 
-// SM90: module @gemm_f32_1024 attributes {tg.schedule = #tg.schedule<tile = [256, 32], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>}
-// SM80: module @gemm_f32_1024 attributes {tg.schedule = #tg.schedule<tile = [64, 32], stream = [32], engine = simt, warps = 1, stages = 2, order = "row", persistent = false, split = 1>}
+// SM90: module @gemm_f32_1024 attributes {tg.schedule = #tg.schedule<tile = [256, 32], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_f32_1024 attributes {tg.schedule = #tg.schedule<tile = [64, 32], stream = [32], engine = simt, warps = 1, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_f32_1024 {
   func.func @kernel(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
@@ -92,8 +92,8 @@ module @gemm_f32_1024 {
   }
 }
 
-// SM90: module @gemv attributes {tg.schedule = #tg.schedule<tile = [64], stream = [64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @gemv attributes {tg.schedule = #tg.schedule<tile = [128], stream = [32], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @gemv attributes {tg.schedule = #tg.schedule<tile = [64], stream = [64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @gemv attributes {tg.schedule = #tg.schedule<tile = [128], stream = [32], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @gemv {
   func.func @kernel(%a: tensor<4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (k, n)>, affine_map<(n, k) -> (n)>] : tensor<4096xbf16>, tensor<4096x28672xbf16> -> tensor<28672xbf16>
@@ -101,8 +101,8 @@ module @gemv {
   }
 }
 
-// SM90: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
 module @softmax_16384x4096 {
   func.func @kernel(%a: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
     %0 = tg.cast %a : tensor<16384x4096xbf16> to tensor<16384x4096xf32>
@@ -116,8 +116,8 @@ module @softmax_16384x4096 {
   }
 }
 
-// SM90: module @softmax_16384x1024 attributes {tg.schedule = #tg.schedule<tile = [2, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @softmax_16384x1024 attributes {tg.schedule = #tg.schedule<tile = [2, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @softmax_16384x1024 attributes {tg.schedule = #tg.schedule<tile = [2, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @softmax_16384x1024 attributes {tg.schedule = #tg.schedule<tile = [2, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @softmax_16384x1024 {
   func.func @kernel(%a: tensor<16384x1024xbf16>) -> tensor<16384x1024xbf16> {
     %0 = tg.cast %a : tensor<16384x1024xbf16> to tensor<16384x1024xf32>
@@ -131,8 +131,8 @@ module @softmax_16384x1024 {
   }
 }
 
-// SM90: module @softmax_4608x384 attributes {tg.schedule = #tg.schedule<tile = [4, 512], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @softmax_4608x384 attributes {tg.schedule = #tg.schedule<tile = [4, 512], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @softmax_4608x384 attributes {tg.schedule = #tg.schedule<tile = [4, 512], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @softmax_4608x384 attributes {tg.schedule = #tg.schedule<tile = [4, 512], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @softmax_4608x384 {
   func.func @kernel(%a: tensor<4608x384xbf16>) -> tensor<4608x384xbf16> {
     %0 = tg.cast %a : tensor<4608x384xbf16> to tensor<4608x384xf32>
@@ -146,8 +146,8 @@ module @softmax_4608x384 {
   }
 }
 
-// SM90: module @groups_64x40960 attributes {tg.schedule = #tg.schedule<tile = [1, 16384], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @groups_64x40960 attributes {tg.schedule = #tg.schedule<tile = [1, 16384], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @groups_64x40960 attributes {tg.schedule = #tg.schedule<tile = [1, 16384], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @groups_64x40960 attributes {tg.schedule = #tg.schedule<tile = [1, 16384], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
 module @groups_64x40960 {
   func.func @kernel(%a: tensor<64x40960xbf16>) -> tensor<64x40960xbf16> {
     %0 = tg.cast %a : tensor<64x40960xbf16> to tensor<64x40960xf32>
@@ -161,8 +161,8 @@ module @groups_64x40960 {
   }
 }
 
-// SM90: module @softmax_12x128 attributes {tg.schedule = #tg.schedule<tile = [1, 128], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @softmax_12x128 attributes {tg.schedule = #tg.schedule<tile = [1, 128], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @softmax_12x128 attributes {tg.schedule = #tg.schedule<tile = [1, 128], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @softmax_12x128 attributes {tg.schedule = #tg.schedule<tile = [1, 128], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @softmax_12x128 {
   func.func @kernel(%a: tensor<12x128xf32>) -> tensor<12x128xf32> {
     %0 = tg.cast %a : tensor<12x128xf32> to tensor<12x128xf32>
@@ -176,8 +176,8 @@ module @softmax_12x128 {
   }
 }
 
-// SM90: module @geglu_4096x10240 attributes {tg.schedule = #tg.schedule<tile = [4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @geglu_4096x10240 attributes {tg.schedule = #tg.schedule<tile = [4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @geglu_4096x10240 attributes {tg.schedule = #tg.schedule<tile = [4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @geglu_4096x10240 attributes {tg.schedule = #tg.schedule<tile = [4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @geglu_4096x10240 {
   func.func @kernel(%a: tensor<41943040xbf16>, %b: tensor<41943040xbf16>) -> tensor<41943040xbf16> {
     %0 = tg.mul %a, %b : tensor<41943040xbf16>, tensor<41943040xbf16>
@@ -185,8 +185,8 @@ module @geglu_4096x10240 {
   }
 }
 
-// SM90: module @small attributes {tg.schedule = #tg.schedule<tile = [128], engine = simt, warps = 1, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @small attributes {tg.schedule = #tg.schedule<tile = [128], engine = simt, warps = 1, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @small attributes {tg.schedule = #tg.schedule<tile = [128], engine = simt, warps = 1, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @small attributes {tg.schedule = #tg.schedule<tile = [128], engine = simt, warps = 1, stages = 1, order = "row", persistent = false, split = 1>
 module @small {
   func.func @kernel(%a: tensor<640xf32>) -> tensor<640xf32> {
     %0 = tg.neg %a : tensor<640xf32>
@@ -194,8 +194,8 @@ module @small {
   }
 }
 
-// SM90: module @transpose attributes {tg.schedule = #tg.schedule<tile = [64, 64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @transpose attributes {tg.schedule = #tg.schedule<tile = [64, 64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @transpose attributes {tg.schedule = #tg.schedule<tile = [64, 64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @transpose attributes {tg.schedule = #tg.schedule<tile = [64, 64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @transpose {
   func.func @kernel(%a: tensor<4096x1024xf16>) -> tensor<1024x4096xf16> {
     %0 = tg.transpose %a [1, 0] : tensor<4096x1024xf16>
@@ -203,8 +203,8 @@ module @transpose {
   }
 }
 
-// SM90: module @rowsum attributes {tg.schedule = #tg.schedule<tile = [2], stream = [1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @rowsum attributes {tg.schedule = #tg.schedule<tile = [2], stream = [1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @rowsum attributes {tg.schedule = #tg.schedule<tile = [2], stream = [1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @rowsum attributes {tg.schedule = #tg.schedule<tile = [2], stream = [1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @rowsum {
   func.func @kernel(%a: tensor<4096x1024xf32>) -> tensor<4096xf32> {
     %0 = tg.reduce add %a axes = [1] : tensor<4096x1024xf32>
@@ -212,8 +212,8 @@ module @rowsum {
   }
 }
 
-// SM90: module @colsum attributes {tg.schedule = #tg.schedule<tile = [8], stream = [512], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @colsum attributes {tg.schedule = #tg.schedule<tile = [8], stream = [512], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @colsum attributes {tg.schedule = #tg.schedule<tile = [8], stream = [512], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @colsum attributes {tg.schedule = #tg.schedule<tile = [8], stream = [512], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
 module @colsum {
   func.func @kernel(%a: tensor<4096x1024xf32>) -> tensor<1024xf32> {
     %0 = tg.reduce add %a axes = [0] : tensor<4096x1024xf32>
@@ -221,8 +221,8 @@ module @colsum {
   }
 }
 
-// SM90: module @scalar attributes {tg.schedule = #tg.schedule<stream = [4096], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @scalar attributes {tg.schedule = #tg.schedule<stream = [4096], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @scalar attributes {tg.schedule = #tg.schedule<stream = [4096], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @scalar attributes {tg.schedule = #tg.schedule<stream = [4096], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
 module @scalar {
   func.func @kernel(%a: tensor<4096xf32>) -> tensor<f32> {
     %0 = tg.reduce add %a axes = [0] : tensor<4096xf32>
@@ -230,8 +230,8 @@ module @scalar {
   }
 }
 
-// SM90: module @pool attributes {tg.schedule = #tg.schedule<tile = [1, 4, 64], stream = [1, 1], engine = simt, warps = 2, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @pool attributes {tg.schedule = #tg.schedule<tile = [1, 8, 64], stream = [1, 1], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @pool attributes {tg.schedule = #tg.schedule<tile = [1, 4, 64], stream = [1, 1], engine = simt, warps = 2, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @pool attributes {tg.schedule = #tg.schedule<tile = [1, 8, 64], stream = [1, 1], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @pool {
   func.func @kernel(%a: tensor<64x114x114xf32>) -> tensor<64x56x56xf32> {
     %0 = tg.window %a dims = [1, 2] sizes = [3, 3] strides = [2, 2] dilations = [1, 1] : tensor<64x114x114xf32>
@@ -240,8 +240,8 @@ module @pool {
   }
 }
 
-// SM90: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 8], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 8], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 8], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 8], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
 module @topk {
   func.func @kernel(%a: tensor<64x1000xf32>) -> (tensor<64x5xf32>, tensor<64x5xi64>) {
     %0, %1 = tg.top_k %a axis = 1 k = 5 {largest} : tensor<64x1000xf32>
@@ -249,8 +249,8 @@ module @topk {
   }
 }
 
-// SM90: module @scan attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
-// SM80: module @scan attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>}
+// SM90: module @scan attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @scan attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @scan {
   func.func @kernel(%a: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
     %0 = tg.scan add %a axis = 1 : tensor<64x1000xf32>
