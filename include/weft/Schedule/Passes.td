@@ -72,6 +72,7 @@ def TkRoles : Pass<"weft-tk-roles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect", "::weft::tk::TileKernelDialect"];
 }
 
+
 def TkLayouts : Pass<"weft-tk-layouts", "::mlir::ModuleOp"> {
   let summary = "give every register tile and every buffer a layout";
   let description = [{
@@ -94,6 +95,47 @@ def TkLayouts : Pass<"weft-tk-layouts", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"numConverts", "converts", "conversions that move data between threads">];
   let dependentDialects = ["::weft::tk::TileKernelDialect"];
+}
+
+def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
+  let summary = "let asynchronous copies run ahead";
+  let description = [{
+    In a loop whose channels are of cp_async, the copies of an iteration are started `slots - 1` iterations earlier: those of the first iterations before
+    the loop, the others in the loop behind the wait of their channel, whose barrier says that nobody reads their slot any more. So there is one barrier for
+    each channel and iteration. Copies beyond the last iteration fetch nothing (their guard says so, they write zeros), and a wait after the loop ends them. The count of groups
+    that may be under way at a wait follows from the order of all commits. `tk.schedule` on the ops of a channel and on dots tells `latency` (iterations), `stage` and
+    `cluster` (the order within an iteration); with `expand=false` nothing else happens.
+
+    ```mlir
+    #xa = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+    func.func @kernel(%x: !tk.global<tensor<64x256xf16>>) {
+      %b = tk.alloc : !tk.shared<2 x 64x64xf16>
+      %c = tk.make_channel engine cp_async consumers 1 bytes 8192 : !tk.channel<2>
+      tk.for_tiles (%t) in affine_map<() -> (1)> {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c2 = arith.constant 2 : index
+        %c4 = arith.constant 4 : index
+        scf.for %k = %c0 to %c4 step %c1 {
+          %n = arith.remui %k, %c2 : index
+          tk.acquire %c[%k] : !tk.channel<2>
+          %s = tk.slot %b[%n] : !tk.shared<2 x 64x64xf16> -> !tk.shared<1 x 64x64xf16>
+          tk.copy %x[%k] map #xa, %s channel %c[%k] : !tk.channel<2> engine cp_async : !tk.global<tensor<64x256xf16>>, !tk.shared<1 x 64x64xf16>
+          tk.commit %c[%k] : !tk.channel<2>
+          tk.wait %c[%k] : !tk.channel<2>
+          %v = tk.local_load %s : !tk.shared<1 x 64x64xf16> -> !tk.tile<64x64xf16>
+          tk.release %c[%k] : !tk.channel<2>
+        }
+        tk.yield
+      }
+      return
+    }
+    ```
+  }];
+  let options = [Option<"expand", "expand", "bool", /*default=*/"true", "move the ops; otherwise only annotate them">];
+  let statistics = [Statistic<"numLoops", "loops", "loops pipelined">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::weft::tk::TileKernelDialect"];
+
 }
 
 #endif // WEFT_SCHEDULE_PASSES_TD
