@@ -5,6 +5,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TkFuseMaps : Pass<"weft-tk-fuse-maps", "::mlir::ModuleOp"> {
+  let summary = "merge tk.map ops into the tk.map that reads them";
+  let description = [{
+    A `tk.map` that one other `tk.map` of the same block reads, and nothing else, becomes part of it; tiles of one value (`tk.constant`) become
+    constants of the region. Chains are then emitted element by element, with few registers. Exact.
+
+    ```mlir
+    func.func @chain(%x: !tk.tile<64xf32>) -> !tk.tile<64xf32> {
+      %two = tk.constant 2.0 : f32 : !tk.tile<64xf32>
+      %0 = tk.map (%x, %two : !tk.tile<64xf32>, !tk.tile<64xf32>) -> !tk.tile<64xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %p = arith.mulf %a, %b : f32
+        tk.yield %p : f32
+      }
+      %1 = tk.map (%0 : !tk.tile<64xf32>) -> !tk.tile<64xf32> { // the one that is left: -(x * 2)
+      ^bb0(%a: f32):
+        %n = arith.negf %a : f32
+        tk.yield %n : f32
+      }
+      return %1 : !tk.tile<64xf32>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numFused", "fused", "maps merged into their reader">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let summary = "put the operands of tk.dot into shared memory";
   let description = [{
