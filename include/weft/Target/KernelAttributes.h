@@ -1,4 +1,4 @@
-// Attributes by which a lowered GPU kernel module tells Emit how it is started. docs/codegen.md, "GPU kernels", has an
+// Attributes by which a lowered GPU kernel module tells Emit how it is started. docs/gpu-emit.md has an
 // example.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TARGET_KERNELATTRIBUTES_H
