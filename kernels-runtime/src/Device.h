@@ -88,7 +88,8 @@ public:
   /// The contents of this device memory mean nothing from now on.
   virtual void discard(void *, uint64_t) {}
 
-  /// Copies host memory to device memory, device memory to host memory, and within the device.
+  /// Copies host memory to device memory, device memory to host memory, and within the device, after everything started
+  /// before. May still run when this returns: host memory is in use until synchronise().
   virtual bundle::Error upload(void *destination, const void *source, uint64_t bytes) = 0;
   virtual bundle::Error download(void *destination, const void *source, uint64_t bytes) = 0;
   virtual bundle::Error copy(void *destination, const void *source, uint64_t bytes) = 0;

@@ -5,8 +5,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // Work goes to one stream of the card's primary context at a time (StreamOrder.h), so everything happens in the order
-// of the calls. Memory is allocated and freed in that order too where the driver can. Copies from and to the host have
-// ended when they return, since the caller's memory may be page-locked, where they would run on.
+// of the calls. Memory is allocated and freed in that order too where the driver can.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaDevice.h"
@@ -169,10 +168,7 @@ Error CudaDevice::upload(void *destination, const void *source, uint64_t bytes) 
   Context::Scope scope(*context);
   if (Error error = enter(scope))
     return error;
-  if (Error error =
-          driver.check(driver.memcpyToDevice(toCard(destination), source, bytes, getTarget()), "cuMemcpyHtoDAsync"))
-    return error;
-  return waitForStream();
+  return driver.check(driver.memcpyToDevice(toCard(destination), source, bytes, getTarget()), "cuMemcpyHtoDAsync");
 }
 
 Error CudaDevice::download(void *destination, const void *source, uint64_t bytes) {
@@ -181,10 +177,7 @@ Error CudaDevice::download(void *destination, const void *source, uint64_t bytes
   Context::Scope scope(*context);
   if (Error error = enter(scope))
     return error;
-  if (Error error =
-          driver.check(driver.memcpyToHost(destination, toCard(source), bytes, getTarget()), "cuMemcpyDtoHAsync"))
-    return error;
-  return waitForStream();
+  return driver.check(driver.memcpyToHost(destination, toCard(source), bytes, getTarget()), "cuMemcpyDtoHAsync");
 }
 
 Error CudaDevice::copy(void *destination, const void *source, uint64_t bytes) {

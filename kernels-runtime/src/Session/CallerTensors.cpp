@@ -51,6 +51,7 @@ Error Session::stageInput(uint32_t index, const weft_tensor &tensor) {
     return {};
   if (Error error = state.memory.reserve(*device, memory->budget, tensor.bytes, "an input"))
     return error;
+  usesHostMemory |= tensor.memory == WEFT_MEMORY_HOST;
   Error error = tensor.memory == WEFT_MEMORY_HOST ? device->upload(state.memory.get(), tensor.data, tensor.bytes)
                                                   : device->copy(state.memory.get(), tensor.data, tensor.bytes);
   if (error)
@@ -92,6 +93,7 @@ Error Session::returnOutput(PortState &state, uint64_t bytes, weft_tensor &tenso
       return {};
     ++statistics.staged_copies;
     statistics.staged_bytes += bytes;
+    usesHostMemory |= state.given.memory == WEFT_MEMORY_HOST;
     return state.given.memory == WEFT_MEMORY_HOST ? device->download(tensor.data, state.memory.get(), bytes)
                                                   : device->copy(tensor.data, state.memory.get(), bytes);
   }
@@ -107,6 +109,7 @@ Error Session::returnOutput(PortState &state, uint64_t bytes, weft_tensor &tenso
     state.hostBytes = bytes;
   }
   tensor.data = state.hostCopy.get();
+  usesHostMemory = true;
   return bytes ? device->download(tensor.data, state.memory.get(), bytes) : Error();
 }
 

@@ -32,8 +32,9 @@ Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tens
   uint64_t begin = nowNs();
   if (Error error = device->beginRun(stream))
     return error;
+  usesHostMemory = false;
   Error error = runOnce(inputTensors, outputTensors);
-  if (!stream) { // Also after a failure: what was started uses the caller's memory.
+  if (!stream || usesHostMemory) { // Also after a failure: what was started uses the caller's memory.
     Error waiting = device->synchronise();
     if (!error)
       error = std::move(waiting);
@@ -244,11 +245,11 @@ Error Session::load(uint32_t bufferIndex, int64_t index, int64_t &value) {
     return makeError(ErrorCode::Input,
                      "shape program: element %" PRId64 " lies outside the %" PRId64 " bytes of buffer %u", index,
                      sizes[bufferIndex], bufferIndex);
-  if (Error error = device->synchronise())
-    return error;
   uint8_t bytes[8] = {};
   const auto *source = static_cast<const uint8_t *>(addresses[bufferIndex]) + offset;
   if (Error error = device->download(bytes, source, uint64_t(width)))
+    return error;
+  if (Error error = device->synchronise())
     return error;
   uint64_t raw;
   std::memcpy(&raw, bytes, sizeof raw);

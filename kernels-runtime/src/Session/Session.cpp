@@ -170,7 +170,9 @@ Error Session::makeWait(void *stream) {
 
 Error Session::copyToHost(void *destination, const void *source, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
-  return device->download(destination, source, bytes);
+  if (Error error = device->download(destination, source, bytes))
+    return error;
+  return device->synchronise();
 }
 
 const char *Session::getCounters(bool asJson) {

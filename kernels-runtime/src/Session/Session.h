@@ -145,6 +145,8 @@ private:
   bool isRecordable = false; ///< Nothing that a run starts depends on the data of a buffer that it writes.
   RecordedRuns recordings;
 
+  bool usesHostMemory = false; ///< Copies of this run read or write tensors of the caller on the host.
+
   // State of a run, kept for its memory.
   std::vector<int64_t> symbolValues;                       ///< -1: not bound yet.
   std::vector<std::pair<uint32_t, uint32_t>> symbolOrigin; ///< Input and dimension that bound a symbol.

@@ -206,7 +206,11 @@ EXPORT Result cuStreamDestroy_v2(Handle stream) {
 }
 
 EXPORT Result cuStreamSynchronize(Handle stream) {
+  std::vector<std::function<void()>> downloads = std::move(state.downloads[stream]);
+  state.downloads.erase(stream);
   ENTER_WITH_CONTEXT("cuStreamSynchronize")
+  for (const auto &download : downloads)
+    download();
   state.misuses += !isStream(stream) || state.captures.count(stream);
   return result::Success;
 }
@@ -389,7 +393,13 @@ EXPORT Result cuMemcpyHtoDAsync_v2(Address destination, const void *source, size
 }
 EXPORT Result cuMemcpyDtoHAsync_v2(void *destination, Address source, size_t bytes, Handle stream) {
   ENTER_WITH_CONTEXT("cuMemcpyDtoHAsync")
-  return move(destination, reinterpret_cast<const void *>(source), bytes, stream);
+  state.misuses += !isStream(stream) || state.captures.count(stream);
+  state.order.emplace_back("copy", stream);
+  const auto *begin = reinterpret_cast<const uint8_t *>(source);
+  state.downloads[stream].push_back([destination, data = std::vector<uint8_t>(begin, begin + bytes)] {
+    std::memcpy(destination, data.data(), data.size());
+  });
+  return result::Success;
 }
 EXPORT Result cuMemcpyDtoDAsync_v2(Address destination, Address source, size_t bytes, Handle stream) {
   ENTER_WITH_CONTEXT("cuMemcpyDtoDAsync")

@@ -63,10 +63,11 @@ struct FakeCuda {
   int contexts = 0;
   std::vector<void *> contextStack;
   std::set<void *> streams, modules, linkers, events, graphs, executables;
-  std::map<void *, FakeGraph> captures;   ///< By stream.
-  std::map<uint64_t, std::string> memory; ///< Address to the call that made it.
-  std::map<uint64_t, uint64_t> sizes;     ///< Bytes by address.
-  unsigned misuses = 0;                   ///< Calls without a context or with a dead handle.
+  std::map<void *, FakeGraph> captures;                           ///< By stream.
+  std::map<void *, std::vector<std::function<void()>>> downloads; ///< By stream: what reaches the host when it waits.
+  std::map<uint64_t, std::string> memory;                         ///< Address to the call that made it.
+  std::map<uint64_t, uint64_t> sizes;                             ///< Bytes by address.
+  unsigned misuses = 0;                                           ///< Calls without a context or with a dead handle.
 };
 
 } // namespace weft::test
