@@ -77,7 +77,7 @@ Error Session::prepareOutput(uint32_t index, int64_t bytes) {
   bool usesCallers = isCallers && isUsable(state.given);
   state.isStaged = isCallers && !usesCallers;
   if (!usesCallers) {
-    if (Error error = memory->reserveOutput(state.memory, uint64_t(bytes)))
+    if (Error error = memory->reserveOutput(index, state.memory, uint64_t(bytes)))
       return error;
     device->discard(state.memory.get(), uint64_t(bytes));
   }
@@ -149,6 +149,7 @@ Error Session::takeOutput(size_t index, std::shared_ptr<TakenOutput> &taken, wef
   tensor = state.given;
   taken = std::make_shared<TakenOutput>();
   taken->home = memory;
+  taken->output = index;
   if (tensor.data == state.hostCopy.get()) {
     taken->hostMemory = std::move(state.hostCopy);
     state.hostBytes = 0;

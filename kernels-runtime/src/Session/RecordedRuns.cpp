@@ -25,7 +25,7 @@ const Recording *RecordedRuns::find(const Key &key) {
 
 static Hash128 hash(const RecordedRuns::Key &key) {
   Hash128 parts[] = {hashBytes(key.registers.data(), key.registers.size() * sizeof(int64_t)),
-                     hashBytes(key.addresses.data(), key.addresses.size() * sizeof(void *))};
+                     hashBytes(static_cast<const void *>(key.addresses.data()), key.addresses.size() * sizeof(void *))};
   return hashBytes(parts, sizeof parts);
 }
 

@@ -9,28 +9,31 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "SessionMemory.h"
 
+#include <utility>
+
 using namespace weft;
 using namespace weft::bundle;
 
-DeviceMemory SessionMemory::findSpare(uint64_t bytes) {
+DeviceMemory SessionMemory::findSpare(size_t output, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
-  DeviceMemory *best = nullptr;
-  for (DeviceMemory &memory : spare)
-    if (memory.getCapacity() >= bytes && (!best || memory.getCapacity() < best->getCapacity()))
-      best = &memory;
+  auto rank = [&](const Spare &item) { return std::make_pair(item.output != output, item.memory.getCapacity()); };
+  Spare *best = nullptr;
+  for (Spare &item : spare)
+    if (item.memory.getCapacity() >= bytes && (!best || rank(item) < rank(*best)))
+      best = &item;
   if (!best)
     return {};
-  DeviceMemory found = std::move(*best);
+  DeviceMemory found = std::move(best->memory);
   if (best != &spare.back())
     *best = std::move(spare.back());
   spare.pop_back();
   return found;
 }
 
-Error SessionMemory::reserveOutput(DeviceMemory &memory, uint64_t bytes) {
+Error SessionMemory::reserveOutput(size_t output, DeviceMemory &memory, uint64_t bytes) {
   if (memory.get() && memory.getCapacity() >= bytes)
     return {};
-  if (DeviceMemory found = findSpare(bytes); found.get()) {
+  if (DeviceMemory found = findSpare(output, bytes); found.get()) {
     memory = std::move(found);
     return {};
   }
@@ -46,7 +49,7 @@ Error SessionMemory::reserveOutput(DeviceMemory &memory, uint64_t bytes) {
   return memory.reserve(*device, budget, bytes, "an output");
 }
 
-void SessionMemory::giveBack(DeviceMemory &&memory) {
+void SessionMemory::giveBack(size_t output, DeviceMemory &&memory) {
   std::lock_guard<std::mutex> lock(mutex);
-  spare.push_back(std::move(memory));
+  spare.push_back({output, std::move(memory)});
 }

@@ -24,28 +24,34 @@ public:
   std::unique_ptr<Device> device; ///< Used by the session's runs, and at last by the destructor.
   MemoryBudget budget;
 
-  /// Makes `memory` hold at least `bytes`: as it is, by memory that came back, or by new memory.
-  bundle::Error reserveOutput(DeviceMemory &memory, uint64_t bytes);
+  /// Makes `memory` hold at least `bytes` for output number `output`: as it is, by memory that came back (that output's
+  /// first, then the smallest), or by new memory.
+  bundle::Error reserveOutput(size_t output, DeviceMemory &memory, uint64_t bytes);
   /// From any thread.
-  void giveBack(DeviceMemory &&memory);
+  void giveBack(size_t output, DeviceMemory &&memory);
 
 private:
-  /// The smallest spare memory of at least `bytes`; without memory if there is none.
-  DeviceMemory findSpare(uint64_t bytes);
+  struct Spare {
+    size_t output;
+    DeviceMemory memory;
+  };
+  /// Spare memory of at least `bytes`; without memory if there is none.
+  DeviceMemory findSpare(size_t output, uint64_t bytes);
 
   std::mutex mutex;
-  std::vector<DeviceMemory> spare;
+  std::vector<Spare> spare;
 };
 
 /// Memory of an output that a caller holds; goes back when the last one lets go.
 struct TakenOutput {
   std::shared_ptr<SessionMemory> home;
+  size_t output = 0;
   DeviceMemory memory;
   AlignedMemory hostMemory; ///< Instead, where the output was copied to the host.
 
   ~TakenOutput() {
     if (memory.get())
-      home->giveBack(std::move(memory));
+      home->giveBack(output, std::move(memory));
   }
 };
 

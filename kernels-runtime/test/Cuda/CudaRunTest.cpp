@@ -498,6 +498,46 @@ TEST_F(CudaRunTest, MemoryThatComesBackIsUsedAgain) {
   EXPECT_EQ(count().graphs_run, 5u);
 }
 
+namespace {
+/// Entry "main": three outputs of a + b, each.
+std::vector<uint8_t> buildThreeOutputs() {
+  using namespace bundle;
+  Builder builder("weft test");
+  KernelId add = builder.addKernel("add", {});
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n")), grid = entry.ceilDiv(n, entry.constant(128));
+  BufferId a = entry.addInput("a", DType::F32, {n}), b = entry.addInput("b", DType::F32, {n});
+  for (const char *name : {"x", "y", "z"})
+    entry.dispatch(add, {grid, {{a}, {b}}, {{entry.addOutput(name, DType::F32, {n})}}, {n}, Reg()});
+  builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}}});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+} // namespace
+
+TEST_F(CudaRunTest, OutputsGetTheirOwnMemoryAgain) {
+  addBundle = buildThreeOutputs();
+  open();
+  CardFloats a(3, 1), b(3, 7);
+  weft_tensor inputs[] = {a.view(), b.view()};
+  const size_t orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {1, 0, 2}};
+  for (const auto &order : orders) {
+    weft_tensor outputs[3] = {};
+    void *managed[3] = {};
+    for (weft_tensor &output : outputs)
+      output.memory = WEFT_MEMORY_CUDA;
+    ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, outputs, 3)), "");
+    for (size_t i : order)
+      ASSERT_EQ(take(weft_session_take_output(session.get(), i, 1, &managed[i])), "");
+    for (size_t i : order)
+      weft_dlpack_release(managed[i], 1);
+  }
+  EXPECT_EQ(count().graphs_made, 1u);
+  EXPECT_EQ(count().graphs_run, 5u);
+}
+
 TEST_F(CudaRunTest, SpareMemoryYieldsToTheLimit) {
   open(false, 4096);
   CardFloats a(200, 1), b(200, 7);
