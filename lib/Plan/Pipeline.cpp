@@ -4,11 +4,14 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Plan/Passes.h"
 
 using namespace mlir;
 
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
+  if (options.gpu && options.fuse)
+    pm.addPass(tg::createDeriveFolds());
   FormKernelsOptions form;
   form.fuse = options.fuse;
   form.gpu = options.gpu;

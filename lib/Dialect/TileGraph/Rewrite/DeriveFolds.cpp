@@ -13,7 +13,9 @@
 // fold.
 #include "FoldFactors.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -343,6 +345,7 @@ class DeriveFolds : public impl::DeriveFoldsBase<DeriveFolds> {
         roots.push_back(op);
     });
     OpBuilder builder(&getContext());
+    bool changed = false;
     for (ContractOp root : roots) {
       Cascade cascade(root);
       std::string reason = cascade.analyse();
@@ -353,7 +356,13 @@ class DeriveFolds : public impl::DeriveFoldsBase<DeriveFolds> {
       }
       cascade.build(builder);
       ++numFolds;
+      changed = true;
     }
+    if (changed) // What only the replaced contractions read.
+      getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+        if (isOpTriviallyDead(op))
+          op->erase();
+      });
   }
 };
 
