@@ -23,12 +23,12 @@
 // twice (costs in operations of an element, see GpuLegality.cpp):
 //
 //  G1  All results of a group have the extents of the largest one, or 1 in places. G2  A group has at most one
-//  contraction. After it: pointwise ops over its result, seen through transpositions and reshapes. Before it: views and
-//  casts; arithmetic where the model says that recomputing costs less than the bytes it saves. G3  Reductions run over
-//  the same axes of the same extents; every op after them has the extents of the rows, whole or reduced. Before them:
-//  row-shaped ops, views, gathers, and cheap ops of any extents. G4  What is read at several places (under a
-//  broadcast, through views that move elements, as indices) is cheap. G5  Scatter, scan, arg_reduce, top_k and folds
-//  are kernels of their own. A group that ends in a widening cast leaves it to the reader.
+//  contraction or fold. After it: pointwise ops over its result, seen through transpositions and reshapes. Before it:
+//  views and casts; arithmetic where the model says that recomputing costs less than the bytes it saves. G3  Reductions
+//  run over the same axes of the same extents; every op after them has the extents of the rows, whole or reduced.
+//  Before them: row-shaped ops, views, gathers, and cheap ops of any extents. G4  What is read at several places (under
+//  a broadcast, through views that move elements, as indices) is cheap. G5  Scatter, scan, arg_reduce and top_k are
+//  kernels of their own. A group that ends in a widening cast leaves it to the reader.
 //
 #ifndef WEFT_PLAN_GROUPS_H
 #define WEFT_PLAN_GROUPS_H
@@ -41,6 +41,12 @@
 namespace weft::plan {
 
 using Group = llvm::SetVector<mlir::Operation *>;
+
+/// The op of `op`'s block that uses one of its results through `user`, which may be inside of a fold. Null at the end
+/// of the block's own region.
+mlir::Operation *userInBlock(mlir::Operation *op, mlir::Operation *user);
+/// Operands of `op`, and what its regions use from outside.
+llvm::SmallVector<mlir::Value> usedValues(mlir::Operation *op);
 
 struct GroupOptions {
   bool fuse = true;

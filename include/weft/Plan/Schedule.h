@@ -7,6 +7,7 @@
 #ifndef WEFT_PLAN_SCHEDULE_H
 #define WEFT_PLAN_SCHEDULE_H
 
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Target/Device.h"
@@ -48,9 +49,11 @@ struct KernelToSchedule {
 /// The schedule of any kernel of tg primitives.
 ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &device);
 
-/// Its parts: kernels that only map elements, kernels that reduce rows or columns, kernels with a contraction.
+/// Its parts: kernels that only map elements, kernels that reduce rows or columns, kernels with a contraction or a
+/// fold.
 ScheduleChoice chooseElementwise(const KernelToSchedule &kernel, const Device &device);
 ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &device);
+ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device);
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device);
 
 /// The power of two up to `budget` (one itself) to tile `extent` with: the largest whose tiles cover at most an eighth

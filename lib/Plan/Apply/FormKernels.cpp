@@ -3,6 +3,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/Passes.h"
@@ -60,6 +61,9 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     func::FuncOp func = getOperation();
     if (func.isExternal())
       return;
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
+      if (isOpTriviallyDead(&op)) // What a rewrite left behind is no kernel.
+        op.erase();
     GroupOptions options;
     options.fuse = fuse;
     options.maxRowBytes = maxRowBytes;

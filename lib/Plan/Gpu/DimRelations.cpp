@@ -28,6 +28,11 @@ DimRelations::DimRelations(Block &block, Mode mode) : mode(mode) {
     llvm::for_each(op.getResults(), enter);
   for (Operation &op : block.without_terminator())
     relate(&op);
+  // All results are stored over one domain: what the first one has.
+  ValueRange results = block.getTerminator()->getOperands();
+  for (Value other : results.drop_front(results.empty() ? 0 : 1))
+    for (unsigned d = 0; d < rankOf(other) && rankOf(other) == rankOf(results.front()); ++d)
+      unite(node(other, d), node(results.front(), d));
 
   classes.grow(numNodes);
   for (auto [a, b] : edges)

@@ -48,6 +48,8 @@ int64_t fitPower(int64_t extent, int64_t budget, int64_t least) {
 static bool reducesRows(Operation &op) { return isa<tg::ReduceOp, tg::ArgReduceOp, tg::TopKOp, tg::ScanOp>(op); }
 
 ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &device) {
+  if (auto fold = kernel.find<tg::FoldOp>())
+    return chooseFold(kernel, fold, device);
   if (auto contract = kernel.find<tg::ContractOp>())
     return chooseContraction(kernel, contract, device);
   func::FuncOp func = kernel.func;

@@ -25,8 +25,8 @@ public:
     for (Operation *op : llvm::reverse(ops)) {
       Operation *common = nullptr;
       bool first = true;
-      for (Operation *user : op->getUsers()) {
-        Operation *place = order.count(user) ? user : nullptr;
+      for (Operation *each : op->getUsers()) {
+        Operation *user = userInBlock(op, each), *place = order.count(user) ? user : nullptr;
         common = first ? place : meet(common, place);
         first = false;
       }
@@ -92,7 +92,8 @@ public:
       Operation *leader = work.pop_back_val();
       bool isInside = leader == first || leader == second;
       for (Operation *member : classes.members(leader))
-        for (Operation *user : member->getUsers()) {
+        for (Operation *each : member->getUsers()) {
+          Operation *user = userInBlock(member, each);
           if (!order.count(user))
             continue; // Constants, checks and the end of the block.
           Operation *next = classes.getLeaderValue(user);
@@ -140,7 +141,8 @@ static std::optional<llvm::SmallVector<Operation *>> opsBetween(Operation *from,
       continue;
     if (found.size() > limit)
       return std::nullopt;
-    llvm::append_range(work, op->getUsers());
+    for (Operation *user : op->getUsers())
+      work.push_back(userInBlock(op, user));
   }
   return found.takeVector();
 }
@@ -150,7 +152,7 @@ static void joinReaders(ArrayRef<Operation *> ops, Partition &partition, const G
                         const RefusalSink &refused) {
   llvm::SmallPtrSet<Operation *, 16> inBlock(ops.begin(), ops.end());
   for (Operation *reader : ops)
-    for (Value operand : reader->getOperands()) {
+    for (Value operand : usedValues(reader)) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || !inBlock.contains(producer) || partition.areTogether(producer, reader))
         continue;
@@ -174,7 +176,8 @@ static Group trimRenamings(Group group) {
       if (!isRenaming(op))
         continue;
       bool isFirst = !group.contains(op->getOperand(0).getDefiningOp());
-      bool isLast = llvm::none_of(op->getUsers(), [&](Operation *user) { return group.contains(user); });
+      bool isLast =
+          llvm::none_of(op->getUsers(), [&](Operation *user) { return group.contains(userInBlock(op, user)); });
       // The operand of the last one becomes the result: it must not be one already, in other extents.
       if (isFirst || (isLast && findSinks(group).size() == 1)) {
         group.remove(op);

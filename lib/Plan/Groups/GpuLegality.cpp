@@ -4,6 +4,7 @@
 // The cost of an op is about its instructions an element: 1 for what the FMA and integer units do, 4 for the special
 // function unit, 16 for a library function. The cost of a value is that of all arithmetic in the group that it needs;
 // what is in memory, and views of it, cost nothing.
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
@@ -81,7 +82,7 @@ private:
     if (!inserted)
       return it->second;
     int64_t cost = costOf(op);
-    for (Value operand : op->getOperands())
+    for (Value operand : usedValues(op))
       if (isInside(operand))
         cost += costUpTo(operand.getDefiningOp());
     return costs[op] = cost;
@@ -90,7 +91,7 @@ private:
   llvm::SmallPtrSet<Operation *, 8> downstreamOf(llvm::function_ref<bool(Operation *)> from) const {
     llvm::SmallPtrSet<Operation *, 8> found;
     for (Operation *op : group)
-      if (from(op) || llvm::any_of(op->getOperands(), [&](Value v) { return found.contains(v.getDefiningOp()); }))
+      if (from(op) || llvm::any_of(usedValues(op), [&](Value v) { return found.contains(v.getDefiningOp()); }))
         found.insert(op);
     return found;
   }
@@ -98,13 +99,14 @@ private:
   std::string checkResults();
   std::string checkKinds();
   std::string checkRepeats();
-  std::string checkContraction();
+  std::string checkAnchor(Operation *anchor);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
   std::string checkRows();
 
   const Group &group;
   llvm::DenseMap<Operation *, int64_t> costs;
   tg::ContractOp contract;
+  tg::FoldOp fold;
   tg::ReduceOp reduce;
 };
 
@@ -133,6 +135,9 @@ std::string Checker::checkKinds() {
     if (auto found = dyn_cast<tg::ContractOp>(op)) {
       if (std::exchange(contract, found))
         return "G2: two contractions";
+    } else if (auto found = dyn_cast<tg::FoldOp>(op)) {
+      if (std::exchange(fold, found))
+        return "G2: two folds";
     } else if (auto found = dyn_cast<tg::ReduceOp>(op)) {
       reduce = reduce ? reduce : found;
     } else if (!isPointwise(op) && !isView(op) &&
@@ -140,8 +145,8 @@ std::string Checker::checkKinds() {
       return "G5: " + nameOf(op) + " does not fuse";
     }
   }
-  if (contract && reduce)
-    return "G2: a contraction and a reduction";
+  if (bool(contract) + bool(fold) + bool(reduce) > 1)
+    return "G2: a contraction, a fold or a reduction beside another";
   return "";
 }
 
@@ -211,19 +216,14 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   return "";
 }
 
-/// G2.
-std::string Checker::checkContraction() {
-  for (unsigned operand : {0u, 1u})
-    if (std::string violation = checkPrologue(contract, operand); !violation.empty())
-      return violation;
-  llvm::SmallPtrSet<Operation *, 8> after = downstreamOf([&](Operation *op) { return op == contract; });
+/// G2 after the contraction or fold `anchor`.
+std::string Checker::checkAnchor(Operation *anchor) {
+  llvm::SmallPtrSet<Operation *, 8> after = downstreamOf([&](Operation *op) { return op == anchor; });
   for (Operation *sink : findSinks(group))
     if (!after.contains(sink))
       return "G2: a result that does not need the contraction";
   for (Operation *op : group) {
-    if (op == contract || !after.contains(op))
-      continue;
-    if (isBijection(op))
+    if (op == anchor || !after.contains(op) || isBijection(op))
       continue;
     if (!isPointwise(op))
       return "G2: " + nameOf(op) + " after a contraction";
@@ -233,7 +233,7 @@ std::string Checker::checkContraction() {
   }
   // The result is computed where it is read: in one place.
   unsigned moved = 0, kept = 0;
-  for (Operation *user : contract->getUsers())
+  for (Operation *user : anchor->getUsers())
     ++(group.contains(user) && isBijection(user) ? moved : kept);
   if (moved > 1 || (moved && kept))
     return "G2: the contraction's result is read at several places";
@@ -274,8 +274,19 @@ std::string Checker::run() {
   for (auto check : {&Checker::checkKinds, &Checker::checkResults, &Checker::checkRepeats})
     if (std::string violation = (this->*check)(); !violation.empty())
       return violation;
-  if (contract)
-    return checkContraction();
+  if (contract) {
+    for (unsigned operand : {0u, 1u})
+      if (std::string violation = checkPrologue(contract, operand); !violation.empty())
+        return violation;
+    return checkAnchor(contract);
+  }
+  if (fold) {
+    // What a fold streams is loaded again for each tile of rows: views of memory only.
+    for (Value value : usedValues(fold))
+      if (isInside(value) && (costUpTo(value.getDefiningOp()) > 0 || !isView(value.getDefiningOp())))
+        return "G2: " + nameOf(value.getDefiningOp()) + " would be computed again for each tile of the fold";
+    return checkAnchor(fold);
+  }
   if (reduce)
     return checkRows();
   for (Operation *op : group)
@@ -289,7 +300,7 @@ std::string Checker::run() {
 SmallVector<Operation *> findSinks(const Group &group) {
   SmallVector<Operation *> sinks;
   for (Operation *op : llvm::reverse(group))
-    if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(user); }))
+    if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(userInBlock(op, user)); }))
       sinks.push_back(op);
   auto largest = llvm::max_element(
       sinks, [](Operation *a, Operation *b) { return elementsOf(a->getResult(0)) < elementsOf(b->getResult(0)); });

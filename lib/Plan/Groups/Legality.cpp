@@ -1,5 +1,6 @@
 // Legality of groups: rules R1 to R6 of weft/Plan/Groups.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Groups.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -7,6 +8,14 @@
 using namespace mlir;
 
 namespace weft::plan {
+
+Operation *userInBlock(Operation *op, Operation *user) { return op->getBlock()->findAncestorOpInBlock(*user); }
+
+SmallVector<Value> usedValues(Operation *op) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values.takeVector();
+}
 
 bool isRenaming(Operation *op) { return isa<tg::ReshapeOp, tg::BitcastOp>(op); }
 

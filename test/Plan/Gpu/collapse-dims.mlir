@@ -228,3 +228,16 @@ module @reshape {
     return %2 : tensor<96x512x64xf16>
   }
 }
+
+// -----
+
+// Results are stored over one domain: a row's statistic keeps its place.
+// CHECK-LABEL: module @two_results
+// CHECK: return %{{.*}}, %{{.*}} : tensor<24x8xf32>, tensor<24x1xf32>
+module @two_results {
+  func.func @kernel(%x: tensor<4x6x8xf32>) -> (tensor<4x6x8xf32>, tensor<4x6x1xf32>) {
+    %0 = tg.reduce max %x axes = [2] keep_dims : tensor<4x6x8xf32>
+    %1 = tg.neg %x : tensor<4x6x8xf32>
+    return %1, %0 : tensor<4x6x8xf32>, tensor<4x6x1xf32>
+  }
+}

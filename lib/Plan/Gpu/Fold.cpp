@@ -1,0 +1,100 @@
+// Schedules of kernels with a fold: rows by tiles, columns whole, the streamed dimension in steps.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The contraction that a fold sums up says what is what: dimensions of its result that only the streamed operand has
+// are rows, those that only the other has are columns, the rest is batch. A warp takes 16 rows (the fragment of
+// mma.sync, so that a step's scores are the left operand of the next product where they are), all columns and the whole
+// step.
+#include "weft/Plan/Schedule.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+namespace {
+
+struct FoldRoles {
+  SmallVector<unsigned> rows, columns, batch; ///< Dimensions of the kernel's result.
+  tg::ContractOp sum;                         ///< The contraction over the streamed dimension.
+
+  FoldRoles(const KernelToSchedule &kernel, tg::FoldOp fold) {
+    fold.getUpdate().walk([&](tg::ContractOp contract) {
+      if (contract->hasAttr(tg::FoldOp::streamedAttr))
+        sum = contract;
+    });
+    SmallVector<const KernelRequest *> requests = kernel.access.of(fold.getResult(0));
+    for (unsigned d = 0; d < kernel.access.resultRank; ++d)
+      (sum && !requests.empty() ? roleOf(*requests.front(), d) : batch).push_back(d);
+  }
+
+private:
+  SmallVector<unsigned> &roleOf(const KernelRequest &request, unsigned dim) {
+    bool lhs = false, rhs = false;
+    AffineMap result = sum.getMap(2);
+    for (auto [at, expr] : llvm::zip(request.coordinates, result.getResults())) {
+      if (!at || !at.isFunctionOfDim(dim))
+        continue;
+      unsigned domain = cast<AffineDimExpr>(expr).getPosition();
+      lhs |= sum.getMap(0).isFunctionOfDim(domain);
+      rhs |= sum.getMap(1).isFunctionOfDim(domain);
+    }
+    return lhs == rhs ? batch : lhs ? rows : columns;
+  }
+};
+
+} // namespace
+
+static int64_t productOf(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
+  int64_t product = 1;
+  for (unsigned d : dims)
+    product = llvm::MulOverflow(product, extents[d], product) ? INT64_MAX : product;
+  return product;
+}
+
+ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device) {
+  FoldRoles roles(kernel, fold);
+  ArrayRef<int64_t> extents = kernel.extents;
+  ScheduleChoice choice;
+  choice.tile.assign(kernel.access.resultRank, 1);
+  int64_t bytes = 4;
+  bool hasMatrix = false;
+  if (roles.sum) {
+    auto type = cast<RankedTensorType>(roles.sum.getRhs().getType()).getElementType();
+    hasMatrix = type.isF16() || type.isBF16();
+    bytes = std::max<int64_t>(tg::getElementBits(type) / 8, 1);
+  }
+  int64_t columns = 1;
+  for (unsigned d : roles.columns) {
+    choice.tile[d] = llvm::PowerOf2Ceil(extents[d]);
+    columns *= choice.tile[d];
+  }
+  int64_t numRows = productOf(roles.rows, extents), numBatch = productOf(roles.batch, extents);
+  int64_t streamed = estimateExtent(fold.getExtent().getResult(0));
+  // Rows: 128 where they still fill the device, else 64; never more than there are. Few rows share their warps'
+  // columns.
+  int64_t rows = 128;
+  if (!hasMatrix || numBatch * int64_t(llvm::divideCeil(numRows, rows)) < int64_t(device.sms))
+    rows = 64;
+  rows = std::min<int64_t>(rows, std::max<int64_t>(llvm::PowerOf2Ceil(numRows), 16));
+  choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
+  // A step's scores and the columns' sums are registers: at most 64 each of a thread.
+  int64_t step = std::min<int64_t>(hasMatrix ? 64 : 32, llvm::PowerOf2Ceil(streamed));
+  choice.stream = {step};
+  choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
+  // Keys and values of two CTAs on an SM, if two steps of them fit so.
+  int64_t stage = 2 * step * columns * bytes, query = rows * columns * bytes;
+  int64_t fitting = (int64_t(device.sharedPerSm) / 2 - 2048 - query) / stage;
+  choice.stages = std::clamp<int64_t>(fitting, 2, 3);
+  int64_t left = rows;
+  for (unsigned d : llvm::reverse(roles.rows)) {
+    choice.tile[d] = std::min<int64_t>(left, llvm::PowerOf2Ceil(extents[d]));
+    left /= choice.tile[d];
+  }
+  choice.reason =
+      llvm::formatv("fold of {0} places: {1} rows of {2} columns in {3} batches, {4} rows a CTA, steps of {5}",
+                    streamed, numRows, columns, numBatch, rows, step);
+  return choice;
+}
+
+} // namespace weft::plan
