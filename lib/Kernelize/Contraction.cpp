@@ -154,6 +154,7 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
                                  Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
                                  Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
                                  auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
+                                 dot.setTf32(allowTf32 && element.isF32());
                                  if (element != product.accumulator && isa<IntegerType>(element)) {
                                    dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));
                                    dot.setUnsignedRhs(tg::isUnsignedElement(elements[right]));

@@ -74,7 +74,8 @@ tg::ScheduleAttr makeSimpleSchedule(mlir::func::FuncOp kernel);
 
 class Kernelizer {
 public:
-  Kernelizer(mlir::func::FuncOp source, tg::ScheduleAttr schedule);
+  /// With `allowTf32`, dots of f32 operands may round them.
+  Kernelizer(mlir::func::FuncOp source, tg::ScheduleAttr schedule, bool allowTf32);
   /// Replaces the function, or leaves it and fails.
   llvm::LogicalResult run();
 
@@ -102,6 +103,7 @@ private:
   mlir::AffineExpr sinkPlace(int64_t dim, mlir::AffineExpr base);
   void streamRows(int64_t dim, Exprs at);
   void storeResults(llvm::ArrayRef<mlir::AffineExpr> at);
+  void storeFurther(mlir::Value result, mlir::Value buffer, llvm::ArrayRef<mlir::AffineExpr> at);
   void storePacked(mlir::Value result, mlir::Value target);
 
   // Kernelizer.cpp: the recursion.
@@ -220,6 +222,7 @@ private:
 
   mlir::func::FuncOp source, target;
   tg::ScheduleAttr schedule;
+  bool allowTf32;
   mlir::ImplicitLocOpBuilder builder;
   Space space;
   Scope root;

@@ -156,14 +156,50 @@ AffineExpr Kernelizer::sinkPlace(int64_t dim, AffineExpr base) {
 //===-- Results ---------------------------------------------------------------------------------------------------===//
 
 void Kernelizer::storeResults(ArrayRef<AffineExpr> at) {
-  for (auto [result, buffer] : llvm::zip_equal(source.getBody().front().getTerminator()->getOperands(), targets)) {
-    auto type = cast<RankedTensorType>(result.getType());
-    Exprs places(at);
-    for (auto [place, extent, own] : llvm::zip(places, tg::getDims(domain), tg::getDims(type)))
-      if (extent != own)
-        place = space.constant(0);
-    store(tile(result, places), buffer, places, type.getElementType());
+  auto results = source.getBody().front().getTerminator()->getOperands();
+  store(tile(results[0], at), targets[0], at, domain.getElementType());
+  for (auto [result, buffer] : llvm::drop_begin(llvm::zip_equal(results, targets)))
+    storeFurther(result, buffer, at);
+}
+
+/// A result after the first: along each dimension at the place of one of the domain with the same extent (any such
+/// choice covers it); what the domain lacks is gone through in a loop.
+void Kernelizer::storeFurther(Value result, Value buffer, ArrayRef<AffineExpr> at) {
+  constexpr int64_t placesOfStep = 256;
+  auto type = cast<RankedTensorType>(result.getType());
+  tg::Dims own = tg::getDims(type), dims = tg::getDims(domain);
+  Exprs places;
+  SmallVector<Streamed> lacking;
+  SmallVector<size_t> lackingDims;
+  SmallVector<bool> taken(dims.size(), false);
+  SmallVector<unsigned> lanes = space.lanesOf(at);
+  for (auto [d, extent] : llvm::enumerate(own)) {
+    places.push_back(space.constant(0));
+    if (tg::getConstant(extent) == 1)
+      continue;
+    size_t same = 0;
+    while (same < dims.size() && (taken[same] || dims[same] != extent))
+      ++same;
+    if (same < dims.size()) {
+      taken[same] = true;
+      places[d] = at[same];
+      continue;
+    }
+    Streamed dim{extent, lacking.empty() ? fittingStep(extent, placesOfStep) : 1};
+    if (dim.step > 1) {
+      dim.lane = reductionLane(dim.step, 4000, lanes);
+      lanes.push_back(dim.lane);
+    }
+    lacking.push_back(dim);
+    lackingDims.push_back(d);
   }
+  InScope in(*this, space.scopeOf(places, &root), result.getLoc());
+  stream(lacking, {}, [&](ArrayRef<AffineExpr> steps, const Constraints &, ValueRange) {
+    for (auto [d, step] : llvm::zip_equal(lackingDims, steps))
+      places[d] = step;
+    store(tile(result, places), buffer, places, type.getElementType());
+    return Scalars();
+  });
 }
 
 /// Loops over the rows from dimension `dim` on that no tile holds.

@@ -55,7 +55,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
   kernel.addPass(plan::createCollapseDims());
   kernel.addPass(plan::createPlanGpu({options.target}));
-  kernel.addPass(kernelize::createKernelize());
+  kernel.addPass(kernelize::createKernelize({options.allowTf32}));
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
 }

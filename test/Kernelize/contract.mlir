@@ -1,4 +1,6 @@
 // RUN: weft-opt %s --split-input-file --weft-kernelize | FileCheck %s
+// RUN: weft-opt %s --split-input-file --weft-kernelize=allow-tf32 | FileCheck %s --check-prefix=TF32
+// TF32: tk.dot {{.*}} {tf32} : {{.*}}xf32>
 
 // A matrix product with an epilogue: operands come as [m, k] and [k, n], zero past the ends.
 // CHECK-DAG: #[[A:.*]] = affine_map<(d0, d1)[s0, s1] -> (d0 + s0 * 64, d1 + s1 * 32)>

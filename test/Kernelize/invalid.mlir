@@ -26,9 +26,9 @@ func.func @kernel(%x: tensor<?xf32, #tg.dims<()[s0] -> (s0)>>) -> tensor<8xf32> 
 }
 
 // -----
-// expected-error @+1 {{expected results over one domain, got 'tensor<8xf32>' and 'tensor<9xf32>'}}
-func.func @kernel(%x: tensor<8xf32>, %y: tensor<9xf32>) -> (tensor<8xf32>, tensor<9xf32>) {
-  return %x, %y : tensor<8xf32>, tensor<9xf32>
+// expected-error @+1 {{expected elements of at least 8 bits in a kernel with several results, got 'tensor<8xf32>', 'tensor<8xi4>'}}
+func.func @kernel(%x: tensor<8xf32>, %y: tensor<8xi4>) -> (tensor<8xf32>, tensor<8xi4>) {
+  return %x, %y : tensor<8xf32>, tensor<8xi4>
 }
 
 // -----

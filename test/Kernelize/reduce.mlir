@@ -88,3 +88,29 @@ func.func @kernel(%x: tensor<100x5000xf32>) -> tensor<100x1xi64> {
   %1 = tg.arg_reduce max %x axis = 1 keep_dims : tensor<100x5000xf32>
   return %1 : tensor<100x1xi64>
 }
+
+// -----
+// A row's statistic is a result too: stored once a row, before the loop over it.
+// CHECK: tk.reduce
+// CHECK: tk.store {{.*}} : <1xf32>, <tensor<4xf32>>
+// CHECK: scf.for
+// CHECK: tk.store {{.*}} : <64xf32>, <tensor<4x600xf32>>
+module attributes {tg.schedule = #tg.schedule<tile = [1, 64], engine = simt, warps = 1, stages = 1, order = "row", persistent = false, split = 1>} {
+func.func @kernel(%x: tensor<4x600xf32>) -> (tensor<4x600xf32>, tensor<4xf32>) {
+  %m = tg.reduce max %x axes = [1] keep_dims : tensor<4x600xf32>
+  %d = tg.sub %x, %m : tensor<4x600xf32>, tensor<4x1xf32>
+  %r = tg.reshape %m : tensor<4x1xf32> to tensor<4xf32>
+  return %d, %r : tensor<4x600xf32>, tensor<4xf32>
+}
+}
+
+// -----
+// A first result without a dimension of the second one: a loop over it.
+// CHECK: tk.store {{.*}} : <1xf32>, <tensor<4xf32>>
+// CHECK: scf.for {{.*}} to %c3
+// CHECK: tk.store {{.*}} : <256xf32>, <tensor<4x600xf32>>
+func.func @kernel(%x: tensor<4x600xf32>) -> (tensor<4xf32>, tensor<4x600xf32>) {
+  %m = tg.reduce max %x axes = [1] : tensor<4x600xf32>
+  %d = tg.exp %x : tensor<4x600xf32>
+  return %m, %d : tensor<4xf32>, tensor<4x600xf32>
+}

@@ -20,6 +20,9 @@ def Kernelize : Pass<"weft-kernelize", "::mlir::ModuleOp"> {
       covers. Both are exact, and slow for many updates (long axes).
     * 4-bit and 2-bit elements lie packed in bytes; a packed result is computed byte by byte.
 
+    The first result and its tiles are the domain. Along a dimension of the same extent a further result is stored where the domain is; dimensions that the
+    domain lacks are gone through in a loop.
+
     An op it cannot do is an error at the op. `schedule.split` other than 1 is refused.
 
     ```mlir
@@ -47,6 +50,7 @@ def Kernelize : Pass<"weft-kernelize", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "f32 contractions may round their operands to tf32">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::weft::tk::TileKernelDialect"];
 }
