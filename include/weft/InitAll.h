@@ -13,6 +13,7 @@
 #include "weft/Lower/CpuMath/CpuMath.h"
 #include "weft/Lower/GpuMath/GpuMath.h"
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
+#include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Schedule/Passes.h"
@@ -36,6 +37,8 @@ inline void registerAllPasses() {
   cpu::registerWeftCpuPasses();
   schedule::registerSchedulePasses();
   kernelize::registerKernelizePasses();
+  gpu::registerTileKernelToNVVMPasses();
+  gpu::registerLowerTkPipeline();
   registerPipelines();
 }
 

@@ -1,0 +1,29 @@
+// Passes from tk with layouts to llvm and nvvm.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LOWER_TILEKERNELTONVVM_PASSES_TD
+#define WEFT_LOWER_TILEKERNELTONVVM_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerTk : Pass<"weft-lower-tk", "::mlir::ModuleOp"> {
+  let summary = "tiles become scalars of a thread";
+  let description = [{
+    On a kernel module of `tk` ops with layouts. A `!tk.tile` becomes one scalar for each register, in register order; `@kernel` becomes an
+    `llvm.func` with the attribute `nvvm.kernel`, and the module gets the attributes that docs/gpu.md lists. Left are `scf`, `arith`, `math`, `vector`, `nvvm` and `llvm`;
+    index arithmetic stays in `index`.
+
+    Errors: a tile without a layout, a layout that an op cannot take, a type that memory cannot hold.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def TkToLLVM : Pass<"weft-tk-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "arith, math, vector, scf and cf of a lowered kernel become llvm";
+  let description = [{
+    `index` becomes i32 where the module says that 32 bits hold every offset (`tk.index_bits`), else i64.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+#endif // WEFT_LOWER_TILEKERNELTONVVM_PASSES_TD

@@ -1,0 +1,31 @@
+// Layouts that follow from others: of a broadcast's operand, of a reduction's result.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_SCHEDULE_DERIVEDLAYOUTS_H
+#define WEFT_SCHEDULE_DERIVEDLAYOUTS_H
+
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
+
+namespace weft::schedule {
+
+/// The part of a tile's layout in some of its dimensions: dimension i of the result is dimension `dims[i]`, cut to
+/// 2^bits[i]. Bits of register, lane and warp stay, with zero bases where they move other dimensions only.
+layout::LinearLayout selectDims(const layout::LinearLayout &layout, llvm::ArrayRef<int64_t> dims,
+                                llvm::ArrayRef<unsigned> bits);
+
+/// Where a broadcast's result (with a layout) wants the elements of its operand.
+layout::LinearLayout getBroadcastSource(tk::BroadcastOp op);
+
+/// The layout of a reduction over `dims` without any conversion: registers along `dims` combined and gone, lanes and
+/// warps along `dims` hold the same result. Nothing if a basis moves reduced and kept dimensions at once, or if an
+/// element is held twice in a way that would be counted twice.
+std::optional<layout::LinearLayout> getReducedLayout(const layout::LinearLayout &layout, llvm::ArrayRef<int64_t> dims);
+
+/// How the bits of a layout take part in a reduction over `dims`: as masks of the bits of register, lane and warp.
+struct ReducedBits {
+  uint64_t registers = 0, lanes = 0, warps = 0; ///< Those that move reduced dimensions.
+};
+ReducedBits getReducedBits(const layout::LinearLayout &layout, llvm::ArrayRef<int64_t> dims);
+
+} // namespace weft::schedule
+
+#endif // WEFT_SCHEDULE_DERIVEDLAYOUTS_H

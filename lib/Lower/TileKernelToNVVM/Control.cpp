@@ -1,0 +1,168 @@
+// tk.for_tiles: the tile of a CTA from its number, by the traversal that the plan simulated.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Patterns.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "weft/Plan/Traversal/Traversal.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+
+namespace {
+
+/// Prints an IndexProgram as index arithmetic.
+class ProgramEmitter {
+public:
+  ProgramEmitter(OpBuilder &builder, Location loc, Value index) : builder(builder), loc(loc), index(index) {}
+
+  /// The results; null values if the program looks tables up.
+  SmallVector<Value> emit(const plan::IndexProgram &program) {
+    for (const plan::IndexInstruction &instruction : program.getInstructions())
+      values.push_back(emit(instruction));
+    SmallVector<Value> results;
+    for (plan::IndexProgram::Value result : program.getResults())
+      results.push_back(values[result]);
+    return results;
+  }
+
+private:
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value toIndex(arith::CmpIPredicate predicate, Value a, Value b) {
+    Value condition = arith::CmpIOp::create(builder, loc, predicate, a, b);
+    return arith::SelectOp::create(builder, loc, condition, constant(1), constant(0));
+  }
+
+  Value emit(const plan::IndexInstruction &i) {
+    using plan::IndexOp;
+    auto at = [&](int32_t operand) { return values[operand]; };
+    switch (i.op) {
+    case IndexOp::Index:
+      return index;
+    case IndexOp::Constant:
+      return constant(i.immediate);
+    case IndexOp::Lookup:
+      return {};
+    default:
+      break;
+    }
+    Value a = at(i.a), b = at(i.b);
+    if (!a || !b)
+      return {};
+    switch (i.op) {
+    case IndexOp::Add:
+      return arith::AddIOp::create(builder, loc, a, b);
+    case IndexOp::Sub:
+      return arith::SubIOp::create(builder, loc, a, b);
+    case IndexOp::Mul:
+      return arith::MulIOp::create(builder, loc, a, b);
+    case IndexOp::Div:
+      return arith::DivSIOp::create(builder, loc, a, b);
+    case IndexOp::Rem:
+      return arith::RemSIOp::create(builder, loc, a, b);
+    case IndexOp::Min:
+      return arith::MinSIOp::create(builder, loc, a, b);
+    case IndexOp::Less:
+      return toIndex(arith::CmpIPredicate::slt, a, b);
+    case IndexOp::Equal:
+      return toIndex(arith::CmpIPredicate::eq, a, b);
+    default: {
+      Value c = at(i.c);
+      Value isTrue = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, a, constant(0));
+      return c ? Value(arith::SelectOp::create(builder, loc, isTrue, b, c)) : Value();
+    }
+    }
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Value index;
+  SmallVector<Value> values;
+};
+
+class LowerForTiles : public TilePattern<tk::ForTilesOp> {
+public:
+  using TilePattern::TilePattern;
+
+  LogicalResult matchAndRewrite(tk::ForTilesOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    IndexArithmetic forms(rewriter, loc);
+    SmallVector<LinearForm> symbols;
+    for (BlockArgument argument : info.symbolArguments)
+      symbols.push_back(forms.get(rewriter.getRemappedValue(argument), {1, Bounds().max}));
+    SmallVector<LinearForm> extents;
+    for (AffineExpr extent : op.getExtents().getResults())
+      extents.push_back(forms.evaluate(extent, {}, symbols));
+    Value block = NVVM::BlockIdXOp::create(rewriter, loc, rewriter.getI32Type());
+    block = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), block);
+    Block &body = op.getBody().front();
+    rewriter.eraseOp(body.getTerminator());
+    scf::ForOp loop;
+    if (op.getPersistent()) {
+      LinearForm total = IndexArithmetic::constant(1);
+      for (const LinearForm &extent : extents)
+        total = forms.multiply(total, extent);
+      Value step = NVVM::GridDimXOp::create(rewriter, loc, rewriter.getI32Type());
+      step = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), step);
+      loop = scf::ForOp::create(rewriter, loc, block, forms.materialize(total), step);
+      block = loop.getInductionVar();
+      rewriter.setInsertionPointToStart(loop.getBody());
+    }
+    FailureOr<SmallVector<Value>> indices = locate(rewriter, forms, op, block, extents);
+    if (failed(indices))
+      return failure();
+    if (loop)
+      rewriter.inlineBlockBefore(&body, loop.getBody()->getTerminator(), *indices);
+    else
+      rewriter.inlineBlockBefore(&body, op, *indices);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The tile numbers of the linear block index.
+  static FailureOr<SmallVector<Value>> locate(OpBuilder &builder, IndexArithmetic &forms, tk::ForTilesOp op,
+                                              Value block, ArrayRef<LinearForm> extents) {
+    Location loc = op.getLoc();
+    LinearForm rest = forms.get(block, {0, Bounds().max});
+    SmallVector<Value> indices(extents.size());
+    unsigned outer = extents.size();
+    std::optional<StringRef> order = op.getOrder();
+    if (order && *order != "row" && extents.size() >= 2) {
+      outer -= 2;
+      const LinearForm &rows = extents[outer], &cols = extents[outer + 1];
+      if (!rows.terms.empty() || !cols.terms.empty())
+        return op.emitOpError("expected static extents for the order `") << *order << "`; use `row`";
+      plan::Traversal traversal;
+      plan::IndexProgram program;
+      std::string error;
+      if (!plan::parseTraversal(order->str(), traversal, error) ||
+          !plan::buildTraversal(traversal, {{rows.constant, cols.constant}}, program, error))
+        return op.emitOpError("expected a traversal of ")
+               << rows.constant << " x " << cols.constant << " tiles: " << error;
+      LinearForm area = IndexArithmetic::constant(rows.constant * cols.constant);
+      LinearForm inner = outer ? forms.mod(rest, area) : rest;
+      SmallVector<Value> place = ProgramEmitter(builder, loc, forms.materialize(inner)).emit(program);
+      if (llvm::is_contained(place, Value()))
+        return op.emitOpError("expected an order by arithmetic, got `") << *order << "`";
+      indices[outer] = place[0];
+      indices[outer + 1] = place[1];
+      if (outer)
+        rest = forms.floorDiv(rest, area);
+    }
+    for (unsigned i = outer; i-- > 0;) {
+      indices[i] = forms.materialize(i ? forms.mod(rest, extents[i]) : rest);
+      if (i)
+        rest = forms.floorDiv(rest, extents[i]);
+    }
+    return indices;
+  }
+};
+
+} // namespace
+
+void weft::gpu::populateControlPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                        const KernelInfo &info) {
+  addTilePatterns<LowerForTiles>(patterns, converter, info);
+}

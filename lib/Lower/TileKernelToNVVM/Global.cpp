@@ -1,0 +1,188 @@
+// tk.load and tk.store: registers in vectors of up to 128 bits, masked places by predicates, combiners by atomics.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Memory.h"
+#include "Patterns.h"
+
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+
+namespace {
+
+SmallVector<Value> takeFirst(ArrayRef<ValueRange> values) {
+  return llvm::map_to_vector(values, [](ValueRange range) -> Value { return range.front(); });
+}
+
+/// The offsets, in elements, and predicates of all registers of an access.
+struct RegisterAccess {
+  SmallVector<LinearForm> offsets;
+  SmallVector<Predicate> predicates;
+};
+
+/// Row-major strides of a tensor over the kernel's symbols.
+SmallVector<LinearForm> getStrides(IndexArithmetic &forms, RankedTensorType tensor, ArrayRef<LinearForm> symbols) {
+  tg::Dims dims = tg::getDims(tensor);
+  SmallVector<LinearForm> strides(dims.size());
+  LinearForm stride = IndexArithmetic::constant(1);
+  for (unsigned i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride = forms.multiply(stride, forms.evaluate(dims[i], {}, symbols));
+  }
+  return strides;
+}
+
+RegisterAccess makeAccess(TileIndices &indices, RankedTensorType tensor, AffineMap map, std::optional<IntegerSet> guard,
+                          ValueRange mask, ArrayRef<Value> symbols, unsigned registers) {
+  IndexArithmetic &forms = indices.arithmetic();
+  SmallVector<LinearForm> extents =
+      llvm::map_to_vector(symbols, [&](Value symbol) { return forms.get(symbol, {1, Bounds().max}); });
+  SmallVector<LinearForm> strides = getStrides(forms, tensor, extents);
+  RegisterAccess access;
+  for (unsigned reg = 0; reg < registers; ++reg) {
+    LinearForm offset;
+    for (auto [i, result] : llvm::enumerate(map.getResults()))
+      offset = forms.add(offset, forms.multiply(indices.evaluate(result, reg), strides[i]));
+    Predicate predicate = guard ? indices.evaluate(*guard, reg) : Predicate();
+    if (!mask.empty())
+      predicate = forms.both(predicate, {mask[reg], false, false});
+    access.offsets.push_back(offset);
+    access.predicates.push_back(predicate);
+  }
+  return access;
+}
+
+LogicalResult checkStored(Operation *op, RankedTensorType tensor) {
+  if (tg::getElementBits(tensor.getElementType()) < 8)
+    return op->emitOpError("expected elements of at least 8 bits in global memory, got ") << tensor;
+  return success();
+}
+
+/// The kernel's symbols as they are now.
+SmallVector<Value> getKernelSymbols(ConversionPatternRewriter &rewriter, const KernelInfo &info) {
+  return llvm::map_to_vector(info.symbolArguments,
+                             [&](BlockArgument argument) { return rewriter.getRemappedValue(argument); });
+}
+
+std::optional<IntegerSet> getGuard(IntegerSetAttr attr) {
+  return attr ? std::optional<IntegerSet>(attr.getValue()) : std::nullopt;
+}
+
+class LowerLoad : public TilePattern<tk::LoadOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::LoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    tk::TileType type = op.getResult().getType();
+    RankedTensorType tensor = op.getSource().getType().getTensor();
+    if (failed(checkStored(op, tensor)))
+      return failure();
+    Type element = type.getElementType();
+    const layout::LinearLayout &layout = type.getLayout().getValue();
+    unsigned bits = element.getIntOrFloatBitWidth(), registers = countRegisters(layout);
+    TileIndices indices(rewriter, loc, layout, info.getRole(op), takeFirst(adaptor.getSymbols()), info.getSymbols(op),
+                        adaptor.getIndices());
+    ValueRange mask = adaptor.getMask();
+    RegisterAccess access = makeAccess(indices, tensor, op.getMap(), getGuard(op.getGuardAttr()), mask,
+                                       getKernelSymbols(rewriter, info), registers);
+    TypedAttr zero = isa<FloatType>(element) ? TypedAttr(rewriter.getFloatAttr(element, 0.0))
+                                             : TypedAttr(rewriter.getIntegerAttr(element, 0));
+    Value fill = arith::ConstantOp::create(rewriter, loc, op.getFillAttr() ? op.getFillAttr() : zero);
+    SmallVector<Value> results(registers);
+    SmallVector<unsigned> equal;
+    DenseMap<Value, Value> pointers;
+    for (AccessVector &vector : groupRegisters(access.offsets, access.predicates, bits, equal)) {
+      Value offset = indices.arithmetic().materializeTerms(vector.terms);
+      Value &pointer = pointers[offset];
+      if (!pointer)
+        pointer = offsetPointer(rewriter, loc, adaptor.getSource().front(), offset, bits / 8);
+      SmallVector<Value> values =
+          emitGlobalLoad(rewriter, loc, pointer, vector.constant * bits / 8, element, vector.registers.size(),
+                         vector.predicate, fill, LoadOptions{info.isReadOnly(op)});
+      for (auto [reg, value] : llvm::zip(vector.registers, values))
+        results[reg] = value;
+    }
+    for (unsigned reg = 0; reg < registers; ++reg)
+      results[reg] = results[equal[reg]];
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+class LowerStore : public TilePattern<tk::StoreOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::StoreOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    tk::TileType type = op.getValue().getType();
+    RankedTensorType tensor = op.getTarget().getType().getTensor();
+    if (failed(checkStored(op, tensor)))
+      return failure();
+    std::optional<tg::Monoid> kind = op.getCombine();
+    if (kind && *kind != tg::Monoid::Add && *kind != tg::Monoid::Max && *kind != tg::Monoid::Min)
+      return op.emitOpError("expected a combiner add, max or min");
+    const layout::LinearLayout &layout = type.getLayout().getValue();
+    unsigned registers = countRegisters(layout);
+    Role role = info.getRole(op);
+    TileIndices indices(rewriter, loc, layout, role, takeFirst(adaptor.getSymbols()), info.getSymbols(op),
+                        adaptor.getIndices());
+    ValueRange mask = adaptor.getMask();
+    RegisterAccess access = makeAccess(indices, tensor, op.getMap(), getGuard(op.getGuardAttr()), mask,
+                                       getKernelSymbols(rewriter, info), registers);
+    Predicate first = isFirstHolder(rewriter, loc, indices.getThread(), getReplicatedBits(layout, role.warps));
+    for (Predicate &predicate : access.predicates)
+      predicate = indices.arithmetic().both(predicate, first);
+    if (kind)
+      dropRepeats(layout, access);
+    emitVectors(rewriter, op, adaptor, indices, access);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Registers that hold an element again must not combine it again.
+  static void dropRepeats(const layout::LinearLayout &layout, RegisterAccess &access) {
+    DenseSet<uint64_t> seen;
+    for (unsigned reg = 0; reg < access.predicates.size(); ++reg)
+      if (!seen.insert(getRegisterImage(layout, reg)).second)
+        access.predicates[reg] = {{}, true, false};
+  }
+
+  void emitVectors(OpBuilder &builder, tk::StoreOp op, OneToNOpAdaptor adaptor, TileIndices &indices,
+                   RegisterAccess &access) const {
+    Location loc = op.getLoc();
+    Type stored = op.getTarget().getType().getTensor().getElementType();
+    unsigned bits = op.getValue().getType().getElementType().getIntOrFloatBitWidth();
+    ValueRange values = adaptor.getValue();
+    SmallVector<unsigned> equal;
+    DenseMap<Value, Value> pointers;
+    SmallVector<AccessVector> vectors = groupRegisters(access.offsets, access.predicates, bits, equal);
+    if (op.getCombine()) // Places that combine into one element do so one after the other.
+      for (unsigned reg = 0; reg < equal.size(); ++reg)
+        if (equal[reg] != reg)
+          vectors.push_back({{reg}, access.offsets[reg].terms, access.offsets[reg].constant, access.predicates[reg]});
+    for (AccessVector &vector : vectors) {
+      Value offset = indices.arithmetic().materializeTerms(vector.terms);
+      Value &pointer = pointers[offset];
+      if (!pointer)
+        pointer = offsetPointer(builder, loc, adaptor.getTarget().front(), offset, bits / 8);
+      auto elements = llvm::map_to_vector(vector.registers, [&](unsigned reg) -> Value { return values[reg]; });
+      int64_t bytes = vector.constant * int64_t(bits) / 8;
+      if (std::optional<tg::Monoid> kind = op.getCombine())
+        emitGlobalCombine(builder, loc, info.target, *kind, stored.isUnsignedInteger(), pointer, bytes, elements,
+                          vector.predicate);
+      else
+        emitGlobalStore(builder, loc, pointer, bytes, elements, vector.predicate);
+    }
+  }
+};
+
+} // namespace
+
+void weft::gpu::populateGlobalPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                       const KernelInfo &info) {
+  addTilePatterns<LowerLoad, LowerStore>(patterns, converter, info);
+}

@@ -1,0 +1,59 @@
+// What patterns need to know of the kernel as it was before the conversion: operations move and lose their parents
+// while it runs, so facts about loops and roles are taken first and found by operation.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_LOWER_TILEKERNELTONVVM_KERNELINFO_H
+#define WEFT_LIB_LOWER_TILEKERNELTONVVM_KERNELINFO_H
+
+#include "IndexForms.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
+
+namespace weft::gpu {
+
+/// The warps that execute an operation: of one region of tk.roles, or of the CTA.
+struct Role {
+  int64_t number = 0; ///< 0: no role; region i of tk.roles has number i + 1. It is also its named barrier.
+  int64_t firstWarp = 0, warps = 1;
+};
+
+/// Of an index operand of an access.
+struct SymbolFacts {
+  Bounds bounds;
+  unsigned depth = 0; ///< Loops around its definition.
+};
+
+class KernelInfo {
+public:
+  /// Reads `kernel`; makes the module's dynamic shared memory if the kernel uses any.
+  explicit KernelInfo(mlir::func::FuncOp kernel);
+
+  mlir::ModuleOp module;
+  llvm::StringRef target;
+  int64_t warps = 1;                                      ///< Of the CTA.
+  int64_t sharedBytes = 0;                                ///< Dynamic shared memory, scratch included.
+  mlir::LLVM::GlobalOp shared;                            ///< Null if sharedBytes is 0.
+  llvm::SmallVector<mlir::BlockArgument> symbolArguments; ///< The kernel's symbols.
+  unsigned indexBits = 64;                                ///< 32 if every offset of every tensor is below 2^31 bytes.
+
+  Role getRole(mlir::Operation *op) const;
+  /// Facts of the `symbols` of an access, in order.
+  llvm::ArrayRef<SymbolFacts> getSymbols(mlir::Operation *op) const;
+  /// Whether the tensor that a tk.load or tk.copy reads is written nowhere in the kernel.
+  bool isReadOnly(mlir::Operation *op) const { return readOnly.contains(op); }
+  /// Place of an op's scratch in dynamic shared memory; -1 if it has none.
+  int64_t getScratch(mlir::Operation *op) const;
+
+private:
+  void recordFacts(mlir::func::FuncOp kernel);
+  void placeScratch(mlir::func::FuncOp kernel);
+
+  llvm::DenseMap<mlir::Operation *, Role> roles;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SymbolFacts>> symbols;
+  llvm::DenseSet<mlir::Operation *> readOnly;
+  llvm::DenseMap<mlir::Operation *, int64_t> scratch;
+};
+
+} // namespace weft::gpu
+
+#endif // WEFT_LIB_LOWER_TILEKERNELTONVVM_KERNELINFO_H

@@ -1,0 +1,159 @@
+// --weft-lower-tk: converts a kernel of tiles to scalars of a thread, and its function to an nvvm kernel.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Patterns.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "weft/Lower/TileKernelToNVVM/Passes.h"
+#include "weft/Target/Device.h"
+
+namespace weft::gpu {
+#define GEN_PASS_DEF_LOWERTK
+#include "weft/Lower/TileKernelToNVVM/Passes.h.inc"
+} // namespace weft::gpu
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+
+static void addTileConversions(TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](tk::TileType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
+    if (!type.getLayout())
+      return failure();
+    types.append(countRegisters(type.getLayout().getValue()), type.getElementType());
+    return success();
+  });
+  converter.addConversion([](tk::GlobalType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), 1); });
+  converter.addConversion([](tk::SharedType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), 3); });
+  converter.addConversion(
+      [](tk::ChannelType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), 3); });
+}
+
+/// Every tile has a layout, over warps that are there.
+static LogicalResult checkTiles(func::FuncOp kernel, const KernelInfo &info) {
+  WalkResult walked = kernel.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<tk::TileType>(type)) {
+        if (!tile.getLayout()) {
+          op->emitOpError("expected a tile with a layout, got ") << tile << "; run --weft-tk-layouts first";
+          return WalkResult::interrupt();
+        }
+        const layout::LinearLayout &layout = tile.getLayout().getValue();
+        if (layout.inBits("lane") > 5 || (int64_t(1) << layout.inBits("warp")) > info.getRole(op).warps) {
+          op->emitOpError("expected a layout over 32 lanes and ") << info.getRole(op).warps << " warps, got " << tile;
+          return WalkResult::interrupt();
+        }
+      }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+/// The number of CTAs: one for each tile, or, for persistent ones, at most one for each SM.
+static AffineMap getGrid(func::FuncOp kernel, unsigned symbols, StringRef target) {
+  MLIRContext *context = kernel.getContext();
+  SmallVector<AffineExpr> results;
+  kernel.walk([&](tk::ForTilesOp op) {
+    AffineExpr total = getAffineConstantExpr(1, context);
+    for (AffineExpr extent : op.getExtents().getResults())
+      total = total * extent;
+    results = {total};
+    const Device *device = findDevice(target);
+    if (op.getPersistent() && device)
+      results.push_back(getAffineConstantExpr(device->sms, context));
+  });
+  if (results.empty())
+    results.push_back(getAffineConstantExpr(1, context));
+  return AffineMap::get(0, symbols, results, context);
+}
+
+/// func.func @kernel(pointers, index...) to llvm.func @kernel(pointers, i64...).
+static void makeKernelFunction(func::FuncOp kernel, const KernelInfo &info) {
+  OpBuilder builder(kernel);
+  Location loc = kernel.getLoc();
+  SmallVector<Type> arguments;
+  for (Type type : kernel.getArgumentTypes())
+    arguments.push_back(type.isIndex() ? builder.getI64Type() : type);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), arguments);
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, kernel.getName(), type);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), builder.getDenseI32ArrayAttr({int32_t(info.warps * 32)}));
+  for (unsigned i = 0; i < arguments.size(); ++i)
+    if (DictionaryAttr attrs = kernel.getArgAttrDict(i))
+      function.setArgAttrs(i, attrs);
+  function.getBody().takeBody(kernel.getBody());
+  Block &entry = function.getBody().front();
+  builder.setInsertionPointToStart(&entry);
+  for (BlockArgument argument : entry.getArguments())
+    if (argument.getType().isIndex()) {
+      argument.setType(builder.getI64Type());
+      auto cast = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), argument);
+      argument.replaceAllUsesExcept(cast, cast);
+    }
+  function.walk([](func::ReturnOp op) {
+    OpBuilder at(op);
+    LLVM::ReturnOp::create(at, op.getLoc(), ValueRange());
+    op.erase();
+  });
+  kernel.erase();
+}
+
+namespace {
+
+class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
+    if (!kernel || kernel.isExternal() || kernel.getNumResults()) {
+      module.emitError("expected a kernel module with a function @kernel of tk ops without results");
+      return signalPassFailure();
+    }
+    KernelInfo info(kernel);
+    if (failed(checkTiles(kernel, info)))
+      return signalPassFailure();
+    AffineMap grid = getGrid(kernel, info.symbolArguments.size(), info.target);
+    if (failed(convert(kernel, info)))
+      return signalPassFailure();
+    makeKernelFunction(kernel, info);
+    setAttributes(module, info, grid);
+  }
+
+  LogicalResult convert(func::FuncOp kernel, const KernelInfo &info) {
+    TypeConverter converter;
+    addTileConversions(converter);
+    RewritePatternSet patterns(&getContext());
+    ConversionTarget target(getContext());
+    target.addLegalDialect<arith::ArithDialect, math::MathDialect, vector::VectorDialect, LLVM::LLVMDialect,
+                           NVVM::NVVMDialect, cf::ControlFlowDialect>();
+    target.addIllegalDialect<tk::TileKernelDialect>();
+    target.addDynamicallyLegalOp<func::FuncOp>(
+        [&](func::FuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
+    target.addLegalOp<func::ReturnOp>();
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
+    populateControlPatterns(converter, patterns, info);
+    populateElementPatterns(converter, patterns, info);
+    populateGlobalPatterns(converter, patterns, info);
+    populateConversionPatterns(converter, patterns, info);
+    populateReductionPatterns(converter, patterns, info);
+    populateScanPatterns(converter, patterns, info);
+    return applyPartialConversion(kernel, target, std::move(patterns));
+  }
+
+  static void setAttributes(ModuleOp module, const KernelInfo &info, AffineMap grid) {
+    Builder builder(module.getContext());
+    module->setAttr(gridAttr, AffineMapAttr::get(grid));
+    module->setAttr(warpsAttr, builder.getI64IntegerAttr(info.warps));
+    module->setAttr(indexBitsAttr, builder.getI64IntegerAttr(info.indexBits));
+    if (info.sharedBytes)
+      module->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(info.sharedBytes));
+  }
+};
+
+} // namespace

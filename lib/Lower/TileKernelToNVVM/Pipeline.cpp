@@ -1,0 +1,73 @@
+// --weft-tk-to-llvm and the pipeline around it: from tk with layouts to llvm and nvvm only.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "weft/Lower/GpuMath/GpuMath.h"
+#include "weft/Lower/TileKernelToNVVM/Passes.h"
+
+namespace weft::gpu {
+#define GEN_PASS_DEF_TKTOLLVM
+#include "weft/Lower/TileKernelToNVVM/Passes.h.inc"
+} // namespace weft::gpu
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+
+namespace {
+
+class TkToLLVM : public weft::gpu::impl::TkToLLVMBase<TkToLLVM> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MLIRContext &context = getContext();
+    LowerToLLVMOptions options(&context);
+    auto bits = module->getAttrOfType<IntegerAttr>(indexBitsAttr);
+    options.overrideIndexBitwidth(bits && bits.getInt() == 32 ? 32 : 64);
+    LLVMTypeConverter converter(&context, options);
+    RewritePatternSet patterns(&context);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    vector::populateVectorFromElementsUnrollPatterns(patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
+    LLVMConversionTarget target(context);
+    target.addLegalDialect<NVVM::NVVMDialect>();
+    target.addLegalOp<ModuleOp>();
+    if (failed(applyFullConversion(module, target, std::move(patterns))))
+      return signalPassFailure();
+    module->removeAttr(indexBitsAttr);
+  }
+};
+
+} // namespace
+
+void weft::gpu::buildLowerTkPipeline(OpPassManager &pm) {
+  pm.addPass(createLowerTk());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(lower::createGpuMath());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createTkToLLVM());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void weft::gpu::registerLowerTkPipeline() {
+  PassPipelineRegistration<>("weft-lower-tk-pipeline", "From tk with layouts to llvm and nvvm", buildLowerTkPipeline);
+}

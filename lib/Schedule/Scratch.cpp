@@ -1,0 +1,130 @@
+// Layouts that follow from others, and the scratch that changes between them need.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Schedule/DerivedLayouts.h"
+
+#include "weft/Dialect/TileKernel/Layout/Analysis.h"
+#include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "weft/Schedule/Scratch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::schedule;
+using layout::LinearLayout;
+
+LinearLayout schedule::selectDims(const LinearLayout &layout, ArrayRef<int64_t> dims, ArrayRef<unsigned> bits) {
+  layout::Dims outs;
+  for (auto [i, count] : llvm::enumerate(bits))
+    outs.push_back({layout::dimName(i), count});
+  layout::Vectors columns;
+  for (uint64_t column : layout.columns()) {
+    layout::Index place = layout.unflattenOut(column);
+    uint64_t flat = 0;
+    unsigned shift = 0;
+    for (auto [dim, count] : llvm::zip(dims, bits)) {
+      flat |= (place[dim] & ((uint64_t(1) << count) - 1)) << shift;
+      shift += count;
+    }
+    columns.push_back(flat);
+  }
+  return *LinearLayout::make(layout.ins(), outs, columns);
+}
+
+LinearLayout schedule::getBroadcastSource(tk::BroadcastOp op) {
+  SmallVector<unsigned> bits;
+  for (int64_t extent : op.getInput().getType().getShape())
+    bits.push_back(llvm::Log2_64(extent));
+  return selectDims(op.getResult().getType().getLayout().getValue(), op.getDims(), bits);
+}
+
+/// The part of a flat place in the reduced dimensions, and in the others.
+static std::pair<uint64_t, uint64_t> splitPlace(const LinearLayout &layout, uint64_t flat, ArrayRef<int64_t> dims) {
+  uint64_t mask = 0;
+  unsigned shift = 0;
+  for (auto [i, out] : llvm::enumerate(layout.outs())) {
+    if (llvm::is_contained(dims, int64_t(i)))
+      mask |= ((uint64_t(1) << out.bits) - 1) << shift;
+    shift += out.bits;
+  }
+  return {flat & mask, flat & ~mask};
+}
+
+ReducedBits schedule::getReducedBits(const LinearLayout &layout, ArrayRef<int64_t> dims) {
+  auto getMask = [&](StringRef name) {
+    uint64_t mask = 0;
+    for (auto [i, base] : llvm::enumerate(layout.basesOf(name.str())))
+      mask |= uint64_t(splitPlace(layout, base, dims).first != 0) << i;
+    return mask;
+  };
+  return {getMask("register"), getMask("lane"), getMask("warp")};
+}
+
+std::optional<LinearLayout> schedule::getReducedLayout(const LinearLayout &layout, ArrayRef<int64_t> dims) {
+  layout::Span held;
+  for (uint64_t column : layout.columns()) {
+    auto [reduced, kept] = splitPlace(layout, column, dims);
+    if ((reduced && kept) || (column && !held.insert(column)))
+      return std::nullopt;
+  }
+  SmallVector<int64_t> keptDims;
+  SmallVector<unsigned> bits;
+  for (auto [i, out] : llvm::enumerate(layout.outs()))
+    if (!llvm::is_contained(dims, int64_t(i))) {
+      keptDims.push_back(i);
+      bits.push_back(out.bits);
+    }
+  LinearLayout all = selectDims(layout, keptDims, bits);
+  layout::Dims ins;
+  layout::Vectors columns;
+  for (const layout::Dim &in : all.ins()) {
+    layout::Vectors bases = all.basesOf(in.name);
+    if (in.name == "register")
+      llvm::erase(bases, uint64_t(0));
+    ins.push_back({in.name, unsigned(bases.size())});
+    llvm::append_range(columns, bases);
+  }
+  return LinearLayout::make(ins, all.outs(), columns);
+}
+
+//===-- Scratch ---------------------------------------------------------------------------------------------------===//
+
+static int64_t getConversionBytes(const LinearLayout &from, const LinearLayout &to, tk::TileType type) {
+  std::optional<layout::Conversion> conversion = layout::classifyConversion(from, to);
+  if (conversion && conversion->kind < layout::ConversionKind::shuffles)
+    return 0;
+  return llvm::alignTo((int64_t(1) << from.outBits()) * tk::getElementBits(type.getElementType()) / 8, 16);
+}
+
+static int64_t getReduceBytes(tk::ReduceOp op) {
+  const LinearLayout &from = cast<tk::TileType>(op.getInputs()[0].getType()).getLayout().getValue();
+  std::optional<LinearLayout> natural = getReducedLayout(from, op.getDims());
+  if (!natural)
+    return 0;
+  unsigned warpBits = llvm::popcount(getReducedBits(from, op.getDims()).warps);
+  int64_t across = 0, conversion = 0;
+  for (Value result : op.getResults()) {
+    auto type = cast<tk::TileType>(result.getType());
+    int64_t bytes = tk::getElementBits(type.getElementType()) / 8;
+    if (warpBits)
+      across += llvm::alignTo((bytes << warpBits) << natural->outBits(), 16);
+    conversion = std::max(conversion, getConversionBytes(*natural, type.getLayout().getValue(), type));
+  }
+  return std::max(across, conversion);
+}
+
+int64_t schedule::getScratchBytes(Operation *op) {
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+    if (auto tile = dyn_cast<tk::TileType>(type))
+      if (!tile.getLayout())
+        return 0;
+  if (auto convert = dyn_cast<tk::ConvertOp>(op))
+    return getConversionBytes(convert.getInput().getType().getLayout().getValue(),
+                              convert.getResult().getType().getLayout().getValue(), convert.getInput().getType());
+  if (auto broadcast = dyn_cast<tk::BroadcastOp>(op))
+    return getConversionBytes(broadcast.getInput().getType().getLayout().getValue(), getBroadcastSource(broadcast),
+                              broadcast.getInput().getType());
+  if (auto reduce = dyn_cast<tk::ReduceOp>(op))
+    return getReduceBytes(reduce);
+  return 0;
+}
