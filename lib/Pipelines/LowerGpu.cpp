@@ -7,8 +7,10 @@
 #include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Kernelize/Passes.h"
+#include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Schedule/Passes.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 
@@ -56,6 +58,12 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   kernel.addPass(plan::createCollapseDims());
   kernel.addPass(plan::createPlanGpu({options.target}));
   kernel.addPass(kernelize::createKernelize({options.allowTf32}));
+  kernel.addPass(schedule::createTkFuseMaps());
+  kernel.addPass(schedule::createTkStage());
+  kernel.addPass(schedule::createTkRoles());
+  kernel.addPass(schedule::createTkPipeline());
+  kernel.addPass(schedule::createTkLayouts());
+  gpu::buildLowerTkPipeline(kernel);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
 }
