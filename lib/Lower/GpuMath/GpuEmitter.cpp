@@ -18,22 +18,30 @@ Value GpuEmitter::intrinsic(llvm::StringRef name, Value x) const {
   return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), ValueRange{x}).getResult(0);
 }
 
-/// 2^h (1 + l ln 2) with h = x log2 e rounded, plus k, and l what the rounding and the constant's own error lost:
-/// ex2.approx is good to 2^-22.5 for every h.
+Value GpuEmitter::clamp(Value x, double low, double high) const {
+  if (isDouble(x)) // max and min that keep NaN are f32 instructions.
+    return Emitter::clamp(x, low, high);
+  x = arith::MaximumFOp::create(b, x, real(x, low));
+  return arith::MinimumFOp::create(b, x, real(x, high));
+}
+
+Value GpuEmitter::quotient(Value x, Value y) const {
+  return isDouble(x) ? div(x, y) : mul(x, intrinsic("llvm.nvvm.rcp.approx.ftz.f", y));
+}
+
+/// 2^h (1 + r) with h = x log2 e rounded, plus k, and r = x - h ln 2 what the rounding lost: ex2.approx is good to
+/// 2^-22.5 for every h. Eight instructions.
 static Value scaledExpSingle(const GpuEmitter &e, Value x, int k) {
   // Beyond these ends the result is 0 or infinite; NaN stays.
-  x = arith::MaximumFOp::create(e.b, x, e.real(x, -150.0));
-  x = arith::MinimumFOp::create(e.b, x, e.real(x, 130.0));
-  Value factor = e.real(x, 1.4426950216293335);
-  Value high = e.mul(x, factor);
-  Value low = e.mulAdd(x, factor, e.negate(high));
-  low = e.mulAdd(x, e.real(x, 1.9259629911266175e-08), low);
+  x = e.clamp(x, -150.0, 130.0);
+  Value h = e.mul(x, e.real(x, 1.4426950408889634));
+  // ln 2 in two parts.
+  Value r = e.mulSubFrom(x, h, e.real(x, 0.6931471824645996));
+  r = e.mulSubFrom(r, h, e.real(x, -1.904654299957768e-09));
   if (k)
-    high = e.add(high, e.real(x, k));
-  Value power = math::Exp2Op::create(e.b, high);
-  // An infinite power times a negative correction would be NaN if it were added to itself.
-  Value corrected = e.mulAdd(power, e.mul(low, e.real(x, 0.6931471805599453)), power);
-  return e.select(e.equal(power, e.real(x, std::numeric_limits<double>::infinity())), power, corrected);
+    h = e.add(h, e.real(x, k));
+  // Not 2^h + 2^h r: that would be NaN for an infinite power and a negative r.
+  return e.mul(math::Exp2Op::create(e.b, h), e.add(r, e.real(x, 1.0)));
 }
 
 Value GpuEmitter::scaledExp(Value x, int k) const {

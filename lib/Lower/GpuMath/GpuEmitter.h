@@ -15,6 +15,8 @@ public:
   // One rounding: fma is an instruction.
   mlir::Value mulAdd(mlir::Value x, mlir::Value y, mlir::Value z) const override;
   mlir::Value mulSubFrom(mlir::Value z, mlir::Value x, mlir::Value y) const override;
+  mlir::Value clamp(mlir::Value x, double low, double high) const override;
+  mlir::Value quotient(mlir::Value x, mlir::Value y) const override;
   mlir::Value exp(mlir::Value x) const override { return scaledExp(x, 0); }
 
   mlir::Value sqrt(mlir::Value x) const;

@@ -69,7 +69,7 @@ Value expandTanh(const Emitter &e, Value x) {
   small = e.mulAdd(e.mul(small, square), x, x);
   Value one = e.real(x, 1.0), two = e.real(x, 2.0);
   Value exponential = e.exp(e.mul(e.clamp(magnitude, 0.0, 10.0), two));
-  Value large = e.copySign(e.sub(one, e.div(two, e.add(exponential, one))), x);
+  Value large = e.copySign(e.sub(one, e.quotient(two, e.add(exponential, one))), x);
   return e.select(e.less(magnitude, e.real(x, 0.625)), small, large);
 }
 

@@ -28,6 +28,8 @@ public:
   mlir::Value sub(mlir::Value x, mlir::Value y) const;
   mlir::Value mul(mlir::Value x, mlir::Value y) const;
   mlir::Value div(mlir::Value x, mlir::Value y) const;
+  /// x / y to two units in the last place, for normal numbers whose quotient and 1 / y are normal.
+  virtual mlir::Value quotient(mlir::Value x, mlir::Value y) const { return div(x, y); }
   /// x * y + z and z - x * y, in one or two roundings.
   virtual mlir::Value mulAdd(mlir::Value x, mlir::Value y, mlir::Value z) const;
   virtual mlir::Value mulSubFrom(mlir::Value z, mlir::Value x, mlir::Value y) const;
@@ -42,7 +44,7 @@ public:
   mlir::Value either(mlir::Value x, mlir::Value y) const;
   mlir::Value negation(mlir::Value condition) const;
   /// x in [low, high]; NaN stays.
-  mlir::Value clamp(mlir::Value x, double low, double high) const;
+  virtual mlir::Value clamp(mlir::Value x, double low, double high) const;
 
   /// The bits of a float, and back.
   mlir::Value bits(mlir::Value x) const;
