@@ -95,15 +95,6 @@ static int64_t innermostBox(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) 
   return several > 1 ? llvm::bit_floor(uint64_t(extents[*inner])) : 256;
 }
 
-/// Spreads `elements` of a tile over the dimensions of a side, from the innermost on.
-static void spreadSide(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents, int64_t elements,
-                       SmallVectorImpl<int64_t> &tile) {
-  for (unsigned d : llvm::reverse(dims)) {
-    tile[d] = std::min<int64_t>(elements, llvm::PowerOf2Ceil(extents[d]));
-    elements /= tile[d];
-  }
-}
-
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
   GemmProblem problem;
   auto productOf = [&](ArrayRef<unsigned> dims, std::optional<unsigned> without) {

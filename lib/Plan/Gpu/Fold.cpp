@@ -86,11 +86,7 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   int64_t stage = 2 * step * columns * bytes, query = rows * columns * bytes;
   int64_t fitting = (int64_t(device.sharedPerSm) / 2 - 2048 - query) / stage;
   choice.stages = std::clamp<int64_t>(fitting, 2, 3);
-  int64_t left = rows;
-  for (unsigned d : llvm::reverse(roles.rows)) {
-    choice.tile[d] = std::min<int64_t>(left, llvm::PowerOf2Ceil(extents[d]));
-    left /= choice.tile[d];
-  }
+  spreadSide(roles.rows, extents, rows, choice.tile);
   choice.reason =
       llvm::formatv("fold of {0} places: {1} rows of {2} columns in {3} batches, {4} rows a CTA, steps of {5}",
                     streamed, numRows, columns, numBatch, rows, step);

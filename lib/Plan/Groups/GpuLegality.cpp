@@ -281,9 +281,10 @@ std::string Checker::run() {
     return checkAnchor(contract);
   }
   if (fold) {
-    // What a fold streams is loaded again for each tile of rows: views of memory only.
+    // What a fold streams is loaded again for each tile of rows: views of memory only, and indices.
     for (Value value : usedValues(fold))
-      if (isInside(value) && (costUpTo(value.getDefiningOp()) > 0 || !isView(value.getDefiningOp())))
+      if (isInside(value) && (costUpTo(value.getDefiningOp()) > 0 ||
+                              !(isView(value.getDefiningOp()) || isa<tg::IotaOp>(value.getDefiningOp()))))
         return "G2: " + nameOf(value.getDefiningOp()) + " would be computed again for each tile of the fold";
     return checkAnchor(fold);
   }

@@ -31,8 +31,8 @@ namespace {
 
 /// A factor of the summed operand that does not depend on the streamed dimension.
 struct DelayedScale {
-  enum Kind { Mul, Div, ZeroIfNan } kind;
-  Value value; ///< With extent 1 along the streamed axis, or less rank.
+  enum Kind { Mul, Div, ZeroIfNan, ZeroWhere } kind;
+  Value value; ///< ZeroWhere: a condition. With extent 1 along the streamed axis, or less rank.
 };
 
 /// The widest accumulator tile, and the longest operand rows beside it, that a CTA keeps.
@@ -52,7 +52,7 @@ private:
   std::string findStream();
   std::string findLoss();
   void peelScales();
-  bool isGuardedQuotient(SelectOp select, Value &quotient);
+  bool isGuardedQuotient(SelectOp select, DivOp &quotient);
 
   Value cloneState(GraphBuilder &b, ReduceOp reduce, Value old, StateValues &values);
   Value repaired(GraphBuilder &b, Value total, Value summand, const StateValues &before, const StateValues &after,
@@ -101,29 +101,42 @@ std::string Cascade::findStream() {
   return "no operand depends on a reduction of the same dimension";
 }
 
-/// Whether `select` is is_nan(x) ? 0 : x of x = e / sum(e), as exporters guard rows that are masked as a whole. There x
-/// is NaN at one place of a row exactly if it is so at all: e is in [0, 1], so the sum is NaN if an e is.
-bool Cascade::isGuardedQuotient(SelectOp select, Value &quotient) {
+static bool isZero(Value value) {
+  auto elements = isa<FloatType>(GraphBuilder::elementOf(value)) ? getConstantElements(value, 8) : ElementsAttr();
+  return elements && elements.isSplat() && elements.getSplatValue<APFloat>().isZero();
+}
+
+/// Whether `select` is is_nan(x) ? 0 : x of x = e / sum(e), perhaps rounded, as exporters guard rows that are masked as
+/// a whole. There x is NaN at one place of a row exactly if it is so at all: e is in [0, 1], so the sum is NaN if an e
+/// is.
+bool Cascade::isGuardedQuotient(SelectOp select, DivOp &quotient) {
   auto isNan = select.getCondition().getDefiningOp<IsNanOp>();
-  auto zero = getConstantElements(select.getOnTrue(), 8);
-  if (!isNan || isNan.getInput() != select.getOnFalse() || !zero || !zero.isSplat() ||
-      !zero.getSplatValue<APFloat>().isZero())
+  if (!isNan || isNan.getInput() != select.getOnFalse() || !isZero(select.getOnTrue()))
     return false;
-  auto div = select.getOnFalse().getDefiningOp<DivOp>();
-  auto sum = div ? div.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
-  quotient = select.getOnFalse();
-  return sum && sum.getKind() == Monoid::Add && sum.getInput() == div.getLhs() && div.getLhs().getDefiningOp<ExpOp>();
+  Value value = select.getOnFalse();
+  while (auto cast = value.getDefiningOp<CastOp>()) {
+    if (!isa<FloatType>(GraphBuilder::elementOf(cast.getInput())))
+      return false;
+    value = cast.getInput();
+  }
+  quotient = value.getDefiningOp<DivOp>();
+  auto sum = quotient ? quotient.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
+  return sum && sum.getKind() == Monoid::Add && sum.getInput() == quotient.getLhs() &&
+         quotient.getLhs().getDefiningOp<ExpOp>();
 }
 
 void Cascade::peelScales() {
   core = root->getOperand(operand);
   while (Operation *op = core.getDefiningOp()) {
-    Value guarded;
+    DivOp guarded;
     if (auto cast = dyn_cast<CastOp>(op); cast && isa<FloatType>(GraphBuilder::elementOf(cast.getInput()))) {
       core = cast.getInput();
     } else if (auto select = dyn_cast<SelectOp>(op); select && isGuardedQuotient(select, guarded)) {
-      scales.push_back({DelayedScale::ZeroIfNan, guarded.getDefiningOp<DivOp>().getRhs()});
-      core = guarded;
+      scales.push_back({DelayedScale::ZeroIfNan, guarded.getRhs()});
+      core = guarded.getResult();
+    } else if (select && tree->isDelayable(select.getCondition()) && isZero(select.getOnTrue())) {
+      scales.push_back({DelayedScale::ZeroWhere, select.getCondition()});
+      core = select.getOnFalse();
     } else if (auto div = dyn_cast<DivOp>(op); div && tree->isDelayable(div.getRhs())) {
       scales.push_back({DelayedScale::Div, div.getRhs()});
       core = div.getLhs();
@@ -239,7 +252,11 @@ void Cascade::buildUpdate(OpBuilder &builder, FoldOp fold) {
   }
   Value old = block.getArguments().back();
   SmallVector<Value> operands(root->getOperands());
-  operands[operand] = b.cast(tree->clone(b, core, after), GraphBuilder::elementOf(root->getOperand(operand)));
+  // Beside a narrower operand the streamed one is rounded to its type, as ONNX's Attention says of its probabilities.
+  Type element = GraphBuilder::elementOf(operands[operand]), other = GraphBuilder::elementOf(operands[1 - operand]);
+  if (isa<FloatType>(other) && other.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    element = other;
+  operands[operand] = b.cast(tree->clone(b, core, after), element);
   auto part = ContractOp::create(builder, root.getLoc(), old.getType(), operands[0], operands[1], root.getMaps());
   part->setAttr(FoldOp::streamedAttr, builder.getUnitAttr());
   Value kept = repaired(b, old, core, before, after, [&](Value ratio) { return aligned(b, ratio); });
@@ -284,7 +301,12 @@ void Cascade::buildFinish(OpBuilder &builder, FoldOp fold) {
   Value value = block.getArguments().back();
   Type element = GraphBuilder::elementOf(value);
   for (const DelayedScale &scale : llvm::reverse(scales)) {
-    Value factor = aligned(b, b.cast(tree->clone(b, scale.value, last), element));
+    Value clone = tree->clone(b, scale.value, last);
+    if (scale.kind == DelayedScale::ZeroWhere) {
+      value = b.op<SelectOp>(aligned(b, clone), b.scalar(0, element), value);
+      continue;
+    }
+    Value factor = aligned(b, b.cast(clone, element));
     if (scale.kind == DelayedScale::Mul) {
       value = b.op<MulOp>(value, factor);
     } else if (scale.kind == DelayedScale::Div) {

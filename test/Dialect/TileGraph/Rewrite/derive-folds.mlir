@@ -188,3 +188,53 @@ func.func @twice(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>
       : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
+
+// -----
+
+// Guards of rows that are masked as a whole come at the end; probabilities are rounded to the type of what they multiply.
+// CHECK-LABEL: @guarded_by_maximum
+// CHECK: tg.fold
+// CHECK: tg.cast %{{.*}} : tensor<4x16xf32> to tensor<4x16xf16>
+// CHECK: tg.contract %{{.*}} {tg.streamed} : tensor<4x16xf16>, tensor<16x8xf16> -> tensor<4x8xf32>
+// CHECK: finish
+// CHECK: tg.div
+// CHECK: tg.select
+func.func @guarded_by_maximum(%q: tensor<4x8xf16>, %k: tensor<16x8xf16>, %v: tensor<16x8xf16>) -> tensor<4x8xf16> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %zero = tg.constant dense<0.0> : tensor<f32>
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf16>, tensor<16x8xf16> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %c : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %b = tg.cmp eq %m, %inf : tensor<4x1xf32>, tensor<f32>
+  %g = tg.select %b, %zero, %p : tensor<4x1xi1>, tensor<f32>, tensor<4x16xf32>
+  %o = tg.contract %g, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf16> -> tensor<4x8xf16>
+  return %o : tensor<4x8xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @guarded_after_rounding
+// CHECK: tg.fold
+// CHECK: finish
+// CHECK: tg.is_nan
+func.func @guarded_after_rounding(%q: tensor<4x8xf16>, %k: tensor<16x8xf16>, %v: tensor<16x8xf16>) -> tensor<4x8xf16> {
+  %zero = tg.constant dense<0.0> : tensor<f16>
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf16>, tensor<16x8xf16> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %c : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %h = tg.cast %p : tensor<4x16xf32> to tensor<4x16xf16>
+  %n = tg.is_nan %h : tensor<4x16xf16>
+  %g = tg.select %n, %zero, %h : tensor<4x16xi1>, tensor<f16>, tensor<4x16xf16>
+  %o = tg.contract %g, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf16>, tensor<16x8xf16> -> tensor<4x8xf16>
+  return %o : tensor<4x8xf16>
+}
