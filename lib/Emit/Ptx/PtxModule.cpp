@@ -33,7 +33,8 @@ unsigned getFirstPtxVersion(llvm::StringRef architecture) {
 namespace {
 
 constexpr llvm::StringLiteral leanPipeline =
-    "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),early-cse,instcombine,simplifycfg,"
+    "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,"
     "separate-const-offset-from-gep,slsr,gvn,adce)";
 
 std::unique_ptr<llvm::TargetMachine> createMachine(const GpuKernel &kernel, std::string &error) {
