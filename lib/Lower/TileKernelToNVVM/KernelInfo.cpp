@@ -104,6 +104,7 @@ KernelInfo::KernelInfo(func::FuncOp kernel) {
 void KernelInfo::recordFacts(func::FuncOp kernel) {
   llvm::DenseSet<Value> written;
   kernel.walk([&](tk::StoreOp store) { written.insert(store.getTarget()); });
+  kernel.walk([&](tk::StoreBoxOp store) { written.insert(store.getTarget()); });
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto set = dyn_cast<tk::RolesOp>(op)) {
       int64_t first = 0;

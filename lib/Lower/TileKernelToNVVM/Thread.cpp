@@ -115,53 +115,62 @@ TileIndices::Coordinate TileIndices::makeCoordinate(unsigned dim) {
   unsigned shift = 0;
   for (unsigned i = 0; i < dim; ++i)
     shift += layout.outs()[i].bits;
-  uint64_t mask = (uint64_t(1) << layout.outs()[dim].bits) - 1, seen = 0;
+  uint64_t mask = (uint64_t(1) << layout.outs()[dim].bits) - 1, seen = 0, shared = 0;
   auto part = [&](uint64_t image) { return (image >> shift) & mask; };
   for (uint64_t base : layout.basesOf("register"))
     seen |= part(base);
   layout::Vectors bases = getThreadBases(layout);
-  bool isDisjoint = true;
   for (uint64_t &base : bases) {
     base = part(base);
-    isDisjoint = isDisjoint && llvm::popcount(base) <= 1 && !(seen & base);
+    shared |= seen & base;
     seen |= base;
   }
+  // Bits of the place that one bit of the thread's number decides alone are summands; the others are joined by XOR.
+  auto isPlain = [&](uint64_t base) { return llvm::popcount(base) == 1 && !(base & shared); };
   Coordinate result;
-  result.bounds = {0, int64_t(mask)};
+  for (uint64_t base : bases)
+    if (base && !isPlain(base))
+      result.mixed |= base;
+  result.unit = result.mixed & -result.mixed;
   for (unsigned bit = 0; bit < bases.size(); ++bit) {
     if (!bases[bit])
       continue;
     unsigned count = 1;
-    while (isDisjoint && bit + count < bases.size() && bases[bit + count] == bases[bit] << count)
+    while (isPlain(bases[bit]) && bit + count < bases.size() && bases[bit + count] == bases[bit] << count &&
+           isPlain(bases[bit + count]))
       ++count;
     Value field = extractBits(bit, count);
-    if (isDisjoint) {
+    if (isPlain(bases[bit])) {
       Bounds bounds{0, (int64_t(1) << count) - 1};
-      result.threadPart = forms.add(result.threadPart, forms.scale(forms.get(field, bounds), bases[bit]));
+      result.plain = forms.add(result.plain, forms.scale(forms.get(field, bounds), bases[bit]));
     } else {
-      Value term = arith::MulIOp::create(builder, loc, field, makeIndex(builder, loc, bases[bit]));
-      result.threadValue = result.threadValue ? arith::XOrIOp::create(builder, loc, result.threadValue, term) : term;
+      Value term = arith::MulIOp::create(builder, loc, field, makeIndex(builder, loc, bases[bit] / result.unit));
+      Value &value = result.values[0];
+      value = value ? arith::XOrIOp::create(builder, loc, value, term) : term;
     }
     bit += count - 1;
   }
   return result;
 }
 
+LinearForm TileIndices::getCoordinate(Coordinate &coordinate, uint64_t place) {
+  LinearForm form = coordinate.plain;
+  form.constant += place & ~coordinate.mixed;
+  if (!coordinate.mixed)
+    return form;
+  uint64_t crossed = (place & coordinate.mixed) / coordinate.unit;
+  Value &value = coordinate.values[crossed];
+  if (!value)
+    value = arith::XOrIOp::create(builder, loc, coordinate.values[0], forms.materializeConstant(crossed));
+  Bounds bounds{0, int64_t(coordinate.mixed / coordinate.unit)};
+  return forms.add(form, forms.scale(forms.get(value, bounds), coordinate.unit));
+}
+
 SmallVector<LinearForm> TileIndices::getDims(unsigned reg) {
   SmallVector<LinearForm> dims;
   layout::Index place = layout.unflattenOut(getRegisterImage(layout, reg));
-  for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
-    if (!coordinate.threadValue) {
-      LinearForm form = coordinate.threadPart;
-      form.constant += place[i];
-      dims.push_back(form);
-      continue;
-    }
-    Value value = coordinate.threadValue;
-    if (place[i])
-      value = arith::XOrIOp::create(builder, loc, value, forms.materializeConstant(place[i]));
-    dims.push_back(forms.get(value, coordinate.bounds));
-  }
+  for (auto [i, coordinate] : llvm::enumerate(coordinates))
+    dims.push_back(getCoordinate(coordinate, place[i]));
   for (ValueRange tile : indices) {
     Value value = tile[reg];
     if (!value.getType().isIndex())

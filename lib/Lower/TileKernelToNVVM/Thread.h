@@ -52,13 +52,15 @@ public:
   const Thread &getThread() const { return thread; }
 
 private:
-  /// The part of a coordinate that the thread decides.
+  /// A coordinate: a sum of bit fields of the thread's number, and, in the bits `mixed`, the XOR of what several bits of
+  /// the thread and the register say, in multiples of `unit`.
   struct Coordinate {
-    LinearForm threadPart;   ///< If its bits are none of the registers'.
-    mlir::Value threadValue; ///< Otherwise: registers are added by XOR.
-    Bounds bounds;
+    LinearForm plain;
+    uint64_t mixed = 0, unit = 0;
+    std::map<uint64_t, mlir::Value> values; ///< The thread's part of `mixed` XOR the register's, by the register's.
   };
   Coordinate makeCoordinate(unsigned dim);
+  LinearForm getCoordinate(Coordinate &coordinate, uint64_t place);
   mlir::Value extractBits(unsigned first, unsigned count);
 
   mlir::OpBuilder &builder;

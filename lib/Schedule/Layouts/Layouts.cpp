@@ -364,7 +364,9 @@ void LayoutChooser::fixAccess(Operation *op, Value tile, OpOperand *operand) {
   LinearLayout current = type.getLayout().getValue();
   BlockedWish wish{SmallVector<int64_t>(type.getShape()), getWarps(op), found->dim, found->elements};
   LinearLayout better = makeBlockedLayout(wish);
-  int64_t bytes = elementBytes(op), run = getRunLength(current, found->dim, found->elements) * bytes;
+  // A thread's neighbouring vectors that fill a sector together count as one piece: the cache holds the rest of it.
+  int64_t bytes = elementBytes(op), held = std::max(found->elements, sectorBytes / bytes);
+  int64_t run = getRunLength(current, found->dim, held) * bytes;
   if (run >= sectorBytes || getRunLength(better, found->dim, found->elements) * bytes < 2 * run)
     return;
   StringRef why = "memory would be accessed in pieces of less than a sector";
