@@ -86,6 +86,40 @@ std::optional<LinearLayout> schedule::getReducedLayout(const LinearLayout &layou
   return LinearLayout::make(ins, all.outs(), columns);
 }
 
+/// Whether each bit of `dim` is one bit of register or lane that moves nothing else.
+static bool hasLines(const LinearLayout &layout, uint64_t mask) {
+  uint64_t seen = 0;
+  for (StringRef name : {"register", "lane", "warp"})
+    for (uint64_t base : layout.basesOf(name.str()))
+      if (base & mask) {
+        if (name == "warp" || !llvm::isPowerOf2_64(base) || (seen & base))
+          return false;
+        seen |= base;
+      }
+  return seen == mask;
+}
+
+LinearLayout schedule::getLineLayout(const LinearLayout &layout, int64_t dim) {
+  unsigned first = 0, count = layout.outs()[dim].bits, all = layout.outBits(), warpBits = layout.inBits("warp");
+  for (int64_t i = 0; i < dim; ++i)
+    first += layout.outs()[i].bits;
+  if (hasLines(layout, ((uint64_t(1) << count) - 1) << first))
+    return layout;
+  layout::Vectors registers, lanes, warps;
+  for (unsigned i = 0; i < count; ++i)
+    (i + 5 < count ? registers : lanes).push_back(uint64_t(1) << (first + i));
+  for (unsigned i = 0; i < all; ++i)
+    if (i < first || i >= first + count)
+      (lanes.size() < 5 ? lanes : warps.size() < warpBits ? warps : registers).push_back(uint64_t(1) << i);
+  lanes.resize(5, 0);
+  warps.resize(warpBits, 0);
+  layout::Dims ins{{"register", unsigned(registers.size())}, {"lane", 5}, {"warp", warpBits}};
+  layout::Vectors columns = registers;
+  llvm::append_range(columns, lanes);
+  llvm::append_range(columns, warps);
+  return *LinearLayout::make(ins, layout.outs(), columns);
+}
+
 //===-- Scratch ---------------------------------------------------------------------------------------------------===//
 
 static int64_t getConversionBytes(const LinearLayout &from, const LinearLayout &to, tk::TileType type) {
@@ -112,6 +146,14 @@ static int64_t getReduceBytes(tk::ReduceOp op) {
   return std::max(across, conversion);
 }
 
+/// To lines and back.
+static int64_t getLineBytes(Value tile, int64_t dim) {
+  auto type = cast<tk::TileType>(tile.getType());
+  const LinearLayout &layout = type.getLayout().getValue();
+  LinearLayout lines = getLineLayout(layout, dim);
+  return std::max(getConversionBytes(layout, lines, type), getConversionBytes(lines, layout, type));
+}
+
 int64_t schedule::getScratchBytes(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
@@ -126,5 +168,11 @@ int64_t schedule::getScratchBytes(Operation *op) {
                               broadcast.getInput().getType());
   if (auto reduce = dyn_cast<tk::ReduceOp>(op))
     return getReduceBytes(reduce);
-  return 0;
+  if (auto scan = dyn_cast<tk::ScanOp>(op))
+    return getLineBytes(scan.getInput(), scan.getDim());
+  int64_t bytes = 0;
+  if (auto sort = dyn_cast<tk::SortOp>(op))
+    for (Value input : sort.getInputs())
+      bytes = std::max(bytes, getLineBytes(input, sort.getDim()));
+  return bytes;
 }

@@ -20,6 +20,10 @@ layout::LinearLayout getBroadcastSource(tk::BroadcastOp op);
 /// element is held twice in a way that would be counted twice.
 std::optional<layout::LinearLayout> getReducedLayout(const layout::LinearLayout &layout, llvm::ArrayRef<int64_t> dims);
 
+/// The layout in which tk.scan and tk.sort work along `dim`: each line within a warp, bit by bit, its neighbours in the
+/// registers of a thread. `layout` itself where it is one.
+layout::LinearLayout getLineLayout(const layout::LinearLayout &layout, int64_t dim);
+
 /// How the bits of a layout take part in a reduction over `dims`: as masks of the bits of register, lane and warp.
 struct ReducedBits {
   uint64_t registers = 0, lanes = 0, warps = 0; ///< Those that move reduced dimensions.

@@ -4,6 +4,7 @@
 #include "Shuffle.h"
 
 #include "weft/Dialect/TileKernel/Layout/Text.h"
+#include "weft/Schedule/DerivedLayouts.h"
 
 using namespace mlir;
 using namespace weft;
@@ -78,17 +79,23 @@ public:
   LogicalResult matchAndRewrite(tk::ScanOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     const LinearLayout &layout = op.getInput().getType().getLayout().getValue();
-    FailureOr<SmallVector<PlaceBit>> bits = findPlaceBits(op, layout, op.getDim());
-    if (failed(bits))
+    LinearLayout lines = schedule::getLineLayout(layout, op.getDim());
+    FailureOr<SmallVector<PlaceBit>> bits = findPlaceBits(op, lines, op.getDim());
+    FailureOr<SmallVector<Value>> moved = convertRegisters(rewriter, op.getLoc(), info, info.getRole(op),
+                                                           adaptor.getInput(), layout, lines, info.getScratch(op));
+    if (failed(bits) || failed(moved))
       return failure();
     LaneBits lanes(rewriter, op.getLoc(), info.getRole(op));
-    SmallVector<Value> values(adaptor.getInput());
+    SmallVector<Value> values = *moved;
     unsigned lowerRegisters = 0, lowerLanes = 0;
     for (PlaceBit bit : *bits) {
       step(rewriter, op, lanes, values, bit, lowerRegisters, lowerLanes);
       (bit.isLane ? lowerLanes : lowerRegisters) |= 1u << bit.bit;
     }
-    rewriter.replaceOpWithMultiple(op, {values});
+    moved = convertRegisters(rewriter, op.getLoc(), info, info.getRole(op), values, lines, layout, info.getScratch(op));
+    if (failed(moved))
+      return failure();
+    rewriter.replaceOpWithMultiple(op, {*moved});
     return success();
   }
 
@@ -139,22 +146,34 @@ public:
     for (Value input : op.getInputs())
       if (cast<tk::TileType>(input.getType()).getLayout().getValue() != layout)
         return op.emitOpError("expected operands of one layout");
-    FailureOr<SmallVector<PlaceBit>> bits = findPlaceBits(op, layout, op.getDim());
+    LinearLayout lines = schedule::getLineLayout(layout, op.getDim());
+    FailureOr<SmallVector<PlaceBit>> bits = findPlaceBits(op, lines, op.getDim());
     if (failed(bits))
       return failure();
+    auto move = [&](ValueRange values, const LinearLayout &from, const LinearLayout &to) {
+      return convertRegisters(rewriter, op.getLoc(), info, info.getRole(op), values, from, to, info.getScratch(op));
+    };
     LaneBits lanes(rewriter, op.getLoc(), info.getRole(op));
-    SmallVector<SmallVector<Value>> tuples(countRegisters(layout));
-    for (unsigned reg = 0; reg < tuples.size(); ++reg)
-      for (ValueRange input : adaptor.getInputs())
-        tuples[reg].push_back(input[reg]);
+    SmallVector<SmallVector<Value>> tuples(countRegisters(lines));
+    for (ValueRange input : adaptor.getInputs()) {
+      FailureOr<SmallVector<Value>> values = move(input, layout, lines);
+      if (failed(values))
+        return failure();
+      for (auto [tuple, value] : llvm::zip(tuples, *values))
+        tuple.push_back(value);
+    }
     for (unsigned block = 0; block < bits->size(); ++block)
       for (unsigned distance = block + 1; distance-- > 0;)
         exchange(rewriter, op, lanes, tuples, (*bits)[distance],
                  block + 1 < bits->size() ? std::optional<PlaceBit>((*bits)[block + 1]) : std::nullopt);
-    SmallVector<SmallVector<Value>> results(op.getNumResults());
-    for (SmallVector<Value> &tuple : tuples)
-      for (unsigned i = 0; i < tuple.size(); ++i)
-        results[i].push_back(tuple[i]);
+    SmallVector<SmallVector<Value>> results;
+    for (unsigned i = 0; i < op.getNumResults(); ++i) {
+      auto column = llvm::map_to_vector(tuples, [&](SmallVector<Value> &tuple) -> Value { return tuple[i]; });
+      FailureOr<SmallVector<Value>> values = move(column, lines, layout);
+      if (failed(values))
+        return failure();
+      results.push_back(*values);
+    }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
   }

@@ -268,3 +268,37 @@ func.func @kernel(%x: !g, %y: !g, %z: !g, %v: !g, %p: !g) attributes {tk.warps =
   return
 }
 }
+
+// -----
+
+// Lines longer than a warp's lanes.
+// CHECK: module 8: right
+// input x 128xi32
+// output y 128xi32
+// output v 128xi32
+// expect y = np.cumsum(x[::-1])[::-1]
+// expect v = np.sort(x)[::-1]
+#m = affine_map<(d0) -> (d0)>
+!t = !tk.tile<128xi32>
+!g = !tk.global<tensor<128xi32>>
+module attributes {tk.target = "sm_80"} {
+func.func @kernel(%x: !g, %y: !g, %v: !g) attributes {tk.warps = 4 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (1)> {
+    %0 = tk.load %x map #m : !g -> !t
+    %1 = tk.scan %0 dim 0 reverse : !t {
+    ^bb0(%a: i32, %b: i32):
+      %e = arith.addi %a, %b : i32
+      tk.yield %e : i32
+    }
+    %2 = tk.sort (%0 : !t) dim 0 -> !t {
+    ^bb0(%a: i32, %b: i32):
+      %e = arith.cmpi sgt, %a, %b : i32
+      tk.yield %e : i1
+    }
+    tk.store %1, %y map #m : !t, !g
+    tk.store %2, %v map #m : !t, !g
+    tk.yield
+  }
+  return
+}
+}

@@ -34,27 +34,6 @@ module attributes {tk.target = "sm_80"} {
 
 // -----
 
-!t = !tk.tile<64xf32, #tk.layout<"blocked(shape=[64], size=[1], threads=[32], warps=[2], order=[0])">>
-module attributes {tk.target = "sm_80"} {
-  func.func @kernel(%x: !tk.global<tensor<64xf32>>, %y: !tk.global<tensor<64xf32>>) attributes {tk.warps = 2 : i64} {
-    tk.for_tiles (%i) in affine_map<() -> (1)> {
-      %0 = tk.load %x map affine_map<(d0) -> (d0)> : !tk.global<tensor<64xf32>> -> !t
-      // expected-error @+2 {{expected dimension 0 in registers and lanes of one warp, bit by bit}}
-      // expected-error @+1 {{failed to legalize operation 'tk.scan'}}
-      %1 = tk.scan %0 dim 0 : !t {
-      ^bb0(%a: f32, %b: f32):
-        %e = arith.addf %a, %b : f32
-        tk.yield %e : f32
-      }
-      tk.store %1, %y map affine_map<(d0) -> (d0)> : !t, !tk.global<tensor<64xf32>>
-      tk.yield
-    }
-    return
-  }
-}
-
-// -----
-
 !t = !tk.tile<32xf32, #tk.layout<"blocked(shape=[32], size=[1], threads=[32], warps=[1], order=[0])">>
 module attributes {tk.target = "sm_80"} {
   func.func @kernel(%y: !tk.global<tensor<32xf32>>) attributes {tk.warps = 1 : i64} {
