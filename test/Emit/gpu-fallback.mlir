@@ -4,13 +4,15 @@
 // RUN: weft-run %t.weft --input=x="2xf32=2 1" | FileCheck %s --check-prefix=RESULT
 // RUN: not weft-run %t.weft --device=emu:sm_80 --input=x="2xf32=2 1" 2>&1 | FileCheck %s --check-prefix=DEVICE
 
-// ERROR: error: node `/sort`: {{.*}}lower{{.*}} for sm_80; compile with --target=cpu or --fallback=allow
+// ERROR: error: node `/sort`: 'tg.top_k' op cannot become GPU tiles: {{.*}}; compile with --target=cpu or --fallback=allow
 // ALLOW: placement 1 dispatches on cpu
-// ALLOW: placement nothing on sm_80; all on cpu: node `/sort`: {{.*}}lower{{.*}} for sm_80
+// ALLOW: placement nothing on sm_80; all on cpu: node `/sort`: 'tg.top_k' op cannot become GPU tiles
 // RESULT: 2xf32=[1 2]
 // DEVICE: error: expected code for sm_80, the bundle has cpu; compile the model with --target=sm_80
 
-func.func @main(%x: tensor<2xf32> {tg.name = "x"}) -> (tensor<2xf32> {tg.name = "y"}) {
-  %v, %i = tg.top_k %x axis = 0 k = 2 : tensor<2xf32> loc("/sort")
+module attributes {tg.symbols = ["n"]} {
+func.func @main(%x: tensor<?xf32, #tg.dims<()[s0] -> (s0)>> {tg.name = "x"}) -> (tensor<2xf32> {tg.name = "y"}) {
+  %v, %i = tg.top_k %x axis = 0 k = 2 : tensor<?xf32, #tg.dims<()[s0] -> (s0)>> loc("/sort")
   return %v : tensor<2xf32>
+}
 }

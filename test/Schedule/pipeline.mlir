@@ -6,7 +6,7 @@
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 128 + d1)>
 #rows = affine_set<(d0, d1)[s0, s1] : (999 - s0 * 128 - d0 >= 0)>
 #y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 128 + d1)>
-// CHECK-DAG: #[[IN:.*]] = affine_set<(d0, d1)[s0, s1, s2, s3] : (-d0 + s0 * -128 + 999 >= 0, s3 - s2 - 1 >= 0)>
+// CHECK-DAG: #[[$IN:.*]] = affine_set<(d0, d1)[s0, s1, s2, s3] : (-d0 + s0 * -128 + 999 >= 0, s3 - s2 - 1 >= 0)>
 // CHECK-LABEL: func @kernel
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index)
 module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>} {
@@ -16,15 +16,15 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [128, 
       %c1 = arith.constant 1 : index
       %zero = tk.constant 0.0 : f32 : !tk.tile<128x128xf32>
       // The loop may be shorter than the prologue.
-      // CHECK: tk.copy %arg0[%{{.*}}, %c0, %c0, %[[N]]] map #{{.*}} guard #[[IN]]
+      // CHECK: tk.copy %arg0[%{{.*}}, %c0, %c0, %[[N]]] map #{{.*}} guard #[[$IN]]
       // CHECK: tk.commit %[[CH:.*]][%c0]
-      // CHECK: tk.copy %arg0[%{{.*}}, %c1, %c1, %[[N]]] map #{{.*}} guard #[[IN]]
+      // CHECK: tk.copy %arg0[%{{.*}}, %c1, %c1, %[[N]]] map #{{.*}} guard #[[$IN]]
       // CHECK: tk.commit %[[CH]][%c1]
       // CHECK: scf.for %[[K:.*]] = %c0
       // CHECK-NOT: tk.copy
       // CHECK: tk.wait %[[CH]][%[[K]]] pending 1
       // CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %c2
-      // CHECK: tk.copy %arg0[%{{.*}}, %[[NEXT]], %[[NEXT]], %[[N]]] map #{{.*}} guard #[[IN]]
+      // CHECK: tk.copy %arg0[%{{.*}}, %[[NEXT]], %[[NEXT]], %[[N]]] map #{{.*}} guard #[[$IN]]
       // CHECK: tk.commit %[[CH]][%[[NEXT]]]
       // CHECK-NOT: tk.copy
       // CHECK: tk.dot
