@@ -165,4 +165,25 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
 
 }
 
+def TkAllocate : Pass<"weft-tk-allocate", "::mlir::ModuleOp"> {
+  let summary = "give buffers, mbarriers and scratch places in shared memory";
+  let description = [{
+    Sets `offset` of `tk.alloc` and `tk.make_channel`, `tk.scratch` of ops that pass tiles through shared memory, and the function's `tk.shared_bytes`. What is
+    live in different ops of the loop over tiles (a loop counts as one) shares bytes; a `tk.barrier` comes before the first use of a buffer
+    that lies where another was. More than the device of `tk.target` has is an error that lists who needs what.
+
+    ```mlir
+    func.func @kernel(%x: !tk.global<tensor<64x64xf16>>) {
+      %b = tk.alloc : !tk.shared<1 x 64x64xf16>
+      tk.for_tiles (%t) in affine_map<() -> (1)> {
+        %v = tk.local_load %b : !tk.shared<1 x 64x64xf16> -> !tk.tile<64x64xf16>
+        tk.yield
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::weft::tk::TileKernelDialect"];
+}
+
 #endif // WEFT_SCHEDULE_PASSES_TD

@@ -143,6 +143,9 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
     populateConversionPatterns(converter, patterns, info);
     populateReductionPatterns(converter, patterns, info);
     populateScanPatterns(converter, patterns, info);
+    populateSharedMemoryPatterns(converter, patterns, info);
+    populateCpAsyncPatterns(converter, patterns, info);
+    populateDotPatterns(converter, patterns, info);
     return applyPartialConversion(kernel, target, std::move(patterns));
   }
 

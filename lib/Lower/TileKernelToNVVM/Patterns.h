@@ -45,6 +45,16 @@ void populateReductionPatterns(const mlir::TypeConverter &converter, mlir::Rewri
 void populateScanPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                           const KernelInfo &info);
 
+/// tk.alloc, slot, local_load, local_store, barrier.
+void populateSharedMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                                  const KernelInfo &info);
+/// tk.copy by cp.async, channels of such copies.
+void populateCpAsyncPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                             const KernelInfo &info);
+/// tk.dot by mma.sync or FMA.
+void populateDotPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                         const KernelInfo &info);
+
 /// Copies the one-block region of a tile op, with `arguments` for its arguments; what it yields.
 llvm::SmallVector<mlir::Value> inlineScalars(mlir::OpBuilder &builder, mlir::Region &region,
                                              mlir::ValueRange arguments);

@@ -107,15 +107,17 @@ private:
 } // namespace
 
 /// Whether `constraint` (>= 0 or == 0) holds for all or no places of each vector.
-static bool isUniform(const LineFinder &finder, AffineExpr constraint, bool isEquality, int64_t length) {
-  std::optional<Line> line = finder.find(constraint);
+static bool isUniform(const LineFinder &finder, AffineExpr constraint, bool isEquality, int64_t length, unsigned dims,
+                      unsigned symbols) {
+  std::optional<Line> line = finder.find(simplifyAffineExpr(constraint, dims, symbols));
   if (!line || line->slope == 0)
     return line.has_value();
   if (isEquality || std::abs(line->slope) != 1)
     return false;
   if (line->slope == 1)
     return line->divisor % length == 0;
-  std::optional<Line> next = finder.find(constraint + 1); // limit - place - 1 >= 0, where the limit is a multiple.
+  // limit - place - 1 >= 0, where the limit is a multiple. Simplified, so that constants are added up.
+  std::optional<Line> next = finder.find(simplifyAffineExpr(constraint + 1, dims, symbols));
   return next && next->divisor % length == 0;
 }
 
@@ -126,7 +128,8 @@ static bool isVector(const Access &access, unsigned dim, int64_t length) {
   tg::Dims extents = tg::getDims(access.tensor);
   int64_t stride = 1; // What divides the stride.
   for (int64_t i = int64_t(extents.size()) - 1; i >= 0; --i) {
-    std::optional<Line> line = finder.find(access.map.getResult(i));
+    std::optional<Line> line =
+        finder.find(simplifyAffineExpr(access.map.getResult(i), access.map.getNumDims(), access.map.getNumSymbols()));
     bool isLast = i + 1 == int64_t(extents.size());
     if (!line || line->slope != (isLast ? 1 : 0) || std::gcd(line->divisor, length) * std::gcd(stride, length) % length)
       return false;
@@ -135,7 +138,8 @@ static bool isVector(const Access &access, unsigned dim, int64_t length) {
   if (!access.guard)
     return true;
   for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints()))
-    if (!isUniform(finder, constraint, access.guard->isEq(i), length))
+    if (!isUniform(finder, constraint, access.guard->isEq(i), length, access.guard->getNumDims(),
+                   access.guard->getNumSymbols()))
       return false;
   return true;
 }

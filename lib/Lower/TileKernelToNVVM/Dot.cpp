@@ -1,0 +1,242 @@
+// tk.dot by mma.sync or FMA. Operands in shared memory are read step by step along k, a step ahead of the arithmetic;
+// operands in registers have the layout of all steps.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Memory.h"
+#include "Patterns.h"
+#include "Shared.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "weft/Schedule/Mma.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+using namespace weft::schedule;
+using layout::LinearLayout;
+using layout::Operand;
+
+namespace {
+
+/// One operand, read in steps of `depth` along k.
+class OperandSource {
+public:
+  /// `values`: the registers of a tile, or the pointer to a slot. `form` null: FMA.
+  OperandSource(OpBuilder &builder, Location loc, const Role &role, Type type, ValueRange values,
+                const LinearLayout &acc, const MmaForm *form, Operand operand, int64_t depth)
+      : builder(builder), loc(loc), element(getTileElement(type)), isLhs(operand == Operand::a), depth(depth) {
+    int64_t k = getTileShape(type)[isLhs ? 1 : 0];
+    step = makeOperandStep(acc, form, operand, depth, k);
+    if (!step)
+      return;
+    if (auto tile = dyn_cast<tk::TileType>(type)) {
+      own = makeOperandStep(acc, form, operand, k, k);
+      isUsable = own && tile.getLayout() && tile.getLayout().getValue().canonical() == own->canonical();
+      registers.assign(values.begin(), values.end());
+      return;
+    }
+    tk::LayoutAttr memory = cast<tk::SharedType>(type).getLayout();
+    if (!memory)
+      return;
+    reader.emplace(builder, loc, role, values.front(), *step, memory.getValue(), tk::getElementBits(element));
+    isUsable = reader->isValid();
+  }
+
+  bool isValid() const { return isUsable; }
+  unsigned countStepRegisters() const { return 1u << step->inBits("register"); }
+
+  /// The registers of step `s`, as words for mma.sync.
+  SmallVector<Value> readWords(int64_t s) {
+    if (reader)
+      return reader->readWords(getPlace(s));
+    SmallVector<Value> elements = readElements(s), words;
+    unsigned perWord = std::max(1u, 32 / element.getIntOrFloatBitWidth());
+    for (unsigned i = 0; i < elements.size(); i += perWord)
+      words.append(packWords(builder, loc, ValueRange(elements).slice(i, perWord)));
+    return words;
+  }
+  SmallVector<Value> readElements(int64_t s) {
+    if (reader)
+      return reader->readElements(element, getPlace(s));
+    SmallVector<Value> elements;
+    for (unsigned reg = 0; reg < countStepRegisters(); ++reg) {
+      uint64_t image = getRegisterImage(*step, reg) ^ getPlace(s);
+      unsigned source = *layout::Span(own->basesOf("register")).solve(image);
+      elements.push_back(registers[source]);
+    }
+    return elements;
+  }
+
+private:
+  uint64_t getPlace(int64_t s) const {
+    layout::Index place(2, 0);
+    place[isLhs ? 1 : 0] = s * depth;
+    return step->flattenOut(place);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Type element;
+  bool isLhs, isUsable = false;
+  int64_t depth;
+  std::optional<LinearLayout> step, own;
+  SmallVector<Value> registers;
+  std::optional<SharedReader> reader;
+};
+
+/// The text of an mma.sync: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32".
+std::string getMnemonic(const MmaForm &form, Type element, tk::DotOp op) {
+  std::string types, shape = "m" + std::to_string(form.m) + "n" + std::to_string(form.n) + "k" + std::to_string(form.k);
+  if (element.isF16())
+    types = "f32.f16.f16.f32";
+  else if (element.isBF16())
+    types = "f32.bf16.bf16.f32";
+  else if (element.isF32())
+    types = "f32.tf32.tf32.f32";
+  else if (element.isF64())
+    types = "f64.f64.f64.f64";
+  else
+    types = std::string("s32.") + (op.getUnsignedLhs() ? "u8." : "s8.") + (op.getUnsignedRhs() ? "u8." : "s8.") + "s32";
+  return "mma.sync.aligned." + shape + ".row.col." + types;
+}
+
+/// One instruction: `sums` become sums + a * b.
+void emitMma(OpBuilder &builder, Location loc, StringRef mnemonic, ValueRange a, ValueRange b,
+             MutableArrayRef<Value> sums) {
+  unsigned next = 0;
+  auto list = [&](unsigned count) {
+    std::string text = "{";
+    for (unsigned i = 0; i < count; ++i)
+      text += (i ? ", $" : "$") + std::to_string(next++);
+    return text + "}";
+  };
+  Type sum = sums[0].getType();
+  std::string sumClass = sum.isF32() ? "f" : sum.isF64() ? "d" : "r";
+  std::string inClass = sum.isF64() ? "d," : "r,", constraints, text = mnemonic.str() + " ";
+  SmallVector<Value> operands;
+  for (size_t i = 0; i < sums.size(); ++i)
+    constraints += "=" + sumClass + ",";
+  text += list(sums.size()) + ", " + list(a.size()) + ", " + list(b.size()) + ", ";
+  std::string tied = "{";
+  for (size_t i = 0; i < sums.size(); ++i)
+    tied += (i ? ", $" : "$") + std::to_string(i);
+  text += tied + "};";
+  for (ValueRange words : {a, b})
+    for (Value word : words) {
+      operands.push_back(word);
+      constraints += inClass;
+    }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    operands.push_back(sums[i]);
+    constraints += std::to_string(i) + ",";
+  }
+  constraints.pop_back();
+  SmallVector<Type> types(sums.size(), sum);
+  SmallVector<Value> results = emitAsm(builder, loc, types, operands, text, constraints, /*hasSideEffects=*/false);
+  llvm::copy(results, sums.begin());
+}
+
+class LowerDot : public TilePattern<tk::DotOp> {
+public:
+  using TilePattern::TilePattern;
+
+  LogicalResult matchAndRewrite(tk::DotOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    tk::TileType type = op.getAcc().getType();
+    const LinearLayout &acc = type.getLayout().getValue();
+    if (op.getAccumulate())
+      return failure();
+    Type element = getTileElement(op.getLhs().getType());
+    int64_t k = getTileShape(op.getLhs().getType())[1];
+    std::optional<MmaForm> form =
+        getMmaForm(element, type.getElementType(), op.getTf32(), type.getShape()[0], type.getShape()[1], k);
+    std::optional<AccumulatorBits> bits = form ? getAccumulatorBits(acc, &*form) : std::nullopt;
+    if (!bits) {
+      form.reset();
+      bits = getAccumulatorBits(acc, nullptr);
+    }
+    if (!bits)
+      return failure(); // An accumulator of another instruction.
+    Location loc = op.getLoc();
+    Role role = info.getRole(op);
+    const MmaForm *instruction = form ? &*form : nullptr;
+    int64_t depth = form ? form->k : std::min<int64_t>(k, 4);
+    OperandSource lhs(rewriter, loc, role, op.getLhs().getType(), adaptor.getLhs(), acc, instruction, Operand::a,
+                      depth);
+    OperandSource rhs(rewriter, loc, role, op.getRhs().getType(), adaptor.getRhs(), acc, instruction, Operand::b,
+                      depth);
+    if (!lhs.isValid() || !rhs.isValid())
+      return op.emitOpError("expected operands whose layouts follow from the accumulator's, got ")
+             << op.getLhs().getType() << ", " << op.getRhs().getType() << " and " << type;
+    SmallVector<Value> sums(adaptor.getAcc());
+    if (form)
+      multiply(rewriter, op, *form, *bits, lhs, rhs, k / depth, sums);
+    else
+      multiplyAdd(rewriter, op, *bits, lhs, rhs, k / depth, depth, sums);
+    rewriter.replaceOpWithMultiple(op, {sums});
+    return success();
+  }
+
+private:
+  static void multiply(OpBuilder &builder, tk::DotOp op, const MmaForm &form, const AccumulatorBits &bits,
+                       OperandSource &lhs, OperandSource &rhs, int64_t steps, MutableArrayRef<Value> sums) {
+    std::string mnemonic = getMnemonic(form, getTileElement(op.getLhs().getType()), op);
+    unsigned rows = 1u << bits.m.size(), columns = 1u << bits.n.size(), perFragment = 1u << bits.fragmentBits;
+    SmallVector<Value> a = lhs.readWords(0), b = rhs.readWords(0), nextA, nextB;
+    for (int64_t s = 0; s < steps; ++s) {
+      if (s + 1 < steps) {
+        nextA = lhs.readWords(s + 1);
+        nextB = rhs.readWords(s + 1);
+      }
+      unsigned wordsA = a.size() / rows, wordsB = b.size() / columns;
+      for (unsigned i = 0; i < rows; ++i)
+        for (unsigned step = 0; step < columns; ++step) {
+          unsigned j =
+              i % 2 ? columns - 1 - step : step; // Back and forth, so that a neighbour's operand is used again.
+          emitMma(builder, op.getLoc(), mnemonic, ArrayRef(a).slice(i * wordsA, wordsA),
+                  ArrayRef(b).slice(j * wordsB, wordsB), sums.slice(bits.getRegister(i, j), perFragment));
+        }
+      a = nextA;
+      b = nextB;
+    }
+  }
+
+  static void multiplyAdd(OpBuilder &builder, tk::DotOp op, const AccumulatorBits &bits, OperandSource &lhs,
+                          OperandSource &rhs, int64_t steps, int64_t depth, MutableArrayRef<Value> sums) {
+    Location loc = op.getLoc();
+    unsigned rows = 1u << bits.m.size(), columns = 1u << bits.n.size();
+    Type sum = sums[0].getType();
+    for (int64_t s = 0; s < steps; ++s) {
+      SmallVector<Value> a = lhs.readElements(s), b = rhs.readElements(s);
+      for (Value &value : a)
+        value = widen(builder, loc, value, sum, op.getUnsignedLhs());
+      for (Value &value : b)
+        value = widen(builder, loc, value, sum, op.getUnsignedRhs());
+      for (int64_t k = 0; k < depth; ++k)
+        for (unsigned i = 0; i < rows; ++i)
+          for (unsigned j = 0; j < columns; ++j) {
+            Value &target = sums[bits.getRegister(i, j)], x = a[i * depth + k], y = b[j * depth + k];
+            if (isa<FloatType>(sum))
+              target = math::FmaOp::create(builder, loc, x, y, target);
+            else
+              target = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, x, y), target);
+          }
+    }
+  }
+
+  static Value widen(OpBuilder &builder, Location loc, Value value, Type type, bool isUnsigned) {
+    if (value.getType() == type)
+      return value;
+    if (isa<FloatType>(type))
+      return arith::ExtFOp::create(builder, loc, type, value);
+    if (isUnsigned)
+      return arith::ExtUIOp::create(builder, loc, type, value);
+    return arith::ExtSIOp::create(builder, loc, type, value);
+  }
+};
+
+} // namespace
+
+void weft::gpu::populateDotPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                    const KernelInfo &info) {
+  addTilePatterns<LowerDot>(patterns, converter, info);
+}
