@@ -13,7 +13,7 @@ static SmallVector<std::optional<unsigned>> getKernelSymbols(ValueRange symbols)
   SmallVector<std::optional<unsigned>> numbers;
   for (Value symbol : symbols) {
     auto argument = dyn_cast<BlockArgument>(symbol);
-    auto func = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+    auto func = argument ? dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
     if (!func) {
       numbers.push_back(std::nullopt);
       continue;
