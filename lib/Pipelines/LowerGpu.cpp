@@ -63,6 +63,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   kernel.addPass(schedule::createTkRoles());
   kernel.addPass(schedule::createTkPipeline());
   kernel.addPass(schedule::createTkLayouts());
+  kernel.addPass(schedule::createTkAllocate());
   gpu::buildLowerTkPipeline(kernel);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
