@@ -306,8 +306,6 @@ ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &dev
     choice = chooseStreamed(kernel, rows, device);
   for (unsigned d : rows.sorted)
     choice.tile[d] = llvm::PowerOf2Ceil(kernel.extents[d]);
-  if (kernel.find<tg::ScanOp>()) // Lower scans within a warp.
-    choice.warps = 1;
   // A group may have both: rows of the result, and reductions of their own.
   if (!rows.inResult.empty())
     for (unsigned d : rows.streamed)
