@@ -1,4 +1,4 @@
-// Schedules of kernels with a fold: rows by tiles, columns whole, the streamed dimension in steps.
+// Schedules of kernels with a fold: rows by tiles, columns whole where that fills the device, the stream in steps.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The contraction that a fold sums up says what is what: dimensions of its result that only the streamed operand has
@@ -64,29 +64,34 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
     hasMatrix = type.isF16() || type.isBF16();
     bytes = std::max<int64_t>(tg::getElementBits(type) / 8, 1);
   }
-  int64_t columns = 1;
+  int64_t columns = 1, columnTiles = 1;
   for (unsigned d : roles.columns) {
     choice.tile[d] = llvm::PowerOf2Ceil(extents[d]);
     columns *= choice.tile[d];
   }
   int64_t numRows = productOf(roles.rows, extents), numBatch = productOf(roles.batch, extents);
   int64_t streamed = estimateExtent(fold.getExtent().getResult(0));
-  // Rows: 128 where they still fill the device, else 64; never more than there are. Few rows share their warps'
-  // columns.
-  int64_t rows = 128;
+  // Rows: 128 where they still fill the device, else 64; never more than there are. A step's scores and the columns'
+  // sums are registers: at most 64 each of a thread. Queries and two steps of keys and values must fit shared memory.
+  int64_t rows = 128, step = std::min<int64_t>(hasMatrix ? 64 : 32, llvm::PowerOf2Ceil(streamed));
   if (!hasMatrix || numBatch * int64_t(llvm::divideCeil(numRows, rows)) < int64_t(device.sms))
     rows = 64;
   rows = std::min<int64_t>(rows, std::max<int64_t>(llvm::PowerOf2Ceil(numRows), 16));
+  auto sharedFor = [&](int64_t stages) { return (rows + stages * 2 * step) * columns * bytes + 2048; };
+  while (sharedFor(2) > int64_t(device.sharedPerCta) && (rows > 16 || step > 16))
+    (rows > 32 || step == 16 ? rows : step) /= 2;
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
-  // A step's scores and the columns' sums are registers: at most 64 each of a thread.
-  int64_t step = std::min<int64_t>(hasMatrix ? 64 : 32, llvm::PowerOf2Ceil(streamed));
   choice.stream = {step};
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
-  // Keys and values of two CTAs on an SM, if two steps of them fit so.
-  int64_t stage = 2 * step * columns * bytes, query = rows * columns * bytes;
-  int64_t fitting = (int64_t(device.sharedPerSm) / 2 - 2048 - query) / stage;
-  choice.stages = std::clamp<int64_t>(fitting, 2, 3);
   spreadSide(roles.rows, extents, rows, choice.tile);
+  // One query row a head leaves most SMs idle: columns go to several CTAs, each of which computes the scores again.
+  int64_t ctas = numBatch * int64_t(llvm::divideCeil(numRows, rows));
+  for (unsigned d : roles.columns)
+    for (; choice.tile[d] > 32 && ctas * columnTiles * 2 <= int64_t(device.sms); columnTiles *= 2)
+      choice.tile[d] /= 2;
+  // More steps under way if two CTAs still fit an SM, or if there is no second one for it.
+  int64_t share = ctas * columnTiles <= int64_t(device.sms) ? device.sharedPerCta : device.sharedPerSm / 2;
+  choice.stages = sharedFor(4) <= share ? 4 : sharedFor(3) <= share ? 3 : 2;
   choice.reason =
       llvm::formatv("fold of {0} places: {1} rows of {2} columns in {3} batches, {4} rows a CTA, steps of {5}",
                     streamed, numRows, columns, numBatch, rows, step);
