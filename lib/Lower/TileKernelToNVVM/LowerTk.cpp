@@ -118,6 +118,10 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();
     AffineMap grid = getGrid(kernel, info.symbolArguments.size(), info.target);
+    kernel.walk([&](tk::CopyOp copy) { // cp.async with the prefetch of a line (.L2::128B): PTX 7.4.
+      if (copy.getEngine() == tk::CopyEngine::CpAsync)
+        module->setAttr(ptxVersionAttr, Builder(&getContext()).getI64IntegerAttr(74));
+    });
     if (failed(convert(kernel, info)))
       return signalPassFailure();
     makeKernelFunction(kernel, info);
