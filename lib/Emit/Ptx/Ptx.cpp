@@ -18,7 +18,8 @@ using namespace mlir;
 
 namespace weft::emit {
 
-/// Registers the back end; pointers into shared memory are 32 bits wide, which saves registers and conversions.
+/// Registers the back end; pointers into shared memory are 32 bits wide, which saves registers and conversions. Loops
+/// keep one counter: strength reduction would carry a register for each address of a main loop.
 static void initializeBackend() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -27,8 +28,9 @@ static void initializeBackend() {
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
     auto &options = llvm::cl::getRegisteredOptions();
-    if (auto found = options.find("nvptx-short-ptr"); found != options.end())
-      static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
+    for (llvm::StringRef name : {"nvptx-short-ptr", "disable-lsr"})
+      if (auto found = options.find(name); found != options.end())
+        static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
   });
 }
 
