@@ -31,6 +31,8 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> fp{"fp", cl::init("strict"), cl::cat(compileCategory),
                           cl::desc("Floating point: strict (each op rounds once; only an op's own sum is split, into "
                                    "vectors of partial sums), or fast (fastmath everywhere)")};
+  cl::opt<bool> allowTf32{"allow-tf32", cl::desc("GPU: f32 contractions may round their operands to tf32"),
+                          cl::cat(compileCategory)};
   cl::opt<std::string> weights{"weights", cl::init("embed"),
                                cl::desc("Weights: embed, or external (by reference to the model's files)"),
                                cl::cat(compileCategory)};

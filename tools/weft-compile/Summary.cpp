@@ -65,7 +65,7 @@ void Compilation::summarise(const emit::BundleStatistics &statistics) {
       os << ", " << fallbacks << " by plain loops";
     os << (several ? " on " + program.target : "") << "\n";
     if (!made->ptxas.empty())
-      os << "ptxas     " << made->ptxas << (several ? " on " + program.target : "") << "\n";
+      os << "ptxas     " << made->ptxas << (several ? " (" + program.target + ")" : "") << "\n";
     if (program.arenaBytes)
       os << "memory    " << megabytes(program.arenaBytes) << " of activations (" << megabytes(program.unsharedBytes)
          << " without sharing)" << (several ? " on " + program.target : "") << "\n";

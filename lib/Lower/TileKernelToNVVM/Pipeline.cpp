@@ -56,12 +56,12 @@ class TkToLLVM : public weft::gpu::impl::TkToLLVMBase<TkToLLVM> {
 
 } // namespace
 
-void weft::gpu::buildLowerTkPipeline(OpPassManager &pm) {
+void weft::gpu::buildLowerTkPipeline(OpPassManager &pm, bool fastMath) {
   pm.addPass(createLowerTk());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addPass(lower::createGpuMath());
+  pm.addPass(lower::createGpuMath({fastMath}));
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createTkToLLVM());
   pm.addPass(createCanonicalizerPass());
@@ -69,5 +69,6 @@ void weft::gpu::buildLowerTkPipeline(OpPassManager &pm) {
 }
 
 void weft::gpu::registerLowerTkPipeline() {
-  PassPipelineRegistration<>("weft-lower-tk-pipeline", "From tk with layouts to llvm and nvvm", buildLowerTkPipeline);
+  PassPipelineRegistration<>("weft-lower-tk-pipeline", "From tk with layouts to llvm and nvvm",
+                             [](OpPassManager &pm) { buildLowerTkPipeline(pm); });
 }

@@ -45,8 +45,8 @@ inline constexpr llvm::StringLiteral indexBitsAttr = "tk.index_bits";
 /// Name of the module's dynamic shared memory.
 inline constexpr llvm::StringLiteral sharedName = "smem";
 
-/// From a kernel module of tk ops with layouts to llvm and nvvm only.
-void buildLowerTkPipeline(mlir::OpPassManager &pm);
+/// From a kernel module of tk ops with layouts to llvm and nvvm only. `fastMath`: see --weft-gpu-math.
+void buildLowerTkPipeline(mlir::OpPassManager &pm, bool fastMath = false);
 /// Registers --weft-lower-tk-pipeline.
 void registerLowerTkPipeline();
 
