@@ -16,7 +16,7 @@
 // HOPPER: device emu:{{.*}} (sm_90a)
 // RESULT: 2x4xf32=[2 6 12 20][6 14 24 36]
 // EXPLICIT: (sm_80)
-// EXPLICIT: 70x4xf32=[4 6
+// EXPLICIT: 70x4xf32=[3 6
 
 !t = tensor<?x4xf32, #tg.dims<()[s0] -> (s0, 4)>>
 
