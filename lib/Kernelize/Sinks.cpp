@@ -58,7 +58,9 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
   builder.setInsertionPoint(entry.getTerminator());
   unsigned numSymbols = llvm::count_if(entry.getArgumentTypes(), [](Type type) { return type.isIndex(); });
   auto op = tk::ForTilesOp::create(builder, AffineMap::get(0, numSymbols, extents, builder.getContext()));
-  op.setOrder(schedule.getOrder());
+  // Orders other than rows are made for grids of known extents.
+  bool isStatic = llvm::all_of(extents, [](AffineExpr count) { return tg::getConstant(count).has_value(); });
+  op.setOrder(isStatic ? schedule.getOrder() : StringRef("row"));
   op.setPersistent(schedule.getPersistent());
   tiles = op;
   root.block = &op.getBody().front();

@@ -292,7 +292,7 @@ Value Kernelizer::index(AffineExpr expr) {
     value = arith::DivUIOp::create(builder, lhs, rhs);
     break;
   case AffineExprKind::CeilDiv:
-    value = arith::CeilDivUIOp::create(builder, lhs, rhs);
+    value = arith::DivUIOp::create(builder, arith::AddIOp::create(builder, lhs, index(binary.getRHS() - 1)), rhs);
     break;
   case AffineExprKind::Mod:
     value = arith::RemUIOp::create(builder, lhs, rhs);

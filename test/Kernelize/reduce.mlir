@@ -63,7 +63,7 @@ func.func @kernel(%x: tensor<1x4x11x11xf32>) -> tensor<1x4x5x5xf32> {
 
 // -----
 // Two reduced dimensions are one loop of all steps; symbolic extents make symbolic counts.
-// CHECK: arith.ceildivui
+// CHECK: arith.divui
 // CHECK: %[[N:.*]] = arith.muli
 // CHECK: scf.for %{{.*}} = %c0 to %[[N]]
 // CHECK: tk.reduce({{.*}}) dims [1]
