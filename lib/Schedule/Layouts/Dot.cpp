@@ -4,6 +4,7 @@
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Mma.h"
+#include "weft/Schedule/Wgmma.h"
 
 using namespace mlir;
 using namespace weft;
@@ -149,7 +150,38 @@ static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
   return layouts;
 }
 
+/// wgmma: shared memory as TMA fills it, whoever does.
+static std::optional<DotLayouts> makeWgmmaLayouts(tk::DotOp dot, int64_t warps) {
+  ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
+  unsigned bits = tk::getElementBits(getTileElement(dot.getLhs().getType()));
+  auto wrap = [&](const std::optional<LinearLayout> &layout) {
+    return layout ? tk::LayoutAttr::get(dot.getContext(), *layout) : tk::LayoutAttr();
+  };
+  DotLayouts layouts;
+  layouts.acc = wrap(getWgmmaAccumulator(shape[0], shape[1], warps));
+  for (unsigned operand : {0u, 1u}) {
+    Value value = dot->getOperand(operand);
+    tk::LayoutAttr &own = operand == 0 ? layouts.lhs : layouts.rhs;
+    if (isa<tk::SharedType>(value.getType())) {
+      unsigned fast = getFastDim(value, operand, /*isMma=*/true, bits);
+      bool isReadable = bits == 16 || fast == 1 - operand; // wgmma transposes 16-bit elements only.
+      own = isReadable ? wrap(getWgmmaBuffer(getTileShape(value.getType()), fast, bits)) : tk::LayoutAttr();
+    } else if (operand == 0) {
+      own = wrap(getWgmmaLhs(shape[0], getTileShape(value.getType())[1], bits, shape[1], warps));
+    }
+  }
+  return layouts.acc && layouts.lhs && layouts.rhs ? std::optional(layouts) : std::nullopt;
+}
+
 std::optional<DotLayouts> schedule::getDotLayouts(tk::DotOp dot, int64_t warps, StringRef target) {
+  if (isWgmma(dot)) {
+    std::optional<DotLayouts> layouts = makeWgmmaLayouts(dot, warps);
+    if (!layouts)
+      dot.emitOpError("expected operands that wgmma on ")
+          << warps << " warps can read (both along k unless their elements have 16 bits), got "
+          << dot.getLhs().getType() << ", " << dot.getRhs().getType() << " and " << dot.getAcc().getType();
+    return layouts;
+  }
   std::optional<DotLayouts> layouts = makeLayouts(dot, warps);
   if (!layouts)
     dot.emitOpError("expected extents that mma.sync or FMA on ")
