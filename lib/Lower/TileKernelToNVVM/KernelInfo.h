@@ -44,6 +44,12 @@ public:
   /// Place of an op's scratch in dynamic shared memory; -1 if it has none.
   int64_t getScratch(mlir::Operation *op) const;
 
+  /// The tensor map parameters of copies and stores by TMA (Tma.h), and their records in order.
+  llvm::DenseMap<mlir::Operation *, mlir::BlockArgument> tensorMaps;
+  llvm::SmallVector<mlir::Attribute> tensorMapRecords;
+  /// The dots that wgmma computes, and those of them whose accumulator other instructions have written.
+  llvm::DenseSet<mlir::Operation *> wgmmaDots, writtenSums;
+
 private:
   void recordFacts(mlir::func::FuncOp kernel);
   void placeScratch(mlir::func::FuncOp kernel);

@@ -1,6 +1,7 @@
 // --weft-lower-tk: converts a kernel of tiles to scalars of a thread, and its function to an nvvm kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
+#include "Tma.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -114,6 +115,7 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
       module.emitError("expected a kernel module with a function @kernel of tk ops without results");
       return signalPassFailure();
     }
+    lowerCursors(kernel);
     KernelInfo info(kernel);
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();
@@ -122,7 +124,8 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
       if (copy.getEngine() == tk::CopyEngine::CpAsync)
         module->setAttr(ptxVersionAttr, Builder(&getContext()).getI64IntegerAttr(74));
     });
-    if (failed(convert(kernel, info)))
+    recordDots(kernel, info);
+    if (failed(addTensorMaps(kernel, info)) || failed(convert(kernel, info)))
       return signalPassFailure();
     makeKernelFunction(kernel, info);
     setAttributes(module, info, grid);
@@ -150,6 +153,10 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
     populateSharedMemoryPatterns(converter, patterns, info);
     populateCpAsyncPatterns(converter, patterns, info);
     populateDotPatterns(converter, patterns, info);
+    populateRolePatterns(converter, patterns, info);
+    populateMbarrierPatterns(converter, patterns, info);
+    populateTmaPatterns(converter, patterns, info);
+    populateWgmmaPatterns(converter, patterns, info);
     return applyPartialConversion(kernel, target, std::move(patterns));
   }
 
@@ -158,6 +165,8 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
     module->setAttr(gridAttr, AffineMapAttr::get(grid));
     module->setAttr(warpsAttr, builder.getI64IntegerAttr(info.warps));
     module->setAttr(indexBitsAttr, builder.getI64IntegerAttr(info.indexBits));
+    if (!info.tensorMapRecords.empty())
+      module->setAttr(tensorMapsAttr, builder.getArrayAttr(info.tensorMapRecords));
     if (info.sharedBytes)
       module->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(info.sharedBytes));
   }

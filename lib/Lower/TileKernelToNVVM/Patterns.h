@@ -55,6 +55,21 @@ void populateCpAsyncPatterns(const mlir::TypeConverter &converter, mlir::Rewrite
 void populateDotPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                          const KernelInfo &info);
 
+/// tk.roles.
+void populateRolePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                          const KernelInfo &info);
+/// Channels of TMA copies.
+void populateMbarrierPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                              const KernelInfo &info);
+/// tk.copy by TMA, tk.store_box.
+void populateTmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                         const KernelInfo &info);
+/// tk.dot by wgmma, tk.dot_wait, tk.fence_async.
+void populateWgmmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                           const KernelInfo &info);
+/// Finds the dots that wgmma computes.
+void recordDots(mlir::func::FuncOp kernel, KernelInfo &info);
+
 /// Copies the one-block region of a tile op, with `arguments` for its arguments; what it yields.
 llvm::SmallVector<mlir::Value> inlineScalars(mlir::OpBuilder &builder, mlir::Region &region,
                                              mlir::ValueRange arguments);

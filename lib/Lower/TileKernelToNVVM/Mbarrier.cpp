@@ -1,0 +1,126 @@
+// Channels of TMA copies: mbarriers, and which phase of them an iteration waits for.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A channel has a full and an empty barrier for each slot, 8 bytes each, full ones first. Iteration i uses slot i mod
+// slots in its phase (i / slots) mod 2. The full barrier's one arrival is the producer's, with the number of bytes that
+// its copies bring; the empty one counts the consumers. A producer waits for the phase before its own, which an unused
+// barrier is taken to have completed.
+//
+// A slot is given back by one thread of each warp, not of each warpgroup: PTX does not say that wgmma completes for all
+// its warps at once, and reads of shared memory by other instructions surely do not.
+#include "Patterns.h"
+#include "Tma.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+
+static Value makeInt(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+static Value addBytes(OpBuilder &builder, Location loc, Value pointer, Value bytes) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer, ValueRange(bytes));
+}
+
+bool weft::gpu::isTma(Value channel) {
+  auto made = channel ? channel.getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp();
+  return made && made.getEngine() == tk::CopyEngine::Tma;
+}
+
+SlotBarriers weft::gpu::getSlotBarriers(OpBuilder &builder, Location loc, Value channel, Value iteration,
+                                        int64_t slots) {
+  Value number = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), iteration);
+  Value count = makeInt(builder, loc, slots);
+  Value slot = arith::RemUIOp::create(builder, loc, number, count);
+  Value turn = arith::DivUIOp::create(builder, loc, number, count);
+  SlotBarriers barriers;
+  barriers.phase = arith::AndIOp::create(builder, loc, turn, makeInt(builder, loc, 1));
+  barriers.full = addBytes(builder, loc, channel, arith::MulIOp::create(builder, loc, slot, makeInt(builder, loc, 8)));
+  barriers.empty = addBytes(builder, loc, barriers.full, makeInt(builder, loc, 8 * slots));
+  return barriers;
+}
+
+/// Suspends at most this long before it looks again, in ns.
+static constexpr int64_t waitTicks = 10000000;
+
+namespace {
+
+class LowerMakeChannel : public TilePattern<tk::MakeChannelOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::MakeChannelOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (op.getEngine() != tk::CopyEngine::Tma)
+      return failure();
+    if (!op.getOffset() || !info.shared)
+      return op.emitOpError("expected an offset in shared memory; run --weft-tk-allocate first");
+    Location loc = op.getLoc();
+    int64_t slots = op.getResult().getType().getSlots();
+    Value channel = getSharedPointer(rewriter, loc, info, *op.getOffset());
+    Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
+    Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, thread, makeInt(rewriter, loc, 0));
+    auto branch = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
+    OpBuilder then = branch.getThenBodyBuilder();
+    for (int64_t i = 0; i < 2 * slots; ++i) {
+      Value barrier = addBytes(then, loc, channel, makeInt(then, loc, 8 * i));
+      NVVM::MBarrierInitOp::create(then, loc, barrier, makeInt(then, loc, i < slots ? 1 : op.getConsumers()), Value());
+    }
+    NVVM::FenceMbarrierInitOp::create(then, loc);
+    emitBarrier(rewriter, loc, Role{0, 0, info.warps});
+    rewriter.replaceOp(op, channel);
+    return success();
+  }
+};
+
+/// What the patterns of ops on a channel do.
+template <typename OpTy> class LowerChannelOp : public TilePattern<OpTy> {
+public:
+  using TilePattern<OpTy>::TilePattern;
+  using Adaptor = typename OpTy::template GenericAdaptor<ArrayRef<ValueRange>>;
+  LogicalResult matchAndRewrite(OpTy op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    if (!isTma(op.getChannel()))
+      return failure();
+    SlotBarriers barriers = getSlotBarriers(rewriter, op.getLoc(), adaptor.getChannel().front(),
+                                            adaptor.getIteration().front(), op.getChannel().getType().getSlots());
+    emit(op, barriers, rewriter);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  void emit(tk::AcquireOp op, const SlotBarriers &barriers, OpBuilder &builder) const {
+    Location loc = op.getLoc();
+    Value before = arith::XOrIOp::create(builder, loc, barriers.phase, makeInt(builder, loc, 1));
+    NVVM::MBarrierTryWaitParityOp::create(builder, loc, barriers.empty, before, makeInt(builder, loc, waitTicks));
+    auto channel = op.getChannel().getDefiningOp<tk::MakeChannelOp>();
+    NVVM::MBarrierArriveExpectTxOp::create(builder, loc, Type(), barriers.full,
+                                           makeInt(builder, loc, channel.getBytes()), NVVM::MemScopeKindAttr(),
+                                           BoolAttr(), Value());
+  }
+  void emit(tk::WaitOp op, const SlotBarriers &barriers, OpBuilder &builder) const {
+    NVVM::MBarrierTryWaitParityOp::create(builder, op.getLoc(), barriers.full, barriers.phase,
+                                          makeInt(builder, op.getLoc(), waitTicks));
+  }
+  void emit(tk::ReleaseOp op, const SlotBarriers &barriers, OpBuilder &builder) const {
+    Location loc = op.getLoc();
+    Value lane = weft::gpu::getThread(builder, loc, this->info.getRole(op)).lane;
+    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
+                                          arith::ConstantIndexOp::create(builder, loc, 0));
+    auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+    OpBuilder then = branch.getThenBodyBuilder();
+    NVVM::MBarrierArriveOp::create(then, loc, then.getI64Type(), barriers.empty, Value(), NVVM::MemScopeKindAttr());
+  }
+  void emit(tk::CommitOp, const SlotBarriers &, OpBuilder &) const {}
+};
+
+} // namespace
+
+void weft::gpu::populateMbarrierPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                         const KernelInfo &info) {
+  addTilePatterns<LowerMakeChannel, LowerChannelOp<tk::AcquireOp>, LowerChannelOp<tk::WaitOp>,
+                  LowerChannelOp<tk::ReleaseOp>, LowerChannelOp<tk::CommitOp>>(patterns, converter, info);
+}

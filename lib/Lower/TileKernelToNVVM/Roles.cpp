@@ -1,0 +1,144 @@
+// tk.roles: warps take different branches; registers go from producers to consumers. Cursors on channels are variables
+// of a role.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Patterns.h"
+#include "Tma.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+
+static Value makeInt(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+/// The warp's number in the CTA. The shuffle tells ptxas that all lanes agree.
+static Value emitWarp(OpBuilder &builder, Location loc) {
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  Value warp = arith::ShRUIOp::create(builder, loc, thread, makeInt(builder, loc, 5));
+  return NVVM::ShflOp::create(builder, loc, builder.getI32Type(), makeInt(builder, loc, -1), warp,
+                              makeInt(builder, loc, 0), makeInt(builder, loc, 31), NVVM::ShflKind::idx, UnitAttr());
+}
+
+Value weft::gpu::emitWarpgroup(OpBuilder &builder, Location loc, int64_t firstWarp) {
+  Value warp = emitWarp(builder, loc);
+  if (firstWarp)
+    warp = arith::SubIOp::create(builder, loc, warp, makeInt(builder, loc, firstWarp));
+  return arith::ShRUIOp::create(builder, loc, warp, makeInt(builder, loc, 2));
+}
+
+//===-- Cursors ---------------------------------------------------------------------------------------------------===//
+
+void weft::gpu::lowerCursors(func::FuncOp kernel) {
+  llvm::MapVector<std::pair<Region *, Value>, SmallVector<Operation *>> uses;
+  kernel.walk([&](Operation *op) {
+    if (!isa<tk::CursorOp, tk::AdvanceOp>(op))
+      return;
+    Region *scope = &kernel.getBody();
+    for (Region *region = op->getParentRegion(); region; region = region->getParentRegion())
+      if (isa<tk::RolesOp>(region->getParentOp()))
+        scope = region;
+    uses[{scope, op->getOperand(0)}].push_back(op);
+  });
+  for (auto &[key, ops] : uses) {
+    Location loc = ops.front()->getLoc();
+    OpBuilder entry = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    Type type = entry.getI32Type();
+    Value variable = LLVM::AllocaOp::create(entry, loc, LLVM::LLVMPointerType::get(entry.getContext()), type,
+                                            makeInt(entry, loc, 1));
+    OpBuilder start = key.first == &kernel.getBody() ? entry : OpBuilder::atBlockBegin(&key.first->front());
+    LLVM::StoreOp::create(start, loc, makeInt(start, loc, 0), variable);
+    for (Operation *op : ops) {
+      OpBuilder builder(op);
+      Value number = LLVM::LoadOp::create(builder, loc, type, variable);
+      if (auto cursor = dyn_cast<tk::CursorOp>(op)) {
+        cursor.getResult().replaceAllUsesWith(
+            arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number));
+      } else {
+        Value count = arith::IndexCastUIOp::create(builder, loc, type, cast<tk::AdvanceOp>(op).getCount());
+        LLVM::StoreOp::create(builder, loc, arith::AddIOp::create(builder, loc, number, count), variable);
+      }
+      op->erase();
+    }
+  }
+}
+
+//===-- Roles -----------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+class LowerRoles : public TilePattern<tk::RolesOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::RolesOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value warp = emitWarp(rewriter, loc);
+    int64_t end = 0;
+    for (auto [i, region] : llvm::enumerate(op.getRoles())) {
+      int64_t first = end;
+      end += op.getWarps()[i];
+      bool isLast = i + 1 == op.getRoles().size();
+      if (!isLast) {
+        Value isMine =
+            arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, warp, makeInt(rewriter, loc, end));
+        auto branch = scf::IfOp::create(rewriter, loc, isMine, /*withElseRegion=*/true);
+        rewriter.setInsertionPointToStart(branch.thenBlock());
+        emitRole(rewriter, op, i, warp, first);
+        rewriter.setInsertionPointToStart(branch.elseBlock());
+      } else {
+        emitRole(rewriter, op, i, warp, first);
+      }
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Beyond 8 warps a thread starts with fewer registers than it may have.
+  static constexpr int64_t plainWarps = 8;
+
+  void emitRole(ConversionPatternRewriter &rewriter, tk::RolesOp op, unsigned number, Value warp,
+                int64_t firstWarp) const {
+    Location loc = op.getLoc();
+    Region &region = op.getRoles()[number];
+    Block &body = region.front();
+    int64_t registers = op.getRegisters()[number], start = 65536 / (info.warps * 32) / 8 * 8;
+    if (info.warps > plainWarps && registers <= 240)
+      NVVM::SetMaxRegisterOp::create(
+          rewriter, loc, rewriter.getI32IntegerAttr(registers),
+          NVVM::SetMaxRegisterActionAttr::get(rewriter.getContext(), registers < start
+                                                                         ? NVVM::SetMaxRegisterAction::decrease
+                                                                         : NVVM::SetMaxRegisterAction::increase));
+    bool copies = false, storesBoxes = false;
+    region.walk([&](Operation *inner) {
+      copies |= isa<tk::AcquireOp>(inner);
+      storesBoxes |= isa<tk::StoreBoxOp>(inner);
+    });
+    if (copies) { // One thread of the role's first warp.
+      Value isFirst =
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, warp, makeInt(rewriter, loc, firstWarp));
+      auto one = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
+      rewriter.setInsertionPointToStart(one.thenBlock());
+      Value isElected = NVVM::ElectSyncOp::create(rewriter, loc, rewriter.getI1Type(), Value());
+      auto elected = scf::IfOp::create(rewriter, loc, isElected, /*withElseRegion=*/false);
+      rewriter.setInsertionPointToStart(elected.thenBlock());
+    }
+    rewriter.eraseOp(body.getTerminator());
+    if (storesBoxes) { // Shared memory lives as long as the CTA: what it still sends must have been read.
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToEnd(&body);
+      NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0), rewriter.getUnitAttr());
+    }
+    rewriter.inlineBlockBefore(&body, rewriter.getInsertionBlock(), rewriter.getInsertionPoint());
+  }
+};
+
+} // namespace
+
+void weft::gpu::populateRolePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                     const KernelInfo &info) {
+  addTilePatterns<LowerRoles>(patterns, converter, info);
+}

@@ -1,0 +1,319 @@
+// tk.copy by TMA, tk.store_box, and the tensor maps of a kernel.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Tma.h"
+#include "Patterns.h"
+#include "Shared.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "weft/Schedule/Wgmma.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::gpu;
+
+static Value makeInt(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+//===-- Tensor maps -----------------------------------------------------------------------------------------------===//
+
+SmallVector<int64_t> weft::gpu::getBoxDims(AffineMap map, unsigned tileRank) {
+  SmallVector<int64_t> dims;
+  for (AffineExpr index : map.getResults()) {
+    dims.push_back(-1);
+    for (unsigned dim = 0; dim < tileRank; ++dim)
+      if (index.isFunctionOfDim(dim))
+        dims.back() = dim;
+  }
+  return dims;
+}
+
+std::optional<unsigned> weft::gpu::getTmaSwizzle(tk::SharedType buffer, unsigned inner) {
+  if (buffer.getRank() != 2 || inner > 1 || !buffer.getLayout())
+    return std::nullopt;
+  layout::Shared shape{{uint64_t(buffer.getShape()[0]), uint64_t(buffer.getShape()[1])},
+                       {inner, 1 - inner},
+                       tk::getElementBits(buffer.getElementType())};
+  for (unsigned span : {128u, 64u, 32u, 0u}) {
+    std::optional<layout::LinearLayout> layout =
+        span ? layout::makeTmaSwizzled(shape, span) : layout::makeShared(shape);
+    if (layout && layout->canonical() == buffer.getLayout().getValue().canonical())
+      return span;
+  }
+  return std::nullopt;
+}
+
+/// {argument, box, swizzle, extents, strides}; `box` by dimension of the tensor, outermost first.
+static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, unsigned swizzle, unsigned symbols) {
+  MLIRContext *context = tensor.getContext();
+  Builder builder(context);
+  RankedTensorType type = cast<tk::GlobalType>(tensor.getType()).getTensor();
+  SmallVector<AffineExpr> extents(llvm::reverse(tg::getDims(type))), strides;
+  AffineExpr bytes = getAffineConstantExpr(tk::getElementBits(type.getElementType()) / 8, context);
+  for (AffineExpr extent : ArrayRef(extents).drop_back()) {
+    bytes = tg::simplify(bytes * extent);
+    strides.push_back(bytes);
+  }
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("argument", builder.getI64IntegerAttr(cast<BlockArgument>(tensor).getArgNumber())),
+       builder.getNamedAttr("box", builder.getDenseI64ArrayAttr(SmallVector<int64_t>(llvm::reverse(box)))),
+       builder.getNamedAttr("swizzle", builder.getI64IntegerAttr(swizzle)),
+       builder.getNamedAttr("extents", AffineMapAttr::get(AffineMap::get(0, symbols, extents, context))),
+       builder.getNamedAttr("strides", AffineMapAttr::get(AffineMap::get(0, symbols, strides, context)))});
+}
+
+/// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others.
+template <typename OpTy>
+static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, unsigned symbols) {
+  SmallVector<int64_t> dims = getBoxDims(op.getMap(), 2);
+  int64_t inner = dims.empty() ? -1 : dims.back();
+  std::optional<unsigned> swizzle = inner < 0 ? std::nullopt : getTmaSwizzle(buffer, inner);
+  if (!swizzle || !isa<BlockArgument>(tensor) || dims.size() > 5) {
+    op.emitOpError("expected a box of a tensor of at most 5 dimensions and a buffer as TMA fills it, got ")
+        << AffineMapAttr::get(op.getMap()) << " and " << buffer;
+    return {};
+  }
+  SmallVector<int64_t> box = llvm::map_to_vector(dims, [&](int64_t dim) { return dim < 0 ? 1 : tile[dim]; });
+  if (*swizzle)
+    box.back() = *swizzle * 8 / tk::getElementBits(buffer.getElementType());
+  return makeRecord(tensor, box, *swizzle, symbols);
+}
+
+LogicalResult weft::gpu::addTensorMaps(func::FuncOp kernel, KernelInfo &info) {
+  unsigned symbols = info.symbolArguments.size();
+  llvm::MapVector<Attribute, SmallVector<Operation *>> records;
+  WalkResult walked = kernel.walk([&](Operation *op) {
+    DictionaryAttr record;
+    if (auto copy = dyn_cast<tk::CopyOp>(op)) {
+      if (copy.getEngine() != tk::CopyEngine::Tma)
+        return WalkResult::advance();
+      record =
+          describe(copy, copy.getSource(), copy.getTarget().getType(), copy.getTarget().getType().getShape(), symbols);
+    } else if (auto store = dyn_cast<tk::StoreBoxOp>(op)) {
+      record = describe(store, store.getTarget(), store.getBuffer().getType(), store.getBuffer().getType().getShape(),
+                        symbols);
+    } else {
+      return WalkResult::advance();
+    }
+    if (record)
+      records[record].push_back(op);
+    return record ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  Builder builder(kernel.getContext());
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  auto attributes = builder.getDictionaryAttr(
+      {builder.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes)),
+       builder.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64)),
+       builder.getNamedAttr(NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr())});
+  for (auto &[record, ops] : records) {
+    unsigned number = kernel.getNumArguments();
+    if (failed(kernel.insertArgument(number, LLVM::LLVMPointerType::get(kernel.getContext()), attributes,
+                                     kernel.getLoc())))
+      return failure();
+    info.tensorMapRecords.push_back(record);
+    for (Operation *op : ops)
+      info.tensorMaps[op] = kernel.getArgument(number);
+  }
+  return success();
+}
+
+Value weft::gpu::getTensorMap(const KernelInfo &info, Operation *op, ConversionPatternRewriter &rewriter) {
+  return rewriter.getRemappedValue(info.tensorMaps.lookup(op));
+}
+
+SmallVector<Value> weft::gpu::emitCoordinates(IndexArithmetic &forms, OpBuilder &builder, Location loc, AffineMap map,
+                                              ArrayRef<LinearForm> dims, ArrayRef<LinearForm> symbols) {
+  SmallVector<Value> coordinates;
+  for (AffineExpr index : llvm::reverse(map.getResults())) {
+    Value value = forms.materialize(forms.evaluate(index, dims, symbols));
+    coordinates.push_back(arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value));
+  }
+  return coordinates;
+}
+
+/// Forms of an access's symbols.
+static SmallVector<LinearForm> getSymbols(IndexArithmetic &forms, ArrayRef<ValueRange> symbols,
+                                          ArrayRef<SymbolFacts> facts) {
+  SmallVector<LinearForm> result;
+  for (auto [i, symbol] : llvm::enumerate(symbols)) {
+    SymbolFacts known = i < facts.size() ? facts[i] : SymbolFacts();
+    result.push_back(forms.get(symbol.front(), known.bounds, known.depth));
+  }
+  return result;
+}
+
+static Value addBytes(OpBuilder &builder, Location loc, Value pointer, int64_t bytes) {
+  if (!bytes)
+    return pointer;
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+}
+
+namespace {
+
+//===-- Loads -----------------------------------------------------------------------------------------------------===//
+
+/// One thread issues it: the copy is in a role whose region one thread executes.
+class LowerTmaCopy : public TilePattern<tk::CopyOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::CopyOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (op.getEngine() != tk::CopyEngine::Tma)
+      return failure();
+    if (!op.getChannel() || info.getRole(op).number == 0)
+      return op.emitOpError(
+          "expected a copy by TMA in a role of its own, through a channel; run --weft-tk-roles first");
+    Location loc = op.getLoc();
+    tk::SharedType buffer = op.getTarget().getType();
+    int64_t inner = getBoxDims(op.getMap(), 2).back(), bits = tk::getElementBits(buffer.getElementType());
+    unsigned span = *getTmaSwizzle(buffer, inner);
+    int64_t extent = buffer.getShape()[inner], width = span ? span * 8 / bits : extent;
+    int64_t panelBytes = buffer.getShape()[1 - inner] * width * bits / 8;
+
+    Value barrier = getSlotBarriers(rewriter, loc, adaptor.getChannel().front(), adaptor.getIteration().front(),
+                                    op.getChannel().getType().getSlots())
+                        .full;
+    Value map = getTensorMap(info, op, rewriter);
+    IndexArithmetic forms(rewriter, loc);
+    SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), info.getSymbols(op));
+    auto cluster = LLVM::LLVMPointerType::get(rewriter.getContext(), 7);
+    for (int64_t panel = 0; panel * width < extent; ++panel) {
+      SmallVector<LinearForm> dims(2);
+      dims[inner] = IndexArithmetic::constant(panel * width);
+      SmallVector<Value> place = emitCoordinates(forms, rewriter, loc, op.getMap(), dims, symbols);
+      Value target = addBytes(rewriter, loc, adaptor.getTarget().front(), panel * panelBytes);
+      target = LLVM::AddrSpaceCastOp::create(rewriter, loc, cluster, target);
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          rewriter, loc, target, map, place, barrier, ValueRange(), Value(), Value(),
+          NVVM::TMALoadModeAttr::get(rewriter.getContext(), NVVM::TMALoadMode::TILE), rewriter.getBoolAttr(false),
+          NVVM::CTAGroupKindAttr(), Value());
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===-- Stores ----------------------------------------------------------------------------------------------------===//
+
+/// Blocks of 64 rows by one line of 128 bytes: a warpgroup writes one to its slot, and one thread sends it off while
+/// the next is written.
+class LowerStoreBox : public TilePattern<tk::StoreBoxOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::StoreBoxOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    tk::TileType type = op.getValue().getType();
+    tk::SharedType buffer = op.getBuffer().getType();
+    Role role = info.getRole(op);
+    std::optional<schedule::WgmmaTiling> tiling =
+        schedule::getWgmmaTiling(type.getShape()[0], type.getShape()[1], role.warps);
+    std::optional<layout::LinearLayout> expected =
+        schedule::getWgmmaAccumulator(type.getShape()[0], type.getShape()[1], role.warps);
+    int64_t line = buffer.getShape()[1];
+    if (!tiling || tiling->columns < line || !expected ||
+        expected->canonical() != type.getLayout().getValue().canonical())
+      return op.emitOpError("expected an accumulator of wgmma on ") << role.warps << " warps, got " << type;
+    int64_t groups = role.warps / 4, depth = buffer.getSlots() / groups;
+    if (depth < 1)
+      return op.emitOpError("expected a slot for each of ") << groups << " warpgroups, got " << buffer;
+
+    IndexArithmetic forms(rewriter, loc);
+    Site site =
+        makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(), depth * buffer.getSlotBytes());
+    SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), {});
+    std::optional<layout::LinearLayout> block = layout::makeWgmmaAccumulator(line);
+    Value map = getTensorMap(info, op, rewriter);
+    unsigned number = 0, registers = line / 2;
+    for (int64_t rowStep = 0; rowStep < tiling->rowSteps; ++rowStep)
+      for (int64_t column = 0; column < tiling->columns * tiling->columnSteps; column += line, ++number) {
+        Value slot = addBytes(rewriter, loc, site.buffer, number % depth * buffer.getSlotBytes());
+        waitForSlot(rewriter, loc, site, depth);
+        if (failed(writeShared(rewriter, loc, info, role, slot, adaptor.getValue().slice(number * registers, registers),
+                               *block, buffer.getLayout().getValue())))
+          return failure();
+        NVVM::FenceProxyOp::create(rewriter, loc,
+                                   NVVM::ProxyKindAttr::get(rewriter.getContext(), NVVM::ProxyKind::async_shared),
+                                   NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
+        emitMeeting(rewriter, loc, site);
+        LinearForm row = site.row, place = site.column;
+        row.constant += tiling->row(0, rowStep);
+        place.constant += column;
+        send(rewriter, loc, site, map, slot, emitCoordinates(forms, rewriter, loc, op.getMap(), {row, place}, symbols));
+      }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Where a warpgroup stands.
+  struct Site {
+    Value isSender; ///< One thread of the warpgroup.
+    Value barrier;  ///< Number of the warpgroup's named barrier, i32.
+    Value buffer;   ///< Its first slot.
+    LinearForm row, column;
+  };
+
+  static Site makeSite(OpBuilder &builder, IndexArithmetic &forms, Location loc, const Role &role,
+                       const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes) {
+    Site site;
+    Value group = emitWarpgroup(builder, loc, role.firstWarp);
+    Value thread = weft::gpu::getThread(builder, loc, role).id;
+    thread = arith::AndIOp::create(builder, loc, thread, arith::ConstantIndexOp::create(builder, loc, 127));
+    site.isSender = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread,
+                                          arith::ConstantIndexOp::create(builder, loc, 0));
+    site.barrier = arith::AddIOp::create(builder, loc, group, makeInt(builder, loc, firstBarrier));
+    Value bytes = arith::MulIOp::create(builder, loc, group, makeInt(builder, loc, groupBytes));
+    site.buffer = LLVM::GEPOp::create(builder, loc, buffer.getType(), builder.getI8Type(), buffer, ValueRange(bytes));
+    Value rowGroup = arith::RemUIOp::create(builder, loc, group, makeInt(builder, loc, tiling.rowGroups));
+    Value columnGroup = arith::DivUIOp::create(builder, loc, group, makeInt(builder, loc, tiling.rowGroups));
+    auto toForm = [&](Value number, int64_t count, int64_t extent) {
+      if (count == 1)
+        return LinearForm();
+      Value index = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number);
+      return forms.scale(forms.get(index, {0, count - 1}), extent);
+    };
+    site.row = toForm(rowGroup, tiling.rowGroups, tiling.row(1, 0));
+    site.column = toForm(columnGroup, tiling.columnGroups, tiling.column(1, 0));
+    return site;
+  }
+
+  /// Named barriers behind those of roles (KernelInfo.h) for the warpgroups of one role; boxes are stored in one role
+  /// only.
+  static constexpr int64_t firstBarrier = 8;
+
+  static void emitMeeting(OpBuilder &builder, Location loc, const Site &site) {
+    NVVM::BarrierOp::create(builder, loc, TypeRange(), site.barrier, makeInt(builder, loc, 128),
+                            NVVM::BarrierReductionAttr(), Value());
+  }
+
+  /// All copies but the last depth - 1 have read their slots.
+  static void waitForSlot(OpBuilder &builder, Location loc, const Site &site, int64_t depth) {
+    auto branch = scf::IfOp::create(builder, loc, site.isSender, /*withElseRegion=*/false);
+    OpBuilder then = branch.getThenBodyBuilder();
+    NVVM::CpAsyncBulkWaitGroupOp::create(then, loc, then.getI32IntegerAttr(depth - 1), then.getUnitAttr());
+    emitMeeting(builder, loc, site);
+  }
+
+  static void send(OpBuilder &builder, Location loc, const Site &site, Value map, Value slot, ValueRange place) {
+    auto branch = scf::IfOp::create(builder, loc, site.isSender, /*withElseRegion=*/false);
+    OpBuilder then = branch.getThenBodyBuilder();
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+        then, loc, map, slot, place, Value(),
+        NVVM::TMAStoreModeAttr::get(builder.getContext(), NVVM::TMAStoreMode::TILE), Value());
+    NVVM::CpAsyncBulkCommitGroupOp::create(then, loc);
+  }
+};
+
+} // namespace
+
+void weft::gpu::populateTmaPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                    const KernelInfo &info) {
+  addTilePatterns<LowerTmaCopy, LowerStoreBox>(patterns, converter, info);
+}

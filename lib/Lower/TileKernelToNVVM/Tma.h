@@ -1,0 +1,48 @@
+// What TMA and mbarriers share: tensor maps of a kernel, places of a channel's barriers.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_LOWER_TILEKERNELTONVVM_TMA_H
+#define WEFT_LIB_LOWER_TILEKERNELTONVVM_TMA_H
+
+#include "KernelInfo.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace weft::gpu {
+
+/// Which dimension of the tile each dimension of the tensor follows (-1: none), in the tensor's order.
+llvm::SmallVector<int64_t> getBoxDims(mlir::AffineMap map, unsigned tileRank);
+
+/// Bytes of the swizzle with which TMA fills a buffer whose contiguous dimension is `inner` (0: none); nothing if TMA
+/// cannot.
+std::optional<unsigned> getTmaSwizzle(tk::SharedType buffer, unsigned inner);
+
+/// Gives `kernel` a parameter for each tensor map that its copies and tk.store_box need, and records them in `info`.
+/// Fails with a diagnostic at a copy that TMA cannot do.
+mlir::LogicalResult addTensorMaps(mlir::func::FuncOp kernel, KernelInfo &info);
+/// The parameter of an op, inside its kernel.
+mlir::Value getTensorMap(const KernelInfo &info, mlir::Operation *op, mlir::ConversionPatternRewriter &rewriter);
+
+/// Coordinates of a box, innermost first, as i32: `map` at `dims`.
+llvm::SmallVector<mlir::Value> emitCoordinates(IndexArithmetic &forms, mlir::OpBuilder &builder, mlir::Location loc,
+                                               mlir::AffineMap map, llvm::ArrayRef<LinearForm> dims,
+                                               llvm::ArrayRef<LinearForm> symbols);
+
+/// Whether a channel's arrivals are counted by mbarriers.
+bool isTma(mlir::Value channel);
+/// The mbarriers of one slot of a channel; `channel` is its address. `full` completes when the copies have arrived,
+/// `empty` when all consumers have given the slot back.
+struct SlotBarriers {
+  mlir::Value full, empty; ///< !llvm.ptr<3>
+  mlir::Value phase;       ///< i32, 0 or 1: parity of the iteration's phase.
+};
+SlotBarriers getSlotBarriers(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value channel, mlir::Value iteration,
+                             int64_t slots);
+
+/// tk.cursor and tk.advance become a variable for each role and channel. Before the conversion.
+void lowerCursors(mlir::func::FuncOp kernel);
+
+/// Number of the warpgroup in its role, as i32, the same for all lanes as ptxas sees it.
+mlir::Value emitWarpgroup(mlir::OpBuilder &builder, mlir::Location loc, int64_t firstWarp);
+
+} // namespace weft::gpu
+
+#endif // WEFT_LIB_LOWER_TILEKERNELTONVVM_TMA_H
