@@ -107,6 +107,8 @@ private:
   }
   void emit(tk::ReleaseOp op, const SlotBarriers &barriers, OpBuilder &builder) const {
     Location loc = op.getLoc();
+    // What the other lanes have read comes before the arrival of one.
+    NVVM::SyncWarpOp::create(builder, loc, makeInt(builder, loc, -1));
     Value lane = weft::gpu::getThread(builder, loc, this->info.getRole(op)).lane;
     Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
                                           arith::ConstantIndexOp::create(builder, loc, 0));
