@@ -37,12 +37,12 @@ import onnx  # noqa: E402
 import catalogue  # noqa: E402
 import transform  # noqa: E402
 from execute import execute  # noqa: E402
-from harness import backends, compare, limits  # noqa: E402
+from harness import backends, compare, expected, limits  # noqa: E402
 
 # Limits of one compile: seconds (generous, the machine may be shared) and MiB.
 COMPILE_SECONDS, COMPILE_MB = 120, 2048
 
-# {target: {row: beginning of its status}}
+# See harness/expected.py.
 EXPECTED = HERE / "expected-gpu.json"
 
 
@@ -191,17 +191,6 @@ def selection(args: argparse.Namespace) -> list[str]:
     return names if args.all else [n for n in names if n in catalogue.FAST or n in catalogue.GENERATED]
 
 
-def read_expected(target: str | None) -> dict[str, str]:
-    """What does not work on that target yet: the beginning of the status, by row."""
-    return json.loads(EXPECTED.read_text()).get(target, {}) if target and EXPECTED.exists() else {}
-
-
-def judge(rows: list[Row], listed: dict[str, str]) -> tuple[list[Row], list[Row]]:
-    """(rows that fail the run, rows that went wrong as listed). A listed row that passes or goes wrong otherwise fails the run."""
-    known = [row for row in rows if row.name in listed and not row.passed and row.status.startswith(listed[row.name])]
-    return [row for row in rows if row not in known and (row.name in listed or not row.passed)], known
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
@@ -211,6 +200,7 @@ def main() -> int:
     backends.add_target_options(parser)
     parser.add_argument("--repeats", type=int, default=3, help="timed runs after the warm-up (default 3)")
     parser.add_argument("--keep", action="store_true", help="keep the weights of the large models")
+    expected.add_option(parser)
     parser.add_argument("--json", type=pathlib.Path, help="write all rows here")
     args = parser.parse_args()
 
@@ -229,17 +219,14 @@ def main() -> int:
     if args.prepare:
         print(suite.weft.close())
         return 0
-    listed = read_expected(args.target)
-    failed, known = judge(suite.rows, listed)
-    passed = len(suite.rows) - len(failed) - len(known)
-    print(f"{passed} passed, {len(failed)} failed" + (f", {len(known)} as listed in {EXPECTED.name}" if known else ""))
-    print("".join(f"changed: {row.name}: {row.status}, but is listed as: {listed[row.name]}\n" for row in failed if row.name in listed), end="")
+    counts, text = expected.summary(suite.rows, EXPECTED, args)
+    print(text)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps({
-            "schema": "weft.models/1", "passed": passed, "failed": len(failed), "skipped": len(known),
+            "schema": "weft.models/1", **counts,
             "results": [dataclasses.asdict(row) for row in suite.rows]}, indent=1) + "\n")
-    return 1 if failed else 0
+    return 1 if counts["failed"] else 0
 
 
 if __name__ == "__main__":

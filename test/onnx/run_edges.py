@@ -29,9 +29,10 @@ import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
-from harness import backends, compare, limits  # noqa: E402
+from harness import backends, compare, expected, limits  # noqa: E402
 
 GRAPHS = HERE / "edge-graphs.txt"
+EXPECTED = HERE / "expected-edges.json"  # See harness/expected.py.
 OPSET = 22
 TYPES = {"f32": ("float", np.float32), "f16": ("float16", np.float16), "bf16": ("bfloat16", ml_dtypes.bfloat16)}
 TOLERANCE = {"f32": 1e-4, "f16": 5e-3, "bf16": 2e-2}
@@ -154,6 +155,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each process (default 60)")
     parser.add_argument("--quiet", action="store_true", help="print what is not right only")
+    expected.add_option(parser)
     parser.add_argument("--json", type=pathlib.Path, help="write all results here")
     args = parser.parse_args()
     weft = backends.from_options(args)
@@ -172,13 +174,13 @@ def main() -> int:
     if args.prepare:
         print(weft.close())
         return 0
-    failed = [c for c in checks if c.status != "ok"]
-    print(f"{len(checks) - len(failed)} passed, {len(failed)} failed")
+    counts, text = expected.summary(checks, EXPECTED, args)
+    print(text)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"schema": "weft.edges/1", "passed": len(checks) - len(failed), "failed": len(failed), "skipped": 0,
+        args.json.write_text(json.dumps({"schema": "weft.edges/1", **counts,
                                          "results": [dataclasses.asdict(c) for c in checks]}, indent=1) + "\n")
-    return 1 if failed else 0
+    return 1 if counts["failed"] else 0
 
 
 if __name__ == "__main__":

@@ -136,6 +136,15 @@ def models(context: Context) -> Counts:
     return context.suite([ROOT / "test/models/run_models.py", "--build", context.build, *extra], "models")
 
 
+def emulated(context: Context, parts: dict[str, list]) -> Counts:
+    """The GPU path through the PTX emulator: several suites, one step."""
+    total = Counts()
+    for name, command in parts.items():
+        counts = context.suite([*command, "--build", context.build], f"emulated-{name}")
+        total = Counts(*(a + b for a, b in zip(dataclasses.astuple(total), dataclasses.astuple(counts))))
+    return total
+
+
 def hostile(context: Context) -> Counts:
     return context.suite([ROOT / "test/hostile/run_hostile.py", "--build", context.build], "hostile")
 
@@ -188,6 +197,15 @@ STEPS: dict[str, Step] = {
     "models": models,
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }
+
+# The GPU path without a GPU: every program runs on the emulator of its target.
+EMULATED = {
+    "nodes": [ROOT / "test/onnx/run_node_suite.py", "--subset", "--target=sm_80"],
+    "models": [ROOT / "test/models/run_models.py", "--emulated", "--target=sm_80"],
+    "models-sm_90a": [ROOT / "test/models/run_models.py", "--emulated", "--target=sm_90a"],
+    "cases": [ROOT / "bench/check_cases.py", "--target=sm_90a", "--dtype=bf16"],
+}
+STEPS["emulated"] = lambda c: emulated(c, EMULATED)
 
 # After `./dev build asan` and `./dev build tsan`.
 SANITIZER_STEPS: dict[str, Step] = {

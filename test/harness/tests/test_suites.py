@@ -23,7 +23,7 @@ import run_models  # noqa: E402
 import run_node_suite  # noqa: E402
 import transform  # noqa: E402
 from cases import Case  # noqa: E402
-from harness import backends, limits, prepared  # noqa: E402
+from harness import backends, expected, limits, prepared  # noqa: E402
 from runner import Result, Runner, reason_of, within_l2  # noqa: E402
 
 
@@ -171,11 +171,15 @@ class GpuLists(unittest.TestCase):
                     [np.float32([1, np.nan]), np.int64([3])], want[:1]):
             self.assertFalse(within_l2(got, want, gpu.L2), got)
 
-    def test_models(self):
-        rows = [run_models.Row("a"), run_models.Row("b", "compile exit 3: more"), run_models.Row("c", "error"), run_models.Row("d", "hang")]
-        failed, known = run_models.judge(rows, {"a": "error", "b": "compile exit 3", "d": "error"})
-        self.assertEqual([row.name for row in failed], ["a", "c", "d"])
-        self.assertEqual([row.name for row in known], ["b"])
+    def test_lists_of_the_other_suites(self):
+        rows = [run_models.Row("a"), run_models.Row("b", "compile exit 3: more"), run_models.Row("c", "error 1e-2"), run_models.Row("d", "hang")]
+        expected.write(self.path, "sm_80", rows)
+        listed = expected.read(self.path, "sm_80")
+        self.assertEqual(listed, {"b": "compile exit 3", "c": "error", "d": "hang"})
+        self.assertEqual([len(part) for part in expected.judge(rows, listed)], [0, 3])
+        rows[1].status, rows[2].status, rows[0].status = "ok", "hang", "hang"
+        self.assertEqual([row.name for row in expected.judge(rows, listed)[0]], ["a", "b", "c"])
+        self.assertEqual(expected.read(self.path, "sm_90a"), {})
 
 
 class Archives(unittest.TestCase):
