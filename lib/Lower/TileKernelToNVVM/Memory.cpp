@@ -138,7 +138,7 @@ static std::string listOperands(unsigned first, unsigned count) {
 static std::string getAddress(unsigned operand, int64_t byteOffset) {
   std::string address = "[$" + std::to_string(operand);
   if (byteOffset)
-    address += (byteOffset > 0 ? "+" : "") + std::to_string(byteOffset);
+    address += "+" + std::to_string(byteOffset); // ptxas reads [x+-8], not [x-8].
   return address + "]";
 }
 
