@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Accuracy of --weft-gpu-math: every function on a sweep of inputs, by the emulator, against f64 and wider arithmetic.
 
     sweep.py WORKDIR f32|f64|fast
