@@ -112,8 +112,8 @@ private:
       constraints += ",b";
     }
     std::string text = guard + "cp.async." + (bytes == 16 ? "cg" : "ca") + ".shared.global.L2::128B [$0+" +
-                       std::to_string(target.immediate) + "], [$1" + (sourceBytes < 0 ? "" : "+") +
-                       std::to_string(sourceBytes) + "], " + std::to_string(bytes) + size + ";";
+                       std::to_string(target.immediate) + "], [$1+" + std::to_string(sourceBytes) + "], " +
+                       std::to_string(bytes) + size + ";";
     emitAsm(builder, loc, {}, operands, text, constraints + ",~{memory}", /*hasSideEffects=*/true);
   }
 };
