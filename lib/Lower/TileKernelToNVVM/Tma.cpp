@@ -221,37 +221,60 @@ public:
         expected->canonical() != type.getLayout().getValue().canonical())
       return op.emitOpError("expected an accumulator of wgmma on ") << role.warps << " warps, got " << type;
     int64_t groups = role.warps / 4, depth = buffer.getSlots() / groups;
-    if (depth < 1)
-      return op.emitOpError("expected a slot for each of ") << groups << " warpgroups, got " << buffer;
+    if (!llvm::isPowerOf2_64(depth))
+      return op.emitOpError("expected 1, 2 or 4 slots for each of ") << groups << " warpgroups, got " << buffer;
 
     IndexArithmetic forms(rewriter, loc);
     Site site =
         makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(), depth * buffer.getSlotBytes());
     SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), {});
-    std::optional<layout::LinearLayout> block = layout::makeWgmmaAccumulator(line);
+    Slots slots = makeSlots(line, groups, depth, buffer.getLayout().getValue());
     Value map = getTensorMap(info, op, rewriter);
     unsigned number = 0, registers = line / 2;
     for (int64_t rowStep = 0; rowStep < tiling->rowSteps; ++rowStep)
       for (int64_t column = 0; column < tiling->columns * tiling->columnSteps; column += line, ++number) {
-        Value slot = addBytes(rewriter, loc, site.buffer, number % depth * buffer.getSlotBytes());
+        int64_t place = number % depth * buffer.getSlotBytes();
         waitForSlot(rewriter, loc, site, depth);
-        if (failed(writeShared(rewriter, loc, info, role, slot, adaptor.getValue().slice(number * registers, registers),
-                               *block, buffer.getLayout().getValue())))
+        if (failed(writeShared(rewriter, loc, info, role, addBytes(rewriter, loc, adaptor.getBuffer().front(), place),
+                               adaptor.getValue().slice(number * registers, registers), slots.registers, slots.memory)))
           return failure();
         NVVM::FenceProxyOp::create(rewriter, loc,
                                    NVVM::ProxyKindAttr::get(rewriter.getContext(), NVVM::ProxyKind::async_shared),
                                    NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
         emitMeeting(rewriter, loc, site);
-        LinearForm row = site.row, place = site.column;
+        LinearForm row = site.row, from = site.column;
         row.constant += tiling->row(0, rowStep);
-        place.constant += column;
-        send(rewriter, loc, site, map, slot, emitCoordinates(forms, rewriter, loc, op.getMap(), {row, place}, symbols));
+        from.constant += column;
+        send(rewriter, loc, site, map, addBytes(rewriter, loc, site.buffer, place),
+             emitCoordinates(forms, rewriter, loc, op.getMap(), {row, from}, symbols));
       }
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
+  /// One block of each warpgroup, and the slots of all of them as one tile of rows.
+  struct Slots {
+    layout::LinearLayout registers, memory;
+  };
+  /// Row: that of the block, then the number of the warpgroup's slot (0 for registers), then the warpgroup.
+  static Slots makeSlots(int64_t line, int64_t groups, int64_t depth, const layout::LinearLayout &slot) {
+    layout::LinearLayout block = *layout::makeWgmmaAccumulator(line);
+    unsigned groupBits = llvm::Log2_64(groups), rowBits = 6 + llvm::Log2_64(depth) + groupBits;
+    layout::Dims ins{{"register", block.inBits("register")}, {"lane", 5}, {"warp", 2 + groupBits}};
+    layout::Dims outs{{"dim0", rowBits}, {"dim1", block.outBits("dim1")}};
+    layout::Vectors columns;
+    for (const layout::Dim &dim : ins)
+      for (uint64_t base : block.basesOf(dim.name)) {
+        layout::Index place = block.unflattenOut(base);
+        columns.push_back(place[0] | place[1] << rowBits);
+      }
+    for (unsigned bit = 0; bit < groupBits; ++bit)
+      columns.push_back(uint64_t(64 * depth) << bit);
+    layout::LinearLayout all = layout::LinearLayout::identity("offset", "dim0", rowBits - 6);
+    return {*layout::LinearLayout::make(ins, outs, columns), *slot.product(all)};
+  }
+
   /// Where a warpgroup stands.
   struct Site {
     Value isSender; ///< One thread of the warpgroup.
