@@ -52,8 +52,8 @@ public:
   const Thread &getThread() const { return thread; }
 
 private:
-  /// A coordinate: a sum of bit fields of the thread's number, and, in the bits `mixed`, the XOR of what several bits of
-  /// the thread and the register say, in multiples of `unit`.
+  /// A coordinate: a sum of bit fields of the thread's number, and, in the bits `mixed`, the XOR of what several bits
+  /// of the thread and the register say, in multiples of `unit`.
   struct Coordinate {
     LinearForm plain;
     uint64_t mixed = 0, unit = 0;

@@ -1,7 +1,7 @@
-// weft-tk-allocate: places in dynamic shared memory for buffers, mbarriers and
-// the scratch of ops, by liveness over the kernel's top-level order. Buffers
-// that are live at different times share bytes, with a barrier where one
-// follows another. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// weft-tk-allocate: places in dynamic shared memory for buffers, mbarriers and the scratch of ops, by liveness over the
+// kernel's top-level order. Buffers that are live at different times share bytes, with a barrier where one follows
+// another.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "weft/Schedule/Passes.h"

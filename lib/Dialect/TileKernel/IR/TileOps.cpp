@@ -152,11 +152,14 @@ LogicalResult StoreOp::verify() {
 LogicalResult StoreBoxOp::verify() {
   TileType type = getValue().getType();
   SharedType buffer = getBuffer().getType();
-  if (failed(verifyAccess(*this, type.getShape(), getMap(), {}, getSymbols().size(), {}, getTarget().getType().getTensor().getRank())))
+  if (failed(verifyAccess(*this, type.getShape(), getMap(), {}, getSymbols().size(), {},
+                          getTarget().getType().getTensor().getRank())))
     return failure();
   int64_t line = 1024 / getElementBits(type.getElementType());
-  if (type.getRank() != 2 || buffer.getElementType() != type.getElementType() || buffer.getShape() != ArrayRef<int64_t>({64, line}))
-    return emitOpError("expected a buffer of 64x") << line << " elements for a tile of two dimensions, got " << type << " through " << buffer;
+  if (type.getRank() != 2 || buffer.getElementType() != type.getElementType() ||
+      buffer.getShape() != ArrayRef<int64_t>({64, line}))
+    return emitOpError("expected a buffer of 64x")
+           << line << " elements for a tile of two dimensions, got " << type << " through " << buffer;
   return verifyElement(*this, type.getElementType(), getTarget().getType());
 }
 
