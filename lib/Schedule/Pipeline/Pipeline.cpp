@@ -218,9 +218,11 @@ void LoopPipeliner::expand() {
   after.setInsertionPointAfter(loop);
   LoopChannel &last = channels.back();
   tk::WaitOp::create(after, loc, last.channel.getResult(), arith::ConstantIndexOp::create(after, loc, 0), 0);
-  for (const LoopChannel &channel : channels)
-    for (Operation *op : llvm::reverse(channel.producers()))
+  for (const LoopChannel &channel : channels) {
+    auto producers = channel.producers();
+    for (Operation *op : llvm::reverse(producers))
       op->erase();
+  }
 }
 
 namespace {

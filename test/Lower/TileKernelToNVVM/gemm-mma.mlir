@@ -15,10 +15,10 @@
 // CHECK: cp.async.wait_group 0;
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 128 + d1)>
-#ga = affine_set<(d0, d1)[s0, s1] : (199 - s0 * 128 - d0 >= 0, 159 - s1 * 64 - d1 >= 0)>
-#gb = affine_set<(d0, d1)[s0, s1] : (159 - s1 * 64 - d0 >= 0, 135 - s0 * 128 - d1 >= 0)>
+#ga = affine_set<(d0, d1)[s0, s1] : (-d0 + s0 * -128 + 199 >= 0, -d1 + s1 * -64 + 159 >= 0)>
+#gb = affine_set<(d0, d1)[s0, s1] : (-d0 + s1 * -64 + 159 >= 0, -d1 + s0 * -128 + 135 >= 0)>
 #y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 128 + d1)>
-#gy = affine_set<(d0, d1)[s0, s1] : (199 - s0 * 128 - d0 >= 0, 135 - s1 * 128 - d1 >= 0)>
+#gy = affine_set<(d0, d1)[s0, s1] : (-d0 + s0 * -128 + 199 >= 0, -d1 + s1 * -128 + 135 >= 0)>
 module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>} {
   func.func @kernel(%x: !tk.global<tensor<200x160xf16>>, %w: !tk.global<tensor<160x136xf16>>, %o: !tk.global<tensor<200x136xf32>>) attributes {tk.warps = 4 : i64} {
     tk.for_tiles (%i, %j) in affine_map<() -> (2, 2)> {

@@ -37,8 +37,8 @@ module @gemm attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile =
       %n = arith.constant 3 : index
       %zero = tk.constant 0.0 : f32 : !tk.tile<128x256xf32>
       %sum = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
-        %p = tk.load %x[%i, %k] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)> guard affine_set<(d0, d1)[s0, s1] : (200 - s0 * 128 - d0 - 1 >= 0, 136 - s1 * 64 - d1 - 1 >= 0)> : !tk.global<tensor<200x136xf16>> -> !tk.tile<128x64xf16>
-        %q = tk.load %w[%j, %k] map affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)> guard affine_set<(d0, d1)[s0, s1] : (392 - s0 * 256 - d1 - 1 >= 0, 136 - s1 * 64 - d0 - 1 >= 0)> : !tk.global<tensor<136x392xf16>> -> !tk.tile<64x256xf16>
+        %p = tk.load %x[%i, %k] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)> guard affine_set<(d0, d1)[s0, s1] : (-d0 + s0 * -128 + 199 >= 0, -d1 + s1 * -64 + 135 >= 0)> : !tk.global<tensor<200x136xf16>> -> !tk.tile<128x64xf16>
+        %q = tk.load %w[%j, %k] map affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)> guard affine_set<(d0, d1)[s0, s1] : (-d1 + s0 * -256 + 391 >= 0, -d0 + s1 * -64 + 135 >= 0)> : !tk.global<tensor<136x392xf16>> -> !tk.tile<64x256xf16>
         %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
         scf.yield %d : !tk.tile<128x256xf32>
       }
@@ -47,7 +47,7 @@ module @gemm attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile =
         %t = arith.truncf %v : f32 to f16
         tk.yield %t : f16
       }
-      tk.store %h, %o[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> guard affine_set<(d0, d1)[s0, s1] : (200 - s0 * 128 - d0 - 1 >= 0, 392 - s1 * 256 - d1 - 1 >= 0)> : !tk.tile<128x256xf16>, !tk.global<tensor<200x392xf16>>
+      tk.store %h, %o[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> guard affine_set<(d0, d1)[s0, s1] : (-d0 + s0 * -128 + 199 >= 0, -d1 + s1 * -256 + 391 >= 0)> : !tk.tile<128x256xf16>, !tk.global<tensor<200x392xf16>>
       tk.yield
     }
     return
