@@ -43,6 +43,7 @@ from harness import backends  # noqa: E402
 from runner import BUGS, Result, Runner  # noqa: E402
 
 EXPECTED = HERE / "expected-failures.json"
+RIGHT = ("pass", "pass-bound", "nearer")
 
 
 def read_expected(path: pathlib.Path) -> dict:
@@ -53,7 +54,7 @@ def write_expected(path: pathlib.Path, results: list[Result], kept: dict) -> Non
     """`kept` holds the entries of cases that this run did not touch (--filter)."""
     refused = dict(kept["refused"])
     refused.update({r.name: {"reason": r.reason, "message": r.message} for r in results if r.verdict == "refused"})
-    bound = sorted(set(kept["bound"]) | {r.name for r in results if r.verdict == "pass-bound"})
+    bound = sorted(set(kept["bound"]) | {r.name for r in results if r.bound and r.verdict in RIGHT})
     text = {"schema": "weft.expected-failures/1", "onnx": onnx.__version__, "deviations": kept["deviations"],
             "refused": dict(sorted(refused.items())), "bound": bound}
     path.write_text(json.dumps(text, indent=1) + "\n")
@@ -69,6 +70,9 @@ def disagreements(results: list[Result], expected: dict) -> list[str]:
             continue
         listed = expected["refused"].get(r.name)
         deviation = expected["deviations"].get(r.name)
+        if r.verdict in RIGHT and listed is None and r.bound != (r.name in bound):
+            lines.append(f"regressed  {r.name}: now needs bound operands" if r.bound
+                         else f"mended     {r.name}: right without bound operands, but is listed as bound")
         if r.verdict == "nearer":  # Only for listed cases.
             continue
         if deviation is not None and r.verdict not in BUGS and "bugs" not in expected:
@@ -81,10 +85,6 @@ def disagreements(results: list[Result], expected: dict) -> list[str]:
             lines.append(f"reason     {r.name}: expected {listed['reason']}, got {r.reason}: {r.message}")
         elif r.verdict != "refused" and listed is not None:
             lines.append(f"mended     {r.name}: passes, but is listed as {listed['reason']}")
-        elif r.verdict == "pass-bound" and r.name not in bound:
-            lines.append(f"regressed  {r.name}: now needs bound operands")
-        elif r.verdict == "pass" and r.name in bound:
-            lines.append(f"mended     {r.name}: passes without bound operands, but is listed as bound")
     return lines
 
 

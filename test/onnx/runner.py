@@ -56,6 +56,7 @@ class Result:
     verdict: str
     message: str = ""
     reason: str = ""
+    bound: bool = False  # Operands were bound because the compiler asked for it.
     compile_seconds: float = 0.0
     run_seconds: float = 0.0
     peak_mb: float = 0.0
@@ -169,7 +170,7 @@ class Runner:
             outcome, bound = self._compile_bound(case, folder, outcome, dict(zip(names, data[0][0])))
             result.compile_seconds += outcome.seconds
             if outcome.code == 0:
-                result.verdict = "pass-bound"
+                result.verdict, result.bound = "pass-bound", True
             names = [n for n in names if n not in bound]
         if outcome.code != 0 or outcome.timed_out:
             return self._refusal(result, outcome, case)

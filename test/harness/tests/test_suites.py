@@ -116,7 +116,7 @@ class BothDirections(unittest.TestCase):
         return run_node_suite.disagreements(list(results), self.expected)
 
     def test_agreement(self):
-        self.assertEqual(self.lines(Result("a", "A", "refused", reason="r"), Result("b", "B", "pass-bound"), Result("c", "C", "pass")), [])
+        self.assertEqual(self.lines(Result("a", "A", "refused", reason="r"), Result("b", "B", "pass-bound", bound=True), Result("c", "C", "pass")), [])
 
     def test_deviation(self):
         self.assertEqual(self.lines(Result("d", "D", "nearer")), [])
@@ -125,7 +125,7 @@ class BothDirections(unittest.TestCase):
 
     def test_each_disagreement(self):
         for result in (Result("a", "A", "pass"), Result("a", "A", "refused", reason="other"), Result("c", "C", "refused", reason="r"),
-                       Result("b", "B", "pass"), Result("c", "C", "pass-bound"), Result("a", "A", "wrong"), Result("a", "A", "crash")):
+                       Result("b", "B", "pass"), Result("c", "C", "pass-bound", bound=True), Result("a", "A", "wrong"), Result("a", "A", "crash")):
             self.assertEqual(len(self.lines(result)), 1, result)
 
 
