@@ -58,6 +58,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   kernel.addPass(plan::createCollapseDims());
   kernel.addPass(plan::createPlanGpu({options.target}));
   kernel.addPass(kernelize::createKernelize({options.allowTf32}));
+  kernel.addPass(schedule::createTkFuseLoops());
   kernel.addPass(schedule::createTkFuseMaps());
   kernel.addPass(schedule::createTkStage());
   kernel.addPass(schedule::createTkRoles());

@@ -92,3 +92,37 @@ func.func @between(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %4 = tg.add %3, %0 : tensor<64x64xf32>, tensor<64x64xf32>
   return %4 : tensor<64x64xf32>
 }
+
+// Gate and up have their left operand in common, and pointwise ops take both: one kernel with two accumulators.
+// CHECK-LABEL: @gate_up
+// CHECK: tg.kernel "contract_contract_sigmoid_mul_and_1"
+// CHECK-NOT: tg.kernel
+func.func @gate_up(%x: tensor<64x128xf16>, %g: tensor<128x256xf16>, %u: tensor<128x256xf16>) -> tensor<64x256xf16> {
+  %0 = tg.contract %x, %g [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x256xf16> -> tensor<64x256xf16>
+  %1 = tg.contract %x, %u [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x256xf16> -> tensor<64x256xf16>
+  %2 = tg.sigmoid %0 : tensor<64x256xf16>
+  %3 = tg.mul %0, %2 : tensor<64x256xf16>, tensor<64x256xf16>
+  %4 = tg.mul %3, %1 : tensor<64x256xf16>, tensor<64x256xf16>
+  return %4 : tensor<64x256xf16>
+}
+
+// Products of different operands, and of different depth, stay apart.
+// CHECK-LABEL: @apart
+// CHECK-COUNT-2: tg.kernel
+// WHY: G2: two contractions without a common operand
+func.func @apart(%x: tensor<64x128xf16>, %y: tensor<64x128xf16>, %g: tensor<128x256xf16>, %u: tensor<128x256xf16>) -> tensor<64x256xf16> {
+  %0 = tg.contract %x, %g [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x256xf16> -> tensor<64x256xf16>
+  %1 = tg.contract %y, %u [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x256xf16> -> tensor<64x256xf16>
+  %2 = tg.mul %0, %1 : tensor<64x256xf16>, tensor<64x256xf16>
+  return %2 : tensor<64x256xf16>
+}
+
+// A product of the first one's result comes after it.
+// CHECK-LABEL: @chained
+// CHECK-COUNT-2: tg.kernel
+// WHY: G2: two contractions
+func.func @chained(%x: tensor<128x128xf16>, %w: tensor<128x128xf16>) -> tensor<128x128xf16> {
+  %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf16>
+  %1 = tg.contract %0, %w [#mk, #kn, #mn] : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf16>
+  return %1 : tensor<128x128xf16>
+}

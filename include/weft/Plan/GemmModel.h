@@ -16,11 +16,13 @@ namespace weft::plan {
 /// What multiplies: the rate class of the operands.
 enum class GemmType { F16, S8, F32, F64, Other };
 
-/// `batch` products of m x k by k x n.
+/// `batch` times `products` of m x k by k x n.
 struct GemmProblem {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   GemmType type = GemmType::F16;
   int64_t lhsBytes = 2, rhsBytes = 2, resultBytes = 2; ///< Of an element.
+  /// Products of the same extents in one kernel, an accumulator each, and the tensors that they read on either side.
+  int64_t products = 1, lhsTensors = 1, rhsTensors = 1;
   /// 32-bit registers per element of the accumulator that an epilogue holds beside it (tensors of the result's extents
   /// that it reads).
   double epilogueRegisters = 0;

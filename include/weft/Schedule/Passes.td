@@ -32,6 +32,52 @@ def TkFuseMaps : Pass<"weft-tk-fuse-maps", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TkFuseLoops : Pass<"weft-tk-fuse-loops", "::mlir::ModuleOp"> {
+  let summary = "merge independent loops over the same steps";
+  let description = [{
+    Two `scf.for` of one block with the same bounds, neither of which needs a result of the other or writes memory, become one in the place of the first.
+    Equal loads and equal arithmetic in it are done once: two products with a common left operand read it once, and their loop carries two accumulators. Exact.
+
+    ```mlir
+    #row = affine_map<(d0)[s0] -> (s0 * 64 + d0)>
+    module {
+      func.func @kernel(%x: !tk.global<tensor<256xf32>>, %s: !tk.global<tensor<64xf32>>, %p: !tk.global<tensor<64xf32>>) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c4 = arith.constant 4 : index
+        %zero = tk.constant 0.0 : f32 : !tk.tile<64xf32>
+        tk.for_tiles (%t) in affine_map<() -> (1)> {
+          %sum = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!tk.tile<64xf32>) {
+            %a = tk.load %x[%k] map #row : !tk.global<tensor<256xf32>> -> !tk.tile<64xf32>
+            %n = tk.map (%acc, %a : !tk.tile<64xf32>, !tk.tile<64xf32>) -> !tk.tile<64xf32> {
+            ^bb0(%l: f32, %r: f32):
+              %0 = arith.addf %l, %r : f32
+              tk.yield %0 : f32
+            }
+            scf.yield %n : !tk.tile<64xf32>
+          }
+          %most = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!tk.tile<64xf32>) { // the same loads: part of the loop above
+            %a = tk.load %x[%k] map #row : !tk.global<tensor<256xf32>> -> !tk.tile<64xf32>
+            %n = tk.map (%acc, %a : !tk.tile<64xf32>, !tk.tile<64xf32>) -> !tk.tile<64xf32> {
+            ^bb0(%l: f32, %r: f32):
+              %0 = arith.maximumf %l, %r : f32
+              tk.yield %0 : f32
+            }
+            scf.yield %n : !tk.tile<64xf32>
+          }
+          tk.store %sum, %s map affine_map<(d0) -> (d0)> : !tk.tile<64xf32>, !tk.global<tensor<64xf32>>
+          tk.store %most, %p map affine_map<(d0) -> (d0)> : !tk.tile<64xf32>, !tk.global<tensor<64xf32>>
+          tk.yield
+        }
+        return
+      }
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numFused", "fused", "loops merged into an earlier one">];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let summary = "put the operands of tk.dot into shared memory";
   let description = [{

@@ -124,9 +124,18 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   func::FuncOp func = kernel.func;
   Value result = cast<func::ReturnOp>(func.getBody().front().getTerminator()).getOperand(0);
   problem.resultBytes = bytesOf(result);
-  problem.allowWgmma = isa<BlockArgument>(lhs) && isa<BlockArgument>(rhs) && hasAlignedRows(lhs) &&
-                       hasAlignedRows(rhs) && contract.getMap(0).isProjectedPermutation() &&
-                       contract.getMap(1).isProjectedPermutation();
+  llvm::SmallPtrSet<Value, 4> left, right;
+  problem.products = 0;
+  for (auto product : func.getBody().front().getOps<tg::ContractOp>()) {
+    ++problem.products;
+    (roles.isSwapped ? right : left).insert(product.getLhs());
+    (roles.isSwapped ? left : right).insert(product.getRhs());
+    for (unsigned i : {0u, 1u})
+      problem.allowWgmma &= isa<BlockArgument>(product->getOperand(i)) && hasAlignedRows(product->getOperand(i)) &&
+                            product.getMap(i).isProjectedPermutation();
+  }
+  problem.lhsTensors = left.size();
+  problem.rhsTensors = right.size();
   for (const KernelRequest &request : kernel.access.requests) {
     auto reads = [&](std::optional<unsigned> d) {
       return d && llvm::any_of(request.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(*d); });
@@ -213,6 +222,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
       "contraction {0} x {1} x {2} x {3}: {4} tiles of {5}x{6}x{7}, {8} CTAs an SM, {9:f1} us, bound by {10}",
       problem.batch, problem.m, problem.n, problem.k * problem.taps, best.cost.tiles, best.tile.m, best.tile.n,
       best.tile.k, best.cost.ctasPerSm, best.cost.seconds * 1e6, best.cost.bound);
+  if (problem.products > 1)
+    choice.reason += llvm::formatv("; {0} products in a tile", problem.products);
   return choice;
 }
 

@@ -40,7 +40,8 @@ static Rates ratesOf(const GemmProblem &problem, tg::Engine engine, const Device
 
 /// Bytes of shared memory that the matrix pipe (or the FMA units) read for one step.
 static double sharedReads(const GemmProblem &problem, const GemmTile &tile) {
-  double lhs = double(tile.m * tile.k * problem.lhsBytes), rhs = double(tile.k * tile.n * problem.rhsBytes);
+  double lhs = double(tile.m * tile.k * problem.lhsBytes * problem.products);
+  double rhs = double(tile.k * tile.n * problem.rhsBytes * problem.products);
   if (tile.engine == tg::Engine::Wgmma) // Each warpgroup reads its 64 rows and all columns.
     return lhs + rhs * double(tile.m) / 64;
   // Warps in the most nearly square grid: each reads its rows and columns.
@@ -58,19 +59,23 @@ static double registersOf(const GemmProblem &problem, const GemmTile &tile) {
   if (problem.type == GemmType::F64)
     accumulator *= 2;
   double working = tile.engine == tg::Engine::Wgmma ? 40 : 64;
-  return accumulator * (1 + problem.epilogueRegisters) + working;
+  return accumulator * (double(problem.products) + problem.epilogueRegisters) + working;
+}
+
+/// Bytes of the operands of one step.
+static int64_t stepBytesOf(const GemmProblem &problem, const GemmTile &tile) {
+  return tile.k * (tile.m * problem.lhsBytes * problem.lhsTensors + tile.n * problem.rhsBytes * problem.rhsTensors);
 }
 
 static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
-  int64_t stage = tile.k * (tile.m * problem.lhsBytes + tile.n * problem.rhsBytes);
-  return tile.stages * stage + 1024; // Barriers, and alignment of the first buffer.
+  return tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
 }
 
 /// Bytes from DRAM: all once if the operands fit the L2 (with room for what streams through), else panels by wave.
 static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_t wave, const Device &device) {
   double depth = double(problem.k * problem.taps);
-  double lhs = double(problem.m) * depth * double(problem.lhsBytes);
-  double rhs = double(problem.n) * depth * double(problem.rhsBytes);
+  double lhs = double(problem.m) * depth * double(problem.lhsBytes * problem.lhsTensors);
+  double rhs = double(problem.n) * depth * double(problem.rhsBytes * problem.rhsTensors);
   double result = double(problem.m) * double(problem.n) * double(problem.resultBytes);
   if (lhs + rhs <= 0.6 * double(device.l2Bytes))
     return double(problem.batch) * (lhs / double(problem.taps) + rhs + result);
@@ -105,8 +110,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
 
   Rates rates = ratesOf(problem, tile.engine, device);
   double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps);
-  double stepBytes = double(tile.k * (tile.m * problem.lhsBytes + tile.n * problem.rhsBytes));
-  double matrix = 2.0 * double(tile.m * tile.n * tile.k) / rates.flopsPerClock;
+  double stepBytes = double(stepBytesOf(problem, tile));
+  double matrix = 2.0 * double(problem.products * tile.m * tile.n * tile.k) / rates.flopsPerClock;
   if (tile.engine ==
       tg::Engine::Simt) // A thread with t x t sums loads 2 t operands from shared memory for t^2 products.
     matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(threads));
@@ -161,9 +166,9 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
             continue;
           // A thread's sums of FMAs live beside its operands. Kernelize sums thin products place by place, in
           // registers.
-          if (simt && m * n > warps * 32 * 64)
+          if (simt && problem.products * m * n > warps * 32 * 64)
             continue;
-          if (simt && (m < 16 || n < 16) && m * n * k > warps * 32 * 32)
+          if (simt && (m < 16 || n < 16) && problem.products * m * n * k > warps * 32 * 32)
             continue;
           // A warp has a fragment of its own, a thread an element.
           if (m * n < (simt ? 32 : 128) * warps && warps > 1)

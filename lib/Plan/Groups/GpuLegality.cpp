@@ -18,7 +18,7 @@ namespace {
 
 /// The most that may be computed again for each reader's element.
 constexpr int64_t cheap = 4, cheapMoved = 16;
-constexpr size_t mostOps = 64, mostResults = 4;
+constexpr size_t mostOps = 64, mostResults = 4, mostProducts = 4;
 
 bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op); }
 /// Views that read each element of their operand at most once for each of theirs.
@@ -99,13 +99,14 @@ private:
   std::string checkResults();
   std::string checkKinds();
   std::string checkRepeats();
-  std::string checkAnchor(Operation *anchor);
+  std::string checkTogether(tg::ContractOp other);
+  std::string checkAnchors(ArrayRef<Operation *> anchors);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
   std::string checkRows();
 
   const Group &group;
   llvm::DenseMap<Operation *, int64_t> costs;
-  tg::ContractOp contract;
+  SmallVector<tg::ContractOp> contracts;
   tg::FoldOp fold;
   tg::ReduceOp reduce;
 };
@@ -133,8 +134,7 @@ std::string Checker::checkResults() {
 std::string Checker::checkKinds() {
   for (Operation *op : group) {
     if (auto found = dyn_cast<tg::ContractOp>(op)) {
-      if (std::exchange(contract, found))
-        return "G2: two contractions";
+      contracts.push_back(found);
     } else if (auto found = dyn_cast<tg::FoldOp>(op)) {
       if (std::exchange(fold, found))
         return "G2: two folds";
@@ -145,8 +145,24 @@ std::string Checker::checkKinds() {
       return "G5: " + nameOf(op) + " does not fuse";
     }
   }
-  if (bool(contract) + bool(fold) + bool(reduce) > 1)
+  if (!contracts.empty() + bool(fold) + bool(reduce) > 1)
     return "G2: a contraction, a fold or a reduction beside another";
+  if (contracts.size() > mostProducts)
+    return "G2: more than " + std::to_string(mostProducts) + " contractions";
+  return "";
+}
+
+/// G2 for a contraction beside the first: both are computed in one loop, with an accumulator each and one operand in
+/// common.
+std::string Checker::checkTogether(tg::ContractOp other) {
+  tg::ContractOp first = contracts.front();
+  auto hasCommon = [&](unsigned i) {
+    return first->getOperand(i) == other->getOperand(i) && first.getMap(i) == other.getMap(i);
+  };
+  if (!hasCommon(0) && !hasCommon(1))
+    return "G2: two contractions without a common operand";
+  if (first.getMap(2) != other.getMap(2) || !sameDims(first.getDomainExtents(), other.getDomainExtents()))
+    return "G2: two contractions over different extents";
   return "";
 }
 
@@ -216,14 +232,20 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   return "";
 }
 
-/// G2 after the contraction or fold `anchor`.
-std::string Checker::checkAnchor(Operation *anchor) {
-  llvm::SmallPtrSet<Operation *, 8> after = downstreamOf([&](Operation *op) { return op == anchor; });
+/// G2 after the contractions or the fold.
+std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
+  auto isAnchor = [&](Operation *op) { return llvm::is_contained(anchors, op); };
+  llvm::SmallPtrSet<Operation *, 8> after = downstreamOf(isAnchor);
   for (Operation *sink : findSinks(group))
     if (!after.contains(sink))
       return "G2: a result that does not need the contraction";
   for (Operation *op : group) {
-    if (op == anchor || !after.contains(op) || isBijection(op))
+    if (isAnchor(op)) {
+      if (llvm::any_of(usedValues(op), [&](Value v) { return after.contains(v.getDefiningOp()); }))
+        return "G2: a contraction of another one's result";
+      continue;
+    }
+    if (!after.contains(op) || isBijection(op))
       continue;
     if (!isPointwise(op))
       return "G2: " + nameOf(op) + " after a contraction";
@@ -232,11 +254,13 @@ std::string Checker::checkAnchor(Operation *anchor) {
         return "G2: the contraction's result would be computed again under a broadcast";
   }
   // The result is computed where it is read: in one place.
-  unsigned moved = 0, kept = 0;
-  for (Operation *user : anchor->getUsers())
-    ++(group.contains(user) && isBijection(user) ? moved : kept);
-  if (moved > 1 || (moved && kept))
-    return "G2: the contraction's result is read at several places";
+  for (Operation *anchor : anchors) {
+    unsigned moved = 0, kept = 0;
+    for (Operation *user : anchor->getUsers())
+      ++(group.contains(user) && isBijection(user) ? moved : kept);
+    if (moved > 1 || (moved && kept))
+      return "G2: the contraction's result is read at several places";
+  }
   return "";
 }
 
@@ -274,11 +298,15 @@ std::string Checker::run() {
   for (auto check : {&Checker::checkKinds, &Checker::checkResults, &Checker::checkRepeats})
     if (std::string violation = (this->*check)(); !violation.empty())
       return violation;
-  if (contract) {
-    for (unsigned operand : {0u, 1u})
-      if (std::string violation = checkPrologue(contract, operand); !violation.empty())
+  if (!contracts.empty()) {
+    for (tg::ContractOp contract : contracts) {
+      if (std::string violation = checkTogether(contract); !violation.empty())
         return violation;
-    return checkAnchor(contract);
+      for (unsigned operand : {0u, 1u})
+        if (std::string violation = checkPrologue(contract, operand); !violation.empty())
+          return violation;
+    }
+    return checkAnchors(SmallVector<Operation *>(contracts.begin(), contracts.end()));
   }
   if (fold) {
     // What a fold streams is loaded again for each tile of rows: views of memory only, and indices.
@@ -286,7 +314,7 @@ std::string Checker::run() {
       if (isInside(value) && (costUpTo(value.getDefiningOp()) > 0 ||
                               !(isView(value.getDefiningOp()) || isa<tg::IotaOp>(value.getDefiningOp()))))
         return "G2: " + nameOf(value.getDefiningOp()) + " would be computed again for each tile of the fold";
-    return checkAnchor(fold);
+    return checkAnchors(fold.getOperation());
   }
   if (reduce)
     return checkRows();

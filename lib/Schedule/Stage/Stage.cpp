@@ -161,6 +161,18 @@ public:
   }
 
 private:
+  /// Whether everything that the dot of `later` waits for can be copied before the dot of `earlier`.
+  bool canWaitWith(const Copied &later, tk::DotOp earlier) const {
+    return llvm::all_of(copies, [&](const Copied &copy) {
+      tk::LoadOp load = copy.source.load; // Accessors of ops are not const.
+      return copy.dot != later.dot || llvm::all_of(load->getOperands(), [&](Value value) {
+               Operation *source = value.getDefiningOp();
+               return !source || source->getBlock() != load->getBlock() ||
+                      source->isBeforeInBlock(load->getBlock()->findAncestorOpInBlock(*earlier));
+             });
+    });
+  }
+
   /// Copies that wait together: those of one block and engine that are connected by dots.
   SmallVector<SmallVector<Copied *>> groupCopies() {
     llvm::EquivalenceClasses<Copied *> classes;
@@ -169,7 +181,7 @@ private:
     for (Copied &a : copies)
       for (Copied &b : copies)
         if (a.source.load->getBlock() == b.source.load->getBlock() && a.source.engine == b.source.engine &&
-            (a.dot == b.dot || a.source.load == b.source.load))
+            (a.dot == b.dot || (a.source.load == b.source.load && canWaitWith(b, a.dot) && canWaitWith(a, b.dot))))
           classes.unionSets(&a, &b);
     llvm::MapVector<Copied *, SmallVector<Copied *>> groups;
     for (Copied &copy : copies)
@@ -238,10 +250,13 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
     separateRuns(block);
 
   // Copies where the last of the loads was, the wait before the first dot.
-  Operation *last = group.front()->source.load;
-  for (Copied *copy : group)
+  Operation *last = group.front()->source.load, *user = findUser(group, block, /*isFirst=*/true);
+  for (Copied *copy : group) {
+    if (user->isBeforeInBlock(copy->source.load))
+      copy->source.load->moveBefore(user);
     if (last->isBeforeInBlock(copy->source.load))
       last = copy->source.load;
+  }
   OpBuilder builder(last);
   Value iteration = getIteration(builder, loc, block);
   Value slot = iteration;
@@ -256,7 +271,7 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
                        source.access.guard ? IntegerSetAttr::get(*source.access.guard) : IntegerSetAttr(), copyEngine);
   }
   tk::CommitOp::create(builder, loc, channel, iteration);
-  builder.setInsertionPoint(findUser(group, block, /*isFirst=*/true));
+  builder.setInsertionPoint(user);
   tk::WaitOp::create(builder, loc, channel, iteration);
   for (auto [buffer, entry] : llvm::zip(buffers, tilesOfLoads)) {
     Value view = sliceSlot(builder, loc, buffer, slot);

@@ -1,4 +1,5 @@
 // RUN: weft-opt %s --weft-plan-gpu --remark-policy=all --remarks-filter=plan 2>&1 | FileCheck %s
+// RUN: weft-opt %s --weft-plan-gpu --remark-policy=all --remarks-filter=plan 2>&1 | FileCheck %s --check-prefix=PRODUCTS
 // RUN: not weft-opt %s --weft-plan-gpu=target=sm_75 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // TARGET: error: expected a target of sm_80, sm_86, sm_89, sm_90a, got 'sm_75'
@@ -36,5 +37,19 @@ module @scalar {
   func.func @kernel(%x: tensor<?xf16, #tg.dims<()[s0] -> (s0)>>, %s0: index) -> tensor<f16> {
     %0 = tg.reduce max %x axes = [0] : tensor<?xf16, #tg.dims<()[s0] -> (s0)>>
     return %0 : tensor<f16>
+  }
+}
+
+// Two products in one kernel: each has half of the registers and of the shared memory that one would have.
+// CHECK: @gate_up attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 4
+// PRODUCTS: contraction 1 x 4096 x 14336 x 4096: {{.*}}; 2 products in a tile
+module @gate_up {
+  func.func @kernel(%x: tensor<4096x4096xf16>, %g: tensor<4096x14336xf16>, %u: tensor<4096x14336xf16>) -> tensor<4096x14336xf16> {
+    %0 = tg.contract %x, %g [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        : tensor<4096x4096xf16>, tensor<4096x14336xf16> -> tensor<4096x14336xf16>
+    %1 = tg.contract %x, %u [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        : tensor<4096x4096xf16>, tensor<4096x14336xf16> -> tensor<4096x14336xf16>
+    %2 = tg.mul %0, %1 : tensor<4096x14336xf16>, tensor<4096x14336xf16>
+    return %2 : tensor<4096x14336xf16>
   }
 }
