@@ -35,7 +35,7 @@ namespace {
 constexpr llvm::StringLiteral leanPipeline =
     "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse,"
     "instcombine<no-verify-fixpoint>,simplifycfg,"
-    "separate-const-offset-from-gep,slsr,gvn,adce)";
+    "separate-const-offset-from-gep,slsr,gvn,adce,sink)";
 
 std::unique_ptr<llvm::TargetMachine> createMachine(const GpuKernel &kernel, std::string &error) {
   llvm::Triple triple("nvptx64-nvidia-cuda");
