@@ -84,21 +84,49 @@ std::optional<AffineExpr> Kernelizer::foldStep(Operation *op) const {
   return it == foldPlaces.end() ? std::nullopt : std::optional(it->second);
 }
 
-Tile Kernelizer::fold(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
-  Block &update = op.getUpdate().front(), &finish = op.getFinish().front();
-  Value wanted = finish.getTerminator()->getOperand(result);
-  SmallVector<std::optional<Exprs>> places(update.getNumArguments());
+bool Kernelizer::findAllStates(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at, StatePlaces &states) {
+  Block &update = op.getUpdate().front();
   std::set<Key> seen;
-  bool agrees = findStates(op, wanted, at, places, seen);
-  for (size_t before = 0, now = 1; agrees && before != now;) { // Until no state asks for another one.
-    before = llvm::count_if(places, [](const auto &p) { return p.has_value(); });
+  if (!findStates(op, op.getFinish().front().getTerminator()->getOperand(result), at, states, seen))
+    return false;
+  for (int64_t before = -1, now = 0; before != now;) {
     for (auto [i, yielded] : llvm::enumerate(update.getTerminator()->getOperands()))
-      agrees = agrees && (!places[i] || findStates(op, yielded, Exprs(*places[i]), places, seen));
-    now = llvm::count_if(places, [](const auto &p) { return p.has_value(); });
+      if (states[i] && !findStates(op, yielded, Exprs(*states[i]), states, seen))
+        return false;
+    before = std::exchange(now, llvm::count_if(states, [](const auto &places) { return places.has_value(); }));
   }
-  if (!agrees)
-    return fail(op, op.getResult(result), "expected each state to be used at one place of the tile");
+  return true;
+}
 
+/// The states for `result` at `at`, and for the other results at the same places, so that one loop serves all of them.
+/// Empty if a state would be used at two places.
+Kernelizer::StatePlaces Kernelizer::planStates(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
+  StatePlaces states(op.getUpdate().front().getNumArguments());
+  if (!findAllStates(op, result, at, states))
+    return {};
+  tg::Dims dims = tg::getDims(op.getResult(result).getType());
+  for (OpResult other : op->getResults()) {
+    tg::Dims own = tg::getDims(other.getType());
+    if (other.getResultNumber() == result || other.use_empty() || own.size() != dims.size())
+      continue;
+    Exprs places(at);
+    bool fits = true;
+    for (auto [place, extent, domain] : llvm::zip(places, own, dims)) {
+      if (tg::getConstant(extent) == 1)
+        place = space.constant(0);
+      else
+        fits &= extent == domain;
+    }
+    StatePlaces more = states;
+    if (fits && findAllStates(op, other.getResultNumber(), places, more))
+      states = std::move(more);
+  }
+  return states;
+}
+
+/// The loop; the last states are what the arguments of `finish` stand for.
+void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places) {
+  Block &update = op.getUpdate().front(), &finish = op.getFinish().front();
   SmallVector<unsigned> used;
   SmallVector<SmallVector<unsigned>> lanes;
   Scalars init;
@@ -125,7 +153,20 @@ Tile Kernelizer::fold(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
   for (auto [i, value, own] : llvm::zip_equal(used, last, lanes))
     states[finish.getArgument(i)] = {*places[i], Tile{value, own}};
   regionScopes[&finish] = current;
-  return tile(wanted, at);
+  foldsDone[op] = {current, places};
+}
+
+Tile Kernelizer::fold(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
+  StatePlaces places = planStates(op, result, at);
+  if (places.empty())
+    return fail(op, op.getResult(result), "expected each state to be used at one place of the tile");
+  auto done = foldsDone.find(op);
+  bool isDone = done != foldsDone.end() && done->second.first == current &&
+                llvm::all_of(llvm::zip_equal(places, done->second.second),
+                             [](auto pair) { return !std::get<0>(pair) || std::get<0>(pair) == std::get<1>(pair); });
+  if (!isDone)
+    runFold(op, places);
+  return tile(op.getFinish().front().getTerminator()->getOperand(result), at);
 }
 
 std::optional<Tile> Kernelizer::addToContraction(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {

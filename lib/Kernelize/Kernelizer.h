@@ -82,6 +82,7 @@ public:
 private:
   friend class InScope;
   using Scalars = llvm::SmallVector<mlir::Value>;
+  using StatePlaces = llvm::SmallVector<std::optional<Exprs>>;
   using MapBody = llvm::function_ref<Scalars(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
   using LoopBody = llvm::function_ref<Scalars(mlir::AffineExpr counter, mlir::ValueRange state)>;
   using StreamBody = llvm::function_ref<Scalars(llvm::ArrayRef<mlir::AffineExpr> places, const Constraints &mask,
@@ -213,6 +214,10 @@ private:
                   llvm::SmallVectorImpl<std::optional<Exprs>> &states, std::set<Key> &seen);
   bool findOperandStates(tg::FoldOp op, mlir::Operation *user, llvm::ArrayRef<mlir::AffineExpr> at,
                          llvm::SmallVectorImpl<std::optional<Exprs>> &states, std::set<Key> &seen);
+  /// The same for what the next states ask for, until no state asks for another one.
+  bool findAllStates(tg::FoldOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at, StatePlaces &states);
+  StatePlaces planStates(tg::FoldOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at);
+  void runFold(tg::FoldOp op, const StatePlaces &places);
   Tile state(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at);
   Streamed planFold(tg::FoldOp op);
   /// The step of the fold that is being computed, for an op that reduces its streamed dimension.
@@ -239,6 +244,8 @@ private:
   llvm::DenseMap<mlir::Value, std::pair<Exprs, Tile>> states;
   llvm::DenseMap<mlir::Block *, Scope *> regionScopes;
   llvm::DenseMap<mlir::Operation *, mlir::AffineExpr> foldPlaces;
+  /// Folds that have run, and in which scope: results at the same places share the loop.
+  llvm::DenseMap<mlir::Operation *, std::pair<Scope *, StatePlaces>> foldsDone;
   std::map<const void *, mlir::Value> indices; ///< Values of expressions of kernel symbols.
 };
 

@@ -48,6 +48,8 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
     plan::PlanOptions plan;
     plan.fuse = options.fuse;
     plan.gpu = options.gpu.has_value();
+    if (options.gpu)
+      plan.target = options.gpu->target;
     return plan::buildPlanPipeline(pm, plan);
   }
   case Phase::Outline:

@@ -12,6 +12,8 @@ using namespace mlir;
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
   if (options.gpu && options.fuse)
     pm.addPass(tg::createDeriveFolds());
+  if (options.gpu && options.fuse && !options.target.empty())
+    pm.addPass(createSplitFolds({options.target}));
   FormKernelsOptions form;
   form.fuse = options.fuse;
   form.gpu = options.gpu;
@@ -25,6 +27,7 @@ namespace {
 struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> fuse{*this, "fuse", llvm::cl::desc("form groups of several ops"), llvm::cl::init(true)};
   Option<bool> gpu{*this, "gpu", llvm::cl::desc("group by the rules for GPUs"), llvm::cl::init(false)};
+  Option<std::string> target{*this, "target", llvm::cl::desc("GPU that folds are split for (none: they are not)")};
 };
 } // namespace
 
@@ -34,6 +37,7 @@ void weft::plan::registerPlanPipelines() {
                                                   PlanOptions options;
                                                   options.fuse = flags.fuse;
                                                   options.gpu = flags.gpu;
+                                                  options.target = flags.target;
                                                   buildPlanPipeline(pm, options);
                                                 });
   PassPipelineRegistration<>("weft-outline", "move kernels into modules of their own, equal ones once",

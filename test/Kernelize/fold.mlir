@@ -97,3 +97,29 @@ func.func @kernel(%x: tensor<64x64xf32>) -> tensor<64x1xf32> {
   } : tensor<64x1xf32>
   return %r : tensor<64x1xf32>
 }
+
+// -----
+// Two states as results, the smaller one with extent 1 where the other has columns: one loop.
+// CHECK-LABEL: func.func @kernel(%arg0: !tk.global<tensor<8x2048xf32>>
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: tk.store
+// CHECK: tk.store
+module attributes {tg.schedule = #tg.schedule<tile = [1, 16], stream = [64], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {
+func.func @kernel(%x: tensor<8x2048xf32>, %v: tensor<2048x16xf32>) -> (tensor<8x16xf32>, tensor<8x1xf32>) {
+  %r:2 = tg.fold over affine_map<() -> (2048)> init [0.0 : f32, 0.0 : f32] update {
+  ^bb0(%l: tensor<8x1xf32>, %a: tensor<8x16xf32>):
+    %e = tg.exp %x : tensor<8x2048xf32>
+    %s = tg.reduce add %e axes = [1] keep_dims {tg.streamed} : tensor<8x2048xf32>
+    %l2 = tg.add %l, %s : tensor<8x1xf32>, tensor<8x1xf32>
+    %p = tg.contract %e, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>] {tg.streamed} : tensor<8x2048xf32>, tensor<2048x16xf32> -> tensor<8x16xf32>
+    %a2 = tg.add %a, %p : tensor<8x16xf32>, tensor<8x16xf32>
+    tg.fold_yield %l2, %a2 : tensor<8x1xf32>, tensor<8x16xf32>
+  } merge {
+  } finish {
+  ^bb0(%l: tensor<8x1xf32>, %a: tensor<8x16xf32>):
+    tg.fold_yield %a, %l : tensor<8x16xf32>, tensor<8x1xf32>
+  } : tensor<8x16xf32>, tensor<8x1xf32>
+  return %r#0, %r#1 : tensor<8x16xf32>, tensor<8x1xf32>
+}
+}

@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>
+#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -33,6 +34,7 @@ mlir::ArrayAttr getDimsAttr(mlir::Builder &builder, mlir::TypeRange types);
 struct PlanOptions {
   bool fuse = true;                       ///< Form groups of several ops.
   bool gpu = false;                       ///< By the rules for GPUs (weft/Plan/Groups.h).
+  std::string target;                     ///< GPU whose SMs folds are split for; empty: none are.
   int64_t maxRowBytes = int64_t(1) << 20; ///< Working set limit of one row of a reduction group.
 };
 

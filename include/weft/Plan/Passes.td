@@ -62,6 +62,29 @@ def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::weft::tg::TileGraphDialect"];
 }
 
+def SplitFolds : Pass<"weft-split-folds", "::mlir::ModuleOp"> {
+  let summary = "cut folds that leave the device idle into parts";
+  let description = [{
+    A `tg.fold` over N places with a `merge` becomes a fold over N / s places whose states have a leading dimension of s parts, and which returns
+    them, and a fold over the s parts that merges them and finishes: two kernels. s divides N and is the cheapest by the model of weft/Plan/FoldSplit.h: CTAs
+    against SMs, the bytes of the stream and of the partial states, and a second launch. Equal up to rounding, by the law of the fold's merge.
+
+    Each fold gets a remark of category `plan`: `split` with the numbers that decided, or `no-split` with the reason.
+
+    ```mlir
+    %r = tg.fold over affine_map<() -> (2048)> init [0xFF800000 : f32, 0.0 : f32] ... : tensor<8x4x128xbf16>
+    // becomes
+    %p:3 = tg.fold over affine_map<() -> (128)> init ... : tensor<16x8x4x128xf32>, tensor<16x8x4x1xf32>, tensor<16x8x4x1xf32>
+    %r = tg.fold over affine_map<() -> (16)> init ... : tensor<8x4x128xbf16>
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+  ];
+  let statistics = [Statistic<"numSplits", "splits", "folds cut into parts">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def CollapseDims : Pass<"weft-collapse-dims", "::mlir::ModuleOp"> {
   let summary = "merge dimensions that every access of a kernel treats as one";
   let description = [{

@@ -52,18 +52,36 @@ static int64_t productOf(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
   return product;
 }
 
+/// A fold without a contraction, such as the one that merges parts: the last dimension wide, the stream in as many
+/// steps as registers allow.
+static ScheduleChoice chooseFoldOfMaps(const KernelToSchedule &kernel, tg::FoldOp fold) {
+  constexpr int64_t elementsOfThread = 32, warpThreads = 32, widest = 256;
+  ScheduleChoice choice;
+  unsigned rank = kernel.access.resultRank;
+  choice.tile.assign(rank, 1);
+  if (rank > 0)
+    choice.tile.back() = std::min<int64_t>(llvm::PowerOf2Ceil(kernel.extents[rank - 1]), widest);
+  int64_t width = rank > 0 ? choice.tile.back() : 1, streamed = estimateExtent(fold.getExtent().getResult(0));
+  choice.warps = 4;
+  choice.stream = {
+      std::clamp<int64_t>(choice.warps * warpThreads * elementsOfThread / width, 1, llvm::PowerOf2Ceil(streamed))};
+  while (choice.warps > 1 && choice.warps * warpThreads > width * choice.stream[0])
+    choice.warps /= 2;
+  choice.reason = llvm::formatv("fold of {0} places without a contraction: {1} columns a CTA, steps of {2}", streamed,
+                                width, choice.stream[0]);
+  return choice;
+}
+
 ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device) {
   FoldRoles roles(kernel, fold);
   ArrayRef<int64_t> extents = kernel.extents;
   ScheduleChoice choice;
   choice.tile.assign(kernel.access.resultRank, 1);
-  int64_t bytes = 4;
-  bool hasMatrix = false;
-  if (roles.sum) {
-    auto type = cast<RankedTensorType>(roles.sum.getRhs().getType()).getElementType();
-    hasMatrix = type.isF16() || type.isBF16();
-    bytes = std::max<int64_t>(tg::getElementBits(type) / 8, 1);
-  }
+  if (!roles.sum)
+    return chooseFoldOfMaps(kernel, fold);
+  auto type = cast<RankedTensorType>(roles.sum.getRhs().getType()).getElementType();
+  bool hasMatrix = type.isF16() || type.isBF16();
+  int64_t bytes = std::max<int64_t>(tg::getElementBits(type) / 8, 1);
   int64_t columns = 1, columnTiles = 1;
   for (unsigned d : roles.columns) {
     choice.tile[d] = llvm::PowerOf2Ceil(extents[d]);
