@@ -50,6 +50,16 @@ TEST(Order, ChainsAreBijectionsAndKeepDependences) {
         }
 }
 
+/// Every first grid to 64x64, with second stages of many widths and strips of every height to 9.
+TEST(Order, ChainsOnEveryGrid) {
+  for (int64_t rows = 1; rows <= 64; ++rows)
+    for (int64_t cols = 1; cols <= 64; ++cols)
+      for (const char *inner : {"", ",grouped-snake<3>"}) {
+        std::string text = "chain<" + std::to_string((rows + cols) % 9 + 1) + inner + ">";
+        expectBijection(text, {{rows, cols}, {rows, (7 * cols + rows) % 64 + 1}});
+      }
+}
+
 TEST(Order, HilbertStepsToNeighbours) {
   for (int64_t rows = 1; rows <= 40; ++rows)
     for (int64_t cols = 1; cols <= 40; ++cols) {
