@@ -14,8 +14,8 @@ Value GpuEmitter::sqrt(Value x) const { return math::SqrtOp::create(b, x); }
 Value GpuEmitter::negate(Value x) const { return arith::NegFOp::create(b, x); }
 bool GpuEmitter::isDouble(Value x) const { return x.getType().isF64(); }
 
-Value GpuEmitter::intrinsic(llvm::StringRef name, Value x) const {
-  return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), ValueRange{x}).getResult(0);
+Value GpuEmitter::intrinsic(llvm::StringRef name, ValueRange x) const {
+  return LLVM::CallIntrinsicOp::create(b, x[0].getType(), b.getStringAttr(name), x).getResult(0);
 }
 
 Value GpuEmitter::clamp(Value x, double low, double high) const {

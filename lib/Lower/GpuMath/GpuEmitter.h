@@ -21,8 +21,8 @@ public:
 
   mlir::Value sqrt(mlir::Value x) const;
   mlir::Value negate(mlir::Value x) const;
-  /// Call of an intrinsic with one argument and a result of its type.
-  mlir::Value intrinsic(llvm::StringRef name, mlir::Value x) const;
+  /// Call of an intrinsic whose result has the type of its arguments.
+  mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange x) const;
   bool isDouble(mlir::Value x) const;
 
   /// 2^k e^x for a small k.

@@ -33,6 +33,19 @@ static bool isApproximate(Operation *op) {
   return flags && arith::bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
 }
 
+/// A division of f32 whose quotient is only wanted in 16 bits. The correctly rounded instruction has a branch for rare
+/// operands, so that divisions of a thread run one after the other; the full-range one is within 2 units of 2^-24.
+static bool isRoundedTo16Bits(Operation *op) {
+  auto is16Bits = [](Operation *user) {
+    return isa<arith::TruncFOp>(user) && getElementTypeOrSelf(user->getResult(0)).getIntOrFloatBitWidth() == 16;
+  };
+  auto isWithAnother = [&](Operation *user) { // Two are rounded by one instruction.
+    return is16Bits(user) || (isa<vector::FromElementsOp>(user) && llvm::all_of(user->getUsers(), is16Bits));
+  };
+  return isa<arith::DivFOp>(op) && getElementTypeOrSelf(op->getResult(0)).isF32() && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), isWithAnother);
+}
+
 /// The approximate instruction of PTX for `op` on f32; null if there is none.
 static Value expandFast(const GpuEmitter &e, Operation *op, ValueRange x) {
   auto afn = arith::FastMathFlags::afn;
@@ -89,7 +102,7 @@ struct GpuMath : impl::GpuMathBase<GpuMath> {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isNative(op);
-      if (isMath || isa<arith::RemFOp>(op) || (isa<arith::DivFOp>(op) && isFast(op)))
+      if (isMath || isa<arith::RemFOp>(op) || (isa<arith::DivFOp>(op) && isFast(op)) || isRoundedTo16Bits(op))
         ops.push_back(op);
       if (auto truncation = dyn_cast<arith::TruncFOp>(op); truncation && needsTwoSteps(truncation))
         ops.push_back(op);
@@ -126,6 +139,8 @@ private:
       return {};
     GpuEmitter e(builder, type);
     Value result = isFast(op) && type.isF32() ? expandFast(e, op, operands) : Value();
+    if (!result && isRoundedTo16Bits(op))
+      result = e.intrinsic("llvm.nvvm.div.full", operands);
     return result ? result : expandExact(e, op, operands);
   }
 

@@ -31,6 +31,18 @@ func.func @licence(%x: f32) -> f32 {
   return %2 : f32
 }
 
+// A quotient that is only wanted in 16 bits comes without the branch of the correctly rounded division; one that is also wanted in f32 does not.
+// CHECK-LABEL: func.func @narrow
+// CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+// CHECK: arith.divf
+func.func @narrow(%x: f32, %y: f32) -> (bf16, bf16, f32) {
+  %0 = arith.divf %x, %y : f32
+  %1 = arith.truncf %0 : f32 to bf16
+  %2 = arith.divf %y, %x : f32
+  %3 = arith.truncf %2 : f32 to bf16
+  return %1, %3, %2 : bf16, bf16, f32
+}
+
 // Range reduction: a branch, because large arguments are rare.
 // CHECK-LABEL: func.func @sin
 // CHECK: scf.if %{{.*}} -> (i32, f32)

@@ -18,6 +18,9 @@ def GpuMath : Pass<"weft-gpu-math", "::mlir::ModuleOp"> {
     others (tan, sinh, cosh, asin, acos, atan, asinh, acosh, atanh, log2, log10) 4. fmod (`arith.remf`) is exact. On f64:
     1e-15 relative, powf 1e-13, erf 4e-15; sin, cos and tan up to |x| = 2^50, NaN beyond.
 
+    A division of f32 that is only rounded to 16 bits is div.full (2 units in the last place of f32): the correctly
+    rounded one takes a branch.
+
     With `fast`, and on ops that carry `fastmath<afn>`, exp, log, log2, tanh, sin, cos and division on f32 are the
     approximate instructions of PTX (ex2, lg2, tanh, sin, cos, div), whose errors grow with the argument.
 
