@@ -1,0 +1,78 @@
+//===- Groups.cpp - Groups with names, and the bounds that have closed forms --------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Products, chains of two, convolutions as affine groups; the chain's formulas; the bound per SM.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "weft/Plan/Cost/Bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace weft::plan;
+using Kind = GroupArray::Kind;
+
+static GroupArray makeArray(std::string name, Kind kind, int64_t elementBytes, const std::vector<int32_t> &dims) {
+  GroupArray array{std::move(name), kind, elementBytes, {}};
+  for (int32_t dim : dims)
+    array.axes.push_back({{dim}, {1}});
+  return array;
+}
+
+AffineGroup weft::plan::makeGemmGroup(int64_t m, int64_t n, int64_t k, int64_t elementBytes, int64_t batch) {
+  AffineGroup group;
+  group.dims = {{"m", m}, {"n", n}, {"k", k}, {"batch", batch}};
+  group.arrays = {makeArray("A", Kind::Input, elementBytes, {3, 0, 2}),
+                  makeArray("B", Kind::Input, elementBytes, {3, 2, 1}),
+                  makeArray("C", Kind::Output, elementBytes, {3, 0, 1})};
+  group.statements = {{{0, 1, 2, 3}, {0, 1}, 2}};
+  return group;
+}
+
+AffineGroup weft::plan::makeChainGroup(int64_t m, int64_t k, int64_t l, int64_t n, int64_t elementBytes,
+                                       int64_t batch) {
+  AffineGroup group;
+  group.dims = {{"m", m}, {"k", k}, {"l", l}, {"n", n}, {"batch", batch}};
+  group.arrays = {
+      makeArray("A", Kind::Input, elementBytes, {4, 0, 1}), makeArray("B", Kind::Input, elementBytes, {4, 1, 2}),
+      makeArray("C", Kind::Intermediate, elementBytes, {4, 0, 2}), makeArray("D", Kind::Input, elementBytes, {4, 2, 3}),
+      makeArray("E", Kind::Output, elementBytes, {4, 0, 3})};
+  group.statements = {{{0, 1, 2, 4}, {0, 1}, 2}, {{0, 2, 3, 4}, {2, 3}, 4}};
+  return group;
+}
+
+AffineGroup weft::plan::makeConvolutionGroup(const ConvolutionGroupShape &s) {
+  AffineGroup group;
+  group.dims = {{"batch", s.batch},   {"y", s.height},       {"x", s.width},      {"out", s.outChannels},
+                {"in", s.inChannels}, {"r", s.kernelHeight}, {"s", s.kernelWidth}};
+  GroupArray input = makeArray("I", Kind::Input, s.elementBytes, {0, 4});
+  input.axes.push_back({{1, 5}, {s.stride, 1}});
+  input.axes.push_back({{2, 6}, {s.stride, 1}});
+  group.arrays = {input, makeArray("W", Kind::Input, s.elementBytes, {3, 4, 5, 6}),
+                  makeArray("O", Kind::Output, s.elementBytes, {0, 1, 2, 3})};
+  group.statements = {{{0, 1, 2, 3, 4, 5, 6}, {0, 1}, 2}};
+  return group;
+}
+
+ChainTraffic weft::plan::computeChainTraffic(int64_t m, int64_t k, int64_t l, int64_t n, double fastElements,
+                                             int64_t elementBytes) {
+  double M = double(m), K = double(k), L = double(l), N = double(n), root = std::sqrt(fastElements);
+  auto product = [&](double rows, double inner, double cols) {
+    return std::max(2 * rows * inner * cols / root + rows * cols, rows * inner + inner * cols + rows * cols);
+  };
+  double b = double(elementBytes), compulsory = M * K + K * L + L * N + M * N;
+  ChainTraffic traffic;
+  traffic.unfused = b * (product(M, K, L) + product(M, L, N));
+  traffic.tileWise = b * 2 * M * L * (K + N) / root;
+  traffic.rowResident = b * (M * K + M * N + M * L * (K + N) * (K + N) / fastElements);
+  traffic.fused = std::max(b * compulsory, std::min(traffic.tileWise, traffic.rowResident));
+  return traffic;
+}
+
+double weft::plan::computePerProcessorBound(double m, double n, double k, double processors, double fastElements) {
+  double share = m * n * k / processors, useful = std::min(fastElements, std::cbrt(share * share));
+  return processors * (2 * share / std::sqrt(useful) + useful);
+}
