@@ -21,9 +21,10 @@ Value GpuEmitter::intrinsic(llvm::StringRef name, ValueRange x) const {
 Value GpuEmitter::clamp(Value x, double low, double high) const {
   if (isDouble(x)) // max and min that keep NaN are f32 instructions.
     return Emitter::clamp(x, low, high);
-  x = arith::MaximumFOp::create(b, x, real(x, low));
-  return arith::MinimumFOp::create(b, x, real(x, high));
+  return atMost(arith::MaximumFOp::create(b, x, real(x, low)), high);
 }
+
+Value GpuEmitter::atMost(Value x, double high) const { return arith::MinimumFOp::create(b, x, real(x, high)); }
 
 Value GpuEmitter::quotient(Value x, Value y) const {
   return isDouble(x) ? div(x, y) : mul(x, intrinsic("llvm.nvvm.rcp.approx.ftz.f", y));

@@ -19,6 +19,8 @@ public:
   mlir::Value quotient(mlir::Value x, mlir::Value y) const override;
   mlir::Value exp(mlir::Value x) const override { return scaledExp(x, 0); }
 
+  /// The lesser of f32 x and `high`; NaN stays.
+  mlir::Value atMost(mlir::Value x, double high) const;
   mlir::Value sqrt(mlir::Value x) const;
   mlir::Value negate(mlir::Value x) const;
   /// Call of an intrinsic whose result has the type of its arguments.
@@ -39,6 +41,9 @@ mlir::Value logDouble(const GpuEmitter &e, mlir::Value x);
 mlir::Value log1pDouble(const GpuEmitter &e, mlir::Value x);
 mlir::Value powDouble(const GpuEmitter &e, mlir::Value x, mlir::Value y);
 mlir::Value erfDouble(const GpuEmitter &e, mlir::Value x);
+
+// Erf.cpp: f32.
+mlir::Value erfSingle(const GpuEmitter &e, mlir::Value x);
 
 // Hyperbolic.cpp: f32 and f64.
 mlir::Value expandTanhDouble(const GpuEmitter &e, mlir::Value x);

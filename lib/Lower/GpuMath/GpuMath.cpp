@@ -85,7 +85,7 @@ static Value expandExact(const GpuEmitter &e, Operation *op, ValueRange x) {
       .Case([&](math::AsinOp) { return expandAsin(e, x[0]); })
       .Case([&](math::AcosOp) { return expandAcos(e, x[0]); })
       .Case([&](math::AtanOp) { return expandAtan(e, x[0]); })
-      .Case([&](math::ErfOp) { return isDouble ? erfDouble(e, x[0]) : expandErf(e, x[0]); })
+      .Case([&](math::ErfOp) { return isDouble ? erfDouble(e, x[0]) : erfSingle(e, x[0]); })
       .Case([&](math::RsqrtOp) {
         return isDouble ? e.div(e.real(x[0], 1.0), e.sqrt(x[0])) : e.intrinsic("llvm.nvvm.rsqrt.approx.f", x[0]);
       })

@@ -41,7 +41,7 @@ FUNCTIONS = {
     "asinh": (np.arcsinh, (1e-6, 1e30), 0, 4.0, 2e-15, None),
     "acosh": (np.arccosh, (0.5, 1e30), 1, 4.0, 2e-15, None),
     "atanh": (np.arctanh, (1e-6, 1.2), 0, 4.0, 2e-15, None),
-    "erf": (erf, (1e-6, 10), 0, 3.0, 4e-15, None),
+    "erf": (erf, (1e-6, 10), 0, 6.0, 4e-15, None),
     "rsqrt": (lambda x: 1 / np.sqrt(x), (1e-37, 1e38), 1, 2.0, 1e-15, 1e-5),
 }
 SPECIAL = [0.0, 1.0, -1.0, INF, -INF, NAN]
