@@ -138,18 +138,23 @@ void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places) {
     Type element = cast<RankedTensorType>(argument.getType()).getElementType();
     init.push_back(constant(getHeldAttr(op.getInit()[i], element), lanes.back()).value);
   }
-  Scalars last = stream(planFold(op), init, [&](ArrayRef<AffineExpr> step, const Constraints &, ValueRange before) {
-    regionScopes[&update] = current;
-    foldPlaces[op] = step.front();
-    for (auto [i, value, own] : llvm::zip_equal(used, before, lanes))
-      states[update.getArgument(i)] = {*places[i], Tile{value, own}};
-    Scalars after;
-    for (auto [i, own] : llvm::zip_equal(used, lanes))
-      after.push_back(broadcast(tile(update.getTerminator()->getOperand(i), *places[i]), own).value);
-    foldPlaces.erase(op);
-    regionScopes.erase(&update);
-    return after;
-  });
+  Streamed dim = planFold(op);
+  StepRange range = findSteps(op, places, dim);
+  Scalars last = stream(
+      dim, init,
+      [&](ArrayRef<AffineExpr> step, const Constraints &, ValueRange before) {
+        regionScopes[&update] = current;
+        foldPlaces[op] = step.front();
+        for (auto [i, value, own] : llvm::zip_equal(used, before, lanes))
+          states[update.getArgument(i)] = {*places[i], Tile{value, own}};
+        Scalars after;
+        for (auto [i, own] : llvm::zip_equal(used, lanes))
+          after.push_back(broadcast(tile(update.getTerminator()->getOperand(i), *places[i]), own).value);
+        foldPlaces.erase(op);
+        regionScopes.erase(&update);
+        return after;
+      },
+      range);
   for (auto [i, value, own] : llvm::zip_equal(used, last, lanes))
     states[finish.getArgument(i)] = {*places[i], Tile{value, own}};
   regionScopes[&finish] = current;

@@ -18,6 +18,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
+#include "llvm/ADT/SetVector.h"
 #include <set>
 
 namespace weft::kernelize {
@@ -88,6 +89,16 @@ private:
   using StreamBody = llvm::function_ref<Scalars(llvm::ArrayRef<mlir::AffineExpr> places, const Constraints &mask,
                                                 mlir::ValueRange state)>;
 
+  /// Turns [lower, upper) of a loop; null: the loop's own.
+  struct StepRange {
+    mlir::Value lower, upper;
+  };
+  /// factor * place + the sum of `rest` + most >= 0, for the greatest value of what is not the place.
+  struct StepBound {
+    int64_t factor = 0, most = 0;
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> rest;
+  };
+
   // Sinks.cpp: the function, its tile loop and its results.
   void makeFunction();
   void readSymbols();
@@ -136,10 +147,10 @@ private:
   Tile fromAccumulator(const Tile &tile, mlir::Type element);
   llvm::SmallVector<Tile> combineLanes(llvm::ArrayRef<Tile> inputs, llvm::ArrayRef<unsigned> lanes, MapBody combiner);
   mlir::Value index(mlir::AffineExpr expr);
-  /// for counter = 0 .. count - 1; no loop if that is one turn.
-  Scalars loop(mlir::AffineExpr count, mlir::ValueRange init, LoopBody body);
+  /// for counter = 0 .. count - 1, or the part of it in `range`; no loop if that is one turn.
+  Scalars loop(mlir::AffineExpr count, mlir::ValueRange init, LoopBody body, StepRange range = {});
   /// One flat loop over the steps through `dims`. `mask` says where the places are within the extents.
-  Scalars stream(llvm::ArrayRef<Streamed> dims, mlir::ValueRange init, StreamBody body);
+  Scalars stream(llvm::ArrayRef<Streamed> dims, mlir::ValueRange init, StreamBody body, StepRange range = {});
 
   // Access.cpp: global memory.
   Tile load(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask,
@@ -225,6 +236,18 @@ private:
   /// A sum one of whose operands is a contraction over this step: the other one is where it starts.
   std::optional<Tile> addToContraction(tg::PointwiseOpInterface op, llvm::ArrayRef<mlir::AffineExpr> at);
 
+  // FoldSteps.cpp
+  std::optional<mlir::AffineExpr> indexForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
+  void compareForms(tg::CmpOp op, llvm::ArrayRef<mlir::AffineExpr> at, bool isNegated, Exprs &forms);
+  /// A comparison of index forms as constraints; none for others.
+  Constraints indexCondition(tg::CmpOp op, llvm::ArrayRef<mlir::AffineExpr> at);
+  void findConditions(mlir::Value condition, llvm::ArrayRef<mlir::AffineExpr> at, bool isNegated, Exprs &forms);
+  void findMasks(tg::FoldOp op, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, mlir::AffineExpr step,
+                 Exprs &forms, std::set<Key> &seen);
+  std::optional<StepBound> boundOf(mlir::AffineExpr form, mlir::AffineExpr step);
+  StepRange findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim);
+  void putLongTilesFirst();
+
   mlir::func::FuncOp source, target;
   tg::ScheduleAttr schedule;
   bool allowTf32;
@@ -246,6 +269,7 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::AffineExpr> foldPlaces;
   /// Folds that have run, and in which scope: results at the same places share the loop.
   llvm::DenseMap<mlir::Operation *, std::pair<Scope *, StatePlaces>> foldsDone;
+  llvm::SetVector<mlir::Value> growing;        ///< Tile numbers with which folds take more steps.
   std::map<const void *, mlir::Value> indices; ///< Values of expressions of kernel symbols.
 };
 

@@ -23,6 +23,9 @@ Tile Kernelizer::apply(tg::PointwiseOpInterface op, ArrayRef<Tile> operands) {
 Tile Kernelizer::pointwise(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {
   if (std::optional<Tile> sum = addToContraction(op, at))
     return *sum;
+  if (auto cmp = dyn_cast<tg::CmpOp>(op.getOperation())) // Of indices: one comparison in index arithmetic.
+    if (Constraints known = indexCondition(cmp, at); !known.empty())
+      return guard(known);
   SmallVector<Tile> operands;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     operands.push_back(tile(operand, composed(tg::detail::broadcastMap(op, i), at)));

@@ -277,6 +277,7 @@ LogicalResult Kernelizer::run() {
     target.erase();
     return failure();
   }
+  putLongTilesFirst();
   source.erase();
   return success();
 }

@@ -303,14 +303,14 @@ Value Kernelizer::index(AffineExpr expr) {
   return indices[expr.getAsOpaquePointer()] = value;
 }
 
-Kernelizer::Scalars Kernelizer::loop(AffineExpr count, ValueRange init, LoopBody body) {
+Kernelizer::Scalars Kernelizer::loop(AffineExpr count, ValueRange init, LoopBody body, StepRange range) {
   std::optional<int64_t> turns = tg::getConstant(count);
   if (turns == 0)
     return Scalars(init);
   if (turns == 1)
     return body(space.constant(0), init);
-  Value zero = index(space.constant(0)), one = index(space.constant(1));
-  auto op = scf::ForOp::create(builder, zero, index(count), one, init);
+  Value lower = range.lower ? range.lower : index(space.constant(0)), one = index(space.constant(1));
+  auto op = scf::ForOp::create(builder, lower, range.upper ? range.upper : index(count), one, init);
   Block *block = op.getBody();
   if (!block->empty()) // A loop without state comes with its terminator.
     block->back().erase();
@@ -331,24 +331,27 @@ Kernelizer::Scalars Kernelizer::loop(AffineExpr count, ValueRange init, LoopBody
   return Scalars(op.getResults());
 }
 
-Kernelizer::Scalars Kernelizer::stream(ArrayRef<Streamed> dims, ValueRange init, StreamBody body) {
+Kernelizer::Scalars Kernelizer::stream(ArrayRef<Streamed> dims, ValueRange init, StreamBody body, StepRange range) {
   Exprs counts;
   AffineExpr total = space.constant(1);
   for (const Streamed &dim : dims) {
     counts.push_back(space.simplify(dim.extent.ceilDiv(dim.step)));
     total = space.simplify(total * counts.back());
   }
-  return loop(total, init, [&](AffineExpr counter, ValueRange state) {
-    Exprs places(dims.size()), axes;
-    AffineExpr rest = counter;
-    for (size_t i = dims.size(); i-- > 0;) {
-      const Streamed &dim = dims[i];
-      AffineExpr base = space.simplify(rest % counts[i]);
-      rest = space.simplify(rest.floorDiv(counts[i]));
-      places[i] = dim.step == 1 ? base : space.getAxis(dim.extent, base, dim.step, dim.lane, dim.divisor, &root);
-    }
-    return body(places, space.ragged(places), state);
-  });
+  return loop(
+      total, init,
+      [&](AffineExpr counter, ValueRange state) {
+        Exprs places(dims.size()), axes;
+        AffineExpr rest = counter;
+        for (size_t i = dims.size(); i-- > 0;) {
+          const Streamed &dim = dims[i];
+          AffineExpr base = space.simplify(rest % counts[i]);
+          rest = space.simplify(rest.floorDiv(counts[i]));
+          places[i] = dim.step == 1 ? base : space.getAxis(dim.extent, base, dim.step, dim.lane, dim.divisor, &root);
+        }
+        return body(places, space.ragged(places), state);
+      },
+      range);
 }
 
 InScope::InScope(Kernelizer &kernelizer, Scope *scope, Location loc)

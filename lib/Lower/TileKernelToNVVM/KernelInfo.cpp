@@ -45,6 +45,8 @@ static Bounds findBounds(Value value, unsigned depth = 0) {
     return {};
   Bounds a = findBounds(op->getOperand(0), depth + 1), b = findBounds(op->getOperand(1), depth + 1);
   Bounds positive{0, Bounds().max};
+  if (isa<arith::MaxSIOp>(op))
+    return {std::max(a.min, b.min), std::max(a.max, b.max)};
   bool areNonNegative = a.min >= 0 && b.min >= 0, areSmall = a.max < (1ll << 31) && b.max < (1ll << 31);
   if (!areNonNegative)
     return {};
@@ -54,6 +56,8 @@ static Bounds findBounds(Value value, unsigned depth = 0) {
     return {0, b.max == Bounds().max ? b.max : std::max<int64_t>(b.max - 1, 0)};
   if (isa<arith::MinUIOp, arith::MinSIOp>(op))
     return {std::min(a.min, b.min), std::min(a.max, b.max)};
+  if (isa<arith::SubIOp>(op))
+    return areSmall ? Bounds{a.min - b.max, a.max - b.min} : Bounds();
   if (isa<arith::AddIOp>(op))
     return areSmall ? Bounds{a.min + b.min, a.max + b.max} : positive;
   if (isa<arith::MulIOp>(op))

@@ -1,0 +1,237 @@
+// Which steps of a fold a tile needs: those in which an affine mask leaves something.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A `select` of -inf whose masking leaves the states alone (FoldMask.h) is asked for at the tile's coordinates, the
+// streamed place being unknown. Comparisons of index forms in its condition say c >= 0, c a sum of axes, where a place
+// is kept. Let R be the greatest value of the rest of c over the tile and a the coefficient of the streamed place p, of
+// which step j holds j * T .. j * T + T - 1: then nothing is kept unless j <= R / (-a T) if a < 0, or
+// j >= (-R + a - 1) / (a T) if a > 0, rounded down.
+#include "FoldMask.h"
+#include "Kernelizer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+
+namespace weft::kernelize {
+
+/// `value` as an index form at coordinates `at`.
+std::optional<AffineExpr> Kernelizer::indexForm(Value value, ArrayRef<AffineExpr> at) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<IntegerType>(cast<RankedTensorType>(value.getType()).getElementType()))
+    return std::nullopt;
+  if (std::optional<Exprs> through = throughView(op, at))
+    return indexForm(op->getOperand(0), *through);
+  if (auto iota = dyn_cast<tg::IotaOp>(op))
+    return at[iota.getAxis()];
+  if (auto number = dyn_cast_or_null<IntegerAttr>(getSplat(value)))
+    return space.constant(number.getInt());
+  if (auto extents = dyn_cast<tg::ExtentsOp>(op); extents && extents.getMap().getNumResults() == 1)
+    return extents.getMap().getResult(0);
+  SmallVector<AffineExpr> forms;
+  if (isa<tg::CastOp, tg::AddOp, tg::SubOp, tg::MulOp>(op))
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (std::optional<AffineExpr> form = indexForm(operand, composed(tg::detail::broadcastMap(op, i), at)))
+        forms.push_back(*form);
+  if (forms.size() != op->getNumOperands() || forms.empty())
+    return std::nullopt;
+  if (isa<tg::CastOp>(op)) // Indices of tensors fit every type that a mask is made in.
+    return cast<RankedTensorType>(value.getType()).getElementType().getIntOrFloatBitWidth() >= 32
+               ? std::optional(forms[0])
+               : std::nullopt;
+  if (isa<tg::AddOp>(op))
+    return space.simplify(forms[0] + forms[1]);
+  if (isa<tg::SubOp>(op))
+    return space.simplify(forms[0] - forms[1]);
+  if (!tg::getConstant(forms[0]) && !tg::getConstant(forms[1]))
+    return std::nullopt;
+  return space.simplify(forms[0] * forms[1]);
+}
+
+/// Adds forms that are at least 0 exactly where the comparison holds (does not hold, if `isNegated`), if it is one of
+/// index forms.
+void Kernelizer::compareForms(tg::CmpOp op, ArrayRef<AffineExpr> at, bool isNegated, Exprs &forms) {
+  auto places = [&](unsigned i) { return composed(tg::detail::broadcastMap(op, i), at); };
+  std::optional<AffineExpr> lhs = indexForm(op.getLhs(), places(0)), rhs = indexForm(op.getRhs(), places(1));
+  if (!lhs || !rhs)
+    return;
+  auto atLeast = [&](AffineExpr more, AffineExpr less) { forms.push_back(space.simplify(more - less)); };
+  using P = tg::CmpPredicate;
+  P predicate = op.getPredicate();
+  if (predicate == (isNegated ? P::Gt : P::Le)) {
+    atLeast(*rhs, *lhs);
+  } else if (predicate == (isNegated ? P::Ge : P::Lt)) {
+    atLeast(*rhs - 1, *lhs);
+  } else if (predicate == (isNegated ? P::Lt : P::Ge)) {
+    atLeast(*lhs, *rhs);
+  } else if (predicate == (isNegated ? P::Le : P::Gt)) {
+    atLeast(*lhs - 1, *rhs);
+  } else if (predicate == (isNegated ? P::Ne : P::Eq)) {
+    atLeast(*lhs, *rhs);
+    atLeast(*rhs, *lhs);
+  }
+}
+
+Constraints Kernelizer::indexCondition(tg::CmpOp op, ArrayRef<AffineExpr> at) {
+  Exprs forms;
+  compareForms(op, at, /*isNegated=*/false, forms);
+  Constraints constraints;
+  for (AffineExpr form : forms)
+    constraints.push_back({form});
+  return space.lanesOf(forms).empty() ? Constraints() : constraints;
+}
+
+/// Adds forms that are at least 0 wherever `condition` holds (does not hold, if `isNegated`).
+void Kernelizer::findConditions(Value condition, ArrayRef<AffineExpr> at, bool isNegated, Exprs &forms) {
+  Operation *op = condition.getDefiningOp();
+  if (!op)
+    return;
+  if (std::optional<Exprs> through = throughView(op, at))
+    return findConditions(op->getOperand(0), *through, isNegated, forms);
+  auto places = [&](unsigned i) { return composed(tg::detail::broadcastMap(op, i), at); };
+  if (isa<tg::NotOp>(op))
+    return findConditions(op->getOperand(0), places(0), !isNegated, forms);
+  if (isNegated ? isa<tg::OrOp>(op) : isa<tg::AndOp>(op)) {
+    for (unsigned i : {0u, 1u})
+      findConditions(op->getOperand(i), places(i), isNegated, forms);
+    return;
+  }
+  if (auto cmp = dyn_cast<tg::CmpOp>(op))
+    compareForms(cmp, at, isNegated, forms);
+}
+
+/// Conditions under which the masks of `op` keep a place, from what `value` at `at` is made of.
+void Kernelizer::findMasks(tg::FoldOp op, Value value, ArrayRef<AffineExpr> at, AffineExpr step, Exprs &forms,
+                           std::set<Key> &seen) {
+  Operation *made = value.getDefiningOp();
+  if (!made || !op->isProperAncestor(made) || !seen.insert(keyOf(value.getAsOpaquePointer(), at)).second)
+    return;
+  if (std::optional<Exprs> through = throughView(made, at))
+    return findMasks(op, made->getOperand(0), *through, step, forms, seen);
+  if (auto select = dyn_cast<tg::SelectOp>(made))
+    if (std::optional<bool> onTrue = choosesNegInf(select); onTrue && keepsStates(op, select.getResult()))
+      findConditions(select.getCondition(), composed(tg::detail::broadcastMap(made, 0), at), *onTrue, forms);
+  auto tile = dyn_cast<tg::TileOpInterface>(made);
+  bool isStreamedOp = tg::isStreamed(made);
+  if (!tile || made->getNumResults() != 1 || !tile.getResultMap(0) ||
+      (isa<tg::ContractOp, tg::ReduceOp>(made) && !isStreamedOp))
+    return;
+  AffineMap result = *tile.getResultMap(0);
+  Exprs domain(result.getNumDims(), isStreamedOp ? step : space.constant(0));
+  for (auto [expr, place] : llvm::zip_equal(result.getResults(), at))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      domain[dim.getPosition()] = place;
+  for (auto [i, operand] : llvm::enumerate(made->getOperands()))
+    if (std::optional<AffineMap> map = tile.getOperandMap(i))
+      findMasks(op, operand, composed(*map, domain), step, forms, seen);
+}
+
+/// coefficients of atoms, and a constant; none if `expr` is not linear.
+static bool addLinear(AffineExpr expr, int64_t factor, std::map<unsigned, int64_t> &terms, int64_t &constant) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
+    constant += factor * number.getValue();
+    return true;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    terms[symbol.getPosition()] += factor;
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (expr.getKind() == AffineExprKind::Add)
+    return addLinear(binary.getLHS(), factor, terms, constant) && addLinear(binary.getRHS(), factor, terms, constant);
+  auto number = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return expr.getKind() == AffineExprKind::Mul && number &&
+         addLinear(binary.getLHS(), factor * number.getValue(), terms, constant);
+}
+
+std::optional<Kernelizer::StepBound> Kernelizer::boundOf(AffineExpr form, AffineExpr step) {
+  std::map<unsigned, int64_t> terms, scalars;
+  StepBound bound;
+  if (!addLinear(form, 1, terms, bound.most))
+    return std::nullopt;
+  for (auto [atom, factor] : terms) {
+    const Atom &known = space.atom(atom);
+    if (getAffineSymbolExpr(atom, builder.getContext()) == step) {
+      bound.factor = factor;
+    } else if (known.kind == Atom::Kind::Scalar && known.value) {
+      scalars[atom] += factor;
+    } else if (known.kind == Atom::Kind::Axis) { // base * tile .. base * tile + tile - 1
+      if (!addLinear(known.base, factor * known.tile, scalars, bound.most))
+        return std::nullopt;
+      bound.most += factor > 0 ? factor * (known.tile - 1) : 0;
+    } else {
+      return std::nullopt;
+    }
+  }
+  for (auto [atom, factor] : scalars) {
+    if (!space.atom(atom).value)
+      return std::nullopt;
+    if (factor != 0)
+      bound.rest.push_back({space.atom(atom).value, factor});
+  }
+  return bound.factor == 0 ? std::nullopt : std::optional(bound);
+}
+
+/// The steps that a mask leaves, inside of [0, count).
+Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim) {
+  StepRange range;
+  AffineExpr count = space.simplify(dim.extent.ceilDiv(dim.step));
+  if (tg::getConstant(count).value_or(2) <= 1)
+    return range;
+  AffineExpr step = space.addScalar({}, dim.extent, &root);
+  Exprs forms;
+  std::set<Key> seen;
+  for (auto [i, yielded] : llvm::enumerate(op.getUpdate().front().getTerminator()->getOperands()))
+    if (places[i])
+      findMasks(op, yielded, *places[i], step, forms, seen);
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, value); };
+  for (AffineExpr form : forms) {
+    std::optional<StepBound> bound = boundOf(form, step);
+    if (!bound)
+      continue;
+    // max(a T + R, 0) / (a T) steps from the first on, or none before max(a - 1 - R, 0) / (a T).
+    bool isUpper = bound->factor < 0;
+    int64_t a = std::abs(bound->factor), unit = a * dim.step, sign = isUpper ? 1 : -1;
+    Value sum = number(isUpper ? unit + bound->most : a - 1 - bound->most);
+    for (auto [scalar, factor] : bound->rest)
+      sum = arith::AddIOp::create(builder, sum, arith::MulIOp::create(builder, scalar, number(sign * factor)));
+    sum = arith::MaxSIOp::create(builder, sum, number(0));
+    Value steps = arith::DivUIOp::create(builder, sum, number(unit));
+    if (!isUpper) {
+      range.lower = range.lower ? Value(arith::MaxSIOp::create(builder, range.lower, steps)) : steps;
+      continue;
+    }
+    Value end = range.upper ? range.upper : index(count);
+    range.upper = arith::MinSIOp::create(builder, end, steps);
+    for (auto [scalar, factor] : bound->rest)
+      if (factor > 0 && isa<BlockArgument>(scalar) && scalar.getParentBlock() == root.block)
+        growing.insert(scalar);
+  }
+  if (range.lower || range.upper)
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("masked-steps").category("plan"))
+        << remark::add("{0}", StringRef(range.lower && range.upper
+                                            ? "steps of the fold before and behind what the mask keeps are left out"
+                                        : range.lower ? "steps of the fold before what the mask keeps are left out"
+                                                      : "steps of the fold behind what the mask keeps are left out"));
+  return range;
+}
+
+/// Tiles with the most steps come first: their numbers count down along what makes the steps more.
+void Kernelizer::putLongTilesFirst() {
+  auto loop = cast<tk::ForTilesOp>(tiles);
+  for (Value number : growing) {
+    auto argument = cast<BlockArgument>(number);
+    std::optional<int64_t> count = tg::getConstant(loop.getExtents().getResult(argument.getArgNumber()));
+    if (!count || *count < 2)
+      continue;
+    OpBuilder::InsertionGuard restore(builder);
+    builder.setInsertionPointToStart(root.block);
+    auto last = arith::ConstantIndexOp::create(builder, *count - 1);
+    auto place = arith::SubIOp::create(builder, last, argument);
+    argument.replaceAllUsesExcept(place, place);
+  }
+}
+
+} // namespace weft::kernelize
