@@ -65,6 +65,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   kernel.addPass(schedule::createTkPipeline());
   kernel.addPass(schedule::createTkLayouts());
   kernel.addPass(schedule::createTkAllocate());
+  kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));

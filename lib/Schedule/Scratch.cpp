@@ -12,6 +12,16 @@ using namespace weft;
 using namespace weft::schedule;
 using layout::LinearLayout;
 
+int64_t schedule::getWarps(Operation *op) {
+  for (Operation *child = op; Operation *parent = child->getParentOp(); child = parent) {
+    if (auto roles = dyn_cast<tk::RolesOp>(parent))
+      return roles.getWarps()[child->getParentRegion()->getRegionNumber()];
+    if (auto warps = parent->getAttrOfType<IntegerAttr>(tk::warpsAttr))
+      return warps.getInt();
+  }
+  return 4;
+}
+
 LinearLayout schedule::selectDims(const LinearLayout &layout, ArrayRef<int64_t> dims, ArrayRef<unsigned> bits) {
   layout::Dims outs;
   for (auto [i, count] : llvm::enumerate(bits))
@@ -118,6 +128,47 @@ LinearLayout schedule::getLineLayout(const LinearLayout &layout, int64_t dim) {
   llvm::append_range(columns, lanes);
   llvm::append_range(columns, warps);
   return *LinearLayout::make(ins, layout.outs(), columns);
+}
+
+/// (register, lane, warp) -> offset = element * parts + part.
+static LinearLayout getPartsSideBySide(const LinearLayout &natural, uint64_t warps, bool isRead) {
+  layout::Vectors columns;
+  unsigned partBits = llvm::popcount(warps), part = 0;
+  unsigned registers = natural.inBits("register") + (isRead ? partBits : 0);
+  for (unsigned bit = 0; isRead && bit < partBits; ++bit)
+    columns.push_back(uint64_t(1) << bit);
+  for (StringRef name : {"register", "lane", "warp"})
+    for (auto [i, base] : llvm::enumerate(natural.basesOf(name.str()))) {
+      bool isPart = name == "warp" && (warps >> i & 1);
+      columns.push_back(!isPart ? base << partBits : isRead ? 0 : uint64_t(1) << part++);
+    }
+  layout::Dims ins{{"register", registers}, {"lane", natural.inBits("lane")}, {"warp", natural.inBits("warp")}};
+  return *LinearLayout::make(ins, {{"offset", natural.outBits() + partBits}}, columns);
+}
+
+PartLayouts schedule::getPartLayouts(const LinearLayout &natural, uint64_t warps, unsigned elementBits) {
+  PartLayouts plain{getPartsSideBySide(natural, warps, false), getPartsSideBySide(natural, warps, true)};
+  LinearLayout memory = LinearLayout::identity("offset", "offset", plain.write.outBits());
+  auto isFree = [&](const LinearLayout &registers) {
+    std::optional<layout::VectorWidth> width = layout::getVectorWidth(registers, memory, elementBits);
+    auto conflicts = layout::getBankConflicts(registers, memory, elementBits, width ? width->elements : 1);
+    return conflicts && conflicts->isFree();
+  };
+  if (isFree(plain.write) && isFree(plain.read))
+    return plain;
+  // Writing and reading are two layouts of one tile of elements and parts.
+  std::optional<layout::SwizzleChoice> choice = layout::chooseSwizzle(plain.write, plain.read, elementBits);
+  if (!choice)
+    return plain;
+  LinearLayout place = *choice->memory.inverse();
+  return {*plain.write.compose(place), *plain.read.compose(place)};
+}
+
+std::optional<LinearLayout> schedule::embedLayout(const LinearLayout &part, const LinearLayout &whole) {
+  layout::Vectors columns;
+  for (uint64_t image : part.columns())
+    columns.push_back(whole.flattenOut(part.unflattenOut(image)));
+  return LinearLayout::make(part.ins(), whole.outs(), columns);
 }
 
 //===-- Scratch ---------------------------------------------------------------------------------------------------===//

@@ -12,7 +12,7 @@ TEST = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TEST), str(TEST / "onnx"), str(TEST / "hostile")]
 
 import models  # noqa: E402
-from cases import load  # noqa: E402
+from node_cases import load  # noqa: E402
 
 LARGEST = 8192
 

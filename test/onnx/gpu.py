@@ -15,7 +15,7 @@ import re
 import numpy as np
 import onnx
 
-from cases import Case, to_array
+from node_cases import Case, to_array
 from runner import BUGS, Result
 
 EXPECTED = pathlib.Path(__file__).resolve().parent / "expected-gpu.json"

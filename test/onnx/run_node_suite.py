@@ -38,7 +38,7 @@ import onnx  # noqa: E402
 
 import gpu  # noqa: E402
 import report  # noqa: E402
-from cases import load  # noqa: E402
+from node_cases import load  # noqa: E402
 from harness import backends  # noqa: E402
 from runner import BUGS, Result, Runner  # noqa: E402
 

@@ -24,7 +24,7 @@ import numpy as np
 import onnx
 
 import exact
-from cases import Case, to_array
+from node_cases import Case, to_array
 from harness import compare, limits
 
 CLEAN_REFUSALS = (3, 5, 6)

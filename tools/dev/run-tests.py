@@ -198,6 +198,8 @@ STEPS: dict[str, Step] = {
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }
 
+STEPS["gpu-code"] = lambda c: c.suite([ROOT / "test/gpu/check_code.py", "--build", c.build], "gpu-code")
+
 # The GPU path without a GPU: every program runs on the emulator of its target.
 EMULATED = {
     "nodes": [ROOT / "test/onnx/run_node_suite.py", "--subset", "--target=sm_80"],

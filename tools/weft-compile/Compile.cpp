@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compile.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using weft::onnx::ErrorClass;
@@ -109,6 +111,12 @@ void Compilation::setUpThreads() {
   // The importer has checked the model, so problems that passes report belong to the compiler, but for those of a GPU's
   // program: ops that it cannot do.
   context->getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Remark) {
+      std::string node = findNode(diagnostic.getLocation());
+      remarks.push_back(
+          (lowering + (lowering.empty() ? "" : ": ") + (node.empty() ? "" : "node `" + node + "`: ") + diagnostic.str())
+              .str());
+    }
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     if (!refusals) {
@@ -122,6 +130,20 @@ void Compilation::setUpThreads() {
     refusals->push_back(std::move(problem));
     return success();
   });
+}
+
+/// Remarks come as diagnostics, in the order of the modules whatever the threads do.
+bool Compilation::setUpRemarks() {
+  if (flags.remarks.empty())
+    return true;
+  std::string error;
+  if (!llvm::Regex(flags.remarks).isValid(error))
+    return fail(ErrorClass::Usage, "--remarks: expected a regular expression, got `" + flags.remarks + "`: " + error);
+  remark::RemarkCategories categories;
+  categories.passed = categories.missed = categories.failed = categories.analysis = flags.remarks.getValue();
+  (void)remark::enableOptimizationRemarks(*context, nullptr, std::make_unique<remark::RemarkEmittingPolicyAll>(),
+                                          categories, /*printAsEmitRemarks=*/true);
+  return true;
 }
 
 bool Compilation::readInput() {
@@ -143,9 +165,12 @@ int Compilation::report() {
   if (flags.timeReport)
     for (const auto &[name, seconds] : times)
       llvm::errs() << llvm::left_justify(name, 16) << llvm::format("%8.3f s", seconds) << '\n';
-  if (flags.diagFormat == "text")
+  if (flags.diagFormat == "text") {
+    for (const std::string &text : remarks)
+      llvm::errs() << onnx::escape(flags.input) << ": remark: " << onnx::escape(text, 2000) << '\n';
     for (const std::string &warning : warnings)
       llvm::errs() << onnx::escape(flags.input) << ": warning: " << onnx::escape(warning, 2000) << '\n';
+  }
   if (diagnostics.empty())
     return 0;
   if (flags.diagFormat == "json") {
@@ -162,6 +187,8 @@ int Compilation::run() {
   if (!parseFlags())
     return report();
   setUpThreads();
+  if (!setUpRemarks())
+    return report();
   auto begin = std::chrono::steady_clock::now();
   bool read = readInput();
   times.push_back({"import", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});

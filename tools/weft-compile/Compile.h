@@ -41,6 +41,7 @@ private:
   bool parseEmission();
   bool readInput();
   void setUpThreads();
+  bool setUpRemarks();
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
   int report();
 
@@ -82,7 +83,8 @@ private:
   std::vector<Program> programs;            ///< The CPU's first.
   /// While a GPU's program is made: what it cannot do.
   std::vector<onnx::Diagnostic> *refusals = nullptr;
-  std::vector<std::string> warnings;
+  llvm::StringRef lowering; ///< The target of the program that is being lowered; empty before that.
+  std::vector<std::string> warnings, remarks;
   std::vector<std::pair<std::string, double>> times;
   bool isOnnx = true;
 };

@@ -46,6 +46,10 @@ struct CompileFlags : ImportFlags {
                                    cl::desc("Phase that a .mlir input has been through"), cl::cat(compileCategory)};
   cl::opt<std::string> dump{"dump", cl::value_desc("folder"), cl::desc("Write the module after each phase there"),
                             cl::cat(compileCategory)};
+  cl::opt<std::string> remarks{
+      "remarks", cl::value_desc("categories"), cl::cat(compileCategory),
+      cl::desc("Print the compiler's remarks of these categories (a regular expression: fusion, "
+               "plan, layout; .* for all)")};
   cl::opt<bool> timeReport{"time-report", cl::desc("Print the time of each phase"), cl::cat(compileCategory)};
   cl::opt<unsigned> threads{"threads", cl::init(0), cl::desc("Threads (0: one a core)"), cl::cat(compileCategory)};
   cl::opt<std::string> diagFormat{"diag-format", cl::init("text"), cl::desc("Problems as text or json"),

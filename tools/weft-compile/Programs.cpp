@@ -45,6 +45,7 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
 bool Compilation::lowerProgram(Program &program) {
   std::vector<onnx::Diagnostic> problems;
   refusals = program.gpu ? &problems : nullptr;
+  lowering = program.name();
   bool done = runPhases(*program.module, std::max(from, Phase::Normalize), emission.last, program.gpu);
   refusals = nullptr;
   if (!program.gpu)

@@ -7,6 +7,9 @@
 
 namespace weft::schedule {
 
+/// Warps that execute `op`: those of its role, or of the CTA (`tk.warps`; 4 where nothing says).
+int64_t getWarps(mlir::Operation *op);
+
 /// The part of a tile's layout in some of its dimensions: dimension i of the result is dimension `dims[i]`, cut to
 /// 2^bits[i]. Bits of register, lane and warp stay, with zero bases where they move other dimensions only.
 layout::LinearLayout selectDims(const layout::LinearLayout &layout, llvm::ArrayRef<int64_t> dims,
@@ -29,6 +32,19 @@ struct ReducedBits {
   uint64_t registers = 0, lanes = 0, warps = 0; ///< Those that move reduced dimensions.
 };
 ReducedBits getReducedBits(const layout::LinearLayout &layout, llvm::ArrayRef<int64_t> dims);
+
+/// Where the warps of a reduction leave their parts and find those of others in scratch: (register, lane, warp) ->
+/// offset, in elements. `natural` is the layout of the result (getReducedLayout), `warps` has the bits of the warp's
+/// number that move reduced dimensions. Reading, the low bits of the register are the part. The parts of an element lie
+/// side by side, so that one vector reads them, unless banks would conflict; then nothing conflicts, in narrower
+/// accesses.
+struct PartLayouts {
+  layout::LinearLayout write, read;
+};
+PartLayouts getPartLayouts(const layout::LinearLayout &natural, uint64_t warps, unsigned elementBits);
+
+/// `part`, the layout of a smaller tile, as one of the tile of `whole`; nothing if it is larger.
+std::optional<layout::LinearLayout> embedLayout(const layout::LinearLayout &part, const layout::LinearLayout &whole);
 
 } // namespace weft::schedule
 

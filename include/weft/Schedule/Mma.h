@@ -46,6 +46,15 @@ struct AccumulatorBits {
 /// warp moves along both dimensions.
 std::optional<AccumulatorBits> getAccumulatorBits(const layout::LinearLayout &acc, const MmaForm *form);
 
+/// How a dot that is no wgmma is computed: by which instruction (none: FMA), how its accumulator's registers count, and
+/// how much of k a step takes. Nothing if the accumulator is of another instruction.
+struct DotStep {
+  std::optional<MmaForm> form;
+  AccumulatorBits bits;
+  int64_t depth = 1;
+};
+std::optional<DotStep> getDotStep(tk::DotOp dot);
+
 /// The registers of an operand over `depth` elements of k, `k` of which the tile has: (register, lane, warp) -> [m, k]
 /// or [k, n]. Registers count within the fragment (FMA: along k), then along k fragment by fragment, then as the
 /// accumulator's along m or n. Nothing if `acc` is no accumulator of `form`.

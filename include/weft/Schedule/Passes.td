@@ -232,4 +232,28 @@ def TkAllocate : Pass<"weft-tk-allocate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tk::TileKernelDialect"];
 }
 
+def TkBanks : Pass<"weft-tk-banks", "::mlir::ModuleOp"> {
+  let summary = "prove that accesses to shared memory in loops are free of bank conflicts";
+  let description = [{
+    Changes nothing. Each access to shared memory by an op in a loop (operands of dots, copies by cp.async, tiles stored and loaded, changes of layout and reductions across
+    warps that pass through scratch) has a remark `banks` of category `layout`: passed where the banks of its lanes are proved to differ, missed with the number of
+    wavefronts where they do not, failed where nothing is known. Copies by TMA write whole lines and have none. Without a consumer of remarks nothing is computed.
+
+    ```mlir
+    func.func @kernel(%x: !tk.global<tensor<64x64xf16>>) {
+      %b = tk.alloc : !tk.shared<1 x 64x64xf16>
+      tk.for_tiles (%t) in affine_map<() -> (1)> {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        scf.for %i = %c0 to %c1 step %c1 {
+          %v = tk.local_load %b : !tk.shared<1 x 64x64xf16> -> !tk.tile<64x64xf16> // no layouts: not known
+        }
+        tk.yield
+      }
+      return
+    }
+    ```
+  }];
+}
+
 #endif // WEFT_SCHEDULE_PASSES_TD

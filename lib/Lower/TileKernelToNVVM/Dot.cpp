@@ -145,21 +145,14 @@ public:
     const LinearLayout &acc = type.getLayout().getValue();
     if (op.getAccumulate())
       return failure();
-    Type element = getTileElement(op.getLhs().getType());
     int64_t k = getTileShape(op.getLhs().getType())[1];
-    std::optional<MmaForm> form =
-        getMmaForm(element, type.getElementType(), op.getTf32(), type.getShape()[0], type.getShape()[1], k);
-    std::optional<AccumulatorBits> bits = form ? getAccumulatorBits(acc, &*form) : std::nullopt;
-    if (!bits) {
-      form.reset();
-      bits = getAccumulatorBits(acc, nullptr);
-    }
-    if (!bits)
-      return failure(); // An accumulator of another instruction.
+    std::optional<DotStep> step = getDotStep(op);
+    if (!step)
+      return failure();
     Location loc = op.getLoc();
     Role role = info.getRole(op);
-    const MmaForm *instruction = form ? &*form : nullptr;
-    int64_t depth = form ? form->k : std::min<int64_t>(k, 4);
+    const MmaForm *instruction = step->form ? &*step->form : nullptr;
+    int64_t depth = step->depth;
     OperandSource lhs(rewriter, loc, role, op.getLhs().getType(), adaptor.getLhs(), acc, instruction, Operand::a,
                       depth);
     OperandSource rhs(rewriter, loc, role, op.getRhs().getType(), adaptor.getRhs(), acc, instruction, Operand::b,
@@ -168,10 +161,10 @@ public:
       return op.emitOpError("expected operands whose layouts follow from the accumulator's, got ")
              << op.getLhs().getType() << ", " << op.getRhs().getType() << " and " << type;
     SmallVector<Value> sums(adaptor.getAcc());
-    if (form)
-      multiply(rewriter, op, *form, *bits, lhs, rhs, k / depth, sums);
+    if (instruction)
+      multiply(rewriter, op, *instruction, step->bits, lhs, rhs, k / depth, sums);
     else
-      multiplyAdd(rewriter, op, *bits, lhs, rhs, k / depth, depth, sums);
+      multiplyAdd(rewriter, op, step->bits, lhs, rhs, k / depth, depth, sums);
     rewriter.replaceOpWithMultiple(op, {sums});
     return success();
   }

@@ -90,29 +90,29 @@ private:
     return results;
   }
 
-  /// Every warp stores its part, the parts of an element side by side; then every thread combines the parts of its
+  /// Every warp stores its part; then every thread combines the parts of its
   /// elements in the same order.
   void reduceWarps(OpBuilder &builder, tk::ReduceOp op, SmallVector<Tuple> &tuples, const LinearLayout &natural,
                    uint64_t warps) const {
     Location loc = op.getLoc();
     Role role = info.getRole(op);
     unsigned partBits = llvm::popcount(warps);
-    LinearLayout write = makeParts(natural, partBits, warps, /*isRead=*/false);
-    LinearLayout read = makeParts(natural, partBits, warps, /*isRead=*/true);
     int64_t place = info.getScratch(op);
     emitBarrier(builder, loc, role);
     SmallVector<int64_t> places;
+    SmallVector<schedule::PartLayouts> layouts;
     for (unsigned i = 0; i < op.getNumOperands(); ++i) {
       unsigned bits = tk::getElementBits(getElement(op, i));
       places.push_back(place);
+      layouts.push_back(schedule::getPartLayouts(natural, warps, bits));
       auto values = llvm::map_to_vector(tuples, [&](Tuple &tuple) -> Value { return tuple[i]; });
-      SharedTile(builder, loc, getSharedPointer(builder, loc, info, place), write, role, bits).store(values);
+      SharedTile(builder, loc, getSharedPointer(builder, loc, info, place), layouts[i].write, role, bits).store(values);
       place += llvm::alignTo((int64_t(bits) / 8) << (partBits + natural.outBits()), 16);
     }
     emitBarrier(builder, loc, role);
     SmallVector<SmallVector<Value>> parts;
     for (unsigned i = 0; i < op.getNumOperands(); ++i)
-      parts.push_back(SharedTile(builder, loc, getSharedPointer(builder, loc, info, places[i]), read, role,
+      parts.push_back(SharedTile(builder, loc, getSharedPointer(builder, loc, info, places[i]), layouts[i].read, role,
                                  tk::getElementBits(getElement(op, i)))
                           .load(getElement(op, i)));
     for (auto [reg, tuple] : llvm::enumerate(tuples)) {
@@ -128,21 +128,6 @@ private:
 
   static Type getElement(tk::ReduceOp op, unsigned i) {
     return cast<tk::TileType>(op.getInputs()[i].getType()).getElementType();
-  }
-
-  /// (register, lane, warp) -> offset = element * parts + part. Reading, the low bits of the register are the part.
-  static LinearLayout makeParts(const LinearLayout &natural, unsigned partBits, uint64_t warps, bool isRead) {
-    layout::Vectors columns;
-    unsigned registers = natural.inBits("register") + (isRead ? partBits : 0), part = 0;
-    for (unsigned bit = 0; isRead && bit < partBits; ++bit)
-      columns.push_back(uint64_t(1) << bit);
-    for (StringRef name : {"register", "lane", "warp"})
-      for (auto [i, base] : llvm::enumerate(natural.basesOf(name.str()))) {
-        bool isPart = name == "warp" && (warps >> i & 1);
-        columns.push_back(!isPart ? base << partBits : isRead ? 0 : uint64_t(1) << part++);
-      }
-    layout::Dims ins{{"register", registers}, {"lane", natural.inBits("lane")}, {"warp", natural.inBits("warp")}};
-    return *LinearLayout::make(ins, {{"offset", natural.outBits() + partBits}}, columns);
   }
 };
 

@@ -84,13 +84,9 @@ static SmallVector<uint64_t> getThreadColumns(const LinearLayout &offsets, unsig
 /// register index number the matrices.
 static SmallVector<uint64_t> getMatrixColumns(const LinearLayout &offsets, const layout::MatrixAccess &matrix,
                                               unsigned elementBits) {
-  layout::Vectors registers = offsets.basesOf("register"), lanes = offsets.basesOf("lane");
+  layout::Vectors registers = offsets.basesOf("register"), rows = layout::getMatrixRows(offsets, matrix);
   unsigned wordBits = llvm::Log2_32(32 / elementBits);
-  SmallVector<uint64_t> columns;
-  if (matrix.isTransposed) // Row r is the one that bit 0 of the register and bits 0 and 1 of the lane choose.
-    columns = {registers[0], lanes[0], lanes[1]};
-  else
-    columns = {lanes[2], lanes[3], lanes[4]};
+  SmallVector<uint64_t> columns(rows.begin(), rows.end());
   for (unsigned bit = 0; bit < 2; ++bit)
     columns.push_back((1u << bit) < matrix.matrices ? registers[wordBits + bit] : 0);
   for (uint64_t base : offsets.basesOf("warp"))

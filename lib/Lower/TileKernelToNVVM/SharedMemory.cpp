@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "Shared.h"
+#include "weft/Schedule/DerivedLayouts.h"
 
 using namespace mlir;
 using namespace weft;
@@ -50,14 +51,6 @@ uint64_t flatten(const LinearLayout &memory, std::optional<ArrayRef<int64_t>> of
   return memory.flattenOut(place);
 }
 
-/// `part`, a layout of a smaller tile, seen in a tile of the shape of `whole`.
-std::optional<LinearLayout> embed(const LinearLayout &part, const LinearLayout &whole) {
-  layout::Vectors columns;
-  for (uint64_t image : part.columns())
-    columns.push_back(whole.flattenOut(part.unflattenOut(image)));
-  return LinearLayout::make(part.ins(), whole.outs(), columns);
-}
-
 class LowerLocalLoad : public TilePattern<tk::LocalLoadOp> {
 public:
   using TilePattern::TilePattern;
@@ -67,7 +60,7 @@ public:
       return failure();
     const LinearLayout &memory = op.getBuffer().getType().getLayout().getValue();
     tk::TileType type = op.getResult().getType();
-    std::optional<LinearLayout> registers = embed(type.getLayout().getValue(), memory);
+    std::optional<LinearLayout> registers = schedule::embedLayout(type.getLayout().getValue(), memory);
     if (!registers)
       return failure();
     SharedReader reader(rewriter, op.getLoc(), info.getRole(op), adaptor.getBuffer().front(), *registers, memory,

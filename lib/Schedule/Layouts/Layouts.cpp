@@ -13,6 +13,7 @@
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
 #include "weft/Schedule/Access.h"
+#include "weft/Schedule/DerivedLayouts.h"
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -34,17 +35,6 @@ constexpr int64_t minConvertedBytes = 2048;
 
 bool isTile(Value value) { return isa<tk::TileType>(value.getType()); }
 tk::TileType tileType(Value value) { return cast<tk::TileType>(value.getType()); }
-
-/// Warps that execute `op`: those of its role, or of the CTA.
-int64_t getWarps(Operation *op) {
-  for (Operation *child = op; Operation *parent = child->getParentOp(); child = parent) {
-    if (auto roles = dyn_cast<tk::RolesOp>(parent))
-      return roles.getWarps()[child->getParentRegion()->getRegionNumber()];
-    if (auto warps = parent->getAttrOfType<IntegerAttr>(tk::warpsAttr))
-      return warps.getInt();
-  }
-  return 4;
-}
 
 /// Tiles of one layout.
 struct TileClass {

@@ -172,6 +172,27 @@ struct OperandPlaces {
 };
 } // namespace
 
+std::optional<DotStep> schedule::getDotStep(tk::DotOp dot) {
+  tk::TileType type = dot.getAcc().getType();
+  if (!type.getLayout())
+    return std::nullopt;
+  const LinearLayout &acc = type.getLayout().getValue();
+  int64_t k = getTileShape(dot.getLhs().getType())[1];
+  DotStep step;
+  step.form = getMmaForm(getTileElement(dot.getLhs().getType()), type.getElementType(), dot.getTf32(),
+                         type.getShape()[0], type.getShape()[1], k);
+  std::optional<AccumulatorBits> bits = step.form ? getAccumulatorBits(acc, &*step.form) : std::nullopt;
+  if (!bits) {
+    step.form.reset();
+    bits = getAccumulatorBits(acc, nullptr);
+  }
+  if (!bits)
+    return std::nullopt;
+  step.bits = *bits;
+  step.depth = step.form ? step.form->k : std::min<int64_t>(k, 4);
+  return step;
+}
+
 std::optional<LinearLayout> schedule::makeOperandStep(const LinearLayout &acc, const MmaForm *form, Operand operand,
                                                       int64_t depth, int64_t k) {
   std::optional<AccumulatorBits> bits = getAccumulatorBits(acc, form);

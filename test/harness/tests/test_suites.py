@@ -22,7 +22,7 @@ import gpu  # noqa: E402
 import run_models  # noqa: E402
 import run_node_suite  # noqa: E402
 import transform  # noqa: E402
-from cases import Case  # noqa: E402
+from node_cases import Case  # noqa: E402
 from harness import backends, expected, limits, prepared  # noqa: E402
 from runner import Result, Runner, reason_of, within_l2  # noqa: E402
 

@@ -142,6 +142,33 @@ TEST(Memory, ChosenSwizzlesAreFreeOfConflicts) {
   EXPECT_FALSE(chooseSwizzle(rows, *makeShared({{16, 32}, {1, 0}, 16}), 16));
 }
 
+/// Rows of 8 x 16 bytes of ldmatrix: the most rows that share their banks, row by row.
+TEST(Memory, MatrixConflictsAreThoseOfTheRows) {
+  LinearLayout a = *makeMma(16, 8, 16, ElementType::f16, Operand::a);
+  struct Row {
+    LinearLayout memory;
+    bool isTransposed;
+    unsigned wavefronts;
+  };
+  for (const Row &row : {Row{*makeTmaSwizzled({{16, 16}, {1, 0}, 16}, 32), false, 1},
+                         Row{*makeShared({{16, 16}, {1, 0}, 16}), false, 2},
+                         Row{*makeTmaSwizzled({{16, 16}, {0, 1}, 16}, 32), true, 1},
+                         Row{*makeShared({{16, 16}, {0, 1}, 16}), true, 2}}) {
+    BankConflicts conflicts = *getMatrixConflicts(a, row.memory, 16);
+    std::map<uint64_t, unsigned> rowsOfBanks;
+    LinearLayout place = *row.memory.inverse();
+    for (uint64_t i = 0; i < 8; ++i)
+      ++rowsOfBanks[place.apply(row.isTransposed ? Index{0, i} : Index{i, 0})[0] / 8 % 8];
+    unsigned most = 0;
+    for (auto [banks, count] : rowsOfBanks)
+      most = std::max(most, count);
+    EXPECT_EQ(most, row.wavefronts);
+    EXPECT_EQ(conflicts.wavefronts(), 4 * most) << "four matrices";
+    EXPECT_EQ(conflicts.isFree(), most == 1);
+  }
+  EXPECT_FALSE(getMatrixConflicts(a, *makeSwizzled({{16, 16}, {1, 0}, 16}, 4, 1, 4), 16)) << "no ldmatrix";
+}
+
 /// Executes the rounds on values and checks that every lane ends with what `to` says; returns the number of rounds.
 static size_t runShuffles(const LinearLayout &from, const LinearLayout &to, const Conversion &conversion) {
   size_t count = 0;

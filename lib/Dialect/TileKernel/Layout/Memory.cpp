@@ -50,20 +50,9 @@ std::optional<VectorWidth> getVectorWidth(const LinearLayout &registers, const L
   return result;
 }
 
-std::optional<BankConflicts> getBankConflicts(const LinearLayout &registers, const LinearLayout &memory,
-                                              unsigned elementBits, unsigned vector) {
-  std::optional<VectorWidth> width = getVectorWidth(registers, memory, elementBits);
-  std::optional<unsigned> vectorBits = exactLog2(vector);
-  if (!width || !vectorBits || vector > width->elements || elementBits < 8)
-    return std::nullopt;
-  LinearLayout offsets = *getOffsets(registers, memory);
-  unsigned accessBits = vector * elementBits, passBits = getPassBits(accessBits);
-  BankConflicts result;
-  result.passes = 1u << (5 - passBits);
-  Vectors touched = unitVectors(*vectorBits), lanes = offsets.basesOf("lane");
-  touched.insert(touched.end(), lanes.begin(), lanes.begin() + std::min<size_t>(passBits, lanes.size()));
-  // Word address = bit address / 32, bank = its low five bits. An element above 32 bits is several words of consecutive
-  // banks.
+/// Ranks of what the `touched` offsets, in elements, span. Word address = bit address / 32, bank = its low five bits.
+/// An element above 32 bits is several words of consecutive banks.
+static BankConflicts getConflicts(const Vectors &touched, unsigned elementBits, unsigned passes) {
   unsigned elementShift = *exactLog2(elementBits);
   Span words, banks;
   for (unsigned bit = 5; bit < elementShift; ++bit) {
@@ -75,9 +64,26 @@ std::optional<BankConflicts> getBankConflicts(const LinearLayout &registers, con
     words.insert(word);
     banks.insert(word & 31);
   }
-  result.wordRank = words.rank();
-  result.bankRank = banks.rank();
-  return result;
+  return {passes, words.rank(), banks.rank()};
+}
+
+std::optional<BankConflicts> getBankConflicts(const LinearLayout &registers, const LinearLayout &memory,
+                                              unsigned elementBits, unsigned vector) {
+  std::optional<VectorWidth> width = getVectorWidth(registers, memory, elementBits);
+  std::optional<unsigned> vectorBits = exactLog2(vector);
+  if (!width || !vectorBits || vector > width->elements || elementBits < 8)
+    return std::nullopt;
+  LinearLayout offsets = *getOffsets(registers, memory);
+  unsigned accessBits = vector * elementBits, passBits = getPassBits(accessBits);
+  Vectors touched = unitVectors(*vectorBits), lanes = offsets.basesOf("lane");
+  touched.insert(touched.end(), lanes.begin(), lanes.begin() + std::min<size_t>(passBits, lanes.size()));
+  return getConflicts(touched, elementBits, 1u << (5 - passBits));
+}
+
+BankConflicts getRowConflicts(const Vectors &rows, unsigned elementBits) {
+  Vectors touched = unitVectors(7 - *exactLog2(elementBits));
+  touched.insert(touched.end(), rows.begin(), rows.end());
+  return getConflicts(touched, elementBits, 1);
 }
 
 std::optional<MatrixAccess> getMatrixAccess(const LinearLayout &registers, const LinearLayout &memory,
@@ -111,6 +117,23 @@ std::optional<MatrixAccess> getMatrixAccess(const LinearLayout &registers, const
   if (rows & lowMask(row))
     return std::nullopt;
   return MatrixAccess{1u << std::min<size_t>(2, held.size() - packed), !isPlain};
+}
+
+Vectors getMatrixRows(const LinearLayout &offsets, const MatrixAccess &access) {
+  Vectors lanes = offsets.basesOf("lane");
+  if (access.isTransposed) // Row r is the one that bit 0 of the register and bits 0 and 1 of the lane choose.
+    return {offsets.basesOf("register")[0], lanes[0], lanes[1]};
+  return {lanes[2], lanes[3], lanes[4]};
+}
+
+std::optional<BankConflicts> getMatrixConflicts(const LinearLayout &registers, const LinearLayout &memory,
+                                                unsigned elementBits) {
+  std::optional<MatrixAccess> access = getMatrixAccess(registers, memory, elementBits);
+  if (!access)
+    return std::nullopt;
+  BankConflicts result = getRowConflicts(getMatrixRows(*getOffsets(registers, memory), *access), elementBits);
+  result.passes = access->matrices;
+  return result;
 }
 
 /// Grows two independent lists, both within span(space), to `rank` vectors each and returns a complement in span(space)

@@ -47,6 +47,16 @@ struct MatrixAccess {
 std::optional<MatrixAccess> getMatrixAccess(const LinearLayout &registers, const LinearLayout &memory,
                                             unsigned elementBits);
 
+/// The offsets, in elements, of the three bits of the row's number in a matrix of `access`, which getMatrixAccess gave
+/// for layouts with these `offsets` (getOffsets).
+Vectors getMatrixRows(const LinearLayout &offsets, const MatrixAccess &access);
+/// Of ldmatrix and stmatrix: a matrix, eight rows of 16 bytes, is a pass. Nothing if they do not apply.
+std::optional<BankConflicts> getMatrixConflicts(const LinearLayout &registers, const LinearLayout &memory,
+                                                unsigned elementBits);
+/// Of a hardware unit that reads eight rows of 16 bytes in a pass (wgmma): `rows` are the offsets, in elements, of the
+/// three bits of the row's number.
+BankConflicts getRowConflicts(const Vectors &rows, unsigned elementBits);
+
 enum class ConversionKind { none, withinThread, shuffles, shared, acrossBlocks };
 const char *getName(ConversionKind kind);
 

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Every kernel that Weft makes for a set of graphs: no bank conflicts in loops, no spilled registers, no C75xx warnings of ptxas.
+
+    check_code.py [--build=build] [--target=sm_80,sm_86,sm_89,sm_90a] [--graph=GLOB,...] [--ptxas=PATH] [--update] [--json=FILE]
+
+The graphs are the benchmark's cases in their full sizes (bf16) and the graphs at the edges of tiles, each compiled to PTX for all targets.
+
+  banks      an access to shared memory in a loop has conflicts or is not proved to have none (remarks of --weft-tk-banks)
+  spills     registers of a kernel spill to memory (ptxas)
+  loss       ptxas warns of a loss of performance, C75xx: wgmma made serial and the like
+  refused    the graph does not compile, or ptxas refuses the code
+
+Each kernel is assembled on its own; what ptxas said of a text is kept in BUILD/ptxas-cache under the hash of the text and of ptxas's version.
+A graph with problems fails the run unless expected-code.json lists them with the reason; a listed graph that has others or none fails it, too.
+Without ptxas only banks are checked, and the script says so.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import fnmatch
+import hashlib
+import json
+import multiprocessing
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import Callable, Iterator, Sequence
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "test"), str(ROOT / "test" / "onnx")]
+
+import onnx  # noqa: E402
+
+import cases  # noqa: E402
+import run_edges  # noqa: E402
+from harness import limits  # noqa: E402
+
+EXPECTED = HERE / "expected-code.json"
+TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a")
+DTYPE = "bf16"
+NOT_PTXAS = ("banks", "refused")
+KINDS = (*NOT_PTXAS, "spills", "loss")
+
+
+@dataclasses.dataclass
+class Graph:
+    name: str
+    write: Callable[[pathlib.Path], pathlib.Path]  # Writes it, and what it refers to, into a folder; returns the model's path.
+
+
+@dataclasses.dataclass
+class Problem:
+    """`kind` is banks, spills, loss or refused, as above."""
+
+    graph: str
+    target: str
+    kernel: str
+    kind: str
+    text: str
+
+
+def _write_case(case: cases.Case) -> Callable[[pathlib.Path], pathlib.Path]:
+    def write(folder: pathlib.Path) -> pathlib.Path:
+        model = case.model(DTYPE)
+        onnx.save(model, folder / "model.onnx")
+        for tensor in model.graph.initializer:  # The code does not depend on the weights' values: a file of holes will do.
+            place = {entry.key: entry.value for entry in tensor.external_data}
+            if place:
+                with open(folder / place["location"], "ab") as file:
+                    file.truncate(max(file.tell(), int(place["offset"]) + int(place["length"])))
+        return folder / "model.onnx"
+    return write
+
+
+def _write_edge(graph: run_edges.Graph, dtype: str) -> Callable[[pathlib.Path], pathlib.Path]:
+    def write(folder: pathlib.Path) -> pathlib.Path:
+        onnx.save(graph.model(dtype), folder / "model.onnx")
+        return folder / "model.onnx"
+    return write
+
+
+def graphs(patterns: str | None) -> list[Graph]:
+    """Those whose names match one of the comma-separated globs."""
+    found = [Graph(case.name, _write_case(case)) for case in cases.find()]
+    found += [Graph(f"{graph.name} {dtype}", _write_edge(graph, dtype)) for graph in run_edges.read() for dtype in graph.dtypes]
+    globs = patterns.split(",") if patterns else ["*"]
+    return [graph for graph in found if any(fnmatch.fnmatchcase(graph.name, g) for g in globs)]
+
+
+def kernels(text: str) -> Iterator[tuple[str, str, str]]:
+    """(target, name, text) of each kernel of the modules that `weft-compile --emit=ptx` printed; a kernel's text does not depend on its number."""
+    for module in re.split(r"(?m)^(?=\.version )", text):
+        target = re.search(r"(?m)^\.target (\w+)", module)
+        if not target:
+            continue
+        header = module[:module.index(".address_size 64\n") + len(".address_size 64\n")]
+        parts = re.split(r"(?m)^(?=\t// \.globl\tk\d+)", module[len(header):])
+        for part in parts[1:]:
+            name = re.match(r"\t// \.globl\t(k\d+)", part)[1]
+            yield target[1], name, header + re.sub(rf"\b{name}(?=\b|_)", "k0", part)
+
+
+class Assembler:
+    """ptxas with a memory: `report(target, text)` is what it prints with -v, or its error with "error:" before it."""
+
+    def __init__(self, ptxas: str, cache: pathlib.Path):
+        self.ptxas, self.cache = ptxas, cache
+        self.version = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout
+        cache.mkdir(parents=True, exist_ok=True)
+
+    def report(self, target: str, text: str) -> str:
+        path = self.cache / hashlib.sha256(f"{self.version}{target}{text}".encode()).hexdigest()
+        if path.exists():
+            return path.read_text()
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+            file.write(text)
+            file.flush()
+            outcome = limits.run([self.ptxas, "-v", f"-arch={target}", file.name, "-o", os.devnull], timeout=120)
+        said = (outcome.stdout + outcome.stderr).replace(file.name, "kernel.ptx")
+        if outcome.code:
+            return f"error: {'no answer within two minutes' if outcome.timed_out else said.strip()[:300]}"
+        partial = path.with_suffix(f".{os.getpid()}")
+        partial.write_text(said)
+        partial.rename(path)
+        return said
+
+
+def problems_of(report: str) -> Iterator[tuple[str, str]]:
+    """(kind, text) of what ptxas complains about."""
+    if report.startswith("error:"):
+        yield "refused", report
+    spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)
+    if spills and (int(spills[1]) or int(spills[2])):
+        registers = re.search(r"Used (\d+) registers", report)
+        yield "spills", f"{spills[1]} bytes of stores, {spills[2]} of loads, {registers[1] if registers else '?'} registers"
+    for loss in re.findall(r"\((C75\d\d)\)([^\n]*)", report):
+        yield "loss", f"{loss[0]}:{loss[1]}"
+
+
+def bank_problems(graph: str, remarks: str) -> Iterator[Problem]:
+    """Accesses that conflict or are not proved, from what --remarks=layout printed; one of each text and kernel."""
+    found = re.findall(r"remark: (\w+): .*\[(Missed|Failure)\] banks \|.*?Function=(\S+) \| Remark=\"([^\"]*)\"", remarks)
+    for target, _, kernel, text in dict.fromkeys(found):
+        yield Problem(graph, target, kernel, "banks", text)
+
+
+@dataclasses.dataclass
+class Outcome:
+    graph: str
+    kernels: int
+    proofs: int  # Accesses in loops that are proved free of conflicts.
+    problems: list[Problem]
+
+
+_state: dict = {}
+
+
+def check(graph: Graph) -> Outcome:
+    compiler, assembler, targets = _state["compiler"], _state["assembler"], _state["targets"]
+    with tempfile.TemporaryDirectory(prefix="weft-code-") as name:
+        folder = pathlib.Path(name)
+        compiled = limits.run([str(compiler), str(graph.write(folder)), f"--target={','.join(targets)}", "--emit=ptx", "--ptxas=off",
+                               "--remarks=layout", "-o", str(folder / "k.ptx")], timeout=120)
+        if compiled.code:
+            message = next((line for line in compiled.stderr.replace(name, "").splitlines() if "error:" in line), "no message")[:300]
+            return Outcome(graph.name, 0, 0, [Problem(graph.name, "all", "", "refused", message)])
+        found, count, proofs = list(bank_problems(graph.name, compiled.stderr)), 0, compiled.stderr.count("[Passed] banks |")
+        for target, kernel, text in kernels((folder / "k.ptx").read_text()):
+            count += 1
+            report = assembler.report(target, text) if assembler else ""
+            found += [Problem(graph.name, target, kernel, kind, said) for kind, said in problems_of(report)]
+        return Outcome(graph.name, count, proofs, found)
+
+
+def find_ptxas(given: str | None) -> str | None:
+    places = [os.environ.get(v, "") + "/bin" for v in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda/bin"]
+    return given or shutil.which("ptxas") or next((p for place in places if (p := shutil.which("ptxas", path=place))), None)
+
+
+def kinds_of(outcome: Outcome) -> dict[str, list[str]]:
+    """The kinds of an outcome's problems by target."""
+    kinds: dict[str, set] = {}
+    for problem in outcome.problems:
+        kinds.setdefault(problem.target, set()).add(problem.kind)
+    return {target: sorted(found) for target, found in sorted(kinds.items())}
+
+
+def judge(outcomes: list[Outcome], listed: dict[str, dict], targets: Sequence[str], kinds: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(graphs that fail the run, one line each; graphs with problems as listed). `listed`: {graph: {reason, problems: {target: kinds}}}; of it counts
+    what is about `targets` and `kinds`."""
+    failed, known = [], []
+    for outcome in outcomes:
+        shown, entry = kinds_of(outcome), listed.get(outcome.graph, {"reason": "", "problems": {}})
+        wanted = {t: [k for k in found if k in kinds] for t, found in entry["problems"].items() if t in targets or t == "all"}
+        wanted = {target: found for target, found in wanted.items() if found}
+        if shown != wanted:
+            failed.append(f"{outcome.graph}: got {shown or 'no problems'}, expected {wanted or 'none'}")
+        elif shown and not entry["reason"]:
+            failed.append(f"{outcome.graph}: listed without a reason")
+        elif shown:
+            known.append(outcome.graph)
+    return failed, known
+
+
+def update(outcomes: list[Outcome], listed: dict[str, dict], targets: Sequence[str]) -> dict[str, dict]:
+    """The list as these outcomes want it; reasons stay."""
+    listed = dict(listed)
+    for outcome in outcomes:
+        before = listed.pop(outcome.graph, {"reason": "", "problems": {}})
+        problems = {t: k for t, k in before["problems"].items() if t not in targets and t != "all"} | kinds_of(outcome)
+        if problems:
+            listed[outcome.graph] = {"reason": before["reason"], "problems": dict(sorted(problems.items()))}
+    return dict(sorted(listed.items()))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
+    parser.add_argument("--target", default=",".join(TARGETS), help="comma-separated targets (default: all four)")
+    parser.add_argument("--graph", help="comma-separated globs of names of graphs")
+    parser.add_argument("--ptxas", help="the assembler (default: on the PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda)")
+    parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
+    parser.add_argument("--update", action="store_true", help="write the list of problems anew; reasons are for people to fill in")
+    parser.add_argument("--json", type=pathlib.Path, help="write the counts and problems here")
+    return parser.parse_args()
+
+
+def _indexed(index: int) -> Outcome:
+    return check(_state["graphs"][index])
+
+
+def main() -> int:
+    args = arguments()
+    wanted, targets, ptxas = graphs(args.graph), args.target.split(","), find_ptxas(args.ptxas)
+    _state.update(graphs=wanted, targets=targets, compiler=args.build.resolve() / "bin" / "weft-compile",
+                  assembler=Assembler(ptxas, args.build.resolve() / "ptxas-cache") if ptxas else None)
+    with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
+        outcomes = pool.map(_indexed, range(len(wanted)), chunksize=1)
+    problems = [problem for outcome in outcomes for problem in outcome.problems]
+    for p in problems:
+        print(f"{p.graph:36} {p.target:6} {p.kernel:20} {p.kind:8} {p.text}")
+    listed = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    if args.update:
+        listed = update(outcomes, listed, targets)
+        EXPECTED.write_text(json.dumps(listed, indent=1) + "\n")
+    failed, known = judge(outcomes, listed, targets, KINDS if ptxas else NOT_PTXAS)
+    print("\n".join(failed), end="\n" if failed else "")
+    if not ptxas:
+        print("check_code: there is no ptxas on the PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda: spills and losses were not checked")
+    print(f"{sum(o.kernels for o in outcomes)} kernels of {len(wanted)} graphs for {args.target}, {sum(o.proofs for o in outcomes)} accesses in loops proved "
+          f"free of bank conflicts; {len(failed)} graphs fail, {len(known)} have problems as listed")
+    # A graph that could be checked in part only is no pass.
+    good = len(wanted) - len(failed) - len(known)
+    counts = {"passed": good if ptxas else 0, "failed": len(failed), "skipped": len(known) + (0 if ptxas else good)}
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"schema": "weft.code/1", **counts, "problems": [dataclasses.asdict(p) for p in problems]}, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
