@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Generated kernels under NVIDIA's compute-sanitizer: memcheck (with leaks), racecheck and synccheck over a named set, results checked.
+
+    bench/sanitize.py --prepare [--bundles=build/sanitize] [--build=build]            where the compiler is
+    bench/sanitize.py [--bundles=build/sanitize] [--tools=memcheck,racecheck,synccheck] [--out=FOLDER]      where the card is
+
+The set has a case of every kind of kernel: products by wgmma with TMA and by mma.sync with cp.async, a fold over keys, normalisations in rows,
+convolutions, reductions, gathers and scatters, and a whole BERT layer. Sizes are such that every kernel has several tiles and several
+iterations of its loops. --prepare puts bundles, inputs, expected outputs and the runtime library into one folder; on the card numpy is all that
+is needed beside them. Every tool runs in a process of its own; its report and the errors of the results go to sanitize.md.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT / "test")]
+
+import numpy as np  # noqa: E402
+
+LIBRARY = "libweft_runtime.so"
+TOOLS = {"memcheck": ["--leak-check=full"], "racecheck": [], "synccheck": []}
+TOLERANCE = {"f32": 1e-4, "f16": 5e-3, "bf16": 2e-2}
+DTYPE = "bf16"
+
+# (name, target, case of the benchmark, its sizes)
+CASES = (
+    ("gemm wgmma", "sm_90a", "gemm_4096x4096x4096", dict(m=512, n=768, k=640)),
+    ("gemm wgmma, ragged", "sm_90a", "gemm_4096x4096x4096", dict(m=360, n=520, k=328)),
+    ("gemm mma.sync", "sm_80", "gemm_4096x4096x4096", dict(m=512, n=768, k=640)),
+    ("gemm 16 rows", "sm_90a", "gemm_16x28672x4096", dict(m=16, n=1024, k=1024)),
+    ("vector by matrix", "sm_90a", "gemm_1x28672x4096", dict(m=1, n=1024, k=1024)),
+    ("gemm and gelu", "sm_90a", "bert_ffn_up_gelu_4096x3072x768", dict(m=384, n=768, k=256)),
+    ("swiglu", "sm_90a", "ffn_swiglu_llama8b_T512", dict(tokens=256, width=256, hidden=768)),
+    ("attention", "sm_90a", "attn_B4_H16_16_S1024_D64_full", dict(batch=1, heads=4, groups=4, queries=384, keys=384, width=64, causal=False)),
+    ("attention, causal", "sm_90a", "attn_B2_H32_8_S4096_D128_causal",
+     dict(batch=1, heads=4, groups=2, queries=320, keys=320, width=128, causal=True)),
+    ("attention, mma.sync", "sm_80", "attn_B2_H32_8_S4096_D128_causal",
+     dict(batch=1, heads=4, groups=2, queries=320, keys=320, width=128, causal=True)),
+    ("attention, one query", "sm_90a", "decode_B16_H32_8_S4096_D128", dict(batch=2, heads=8, groups=2, queries=1, keys=1024, width=128)),
+    ("rmsnorm", "sm_90a", "rmsnorm_8192x4096", dict(rows=96, width=4096)),
+    ("layernorm and gelu", "sm_90a", "layernorm_gelu_16384x1024", dict(rows=96, width=1024)),
+    ("softmax", "sm_90a", "softmax_16384x4096", dict(rows=96, width=4096)),
+    ("groupnorm", "sm_90a", "groupnorm_silu_2x320x64x64", dict(batch=2, channels=64, size=24)),
+    ("geglu", "sm_90a", "geglu_4096x10240", dict(rows=96, width=1280)),
+    ("unet block", "sm_90a", "sd_unet_resblock_2x320x64x64", dict(batch=2, channels=64, size=20, embedding=128, groups=8)),
+    ("unet block, mma.sync", "sm_80", "sd_unet_resblock_2x320x64x64", dict(batch=2, channels=64, size=20, embedding=128, groups=8)),
+    ("mobilenet", "sm_90a", "mobilenet_v2_B1", dict(batch=1, size=64, stages=((1, 16, 1, 1), (6, 24, 2, 2)), head=64, classes=24)),
+    ("bert layer", "sm_90a", "bert_base_layer_B8_T512", dict(batch=2, tokens=128, width=256, heads=4)),
+    ("bert layer, mma.sync", "sm_80", "bert_base_layer_B8_T512", dict(batch=2, tokens=128, width=256, heads=4)),
+    ("llama layer, decoding", "sm_90a", "llama8b_layer_decode_B16_ctx2047", None),
+)
+# Graphs at the edges of tiles, in f32 (test/onnx/edge-graphs.txt).
+EDGES = ("sum_*", "reduce_columns*", "argmax*", "gather*", "scatter*", "cumsum", "transpose_*", "conv_3x3", "conv_stride")
+
+
+@dataclasses.dataclass
+class Entry:
+    """A case of the set as the manifest has it: NUMBER.weft, NUMBER.npz with in_NAME and out_NAME."""
+
+    name: str
+    target: str
+    dtype: str
+
+
+# Where the compiler is.
+
+def _graphs():
+    """(entry, model, inputs, expected outputs) of the whole set."""
+    sys.path.insert(0, str(ROOT / "test" / "onnx"))
+    import cases
+    import run_edges
+    for name, target, base, sizes in CASES:
+        case = cases.CASES[base]
+        case = dataclasses.replace(case, sizes=case.small_sizes if sizes is None else sizes)
+        tensors = case.draw(DTYPE)
+        stored = "inputs" if case.weights == "inputs" else "embedded"
+        feeds = tensors if stored == "inputs" else {key: tensors[key] for key in case.inputs}
+        yield Entry(name, target, DTYPE), case.model(DTYPE, stored, tensors), feeds, case.reference(tensors)
+    import fnmatch
+    from harness import backends
+    for graph in run_edges.read():
+        if "f32" in graph.dtypes and any(fnmatch.fnmatchcase(graph.name, g) for g in EDGES):
+            model, feeds = graph.model("f32"), graph.feeds("f32")
+            with tempfile.TemporaryDirectory() as folder:
+                import onnx
+                onnx.save(model, pathlib.Path(folder) / "m.onnx")
+                want = backends.OrtBackend().run(pathlib.Path(folder) / "m.onnx", feeds)
+            yield Entry(graph.name, "sm_90a", "f32"), model, feeds, dict(zip([o.name for o in model.graph.output], want))
+
+
+def _raw(value: np.ndarray) -> np.ndarray:
+    """bf16 as the numpy of the card's machine knows it: 16 bits."""
+    return value.view(np.uint16) if value.dtype.name == "bfloat16" else value
+
+
+def prepare(args: argparse.Namespace) -> int:
+    import onnx
+    from harness import backends
+    shutil.rmtree(args.bundles, ignore_errors=True)
+    args.bundles.mkdir(parents=True)
+    entries = []
+    for number, (entry, model, feeds, want) in enumerate(_graphs()):
+        weft = backends.WeftBackend(args.build, target=entry.target)
+        path = args.bundles / "model.onnx"
+        onnx.save(model, path)
+        outcome = weft.compile(path, args.bundles / f"{number}.weft")
+        path.unlink()
+        if outcome.code:
+            print(f"sanitize: {entry.name}: {outcome.stderr.strip()[:400]}", file=sys.stderr)
+            return 1
+        np.savez_compressed(args.bundles / f"{number}.npz", **{f"in_{k}": _raw(v) for k, v in feeds.items()},
+                            **{f"out_{k}": np.asarray(v, np.float32) for k, v in want.items()})
+        entries.append(dataclasses.asdict(entry))
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    (args.bundles / "manifest.json").write_text(json.dumps({"commit": commit, "entries": entries}, indent=1) + "\n")
+    shutil.copy((args.build / "lib" / LIBRARY).resolve(), args.bundles / LIBRARY)
+    size = sum(path.stat().st_size for path in args.bundles.iterdir())
+    print(f"{args.bundles}: {len(entries)} cases, {size / 1e6:.1f} MB")
+    return 0
+
+
+# Where the card is.
+
+def _widened(value: np.ndarray, dtype: str) -> np.ndarray:
+    return (value.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" and value.dtype == np.uint16 else value
+
+
+def run_set(args: argparse.Namespace) -> int:
+    """All cases in this process: what a tool watches. One line each."""
+    sys.path.insert(0, str(ROOT / "kernels-runtime" / "python"))
+    import weft
+    weft.load_library(args.bundles / LIBRARY)
+    failed = 0
+    for number, data in enumerate(json.loads((args.bundles / "manifest.json").read_text())["entries"]):
+        entry = Entry(**data)
+        with np.load(args.bundles / f"{number}.npz") as arrays:
+            feeds = {k[3:]: arrays[k] for k in arrays.files if k.startswith("in_")}
+            want = {k[4:]: arrays[k] for k in arrays.files if k.startswith("out_")}
+        print(f"case {entry.name} ({entry.target})", flush=True)
+        got = weft.Session(str(args.bundles / f"{number}.weft"), device=args.device).run(feeds)
+        error = max(float(np.linalg.norm((_widened(np.asarray(got[k]).view(np.uint16) if entry.dtype == "bf16" else np.asarray(got[k]), entry.dtype)
+                                          .astype(np.float64) - v).ravel()) / (np.linalg.norm(v.ravel()) or 1)) for k, v in want.items())
+        good = error <= TOLERANCE[entry.dtype]
+        failed += not good
+        print(f"  error {error:.1e}{'' if good else ', at most ' + format(TOLERANCE[entry.dtype], '.0e') + ' allowed'}", flush=True)
+    return 1 if failed else 0
+
+
+def watch(args: argparse.Namespace, tool: str) -> tuple[str, str]:
+    """Runs the set under a tool; (one line about it, its report)."""
+    program = shutil.which("compute-sanitizer") or next(
+        (str(p) for p in sorted(pathlib.Path("/usr/local").glob("cuda*/bin/compute-sanitizer"), reverse=True)), None)
+    if program is None:
+        return "not run: there is no compute-sanitizer", ""
+    command = [program, "--tool", tool, *TOOLS[tool], "--error-exitcode=9", "--print-limit=20", sys.executable, __file__, "--run",
+               f"--bundles={args.bundles}", f"--device={args.device}"]
+    start = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=args.seconds)
+        code, said = done.returncode, done.stdout + done.stderr
+    except subprocess.TimeoutExpired as late:
+        code, said = None, (late.stdout or b"").decode(errors="replace")
+    cases, summary = said.count("\ncase ") + said.startswith("case "), re.findall(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: [^\n]*", said)
+    ending = "out of time" if code is None else "clean" if code == 0 else f"exit {code}"
+    return f"{ending}; {cases} cases in {time.monotonic() - start:.0f} s; {'; '.join(summary) or 'no summary'}", said
+
+
+def report(args: argparse.Namespace) -> int:
+    args.out.mkdir(parents=True, exist_ok=True)
+    card = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
+    manifest = json.loads((args.bundles / "manifest.json").read_text())
+    lines = ["# Generated kernels under compute-sanitizer", "", f"* device: {card.splitlines()[0] if card else 'unknown'}",
+             f"* date: {datetime.datetime.now().isoformat(timespec='minutes')}", f"* commit of the bundles: {manifest['commit']}",
+             f"* command: {' '.join(sys.argv)}", "", "| tool | result |", "|---|---|"]
+    clean = True
+    for tool in args.tools.split(","):
+        line, said = watch(args, tool)
+        clean &= line.startswith("clean")
+        (args.out / f"{tool}.txt").write_text(said[-200_000:])
+        lines.append(f"| {tool} {' '.join(TOOLS[tool])} | {line} |")
+        print(lines[-1], flush=True)
+    lines += ["", "Cases (target): " + "; ".join(f"{e['name']} ({e['target']}, {e['dtype']})" for e in manifest["entries"]) + "."]
+    (args.out / "sanitize.md").write_text("\n".join(lines) + "\n")
+    return 0 if clean else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prepare", action="store_true", help="compile the bundles")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder, for --prepare (default build)")
+    parser.add_argument("--bundles", type=pathlib.Path, default=ROOT / "build" / "sanitize", help="folder of the bundles (default build/sanitize)")
+    parser.add_argument("--tools", default=",".join(TOOLS), help="comma-separated tools (default: all)")
+    parser.add_argument("--device", default="cuda", help="default cuda")
+    parser.add_argument("--seconds", type=float, default=120, help="limit for each tool (default 120)")
+    parser.add_argument("--run", action="store_true", help="run the set in this process, without a tool")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("sanitize"), help="folder for sanitize.md and the tools' reports")
+    args = parser.parse_args()
+    return prepare(args) if args.prepare else run_set(args) if args.run else report(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
