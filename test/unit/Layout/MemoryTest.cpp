@@ -150,10 +150,10 @@ TEST(Memory, MatrixConflictsAreThoseOfTheRows) {
     bool isTransposed;
     unsigned wavefronts;
   };
-  for (const Row &row : {Row{*makeTmaSwizzled({{16, 16}, {1, 0}, 16}, 32), false, 1},
-                         Row{*makeShared({{16, 16}, {1, 0}, 16}), false, 2},
-                         Row{*makeTmaSwizzled({{16, 16}, {0, 1}, 16}, 32), true, 1},
-                         Row{*makeShared({{16, 16}, {0, 1}, 16}), true, 2}}) {
+  for (const Row &row :
+       {Row{*makeTmaSwizzled({{16, 16}, {1, 0}, 16}, 32), false, 1}, Row{*makeShared({{16, 16}, {1, 0}, 16}), false, 2},
+        Row{*makeTmaSwizzled({{16, 16}, {0, 1}, 16}, 32), true, 1},
+        Row{*makeShared({{16, 16}, {0, 1}, 16}), true, 2}}) {
     BankConflicts conflicts = *getMatrixConflicts(a, row.memory, 16);
     std::map<uint64_t, unsigned> rowsOfBanks;
     LinearLayout place = *row.memory.inverse();
