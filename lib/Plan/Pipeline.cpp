@@ -10,8 +10,10 @@
 using namespace mlir;
 
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
-  if (options.gpu && options.fuse)
+  if (options.gpu && options.fuse) {
+    pm.addPass(tg::createMoveViews());
     pm.addPass(tg::createDeriveFolds());
+  }
   if (options.gpu && options.fuse && !options.target.empty())
     pm.addPass(createSplitFolds({options.target}));
   FormKernelsOptions form;

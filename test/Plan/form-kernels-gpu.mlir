@@ -126,3 +126,30 @@ func.func @chained(%x: tensor<128x128xf16>, %w: tensor<128x128xf16>) -> tensor<1
   %1 = tg.contract %0, %w [#mk, #kn, #mn] : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf16>
   return %1 : tensor<128x128xf16>
 }
+
+// Query, key and value read the same rows: one kernel with three results.
+// CHECK-LABEL: @siblings
+// CHECK: %[[QKV:.*]]:3 = tg.kernel
+// CHECK-NOT: tg.kernel
+func.func @siblings(%x: tensor<64x128xf16>, %q: tensor<128x128xf16>, %k: tensor<128x128xf16>, %v: tensor<128x128xf16>)
+    -> (tensor<64x128xf16>, tensor<64x128xf16>, tensor<64x128xf16>) {
+  %0 = tg.contract %x, %q [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
+  %1 = tg.contract %x, %k [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
+  %2 = tg.contract %x, %v [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
+  return %0, %1, %2 : tensor<64x128xf16>, tensor<64x128xf16>, tensor<64x128xf16>
+}
+
+// Of other extents, or large enough to fill a device, they stay apart; so do a left and a right reader.
+// CHECK-LABEL: @no_siblings
+// CHECK-COUNT-5: tg.kernel
+// WHY-DAG: G1: results of different extents
+// WHY-DAG: G2: two large contractions with results of their own
+func.func @no_siblings(%x: tensor<64x128xf16>, %q: tensor<128x128xf16>, %k: tensor<128x64xf16>, %l: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>, %u: tensor<4096x4096xf16>)
+    -> (tensor<64x128xf16>, tensor<64x64xf16>, tensor<4096x4096xf16>, tensor<4096x4096xf16>, tensor<128x128xf16>) {
+  %0 = tg.contract %x, %q [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
+  %1 = tg.contract %x, %k [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x64xf16> -> tensor<64x64xf16>
+  %2 = tg.contract %l, %w [#mk, #kn, #mn] : tensor<4096x4096xf16>, tensor<4096x4096xf16> -> tensor<4096x4096xf16>
+  %3 = tg.contract %l, %u [#mk, #kn, #mn] : tensor<4096x4096xf16>, tensor<4096x4096xf16> -> tensor<4096x4096xf16>
+  %4 = tg.contract %q, %q [#mk, #kn, #mn] : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf16>
+  return %0, %1, %2, %3, %4 : tensor<64x128xf16>, tensor<64x64xf16>, tensor<4096x4096xf16>, tensor<4096x4096xf16>, tensor<128x128xf16>
+}

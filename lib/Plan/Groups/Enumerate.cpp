@@ -6,9 +6,11 @@
 // by construction, also for diamonds such as softmax's x - max(x). (The same idea orders fusion in TVM's FuseOps;
 // legality here is our own.) Greedy from producers to consumers: a contraction takes its epilogue first, then rows form
 // around reductions.
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -166,6 +168,30 @@ static void joinReaders(ArrayRef<Operation *> ops, Partition &partition, const G
     }
 }
 
+/// Contractions with an operand in common join where none needs the other: its tiles are loaded once, and a launch is
+/// saved.
+static void joinSiblings(ArrayRef<Operation *> ops, Partition &partition, const GroupOptions &options,
+                         const RefusalSink &refused) {
+  llvm::MapVector<Value, SmallVector<Operation *>> readers;
+  for (Operation *op : ops)
+    if (auto contract = dyn_cast<tg::ContractOp>(op))
+      for (unsigned i : {0u, 1u})
+        readers[contract->getOperand(i)].push_back(op);
+  for (auto &[value, contracts] : readers)
+    for (size_t i = 0; i < contracts.size(); ++i)
+      for (size_t j = i + 1; j < contracts.size(); ++j) {
+        Operation *pair[] = {contracts[i], contracts[j]};
+        if (partition.areTogether(pair[0], pair[1]))
+          continue;
+        if (!partition.isConvex(pair[0], pair[1])) {
+          refused(pair[0], pair[1], "another kernel must run between them");
+          continue;
+        }
+        if (std::string violation = partition.tryMerge(pair, options); !violation.empty())
+          refused(pair[0], pair[1], violation);
+      }
+}
+
 /// A group without the renamings at its edges: what only renames what comes in, or the one result. Empty if nothing is
 /// left.
 static Group trimRenamings(Group group) {
@@ -206,8 +232,10 @@ llvm::SmallVector<Group> formGroups(Block &block, const GroupOptions &options, c
       if (!violation.empty())
         refused(op, target, violation);
     }
-    if (options.gpu)
+    if (options.gpu) {
       joinReaders(ops, partition, options, refused);
+      joinSiblings(ops, partition, options, refused);
+    }
   }
   llvm::SmallVector<Group> groups = partition.take(ops);
   if (options.gpu) {

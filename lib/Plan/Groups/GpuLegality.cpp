@@ -163,6 +163,11 @@ std::string Checker::checkTogether(tg::ContractOp other) {
     return "G2: two contractions without a common operand";
   if (first.getMap(2) != other.getMap(2) || !sameDims(first.getDomainExtents(), other.getDomainExtents()))
     return "G2: two contractions over different extents";
+  // Products whose results meet save a tensor. Others share only what they read, which matters where they are small;
+  // large ones fill the device by themselves, with larger tiles.
+  constexpr int64_t small = int64_t(1) << 23;
+  if (other != first && elementsOf(first) > small && findSinks(group).size() > 1)
+    return "G2: two large contractions with results of their own";
   return "";
 }
 

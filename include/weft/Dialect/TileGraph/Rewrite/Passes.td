@@ -94,6 +94,25 @@ def VerifyNormalized : Pass<"weft-verify-normalized"> {
   }];
 }
 
+def MoveViews : Pass<"weft-move-views"> {
+  let summary = "transpositions and reshapes go behind arithmetic with scalars";
+  let description = [{
+    A pointwise op of one moved tensor (and scalars) is computed before the movement, unless its elements are wider than the tensor's; a
+    transposition of merged dimensions that were transposed before comes before the merge. So movements meet the contractions that read them, and become their maps.
+    For GPUs, where the kernel that makes a value should store it as it comes. Exact.
+
+    ```mlir
+    func.func @main(%x: tensor<4x8x2xf32>, %c: tensor<f32>) -> tensor<8x8xf32> {
+      %t = tg.transpose %x [1, 0, 2] : tensor<4x8x2xf32>
+      %r = tg.reshape %t : tensor<8x4x2xf32> to tensor<8x8xf32>
+      %s = tg.mul %r, %c : tensor<8x8xf32>, tensor<f32> // becomes the first of the three
+      return %s : tensor<8x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def DeriveFolds : Pass<"weft-derive-folds"> {
   let summary = "cascades of reductions that end in a contraction become one streaming pass";
   let description = [{

@@ -1,0 +1,48 @@
+// RUN: weft-opt %s --weft-move-views | FileCheck %s
+
+// The scale comes first, then one transposition for three movements.
+// CHECK-LABEL: func.func @keys
+// CHECK-NEXT: %[[S:.*]] = tg.mul %arg0, %arg1 : tensor<2x8x4x16xf16>, tensor<f16>
+// CHECK-NEXT: %[[T:.*]] = tg.transpose %[[S]] [0, 2, 3, 1] : tensor<2x8x4x16xf16>
+// CHECK-NEXT: return %[[T]]
+func.func @keys(%x: tensor<2x8x4x16xf16>, %c: tensor<f16>) -> tensor<2x4x16x8xf16> {
+  %0 = tg.transpose %x [0, 2, 1, 3] : tensor<2x8x4x16xf16>
+  %1 = tg.reshape %0 : tensor<2x4x8x16xf16> to tensor<8x8x16xf16>
+  %2 = tg.transpose %1 [0, 2, 1] : tensor<8x8x16xf16>
+  %3 = tg.reshape %2 : tensor<8x16x8xf16> to tensor<2x4x16x8xf16>
+  %4 = tg.mul %3, %c : tensor<2x4x16x8xf16>, tensor<f16>
+  return %4 : tensor<2x4x16x8xf16>
+}
+
+// A contraction takes the transposition that was in front of the scale.
+// CHECK-LABEL: func.func @scores
+// CHECK-NEXT: %[[S:.*]] = tg.mul %arg0, %arg2
+// CHECK-NEXT: tg.contract %[[S]], %arg1
+// CHECK-NEXT: return
+func.func @scores(%x: tensor<8x4x16xf16>, %k: tensor<4x8x16xf16>, %c: tensor<f16>) -> tensor<4x8x8xf16> {
+  %0 = tg.transpose %x [1, 0, 2] : tensor<8x4x16xf16>
+  %1 = tg.mul %0, %c : tensor<4x8x16xf16>, tensor<f16>
+  %2 = tg.contract %1, %k [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>]
+      : tensor<4x8x16xf16>, tensor<4x8x16xf16> -> tensor<4x8x8xf16>
+  return %2 : tensor<4x8x8xf16>
+}
+
+// Movements stay before a sum with another tensor, before a widening, where others read them, and where they follow arithmetic.
+// CHECK-LABEL: func.func @stay
+// CHECK-COUNT-3: tg.transpose
+// CHECK: tg.reshape
+// CHECK: tg.transpose
+func.func @stay(%x: tensor<8x4xf16>, %y: tensor<4xf16>, %z: tensor<8x4xf16>, %c: tensor<f16>, %r: tensor<2x4x3xf16>)
+    -> (tensor<4x8xf16>, tensor<4x8xf32>, tensor<4x8xf16>, tensor<4x8xf16>, tensor<3x8xf16>) {
+  %0 = tg.transpose %x [1, 0] : tensor<8x4xf16>
+  %1 = tg.add %0, %0 : tensor<4x8xf16>, tensor<4x8xf16>
+  %2 = tg.transpose %z [1, 0] : tensor<8x4xf16>
+  %3 = tg.cast %2 : tensor<4x8xf16> to tensor<4x8xf32>
+  %w = tg.neg %z : tensor<8x4xf16>
+  %4 = tg.transpose %w [1, 0] : tensor<8x4xf16>
+  %5 = tg.mul %4, %c : tensor<4x8xf16>, tensor<f16>
+  %n = tg.neg %r : tensor<2x4x3xf16>
+  %6 = tg.reshape %n : tensor<2x4x3xf16> to tensor<8x3xf16>
+  %7 = tg.transpose %6 [1, 0] : tensor<8x3xf16>
+  return %1, %3, %4, %5, %7 : tensor<4x8xf16>, tensor<4x8xf32>, tensor<4x8xf16>, tensor<4x8xf16>, tensor<3x8xf16>
+}
