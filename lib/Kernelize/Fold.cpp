@@ -6,6 +6,9 @@
 // Each state is wanted at one set of coordinates, or the fold is refused. Values of `update` belong to the loop, even
 // where their coordinates do not mention the step. Its reductions of the streamed dimension see one step's places.
 #include "Kernelizer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -190,6 +193,57 @@ std::optional<Tile> Kernelizer::addToContraction(tg::PointwiseOpInterface op, Ar
                     broadcast(start, space.unite(start.lanes, space.lanesOf(at))));
   }
   return std::nullopt;
+}
+
+/// Whether the fold's terms enter its contraction in 16 bits: relative errors of 2^-9, beside which those of a power of
+/// 2 to 2^-22 are nothing.
+static bool hasNarrowTerms(tg::FoldOp op) {
+  return llvm::any_of(op.getUpdate().front(), [&](Operation &inner) {
+    return isa<tg::ContractOp>(inner) && tg::isStreamed(&inner) &&
+           llvm::any_of(inner.getOperands(), [&](Value operand) {
+             auto type = dyn_cast<FloatType>(cast<RankedTensorType>(operand.getType()).getElementType());
+             return operand.getDefiningOp() && op->isAncestor(operand.getDefiningOp()) && type && type.getWidth() == 16;
+           });
+  });
+}
+
+/// A product with a positive constant: its other operand's number, and the constant.
+static std::optional<std::pair<unsigned, double>> findScale(Value value) {
+  auto product = value.getDefiningOp<tg::MulOp>();
+  for (unsigned i = 0; product && i < 2; ++i)
+    if (auto factor = dyn_cast_or_null<FloatAttr>(getSplat(product->getOperand(1 - i))))
+      if (double number = factor.getValueAsDouble(); number > 0 && std::isfinite(number))
+        return std::pair(i, number);
+  return std::nullopt;
+}
+
+std::optional<Tile> Kernelizer::foldExp(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {
+  constexpr double log2E = 1.4426950408889634;
+  auto owner = dyn_cast<tg::FoldOp>(op->getParentOp());
+  auto difference = isa<tg::ExpOp>(op) ? op->getOperand(0).getDefiningOp<tg::SubOp>() : tg::SubOp();
+  auto f32 = builder.getF32Type();
+  if (!owner || !difference || difference.getType().getElementType() != f32 || !hasNarrowTerms(owner))
+    return std::nullopt;
+  auto real = [&](OpBuilder &inner, Location loc, double number) -> Value {
+    return arith::ConstantOp::create(inner, loc, inner.getF32FloatAttr(float(number)));
+  };
+  Value term = difference.getLhs();
+  Exprs places = composed(tg::detail::broadcastMap(difference, 0), at);
+  double scale = log2E;
+  if (auto found = findScale(term)) {
+    places = composed(tg::detail::broadcastMap(term.getDefiningOp(), found->first), places);
+    term = term.getDefiningOp()->getOperand(found->first);
+    scale *= found->second;
+  }
+  // The same number for all terms of a row: what its rounding changes, it changes in the sum as well.
+  Tile shift = tile(difference.getRhs(), composed(tg::detail::broadcastMap(difference, 1), at));
+  shift = map({shift}, f32, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+    return arith::MulFOp::create(inner, loc, args[0], real(inner, loc, -log2E));
+  });
+  return map({tile(term, places), shift}, f32, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+    Value exponent = math::FmaOp::create(inner, loc, args[0], real(inner, loc, scale), args[1]);
+    return math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
+  });
 }
 
 } // namespace weft::kernelize

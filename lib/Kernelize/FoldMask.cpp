@@ -20,12 +20,14 @@ struct Abstract {
     Unknown,
     NegInf,
     Zero,
-    Positive, ///< A constant.
-    State,    ///< What the step took.
-    IsMasked, ///< Where a state is -inf.
-    Safe,     ///< The state, 0 where it is -inf.
-    Shift,    ///< State - Safe: 0 or -inf.
-    Keep      ///< exp(Shift): 1 or 0.
+    Positive,    ///< A constant.
+    State,       ///< What the step took.
+    IsMasked,    ///< Where a state is -inf.
+    Safe,        ///< The state, 0 where it is -inf.
+    ScaledState, ///< The state times a positive constant.
+    ScaledSafe,  ///< The same of Safe.
+    Shift,       ///< State - Safe, or the same of scaled ones: 0 or -inf.
+    Keep         ///< exp(Shift): 1 or 0.
   } kind = Unknown;
   unsigned state = 0;
   bool is(Kind wanted) const { return kind == wanted; }
@@ -116,8 +118,10 @@ private:
         })
         .Case([&](tg::SubOp sub) {
           Abstract x = get(sub.getLhs()), y = get(sub.getRhs());
-          if (x.is(Kind::NegInf) && y.is(Kind::Safe))
+          if (x.is(Kind::NegInf) && (y.is(Kind::Safe) || y.is(Kind::ScaledSafe)))
             return x;
+          if (x.is(Kind::ScaledState) && y.is(Kind::ScaledSafe) && x.state == y.state)
+            return Abstract{Kind::Shift, x.state};
           return x.is(Kind::State) && y.is(Kind::Safe) && x.state == y.state ? Abstract{Kind::Shift, x.state}
                                                                              : Abstract();
         })
@@ -136,6 +140,8 @@ private:
       return x.is(Kind::NegInf) ? y : Abstract();
     if (y.is(Kind::Positive) && (x.is(Kind::NegInf) || x.is(Kind::Shift)))
       return x;
+    if (y.is(Kind::Positive) && (x.is(Kind::State) || x.is(Kind::Safe)))
+      return {x.is(Kind::State) ? Kind::ScaledState : Kind::ScaledSafe, x.state};
     return x.is(Kind::State) && y.is(Kind::Keep) ? x : Abstract();
   }
 

@@ -236,6 +236,9 @@ private:
   /// A sum one of whose operands is a contraction over this step: the other one is where it starts.
   std::optional<Tile> addToContraction(tg::PointwiseOpInterface op, llvm::ArrayRef<mlir::AffineExpr> at);
 
+  /// e^(x - m) of a fold whose terms are rounded to 16 bits: one FMA and the approximate power of 2.
+  std::optional<Tile> foldExp(tg::PointwiseOpInterface op, llvm::ArrayRef<mlir::AffineExpr> at);
+
   // FoldSteps.cpp
   std::optional<mlir::AffineExpr> indexForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
   void compareForms(tg::CmpOp op, llvm::ArrayRef<mlir::AffineExpr> at, bool isNegated, Exprs &forms);

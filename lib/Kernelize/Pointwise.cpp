@@ -23,6 +23,8 @@ Tile Kernelizer::apply(tg::PointwiseOpInterface op, ArrayRef<Tile> operands) {
 Tile Kernelizer::pointwise(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {
   if (std::optional<Tile> sum = addToContraction(op, at))
     return *sum;
+  if (std::optional<Tile> power = foldExp(op, at))
+    return *power;
   if (auto cmp = dyn_cast<tg::CmpOp>(op.getOperation())) // Of indices: one comparison in index arithmetic.
     if (Constraints known = indexCondition(cmp, at); !known.empty())
       return guard(known);

@@ -57,9 +57,9 @@ func.func @kernel(%q: tensor<512x64xf16>, %k: tensor<512x64xf16>, %v: tensor<512
 // -----
 // A sliding window: from the first place that the first row sees. The mask is added.
 // CHECK-LABEL: func.func @kernel
+// CHECK: %[[END:.*]] = arith.minsi
 // CHECK: arith.addi %c-99, %{{.*}}
 // CHECK: %[[FROM:.*]] = arith.divui
-// CHECK: %[[END:.*]] = arith.minsi
 // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[END]]
 // WHY: steps of the fold before and behind what the mask keeps are left out
 module attributes {tg.schedule = #tg.schedule<tile = [128, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {

@@ -12,9 +12,13 @@
 // CHECK: arith.constant 0xFF800000 : f32
 // CHECK: tk.reduce({{.*}}) dims [1] -> !tk.tile<64xf32>
 // CHECK: %[[M2:.*]] = tk.map(%[[M]], %{{.*}}
-// CHECK: %[[R:.*]] = tk.map(%[[M]], %[[M2]]
-// CHECK: arith.subf
-// CHECK: math.exp
+// The terms are rounded to f16, so e^(x - m) is an FMA and a power of 2.
+// CHECK: %[[B:.*]] = tk.map(%[[M2]]
+// CHECK: arith.constant -1.442{{.*}} : f32
+// CHECK: arith.mulf
+// CHECK: %[[R:.*]] = tk.map(%[[M]], %[[B]]
+// CHECK: math.fma
+// CHECK: math.exp2 %{{.*}} fastmath<afn>
 // CHECK: arith.constant 0.000000e+00 : f32
 // CHECK: %[[P:.*]] = tk.map({{.*}} -> !tk.tile<64x64xf16>
 // CHECK: %[[V:.*]] = tk.load %arg2[%[[J]]] map {{.*}} guard

@@ -79,7 +79,10 @@ FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
   if (!best.reason.empty())
     return best;
   double whole = estimateFold(shape, 1, device), least = whole;
-  for (int64_t parts = 2; parts <= mostParts && shape.places / parts >= leastPlaces; ++parts) {
+  // More than two CTAs for each SM leave none idle.
+  int64_t ctas = shape.batch * int64_t(llvm::divideCeil(shape.rows, rowsOfCta));
+  int64_t most = std::min(mostParts, 2 * int64_t(device.sms) / std::max<int64_t>(ctas, 1));
+  for (int64_t parts = 2; parts <= most && shape.places / parts >= leastPlaces; ++parts) {
     // Equal parts; whole steps if the stream has them.
     if (shape.places % parts != 0 || (shape.places % step == 0 && shape.places / parts % step != 0))
       continue;

@@ -79,3 +79,13 @@ func.func @others(%x: f64, %y: f32) -> (bf16, f32, f32) {
   %2 = math.sqrt %y : f32
   return %0, %1, %2 : bf16, f32, f32
 }
+
+// A power of 2 with the licence flushes subnormal results.
+// CHECK-LABEL: func.func @power
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"(%{{.*}}) : (f32) -> f32
+// CHECK: math.exp2 %{{.*}} : f32
+func.func @power(%x: f32) -> (f32, f32) {
+  %0 = math.exp2 %x fastmath<afn> : f32
+  %1 = math.exp2 %x : f32
+  return %0, %1 : f32, f32
+}

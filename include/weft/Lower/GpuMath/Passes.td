@@ -21,7 +21,7 @@ def GpuMath : Pass<"weft-gpu-math", "::mlir::ModuleOp"> {
     A division of f32 that is only rounded to 16 bits is div.full (2 units in the last place of f32): the correctly
     rounded one takes a branch.
 
-    With `fast`, and on ops that carry `fastmath<afn>`, exp, log, log2, tanh, sin, cos and division on f32 are the
+    With `fast`, and on ops that carry `fastmath<afn>`, exp, exp2 (subnormal results flushed), log, log2, tanh, sin, cos and division on f32 are the
     approximate instructions of PTX (ex2, lg2, tanh, sin, cos, div), whose errors grow with the argument.
 
     ```mlir

@@ -320,6 +320,55 @@ void Cascade::buildFinish(OpBuilder &builder, FoldOp fold) {
   FoldYieldOp::create(builder, root.getLoc(), b.cast(value, GraphBuilder::elementOf(root.getResult())));
 }
 
+/// x and c of x * c, c a positive finite constant; a null x for other values.
+static std::pair<Value, Value> findScale(Value value) {
+  auto product = value.getDefiningOp<MulOp>();
+  for (unsigned i = 0; product && i < 2; ++i) {
+    Value factor = product->getOperand(1 - i);
+    ElementsAttr elements =
+        isa<FloatType>(GraphBuilder::elementOf(factor)) ? getConstantElements(factor, 8) : ElementsAttr();
+    if (!elements || !elements.isSplat() || GraphBuilder::rankOf(factor) != 0)
+      continue;
+    if (APFloat number = elements.getSplatValue<APFloat>(); number.isFiniteNonZero() && !number.isNegative())
+      return {product->getOperand(i), factor};
+  }
+  return {};
+}
+
+static bool isNegInf(Value value) {
+  auto elements = isa<FloatType>(GraphBuilder::elementOf(value)) ? getConstantElements(value, 8) : ElementsAttr();
+  if (!elements || !elements.isSplat())
+    return false;
+  APFloat number = elements.getSplatValue<APFloat>();
+  return number.isInfinity() && number.isNegative();
+}
+
+/// Moves a positive scale behind masks and maxima, so that it is left to the difference with the maximum, where it
+/// costs nothing (an FMA), and to single rows. Exact: -inf * c = -inf, and rounding is monotonic.
+static void delayScales(OpBuilder &builder, Block &update) {
+  for (Operation &op : llvm::make_early_inc_range(update)) {
+    GraphBuilder b{builder, op.getLoc()};
+    builder.setInsertionPoint(&op);
+    if (auto select = dyn_cast<SelectOp>(op); select && isNegInf(select.getOnFalse())) {
+      auto [value, factor] = findScale(select.getOnTrue());
+      if (!value || value.getType() != select.getOnTrue().getType())
+        continue;
+      Value masked = b.op<SelectOp>(select.getCondition(), value, select.getOnFalse());
+      select.getResult().replaceAllUsesWith(b.op<MulOp>(masked, factor));
+      select.erase();
+    } else if (auto reduce = dyn_cast<ReduceOp>(op); reduce && reduce.getKind() == Monoid::Max) {
+      auto [value, factor] = findScale(reduce.getInput());
+      if (!value || value.getType() != reduce.getInput().getType())
+        continue;
+      auto most =
+          ReduceOp::create(builder, reduce.getLoc(), Monoid::Max, value, reduce.getAxes(), reduce.getKeepDims());
+      most->setDiscardableAttrs(reduce->getDiscardableAttrDictionary());
+      reduce.getResult().replaceAllUsesWith(b.op<MulOp>(most.getResult(), factor));
+      reduce.erase();
+    }
+  }
+}
+
 void Cascade::build(OpBuilder &builder) {
   builder.setInsertionPoint(root);
   SmallVector<Type> states;
@@ -350,6 +399,7 @@ void Cascade::build(OpBuilder &builder) {
                                {&fold.getFinish(), states}})
     region->emplaceBlock().addArguments(types, SmallVector<Location>(types.size(), root.getLoc()));
   buildUpdate(builder, fold);
+  delayScales(builder, fold.getUpdate().front());
   buildMerge(builder, fold);
   buildFinish(builder, fold);
   root.getResult().replaceAllUsesWith(fold.getResult(0));

@@ -238,3 +238,30 @@ func.func @guarded_after_rounding(%q: tensor<4x8xf16>, %k: tensor<16x8xf16>, %v:
       : tensor<4x16xf16>, tensor<16x8xf16> -> tensor<4x8xf16>
   return %o : tensor<4x8xf16>
 }
+
+// -----
+// A positive scale goes behind the mask and the maximum: it is left to rows, and to the difference with the maximum.
+// CHECK-LABEL: func.func @scaled
+// CHECK: tg.fold
+// CHECK: %[[S:.*]] = tg.contract
+// CHECK-NEXT: %[[X:.*]] = tg.select %{{.*}}, %[[S]], %{{.*}}
+// CHECK: %[[M:.*]] = tg.reduce max %[[X]]
+// CHECK: tg.mul %[[M]], %[[C:.*]] : tensor<4x1xf32>, tensor<f32>
+// CHECK: %[[SCALED:.*]] = tg.mul %[[X]], %[[C]] : tensor<4x16xf32>, tensor<f32>
+// CHECK: tg.sub %[[SCALED]]
+func.func @scaled(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>, %keep: tensor<4x16xi1>) -> tensor<4x8xf32> {
+  %scale = tg.constant dense<0.125> : tensor<f32>
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %t = tg.mul %s, %scale : tensor<4x16xf32>, tensor<f32>
+  %x = tg.select %keep, %t, %inf : tensor<4x16xi1>, tensor<4x16xf32>, tensor<f32>
+  %m = tg.reduce max %x axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %x, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %c : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %o = tg.contract %p, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}

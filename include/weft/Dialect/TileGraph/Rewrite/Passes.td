@@ -124,6 +124,8 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
 
     A contraction that is left alone gets a missed remark of category `fold` with the reason.
 
+    A positive constant factor of the scores goes behind masks and maxima (exact: rounding is monotonic).
+
     ```mlir
     func.func @main(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
       %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
