@@ -3,6 +3,7 @@
 Features a test may require:
   shared    the folder of exported models (../shared/models) is there
   onnx      %python can import onnx, onnxruntime, numpy and ml_dtypes
+  chromium  a headless Chromium is on the PATH (`./dev setup` installs one)
   ptxas     NVIDIA's assembler is on the PATH
   asan      the tools are built with sanitizers
 Substitutions: %python, %weft_src, %weft_build, %shared, %models (cached models with weights), and lit's own.
@@ -51,6 +52,8 @@ for shared in (os.path.join(config.weft_source_dir, "..", "shared"), os.path.joi
 probe = subprocess.run([config.python, "-c", "import onnx, onnxruntime, numpy, ml_dtypes"], capture_output=True)
 if probe.returncode == 0:
     config.available_features.add("onnx")
+if any(map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))):
+    config.available_features.add("chromium")
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 if "address" in config.sanitize:

@@ -1,0 +1,244 @@
+//===- Configuration.cpp - A launch and a machine as JSON ---------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Every number has a range, every unknown field is refused: a page's export is read back as it was meant.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "weft/Plan/Cost/Configuration.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace weft;
+using namespace weft::plan;
+namespace json = llvm::json;
+using llvm::StringRef;
+
+static constexpr int64_t kMost = int64_t(1) << 31;
+
+namespace {
+/// The fields of an object; the first failure stays in `error`.
+class Fields {
+public:
+  Fields(const json::Object *object, StringRef path, std::string &error) : object(object), path(path), error(error) {
+    if (!object)
+      fail("", "expected an object");
+  }
+
+  bool isGood() const { return error.empty(); }
+
+  void number(StringRef name, int64_t &value, int64_t least, int64_t most, bool isNeeded = false) {
+    const json::Value *field = find(name);
+    if (!field) {
+      if (isNeeded)
+        fail(name, "expected a number, got nothing");
+      return;
+    }
+    std::optional<int64_t> read = field->getAsInteger();
+    if (!read || *read < least || *read > most)
+      return fail(name, "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    value = *read;
+  }
+
+  void boolean(StringRef name, bool &value) {
+    if (const json::Value *field = find(name)) {
+      if (std::optional<bool> read = field->getAsBoolean())
+        value = *read;
+      else
+        fail(name, "expected true or false");
+    }
+  }
+
+  std::string text(StringRef name, StringRef otherwise) {
+    const json::Value *field = find(name);
+    if (!field)
+      return otherwise.str();
+    if (std::optional<StringRef> read = field->getAsString())
+      return read->str();
+    fail(name, "expected a text");
+    return "";
+  }
+
+  const json::Object *inner(StringRef name) {
+    const json::Value *field = find(name);
+    if (field && !field->getAsObject())
+      fail(name, "expected an object");
+    return field ? field->getAsObject() : nullptr;
+  }
+
+  void fail(StringRef name, const std::string &what) {
+    if (error.empty())
+      error = (path + (name.empty() ? StringRef() : ".") + name).str() + ": " + what;
+  }
+
+  /// After all fields were asked for: refuses others.
+  void finish() {
+    if (!object)
+      return;
+    for (const auto &entry : *object)
+      if (!llvm::is_contained(known, StringRef(entry.first)))
+        fail(StringRef(entry.first).take_front(40), "unknown field, expected one of " + llvm::join(known, ", "));
+  }
+
+private:
+  const json::Value *find(StringRef name) {
+    known.push_back(name.str());
+    return object ? object->get(name) : nullptr;
+  }
+
+  const json::Object *object;
+  std::string path;
+  std::string &error;
+  std::vector<std::string> known;
+};
+} // namespace
+
+MachineModel weft::plan::makeMachine(const Device &device) {
+  MachineModel machine;
+  machine.sms = device.sms;
+  machine.cache.bytes = int64_t(device.l2Bytes);
+  // A100, H100 and H200 have an L2 of two halves (NVIDIA's A100 and H100 white papers).
+  machine.cache.partitions = device.computeVersion == 80 || device.computeVersion == 90 ? 2 : 1;
+  return machine;
+}
+
+static void readMachine(const json::Object *object, Configuration &result, std::string &error) {
+  static const json::Object none;
+  Fields fields(object ? object : &none, "machine", error);
+  std::string device = fields.text("device", "");
+  if (!device.empty()) {
+    result.device = findDevice(device);
+    if (!result.device)
+      return fields.fail("device", "expected a known device such as H100, got \"" + device.substr(0, 40) + "\"");
+    result.machine = makeMachine(*result.device);
+  }
+  MachineModel &machine = result.machine;
+  fields.number("sms", machine.sms, 1, 4096);
+  fields.number("blocksPerSm", machine.blocksPerSm, 1, 64);
+  fields.number("skew", machine.skew, 0, 1 << 20);
+  fields.number("sampling", machine.sampling, 0, 1 << 20);
+  const json::Object *inner = fields.inner("cache");
+  fields.finish();
+  if (!inner || !error.empty())
+    return;
+  Fields cache(inner, "machine.cache", error);
+  cache.number("bytes", machine.cache.bytes, 1, int64_t(1) << 36);
+  cache.number("lineBytes", machine.cache.lineBytes, 1, 4096);
+  cache.number("sectorBytes", machine.cache.sectorBytes, 1, 4096);
+  cache.number("ways", machine.cache.ways, 0, 1024);
+  cache.number("partitions", machine.cache.partitions, 1, 2);
+  cache.finish();
+  std::string reason;
+  if (error.empty() && !checkCache(machine.cache, reason))
+    error = "machine.cache: " + reason;
+}
+
+static void readGemm(Fields &fields, Configuration &c) {
+  GemmModelShape shape;
+  for (auto [name, value] : {std::pair("m", &shape.m), std::pair("n", &shape.n), std::pair("k", &shape.k)})
+    fields.number(name, *value, 1, kMost, true);
+  shape.tileM = c.tileM, shape.tileN = c.tileN, shape.tileK = c.tileK;
+  shape.elementBytes = shape.resultBytes = c.elementBytes;
+  c.launch = makeGemmLaunch(shape);
+  c.group = makeGemmGroup(shape.m, shape.n, shape.k, c.elementBytes);
+}
+
+static void readChain(Fields &fields, Configuration &c) {
+  ChainModelShape shape;
+  for (auto [name, value] :
+       {std::pair("m", &shape.m), std::pair("k", &shape.k), std::pair("l", &shape.l), std::pair("n", &shape.n)})
+    fields.number(name, *value, 1, kMost, true);
+  shape.tileM = c.tileM, shape.tileN = c.tileN, shape.tileK = c.tileK;
+  shape.elementBytes = c.elementBytes;
+  c.launch = makeChainLaunch(shape);
+  c.group = makeChainGroup(shape.m, shape.k, shape.l, shape.n, c.elementBytes);
+}
+
+static void readAttention(Fields &fields, Configuration &c) {
+  AttentionModelShape shape;
+  for (auto [name, value] : {std::pair("heads", &shape.heads), std::pair("queries", &shape.queries),
+                             std::pair("keys", &shape.keys), std::pair("headDim", &shape.headDim)})
+    fields.number(name, *value, 1, 1 << 24, true);
+  fields.number("group", shape.group, 1, 1 << 20);
+  fields.boolean("causal", shape.isCausal);
+  shape.tileQueries = c.tileM, shape.tileKeys = c.tileN;
+  shape.elementBytes = c.elementBytes;
+  c.launch = makeAttentionLaunch(shape);
+  c.group = makeChainGroup(shape.queries, shape.headDim, shape.keys, shape.headDim, c.elementBytes, shape.heads);
+}
+
+static void readProblem(const json::Object *object, Configuration &result, std::string &error) {
+  Fields fields(object, "problem", error);
+  std::string kind = fields.text("kind", "");
+  if (kind == "gemm")
+    readGemm(fields, result);
+  else if (kind == "chain")
+    readChain(fields, result);
+  else if (kind == "attention")
+    readAttention(fields, result);
+  else
+    fields.fail("kind", "expected gemm, chain or attention");
+  fields.finish();
+}
+
+bool weft::plan::readConfiguration(const json::Value &value, Configuration &result, std::string &error) {
+  error.clear();
+  result = Configuration();
+  Fields fields(value.getAsObject(), "launch", error);
+  result.name = fields.text("name", "");
+  fields.number("elementBytes", result.elementBytes, 1, 16);
+  const json::Object *tile = fields.inner("tile"), *problem = fields.inner("problem"),
+                     *machine = fields.inner("machine");
+  if (const json::Object *measured = fields.inner("measured"))
+    result.measured = *measured;
+  std::string order = fields.text("order", "row");
+  fields.text("schema", ""), fields.text("policy", ""); // The page's own.
+  fields.finish();
+  if (tile && fields.isGood()) {
+    Fields sides(tile, "tile", error);
+    for (auto [name, side] :
+         {std::pair("m", &result.tileM), std::pair("n", &result.tileN), std::pair("k", &result.tileK)})
+      sides.number(name, *side, 1, 1 << 20);
+    sides.finish();
+  }
+  if (error.empty())
+    readMachine(machine, result, error);
+  if (error.empty())
+    readProblem(problem, result, error);
+  if (error.empty())
+    parseTraversal(order, result.traversal, error);
+  return error.empty();
+}
+
+bool weft::plan::readConfigurations(StringRef text, std::vector<Configuration> &result, std::string &error) {
+  error.clear();
+  llvm::Expected<json::Value> root = json::parse(text);
+  if (!root) {
+    error = "expected JSON: " + llvm::toString(root.takeError());
+    return false;
+  }
+  json::Array one;
+  const json::Array *list = root->getAsArray();
+  if (const json::Object *object = root->getAsObject()) {
+    list = object->getArray("launches");
+    if (!list) {
+      one.push_back(*root);
+      list = &one;
+    }
+  }
+  if (!list) {
+    error = "expected a launch, an array of them, or an object with an array launches";
+    return false;
+  }
+  for (size_t i = 0; i < list->size(); ++i) {
+    result.emplace_back();
+    if (!readConfiguration((*list)[i], result.back(), error)) {
+      error = "launch " + std::to_string(i) + ": " + error;
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,135 @@
+"""The explorer in headless Chromium: its scripts against the library on 200 configurations; the page used as a person would.
+
+    check_explorer.py numbers|page TOOL    TOOL: weft-explore
+
+Exit 1 and a line for each difference. A console message, a request or an address of another machine in the page is one.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import html
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+WEB = HERE.parents[3] / "tools" / "weft-explore" / "web"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+COUNT = 200
+
+
+def browse(url: str, folder: pathlib.Path) -> tuple[str, list[str]]:
+    """The DOM after all timers, and the console's messages."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)))
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={folder}/profile",
+               "--virtual-time-budget=120000", "--timeout=120000", "--dump-dom", url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def element(dom: str, name: str) -> str:
+    found = re.search(rf'<pre id="{name}">(.*?)</pre>', dom, re.S)
+    if not found:
+        raise SystemExit(f"no <pre id={name}> in the page; it ends {dom[-300:]!r}")
+    return html.unescape(found.group(1))
+
+
+def make_problem(rng: random.Random, tile: dict) -> dict:
+    """At most some 400 tiles and 20,000 steps, ragged edges among them."""
+    kind = rng.choice(("gemm", "gemm", "chain", "attention"))
+    extent = lambda side, most: max(1, side * rng.randint(1, most) - rng.choice((0, 0, 1, side // 3)))  # noqa: E731
+    if kind == "gemm":
+        return {"kind": kind, "m": extent(tile["m"], 14), "n": extent(tile["n"], 14), "k": extent(tile["k"], 12)}
+    if kind == "chain":
+        return {"kind": kind, "m": extent(tile["m"], 9), "k": extent(tile["k"], 8), "l": extent(tile["n"], 9), "n": extent(tile["n"], 7)}
+    return {"kind": kind, "heads": rng.randint(1, 9), "group": rng.choice((1, 2, 4)), "queries": extent(tile["m"], 9), "keys": extent(tile["n"], 9),
+            "headDim": rng.choice((40, 64, 128)), "causal": rng.random() < 0.5}
+
+
+def make_order(rng: random.Random, kind: str) -> str:
+    width = rng.randint(1, 9)
+    orders = ["row", "column", "serpentine", f"grouped<{width}>", f"grouped<{width},columns>", f"grouped-snake<{width}>",
+              f"grouped-snake<{width},columns>", f"cutlass<{rng.choice((1, 2, 4, 8))}>", "morton", "hilbert"]
+    inner = rng.choice(orders)
+    return rng.choice((f"chain<{width}>", f"chain<{width},{inner}>")).replace(",column>", ">") if kind == "chain" else inner
+
+
+def make_configurations() -> list[dict]:
+    rng, result = random.Random(6), []
+    for _ in range(COUNT):
+        tile = {"m": rng.choice((16, 64, 128)), "n": rng.choice((16, 64, 128, 256)), "k": rng.choice((16, 32, 64))}
+        problem = make_problem(rng, tile)
+        cache = {"bytes": rng.choice((1 << 14, 1 << 17, 3 << 18, 1 << 20, 6 << 20)), "lineBytes": 128, "sectorBytes": 32, "ways": rng.choice((0, 1, 8, 16)),
+                 "partitions": rng.choice((1, 2))}
+        machine = {"sms": rng.choice((1, 3, 8, 20)), "blocksPerSm": rng.choice((1, 2)), "skew": rng.choice((0, 0, 5)), "sampling": rng.choice((0, 1, 4)), "cache": cache}
+        result.append({"problem": problem, "tile": tile, "elementBytes": rng.choice((1, 2, 4)), "order": make_order(rng, problem["kind"]), "machine": machine})
+    return result
+
+
+def differences(want: dict, got: dict) -> list[str]:
+    """Integers exactly; the bound's search is in floating point: 0.5 %."""
+    bad = [f"{key}: expected {want[key]}, got {got.get(key)}" for key in want if key != "bound" and want[key] != got.get(key)]
+    for key, value in want["bound"].items():
+        if abs(got["bound"][key] - value) > 0.005 * abs(value) + 1:
+            bad.append(f"bound.{key}: expected {value}, got {got['bound'][key]}")
+    return bad
+
+
+def check_numbers(tool: str, folder: pathlib.Path) -> int:
+    configurations = make_configurations()
+    text = json.dumps(configurations)
+    wants = json.loads(subprocess.run([tool, "--numbers=-"], input=text, capture_output=True, text=True, check=True).stdout)
+    scripts = "\n".join((WEB / name).read_text() for name in ("model.js", "orders.js", "bounds.js")) + (HERE / "numbers.js").read_text()
+    page = folder / "numbers.html"
+    page.write_text(f'<!doctype html><meta charset="utf-8"><pre id="numbers"></pre><script>{scripts}\n'
+                    f'document.getElementById("numbers").textContent = JSON.stringify({text}.map(computeNumbers));</script>')
+    dom, console = browse(page.as_uri(), folder)
+    for line in console:
+        print(line)
+    gots = json.loads(element(dom, "numbers"))
+    bad = [f"{configuration}: {line}" for configuration, want, got in zip(configurations, wants, gots, strict=True) for line in differences(want, got)]
+    print("\n".join(bad[:20]))
+    print(f"{len(wants)} configurations, {len(bad)} differences")
+    return 1 if bad or console else 0
+
+
+EXPECTED = {
+    "afterOne": ["1 / 1", "2.10 MB", "loads A0, B0; finds nothing; evicts nothing"], "afterTwo": "3.15 MB",
+    "twice": "tile (0, 0): this tile is computed already", "undone": ["1 / 2", "2.10 MB"], "redone": ["2 / 2", "3.15 MB"],
+    "byKeys": ["tile (1, 1) computed", "3 / 3"], "arrows": 2, "hilbert": ["64 / 64", 12],
+    "unknown": "traversal 'hilbrt': expected one of row, column, serpentine, grouped, grouped-snake, cutlass, morton, hilbert, table, chain, got 'hilbrt'",
+    "chain": [2, 64, "chain<1>"], "tooEarly": "tile (0, 0): needs row 0 of the first product: 0 of 8 tiles are computed",
+    "attention": "16 x 8 tiles", "device": ["132", "51200", "2"], "outOfRange": "some settings are out of range",
+    "optimum": ["no order loads fewer than 11 panels with room for 3 operand panels (results take no room in this count)", "table<"], "requests": 0,
+}
+
+
+def check_page(tool: str, folder: pathlib.Path) -> int:
+    page = folder / "explorer.html"
+    subprocess.run([tool, "-o", page], check=True)
+    text = page.read_text()
+    bad = [f"address in the page: {url}" for url in re.findall(r"https?://[^\s\"'<)]+", text) if url != "http://www.w3.org/2000/svg"]
+    page.write_text(text.replace("</body>", f"<script>{(HERE / 'probe.js').read_text()}</script></body>"))
+    dom, console = browse(page.as_uri(), folder)
+    seen = json.loads(element(dom, "probe"))
+    bad += console + [f"{key}: expected {want!r}, got {seen.get(key)!r}" for key, want in EXPECTED.items() if seen.get(key) != want]
+    if seen["rows"] < 10 or seen["curves"] < 4 or seen["bars"] < 2:
+        bad.append(f"expected a table, curves and bars, got {seen['rows']}, {seen['curves']}, {seen['bars']}")
+    print("\n".join(bad))
+    print(f"page: {len(EXPECTED)} observations, {len(bad)} differences")
+    return 1 if bad else 0
+
+
+def main() -> int:
+    mode, tool = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        return {"numbers": check_numbers, "page": check_page}[mode](tool, pathlib.Path(name))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

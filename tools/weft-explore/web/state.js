@@ -1,0 +1,188 @@
+// The page's state: a configuration, a path of tiles, how many of them are computed; and its forms as JSON and as a
+// link. No DOM.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"use strict";
+
+const problemFields = {
+  gemm: { m: 1024, n: 1024, k: 4096 },
+  chain: { m: 1024, k: 1024, l: 1024, n: 512 },
+  attention: { heads: 16, group: 4, queries: 1024, keys: 1024, headDim: 128, causal: false },
+};
+const fieldNames = {
+  m: "M (rows)", n: "N (columns)", k: "K (depth)", l: "L (between the products)", heads: "heads x batch", group: "heads that share keys",
+  queries: "queries", keys: "keys", headDim: "size of a head", causal: "causal",
+};
+const policies = ["lru", "fifo", "farthest"];
+
+function makeDefault() {
+  return {
+    problem: { kind: "gemm", ...problemFields.gemm }, tile: { m: 128, n: 128, k: 64 }, elementBytes: 2, order: "row",
+    machine: { sms: 4, blocksPerSm: 1, skew: 0, sampling: 0, cache: { bytes: 3 << 20, lineBytes: 128, sectorBytes: 32, ways: 16, partitions: 1 } },
+  };
+}
+
+function applyDevice(machine, device) {
+  machine.sms = device.sms;
+  machine.cache.bytes = device.bytes;
+  machine.cache.partitions = device.partitions;
+}
+
+/** Checks a configuration from outside field by field; throws an Error that names the field. */
+function readConfiguration(value, devices) {
+  const config = makeDefault();
+  const fail = (name, expected) => { throw new Error(`${name}: expected ${expected}`); };
+  const number = (from, to, name, least, most, path) => {
+    if (from === undefined || from[name] === undefined)
+      return;
+    if (!Number.isInteger(from[name]) || from[name] < least || from[name] > most)
+      fail(`${path}.${name}`, `a whole number from ${least} to ${most}`);
+    to[name] = from[name];
+  };
+  if (!value || typeof value !== "object" || !value.problem || typeof value.problem !== "object")
+    fail("problem", "an object");
+  if (!Object.prototype.hasOwnProperty.call(problemFields, value.problem.kind))
+    fail("problem.kind", "gemm, chain or attention");
+  config.problem = { kind: value.problem.kind, ...problemFields[value.problem.kind] };
+  for (const name of Object.keys(problemFields[config.problem.kind]))
+    if (name === "causal")
+      config.problem.causal = Boolean(value.problem.causal);
+    else
+      number(value.problem, config.problem, name, 1, 2 ** 31, "problem");
+  for (const name of ["m", "n", "k"])
+    number(value.tile, config.tile, name, 1, 1 << 20, "tile");
+  number(value, config, "elementBytes", 1, 16, "launch");
+  const machine = value.machine || {};
+  if (machine.device !== undefined) {
+    const device = devices.find((candidate) => candidate.name === machine.device);
+    applyDevice(config.machine, device || fail("machine.device", devices.map((d) => d.name).join(", ")));
+  }
+  for (const [name, least, most] of [["sms", 1, 4096], ["blocksPerSm", 1, 64], ["skew", 0, 1 << 20], ["sampling", 0, 1 << 20]])
+    number(machine, config.machine, name, least, most, "machine");
+  for (const [name, least, most] of [["bytes", 128, 2 ** 36], ["ways", 0, 1024], ["partitions", 1, 2]])
+    number(machine.cache, config.machine.cache, name, least, most, "machine.cache");
+  if (value.order !== undefined)
+    config.order = String(value.order);
+  parseOrder(config.order);
+  return config;
+}
+
+/** The launches of a file: one, an array, or {launches: [...]}. Each is {name, config, measured, predicted}. */
+function readLaunches(text, devices) {
+  const root = JSON.parse(text), list = Array.isArray(root) ? root : Array.isArray(root.launches) ? root.launches : [root];
+  if (!list.length)
+    throw new Error("expected at least one launch");
+  return list.map((value, i) => {
+    try {
+      return { name: String(value.name || `launch ${i}`), config: readConfiguration(value, devices), measured: value.measured || {},
+               policy: policies.includes(value.policy) ? value.policy : "lru" };
+    } catch (error) {
+      throw new Error(`launch ${i}: ${error.message}`);
+    }
+  });
+}
+
+/** A configuration and a path: which tiles, in which order, and how many of them are computed. */
+class State {
+  constructor(config) {
+    this.policy = "lru";
+    this.setConfiguration(config);
+  }
+  setConfiguration(config) {
+    this.config = config;
+    this.launch = makeLaunch(config);
+    this.grids = this.launch.stages.map((stage) => stage.grid);
+    this.total = this.grids.reduce((sum, grid) => sum + grid.rows * grid.cols, 0);
+    this.hasPanels = this.total <= maxPageTiles;
+    this.panels = this.hasPanels ? makePanels(this.launch) : null;
+    this.path = [];
+    this.shown = 0;
+    this.isOwn = true;
+  }
+  getId(tile) { return (tile.stage ? this.grids[0].rows * this.grids[0].cols : 0) + tile.row * this.grids[tile.stage].cols + tile.col; }
+  /** Why a tile cannot be computed now; empty if it can. */
+  getObstacle(tile) {
+    const done = this.path.slice(0, this.shown);
+    if (done.some((other) => this.getId(other) === this.getId(tile)))
+      return "this tile is computed already";
+    if (tile.stage === 1) {
+      const ready = done.filter((other) => other.stage === 0 && other.row === tile.row).length, needed = this.grids[0].cols;
+      if (ready < needed)
+        return `needs row ${tile.row} of the first product: ${ready} of ${needed} tiles are computed`;
+    }
+    return "";
+  }
+  add(tile) {
+    const obstacle = this.getObstacle(tile);
+    if (obstacle)
+      return obstacle;
+    this.path = [...this.path.slice(0, this.shown), tile];
+    this.shown = this.path.length;
+    this.isOwn = true;
+    return "";
+  }
+  setPath(tiles, isOwn) {
+    this.path = tiles;
+    this.shown = tiles.length;
+    this.isOwn = isOwn;
+  }
+  showOrder(text) {
+    this.setPath(listTiles(text, this.grids), false);
+    this.config.order = text;
+  }
+  move(by) { this.shown = Math.min(Math.max(this.shown + by, 0), this.path.length); }
+  /** The traversal that the path is: the order shown, or a table; empty if a path of one's own is not whole. */
+  getOrderText() {
+    if (!this.isOwn || !this.path.length)
+      return this.config.order;
+    if (this.path.length < this.total || this.grids.length > 1)
+      return "";
+    return `table<${this.path.map((tile) => this.getId(tile)).join(",")}>`;
+  }
+  toJson() {
+    const order = this.getOrderText();
+    return { schema: "weft.launch/1", ...this.config, order: order || this.config.order, policy: this.policy };
+  }
+  toHash() {
+    const saved = { ...this.toJson(), shown: this.shown };
+    if (this.isOwn && this.path.length && !this.getOrderText())
+      saved.path = this.path.map((tile) => this.getId(tile));
+    return "#" + encodeURIComponent(JSON.stringify(saved));
+  }
+  static fromHash(hash, devices) {
+    const saved = JSON.parse(decodeURIComponent(hash.slice(1))), state = new State(readConfiguration(saved, devices));
+    if (policies.includes(saved.policy))
+      state.policy = saved.policy;
+    if (Array.isArray(saved.path))
+      for (const id of saved.path) {
+        const tile = state.tileOf(id);
+        if (tile && state.add(tile))
+          throw new Error("the path computes a tile twice or too early");
+      }
+    else
+      state.showOrder(state.config.order);
+    if (Number.isInteger(saved.shown))
+      state.move(saved.shown - state.shown);
+    return state;
+  }
+  tileOf(id) {
+    const first = this.grids[0].rows * this.grids[0].cols, stage = id >= first ? 1 : 0, grid = this.grids[stage];
+    if (!Number.isInteger(id) || id < 0 || !grid || id - stage * first >= grid.rows * grid.cols)
+      return null;
+    const local = id - stage * first;
+    return { stage, row: Math.floor(local / grid.cols), col: local % grid.cols };
+  }
+}
+
+/** Orders worth a row in the table. */
+function listCandidates(state) {
+  const rows = state.grids[0].rows;
+  if (state.grids.length > 1) {
+    const heights = [1, 2, 4, 8, 16, 32].filter((height) => height < rows);
+    return [...heights, rows].flatMap((height) => [`chain<${height}>`, `chain<${height},serpentine>`]);
+  }
+  const widths = [2, 3, 4, 6, 8, 12, 16].filter((width) => width < rows);
+  return ["row", "column", "serpentine", ...widths.flatMap((width) => [`grouped<${width}>`, `grouped-snake<${width}>`]), "cutlass<8>", "morton", "hilbert"];
+}
+
+if (typeof module !== "undefined")
+  module.exports = { State, readConfiguration, readLaunches, makeDefault };

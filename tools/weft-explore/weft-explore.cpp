@@ -1,0 +1,90 @@
+// weft-explore -o explorer.html: a page on which tiles are computed in any order and the cache answers; one file, no
+// network. --numbers prints what the library says of configurations that the page exported.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../common/CommandLine.h"
+#include "Explore.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <CLI/CLI.hpp>
+
+using namespace weft;
+using bundle::Error;
+using bundle::ErrorCode;
+
+namespace {
+struct Options {
+  std::string output, open, numbers;
+};
+} // namespace
+
+static Error readText(const std::string &path, std::string &text) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  if (!buffer)
+    return Error(ErrorCode::Input, bundle::quote(path) + ": " + buffer.getError().message());
+  if ((*buffer)->getBufferSize() > size_t(64) << 20)
+    return Error(ErrorCode::Resource, bundle::quote(path) + ": expected at most 64 MiB of JSON");
+  text = (*buffer)->getBuffer().str();
+  return {};
+}
+
+static Error readLaunches(const std::string &path, std::string &text, std::vector<plan::Configuration> &launches) {
+  if (Error error = readText(path, text))
+    return error;
+  std::string reason;
+  if (!plan::readConfigurations(text, launches, reason))
+    return Error(ErrorCode::Input, bundle::quote(path) + ": " + reason);
+  return {};
+}
+
+static Error printNumbers(const std::string &path) {
+  std::string text, reason;
+  std::vector<plan::Configuration> launches;
+  if (Error error = readLaunches(path, text, launches))
+    return error;
+  llvm::json::OStream json(llvm::outs(), 1);
+  json.arrayBegin();
+  for (size_t i = 0; i < launches.size(); ++i)
+    if (!explore::writeNumbers(launches[i], json, reason))
+      return Error(ErrorCode::Input, bundle::quote(path) + ": launch " + std::to_string(i) + ": " + reason);
+  json.arrayEnd();
+  llvm::outs() << '\n';
+  return {};
+}
+
+static Error writePage(const Options &options) {
+  std::string launches;
+  if (!options.open.empty()) {
+    std::vector<plan::Configuration> checked;
+    if (Error error = readLaunches(options.open, launches, checked))
+      return error;
+  }
+  std::error_code code;
+  llvm::raw_fd_ostream file(options.output, code);
+  if (!code) {
+    file << explore::makePage(launches);
+    file.close();
+    code = file.error();
+    file.clear_error();
+  }
+  if (code)
+    return Error(ErrorCode::Input, bundle::quote(options.output) + ": " + code.message());
+  return {};
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Write the traversal explorer: one page, no network (docs/explorer.md)", "weft-explore");
+  app.add_option("-o,--output", options.output, "The page to write; - is standard output")->option_text("FILE");
+  app.add_option("--open", options.open, "Launches (JSON) that the page opens with")->option_text("FILE");
+  app.add_option("--numbers", options.numbers,
+                 "Print what the models say of the launches in a file; - is standard input")
+      ->option_text("FILE");
+  int exitCode = 0;
+  if (tools::parse(app, argc, argv, exitCode))
+    return exitCode;
+  if (options.output.empty() == options.numbers.empty())
+    return tools::reportError("weft-explore", Error(ErrorCode::Usage, "expected either -o FILE or --numbers=FILE"));
+  Error error = options.numbers.empty() ? writePage(options) : printNumbers(options.numbers);
+  return error ? tools::reportError("weft-explore", error) : 0;
+}
