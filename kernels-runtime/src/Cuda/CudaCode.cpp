@@ -5,6 +5,8 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // With a cache, PTX is linked by itself, since that is the way to the compiled code; without one it is loaded directly.
+// So is code for warpgroups: the linker compiles it as one of several units, where setmaxnreg is ignored (C7504) and
+// wgmma serialised (C7509). The driver's own cache keeps that.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaCode.h"
@@ -102,9 +104,14 @@ Error CudaCode::link(std::string_view ptx, const CubinCache &cache, const Hash12
   return {};
 }
 
+/// Whether the linker would make worse code of it.
+static bool isForWarpgroups(std::string_view ptx) {
+  return ptx.find("setmaxnreg.") != ptx.npos || ptx.find("wgmma.") != ptx.npos;
+}
+
 Error CudaCode::loadModule(std::string_view ptx, const std::string &cubinFolder) {
   CubinCache cache;
-  if (!cache.open(cubinFolder))
+  if (isForWarpgroups(ptx) || !cache.open(cubinFolder))
     return loadImage(ptx.data());
   Hash128 key = CubinCache::makeKey(ptx, context->getArchitecture(), context->getDriver().getVersion());
   std::vector<uint8_t> code;

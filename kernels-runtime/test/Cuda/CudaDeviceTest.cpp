@@ -260,6 +260,17 @@ TEST_F(CudaDeviceTest, KeepsCompiledCode) {
   EXPECT_EQ(compiles(), 1u);
 }
 
+// The linker would ignore setmaxnreg and serialise wgmma.
+TEST_F(CudaDeviceTest, LoadsCodeForWarpgroupsDirectly) {
+  cache = folder + "/cubin";
+  for (const char *word : {"// setmaxnreg.inc\n", "// wgmma.fence\n"}) {
+    addBundle = buildGpuBundle({{"sm_80", makeAddPtx("sm_80") + word}});
+    EXPECT_EQ(run(), "");
+  }
+  EXPECT_EQ(fake.calls["cuLinkCreate"], 0);
+  EXPECT_EQ(fake.compilations, 2u);
+}
+
 TEST_F(CudaDeviceTest, CompilesAnewWhatTheDriverRefuses) {
   cache = folder + "/cubin";
   EXPECT_EQ(run(), "");
