@@ -6,8 +6,8 @@
 
 The set has a case of every kind of kernel: products by wgmma with TMA and by mma.sync with cp.async, a fold over keys, normalisations in rows,
 convolutions, reductions, gathers and scatters, and a whole BERT layer. Sizes are such that every kernel has several tiles and several
-iterations of its loops. --prepare puts bundles, inputs, expected outputs and the runtime library into one folder; on the card numpy is all that
-is needed beside them. Every tool runs in a process of its own; its report and the errors of the results go to sanitize.md.
+iterations of its loops. --prepare puts bundles, what onnxruntime makes of the edge graphs, and the runtime library into one folder. On the card
+every tool watches a process of its own that runs the whole set and checks the results; what the tools say goes to sanitize.md.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
+import fnmatch
 import json
 import pathlib
 import re
@@ -30,9 +31,11 @@ sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
 import numpy as np  # noqa: E402
 
+import cases  # noqa: E402
+from cases.case import TOLERANCE  # noqa: E402
+
 LIBRARY = "libweft_runtime.so"
 TOOLS = {"memcheck": ["--leak-check=full"], "racecheck": [], "synccheck": []}
-TOLERANCE = {"f32": 1e-4, "f16": 5e-3, "bf16": 2e-2}
 DTYPE = "bf16"
 
 # (name, target, case of the benchmark, its sizes)
@@ -68,42 +71,51 @@ EDGES = ("sum_*", "reduce_columns*", "argmax*", "gather*", "scatter*", "cumsum",
 
 @dataclasses.dataclass
 class Entry:
-    """A case of the set as the manifest has it: NUMBER.weft, NUMBER.npz with in_NAME and out_NAME."""
+    """A member of the set. Its bundle is NUMBER.weft; `kind` says where its data come from: "case" (drawn and computed from the case of that
+    name on both machines) or "edge" (NUMBER.npz has in_NAME and out_NAME, made by onnxruntime)."""
 
     name: str
     target: str
     dtype: str
+    kind: str
+
+
+def _case(name: str) -> cases.Case:
+    """The benchmark's case at the size of the set."""
+    _, _, base, sizes = next(row for row in CASES if row[0] == name)
+    case = cases.CASES[base]
+    return dataclasses.replace(case, sizes=case.small_sizes if sizes is None else sizes)
+
+
+def _fed(case: cases.Case, tensors: dict) -> dict:
+    """Those of its tensors that are inputs of its bundle."""
+    return tensors if case.weights == "inputs" else {name: tensors[name] for name in case.inputs}
 
 
 # Where the compiler is.
 
-def _graphs():
-    """(entry, model, inputs, expected outputs) of the whole set."""
-    sys.path.insert(0, str(ROOT / "test" / "onnx"))
-    import cases
-    import run_edges
-    for name, target, base, sizes in CASES:
-        case = cases.CASES[base]
-        case = dataclasses.replace(case, sizes=case.small_sizes if sizes is None else sizes)
+def _cases():
+    """(entry, model, no data) of the benchmark's cases."""
+    for name, target, _, _ in CASES:
+        case = _case(name)
         tensors = case.draw(DTYPE)
-        stored = "inputs" if case.weights == "inputs" else "embedded"
-        feeds = tensors if stored == "inputs" else {key: tensors[key] for key in case.inputs}
-        yield Entry(name, target, DTYPE), case.model(DTYPE, stored, tensors), feeds, case.reference(tensors)
-    import fnmatch
+        yield Entry(name, target, DTYPE, "case"), case.model(DTYPE, "inputs" if case.weights == "inputs" else "embedded", tensors), {}
+
+
+def _edges():
+    """(entry, model, data) of the edge graphs."""
+    sys.path.insert(0, str(ROOT / "test" / "onnx"))
+    import onnx
+    import run_edges
     from harness import backends
     for graph in run_edges.read():
         if "f32" in graph.dtypes and any(fnmatch.fnmatchcase(graph.name, g) for g in EDGES):
             model, feeds = graph.model("f32"), graph.feeds("f32")
             with tempfile.TemporaryDirectory() as folder:
-                import onnx
                 onnx.save(model, pathlib.Path(folder) / "m.onnx")
                 want = backends.OrtBackend().run(pathlib.Path(folder) / "m.onnx", feeds)
-            yield Entry(graph.name, "sm_90a", "f32"), model, feeds, dict(zip([o.name for o in model.graph.output], want))
-
-
-def _raw(value: np.ndarray) -> np.ndarray:
-    """bf16 as the numpy of the card's machine knows it: 16 bits."""
-    return value.view(np.uint16) if value.dtype.name == "bfloat16" else value
+            data = {f"in_{k}": v for k, v in feeds.items()} | {f"out_{o.name}": v for o, v in zip(model.graph.output, want)}
+            yield Entry(graph.name, "sm_90a", "f32", "edge"), model, data
 
 
 def prepare(args: argparse.Namespace) -> int:
@@ -112,7 +124,7 @@ def prepare(args: argparse.Namespace) -> int:
     shutil.rmtree(args.bundles, ignore_errors=True)
     args.bundles.mkdir(parents=True)
     entries = []
-    for number, (entry, model, feeds, want) in enumerate(_graphs()):
+    for number, (entry, model, data) in enumerate([*_cases(), *_edges()]):
         weft = backends.WeftBackend(args.build, target=entry.target)
         path = args.bundles / "model.onnx"
         onnx.save(model, path)
@@ -121,8 +133,8 @@ def prepare(args: argparse.Namespace) -> int:
         if outcome.code:
             print(f"sanitize: {entry.name}: {outcome.stderr.strip()[:400]}", file=sys.stderr)
             return 1
-        np.savez_compressed(args.bundles / f"{number}.npz", **{f"in_{k}": _raw(v) for k, v in feeds.items()},
-                            **{f"out_{k}": np.asarray(v, np.float32) for k, v in want.items()})
+        if data:
+            np.savez_compressed(args.bundles / f"{number}.npz", **data)
         entries.append(dataclasses.asdict(entry))
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     (args.bundles / "manifest.json").write_text(json.dumps({"commit": commit, "entries": entries}, indent=1) + "\n")
@@ -134,28 +146,31 @@ def prepare(args: argparse.Namespace) -> int:
 
 # Where the card is.
 
-def _widened(value: np.ndarray, dtype: str) -> np.ndarray:
-    return (value.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" and value.dtype == np.uint16 else value
+def _data(entry: Entry, path: pathlib.Path) -> tuple[dict, dict]:
+    """Inputs and expected outputs."""
+    if entry.kind == "case":
+        case = _case(entry.name)
+        tensors = case.draw(entry.dtype)
+        return _fed(case, tensors), case.reference(tensors)
+    with np.load(path) as arrays:
+        return ({k[3:]: arrays[k] for k in arrays.files if k.startswith("in_")}, {k[4:]: arrays[k] for k in arrays.files if k.startswith("out_")})
 
 
 def run_set(args: argparse.Namespace) -> int:
     """All cases in this process: what a tool watches. One line each."""
     sys.path.insert(0, str(ROOT / "kernels-runtime" / "python"))
     import weft
+    from harness import compare
     weft.load_library(args.bundles / LIBRARY)
     failed = 0
     for number, data in enumerate(json.loads((args.bundles / "manifest.json").read_text())["entries"]):
         entry = Entry(**data)
-        with np.load(args.bundles / f"{number}.npz") as arrays:
-            feeds = {k[3:]: arrays[k] for k in arrays.files if k.startswith("in_")}
-            want = {k[4:]: arrays[k] for k in arrays.files if k.startswith("out_")}
-        print(f"case {entry.name} ({entry.target})", flush=True)
+        feeds, want = _data(entry, args.bundles / f"{number}.npz")
         got = weft.Session(str(args.bundles / f"{number}.weft"), device=args.device).run(feeds)
-        error = max(float(np.linalg.norm((_widened(np.asarray(got[k]).view(np.uint16) if entry.dtype == "bf16" else np.asarray(got[k]), entry.dtype)
-                                          .astype(np.float64) - v).ravel()) / (np.linalg.norm(v.ravel()) or 1)) for k, v in want.items())
+        error = max(compare.relative_l2(np.asarray(got[name]), value) for name, value in want.items())
         good = error <= TOLERANCE[entry.dtype]
         failed += not good
-        print(f"  error {error:.1e}{'' if good else ', at most ' + format(TOLERANCE[entry.dtype], '.0e') + ' allowed'}", flush=True)
+        print(f"case {entry.name} ({entry.target}): error {error:.1e}{'' if good else ', too large'}", flush=True)
     return 1 if failed else 0
 
 
