@@ -56,7 +56,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   OpPassManager &kernel = pm.nest<ModuleOp>();
   // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
   kernel.addPass(plan::createCollapseDims());
-  kernel.addPass(plan::createPlanGpu({options.target}));
+  kernel.addPass(plan::createPlanGpu({options.target, options.allowTf32}));
   kernel.addPass(kernelize::createKernelize({options.allowTf32}));
   kernel.addPass(schedule::createTkFuseLoops());
   kernel.addPass(schedule::createTkFuseMaps());

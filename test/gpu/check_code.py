@@ -8,6 +8,7 @@ The graphs are the benchmark's cases in their full sizes (bf16) and the graphs a
   banks      an access to shared memory in a loop has conflicts or is not proved to have none (remarks of --weft-tk-banks)
   spills     registers of a kernel spill to memory (ptxas)
   loss       ptxas warns of a loss of performance, C75xx: wgmma made serial and the like
+  slow       the compiler took more than 5 s of processor time for a target, without ptxas
   refused    the graph does not compile, or ptxas refuses the code
 
 Each kernel is assembled on its own; what ptxas said of a text is kept in BUILD/ptxas-cache under the hash of the text and of ptxas's version.
@@ -45,7 +46,8 @@ from harness import limits  # noqa: E402
 EXPECTED = HERE / "expected-code.json"
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a")
 DTYPE = "bf16"
-NOT_PTXAS = ("banks", "refused")
+COMPILE_SECONDS = 5  # Of processor time, for each target.
+NOT_PTXAS = ("banks", "slow", "refused")
 KINDS = (*NOT_PTXAS, "spills", "loss")
 
 
@@ -57,7 +59,7 @@ class Graph:
 
 @dataclasses.dataclass
 class Problem:
-    """`kind` is banks, spills, loss or refused, as above."""
+    """`kind` is banks, spills, loss, slow or refused, as above."""
 
     graph: str
     target: str
@@ -157,6 +159,7 @@ class Outcome:
     kernels: int
     proofs: int  # Accesses in loops that are proved free of conflicts.
     problems: list[Problem]
+    seconds: float = 0  # Of processor time of the compiler, for each target.
 
 
 _state: dict = {}
@@ -172,11 +175,14 @@ def check(graph: Graph) -> Outcome:
             message = next((line for line in compiled.stderr.replace(name, "").splitlines() if "error:" in line), "no message")[:300]
             return Outcome(graph.name, 0, 0, [Problem(graph.name, "all", "", "refused", message)])
         found, count, proofs = list(bank_problems(graph.name, compiled.stderr)), 0, compiled.stderr.count("[Passed] banks |")
+        seconds = compiled.cpu_seconds / len(targets)
+        if seconds > COMPILE_SECONDS:
+            found.append(Problem(graph.name, "all", "", "slow", f"{seconds:.1f} s for each target"))
         for target, kernel, text in kernels((folder / "k.ptx").read_text()):
             count += 1
             report = assembler.report(target, text) if assembler else ""
             found += [Problem(graph.name, target, kernel, kind, said) for kind, said in problems_of(report)]
-        return Outcome(graph.name, count, proofs, found)
+        return Outcome(graph.name, count, proofs, found, seconds)
 
 
 def find_ptxas(given: str | None) -> str | None:
@@ -254,6 +260,8 @@ def main() -> int:
     print("\n".join(failed), end="\n" if failed else "")
     if not ptxas:
         print("check_code: there is no ptxas on the PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda: spills and losses were not checked")
+    slowest = max(outcomes, key=lambda o: o.seconds)
+    print(f"slowest compile: {slowest.graph}, {slowest.seconds:.2f} s of processor time for each target")
     print(f"{sum(o.kernels for o in outcomes)} kernels of {len(wanted)} graphs for {args.target}, {sum(o.proofs for o in outcomes)} accesses in loops proved "
           f"free of bank conflicts; {len(failed)} graphs fail, {len(known)} have problems as listed")
     # A graph that could be checked in part only is no pass.

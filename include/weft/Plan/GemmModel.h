@@ -14,7 +14,8 @@
 namespace weft::plan {
 
 /// What multiplies: the rate class of the operands.
-enum class GemmType { F16, S8, F32, F64, Other };
+/// Tf32: f32 whose products may be rounded.
+enum class GemmType { F16, S8, F32, Tf32, F64, Other };
 
 /// `batch` times `products` of m x k by k x n.
 struct GemmProblem {

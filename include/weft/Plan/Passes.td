@@ -119,6 +119,7 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+    Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "products of f32 may round their operands to tf32">,
   ];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }

@@ -33,6 +33,7 @@ struct KernelToSchedule {
   mlir::func::FuncOp func;
   KernelAccess access;
   llvm::SmallVector<int64_t> extents; ///< Estimates, by dimension of the iteration space.
+  bool allowTf32 = false;             ///< Products of f32 may round their operands to tf32.
 
   explicit KernelToSchedule(mlir::func::FuncOp kernel);
   /// Bytes of the widest (narrowest) element among arguments and results; at least 1.

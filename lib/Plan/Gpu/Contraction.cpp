@@ -88,6 +88,13 @@ static bool hasAlignedRows(Value value) {
   return row && *row * bytesOf(value) % 16 == 0;
 }
 
+/// Whether rows of an operand run along the reduction: wgmma reads others of 16-bit elements only.
+static bool isContiguousAlongK(tg::ContractOp contract, unsigned operand) {
+  AffineMap map = contract.getMap(operand), result = contract.getMap(2);
+  auto last = map.getNumResults() ? dyn_cast<AffineDimExpr>(map.getResults().back()) : AffineDimExpr(nullptr);
+  return last && !result.isFunctionOfDim(last.getPosition());
+}
+
 /// The largest tile along the innermost of `dims`.
 static int64_t innermostBox(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
   unsigned several = llvm::count_if(dims, [&](unsigned d) { return extents[d] > 1; });
@@ -121,6 +128,8 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
                         cast<RankedTensorType>(rhs.getType()).getElementType());
   problem.lhsBytes = bytesOf(lhs);
   problem.rhsBytes = bytesOf(rhs);
+  if (problem.type == GemmType::F32 && kernel.allowTf32)
+    problem.type = GemmType::Tf32;
   func::FuncOp func = kernel.func;
   Value result = cast<func::ReturnOp>(func.getBody().front().getTerminator()).getOperand(0);
   problem.resultBytes = bytesOf(result);
@@ -132,7 +141,8 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
     (roles.isSwapped ? left : right).insert(product.getRhs());
     for (unsigned i : {0u, 1u})
       problem.allowWgmma &= isa<BlockArgument>(product->getOperand(i)) && hasAlignedRows(product->getOperand(i)) &&
-                            product.getMap(i).isProjectedPermutation();
+                            product.getMap(i).isProjectedPermutation() &&
+                            (problem.lhsBytes == 2 || isContiguousAlongK(product, i));
   }
   problem.lhsTensors = left.size();
   problem.rhsTensors = right.size();

@@ -32,7 +32,9 @@ static Rates ratesOf(const GemmProblem &problem, tg::Engine engine, const Device
             ? device.f32PerClock / (device.computeVersion == 80 || device.computeVersion == 90 ? 2.0 : 64.0)
             : device.f32PerClock;
   else
-    rates.flopsPerClock = problem.type == GemmType::S8 ? matrix.i8 : matrix.f16;
+    rates.flopsPerClock = problem.type == GemmType::S8     ? matrix.i8
+                          : problem.type == GemmType::Tf32 ? matrix.tf32
+                                                           : matrix.f16;
   // Neighbouring SMs that read one panel at a time share the request on sm_90: gemm_sm90_c1 moves 8.7 TB/s at 4096^3.
   rates.l2BytesPerClock = double(device.l2BytesPerClock) / device.sms * (device.hasWgmma() ? 2 : 1);
   return rates;
@@ -185,7 +187,7 @@ GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
     if (cost.fits && (!best.cost.fits || cost.seconds < best.cost.seconds * 0.999))
       best = {tile, cost};
   };
-  bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8;
+  bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8 || problem.type == GemmType::Tf32;
   if (hasMatrix && device.hasWgmma() && problem.allowWgmma && problem.m >= 64 && problem.n >= 32)
     forEachTile(problem, tg::Engine::Wgmma, consider);
   if (hasMatrix)

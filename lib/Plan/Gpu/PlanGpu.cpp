@@ -38,7 +38,9 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     module->setAttr(gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
     if (module->hasAttr(scheduleAttr))
       return;
-    ScheduleChoice choice = chooseSchedule(KernelToSchedule(kernel), device);
+    KernelToSchedule request(kernel);
+    request.allowTf32 = allowTf32;
+    ScheduleChoice choice = chooseSchedule(request, device);
     tg::ScheduleAttr schedule = choice.getAttr(&getContext());
     module->setAttr(scheduleAttr, schedule);
     std::string text;
