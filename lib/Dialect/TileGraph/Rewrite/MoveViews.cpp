@@ -101,6 +101,35 @@ LogicalResult transposeFirst(TransposeOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// A transposed tensor that is a result is stored in any case: contractions that read the tensor behind it read the
+/// result instead, so that the tensor itself need not be stored too.
+void readResults(TransposeOp transpose) {
+  auto isResult = [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); };
+  Value input = transpose.getInput();
+  Operation *source = input.getDefiningOp();
+  if (!source || llvm::none_of(transpose->getUsers(), isResult))
+    return;
+  bool isOnly = llvm::all_of(input.getUsers(), [&](Operation *user) {
+    return user == transpose || (isa<ContractOp>(user) && user->getBlock() == transpose->getBlock());
+  });
+  if (!isOnly)
+    return;
+  transpose->moveAfter(source);
+  for (OpOperand &use : llvm::make_early_inc_range(input.getUses())) {
+    auto contract = dyn_cast<ContractOp>(use.getOwner());
+    if (!contract)
+      continue;
+    SmallVector<AffineMap> maps{contract.getMap(0), contract.getMap(1), contract.getMap(2)};
+    AffineMap &map = maps[use.getOperandNumber()];
+    SmallVector<AffineExpr> places;
+    for (int64_t d : transpose.getPermutation())
+      places.push_back(map.getResult(d));
+    map = AffineMap::get(map.getNumDims(), map.getNumSymbols(), places, map.getContext());
+    contract.setMapsAttr(Builder(contract.getContext()).getAffineMapArrayAttr(maps));
+    use.set(transpose.getResult());
+  }
+}
+
 struct MoveViews : impl::MoveViewsBase<MoveViews> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -110,6 +139,7 @@ struct MoveViews : impl::MoveViewsBase<MoveViews> {
     ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());
     ContractOp::getCanonicalizationPatterns(patterns, &getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(patterns)); // Valid where it does not converge.
+    getOperation()->walk([](TransposeOp op) { readResults(op); });
   }
 };
 

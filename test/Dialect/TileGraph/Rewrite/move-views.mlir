@@ -46,3 +46,17 @@ func.func @stay(%x: tensor<8x4xf16>, %y: tensor<4xf16>, %z: tensor<8x4xf16>, %c:
   %7 = tg.transpose %6 [1, 0] : tensor<8x3xf16>
   return %1, %3, %4, %5, %7 : tensor<4x8xf16>, tensor<4x8xf32>, tensor<4x8xf16>, tensor<4x8xf16>, tensor<3x8xf16>
 }
+
+// The transposed tensor is stored in any case: the contraction reads that one.
+// CHECK-LABEL: func.func @cache
+// CHECK: %[[V:.*]] = tg.neg
+// CHECK-NEXT: %[[T:.*]] = tg.transpose %[[V]] [1, 0]
+// CHECK-NEXT: %[[P:.*]] = tg.contract %arg1, %[[T]] [#{{.*}}, #[[READ:.*]], #{{.*}}]
+// CHECK: return %[[T]], %[[P]]
+func.func @cache(%x: tensor<8x4xf16>, %p: tensor<16x8xf16>) -> (tensor<4x8xf16>, tensor<16x4xf16>) {
+  %v = tg.neg %x : tensor<8x4xf16>
+  %0 = tg.contract %p, %v [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<16x8xf16>, tensor<8x4xf16> -> tensor<16x4xf16>
+  %1 = tg.transpose %v [1, 0] : tensor<8x4xf16>
+  return %1, %0 : tensor<4x8xf16>, tensor<16x4xf16>
+}

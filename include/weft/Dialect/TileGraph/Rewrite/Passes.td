@@ -99,7 +99,7 @@ def MoveViews : Pass<"weft-move-views"> {
   let description = [{
     A pointwise op of one moved tensor (and scalars) is computed before the movement, unless its elements are wider than the tensor's; a
     transposition of merged dimensions that were transposed before comes before the merge. So movements meet the contractions that read them, and become their maps.
-    For GPUs, where the kernel that makes a value should store it as it comes. Exact.
+    Where a transposed tensor is a result of the function, contractions read that one. For GPUs, where the kernel that makes a value should store it as it comes. Exact.
 
     ```mlir
     func.func @main(%x: tensor<4x8x2xf32>, %c: tensor<f32>) -> tensor<8x8xf32> {
