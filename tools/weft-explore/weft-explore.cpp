@@ -2,10 +2,10 @@
 // network. --numbers prints what the library says of configurations that the page exported.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../common/CommandLine.h"
+#include "../common/TextFile.h"
 #include "Explore.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <CLI/CLI.hpp>
 
 using namespace weft;
@@ -18,29 +18,10 @@ struct Options {
 };
 } // namespace
 
-static Error readText(const std::string &path, std::string &text) {
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
-  if (!buffer)
-    return Error(ErrorCode::Input, bundle::quote(path) + ": " + buffer.getError().message());
-  if ((*buffer)->getBufferSize() > size_t(64) << 20)
-    return Error(ErrorCode::Resource, bundle::quote(path) + ": expected at most 64 MiB of JSON");
-  text = (*buffer)->getBuffer().str();
-  return {};
-}
-
-static Error readLaunches(const std::string &path, std::string &text, std::vector<plan::Configuration> &launches) {
-  if (Error error = readText(path, text))
-    return error;
-  std::string reason;
-  if (!plan::readConfigurations(text, launches, reason))
-    return Error(ErrorCode::Input, bundle::quote(path) + ": " + reason);
-  return {};
-}
-
 static Error printNumbers(const std::string &path) {
   std::string text, reason;
   std::vector<plan::Configuration> launches;
-  if (Error error = readLaunches(path, text, launches))
+  if (Error error = tools::readLaunchFile(path, text, launches))
     return error;
   llvm::json::OStream json(llvm::outs(), 1);
   json.arrayBegin();
@@ -56,7 +37,7 @@ static Error writePage(const Options &options) {
   std::string launches;
   if (!options.open.empty()) {
     std::vector<plan::Configuration> checked;
-    if (Error error = readLaunches(options.open, launches, checked))
+    if (Error error = tools::readLaunchFile(options.open, launches, checked))
       return error;
   }
   std::error_code code;

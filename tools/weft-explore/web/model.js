@@ -426,7 +426,7 @@ class Simulation {
     this.banks = Array.from({ length: cache.partitions }, () => new CacheBank(perBank, cache.ways, lines));
     const resident = machine.sms * machine.blocksPerSm, skew = machine.skew || 0;
     this.slots = Array.from({ length: resident }, (_, i) => ({
-      block: -1, step: 0, side: (i % machine.sms) % cache.partitions, delay: skew ? mixBits(i) % (skew + 1) : 0 }));
+      block: -1, step: 0, side: cache.partitions === 2 ? mixBits(i % machine.sms) & 1 : 0, delay: skew ? mixBits(i) % (skew + 1) : 0 }));
     this.doneInRow = new Array(launch.stages[0].grid.rows).fill(0);
     this.result = { readSectors: 0, writtenSectors: 0, lookups: 0, hits: 0, dramReads: 0, dramWrites: 0, dirty: 0, fabric: 0, ticks: 0,
                     blocks: tiles.length, resident, dramReadsByArray: launch.arrays.map(() => 0), sampling };

@@ -28,6 +28,7 @@ struct Configuration {
   int64_t tileM = 128, tileN = 128, tileK = 64;
   const Device *device = nullptr; ///< Null where the machine is described by hand.
   llvm::json::Object measured;    ///< Metrics of ncu by name; may be empty.
+  llvm::json::Object source;      ///< What was read, without predictions.
 };
 
 /// Reads one configuration. On failure returns false and says in `error` which field is wrong.

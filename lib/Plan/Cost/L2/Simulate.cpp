@@ -183,7 +183,7 @@ bool Simulation::prepare(std::string &error) {
   result.resident = machine.sms * machine.blocksPerSm;
   slots.resize(result.resident);
   for (int64_t i = 0; i < result.resident; ++i) {
-    slots[i].side = i % machine.sms % machine.cache.partitions;
+    slots[i].side = machine.cache.partitions == 2 ? mixBits(uint32_t(i % machine.sms)) & 1 : 0;
     slots[i].delay = machine.skew ? mixBits(uint32_t(i)) % uint32_t(machine.skew + 1) : 0;
   }
   doneInRow.assign(launch.stages[0].grid.rows, 0);

@@ -195,8 +195,12 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
   if (const json::Object *measured = fields.inner("measured"))
     result.measured = *measured;
   std::string order = fields.text("order", "row");
-  fields.text("schema", ""), fields.text("policy", ""); // The page's own.
+  fields.text("schema", ""), fields.text("policy", ""), fields.inner("predicted"); // Written by others.
   fields.finish();
+  if (fields.isGood()) {
+    result.source = *value.getAsObject();
+    result.source.erase("predicted");
+  }
   if (tile && fields.isGood()) {
     Fields sides(tile, "tile", error);
     for (auto [name, side] :

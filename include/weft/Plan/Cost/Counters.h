@@ -1,0 +1,56 @@
+//===- Counters.h - Predicted counters of launches, and measured ones ---------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// What the models say of a launch under the names that Nsight Compute (ncu) uses, and ncu's CSV as the same kind of
+// table. Names that begin with `weft.` have no metric of ncu.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_PLAN_COST_COUNTERS_H
+#define WEFT_PLAN_COST_COUNTERS_H
+
+#include "weft/Plan/Cost/Configuration.h"
+#include <map>
+
+namespace weft::plan {
+
+/// Values by metric, in base units: bytes, sectors, per cent.
+using Counters = std::map<std::string, double>;
+
+/// DRAM bytes, sectors asked of the L2, its hit rate (cold cache, as ncu makes it), grid and waves; operations, bytes
+/// that are compulsory and that no schedule can avoid, how full the last wave is. Fails (false, `error`) where a model
+/// refuses the launch.
+bool predictCounters(const Configuration &configuration, Counters &counters, std::string &error);
+
+/// Adds bytes where only sectors of DRAM are there.
+void addBytes(Counters &counters);
+
+struct MeasuredKernel {
+  std::string name;
+  Counters counters;
+};
+
+/// Kernels in order of launch, from `ncu --csv` (one row for each metric); lines before the table are skipped. Fails
+/// (false, `error`) without the columns ID, Kernel Name, Metric Name, Metric Unit and Metric Value, or without rows.
+bool parseNcuCsv(llvm::StringRef text, std::vector<MeasuredKernel> &kernels, std::string &error);
+
+/// One launch, predicted and measured.
+struct Comparison {
+  std::string name;
+  Counters predicted, measured;
+};
+
+/// How far the predictions are off over all launches that have the metric: for bytes |predicted / measured - 1|, for
+/// rates the difference in points.
+struct ErrorSummary {
+  int64_t launches = 0;
+  double median = 0, worst = 0;
+  std::string worstName;
+};
+ErrorSummary summarise(const std::vector<Comparison> &comparisons, const std::string &metric, bool isRate);
+
+} // namespace weft::plan
+
+#endif // WEFT_PLAN_COST_COUNTERS_H

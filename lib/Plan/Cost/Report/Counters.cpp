@@ -1,0 +1,158 @@
+//===- Counters.cpp - Predicted counters of launches, and measured ones -------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Prediction by the simulation and the bounds; the CSV of ncu, whose units may be scaled (Kbyte, Mbyte) and whose
+// numbers have thousands separators.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "weft/Plan/Cost/Counters.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace weft;
+using namespace weft::plan;
+using llvm::StringRef;
+
+bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std::string &error) {
+  TileOrder order;
+  SimulationResult r;
+  TrafficBound bound;
+  if (!TileOrder::create(c.traversal, c.launch.getGrids(), order, error) ||
+      !simulate(c.launch, order, c.machine, r, error) ||
+      !computeTrafficBound(c.group, double(c.machine.cache.bytes), bound, error))
+    return false;
+  double sector = double(c.machine.cache.sectorBytes), operations = 0, waves = r.getWaves();
+  for (const StageModel &stage : c.launch.stages)
+    operations += stage.operations;
+  double last = double(r.blocks % r.resident);
+  counters = {{"dram__bytes_read.sum", double(r.dramReads) * sector},
+              {"dram__bytes_write.sum", double(r.dramWrites) * sector},
+              {"lts__t_sectors_op_read.sum", double(r.readSectors)},
+              {"lts__t_sectors_op_write.sum", double(r.writtenSectors)},
+              {"lts__t_sectors.sum", double(r.lookups)},
+              {"lts__t_sector_hit_rate.pct", 100 * r.getHitRate()},
+              {"launch__grid_size", double(r.blocks)},
+              {"launch__waves_per_multiprocessor", waves},
+              {"weft.operations", operations},
+              {"weft.l2_dirty_bytes_at_end", double(r.dirty) * sector},
+              {"weft.dram_bytes_bound", bound.bytes},
+              {"weft.dram_bytes_compulsory", double(c.launch.getCompulsoryReads() + c.launch.getCompulsoryWrites())},
+              {"weft.last_wave_full_pct", last > 0 ? 100 * last / double(r.resident) : 100}};
+  return true;
+}
+
+void weft::plan::addBytes(Counters &counters) {
+  for (const char *side : {"read", "write"}) {
+    auto sectors = counters.find("dram__sectors_" + std::string(side) + ".sum");
+    if (sectors != counters.end())
+      counters.insert({"dram__bytes_" + std::string(side) + ".sum", 32 * sectors->second});
+  }
+}
+
+//===--- CSV ---===//
+
+/// The cells of one line; quotes within quotes are doubled.
+static std::vector<std::string> splitCells(StringRef line) {
+  std::vector<std::string> cells(1);
+  bool isQuoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && isQuoted && i + 1 < line.size() && line[i + 1] == '"')
+      cells.back() += line[i++];
+    else if (line[i] == '"')
+      isQuoted = !isQuoted;
+    else if (line[i] == ',' && !isQuoted)
+      cells.emplace_back();
+    else
+      cells.back() += line[i];
+  }
+  return cells;
+}
+
+/// The factor of a unit with a prefix: Kbyte, Mbyte, Gsector.
+static double getScale(StringRef unit) {
+  if (!unit.ends_with("byte") && !unit.ends_with("sector"))
+    return 1;
+  switch (unit.front()) {
+  case 'K':
+    return 1e3;
+  case 'M':
+    return 1e6;
+  case 'G':
+    return 1e9;
+  case 'T':
+    return 1e12;
+  default:
+    return 1;
+  }
+}
+
+bool weft::plan::parseNcuCsv(StringRef text, std::vector<MeasuredKernel> &kernels, std::string &error) {
+  error.clear();
+  static const char *const names[] = {"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"};
+  size_t columns[5] = {};
+  bool hasHeader = false;
+  std::map<std::string, size_t> byId;
+  llvm::SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, false);
+  for (StringRef line : lines) {
+    if (!line.starts_with("\""))
+      continue;
+    std::vector<std::string> cells = splitCells(line.rtrim('\r'));
+    if (!hasHeader) {
+      for (size_t i = 0; i < 5; ++i) {
+        auto found = std::find(cells.begin(), cells.end(), names[i]);
+        if (found == cells.end()) {
+          error = "expected a table of ncu --csv with a column " + std::string(names[i]);
+          return false;
+        }
+        columns[i] = size_t(found - cells.begin());
+      }
+      hasHeader = true;
+      continue;
+    }
+    if (cells.size() <= *std::max_element(columns, columns + 5))
+      continue;
+    std::string digits = cells[columns[4]];
+    digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
+    double value;
+    if (StringRef(digits).getAsDouble(value)) // "n/a": the card does not have the metric.
+      continue;
+    auto [place, isNew] = byId.try_emplace(cells[columns[0]], kernels.size());
+    if (isNew)
+      kernels.push_back({cells[columns[1]], {}});
+    kernels[place->second].counters[cells[columns[2]]] = value * getScale(cells[columns[3]]);
+  }
+  if (kernels.empty())
+    error = "expected a table of ncu --csv with at least one value";
+  for (MeasuredKernel &kernel : kernels)
+    addBytes(kernel.counters);
+  return error.empty();
+}
+
+ErrorSummary weft::plan::summarise(const std::vector<Comparison> &comparisons, const std::string &metric, bool isRate) {
+  ErrorSummary summary;
+  std::vector<double> errors;
+  for (const Comparison &comparison : comparisons) {
+    auto predicted = comparison.predicted.find(metric), measured = comparison.measured.find(metric);
+    if (predicted == comparison.predicted.end() || measured == comparison.measured.end() ||
+        (!isRate && measured->second == 0))
+      continue;
+    double error = std::abs(isRate ? predicted->second - measured->second : predicted->second / measured->second - 1);
+    errors.push_back(error);
+    if (error > summary.worst || summary.worstName.empty()) {
+      summary.worst = error;
+      summary.worstName = comparison.name;
+    }
+  }
+  summary.launches = int64_t(errors.size());
+  if (errors.empty())
+    return summary;
+  std::sort(errors.begin(), errors.end());
+  size_t middle = errors.size() / 2;
+  summary.median = errors.size() % 2 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
+  return summary;
+}

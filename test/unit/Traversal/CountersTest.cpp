@@ -1,0 +1,63 @@
+// Predicted counters, ncu's CSV, and how far apart they are.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Plan/Cost/Counters.h"
+#include <gtest/gtest.h>
+
+using namespace weft::plan;
+
+TEST(Counters, PredictionOfAProduct) {
+  std::vector<Configuration> launches;
+  std::string error;
+  ASSERT_TRUE(readConfigurations(R"([{"problem": {"kind": "gemm", "m": 1024, "n": 1024, "k": 512},
+      "tile": {"m": 128, "n": 128, "k": 64}, "machine": {"device": "A100-40"}}])",
+                                 launches, error))
+      << error;
+  EXPECT_EQ(launches[0].machine.sms, 108);
+  EXPECT_EQ(launches[0].machine.cache.partitions, 2);
+  Counters counters;
+  ASSERT_TRUE(predictCounters(launches[0], counters, error)) << error;
+  EXPECT_EQ(counters["dram__bytes_read.sum"], 2 * 1024 * 512 * 2);
+  EXPECT_EQ(counters["lts__t_sectors_op_read.sum"], 64 * 2 * 128 * 512 * 2 / 32);
+  EXPECT_EQ(counters["lts__t_sectors_op_write.sum"], 1024 * 1024 * 2 / 32);
+  EXPECT_EQ(counters["weft.l2_dirty_bytes_at_end"], 1024 * 1024 * 2);
+  EXPECT_EQ(counters["launch__grid_size"], 64);
+  EXPECT_EQ(counters["weft.operations"], 2.0 * 1024 * 1024 * 512);
+  EXPECT_NEAR(counters["weft.last_wave_full_pct"], 100 * 64.0 / 108, 1e-9);
+  EXPECT_EQ(counters["weft.dram_bytes_bound"], counters["weft.dram_bytes_compulsory"]);
+}
+
+TEST(Counters, CsvOfNcu) {
+  const char *text = "==PROF== Connected\n"
+                     "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\r\n"
+                     "\"0\",\"k<\"\"a\"\", b>\",\"dram__bytes_read.sum\",\"Mbyte\",\"1,234.5\"\n"
+                     "\"0\",\"k<\"\"a\"\", b>\",\"lts__t_sector_hit_rate.pct\",\"%\",\"70.5\"\n"
+                     "\"1\",\"other\",\"dram__sectors_read.sum\",\"sector\",\"1,000\"\n"
+                     "\"1\",\"other\",\"no__metric.sum\",\"\",\"n/a\"\n";
+  std::vector<MeasuredKernel> kernels;
+  std::string error;
+  ASSERT_TRUE(parseNcuCsv(text, kernels, error)) << error;
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].name, "k<\"a\", b>");
+  EXPECT_EQ(kernels[0].counters["dram__bytes_read.sum"], 1234.5e6);
+  EXPECT_EQ(kernels[0].counters["lts__t_sector_hit_rate.pct"], 70.5);
+  EXPECT_EQ(kernels[1].counters["dram__bytes_read.sum"], 32000);
+  EXPECT_EQ(kernels[1].counters.count("no__metric.sum"), 0u);
+  kernels.clear();
+  EXPECT_FALSE(parseNcuCsv("\"ID\",\"Name\"\n", kernels, error));
+  EXPECT_EQ(error, "expected a table of ncu --csv with a column Kernel Name");
+  EXPECT_FALSE(parseNcuCsv("", kernels, error));
+}
+
+TEST(Counters, Summary) {
+  std::vector<Comparison> comparisons = {{"a", {{"x", 110}, {"r", 50}}, {{"x", 100}, {"r", 57}}},
+                                         {"b", {{"x", 70}, {"r", 60}}, {{"x", 100}, {"r", 59}}},
+                                         {"c", {{"x", 100}}, {{"x", 100}}},
+                                         {"d", {{"x", 5}}, {}}};
+  ErrorSummary bytes = summarise(comparisons, "x", false), rates = summarise(comparisons, "r", true);
+  EXPECT_EQ(bytes.launches, 3);
+  EXPECT_NEAR(bytes.median, 0.1, 1e-12);
+  EXPECT_NEAR(bytes.worst, 0.3, 1e-12);
+  EXPECT_EQ(bytes.worstName, "b");
+  EXPECT_NEAR(rates.median, 4, 1e-12);
+  EXPECT_EQ(summarise(comparisons, "none", true).launches, 0);
+}

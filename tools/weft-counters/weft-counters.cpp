@@ -1,0 +1,46 @@
+// weft-counters LAUNCHES.json: the counters that a profiler would read for each launch, predicted; the launches with
+// `predicted` added, which `weft compare-counters` and the explorer open.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../common/CommandLine.h"
+#include "../common/TextFile.h"
+#include "weft/Plan/Cost/Counters.h"
+
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+
+using namespace weft;
+using bundle::Error;
+using bundle::ErrorCode;
+namespace json = llvm::json;
+
+static Error printCounters(const std::string &path) {
+  std::string text, reason;
+  std::vector<plan::Configuration> launches;
+  if (Error error = tools::readLaunchFile(path, text, launches))
+    return error;
+  json::Array list;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    plan::Counters counters;
+    if (!plan::predictCounters(launches[i], counters, reason))
+      return Error(ErrorCode::Input, bundle::quote(path) + ": launch " + std::to_string(i) + ": " + reason);
+    json::Object launch = launches[i].source, predicted;
+    for (const auto &[name, value] : counters)
+      predicted[name] = value;
+    launch["predicted"] = std::move(predicted);
+    list.push_back(std::move(launch));
+  }
+  json::Object root{{"schema", "weft.counters/1"}, {"launches", std::move(list)}};
+  llvm::outs() << llvm::formatv("{0:2}\n", json::Value(std::move(root)));
+  return {};
+}
+
+int main(int argc, char **argv) {
+  std::string input;
+  CLI::App app("Predict the counters of launches, under Nsight Compute's names (docs/explorer.md)", "weft-counters");
+  app.add_option("launches", input, "Launches as JSON; - is standard input")->option_text("FILE")->required();
+  int exitCode = 0;
+  if (tools::parse(app, argc, argv, exitCode))
+    return exitCode;
+  Error error = printCounters(input);
+  return error ? tools::reportError("weft-counters", error) : 0;
+}
