@@ -29,6 +29,7 @@ struct GemmProblem {
   double epilogueRegisters = 0;
   /// Elements of the reduction that stay constant along k: a window's other dimensions; the loop has k * taps steps.
   int64_t taps = 1;
+  bool contiguousAlongK = true;           ///< The larger operand; else along its rows or columns.
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).
   int64_t mostBoxM = 256, mostBoxN = 256; ///< The largest tiles that are boxes of the operands (TMA again).
 };
