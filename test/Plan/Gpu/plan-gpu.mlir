@@ -30,7 +30,7 @@ module @gemm_2048x28672x4096 {
 }
 
 // SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
-// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 64], stream = [64], engine = mma, warps = 4, stages = 3, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 module @gemm_16x28672x4096 {
   func.func @kernel(%a: tensor<16x4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<16x28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<16x4096xbf16>, tensor<4096x28672xbf16> -> tensor<16x28672xbf16>
