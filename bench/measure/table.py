@@ -153,7 +153,7 @@ def markdown(results: Sequence[Result], about: dict) -> str:
     lines += [_row(r, peers) for r in results]
     slow = [r.case for r in results if r.replayed is False]
     if slow:
-        lines += ["", f"Weft without CUDA graph (its recording was refused): {', '.join(slow)}"]
+        lines += ["", f"Weft without CUDA graph (not recorded, or refused): {', '.join(slow)}"]
     failures = [f"* {r.case} {t.candidate}: {t.failure}" for r in results for t in r.timings if t.failure]
     if failures:
         lines += ["", "Not timed:", ""] + failures

@@ -50,6 +50,7 @@ struct Launch {
   const int64_t *scalars;
   uint32_t scalarCount;
   int64_t scratchBytes; ///< For each worker.
+  bool isFirst = true;  ///< Of its run: it may not begin before all work before it has ended.
 };
 
 /// Weights and constants: data that no run changes.

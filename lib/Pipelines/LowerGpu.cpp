@@ -66,7 +66,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   kernel.addPass(schedule::createTkLayouts());
   kernel.addPass(schedule::createTkAllocate());
   kernel.addPass(schedule::createTkBanks());
-  gpu::buildLowerTkPipeline(kernel, options.fastMath);
+  gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
 }

@@ -18,7 +18,7 @@ struct LowerCpuOptions : PassPipelineOptions<LowerCpuOptions> {
   Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("fastmath flags on all floating-point ops"),
                         llvm::cl::init(false)};
   Option<bool> optimize{*this, "optimize", llvm::cl::desc("tile, fuse and pack; otherwise plain loops"),
-                        llvm::cl::init(true)};
+                        llvm::cl::init(false)};
 
   cpu::StrategyOptions get() const {
     cpu::StrategyOptions options;
@@ -34,8 +34,11 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
                              llvm::cl::init("sm_80")};
   Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("approximate math functions"), llvm::cl::init(false)};
   Option<bool> allowTf32{*this, "allow-tf32", llvm::cl::desc("f32 contractions may use tf32"), llvm::cl::init(false)};
+  Option<bool> dependentLaunch{*this, "dependent-launch",
+                               llvm::cl::desc("sm_90 and up: kernels start while the one before still runs"),
+                               llvm::cl::init(true)};
 
-  GpuOptions get() const { return {target, fastMath, allowTf32}; }
+  GpuOptions get() const { return {target, fastMath, allowTf32, dependentLaunch}; }
 };
 
 } // namespace

@@ -153,3 +153,32 @@ func.func @no_siblings(%x: tensor<64x128xf16>, %q: tensor<128x128xf16>, %k: tens
   %4 = tg.contract %q, %q [#mk, #kn, #mn] : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf16>
   return %0, %1, %2, %3, %4 : tensor<64x128xf16>, tensor<64x64xf16>, tensor<4096x4096xf16>, tensor<4096x4096xf16>, tensor<128x128xf16>
 }
+
+// Arithmetic between two contractions follows the first, once, however small they are.
+// CHECK-LABEL: @follows
+// CHECK: tg.kernel "contract_cast_mul_erf_and_3"
+// CHECK: tg.kernel "contract" ->
+// WHY: G2: 'cast' can be computed once, after the contraction that it reads
+func.func @follows(%x: tensor<128x768xbf16>, %w: tensor<768x3072xbf16>, %v: tensor<3072x768xbf16>, %a: tensor<f32>, %b: tensor<f32>) -> tensor<128x768xbf16> {
+  %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<128x768xbf16>, tensor<768x3072xbf16> -> tensor<128x3072xbf16>
+  %1 = tg.cast %0 : tensor<128x3072xbf16> to tensor<128x3072xf32>
+  %2 = tg.mul %1, %a : tensor<128x3072xf32>, tensor<f32>
+  %3 = tg.erf %2 : tensor<128x3072xf32>
+  %4 = tg.add %3, %b : tensor<128x3072xf32>, tensor<f32>
+  %5 = tg.mul %1, %4 : tensor<128x3072xf32>, tensor<128x3072xf32>
+  %6 = tg.cast %5 : tensor<128x3072xf32> to tensor<128x3072xbf16>
+  %7 = tg.contract %6, %v [#mk, #kn, #mn] : tensor<128x3072xbf16>, tensor<3072x768xbf16> -> tensor<128x768xbf16>
+  return %7 : tensor<128x768xbf16>
+}
+
+// Read by others too, the first contraction's result is stored anyway: the cheap op is computed where it is needed.
+// CHECK-LABEL: @readtwice
+// CHECK: tg.kernel "contract" ->
+// CHECK: tg.kernel "neg_contract"
+func.func @readtwice(%x: tensor<16x64xf16>, %w: tensor<64x64xf16>, %v: tensor<64x64xf16>) -> tensor<16x64xf16> {
+  %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf16>
+  %1 = tg.neg %0 : tensor<16x64xf16>
+  %2 = tg.contract %1, %v [#mk, #kn, #mn] : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf16>
+  %3 = tg.add %2, %0 : tensor<16x64xf16>, tensor<16x64xf16>
+  return %3 : tensor<16x64xf16>
+}

@@ -20,9 +20,9 @@ func.func @main(%x: tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>) -> tensor<
   %3 = tg.add %2, %one : tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>, tensor<f32> loc("fc1")
   return %3 : tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>
 }
-// The kernel numbers its symbols by first use.
+// The kernel numbers its symbols by first use. Its first operand is another kernel's result at one of its dispatches.
 // CHECK: module @contract_add attributes {
-// CHECK-SAME: tg.operand_dims = [#{{.*}}, #{{.*}}], tg.result_dims = [#{{.*}}]}
+// CHECK-SAME: tg.operand_dims = [#{{.*}}, #{{.*}}], tg.result_dims = [#{{.*}}], tg.steady_operands = array<i64: 1>}
 // CHECK: func.func @kernel(%[[X:.*]]: tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>, %[[W:.*]]: tensor<8x8xf32>, %{{.*}}: index)
 // CHECK-SAME: attributes {tg.num_symbols = 1 : i64}
 // CHECK: tg.constant dense<1.000000e+00>

@@ -72,6 +72,7 @@ bool Compilation::parseFlags() {
       fail(ErrorClass::Usage, flag + ": expected " + first + " or " + second + ", got `" + value + "`");
   };
   expectWord("--fp", flags.fp, "strict", "fast");
+  expectWord("--dependent-launch", flags.dependentLaunch, "on", "off");
   expectWord("--weights", flags.weights, "embed", "external");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");

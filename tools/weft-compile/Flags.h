@@ -33,6 +33,9 @@ struct CompileFlags : ImportFlags {
                                    "vectors of partial sums), or fast (fastmath everywhere)")};
   cl::opt<bool> allowTf32{"allow-tf32", cl::desc("GPU: f32 contractions may round their operands to tf32"),
                           cl::cat(compileCategory)};
+  cl::opt<std::string> dependentLaunch{
+      "dependent-launch", cl::init("off"), cl::cat(compileCategory),
+      cl::desc("sm_90 and up: on (kernels start while the one before still runs, and wait for it), or off")};
   cl::opt<std::string> weights{"weights", cl::init("embed"),
                                cl::desc("Weights: embed, or external (by reference to the model's files)"),
                                cl::cat(compileCategory)};

@@ -16,6 +16,7 @@ struct GpuOptions {
   std::string target = "sm_80"; ///< A device or architecture of weft/Target/Device.h.
   bool fastMath = false;        ///< Approximate instructions for math functions, and reassociation.
   bool allowTf32 = false;       ///< f32 contractions may round their operands to tf32.
+  bool dependentLaunch = false; ///< sm_90 and up: kernels start while the one before still runs (docs/gpu.md).
 };
 
 /// --weft-lower-gpu: every kernel module nested in the module, from `tg` to one llvm.func with nvvm.kernel and the

@@ -44,7 +44,8 @@ def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
     first use, then one `index` argument for each symbol its types and maps mention (function attribute `tg.num_symbols`); symbol N of
     the function's types is its N-th index argument. Constants that are splats or at most 64 bytes are cloned into the kernel. The module
     attributes `tg.operand_dims` and `tg.result_dims` give the extents of arguments and results over those symbols. Kernels whose modules
-    print equally (locations apart) share one module. `@main` keeps a `tg.dispatch` with the names of the ONNX nodes that the
+    print equally (locations apart) share one module. `tg.steady_operands` lists the operands that are inputs, weights or constants at every
+    dispatch, so that no kernel writes them. `@main` keeps a `tg.dispatch` with the names of the ONNX nodes that the
     kernel computes in `tg.nodes`.
 
     ```mlir

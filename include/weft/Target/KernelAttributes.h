@@ -1,5 +1,5 @@
-// Attributes by which a lowered GPU kernel module tells Emit how it is started. docs/gpu-emit.md has an
-// example.
+// Attributes by which a lowered GPU kernel module tells Emit how it is started, and what else passes of several rooms
+// know of it. docs/gpu-emit.md has an example.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TARGET_KERNELATTRIBUTES_H
 #define WEFT_TARGET_KERNELATTRIBUTES_H
@@ -25,6 +25,9 @@ inline constexpr llvm::StringLiteral scalarsAttr = "tk.scalars";
 /// (bytes: 0, 32, 64, 128), extents: affine map (elements), strides: affine map (bytes, of dimensions 1 and up)}.
 /// Dimension 0 is the innermost one.
 inline constexpr llvm::StringLiteral tensorMapsAttr = "tk.tensor_maps";
+/// Array of i64, from outlining on: the operands that are inputs, weights or constants of the program at every dispatch
+/// of the kernel, so that no kernel writes them while it runs. Absent: none is known.
+inline constexpr llvm::StringLiteral steadyOperandsAttr = "tg.steady_operands";
 /// i64: lowest PTX ISA that has all the instructions, ten times the version (84); absent: the target's first.
 inline constexpr llvm::StringLiteral ptxVersionAttr = "tk.ptx_version";
 

@@ -244,7 +244,8 @@ Error CudaDevice::dispatch(const Launch &launch) {
     attribute.value.clusterDim[0] = kernel.clusterSize;
     attribute.value.clusterDim[1] = attribute.value.clusterDim[2] = 1;
   }
-  if (function.waitsForGrids) {
+  // What a run reads stays as it is from its first kernel's begin on: others may read it before they wait.
+  if (function.waitsForGrids && !launch.isFirst) {
     LaunchAttribute &attribute = attributes[config.attributeCount++];
     attribute.id = kLaunchProgrammaticOrder;
     attribute.value.flag = 1;

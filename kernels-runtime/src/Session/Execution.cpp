@@ -88,6 +88,7 @@ Error Session::execute() {
 /// count as run.
 Error Session::startCommands(uint32_t first, bool isRecorded) {
   uint32_t nextSegment = first ? 1 : 0, nextDispatch = 0;
+  bool isFirst = true; // No kernel has been started yet.
   for (uint32_t i = first; i < entry.commands.size; ++i) {
     const CommandRecord &command = entry.commands[i];
     Error error;
@@ -96,7 +97,7 @@ Error Session::startCommands(uint32_t first, bool isRecorded) {
       error = evaluate(command, segments[nextSegment++]);
       break;
     case CommandKind::Dispatch:
-      error = dispatch(command, dispatches[nextDispatch]);
+      error = dispatch(command, dispatches[nextDispatch], isFirst);
       if (!isRecorded && !error)
         countDispatch(command, dispatches[nextDispatch]);
       ++nextDispatch;
@@ -278,7 +279,7 @@ Error Session::offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t b
   return {};
 }
 
-Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
+Error Session::dispatch(const CommandRecord &command, DispatchState &state, bool &isFirst) {
   const Tables &tables = getTables();
   auto where = [&] { return "kernel " + quote(tables.getString(tables.kernels[state.kernel].name)); };
   int64_t grid = registers[command.b], scratch = command.g == kNone ? 0 : registers[command.g];
@@ -297,7 +298,9 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
     scalarValues[i] = registers[tables.scalars[command.e + i]];
   if (grid == 0)
     return {};
-  Launch launch = {command.a, grid, argumentAddresses.data(), command.d, scalarValues.data(), command.f, scratch};
+  Launch launch = {command.a, grid,   argumentAddresses.data(), command.d, scalarValues.data(), command.f,
+                   scratch,   isFirst};
+  isFirst = false;
   uint64_t nanoseconds = 0;
   Error error = profile ? device->dispatchTimed(launch, nanoseconds) : device->dispatch(launch);
   state.nanoseconds += nanoseconds;

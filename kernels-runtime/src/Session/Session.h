@@ -114,7 +114,7 @@ private:
   bundle::Error evaluate(const bundle::CommandRecord &command, Segment &segment);
   bundle::Error sizeBuffer(uint32_t index);
   bundle::Error placeTransients(Segment &segment);
-  bundle::Error dispatch(const bundle::CommandRecord &command, DispatchState &state);
+  bundle::Error dispatch(const bundle::CommandRecord &command, DispatchState &state, bool &isFirst);
   bundle::Error copy(const bundle::CommandRecord &command);
   bundle::Error load(uint32_t buffer, int64_t index, int64_t &value);
   bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;

@@ -114,17 +114,6 @@ TEST_F(CudaDeviceTest, LargeClustersAreAskedFor) {
   EXPECT_EQ(fake.attributes["k0"], (std::map<int, int>{{NonPortableClusterAllowed, 1}}));
 }
 
-TEST_F(CudaDeviceTest, KernelsThatWaitStartEarly) {
-  EXPECT_EQ(run(), "");
-  EXPECT_FALSE(fake.launches.back().isProgrammatic);
-  std::string text = makeAddPtx("sm_90a");
-  text.replace(text.find("  mov.u32 r1"), 0, "  griddepcontrol.wait;\n");
-  addBundle = buildGpuBundle({{"sm_90a", text}}, /*cluster=*/1);
-  EXPECT_EQ(run(), "");
-  EXPECT_TRUE(fake.launches.back().isProgrammatic);
-  EXPECT_EQ(fake.launches.back().cluster, 0u);
-}
-
 TEST_F(CudaDeviceTest, NamesOfDevices) {
   for (const char *bad : {"cuda:", "cuda:x", "cudas", "cuda:-1", "cuda:1x", "cuda:99999999999", "cuda0"})
     EXPECT_EQ(run(bad),

@@ -168,6 +168,25 @@ TEST_F(CudaRunTest, AChainIsOneGraph) {
   EXPECT_EQ(count().dispatches, 3 * 64u);
 }
 
+/// All but the first of a run: what the run reads must not change any more once a kernel of it has begun.
+TEST_F(CudaRunTest, KernelsThatWaitStartEarly) {
+  for (bool isEarly : {false, true}) {
+    addBundle = buildChainBundle(3, isEarly);
+    open();
+    CardFloats a(3, 1), b(3, 7), y;
+    weft_tensor inputs[] = {a.view(), b.view()}, output = y.view();
+    for (int run = 0; run < 4; ++run) { // Launched, recorded, replayed twice.
+      fake.launches.clear();
+      ASSERT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
+      EXPECT_EQ(y.values[2], 3 + 3 * 9);
+      std::vector<bool> early;
+      for (const FakeLaunch &launch : fake.launches)
+        early.push_back(launch.isProgrammatic);
+      EXPECT_EQ(early, (std::vector<bool>{false, isEarly, isEarly}));
+    }
+  }
+}
+
 TEST_F(CudaRunTest, RecordsNothingWhenToldSo) {
   open(/*launchesKernels=*/true);
   for (int run = 0; run < 4; ++run)

@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Schedule/Scratch.h"
+#include "weft/Target/Device.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -83,10 +84,14 @@ static unsigned findIndexBits(func::FuncOp kernel) {
   return 32;
 }
 
-KernelInfo::KernelInfo(func::FuncOp kernel) {
+KernelInfo::KernelInfo(func::FuncOp kernel, bool dependentLaunch) {
   module = kernel->getParentOfType<ModuleOp>();
   if (auto attr = module->getAttrOfType<StringAttr>(tk::targetAttr))
     target = attr.getValue();
+  const Device *device = findDevice(target);
+  waitsForGrids = dependentLaunch && device && device->computeVersion >= 90;
+  if (auto attr = module->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
+    llvm::append_range(steadyArguments, attr.asArrayRef());
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(tk::warpsAttr))
     warps = attr.getInt();
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(tk::sharedBytesAttr))
@@ -103,6 +108,11 @@ KernelInfo::KernelInfo(func::FuncOp kernel) {
     shared = LLVM::GlobalOp::create(builder, kernel.getLoc(), bytes, /*isConstant=*/false, LLVM::Linkage::External,
                                     sharedName, Attribute(), /*alignment=*/1024, /*addrSpace=*/3);
   }
+}
+
+bool KernelInfo::isSteady(Value tensor) const {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  return argument && llvm::is_contained(steadyArguments, int64_t(argument.getArgNumber()));
 }
 
 void KernelInfo::recordFacts(func::FuncOp kernel) {
@@ -124,8 +134,9 @@ void KernelInfo::recordFacts(func::FuncOp kernel) {
     if (operands)
       for (Value operand : *operands)
         symbols[op].push_back({findBounds(operand), countLoops(operand)});
+    // The kernel before may still write what is not steady: such lines must not come from the non-coherent cache.
     if (auto load = dyn_cast<tk::LoadOp>(op))
-      if (!written.contains(load.getSource()))
+      if (!written.contains(load.getSource()) && (!waitsForGrids || isSteady(load.getSource())))
         readOnly.insert(op);
   });
 }

@@ -26,7 +26,8 @@ struct SymbolFacts {
 class KernelInfo {
 public:
   /// Reads `kernel`; makes the module's dynamic shared memory if the kernel uses any.
-  explicit KernelInfo(mlir::func::FuncOp kernel);
+  /// `dependentLaunch`: the kernel may start while the one before it still runs, if the target can (DependentLaunch.h).
+  explicit KernelInfo(mlir::func::FuncOp kernel, bool dependentLaunch = false);
 
   mlir::ModuleOp module;
   llvm::StringRef target;
@@ -35,11 +36,13 @@ public:
   mlir::LLVM::GlobalOp shared;                            ///< Null if sharedBytes is 0.
   llvm::SmallVector<mlir::BlockArgument> symbolArguments; ///< The kernel's symbols.
   unsigned indexBits = 64;                                ///< 32 if every offset of every tensor is below 2^31 bytes.
+  bool waitsForGrids = false; ///< Whether it may start early, and waits before it touches what other kernels write.
+  llvm::SmallVector<int64_t> steadyArguments; ///< Tensors that no kernel of the program writes, where that is known.
 
   Role getRole(mlir::Operation *op) const;
   /// Facts of the `symbols` of an access, in order.
   llvm::ArrayRef<SymbolFacts> getSymbols(mlir::Operation *op) const;
-  /// Whether the tensor that a tk.load or tk.copy reads is written nowhere in the kernel.
+  /// Whether nobody writes the tensor that a tk.load reads while the kernel runs, even before it has waited.
   bool isReadOnly(mlir::Operation *op) const { return readOnly.contains(op); }
   /// Place of an op's scratch in dynamic shared memory; -1 if it has none.
   int64_t getScratch(mlir::Operation *op) const;
@@ -51,6 +54,7 @@ public:
   llvm::DenseSet<mlir::Operation *> wgmmaDots, writtenSums;
 
 private:
+  bool isSteady(mlir::Value tensor) const;
   void recordFacts(mlir::func::FuncOp kernel);
   void placeScratch(mlir::func::FuncOp kernel);
 

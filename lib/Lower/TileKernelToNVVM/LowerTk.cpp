@@ -1,5 +1,6 @@
 // --weft-lower-tk: converts a kernel of tiles to scalars of a thread, and its function to an nvvm kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "DependentLaunch.h"
 #include "Patterns.h"
 #include "Tma.h"
 
@@ -75,7 +76,7 @@ static AffineMap getGrid(func::FuncOp kernel, unsigned symbols, StringRef target
 }
 
 /// func.func @kernel(pointers, index...) to llvm.func @kernel(pointers, i64...).
-static void makeKernelFunction(func::FuncOp kernel, const KernelInfo &info) {
+static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, const KernelInfo &info) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
   SmallVector<Type> arguments;
@@ -103,11 +104,28 @@ static void makeKernelFunction(func::FuncOp kernel, const KernelInfo &info) {
     op.erase();
   });
   kernel.erase();
+  return function;
+}
+
+/// CTAs of a grid that depends on no symbol, else 0.
+static int64_t getStaticGrid(AffineMap grid) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (AffineExpr expr : grid.getResults()) {
+    auto constant = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr, 0, grid.getNumSymbols()));
+    if (!constant)
+      return 0;
+    least = std::min(least, constant.getValue());
+  }
+  return least;
 }
 
 namespace {
 
 class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
+public:
+  using Base::Base;
+
+private:
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
@@ -116,7 +134,7 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
       return signalPassFailure();
     }
     lowerCursors(kernel);
-    KernelInfo info(kernel);
+    KernelInfo info(kernel, dependentLaunch);
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();
     AffineMap grid = getGrid(kernel, info.symbolArguments.size(), info.target);
@@ -124,10 +142,13 @@ class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
       if (copy.getEngine() == tk::CopyEngine::CpAsync)
         module->setAttr(ptxVersionAttr, Builder(&getContext()).getI64IntegerAttr(74));
     });
+    SmallVector<std::pair<int64_t, int64_t>> steadyBytes = getSteadyBytes(kernel, info);
     recordDots(kernel, info);
     if (failed(addTensorMaps(kernel, info)) || failed(convert(kernel, info)))
       return signalPassFailure();
-    makeKernelFunction(kernel, info);
+    LLVM::LLVMFuncOp function = makeKernelFunction(kernel, info);
+    if (info.waitsForGrids)
+      emitPrologue(function, steadyBytes, getStaticGrid(grid));
     setAttributes(module, info, grid);
   }
 

@@ -56,8 +56,8 @@ class TkToLLVM : public weft::gpu::impl::TkToLLVMBase<TkToLLVM> {
 
 } // namespace
 
-void weft::gpu::buildLowerTkPipeline(OpPassManager &pm, bool fastMath) {
-  pm.addPass(createLowerTk());
+void weft::gpu::buildLowerTkPipeline(OpPassManager &pm, bool fastMath, bool dependentLaunch) {
+  pm.addPass(createLowerTk({dependentLaunch}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());

@@ -10,7 +10,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace weft::plan {
@@ -199,6 +201,33 @@ static std::string fingerprint(ModuleOp module) {
   return text;
 }
 
+/// Whether a value is no dispatch's result: an input, a weight or a constant, or a view of one.
+static bool isSteady(Value value) {
+  while (auto view = value.getDefiningOp<tg::ReshapeOp>())
+    value = view.getInput();
+  Operation *op = value.getDefiningOp();
+  return !op || op->getNumOperands() == 0;
+}
+
+/// Sets tg.steady_operands of every kernel module with such operands.
+static void markSteadyOperands(func::FuncOp main) {
+  llvm::MapVector<StringAttr, llvm::SmallBitVector> steady;
+  main.walk([&](tg::DispatchOp dispatch) {
+    llvm::SmallBitVector here(dispatch.getOperands_().size());
+    for (auto [i, input] : llvm::enumerate(dispatch.getOperands_()))
+      here[i] = isSteady(input);
+    auto [it, isNew] = steady.try_emplace(dispatch.getCallee().getRootReference(), here);
+    if (!isNew)
+      it->second &= here;
+  });
+  SymbolTable symbols(main->getParentOfType<ModuleOp>());
+  for (auto &[name, operands] : steady)
+    if (auto module = symbols.lookup<ModuleOp>(name); module && operands.any()) {
+      SmallVector<int64_t> numbers(operands.set_bits_begin(), operands.set_bits_end());
+      module->setAttr(gpu::steadyOperandsAttr, DenseI64ArrayAttr::get(main.getContext(), numbers));
+    }
+}
+
 namespace {
 struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsPass> {
   using Base::Base;
@@ -225,6 +254,7 @@ struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsP
       replaceByDispatch(kernel, outlined, name);
       ++numDispatches;
     }
+    markSteadyOperands(main);
   }
 
   void replaceByDispatch(tg::KernelOp kernel, const Outlined &outlined, StringAttr module) {

@@ -101,6 +101,7 @@ private:
   std::string checkRepeats();
   std::string checkTogether(tg::ContractOp other);
   std::string checkAnchors(ArrayRef<Operation *> anchors);
+  bool endsProduct(Value value) const;
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
   std::string checkRows();
 
@@ -194,12 +195,33 @@ std::string Checker::checkRepeats() {
   return "";
 }
 
+/// Whether arithmetic of the group on `value`, from outside, could be the epilogue of a contraction or fold: nobody
+/// else reads it, and it is such a result, or pointwise arithmetic after one.
+bool Checker::endsProduct(Value value) const {
+  if (!llvm::all_of(value.getUsers(), [&](Operation *user) { return group.contains(user); }))
+    return false;
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<tg::ContractOp, tg::FoldOp>(op))
+      return true;
+    if (!isPointwise(op) && !isBijection(op))
+      return false;
+    auto next = llvm::find_if(op->getOperands(), [&](Value operand) {
+      return operand.getDefiningOp() && elementsOf(operand) == elementsOf(value);
+    });
+    if (next == op->operand_end())
+      return false;
+    value = *next;
+  }
+  return false;
+}
+
 /// G2 on the side of an operand: recomputing for each tile of the other side against the bytes of storing it once.
 std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   Operation *producer = contract->getOperand(operand).getDefiningOp();
   if (!producer || !group.contains(producer))
     return "";
   int64_t cost = 0;
+  bool followed = false; // It reads a product that it could be the epilogue of.
   SmallVector<Operation *> work{producer};
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!work.empty()) {
@@ -212,9 +234,13 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     for (Value value : op->getOperands())
       if (isInside(value))
         work.push_back(value.getDefiningOp());
+      else if (endsProduct(value))
+        followed = true;
   }
   if (cost == 0)
     return "";
+  if (followed)
+    return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   // Rates of no device in particular: 20 T operations, 2 TB and 300 TFLOP a second, 3 us a launch; a tenth of the
   // contraction's time is lost where an operand comes through registers.
   double own = double(elementsOf(contract->getOperand(operand)));
@@ -226,7 +252,10 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
     if (!map.isFunctionOfDim(d))
       otherTiles *= double(estimateExtent(extent));
-  otherTiles = std::ceil(otherTiles / 128);
+  // Tiles are as large as leaves one for each SM of a large device.
+  constexpr double sms = 132, leastTile = 16, mostTile = 128;
+  double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
+  otherTiles = std::ceil(otherTiles / std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile));
   double lost = own * (otherTiles - 1) * double(cost) / 20e12 + 0.1 * 2 * points / 300e12;
   double bits =
       double(tg::getElementBits(cast<RankedTensorType>(contract->getOperand(operand).getType()).getElementType()));

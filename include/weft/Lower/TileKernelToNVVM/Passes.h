@@ -45,8 +45,9 @@ inline constexpr llvm::StringLiteral indexBitsAttr = "tk.index_bits";
 /// Name of the module's dynamic shared memory.
 inline constexpr llvm::StringLiteral sharedName = "smem";
 
-/// From a kernel module of tk ops with layouts to llvm and nvvm only. `fastMath`: see --weft-gpu-math.
-void buildLowerTkPipeline(mlir::OpPassManager &pm, bool fastMath = false);
+/// From a kernel module of tk ops with layouts to llvm and nvvm only. `fastMath`: see --weft-gpu-math;
+/// `dependentLaunch`: see --weft-lower-tk.
+void buildLowerTkPipeline(mlir::OpPassManager &pm, bool fastMath = false, bool dependentLaunch = false);
 /// Registers --weft-lower-tk-pipeline.
 void registerLowerTkPipeline();
 

@@ -12,8 +12,13 @@ def LowerTk : Pass<"weft-lower-tk", "::mlir::ModuleOp"> {
     `llvm.func` with the attribute `nvvm.kernel`, and the module gets the attributes that docs/gpu.md lists. Left are `scf`, `arith`, `math`, `vector`, `nvvm` and `llvm`;
     index arithmetic stays in `index`.
 
+    On sm_90a, with `dependent-launch`, the kernel lets its successor start at once, prefetches `tg.steady_operands` to L2, and each thread waits
+    for the kernels before (`griddepcontrol.wait`) ahead of `tk.for_tiles`.
+
     Errors: a tile without a layout, a layout that an op cannot take, a type that memory cannot hold.
   }];
+  let options = [Option<"dependentLaunch", "dependent-launch", "bool", /*default=*/"false",
+                        "sm_90 and up: start while the kernel before still runs, and wait for it">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
