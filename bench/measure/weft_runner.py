@@ -28,8 +28,13 @@ class WeftRunner:
         dtype = next(iter(tensors.values())).dtype
         self.outputs = {name: torch.full(shape, float("nan"), dtype=dtype, device="cuda") for name, shape in outputs.items()}
 
+        self.bound = {}  # by stream: tensors are looked at once
+
     def run(self) -> None:
-        self.session.run(self.feeds, stream=torch.cuda.current_stream(), out=self.outputs)
+        stream = torch.cuda.current_stream()
+        if stream.cuda_stream not in self.bound:
+            self.bound[stream.cuda_stream] = self.session.bind(self.feeds, stream=stream, out=self.outputs)
+        self.bound[stream.cuda_stream]()
 
     @property
     def kernels(self) -> int:

@@ -56,6 +56,21 @@ class SessionTest(unittest.TestCase):
             np.testing.assert_array_equal(outputs["y"], a + b + 1)
         self.assertEqual(session.statistics()["runs"], 5)
 
+    def test_binds_tensors_once(self):
+        session = weft.Session(self.path, threads=1)
+        a, b, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32), np.zeros(8, np.float32)
+        given, own = session.bind({"a": a, "b": b}, out={"y": y}), session.bind({"a": a, "b": b})
+        first = own()["y"]
+        for value in (2, 3):
+            b[:] = value  # Read in place, at each call.
+            self.assertIs(given()["y"], y)
+            np.testing.assert_array_equal(y, a + value + 1)
+            np.testing.assert_array_equal(own()["y"], a + value + 1)
+        np.testing.assert_array_equal(first, a + 2)
+        self.assertEqual(session.statistics()["runs"], 5)
+        with self.assertRaisesRegex(weft.Error, "expected inputs"):
+            session.bind({"a": a})
+
     def test_opens_bytes(self):
         session = weft.Session(self.path.read_bytes(), entry="positions")
         y = session.run({"x": np.float32([1, -1, 0, 7])})["y"]

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Target/Device.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -15,10 +16,27 @@ using namespace weft::gpu;
 
 /// What all CTAs ask for at most, so that it does not drive out what the kernels before still need; and each of them.
 static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
+/// Of all tensors of a kernel that starts early: some 5 us of DRAM.
+static constexpr int64_t mostBytes = 16 << 20;
 /// The least share of a CTA: a few lines.
 static constexpr int64_t leastShare = 512;
 /// Of addresses and sizes of bulk copies.
 static constexpr int64_t bulkAlignment = 16;
+
+bool weft::gpu::gainsFromEarlyStart(func::FuncOp kernel, StringRef target, int64_t grid) {
+  const Device *device = findDevice(target);
+  if (!device || device->computeVersion < 90 || grid <= 0 || grid > int64_t(device->sms))
+    return false;
+  int64_t total = 0;
+  for (Type type : kernel.getArgumentTypes())
+    if (auto tensor = dyn_cast<tk::GlobalType>(type)) {
+      std::optional<int64_t> bytes = tg::getByteSize(tensor.getTensor());
+      if (!bytes || *bytes > mostBytes)
+        return false;
+      total += *bytes;
+    }
+  return total <= mostBytes;
+}
 
 void weft::gpu::emitGridWait(OpBuilder &builder, Location loc) {
   // The intrinsic touches no memory in LLVM's eyes; the clobber keeps loads behind it.

@@ -11,6 +11,11 @@
 
 namespace weft::gpu {
 
+/// Whether the kernel is one that gains: its CTAs (`grid`, 0 if not known) are no more than there are SMs, and it moves
+/// few bytes, so that much of its time is that of its begin and end. Others lose: measured, their CTAs are spread less
+/// evenly over SMs that are not free yet, and more of them delay the start.
+bool gainsFromEarlyStart(mlir::func::FuncOp kernel, llvm::StringRef target, int64_t grid);
+
 /// The executing thread waits for the kernels before. No access of memory is moved over it.
 void emitGridWait(mlir::OpBuilder &builder, mlir::Location loc);
 

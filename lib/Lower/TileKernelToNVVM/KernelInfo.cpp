@@ -5,7 +5,6 @@
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Schedule/Scratch.h"
-#include "weft/Target/Device.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -88,8 +87,7 @@ KernelInfo::KernelInfo(func::FuncOp kernel, bool dependentLaunch) {
   module = kernel->getParentOfType<ModuleOp>();
   if (auto attr = module->getAttrOfType<StringAttr>(tk::targetAttr))
     target = attr.getValue();
-  const Device *device = findDevice(target);
-  waitsForGrids = dependentLaunch && device && device->computeVersion >= 90;
+  waitsForGrids = dependentLaunch;
   if (auto attr = module->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
     llvm::append_range(steadyArguments, attr.asArrayRef());
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(tk::warpsAttr))

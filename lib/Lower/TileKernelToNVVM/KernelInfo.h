@@ -26,7 +26,7 @@ struct SymbolFacts {
 class KernelInfo {
 public:
   /// Reads `kernel`; makes the module's dynamic shared memory if the kernel uses any.
-  /// `dependentLaunch`: the kernel may start while the one before it still runs, if the target can (DependentLaunch.h).
+  /// `dependentLaunch`: the kernel may start while the one before it still runs (DependentLaunch.h).
   explicit KernelInfo(mlir::func::FuncOp kernel, bool dependentLaunch = false);
 
   mlir::ModuleOp module;

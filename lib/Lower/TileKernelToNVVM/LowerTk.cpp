@@ -75,6 +75,18 @@ static AffineMap getGrid(func::FuncOp kernel, unsigned symbols, StringRef target
   return AffineMap::get(0, symbols, results, context);
 }
 
+/// CTAs of a grid that depends on no symbol, else 0.
+static int64_t getStaticGrid(AffineMap grid) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (AffineExpr expr : grid.getResults()) {
+    auto constant = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr, 0, grid.getNumSymbols()));
+    if (!constant)
+      return 0;
+    least = std::min(least, constant.getValue());
+  }
+  return least;
+}
+
 /// func.func @kernel(pointers, index...) to llvm.func @kernel(pointers, i64...).
 static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, const KernelInfo &info) {
   OpBuilder builder(kernel);
@@ -107,18 +119,6 @@ static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, const KernelInfo
   return function;
 }
 
-/// CTAs of a grid that depends on no symbol, else 0.
-static int64_t getStaticGrid(AffineMap grid) {
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (AffineExpr expr : grid.getResults()) {
-    auto constant = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr, 0, grid.getNumSymbols()));
-    if (!constant)
-      return 0;
-    least = std::min(least, constant.getValue());
-  }
-  return least;
-}
-
 namespace {
 
 class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
@@ -134,10 +134,13 @@ private:
       return signalPassFailure();
     }
     lowerCursors(kernel);
-    KernelInfo info(kernel, dependentLaunch);
+    auto target = module->getAttrOfType<StringAttr>(tk::targetAttr);
+    StringRef targetName = target ? target.getValue() : StringRef();
+    unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });
+    AffineMap grid = getGrid(kernel, symbols, targetName);
+    KernelInfo info(kernel, dependentLaunch && gainsFromEarlyStart(kernel, targetName, getStaticGrid(grid)));
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();
-    AffineMap grid = getGrid(kernel, info.symbolArguments.size(), info.target);
     kernel.walk([&](tk::CopyOp copy) { // cp.async with the prefetch of a line (.L2::128B): PTX 7.4.
       if (copy.getEngine() == tk::CopyEngine::CpAsync)
         module->setAttr(ptxVersionAttr, Builder(&getContext()).getI64IntegerAttr(74));

@@ -7,7 +7,7 @@
 #layout = #tk.layout<"linear(register=[[1],[2],[4]], lane=[[8],[16],[32],[64],[128]] -> dim0=256)">
 #m = affine_map<(d0)[s0] -> (s0 * 256 + d0)>
 
-// 200 CTAs: of %w each asks for the least share. What the kernel before may have written does not come through the
+// 100 CTAs: of %w each asks for the least share. What the kernel before may have written does not come through the
 // non-coherent cache.
 // CHECK-LABEL: llvm.func @kernel
 // CHECK-SAME: (%[[X:.*]]: !llvm.ptr<1>, %[[W:.*]]: !llvm.ptr<1>, %[[Y:.*]]: !llvm.ptr<1>)
@@ -21,16 +21,16 @@
 // CHECK: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1>
 // OFF-COUNT-2: llvm.load %{{.*}} invariant
 module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>} {
-func.func @kernel(%x: !tk.global<tensor<51200xf16>>, %w: !tk.global<tensor<16000xf16>>, %y: !tk.global<tensor<51200xf16>>) attributes {tk.warps = 1 : i64} {
-  tk.for_tiles (%i) in affine_map<() -> (200)> {
-    %0 = tk.load %x[%i] map #m : !tk.global<tensor<51200xf16>> -> !tk.tile<256xf16, #layout>
+func.func @kernel(%x: !tk.global<tensor<25600xf16>>, %w: !tk.global<tensor<16000xf16>>, %y: !tk.global<tensor<25600xf16>>) attributes {tk.warps = 1 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (100)> {
+    %0 = tk.load %x[%i] map #m : !tk.global<tensor<25600xf16>> -> !tk.tile<256xf16, #layout>
     %1 = tk.load %w[] map affine_map<(d0) -> (d0)> : !tk.global<tensor<16000xf16>> -> !tk.tile<256xf16, #layout>
     %2 = tk.map (%0, %1 : !tk.tile<256xf16, #layout>, !tk.tile<256xf16, #layout>) -> !tk.tile<256xf16, #layout> {
     ^bb0(%a: f16, %b: f16):
       %s = arith.addf %a, %b : f16
       tk.yield %s : f16
     }
-    tk.store %2, %y[%i] map #m : !tk.tile<256xf16, #layout>, !tk.global<tensor<51200xf16>>
+    tk.store %2, %y[%i] map #m : !tk.tile<256xf16, #layout>, !tk.global<tensor<25600xf16>>
     tk.yield
   }
   return
@@ -45,10 +45,46 @@ func.func @kernel(%x: !tk.global<tensor<51200xf16>>, %w: !tk.global<tensor<16000
 #layout = #tk.layout<"linear(register=[[1],[2],[4]], lane=[[8],[16],[32],[64],[128]] -> dim0=256)">
 #m = affine_map<(d0)[s0] -> (s0 * 256 + d0)>
 module attributes {tk.target = "sm_89", tg.steady_operands = array<i64: 0>} {
+func.func @kernel(%x: !tk.global<tensor<25600xf16>>, %y: !tk.global<tensor<25600xf16>>) attributes {tk.warps = 1 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (100)> {
+    %0 = tk.load %x[%i] map #m : !tk.global<tensor<25600xf16>> -> !tk.tile<256xf16, #layout>
+    tk.store %0, %y[%i] map #m : !tk.tile<256xf16, #layout>, !tk.global<tensor<25600xf16>>
+    tk.yield
+  }
+  return
+}
+}
+
+// -----
+
+// More CTAs than SMs.
+// CHECK-LABEL: llvm.func @kernel
+// CHECK-NOT: griddepcontrol
+#layout = #tk.layout<"linear(register=[[1],[2],[4]], lane=[[8],[16],[32],[64],[128]] -> dim0=256)">
+#m = affine_map<(d0)[s0] -> (s0 * 256 + d0)>
+module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 0>} {
 func.func @kernel(%x: !tk.global<tensor<51200xf16>>, %y: !tk.global<tensor<51200xf16>>) attributes {tk.warps = 1 : i64} {
   tk.for_tiles (%i) in affine_map<() -> (200)> {
     %0 = tk.load %x[%i] map #m : !tk.global<tensor<51200xf16>> -> !tk.tile<256xf16, #layout>
     tk.store %0, %y[%i] map #m : !tk.tile<256xf16, #layout>, !tk.global<tensor<51200xf16>>
+    tk.yield
+  }
+  return
+}
+}
+
+// -----
+
+// Many bytes.
+// CHECK-LABEL: llvm.func @kernel
+// CHECK-NOT: griddepcontrol
+#layout = #tk.layout<"linear(register=[[1],[2],[4]], lane=[[8],[16],[32],[64],[128]] -> dim0=256)">
+#m = affine_map<(d0)[s0] -> (s0 * 256 + d0)>
+module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 0>} {
+func.func @kernel(%x: !tk.global<tensor<16777216xf16>>, %y: !tk.global<tensor<16777216xf16>>) attributes {tk.warps = 1 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (100)> {
+    %0 = tk.load %x[%i] map #m : !tk.global<tensor<16777216xf16>> -> !tk.tile<256xf16, #layout>
+    tk.store %0, %y[%i] map #m : !tk.tile<256xf16, #layout>, !tk.global<tensor<16777216xf16>>
     tk.yield
   }
   return
