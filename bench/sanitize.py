@@ -2,6 +2,7 @@
 """Generated kernels under NVIDIA's compute-sanitizer: memcheck (with leaks), racecheck and synccheck over a named set, results checked.
 
     bench/sanitize.py --prepare [--bundles=build/sanitize] [--build=build]            where the compiler is
+    bench/sanitize.py --emulated [--json=FILE]                                         there, through the PTX emulator and its own sanitizer
     bench/sanitize.py [--bundles=build/sanitize] [--tools=memcheck,racecheck,synccheck] [--out=FOLDER]      where the card is
 
 The set has a case of every kind of kernel: products by wgmma with TMA and by mma.sync with cp.async, a fold over keys, normalisations in rows,
@@ -162,15 +163,16 @@ def run_set(args: argparse.Namespace) -> int:
     import weft
     from harness import compare
     weft.load_library(args.bundles / LIBRARY)
-    failed = 0
-    for number, data in enumerate(json.loads((args.bundles / "manifest.json").read_text())["entries"]):
-        entry = Entry(**data)
+    failed, entries = 0, [Entry(**data) for data in json.loads((args.bundles / "manifest.json").read_text())["entries"]]
+    for number, entry in enumerate(entries):
         feeds, want = _data(entry, args.bundles / f"{number}.npz")
-        got = weft.Session(str(args.bundles / f"{number}.weft"), device=args.device).run(feeds)
+        got = weft.Session(str(args.bundles / f"{number}.weft"), device=args.device or f"emu:{entry.target}").run(feeds)
         error = max(compare.relative_l2(np.asarray(got[name]), value) for name, value in want.items())
         good = error <= TOLERANCE[entry.dtype]
         failed += not good
         print(f"case {entry.name} ({entry.target}): error {error:.1e}{'' if good else ', too large'}", flush=True)
+    if args.json:
+        args.json.write_text(json.dumps({"schema": "weft.sanitize/1", "passed": len(entries) - failed, "failed": failed, "skipped": 0}) + "\n")
     return 1 if failed else 0
 
 
@@ -219,10 +221,15 @@ def main() -> int:
     parser.add_argument("--bundles", type=pathlib.Path, default=ROOT / "build" / "sanitize", help="folder of the bundles (default build/sanitize)")
     parser.add_argument("--tools", default=",".join(TOOLS), help="comma-separated tools (default: all)")
     parser.add_argument("--device", default="cuda", help="default cuda")
+    parser.add_argument("--emulated", action="store_true", help="prepare the set and run it on the emulators of its targets")
+    parser.add_argument("--json", type=pathlib.Path, help="write the counts here")
     parser.add_argument("--seconds", type=float, default=120, help="limit for each tool (default 120)")
     parser.add_argument("--run", action="store_true", help="run the set in this process, without a tool")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("sanitize"), help="folder for sanitize.md and the tools' reports")
     args = parser.parse_args()
+    if args.emulated:
+        args.device = None
+        return prepare(args) or run_set(args)
     return prepare(args) if args.prepare else run_set(args) if args.run else report(args)
 
 

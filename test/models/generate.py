@@ -11,7 +11,7 @@ import pathlib
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 20
 
@@ -182,7 +182,19 @@ def example(folder: pathlib.Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), folder / "refused.onnx")
 
 
+def attention(folder: pathlib.Path) -> None:
+    """The tour's file: attention.onnx, written out as exporters do, in f16: 8 x 8 heads of 384 queries and keys of 64 features."""
+    q, k, v, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT16, [8, 8, 384, 64]) for n in "qkvy")
+    nodes = [helper.make_node("Transpose", ["k"], ["k_t"], name="turn", perm=[0, 1, 3, 2]),
+             helper.make_node("MatMul", ["q", "k_t"], ["scores"], name="scores"),
+             helper.make_node("Mul", ["scores", "scale"], ["scaled"], name="scale_scores"),
+             helper.make_node("Softmax", ["scaled"], ["weights"], name="softmax", axis=-1),
+             helper.make_node("MatMul", ["weights", "v"], ["y"], name="mix")]
+    graph = helper.make_graph(nodes, "attention", [q, k, v], [y], [numpy_helper.from_array(np.float16(0.125), "scale")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), folder / "attention.onnx")
+
+
 if __name__ == "__main__":
     import sys
 
-    {"bert": bert, "mobilenet_v2": mobilenet_v2, "example": example}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"bert": bert, "mobilenet_v2": mobilenet_v2, "example": example, "attention": attention}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -19,7 +19,7 @@ from node_cases import Case, to_array
 from runner import BUGS, Result
 
 EXPECTED = pathlib.Path(__file__).resolve().parent / "expected-gpu.json"
-TARGETS = ("sm_80", "sm_90a")
+TARGETS = ("sm_80", "sm_86", "sm_90a")
 
 # Relative L2 error accepted where ONNX's own tolerance is missed (f64 as f32: it may be computed by other formulas).
 L2 = {"float64": 1e-4, "float32": 1e-4, "float16": 5e-3, "bfloat16": 2e-2}
@@ -38,9 +38,10 @@ def elements(case: Case) -> int:
     return size(list(inputs)) + size(list(outputs))
 
 
-def subset(cases: list[Case]) -> list[Case]:
-    """For each operator the PLAIN_EACH smallest cases as they are and the EXPANDED_EACH smallest written as the function's body; of equal
-    size the first by name."""
+def subset(cases: list[Case], plain_each: int = PLAIN_EACH) -> list[Case]:
+    """For each operator the `plain_each` smallest cases as they are and, with two or more, the EXPANDED_EACH smallest written as the function's
+    body; of equal size the first by name."""
+    each = {False: plain_each, True: EXPANDED_EACH if plain_each > 1 else 0}
     groups: dict[tuple[str, bool], list[tuple[int, str, Case]]] = collections.defaultdict(list)
     for case in cases:
         size = elements(case)
@@ -49,7 +50,7 @@ def subset(cases: list[Case]) -> list[Case]:
     chosen = []
     for (_, expanded), members in groups.items():
         members.sort(key=lambda m: m[:2])
-        chosen += [case for _, _, case in members[:EXPANDED_EACH if expanded else PLAIN_EACH]]
+        chosen += [case for _, _, case in members[:each[expanded]]]
     return sorted(chosen, key=lambda c: c.name)
 
 

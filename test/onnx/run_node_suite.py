@@ -114,7 +114,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--backend", choices=sorted(backends.BACKENDS), default="weft")
     backends.add_target_options(parser)
-    parser.add_argument("--subset", action="store_true", help="the small cases of every operator only")
+    parser.add_argument("--subset", type=int, nargs="?", const=gpu.PLAIN_EACH, metavar="N",
+                        help=f"the N (default {gpu.PLAIN_EACH}) smallest cases of every operator only")
     parser.add_argument("--compiler", type=pathlib.Path, help="build folder of weft-compile, when not --build (sanitizers)")
     parser.add_argument("--filter", help="comma-separated globs of case names")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
@@ -184,7 +185,7 @@ def main() -> int:
     expected = expectations(args)
     start = time.monotonic()
     cases = load(args.filter)
-    cases = gpu.subset(cases) if args.subset else cases
+    cases = gpu.subset(cases, args.subset) if args.subset else cases
     if args.device and args.device.startswith("cuda"):
         args.memory = 0  # The driver maps more addresses than any limit that means something.
     with tempfile.TemporaryDirectory(prefix="weft-node-") as folder:

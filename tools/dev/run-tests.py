@@ -136,11 +136,11 @@ def models(context: Context) -> Counts:
     return context.suite([ROOT / "test/models/run_models.py", "--build", context.build, *extra], "models")
 
 
-def emulated(context: Context, parts: dict[str, list]) -> Counts:
+def emulated(context: Context, step: str) -> Counts:
     """The GPU path through the PTX emulator: several suites, one step."""
     total = Counts()
-    for name, command in parts.items():
-        counts = context.suite([*command, "--build", context.build], f"emulated-{name}")
+    for name, command in EMULATED[step].items():
+        counts = context.suite([*command, "--build", context.build], f"{step}-{name}")
         total = Counts(*(a + b for a, b in zip(dataclasses.astuple(total), dataclasses.astuple(counts))))
     return total
 
@@ -200,14 +200,24 @@ STEPS: dict[str, Step] = {
 
 STEPS["gpu-code"] = lambda c: c.suite([ROOT / "test/gpu/check_code.py", "--build", c.build], "gpu-code")
 
-# The GPU path without a GPU: every program runs on the emulator of its target.
+# The GPU path without a GPU: every program runs on the emulator of its target, whose sanitizer watches. Most cases are the same code for all
+# targets: the full subset runs for one, and others have what differs: products, copies, accesses of other widths.
+NODES, EDGES, CASES = ROOT / "test/onnx/run_node_suite.py", ROOT / "test/onnx/run_edges.py", ROOT / "bench/check_cases.py"
 EMULATED = {
-    "nodes": [ROOT / "test/onnx/run_node_suite.py", "--subset", "--target=sm_80"],
-    "models": [ROOT / "test/models/run_models.py", "--emulated", "--target=sm_80"],
-    "models-sm_90a": [ROOT / "test/models/run_models.py", "--emulated", "--target=sm_90a"],
-    "cases": [ROOT / "bench/check_cases.py", "--target=sm_90a", "--dtype=bf16"],
+    "emulated-nodes": {
+        "sm_80": [NODES, "--subset", "--target=sm_80"],
+        "sm_86": [NODES, "--subset=1", "--target=sm_86"],
+        "sm_90a": [NODES, "--subset=2", "--target=sm_90a"],
+    },
+    "emulated-edges": {target: [EDGES, f"--target={target}", "--quiet"] for target in ("sm_80", "sm_90a")},
+    "emulated-models": {target: [ROOT / "test/models/run_models.py", "--emulated", f"--target={target}"] for target in ("sm_80", "sm_90a")},
+    "emulated-cases": {
+        "sm_80": [CASES, "--target=sm_80", "--dtype=f16"],
+        "sm_90a": [CASES, "--target=sm_90a", "--dtype=bf16"],
+        "larger": [ROOT / "bench/sanitize.py", "--emulated"],
+    },
 }
-STEPS["emulated"] = lambda c: emulated(c, EMULATED)
+STEPS.update({name: lambda c, name=name: emulated(c, name) for name in EMULATED})
 
 # After `./dev build asan` and `./dev build tsan`.
 SANITIZER_STEPS: dict[str, Step] = {

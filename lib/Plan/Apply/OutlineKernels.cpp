@@ -264,6 +264,13 @@ struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsP
                                            outlined.arguments, outlined.symbols);
     llvm::SetVector<StringAttr> names;
     collectNodeNames(kernel.getLoc(), names);
+    // What a fold took in lies in its regions.
+    kernel.walk([&](tg::FoldOp fold) {
+      fold.walk([&](Operation *op) {
+        if (!isa<tg::ConstantOp>(op))
+          collectNodeNames(op->getLoc(), names);
+      });
+    });
     if (!names.empty())
       dispatch->setAttr("tg.nodes", builder.getArrayAttr(SmallVector<Attribute>(names.begin(), names.end())));
     kernel->replaceAllUsesWith(dispatch.getResults());
