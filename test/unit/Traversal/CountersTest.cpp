@@ -23,6 +23,10 @@ TEST(Counters, PredictionOfAProduct) {
   EXPECT_EQ(counters["launch__grid_size"], 64);
   EXPECT_EQ(counters["weft.operations"], 2.0 * 1024 * 1024 * 512);
   EXPECT_NEAR(counters["weft.last_wave_full_pct"], 100 * 64.0 / 108, 1e-9);
+  EXPECT_EQ(counters["weft.steps"], 8);
+  EXPECT_NEAR(counters["weft.dram_seconds"], 2097152 / 1555e9, 1e-9);
+  EXPECT_NEAR(counters["weft.matrix_seconds"] * 312e12, counters["weft.operations"],
+              0.01 * counters["weft.operations"]);
   EXPECT_EQ(counters["weft.dram_bytes_bound"], counters["weft.dram_bytes_compulsory"]);
 }
 
@@ -60,4 +64,20 @@ TEST(Counters, Summary) {
   EXPECT_EQ(bytes.worstName, "b");
   EXPECT_NEAR(rates.median, 4, 1e-12);
   EXPECT_EQ(summarise(comparisons, "none", true).launches, 0);
+}
+
+/// Heads of a group read their keys once: the bound counts them once, too, and a causal half is no less than its
+/// inputs.
+TEST(Counters, BoundOfGroupedHeads) {
+  std::vector<Configuration> launches;
+  std::string error;
+  ASSERT_TRUE(readConfigurations(R"([{"problem": {"kind": "attention", "heads": 32, "group": 4, "queries": 1024,
+      "keys": 1024, "headDim": 128, "causal": true}, "tile": {"m": 128, "n": 64}, "machine": {"device": "H100"}}])",
+                                 launches, error))
+      << error;
+  Counters counters;
+  ASSERT_TRUE(predictCounters(launches[0], counters, error)) << error;
+  EXPECT_EQ(counters["weft.dram_bytes_bound"], 2 * 1024 * 256 * (32 + 8));
+  EXPECT_LE(counters["weft.dram_bytes_bound"], counters["dram__bytes_read.sum"] + counters["dram__bytes_write.sum"] +
+                                                   counters["weft.l2_dirty_bytes_at_end"]);
 }

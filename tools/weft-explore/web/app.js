@@ -284,6 +284,7 @@ function runPieces(pieces) {
 }
 
 function analyse() {
+  const compulsory = getCompulsory(state.launch), getBound = (bytes) => Math.max(computeTrafficBound(group, bytes).bytes, compulsory.reads + compulsory.writes);
   const note = $("ranking-note"), rows = [], group = makeGroup(state.config), here = state.config.machine.cache.bytes;
   note.classList.remove("error");
   note.textContent = countSteps() > maxSimulatedSteps ? `Not simulated: ${countSteps()} steps of tiles, ${maxSimulatedSteps} at most here; deeper steps make fewer.` : "";
@@ -299,7 +300,7 @@ function analyse() {
     $("traffic-plot").replaceChildren(drawTraffic([...curves, { name: "lower bound", points: boundPoints, isBound: true }], here, dots));
   };
   const own = state.getOrderText(), texts = [...new Set([...listCandidates(state), own || state.config.order])];
-  const pieces = [() => { bound = computeTrafficBound(group, here).bytes; }, () => drawReuseOf(state.path.length ? state.path : listTiles(state.config.order, state.grids))];
+  const pieces = [() => { bound = getBound(here); }, () => drawReuseOf(state.path.length ? state.path : listTiles(state.config.order, state.grids))];
   for (const text of texts)
     pieces.push(() => {
       rows.push(rank(text, bound));
@@ -309,7 +310,7 @@ function analyse() {
   const points = [];
   for (let k = -12; k <= 4; k += 2)
     pieces.push(() => {
-      points.push([here * 2 ** (k / 2), computeTrafficBound(group, here * 2 ** (k / 2)).bytes]);
+      points.push([here * 2 ** (k / 2), getBound(here * 2 ** (k / 2))]);
       plot(points);
     });
   runPieces(pieces);
@@ -391,6 +392,8 @@ function showLaunch(index) {
   const launch = launches[index];
   state.policy = launch.policy;
   use(JSON.parse(JSON.stringify(launch.config)));
+  if (state.hasPanels)
+    show();
   try {
     const predicted = countSteps() <= maxSimulatedSteps ? predictCounters(state.config, state.launch) : {};
     const names = [...new Set([...Object.keys(predicted), ...Object.keys(launch.measured)])];

@@ -16,7 +16,9 @@ function makeGroup(config) {
       statements: [{ dims: [0, 1, 2, 3], reads: [0, 1], result: 2 }],
     };
   const isAttention = p.kind === "attention";
-  const [m, k, l, n, batch] = isAttention ? [p.queries, p.headDim, p.keys, p.headDim, p.heads] : [p.m, p.k, p.l, p.n, 1];
+  // Heads of a group are rows of one product; a causal half has half of the keys at most. Whole groups only.
+  const heads = Math.min(p.group, p.heads), keys = p.causal ? Math.floor((p.keys + 1) / 2) : p.keys;
+  const [m, k, l, n, batch] = isAttention ? [p.queries * heads, p.headDim, keys, p.headDim, Math.floor(p.heads / heads)] : [p.m, p.k, p.l, p.n, 1];
   return {
     extents: [m, k, l, n, batch],
     arrays: [makeGroupArray("A", "input", b, [4, 0, 1]), makeGroupArray("B", "input", b, [4, 1, 2]), makeGroupArray("C", "intermediate", b, [4, 0, 2]),

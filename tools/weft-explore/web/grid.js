@@ -86,7 +86,7 @@ function drawEdges(svg, state, stage, held, size, edge) {
     const cached = isHeld(state, held, stage, array, row, col) ? " cached" : "";
     svg.appendChild(makeSvg("rect", { x, y, width, height, rx: 2, class: "header-cell" + cached })).appendChild(
       makeSvg("title", {}, `${array}${label}: ${cached ? "in the cache" : "in memory"}`));
-    if (size >= 16)
+    if (size >= (String(label).length > 1 ? 24 : 16))
       svg.appendChild(makeSvg("text", { x: x + width / 2, y: y + height / 2 + 4, class: "header-text" + cached }, array + label));
   };
   for (let row = 0; row < grid.rows; ++row)

@@ -20,8 +20,9 @@ namespace weft::plan {
 using Counters = std::map<std::string, double>;
 
 /// DRAM bytes, sectors asked of the L2, its hit rate (cold cache, as ncu makes it), grid and waves; operations, bytes
-/// that are compulsory and that no schedule can avoid, how full the last wave is. Fails (false, `error`) where a model
-/// refuses the launch.
+/// that are compulsory and that no schedule can avoid, how full the last wave is, steps of the whole launch (waiting
+/// included); with a device, the seconds that DRAM and, for 16-bit elements, the matrix units need at their peak. Fails
+/// (false, `error`) where a model refuses the launch.
 bool predictCounters(const Configuration &configuration, Counters &counters, std::string &error);
 
 /// Adds bytes where only sectors of DRAM are there.

@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <algorithm>
 
 using namespace weft;
 using namespace weft::plan;
@@ -167,7 +168,11 @@ static void readAttention(Fields &fields, Configuration &c) {
   shape.tileQueries = c.tileM, shape.tileKeys = c.tileN;
   shape.elementBytes = c.elementBytes;
   c.launch = makeAttentionLaunch(shape);
-  c.group = makeChainGroup(shape.queries, shape.headDim, shape.keys, shape.headDim, c.elementBytes, shape.heads);
+  // Heads of a group are rows of one product; a causal half has half of the keys at most. Whole groups only: a bound
+  // must not be too high.
+  int64_t heads = std::min(shape.group, shape.heads), keys = shape.isCausal ? (shape.keys + 1) / 2 : shape.keys;
+  c.group =
+      makeChainGroup(shape.queries * heads, shape.headDim, keys, shape.headDim, c.elementBytes, shape.heads / heads);
 }
 
 static void readProblem(const json::Object *object, Configuration &result, std::string &error) {

@@ -29,6 +29,7 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
   for (const StageModel &stage : c.launch.stages)
     operations += stage.operations;
   double last = double(r.blocks % r.resident);
+  double compulsory = double(c.launch.getCompulsoryReads() + c.launch.getCompulsoryWrites());
   counters = {{"dram__bytes_read.sum", double(r.dramReads) * sector},
               {"dram__bytes_write.sum", double(r.dramWrites) * sector},
               {"lts__t_sectors_op_read.sum", double(r.readSectors)},
@@ -39,9 +40,16 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
               {"launch__waves_per_multiprocessor", waves},
               {"weft.operations", operations},
               {"weft.l2_dirty_bytes_at_end", double(r.dirty) * sector},
-              {"weft.dram_bytes_bound", bound.bytes},
-              {"weft.dram_bytes_compulsory", double(c.launch.getCompulsoryReads() + c.launch.getCompulsoryWrites())},
-              {"weft.last_wave_full_pct", last > 0 ? 100 * last / double(r.resident) : 100}};
+              {"weft.dram_bytes_bound", std::max(bound.bytes, compulsory)},
+              {"weft.dram_bytes_compulsory", compulsory},
+              {"weft.last_wave_full_pct", last > 0 ? 100 * last / double(r.resident) : 100},
+              {"weft.steps", double(r.ticks)}};
+  if (!c.device)
+    return true;
+  double moved = counters["dram__bytes_read.sum"] + counters["dram__bytes_write.sum"];
+  counters["weft.dram_seconds"] = moved / c.device->memoryBandwidth;
+  if (c.elementBytes == 2)
+    counters["weft.matrix_seconds"] = operations / c.device->perSecond(c.device->matrix.f16);
   return true;
 }
 
