@@ -14,8 +14,10 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
     pm.addPass(tg::createMoveViews());
     pm.addPass(tg::createDeriveFolds());
   }
-  if (options.gpu && options.fuse && !options.target.empty())
+  if (options.gpu && options.fuse && !options.target.empty()) {
     pm.addPass(createSplitFolds({options.target}));
+    pm.addPass(createSplitReductions({options.target}));
+  }
   FormKernelsOptions form;
   form.fuse = options.fuse;
   form.gpu = options.gpu;

@@ -86,6 +86,38 @@ def SplitFolds : Pass<"weft-split-folds", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def SplitReductions : Pass<"weft-split-reductions", "::mlir::ModuleOp"> {
+  let summary = "cut reductions to few elements into parts";
+  let description = [{
+    A `tg.reduce` of many places to fewer elements than the device has SMs becomes a reduction of each of s parts of one of its axes, in the
+    accumulator's type, and a reduction of the parts: two kernels. s divides the axis and is the cheapest by bandwidth: one SM alone gets a small part of
+    it. Equal up to the rounding of sums.
+
+    Each reduction that is cut gets a remark `split` of category `plan` with the numbers that decided.
+
+    ```mlir
+    func.func @main(%x: tensor<16777216xf32>) -> tensor<f32> {
+      %r = tg.reduce add %x axes = [0] : tensor<16777216xf32>
+      return %r : tensor<f32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<16777216xf32>) -> tensor<f32> {
+      %0 = tg.reshape %x : tensor<16777216xf32> to tensor<512x32768xf32>
+      %1 = tg.reduce add %0 axes = [1] : tensor<512x32768xf32>
+      %2 = tg.reduce add %1 axes = [0] : tensor<512xf32>
+      return %2 : tensor<f32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+  ];
+  let statistics = [Statistic<"numSplits", "splits", "reductions cut into parts">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def CollapseDims : Pass<"weft-collapse-dims", "::mlir::ModuleOp"> {
   let summary = "merge dimensions that every access of a kernel treats as one";
   let description = [{

@@ -38,6 +38,19 @@ def run(module: str, inputs: list[np.ndarray]) -> np.ndarray:
         return np.load(Path(folder) / "output_0.npy")
 
 
+def check_split(rng: np.random.Generator) -> None:
+    """A fold in parts against the same fold whole; some parts, and one row, are masked."""
+    graph = GRAPH.replace("16x", "4096x").replace("x16", "x4096").replace("xT>", "xf32>").replace("tensor<T>", "tensor<f32>").replace("%USED", "%g")
+    passes = ["--weft-derive-folds", "--weft-split-folds=target=sm_90a"]
+    split = subprocess.run(["weft-opt", *passes], input=graph, text=True, check=True, capture_output=True).stdout
+    assert split.count("tg.fold over") == 2
+    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in ((2, 4, 8), (2, 4096, 8), (2, 4096, 8), (4, 4096))]
+    inputs[3][1, 300:] = -np.inf
+    inputs[3][2, :] = -np.inf
+    want, got = run(graph, inputs).astype(np.float64), run(split, inputs).astype(np.float64)
+    assert np.isfinite(got).all() and np.abs(want - got).max() < 2e-6, np.abs(want - got).max()
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
     for element, dtype, tolerance in (("f32", np.float32, 2e-6), ("f16", np.float16, 4e-3)):
@@ -54,6 +67,7 @@ def main() -> None:
             assert np.isnan(want).any() == (used == "p")
             difference = np.nanmax(np.abs(want - got))
             assert difference < tolerance, (element, used, difference)
+    check_split(rng)
     print("folds: all equal")
 
 
