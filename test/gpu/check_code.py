@@ -6,7 +6,8 @@
 The graphs are the benchmark's cases in their full sizes (bf16) and the graphs at the edges of tiles, each compiled to PTX for all targets.
 
   banks      an access to shared memory in a loop has conflicts or is not proved to have none (remarks of --weft-tk-banks)
-  spills     registers of a kernel spill to memory (ptxas)
+  spills     registers of a kernel spill to memory (ptxas), more than two of them: where nothing bounds the registers, ptxas aims at a step of
+             occupancy and now and then keeps a value or two in memory for it; these are counted
   loss       ptxas warns of a loss of performance, C75xx: wgmma made serial and the like
   slow       the compiler took more than 5 s of processor time for a target, without ptxas
   refused    the graph does not compile, or ptxas refuses the code
@@ -46,6 +47,7 @@ from harness import limits  # noqa: E402
 EXPECTED = HERE / "expected-code.json"
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a")
 DTYPE = "bf16"
+CHOSEN_SPILL = 8  # Bytes that ptxas may keep in memory of its own choice, see above.
 COMPILE_SECONDS = 5  # Of processor time, for each target.
 NOT_PTXAS = ("banks", "slow", "refused")
 KINDS = (*NOT_PTXAS, "spills", "loss")
@@ -139,7 +141,7 @@ def problems_of(report: str) -> Iterator[tuple[str, str]]:
     if report.startswith("error:"):
         yield "refused", report
     spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)
-    if spills and (int(spills[1]) or int(spills[2])):
+    if spills and max(int(spills[1]), int(spills[2])) > CHOSEN_SPILL:
         registers = re.search(r"Used (\d+) registers", report)
         yield "spills", f"{spills[1]} bytes of stores, {spills[2]} of loads, {registers[1] if registers else '?'} registers"
     for loss in re.findall(r"\((C75\d\d)\)([^\n]*)", report):
@@ -153,6 +155,11 @@ def bank_problems(graph: str, remarks: str) -> Iterator[Problem]:
         yield Problem(graph, target, kernel, "banks", text)
 
 
+def has_chosen_spill(report: str) -> bool:
+    spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)
+    return bool(spills) and 0 < max(int(spills[1]), int(spills[2])) <= CHOSEN_SPILL
+
+
 @dataclasses.dataclass
 class Outcome:
     graph: str
@@ -160,6 +167,7 @@ class Outcome:
     proofs: int  # Accesses in loops that are proved free of conflicts.
     problems: list[Problem]
     seconds: float = 0  # Of processor time of the compiler, for each target.
+    chosen: int = 0  # Kernels with a spill of ptxas's choice.
 
 
 _state: dict = {}
@@ -175,6 +183,7 @@ def check(graph: Graph) -> Outcome:
             message = next((line for line in compiled.stderr.replace(name, "").splitlines() if "error:" in line), "no message")[:300]
             return Outcome(graph.name, 0, 0, [Problem(graph.name, "all", "", "refused", message)])
         found, count, proofs = list(bank_problems(graph.name, compiled.stderr)), 0, compiled.stderr.count("[Passed] banks |")
+        chosen = 0
         seconds = compiled.cpu_seconds / len(targets)
         if seconds > COMPILE_SECONDS:
             found.append(Problem(graph.name, "all", "", "slow", f"{seconds:.1f} s for each target"))
@@ -182,7 +191,8 @@ def check(graph: Graph) -> Outcome:
             count += 1
             report = assembler.report(target, text) if assembler else ""
             found += [Problem(graph.name, target, kernel, kind, said) for kind, said in problems_of(report)]
-        return Outcome(graph.name, count, proofs, found, seconds)
+            chosen += has_chosen_spill(report)
+        return Outcome(graph.name, count, proofs, found, seconds, chosen)
 
 
 def find_ptxas(given: str | None) -> str | None:
@@ -263,7 +273,7 @@ def main() -> int:
     slowest = max(outcomes, key=lambda o: o.seconds)
     print(f"slowest compile: {slowest.graph}, {slowest.seconds:.2f} s of processor time for each target")
     print(f"{sum(o.kernels for o in outcomes)} kernels of {len(wanted)} graphs for {args.target}, {sum(o.proofs for o in outcomes)} accesses in loops proved "
-          f"free of bank conflicts; {len(failed)} graphs fail, {len(known)} have problems as listed")
+          f"free of bank conflicts, {sum(o.chosen for o in outcomes)} with at most {CHOSEN_SPILL} bytes spilled by ptxas's choice; {len(failed)} graphs fail, {len(known)} have problems as listed")
     # A graph that could be checked in part only is no pass.
     good = len(wanted) - len(failed) - len(known)
     counts = {"passed": good if ptxas else 0, "failed": len(failed), "skipped": len(known) + (0 if ptxas else good)}

@@ -34,8 +34,11 @@ class Reports(unittest.TestCase):
     def test_problems(self):
         clean = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info : Used 24 registers"
         self.assertEqual(list(check_code.problems_of(clean)), [])
-        spilling = clean.replace("0 bytes spill stores", "8 bytes spill stores")
-        self.assertEqual(list(check_code.problems_of(spilling)), [("spills", "8 bytes of stores, 0 of loads, 24 registers")])
+        spilling = clean.replace("0 bytes spill stores", "12 bytes spill stores")
+        self.assertEqual(list(check_code.problems_of(spilling)), [("spills", "12 bytes of stores, 0 of loads, 24 registers")])
+        chosen = clean.replace("0 bytes spill stores", "8 bytes spill stores")
+        self.assertEqual(list(check_code.problems_of(chosen)), [])
+        self.assertTrue(check_code.has_chosen_spill(chosen) and not check_code.has_chosen_spill(clean) and not check_code.has_chosen_spill(spilling))
         loss = "ptxas info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized\n" + clean
         self.assertEqual([kind for kind, _ in check_code.problems_of(loss)], ["loss"])
         self.assertEqual([kind for kind, _ in check_code.problems_of("error: syntax")], ["refused"])
