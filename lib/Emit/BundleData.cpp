@@ -3,6 +3,7 @@
 #include "BundleData.h"
 #include "Types.h"
 #include "weft/Bundle/Hash.h"
+#include "weft/Target/KernelAttributes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -27,6 +28,15 @@ llvm::Expected<std::string> BundleData::makeRelative(llvm::StringRef path) const
   return relative.str();
 }
 
+/// `seen` is what kernels read: its dimension i is dimension order[i] of what is stored.
+void BundleData::setOrder(bundle::WeightId weight, RankedTensorType seen, ArrayRef<int64_t> order) {
+  std::vector<int64_t> extents(order.size());
+  for (auto [i, d] : llvm::enumerate(order))
+    extents[d] = seen.getShape()[i];
+  builder.setWeightOrder(weight, uint8_t(tg::getElementBits(seen.getElementType()) / 8), extents,
+                         {order.begin(), order.end()});
+}
+
 llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   tg::DataAttr data = op.getData();
   tg::WeightStore &store = op.getContext()->getLoadedDialect<tg::TileGraphDialect>()->getWeightStore();
@@ -34,7 +44,8 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   const tg::WeightStore::Source *source = store.find(data.getSource());
   if (!bytes || !source)
     return llvm::createStringError("weight data of source '%s' is not available", data.getSource().str().c_str());
-  auto [it, inserted] = weights.insert({data, {}});
+  auto order = op->getAttrOfType<DenseI64ArrayAttr>(gpu::weightOrderAttr);
+  auto [it, inserted] = weights.insert({{data, order}, {}});
   if (!inserted)
     return it->second;
   std::string name = (llvm::Twine(data.getSource()) + "@" + llvm::Twine(data.getOffset())).str();
@@ -47,6 +58,8 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   } else {
     it->second = builder.addEmbeddedWeight(name, bytes->data(), bytes->size());
   }
+  if (order)
+    setOrder(it->second, cast<RankedTensorType>(op.getType()), order.asArrayRef());
   weightBytes += bytes->size();
   return it->second;
 }

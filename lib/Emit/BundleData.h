@@ -19,12 +19,14 @@ public:
   uint64_t getWeightBytes() const { return weightBytes; }
 
 private:
+  void setOrder(bundle::WeightId weight, mlir::RankedTensorType seen, llvm::ArrayRef<int64_t> order);
   /// The path of `file` relative to the bundle's folder.
   llvm::Expected<std::string> makeRelative(llvm::StringRef file) const;
 
   bundle::Builder &builder;
   const BundleOptions &options;
-  llvm::MapVector<mlir::Attribute, bundle::WeightId> weights;
+  /// By data and order.
+  llvm::MapVector<std::pair<mlir::Attribute, mlir::Attribute>, bundle::WeightId> weights;
   uint64_t weightBytes = 0;
 };
 

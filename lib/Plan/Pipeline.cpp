@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Plan/Passes.h"
@@ -23,6 +24,10 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   form.gpu = options.gpu;
   form.maxRowBytes = options.maxRowBytes;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
+  if (options.gpu) {
+    pm.addNestedPass<func::FuncOp>(createPlanLayouts());
+    pm.addPass(createCanonicalizerPass()); // Contractions and views take the transpositions in.
+  }
 }
 
 void weft::plan::buildOutlinePipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }

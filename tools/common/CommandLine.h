@@ -20,7 +20,7 @@ class App;
 
 namespace weft::tools {
 
-/// "weft 0.1.0, bundle format 1.1".
+/// "weft 0.1.0, bundle format 1.2".
 std::string getVersionText();
 
 /// Parses the command line into the variables bound to `app`; `--flagfile=F` stands for the flags in F, one to a line

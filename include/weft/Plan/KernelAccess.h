@@ -40,9 +40,9 @@ struct KernelAccess {
   llvm::SmallVector<const KernelRequest *> of(mlir::Value value) const;
 };
 
-/// Analyses the function of a kernel module; its ops are primitives of tg. Kernels that ask for more than 4,096 places
-/// are followed no further.
-KernelAccess analyseAccess(mlir::func::FuncOp kernel);
+/// Analyses the body of a kernel: of the function of a kernel module, or of a tg.kernel, whose terminator has the
+/// results; its ops are primitives of tg. Kernels that ask for more than 4,096 places are followed no further.
+KernelAccess analyseAccess(mlir::Block &body);
 
 /// Dimensions [fromBegin, fromEnd) of one shape that hold the same elements as [toBegin, toEnd) of another.
 struct ReshapeSegment {

@@ -37,6 +37,27 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
+  let summary = "choose the order in memory of tensors between kernels";
+  let description = [{
+    Each tensor that only kernels use (results of kernels, weights) may lie in memory with any of its dimensions innermost. The order with the
+    least cost is chosen: bytes read or written by all accesses, each times 16 / (bytes of the widest vector it allows), and a price for kernels whose
+    tensors are contiguous along different dimensions. So channels become innermost around convolutions. Where an order changes, the kernel that makes
+    the tensor transposes its result, those that read it transpose it back, and a weight (attribute `tg.order`) is transposed by the runtime when it
+    loads it. Exact. Inputs and outputs of the function keep their order.
+
+    Each changed order gets a remark of category `plan`.
+
+    ```mlir
+    %1 = tg.kernel -> tensor<2x64x56x56xf16> { ... tg.yield %y : tensor<2x64x56x56xf16> }
+    // becomes
+    %1 = tg.kernel -> tensor<2x56x56x64xf16> { ... %t = tg.transpose %y [0, 2, 3, 1] ... tg.yield %t : tensor<2x56x56x64xf16> }
+    ```
+  }];
+  let statistics = [Statistic<"numReordered", "reordered", "tensors whose order changed">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "move each tg.kernel into a module of its own, equal ones once";
   let description = [{

@@ -36,10 +36,19 @@ struct Contiguity {
 /// The last dimension where several are equal.
 Contiguity getContiguity(const Access &access, int64_t maxElements);
 
-/// Whether the access is a box of the tensor, as TMA fetches it: each index of the map is one tile dimension with
-/// coefficient 1, used once, or none, plus constants and multiples of symbols, and all tile dimensions are used;
-/// strides are multiples of 16 bytes, and so is the box's extent along the last dimension; other extents of the box are
-/// at most 256; the guard says no more than that indices lie inside the tensor.
+/// The part of a tile dimension that an index of a tensor follows: (place floordiv divisor) mod extent.
+struct BoxPart {
+  int64_t dim = -1; ///< Of the tile; -1: none, the index is the same for the whole tile.
+  int64_t divisor = 1, extent = 1;
+};
+/// For each index of `map` its part of a tile of `shape`, if they make a box: each index is one part with coefficient
+/// 1, or none, plus what is the same for the whole tile; the parts of a tile dimension cover it, the first tensor
+/// dimension the highest digits, so that its places lie in the box in rising order.
+std::optional<llvm::SmallVector<BoxPart>> getBoxParts(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
+
+/// Whether the access is a box of the tensor, as TMA fetches it: getBoxParts; all tile dimensions are used; that of the
+/// last index is whole; strides are multiples of 16 bytes, and so is the box's extent along the last dimension; other
+/// extents of the box are at most 256; the guard says no more than that indices lie inside the tensor.
 bool isBox(const Access &access);
 
 } // namespace weft::schedule

@@ -36,7 +36,7 @@ namespace weft::bundle {
 /// The first eight bytes. The non-ASCII byte, CR LF and ^Z catch transfers in text mode.
 inline constexpr uint8_t kMagic[8] = {0x89, 'W', 'E', 'F', 'T', 0x0D, 0x0A, 0x1A};
 inline constexpr uint16_t kFormatMajor = 1;
-inline constexpr uint16_t kFormatMinor = 1;
+inline constexpr uint16_t kFormatMinor = 2;
 
 /// "No index": an absent string, register, or table entry.
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -107,6 +107,7 @@ enum class SectionKind : uint32_t {
   GpuModules = 24,    ///< GpuModuleRecord (since minor 1)
   GpuKernels = 25,    ///< GpuKernelRecord (since minor 1)
   TensorMaps = 26,    ///< TensorMapRecord (since minor 1)
+  WeightOrders = 27,  ///< WeightOrderRecord (since minor 2)
 };
 
 /// Flags of a section. A reader refuses other bits.
@@ -278,6 +279,17 @@ struct WeightRecord {
   uint64_t offset;
   uint64_t size;
   Hash128 hash; ///< Of the `size` bytes.
+};
+
+/// A weight that kernels see with its dimensions in another order: dimension i of what they see is dimension order[i]
+/// of what is stored, both row-major.
+struct WeightOrderRecord {
+  uint32_t weight; ///< In Weights; rises from record to record.
+  uint8_t elementBytes;
+  uint8_t rank; ///< 1 to 8.
+  uint8_t order[8];
+  uint16_t reserved;   ///< 0
+  uint64_t extents[8]; ///< As stored; times elementBytes the size of the weight. 0 from `rank` on, as in `order`.
 };
 
 struct VariantRecord {

@@ -116,6 +116,23 @@ WeightId Builder::addExternalWeight(std::string_view name, std::string_view path
   return {uint32_t(weights.size() - 1)};
 }
 
+void Builder::setWeightOrder(WeightId weight, uint8_t elementBytes, const std::vector<int64_t> &extents,
+                             const std::vector<int64_t> &order) {
+  if (extents.empty() || extents.size() > 8 || order.size() != extents.size())
+    return fail("a weight's order has 1 to 8 dimensions");
+  if (!weightOrders.empty() && weightOrders.back().weight >= weight.value)
+    return fail("orders of weights are set in the weights' sequence");
+  WeightOrderRecord record = {};
+  record.weight = weight.value;
+  record.elementBytes = elementBytes;
+  record.rank = uint8_t(extents.size());
+  for (size_t d = 0; d < extents.size(); ++d) {
+    record.order[d] = uint8_t(order[d]);
+    record.extents[d] = uint64_t(extents[d]);
+  }
+  weightOrders.push_back(record);
+}
+
 void Builder::addNativeCode(std::string_view target, const std::vector<std::string> &featureNames,
                             std::vector<uint8_t> elf) {
   // The section number is set by addDataSections, when it is known.
@@ -216,6 +233,7 @@ void Builder::addDataSections(std::vector<Section> &sections) {
   }
   data.entry.size = position;
   addTable(sections, SectionKind::Weights, weights);
+  addTable(sections, SectionKind::WeightOrders, weightOrders);
   addTable(sections, SectionKind::Features, features);
   // Variants name their code sections by number: after the Variants table itself come the code sections in the same
   // order.

@@ -57,6 +57,7 @@ static constexpr KindInfo kinds[] = {
     {SectionKind::GpuModules, "GpuModules", sizeof(GpuModuleRecord)},
     {SectionKind::GpuKernels, "GpuKernels", sizeof(GpuKernelRecord)},
     {SectionKind::TensorMaps, "TensorMaps", sizeof(TensorMapRecord)},
+    {SectionKind::WeightOrders, "WeightOrders", sizeof(WeightOrderRecord)},
 };
 
 static const KindInfo *findKind(uint32_t kind) {
@@ -229,6 +230,8 @@ void weft::bundle::bindSection(Tables &tables, SectionKind kind, const uint8_t *
     return bindTable(tables.gpuKernels, bytes, size);
   case SectionKind::TensorMaps:
     return bindTable(tables.tensorMaps, bytes, size);
+  case SectionKind::WeightOrders:
+    return bindTable(tables.weightOrders, bytes, size);
   case SectionKind::StringBytes:
     tables.stringBytes = {bytes, size};
     return;

@@ -107,6 +107,41 @@ static bool isInside(uint64_t offset, uint64_t size, uint64_t limit) {
   return offset <= limit && size <= limit - offset;
 }
 
+static Error validateWeightOrder(const Tables &tables, const WeightOrderRecord &record) {
+  if (record.weight >= tables.weights.size)
+    return invalid("weight %u does not exist", record.weight);
+  if (record.rank < 1 || record.rank > 8 || record.elementBytes == 0 || record.reserved != 0)
+    return invalid("expected a rank of 1 to 8 and elements of at least a byte, got %u and %u", unsigned(record.rank),
+                   unsigned(record.elementBytes));
+  uint64_t bytes = record.elementBytes;
+  unsigned seen = 0;
+  for (unsigned d = 0; d < 8; ++d) {
+    if (d >= record.rank && (record.order[d] != 0 || record.extents[d] != 0))
+      return invalid("expected zeros from dimension %u on", unsigned(record.rank));
+    if (d >= record.rank)
+      continue;
+    if (record.order[d] >= record.rank || seen >> record.order[d] & 1)
+      return invalid("expected a permutation of %u dimensions", unsigned(record.rank));
+    seen |= 1u << record.order[d];
+    if (__builtin_mul_overflow(bytes, record.extents[d], &bytes))
+      return invalid("extents overflow");
+  }
+  if (bytes != tables.weights[record.weight].size)
+    return invalid("expected extents of %" PRIu64 " bytes, got %" PRIu64, tables.weights[record.weight].size, bytes);
+  return {};
+}
+
+static Error validateWeightOrders(const Tables &tables) {
+  for (uint32_t i = 0; i < tables.weightOrders.size; ++i) {
+    std::string where = "weight order " + std::to_string(i);
+    if (i > 0 && tables.weightOrders[i].weight <= tables.weightOrders[i - 1].weight)
+      return invalid("%s: expected a weight above %u", where.c_str(), tables.weightOrders[i - 1].weight);
+    if (Error error = validateWeightOrder(tables, tables.weightOrders[i]))
+      return std::move(error).within(where);
+  }
+  return {};
+}
+
 static Error validateData(const Tables &tables) {
   for (uint32_t i = 0; i < tables.constants.size; ++i) {
     const DataRecord &data = tables.constants[i];
@@ -135,7 +170,7 @@ static Error validateData(const Tables &tables) {
       return invalid("%s: offset %" PRIu64 " and size %" PRIu64 " leave the section of %" PRIu64 " bytes",
                      where.c_str(), weight.offset, weight.size, tables.weightDataBytes);
   }
-  return {};
+  return validateWeightOrders(tables);
 }
 
 static Error validateVariants(const Tables &tables) {

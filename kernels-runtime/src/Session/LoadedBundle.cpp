@@ -5,11 +5,13 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // Maps the bundle and its external weight files. Weights stay mapped; only those that a file holds at an offset that is
-// not a multiple of 64 (initialisers inside an .onnx file, say) are copied, because kernels may use aligned loads.
+// not a multiple of 64 (initialisers inside an .onnx file, say) are copied, because kernels may use aligned loads, and
+// those that kernels read with their dimensions in another order.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "LoadedBundle.h"
 
+#include "WeightOrder.h"
 #include "weft/Bundle/Hash.h"
 
 #include <cinttypes>
@@ -69,6 +71,15 @@ Error LoadedBundle::bindWeights(const std::string &folder, bool verify) {
     else if (Error error = bindExternal(i, folder, verify))
       return std::move(error).within("weight " + quote(tables.getString(weight.name)));
   }
+  for (const WeightOrderRecord &order : tables.weightOrders) {
+    uint64_t size = tables.weights[order.weight].size;
+    AlignedMemory ordered;
+    if (!ordered.allocate(size))
+      return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes", size);
+    reorderWeight(order, weights[order.weight], static_cast<uint8_t *>(ordered.get()));
+    weights[order.weight] = static_cast<const uint8_t *>(ordered.get());
+    copies.push_back(std::move(ordered));
+  }
   return {};
 }
 
@@ -97,7 +108,7 @@ Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, bool
       return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes", weight.size);
     std::memcpy(aligned.get(), data, weight.size);
     data = static_cast<const uint8_t *>(aligned.get());
-    alignedCopies.push_back(std::move(aligned));
+    copies.push_back(std::move(aligned));
   }
   weights[index] = data;
   return {};

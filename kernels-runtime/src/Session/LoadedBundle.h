@@ -61,7 +61,7 @@ private:
   AlignedMemory copy; ///< Of data given in memory that was not aligned.
   bundle::Reader reader;
   std::map<std::string, MappedFile, std::less<>> externalFiles;
-  std::vector<AlignedMemory> alignedCopies; ///< Of external weights at unaligned offsets.
+  std::vector<AlignedMemory> copies; ///< Of external weights at unaligned offsets, and of weights in another order.
   std::vector<const uint8_t *> weights;
   uint64_t weightBytes = 0;
   std::mutex resourceMutex;

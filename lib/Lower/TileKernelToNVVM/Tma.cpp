@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "weft/Schedule/Access.h"
 #include "weft/Schedule/Wgmma.h"
 
 using namespace mlir;
@@ -76,7 +77,12 @@ static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, Arr
         << AffineMapAttr::get(op.getMap()) << " and " << buffer;
     return {};
   }
-  SmallVector<int64_t> box = llvm::map_to_vector(dims, [&](int64_t dim) { return dim < 0 ? 1 : tile[dim]; });
+  std::optional<SmallVector<schedule::BoxPart>> parts = schedule::getBoxParts(op.getMap(), tile);
+  if (!parts) {
+    op.emitOpError("expected a tile of ") << tile << " that is a box, got " << AffineMapAttr::get(op.getMap());
+    return {};
+  }
+  SmallVector<int64_t> box = llvm::map_to_vector(*parts, [](const schedule::BoxPart &part) { return part.extent; });
   if (*swizzle)
     box.back() = *swizzle * 8 / tk::getElementBits(buffer.getElementType());
   return makeRecord(tensor, box, *swizzle, symbols);

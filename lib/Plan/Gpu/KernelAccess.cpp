@@ -95,15 +95,15 @@ class Walk {
 public:
   explicit Walk(KernelAccess &access) : access(access) {}
 
-  void run(func::FuncOp kernel) {
-    auto results = cast<func::ReturnOp>(kernel.getBody().front().getTerminator()).getOperands();
+  void run(Block &body) {
+    ValueRange results = body.getTerminator()->getOperands();
     if (results.empty())
       return;
     tg::Dims extents = tg::getDims(results.front().getType());
     access.resultRank = extents.size();
     SmallVector<AffineExpr, 4> own;
     for (auto [d, extent] : llvm::enumerate(extents)) {
-      own.push_back(getAffineDimExpr(d, kernel.getContext()));
+      own.push_back(getAffineDimExpr(d, results.front().getContext()));
       access.dims.push_back({extent, nullptr, unsigned(d), unsigned(d)});
     }
     // Further results have the first one's coordinates where their extents agree; others are not followed.
@@ -112,7 +112,7 @@ public:
         request(result, own);
     for (size_t i = 0; i < access.requests.size() && i < requestLimit; ++i) {
       KernelRequest current = access.requests[i];
-      if (Operation *op = current.value.getDefiningOp())
+      if (Operation *op = current.value.getDefiningOp(); op && body.findAncestorOpInBlock(*op))
         askOperands(op, cast<OpResult>(current.value).getResultNumber(), current.coordinates);
     }
   }
@@ -273,9 +273,9 @@ SmallVector<ReshapeSegment> splitReshape(ArrayRef<AffineExpr> from, ArrayRef<Aff
   return segments;
 }
 
-KernelAccess analyseAccess(func::FuncOp kernel) {
+KernelAccess analyseAccess(Block &body) {
   KernelAccess access;
-  Walk(access).run(kernel);
+  Walk(access).run(body);
   Alignment(access).run();
   return access;
 }

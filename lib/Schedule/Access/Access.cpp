@@ -163,20 +163,73 @@ Contiguity schedule::getContiguity(const Access &access, int64_t maxElements) {
 
 //===-- Boxes -----------------------------------------------------------------------------------------------------===//
 
-/// The tile dimension of a sum of at most one dimension and of constants and multiples of symbols: -1 for none; nothing
-/// for other forms.
-static std::optional<int64_t> getBoxDim(AffineExpr index, unsigned dims, unsigned symbols) {
-  std::optional<int64_t> found = -1;
-  for (unsigned dim = 0; dim < dims; ++dim) {
-    if (!index.isFunctionOfDim(dim))
+/// (place floordiv divisor) mod modulus of a tile dimension; a modulus of 0 is none.
+struct Digits {
+  int64_t dim, divisor, modulus;
+};
+
+static std::optional<Digits> getDigits(AffineExpr expr) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return Digits{dim.getPosition(), 1, 0};
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  auto by = binary ? dyn_cast<AffineConstantExpr>(binary.getRHS()) : AffineConstantExpr();
+  std::optional<Digits> inner = by && by.getValue() > 0 ? getDigits(binary.getLHS()) : std::nullopt;
+  if (!inner)
+    return std::nullopt;
+  int64_t value = by.getValue();
+  bool divides = inner->modulus % value == 0;
+  if (expr.getKind() == AffineExprKind::FloorDiv && divides && !llvm::MulOverflow(inner->divisor, value, value))
+    return Digits{inner->dim, value, inner->modulus / by.getValue()};
+  if (expr.getKind() == AffineExprKind::Mod && divides)
+    return Digits{inner->dim, inner->divisor, value};
+  return std::nullopt;
+}
+
+/// The part of the tile that `index` follows, with coefficient 1; the rest is the same for the whole tile.
+static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> shape) {
+  SmallVector<AffineExpr> terms{index};
+  std::optional<Digits> found;
+  while (!terms.empty()) {
+    AffineExpr term = terms.pop_back_val();
+    if (auto sum = dyn_cast<AffineBinaryOpExpr>(term); sum && sum.getKind() == AffineExprKind::Add) {
+      terms.append({sum.getLHS(), sum.getRHS()});
       continue;
-    AffineExpr place = getAffineDimExpr(dim, index.getContext());
-    AffineExpr rest = simplifyAffineExpr(index - place, dims, symbols);
-    if (*found != -1 || rest.isFunctionOfDim(dim))
+    }
+    bool varies = false;
+    for (unsigned dim = 0; dim < shape.size(); ++dim)
+      varies |= term.isFunctionOfDim(dim);
+    if (!varies)
+      continue;
+    std::optional<Digits> digits = found ? std::nullopt : getDigits(term);
+    if (!digits)
       return std::nullopt;
-    found = dim;
+    found = digits;
   }
-  return found;
+  if (!found)
+    return BoxPart();
+  int64_t rest = llvm::divideCeil(shape[found->dim], found->divisor);
+  return BoxPart{found->dim, found->divisor, found->modulus ? std::min(found->modulus, rest) : rest};
+}
+
+std::optional<SmallVector<BoxPart>> schedule::getBoxParts(AffineMap map, ArrayRef<int64_t> shape) {
+  SmallVector<BoxPart> parts;
+  SmallVector<int64_t> covered(shape.size(), 1);
+  for (AffineExpr index : llvm::reverse(map.getResults())) {
+    std::optional<BoxPart> part =
+        getBoxPart(simplifyAffineExpr(index, map.getNumDims(), map.getNumSymbols()), shape);
+    if (!part)
+      part = getBoxPart(index, shape); // Simplification may have replaced a remainder by a difference.
+    if (!part || (part->dim >= 0 && part->divisor != covered[part->dim]))
+      return std::nullopt;
+    if (part->dim >= 0)
+      covered[part->dim] *= part->extent;
+    parts.push_back(*part);
+  }
+  for (auto [places, extent] : llvm::zip_equal(covered, shape))
+    if (places != 1 && places != extent)
+      return std::nullopt;
+  std::reverse(parts.begin(), parts.end());
+  return parts;
 }
 
 /// An extent, over the symbols of the access; nothing if a symbol is not among them.
@@ -217,16 +270,16 @@ bool schedule::isBox(const Access &access) {
   int64_t bits = tg::getElementBits(access.tensor.getElementType()), stride = 1;
   if (extents.empty() || bits % 8)
     return false;
+  std::optional<SmallVector<BoxPart>> parts = getBoxParts(access.map, access.shape);
+  if (!parts || parts->back().dim < 0 || parts->back().extent != access.shape[parts->back().dim])
+    return false;
   llvm::SmallBitVector used(access.shape.size());
   for (int64_t i = int64_t(extents.size()) - 1; i >= 0; --i) {
-    std::optional<int64_t> dim = getBoxDim(access.map.getResult(i), access.shape.size(), access.map.getNumSymbols());
+    const BoxPart &part = (*parts)[i];
     bool isLast = i + 1 == int64_t(extents.size());
-    if (!dim || (*dim >= 0 && used.test(*dim)) || (isLast && *dim < 0))
-      return false;
-    if (*dim >= 0)
-      used.set(*dim);
-    int64_t extent = *dim < 0 ? 1 : access.shape[*dim];
-    if (isLast ? extent * bits / 8 % 16 : extent > 256 || stride * bits / 8 % 16)
+    if (part.dim >= 0)
+      used.set(part.dim);
+    if (isLast ? part.extent * bits / 8 % 16 : part.extent > 256 || stride * bits / 8 % 16)
       return false;
     stride = std::gcd<int64_t>(stride, 16) * std::gcd<int64_t>(extents[i].getLargestKnownDivisor(), 16);
   }

@@ -178,6 +178,10 @@ public:
   /// A weight in another file, by path relative to the bundle's folder (or the folder given at run time).
   WeightId addExternalWeight(std::string_view name, std::string_view path, uint64_t offset, uint64_t size,
                              Hash128 hash);
+  /// Kernels see the weight (the last one added) with dimension order[i] of `extents` as dimension i; see
+  /// WeightOrderRecord.
+  void setWeightOrder(WeightId weight, uint8_t elementBytes, const std::vector<int64_t> &extents,
+                      const std::vector<int64_t> &order);
   /// Native code for one target (an ELF shared object). The runtime takes the first variant that the machine can run:
   /// add the most demanding one first.
   void addNativeCode(std::string_view target, const std::vector<std::string> &features, std::vector<uint8_t> elf);
@@ -232,6 +236,7 @@ private:
   std::map<std::pair<uint64_t, uint64_t>, std::vector<uint32_t>> constantsByHash;
   std::vector<WeightRecord> weights;
   std::vector<EmbeddedWeight> embedded; ///< One for each weight; data is null for external ones.
+  std::vector<WeightOrderRecord> weightOrders;
   std::vector<VariantRecord> variants;
   std::vector<uint32_t> features;
   std::vector<NativeCode> nativeCode;

@@ -58,6 +58,7 @@ struct Tables {
   Blob constantBytes;
   Table<WeightRecord> weights;
   uint64_t weightDataBytes = 0;
+  Table<WeightOrderRecord> weightOrders;
   Table<VariantRecord> variants;
   Table<uint32_t> features;
   Table<GpuModuleRecord> gpuModules;
