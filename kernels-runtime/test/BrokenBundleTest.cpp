@@ -442,3 +442,60 @@ TEST_F(ExternalWeights, StayInTheFolder) {
   EXPECT_EQ(tryOpen("sub", 0, 1), "file \"sub\"" + in + "expected a regular file");
   EXPECT_EQ(tryOpen("absent", 0, 1), "file \"absent\"" + in + "cannot open: No such file or directory");
 }
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Weights in another order
+//===--------------------------------------------------------------------------------------------------------------===//
+
+/// A bundle that copies a weight of 2 x 3 x 2 bytes, seen in the order [1, 2, 0], to its output.
+static std::vector<uint8_t> buildOrderBundle(const std::vector<uint8_t> &stored) {
+  Builder builder("weft test");
+  WeightId weight = builder.addEmbeddedWeight("w", stored.data(), stored.size());
+  builder.setWeightOrder(weight, 1, {2, 3, 2}, {1, 2, 0});
+  EntryBuilder &entry = builder.addEntry("main");
+  BufferId w = entry.addWeight(weight, DType::UI8, {3, 2, 2});
+  BufferId y = entry.addOutput("y", DType::UI8, {entry.constant(12)});
+  entry.copy({w}, {y}, entry.getSize(y));
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
+TEST(WeightOrders, AreAppliedWhenTheBundleIsOpened) {
+  std::vector<uint8_t> stored;
+  for (uint8_t i = 0; i < 12; ++i)
+    stored.push_back(i);
+  std::vector<uint8_t> bytes = buildOrderBundle(stored);
+  weft_bundle *opened = nullptr;
+  ASSERT_EQ(take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &opened)), "");
+  BundlePtr bundle(opened);
+  SessionPtr session = createSession(bundle.get(), "main", 1);
+  weft_tensor output = {};
+  ASSERT_EQ(take(weft_session_run(session.get(), nullptr, 0, &output, 1)), "");
+  // seen[a][b][c] = stored[c][a][b]
+  const auto *seen = static_cast<const uint8_t *>(output.data);
+  EXPECT_EQ(std::vector<uint8_t>(seen, seen + 12), (std::vector<uint8_t>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}));
+}
+
+TEST(WeightOrders, AreChecked) {
+  const std::vector<uint8_t> stored(12);
+  auto tryOpen = [&](const std::function<void(WeightOrderRecord &)> &damage) {
+    std::vector<uint8_t> bytes = buildOrderBundle(stored);
+    Editor editor(bytes);
+    damage(*editor.records<WeightOrderRecord>(SectionKind::WeightOrders));
+    repairHashes(bytes.data(), bytes.size());
+    weft_bundle *opened = nullptr;
+    std::string message = take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &opened));
+    BundlePtr bundle(opened);
+    return message;
+  };
+  EXPECT_NE(tryOpen([](WeightOrderRecord &r) { r.weight = 1; }).find("weight 1 does not exist"), std::string::npos);
+  EXPECT_NE(tryOpen([](WeightOrderRecord &r) { r.order[0] = 2; }).find("expected a permutation of 3 dimensions"),
+            std::string::npos);
+  EXPECT_NE(tryOpen([](WeightOrderRecord &r) { r.rank = 9; }).find("expected a rank of 1 to 8"), std::string::npos);
+  EXPECT_NE(tryOpen([](WeightOrderRecord &r) { r.extents[0] = 3; }).find("expected extents of 12 bytes, got 18"),
+            std::string::npos);
+  EXPECT_NE(tryOpen([](WeightOrderRecord &r) { r.extents[2] = uint64_t(1) << 63; }).find("extents overflow"),
+            std::string::npos);
+}

@@ -11,15 +11,53 @@ using namespace mlir;
 
 namespace weft::kernelize {
 
+/// Whether `place` rises with the atom of `axis`, which occurs in it as a term of a sum.
+static bool risesWith(AffineExpr place, AffineExpr axis) {
+  unsigned atom = cast<AffineSymbolExpr>(axis).getPosition();
+  auto binary = dyn_cast<AffineBinaryOpExpr>(place);
+  if (!binary)
+    return place == axis;
+  if (binary.getKind() == AffineExprKind::Mul) {
+    auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    return factor && factor.getValue() > 0 && binary.getLHS() == axis;
+  }
+  AffineExpr lhs = binary.getLHS(), rhs = binary.getRHS();
+  if (binary.getKind() != AffineExprKind::Add)
+    return false;
+  bool inLeft = lhs.isFunctionOfSymbol(atom), inRight = rhs.isFunctionOfSymbol(atom);
+  return inLeft != inRight && risesWith(inLeft ? lhs : rhs, axis);
+}
+
+/// That ragged axes are within their extents, unless places past them leave the tensor: `slacks` are the upper bounds
+/// that the guard has anyway, by coordinate (null: it needs none within the extents).
+static Constraints raggedBeyond(const Space &space, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> slacks) {
+  Constraints result;
+  for (unsigned atom : space.atomsOf(at)) {
+    AffineExpr axis = getAffineSymbolExpr(atom, space.getContext());
+    bool isBounded = llvm::all_of(llvm::zip_equal(at, slacks), [&](auto pair) {
+      auto [place, slack] = pair;
+      return !place.isFunctionOfSymbol(atom) || (slack && risesWith(place, axis));
+    });
+    if (!isBounded)
+      llvm::append_range(result, space.ragged(axis));
+  }
+  return result;
+}
+
 Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> extents,
                               const Constraints &mask, TypedAttr fill, Type element) {
-  Constraints guard = space.ragged(at);
+  Constraints bounds;
+  Exprs slacks;
   for (auto [place, extent] : llvm::zip_equal(at, extents)) {
     if (!space.isNonNegative(place))
-      guard.push_back({space.simplify(place)});
-    if (AffineExpr slack = space.simplify(extent - 1 - place); !space.isNonNegative(slack))
-      guard.push_back({slack});
+      bounds.push_back({space.simplify(place)});
+    AffineExpr slack = space.simplify(extent - 1 - place);
+    slacks.push_back(space.isNonNegative(slack) ? AffineExpr() : slack);
+    if (slacks.back())
+      bounds.push_back({slack});
   }
+  Constraints guard = raggedBeyond(space, at, slacks);
+  llvm::append_range(guard, bounds);
   llvm::append_range(guard, mask);
   Exprs exprs(at);
   for (const Constraint &constraint : guard)

@@ -30,6 +30,10 @@ struct GemmProblem {
   /// Elements of the reduction that stay constant along k: a window's other dimensions; the loop has k * taps steps.
   int64_t taps = 1;
   bool contiguousAlongK = true;           ///< The larger operand; else along its rows or columns.
+  /// The extents that a side consists of, outermost first, where they are several, and the least tile along the last of
+  /// them that is not 1: what is contiguous in memory wants whole vectors.
+  llvm::SmallVector<int64_t> mExtents, nExtents;
+  int64_t leastInnerM = 1, leastInnerN = 1;
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).
   int64_t mostBoxM = 256, mostBoxN = 256; ///< The largest tiles that are boxes of the operands (TMA again).
 };
@@ -46,6 +50,11 @@ struct GemmCost {
   int64_t ctasPerSm = 0, tiles = 0;
   const char *bound = ""; ///< "matrix", "shared", "l2", "latency", "dram".
 };
+
+/// Powers of two, the product `elements`, to tile a side of these extents with (outermost first): those that need the
+/// fewest tiles, of equal ones the widest along the inner dimensions; at least `leastInner` along the last dimension
+/// that is not 1, if it has as many.
+llvm::SmallVector<int64_t> splitTile(llvm::ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner);
 
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device);
 

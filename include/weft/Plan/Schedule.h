@@ -57,7 +57,7 @@ ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &dev
 ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device);
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device);
 
-/// Spreads `elements` of a tile over the dimensions of a side of a product, from the innermost on; what they do not
+/// Spreads `elements` of a tile over the rows of a fold, from the innermost dimension on; what they do not
 /// need pads the innermost one that is not 1.
 void spreadSide(llvm::ArrayRef<unsigned> dims, llvm::ArrayRef<int64_t> extents, int64_t elements,
                 llvm::SmallVectorImpl<int64_t> &tile);

@@ -205,6 +205,26 @@ void makeSplatsScalar(Block &block) {
   }
 }
 
+/// Domains of contractions in the order of their results, so that neighbours there are neighbours here; reduced
+/// dimensions follow.
+void orderDomains(Block &block) {
+  for (auto contract : block.getOps<tg::ContractOp>()) {
+    MLIRContext *context = contract.getContext();
+    AffineMap result = contract.getMap(2);
+    unsigned count = 0;
+    SmallVector<AffineExpr> renumbered(result.getNumDims());
+    for (AffineExpr expr : result.getResults())
+      renumbered[cast<AffineDimExpr>(expr).getPosition()] = getAffineDimExpr(count++, context);
+    for (AffineExpr &dim : renumbered)
+      if (!dim)
+        dim = getAffineDimExpr(count++, context);
+    SmallVector<AffineMap> maps;
+    for (unsigned i : {0u, 1u, 2u})
+      maps.push_back(contract.getMap(i).replaceDimsAndSymbols(renumbered, {}, count, 0));
+    contract.setMapsAttr(Builder(context).getAffineMapArrayAttr(maps));
+  }
+}
+
 struct CollapseDimsPass : weft::plan::impl::CollapseDimsBase<CollapseDimsPass> {
   using Base::Base;
 
@@ -219,6 +239,7 @@ struct CollapseDimsPass : weft::plan::impl::CollapseDimsBase<CollapseDimsPass> {
   void collapse(ModuleOp module, func::FuncOp kernel) {
     Block &body = kernel.getBody().front();
     makeSplatsScalar(body);
+    orderDomains(body);
     bool dropped = Collapse(body, DimRelations::Mode::Drop).run();
     bool merged = Collapse(body, DimRelations::Mode::Merge).run();
     if (!dropped && !merged)

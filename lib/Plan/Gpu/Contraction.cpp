@@ -102,9 +102,58 @@ static int64_t innermostBox(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) 
   return several > 1 ? llvm::bit_floor(uint64_t(extents[*inner])) : 256;
 }
 
-static bool isContiguousAlong(const KernelToSchedule &kernel, Value value, unsigned dim) {
-  return llvm::any_of(kernel.access.of(value), [&](const KernelRequest *request) {
-    return !request->coordinates.empty() && request->coordinates.back() == getAffineDimExpr(dim, value.getContext());
+/// The argument whose elements an operand has, seen through views that a copy can follow.
+static Value sourceOf(Value operand) {
+  while (isa_and_nonnull<tg::PadOp, tg::TransposeOp>(operand.getDefiningOp()))
+    operand = operand.getDefiningOp()->getOperand(0);
+  return operand;
+}
+
+/// Whether `at` is a sum of dimensions and constants; they are appended to `dims`.
+static bool isSumOfDims(AffineExpr at, SmallVectorImpl<unsigned> &dims) {
+  if (!at)
+    return false;
+  if (auto dim = dyn_cast<AffineDimExpr>(at))
+    dims.push_back(dim.getPosition());
+  auto sum = dyn_cast<AffineBinaryOpExpr>(at);
+  if (sum && sum.getKind() == AffineExprKind::Add)
+    return isSumOfDims(sum.getLHS(), dims) && isSumOfDims(sum.getRHS(), dims);
+  return isa<AffineDimExpr, AffineConstantExpr>(at);
+}
+
+/// Whether tiles of an operand are boxes of a tensor in memory, whatever their extents: its places are sums of
+/// dimensions, those of one side in the order in which a tile has them, and one alone is innermost.
+static bool hasBoxes(const KernelToSchedule &kernel, Value operand, std::optional<unsigned> depth) {
+  Value source = sourceOf(operand);
+  if (!isa<BlockArgument>(source) || !hasAlignedRows(source))
+    return false;
+  for (const KernelRequest *request : kernel.access.of(source)) {
+    unsigned above = 0;
+    for (AffineExpr at : request->coordinates) {
+      SmallVector<unsigned> dims;
+      if (!isSumOfDims(at, dims))
+        return false;
+      for (unsigned d : dims) {
+        if (kernel.access.dims[d].reducer || kernel.extents[d] == 1)
+          continue;
+        if (d < above)
+          return false;
+        above = d;
+      }
+    }
+    auto last = dyn_cast_or_null<AffineDimExpr>(request->coordinates.back());
+    if (!last || (kernel.access.dims[last.getPosition()].reducer && last.getPosition() != depth))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the memory of an operand or of the result is contiguous along one of `dims`.
+static bool isContiguousAlong(const KernelToSchedule &kernel, Value value, ArrayRef<unsigned> dims) {
+  return llvm::any_of(kernel.access.of(sourceOf(value)), [&](const KernelRequest *request) {
+    AffineExpr last = request->coordinates.empty() ? AffineExpr() : request->coordinates.back();
+    auto dim = dyn_cast_or_null<AffineDimExpr>(last);
+    return dim && llvm::is_contained(dims, dim.getPosition());
   });
 }
 
@@ -124,9 +173,6 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   problem.k = k ? kernel.extents[*k] : 1;
   problem.taps = productOf(roles.k, k);
   problem.batch = productOf(roles.batch, std::nullopt);
-  // Where a side has several dimensions, a box is along the innermost only.
-  problem.mostBoxM = innermostBox(roles.m, kernel.extents);
-  problem.mostBoxN = innermostBox(roles.n, kernel.extents);
   Value lhs = contract.getLhs(), rhs = contract.getRhs();
   if (roles.isSwapped)
     std::swap(lhs, rhs);
@@ -146,11 +192,29 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
     ++problem.products;
     (roles.isSwapped ? right : left).insert(product.getLhs());
     (roles.isSwapped ? left : right).insert(product.getRhs());
-    for (unsigned i : {0u, 1u})
-      problem.allowWgmma &= isa<BlockArgument>(product->getOperand(i)) && hasAlignedRows(product->getOperand(i)) &&
-                            product.getMap(i).isProjectedPermutation() &&
-                            (problem.lhsBytes == 2 || isContiguousAlongK(product, i));
+    for (unsigned i : {0u, 1u}) {
+      bool boxes = hasBoxes(kernel, product->getOperand(i), k);
+      problem.allowWgmma &= boxes || (isa<BlockArgument>(product->getOperand(i)) &&
+                                      hasAlignedRows(product->getOperand(i)) &&
+                                      product.getMap(i).isProjectedPermutation());
+      problem.allowWgmma &= problem.lhsBytes == 2 || isContiguousAlongK(product, i);
+      if (!boxes) { // Boxes along the innermost of the dimensions only.
+        problem.mostBoxM = innermostBox(roles.m, kernel.extents);
+        problem.mostBoxN = innermostBox(roles.n, kernel.extents);
+      }
+    }
   }
+  auto describeSide = [&](ArrayRef<unsigned> dims, Value operand, SmallVector<int64_t> &extents, int64_t &least) {
+    for (unsigned d : dims)
+      extents.push_back(kernel.extents[d]);
+    constexpr int64_t line = 128, vectors = 32; // Bytes.
+    if (isContiguousAlong(kernel, operand, dims))
+      least = std::max<int64_t>(line / bytesOf(operand), 1);
+    else if (isContiguousAlong(kernel, result, dims))
+      least = std::max<int64_t>(vectors / bytesOf(result), 1);
+  };
+  describeSide(roles.m, lhs, problem.mExtents, problem.leastInnerM);
+  describeSide(roles.n, rhs, problem.nExtents, problem.leastInnerN);
   problem.lhsTensors = left.size();
   problem.rhsTensors = right.size();
   for (const KernelRequest &request : kernel.access.requests) {
@@ -245,8 +309,12 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   ScheduleChoice choice;
   choice.tile.assign(kernel.access.resultRank, 1);
   choice.stream.assign(roles.k.size(), 1);
-  spreadSide(roles.m, kernel.extents, best.tile.m, choice.tile);
-  spreadSide(roles.n, kernel.extents, best.tile.n, choice.tile);
+  auto spread = [&](ArrayRef<unsigned> dims, ArrayRef<int64_t> extents, int64_t elements, int64_t least) {
+    for (auto [d, part] : llvm::zip_equal(dims, splitTile(extents, elements, least)))
+      choice.tile[d] = part;
+  };
+  spread(roles.m, problem.mExtents, best.tile.m, problem.leastInnerM);
+  spread(roles.n, problem.nExtents, best.tile.n, problem.leastInnerN);
   choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] = best.tile.k;
   choice.engine = best.tile.engine;
   choice.warps = best.tile.warps;

@@ -346,10 +346,17 @@ void DimRelations::dropMapped(Operation *op, ArrayRef<MappedValue> values, Exten
     for (AffineMap map : mapped.maps)
       for (auto [i, expr] : llvm::enumerate(map.getResults())) {
         // A place that only unit dimensions make is 0; what a symbol (an index from data) makes is not known.
+        AffineExpr left = expr.replaceDims(zeroed);
         if (auto dim = dyn_cast<AffineDimExpr>(expr))
           unite(node(mapped.value, i), node(op, dim.getPosition(), domain.size()));
-        else if (expr.replaceDims(zeroed) != getAffineConstantExpr(0, op->getContext()))
+        else if (left != getAffineConstantExpr(0, op->getContext()))
           block(node(mapped.value, i));
+        // A window that slides nowhere becomes a dimension alone, which has to be all of the tensor's.
+        auto alone = dyn_cast<AffineDimExpr>(left);
+        if (alone && left != expr && !tg::isEqual(domain[alone.getPosition()], tg::getDim(mapped.value.getType(), i)))
+          for (unsigned d = 0; d < domain.size(); ++d)
+            if (expr.isFunctionOfDim(d))
+              block(node(op, d, domain.size()));
       }
   if (auto scatter = dyn_cast<tg::ScatterOp>(op))
     for (unsigned d = 0; d < rankOf(scatter.getData()); ++d)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+using llvm::ArrayRef, llvm::SmallVector;
+
 namespace weft::plan {
 
 /// Clocks until a copy from L2 or DRAM is there, to fill the pipeline of a tile and to end one.
@@ -20,12 +22,63 @@ static constexpr int64_t skinny = 32;
 
 namespace {
 
+/// The search of splitTile, from the last dimension on.
+struct TileSplit {
+  ArrayRef<int64_t> extents;
+  int64_t leastInner;
+  SmallVector<int64_t> tile, best;
+  int64_t fewest = INT64_MAX;
+
+  void search(size_t dims, int64_t left, int64_t tiles, bool isInnermost) {
+    if (tiles >= fewest)
+      return;
+    if (dims == 0) {
+      if (left == 1) {
+        best = tile;
+        fewest = tiles;
+      }
+      return;
+    }
+    size_t d = dims - 1;
+    int64_t most = std::min<int64_t>(left, llvm::PowerOf2Ceil(extents[d]));
+    bool isInner = isInnermost && extents[d] > 1;
+    int64_t least = isInner ? std::min(most, leastInner) : 1;
+    for (tile[d] = most; tile[d] >= least; tile[d] /= 2)
+      search(d, left / tile[d], tiles * int64_t(llvm::divideCeil(extents[d], tile[d])), isInnermost && !isInner);
+  }
+};
+
 struct Rates {
   double flopsPerClock = 0; ///< Of an SM.
   double l2BytesPerClock = 0;
 };
 
 } // namespace
+
+SmallVector<int64_t> splitTile(ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner) {
+  int64_t all = 1; // What one tile of everything takes; more pads the innermost dimension.
+  for (int64_t extent : extents)
+    all = std::min<int64_t>(all * int64_t(llvm::PowerOf2Ceil(std::min<int64_t>(extent, elements))), elements);
+  TileSplit split{extents, leastInner, SmallVector<int64_t>(extents.size(), 1), {}};
+  split.search(extents.size(), std::min(all, elements), 1, /*isInnermost=*/true);
+  SmallVector<int64_t> tile = split.best.empty() ? SmallVector<int64_t>(extents.size(), 1) : split.best;
+  size_t inner = extents.size();
+  while (inner-- > 1 && extents[inner] == 1)
+    ;
+  if (!extents.empty())
+    tile[inner] *= elements / std::min(all, elements);
+  return tile;
+}
+
+/// Tiles of `elements` along a side.
+static int64_t countTiles(int64_t extent, ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner) {
+  if (extents.size() < 2)
+    return llvm::divideCeil(extent, elements);
+  int64_t count = 1;
+  for (auto [whole, part] : llvm::zip_equal(extents, splitTile(extents, elements, leastInner)))
+    count *= int64_t(llvm::divideCeil(whole, part));
+  return count;
+}
 
 static Rates ratesOf(const GemmProblem &problem, tg::Engine engine, const Device &device) {
   Rates rates;
@@ -112,7 +165,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
     return cost;
   cost.fits = true;
   cost.tiles =
-      problem.batch * int64_t(llvm::divideCeil(problem.m, tile.m)) * int64_t(llvm::divideCeil(problem.n, tile.n));
+      problem.batch * countTiles(problem.m, problem.mExtents, tile.m, problem.leastInnerM) *
+      countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN);
 
   Rates rates = ratesOf(problem, tile.engine, device);
   double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps);

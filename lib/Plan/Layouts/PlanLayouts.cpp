@@ -5,15 +5,19 @@
 // that the access allows): a window slides along its dimensions by one element, so there it allows none; along the
 // channels of a convolution it allows whole vectors. A kernel without a contraction pays for tensors that are
 // contiguous along different dimensions too, as does an epilogue; a contraction does not for its operands, since they
-// pass through shared memory. One tensor at a time takes its cheapest order, until nothing changes.
+// pass through shared memory. One tensor at a time takes its cheapest order, first without regard to others, then until nothing
+// changes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "RaiseTransposes.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -33,8 +37,9 @@ constexpr int64_t vectorBytes = 16;
 /// What a byte costs more that is read along one dimension and written along another: a detour through shared memory,
 /// and sectors that are used in parts.
 constexpr double transposition = 2;
-/// Of orders that are equal else, an operand of a contraction likes to be contiguous along the sum.
-constexpr double across = 0.01;
+/// What a byte of a contraction's operand costs more that is contiguous along its rows and not along the sum: nearly
+/// nothing, but rows that several dimensions make do not merge to one then.
+constexpr double across = 0.01, acrossSeveral = 0.25;
 /// A new order has to save this part of a tensor's cost.
 constexpr double gain = 0.05;
 /// Tensors below this many bytes stay in caches and keep their order.
@@ -78,7 +83,8 @@ public:
     constexpr unsigned mostRounds = 8;
     bool changes = true;
     for (unsigned round = 0; round < mostRounds && changes; ++round) {
-      changes = false;
+      changes = round == 0; // At first each for itself: neighbours that had better change together do.
+      countsNeighbours = round > 0;
       for (Tensor &tensor : tensors)
         changes |= tensor.isFree && improve(tensor);
     }
@@ -97,12 +103,14 @@ private:
   int64_t getVectorBytes(const TensorAccess &access) const;
   std::optional<unsigned> getContiguousDim(const TensorAccess &access) const;
   bool isTiled(const Kernel &kernel, unsigned dim) const;
+  unsigned countRowDims(const TensorAccess &access) const;
 
   SmallVector<Tensor> tensors;
   llvm::DenseMap<Value, unsigned> numbers;
   SmallVector<TensorAccess> accesses;
   std::vector<Kernel> kernels;
   llvm::DenseSet<Value> fixed; ///< Of kernels that are not followed.
+  bool countsNeighbours = true;
 };
 
 } // namespace
@@ -154,8 +162,9 @@ void Layouts::add(tg::KernelOp op) {
     return;
   }
   unsigned number = kernels.size();
-  kernels.push_back({analyseAccess(body)});
+  kernels.emplace_back();
   Kernel &kernel = kernels.back();
+  kernel.access = analyseAccess(body);
   for (auto [d, dim] : llvm::enumerate(kernel.access.dims)) {
     kernel.extents.push_back(estimateExtent(dim.extent));
     if (!isa_and_nonnull<tg::ContractOp>(dim.reducer))
@@ -192,7 +201,7 @@ bool Layouts::mayChange(const Tensor &tensor) const {
 bool Layouts::improve(Tensor &tensor) {
   unsigned rank = cast<RankedTensorType>(tensor.value.getType()).getRank(), best = tensor.inner;
   double bestCost = getCost(tensor) * (1 - gain);
-  for (unsigned d = 0, before = tensor.inner; d < rank; ++d) {
+  for (unsigned d = rank, before = tensor.inner; d-- > 0;) {
     if (d == before)
       continue;
     tensor.inner = d;
@@ -211,9 +220,9 @@ double Layouts::getCost(const Tensor &tensor) const {
     const TensorAccess &access = accesses[number];
     cost += access.reads * double(tensor.bytes) * double(vectorBytes) / double(getVectorBytes(access));
     if (access.isOperand && getContiguousDim(access) != kernels[access.kernel].depth)
-      cost += across * double(tensor.bytes);
+      cost += (countRowDims(access) > 1 ? acrossSeveral : across) * double(tensor.bytes);
     for (unsigned other : kernels[access.kernel].accesses)
-      if (other != number)
+      if (countsNeighbours && other != number)
         cost += getTransposition(access, accesses[other]);
   }
   return cost;
@@ -240,6 +249,15 @@ std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access) co
   if (!dim)
     return std::nullopt;
   return kernels[access.kernel].access.dims[dim.getPosition()].along;
+}
+
+/// Dimensions of the result along which the operand of a contraction has places.
+unsigned Layouts::countRowDims(const TensorAccess &access) const {
+  const Kernel &kernel = kernels[access.kernel];
+  return llvm::count_if(llvm::seq<unsigned>(0, kernel.access.resultRank), [&](unsigned d) {
+    return kernel.extents[d] > 1 &&
+           llvm::any_of(access.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
+  });
 }
 
 /// Bytes of the widest vector: along the innermost dimension, and those before it that follow each other in the
@@ -323,6 +341,7 @@ struct PlanLayoutsPass : weft::plan::impl::PlanLayoutsBase<PlanLayoutsPass> {
   void runOnOperation() override {
     Layouts layouts(getOperation());
     layouts.choose();
+    llvm::SetVector<tg::KernelOp> changed; // Whose results have another order.
     for (const Tensor &tensor : layouts.getTensors()) {
       unsigned rank = cast<RankedTensorType>(tensor.value.getType()).getRank();
       if (!tensor.isFree || tensor.inner + 1 == rank)
@@ -332,11 +351,15 @@ struct PlanLayoutsPass : weft::plan::impl::PlanLayoutsBase<PlanLayoutsPass> {
                      remark::RemarkOpts::name("layout").category("plan").function(getOperation().getName()))
           << remark::add("{0} has dimension {1} innermost in memory", tensor.value.getType(), tensor.inner);
       ++numReordered;
-      if (auto weight = tensor.value.getDefiningOp<tg::WeightOp>())
+      if (auto weight = tensor.value.getDefiningOp<tg::WeightOp>()) {
         reorderWeight(weight, order);
-      else
-        reorderResult(cast<OpResult>(tensor.value), order);
+        continue;
+      }
+      reorderResult(cast<OpResult>(tensor.value), order);
+      changed.insert(tensor.value.getDefiningOp<tg::KernelOp>());
     }
+    for (tg::KernelOp kernel : changed)
+      raiseTransposes(kernel.getBody().front());
   }
 };
 } // namespace

@@ -35,7 +35,11 @@ static bool canStoreBox(tk::StoreOp store, int64_t warps) {
       store.getCombine())
     return false;
   std::optional<WgmmaTiling> tiling = getWgmmaTiling(type.getShape()[0], type.getShape()[1], warps);
-  if (!tiling || tiling->columns * bits < 1024 || !isBox(getAccess(store)))
+  if (!tiling || tiling->columns * bits < 1024)
+    return false;
+  Access access = getAccess(store);
+  access.shape = {64, 1024 / bits}; // What is stored at once.
+  if (!isBox(access))
     return false;
   AffineExpr inner = store.getMap().getResults().back(); // Rows of the tile lie in rows of the tensor.
   return inner.isFunctionOfDim(1) && isAccumulator(store.getValue());

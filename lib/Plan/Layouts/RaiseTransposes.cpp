@@ -1,0 +1,73 @@
+// transpose(f(x, y)) is f(transpose(x), transpose(y)), from the results of a kernel on.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RaiseTransposes.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+/// `value` with the rank of `order`, transposed. Operands of pointwise ops align their last dimensions.
+static Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> order) {
+  tg::Dims dims = tg::getDims(value.getType());
+  if (dims.empty())
+    return value;
+  if (dims.size() < order.size()) {
+    tg::Dims padded(order.size() - dims.size(), getAffineConstantExpr(1, builder.getContext()));
+    padded.append(dims.begin(), dims.end());
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    value = tg::ReshapeOp::create(builder, loc, tg::getTensorType(padded, element), value);
+  }
+  return tg::TransposeOp::create(builder, loc, value, order);
+}
+
+static SmallVector<int64_t> permuted(ArrayRef<int64_t> numbers, ArrayRef<int64_t> order) {
+  return llvm::map_to_vector(order, [&](int64_t d) { return numbers[d]; });
+}
+
+/// The op behind the transposition, on transposed operands; null if it is of another kind.
+static Operation *raise(tg::TransposeOp transpose) {
+  Operation *op = transpose.getInput().getDefiningOp();
+  if (!op || op->getBlock() != transpose->getBlock() || !op->hasOneUse() || op->getNumResults() != 1)
+    return nullptr;
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  OpBuilder builder(op);
+  Operation *raised = nullptr;
+  if (auto pad = dyn_cast<tg::PadOp>(op)) {
+    Value input = tg::TransposeOp::create(builder, op->getLoc(), pad.getInput(), order);
+    raised = builder.clone(*op);
+    raised->setOperand(0, input);
+    auto moved = cast<tg::PadOp>(raised);
+    moved.setLow(permuted(pad.getLow(), order));
+    moved.setHigh(permuted(pad.getHigh(), order));
+    moved.setInterior(permuted(pad.getInterior(), order));
+  } else if (isa<tg::PointwiseOpInterface>(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(transposed(builder, op->getLoc(), operand, order));
+    raised = builder.clone(*op);
+    raised->setOperands(operands);
+  }
+  if (raised)
+    raised->getResult(0).setType(transpose.getType());
+  return raised;
+}
+
+void raiseTransposes(Block &body) {
+  SmallVector<tg::TransposeOp> work(body.getOps<tg::TransposeOp>());
+  while (!work.empty()) {
+    tg::TransposeOp transpose = work.pop_back_val();
+    Operation *raised = raise(transpose);
+    if (!raised)
+      continue;
+    Operation *old = transpose.getInput().getDefiningOp();
+    transpose.getResult().replaceAllUsesWith(raised->getResult(0));
+    transpose.erase();
+    old->erase();
+    for (Value operand : raised->getOperands())
+      if (auto next = operand.getDefiningOp<tg::TransposeOp>(); next && !llvm::is_contained(work, next))
+        work.push_back(next);
+  }
+}
+
+} // namespace weft::plan

@@ -1,0 +1,56 @@
+// RUN: weft-opt %s --weft-plan-layouts --split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-plan-layouts --split-input-file --remarks-filter=plan --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Between a map and a convolution the channels become innermost, of the tensor and of the weight. The result goes out
+// as it is.
+// REMARK: 'tensor<64x64x3x3xf16>' has dimension 1 innermost in memory
+// REMARK: 'tensor<2x64x58x58xf16>' has dimension 1 innermost in memory
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = tg.weight <"w", 0, 73728> {tg.order = array<i64: 0, 2, 3, 1>} : tensor<64x3x3x64xf16>
+// CHECK: %[[A:.*]] = tg.kernel "map" -> tensor<2x58x58x64xf16>
+// CHECK:   %[[T:.*]] = tg.transpose %{{.*}} [0, 2, 3, 1] : tensor<2x64x58x58xf16>
+// CHECK:   %[[S:.*]] = tg.transpose %{{.*}} [0, 2, 3, 1] : tensor<1x64x1x1xf16>
+// CHECK:   %[[E:.*]] = tg.add %[[T]], %[[S]] : tensor<2x58x58x64xf16>, tensor<1x1x1x64xf16>
+// CHECK:   tg.yield %[[E]]
+// CHECK: tg.kernel "conv" -> tensor<2x64x56x56xf16>
+// CHECK-DAG: %[[X:.*]] = tg.transpose %[[A]] [0, 3, 1, 2] : tensor<2x58x58x64xf16>
+// CHECK-DAG: %[[V:.*]] = tg.transpose %[[W]] [0, 3, 1, 2] : tensor<64x3x3x64xf16>
+// CHECK:   tg.contract %[[X]], %[[V]]
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+#r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+func.func @main(%arg0: tensor<2x64x58x58xf16>, %arg1: tensor<64x1x1xf16>) -> tensor<2x64x56x56xf16> {
+  %w = tg.weight <"w", 0, 73728> : tensor<64x64x3x3xf16>
+  %0 = tg.kernel "map" -> tensor<2x64x58x58xf16> {
+    %2 = tg.add %arg0, %arg1 : tensor<2x64x58x58xf16>, tensor<64x1x1xf16>
+    tg.yield %2 : tensor<2x64x58x58xf16>
+  }
+  %1 = tg.kernel "conv" -> tensor<2x64x56x56xf16> {
+    %2 = tg.contract %0, %w [#x, #w, #r] : tensor<2x64x58x58xf16>, tensor<64x64x3x3xf16> -> tensor<2x64x56x56xf16>
+    tg.yield %2 : tensor<2x64x56x56xf16>
+  }
+  return %1 : tensor<2x64x56x56xf16>
+}
+
+// -----
+
+// Tensors that are returned or seen under another shape keep their order, as do operands that are read in whole vectors.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: tg.transpose
+// CHECK: return
+#l = affine_map<(d0, d1, d2) -> (d0, d2)>
+#k = affine_map<(d0, d1, d2) -> (d2, d1)>
+#o = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @main(%arg0: tensor<128x256xf16>, %arg1: tensor<256x512xf16>) -> (tensor<128x256xf16>, tensor<128x512xf16>, tensor<64x1024xf16>) {
+  %w = tg.weight <"w", 0, 262144> : tensor<256x512xf16>
+  %0 = tg.kernel "map" -> tensor<128x256xf16> {
+    %3 = tg.exp %arg0 : tensor<128x256xf16>
+    tg.yield %3 : tensor<128x256xf16>
+  }
+  %1 = tg.kernel "matmul" -> tensor<128x512xf16> {
+    %3 = tg.contract %0, %w [#l, #k, #o] : tensor<128x256xf16>, tensor<256x512xf16> -> tensor<128x512xf16>
+    tg.yield %3 : tensor<128x512xf16>
+  }
+  %2 = tg.reshape %1 : tensor<128x512xf16> to tensor<64x1024xf16>
+  return %0, %1, %2 : tensor<128x256xf16>, tensor<128x512xf16>, tensor<64x1024xf16>
+}
