@@ -3,13 +3,13 @@
 
 // Between a map and a convolution the channels become innermost, of the tensor and of the weight. The result goes out
 // as it is.
-// REMARK: 'tensor<64x64x3x3xf16>' has dimension 1 innermost in memory
-// REMARK: 'tensor<2x64x58x58xf16>' has dimension 1 innermost in memory
+// REMARK: tensor<2x64x58x58xf16> has dimension 1 innermost in memory
+// REMARK: tensor<64x64x3x3xf16> has dimension 1 innermost in memory
 // CHECK-LABEL: func.func @main
 // CHECK: %[[W:.*]] = tg.weight <"w", 0, 73728> {tg.order = array<i64: 0, 2, 3, 1>} : tensor<64x3x3x64xf16>
 // CHECK: %[[A:.*]] = tg.kernel "map" -> tensor<2x58x58x64xf16>
 // CHECK:   %[[T:.*]] = tg.transpose %{{.*}} [0, 2, 3, 1] : tensor<2x64x58x58xf16>
-// CHECK:   %[[S:.*]] = tg.transpose %{{.*}} [0, 2, 3, 1] : tensor<1x64x1x1xf16>
+// CHECK:   %[[S:.*]] = tg.reshape %{{.*}} : tensor<64x1x1xf16> to tensor<1x1x1x64xf16>
 // CHECK:   %[[E:.*]] = tg.add %[[T]], %[[S]] : tensor<2x58x58x64xf16>, tensor<1x1x1x64xf16>
 // CHECK:   tg.yield %[[E]]
 // CHECK: tg.kernel "conv" -> tensor<2x64x56x56xf16>

@@ -103,6 +103,7 @@ private:
   std::string checkAnchors(ArrayRef<Operation *> anchors);
   bool endsProduct(Value value) const;
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
+  std::string checkPads();
   std::string checkRows();
 
   const Group &group;
@@ -298,6 +299,15 @@ std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
   return "";
 }
 
+/// Zeros around what a contraction reads cost nothing where it reads, and bytes where they are written.
+std::string Checker::checkPads() {
+  if (group.size() > 1)
+    for (Operation *sink : findSinks(group))
+      if (isa<tg::PadOp>(sink) && llvm::all_of(sink->getUsers(), llvm::IsaPred<tg::ContractOp>))
+        return "G2: the contraction that reads " + nameOf(sink) + " pads for nothing";
+  return "";
+}
+
 /// G3.
 std::string Checker::checkRows() {
   tg::Dims extents = dimsOf(reduce.getInput()), kept, dropped;
@@ -329,7 +339,7 @@ std::string Checker::checkRows() {
 std::string Checker::run() {
   if (group.size() > mostOps)
     return "more than 64 ops";
-  for (auto check : {&Checker::checkKinds, &Checker::checkResults, &Checker::checkRepeats})
+  for (auto check : {&Checker::checkKinds, &Checker::checkResults, &Checker::checkRepeats, &Checker::checkPads})
     if (std::string violation = (this->*check)(); !violation.empty())
       return violation;
   if (!contracts.empty()) {

@@ -7,17 +7,31 @@ using namespace mlir;
 
 namespace weft::plan {
 
-/// `value` with the rank of `order`, transposed. Operands of pointwise ops align their last dimensions.
+/// `value` with the rank of `order`, transposed. Operands of pointwise ops align their last dimensions. Where only
+/// extents of 1 move, as around the channels of a bias, that is another shape.
 static Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> order) {
-  tg::Dims dims = tg::getDims(value.getType());
+  tg::Dims dims = tg::getDims(value.getType()), moved;
   if (dims.empty())
     return value;
-  if (dims.size() < order.size()) {
-    tg::Dims padded(order.size() - dims.size(), getAffineConstantExpr(1, builder.getContext()));
-    padded.append(dims.begin(), dims.end());
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    value = tg::ReshapeOp::create(builder, loc, tg::getTensorType(padded, element), value);
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  auto reshaped = [&](const tg::Dims &to) -> Value {
+    return tg::ReshapeOp::create(builder, loc, tg::getTensorType(to, element), value);
+  };
+  tg::Dims padded(order.size() - dims.size(), getAffineConstantExpr(1, builder.getContext()));
+  padded.append(dims.begin(), dims.end());
+  int64_t last = -1;
+  bool movesOnes = true;
+  for (int64_t d : order) {
+    moved.push_back(padded[d]);
+    if (tg::getConstant(padded[d]) == 1)
+      continue;
+    movesOnes &= d > last;
+    last = d;
   }
+  if (movesOnes)
+    return reshaped(moved);
+  if (dims.size() < order.size())
+    value = reshaped(padded);
   return tg::TransposeOp::create(builder, loc, value, order);
 }
 

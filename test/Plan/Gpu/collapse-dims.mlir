@@ -241,3 +241,35 @@ module @two_results {
     return %1, %0 : tensor<4x6x8xf32>, tensor<4x6x1xf32>
   }
 }
+
+// -----
+
+// A window of three of four rows that slides nowhere: the sliding dimension stays, since the rows alone would be four.
+// CHECK-LABEL: module @window
+// CHECK: tg.contract %arg0, %arg1 [affine_map<(d0, d1, d2) -> (d0, d1 * 2 + d2)>, affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]
+// CHECK-SAME: tensor<24x4xf16>, tensor<24x3xf16> -> tensor<24x1xf16>
+#wx = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2 * 2 + d3)>
+#ww = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
+#wr = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+module @window {
+  func.func @kernel(%x: tensor<1x24x4xf16>, %w: tensor<24x3xf16>) -> tensor<1x24x1xf16> {
+    %0 = tg.contract %x, %w [#wx, #ww, #wr] : tensor<1x24x4xf16>, tensor<24x3xf16> -> tensor<1x24x1xf16>
+    return %0 : tensor<1x24x1xf16>
+  }
+}
+
+// -----
+
+// The domain follows the result, so images, rows and columns of a 1x1 convolution are one dimension.
+// CHECK-LABEL: module @pointwise_convolution
+// CHECK: tg.contract %arg0, %arg1 [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]
+// CHECK-SAME: tensor<392x32xf16>, tensor<64x32xf16> -> tensor<392x64xf16>
+#px = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3, d4)>
+#pw = affine_map<(d0, d1, d2, d3, d4) -> (d1, d4)>
+#pr = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3, d1)>
+module @pointwise_convolution {
+  func.func @kernel(%x: tensor<8x7x7x32xf16>, %w: tensor<64x32xf16>) -> tensor<8x7x7x64xf16> {
+    %0 = tg.contract %x, %w [#px, #pw, #pr] : tensor<8x7x7x32xf16>, tensor<64x32xf16> -> tensor<8x7x7x64xf16>
+    return %0 : tensor<8x7x7x64xf16>
+  }
+}

@@ -1,0 +1,24 @@
+// RUN: weft-opt %s --weft-kernelize --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=STAGE
+// RUN: weft-opt %s --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s --check-prefix=MAPS
+
+// A convolution of tensors with channels innermost: the tile's 128 rows are 4 rows of 32 columns, fetched shifted by the
+// window's place; what padding adds is outside of the tensor, where TMA fills with zero. So all copies are boxes.
+// STAGE-LABEL: func.func @kernel
+// STAGE: tk.make_channel engine tma
+// STAGE: tk.copy %arg0{{.*}}d0 floordiv 32{{.*}}d0 mod 32{{.*}} engine tma
+// STAGE: tk.copy %arg1{{.*}}engine tma
+// STAGE-NOT: tk.load
+// MAPS: argument = 0 : i64, box = array<i64: 64, 32, 4, 1>
+// MAPS-SAME: argument = 1 : i64, box = array<i64: 64, 1, 1, 128>
+// MAPS-SAME: argument = 2 : i64, box = array<i64: 64, 32, 2, 1>
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d4, d5, d6)>
+#r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [1, 4, 32, 128], stream = [1, 1, 64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%x: tensor<2x30x28x128xf16>, %w: tensor<256x3x3x128xf16>) -> tensor<2x30x28x256xf16> {
+    %zero = tg.constant dense<0.0> : tensor<f16>
+    %0 = tg.pad %x, %zero low = [0, 1, 1, 0] high = [0, 1, 1, 0] interior = [0, 0, 0, 0] : tensor<2x30x28x128xf16>, tensor<f16>
+    %1 = tg.contract %0, %w [#x, #w, #r] : tensor<2x32x30x128xf16>, tensor<256x3x3x128xf16> -> tensor<2x30x28x256xf16>
+    return %1 : tensor<2x30x28x256xf16>
+  }
+}
