@@ -101,6 +101,11 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
   choice.stream = {step};
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
+  if (hasMatrix && device.hasWgmma() && rows >= 64) {
+    choice.engine = tg::Engine::Wgmma;
+    choice.warps = rows / 16;
+    choice.stream = {step = std::min<int64_t>(128, llvm::PowerOf2Ceil(streamed))};
+  }
   spreadSide(roles.rows, extents, rows, choice.tile);
   // One query row a head leaves most SMs idle: columns go to several CTAs, each of which computes the scores again.
   int64_t ctas = numBatch * int64_t(llvm::divideCeil(numRows, rows));
