@@ -72,6 +72,9 @@ static ScheduleChoice chooseFoldOfMaps(const KernelToSchedule &kernel, tg::FoldO
   return choice;
 }
 
+/// Rows of a warpgroup's instruction, and places of a step along k of 16-bit elements.
+static constexpr int64_t wgmmaRows = 64, wgmmaDepth = 16;
+
 ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device) {
   FoldRoles roles(kernel, fold);
   ArrayRef<int64_t> extents = kernel.extents;
@@ -101,7 +104,7 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
   choice.stream = {step};
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
-  if (hasMatrix && device.hasWgmma() && rows >= 64) {
+  if (hasMatrix && device.hasWgmma() && rows >= wgmmaRows && columns >= wgmmaDepth) {
     choice.engine = tg::Engine::Wgmma;
     choice.warps = rows / 16;
     choice.stream = {step = std::min<int64_t>(128, llvm::PowerOf2Ceil(streamed))};

@@ -109,6 +109,7 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     eraseCopies(tiles);
     numberIterations(producer, *uses);
     numberIterations(tiles, *uses);
+    overlapDots(tiles, *uses);
     waitForDots(tiles, *uses);
     // 1 KiB for barriers and what allocation rounds up.
     storeBoxes(tiles, producer, consumers, int64_t(device.sharedPerCta) - 1024 - countSharedBytes(kernel));
