@@ -36,10 +36,10 @@ struct Contiguity {
 /// The last dimension where several are equal.
 Contiguity getContiguity(const Access &access, int64_t maxElements);
 
-/// Whether the access is a box of the tensor, as TMA fetches it: each index of the map is one tile dimension with
-/// coefficient 1, used once, or none, plus constants and multiples of symbols, and all tile dimensions are used;
-/// strides are multiples of 16 bytes, and so is the box's extent along the last dimension; other extents of the box are
-/// at most 256; the guard says no more than that indices lie inside the tensor.
+/// Whether the access is a box of the tensor, as TMA fetches it: the tensor has at most 5 dimensions; each index of the
+/// map is one tile dimension with coefficient 1, used once, or none, plus constants and multiples of symbols, and all
+/// tile dimensions are used; strides are multiples of 16 bytes, and so is the box's extent along the last dimension;
+/// other extents of the box are at most 256; the guard says no more than that indices lie inside the tensor.
 bool isBox(const Access &access);
 
 } // namespace weft::schedule

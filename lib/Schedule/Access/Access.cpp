@@ -212,10 +212,13 @@ static bool isOnlyBounds(const Access &access, ArrayRef<AffineExpr> extents) {
   return true;
 }
 
+/// Most dimensions of a tensor map.
+static constexpr size_t tmaRank = 5;
+
 bool schedule::isBox(const Access &access) {
   tg::Dims extents = tg::getDims(access.tensor);
   int64_t bits = tg::getElementBits(access.tensor.getElementType()), stride = 1;
-  if (extents.empty() || bits % 8)
+  if (extents.empty() || extents.size() > tmaRank || bits % 8)
     return false;
   llvm::SmallBitVector used(access.shape.size());
   for (int64_t i = int64_t(extents.size()) - 1; i >= 0; --i) {
