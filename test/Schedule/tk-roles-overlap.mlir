@@ -32,8 +32,9 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
     // CHECK: %[[S1:.*]] = tk.dot_wait %[[S]] pending 1
     // CHECK: tk.release %[[KC]][%[[IT]]]
     // CHECK: %[[E:.*]] = tk.map(%[[S1]]
-    // CHECK: %[[O1:.*]] = tk.dot_wait %[[O]] pending 0
-    // CHECK: tk.release %[[VC]][%[[PREV]]]
+    // CHECK: tk.wait %[[VC]][%[[PREV]]]
+    // CHECK-NEXT: %[[O1:.*]] = tk.dot_wait %[[O]] pending 0
+    // CHECK-NEXT: tk.release %[[VC]][%[[PREV]]]
     // CHECK: tk.map(%[[O1]]
     // CHECK: %[[P:.*]] = tk.map(%[[E]] : {{.*}} -> !tk.tile<128x64xf16>
     // CHECK: scf.yield %{{.*}}, %[[P]]

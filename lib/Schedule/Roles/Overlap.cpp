@@ -197,6 +197,11 @@ void Overlap::emitBody(scf::ForOp next) {
   for (auto rest = op, end = loop.getBody()->getTerminator()->getIterator(); rest != end; ++rest)
     if (!isLate(&*rest) && !onLast.contains(&*rest))
       builder.clone(*rest, mapping);
+  // The channel is there already, but waiting for it is control flow, across which ptxas moves nothing: without it the
+  // wait for the dot would come before the maps that it runs beside.
+  for (Operation *op : late)
+    if (isa<tk::WaitOp>(op))
+      builder.clone(*op, scalars);
   auto over = tk::DotWaitOp::create(builder, loc, sum, /*pending=*/0);
   mapping.map(loop.getRegionIterArg(argument), over.getResult(0));
   release(builder, scalars);
