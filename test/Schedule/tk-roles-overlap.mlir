@@ -1,7 +1,8 @@
 // RUN: weft-opt %s -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s
 
 // The second dot's left operand is computed from the first dot's result: it runs beside the first dot of the next
-// iteration. The first iteration stands before the loop, the last second dot behind it.
+// iteration. The first iteration stands before the loop, the last second dot behind it. What the second dot reads comes back an iteration later:
+// one slot more.
 #q = affine_map<(d0, d1)[s0] -> (s0 * 128 + d0, d1)>
 #k = affine_map<(d0, d1)[s0] -> (s0 * 64 + d1, d0)>
 #v = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
@@ -11,8 +12,8 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
     // CHECK: %[[QC:.*]] = tk.make_channel engine tma consumers 8 bytes 16384 : <1>
     // CHECK: %[[K:.*]] = tk.alloc : <2 x 64x64xf16>
     // CHECK: %[[KC:.*]] = tk.make_channel engine tma consumers 8 bytes 8192 : <2>
-    // CHECK: %[[V:.*]] = tk.alloc : <2 x 64x64xf16>
-    // CHECK: %[[VC:.*]] = tk.make_channel engine tma consumers 8 bytes 8192 : <2>
+    // CHECK: %[[V:.*]] = tk.alloc : <3 x 64x64xf16>
+    // CHECK: %[[VC:.*]] = tk.make_channel engine tma consumers 8 bytes 8192 : <3>
     // CHECK: tk.roles
     // CHECK: }, {
     // CHECK: tk.wait %[[QC]]

@@ -41,6 +41,9 @@ public:
 
   /// Whether the loop has such dots.
   bool analyse();
+  /// One slot more for the channel of the last dot, which gives slots back an iteration later than others; `bytes` is
+  /// what is left of shared memory.
+  void addSlot(int64_t &bytes);
   void apply();
 
 private:
@@ -59,8 +62,9 @@ private:
   scf::ForOp loop;
   ArrayRef<ChannelUse> uses;
   tk::DotOp first, last;
-  unsigned argument = 0;             ///< The loop's state that `last` accumulates.
-  llvm::SetVector<Operation *> late; ///< Of the body: `last`, and waits, slots and releases for it alone.
+  const ChannelUse *lateUse = nullptr; ///< The channel of `last`.
+  unsigned argument = 0;               ///< The loop's state that `last` accumulates.
+  llvm::SetVector<Operation *> late;   ///< Of the body: `last`, and waits, slots and releases for it alone.
   llvm::SmallPtrSet<Operation *, 16>
       onLast; ///< Ops of the body that need the sum, or that may take its operand's place.
 };
@@ -89,10 +93,10 @@ bool Overlap::findDots() {
 bool Overlap::collectLate() {
   late.insert(last);
   Value buffer = getBuffer(last.getRhs());
-  const ChannelUse *use = findChannel(buffer, uses);
-  if (!use)
+  lateUse = findChannel(buffer, uses);
+  if (!lateUse)
     return false;
-  for (Value filled : use->buffers)
+  for (Value filled : lateUse->buffers)
     for (Operation *user : filled.getUsers()) {
       auto slot = dyn_cast<tk::SlotOp>(user);
       if (!slot || slot->getBlock() != loop.getBody())
@@ -101,7 +105,7 @@ bool Overlap::collectLate() {
         return false;
       late.insert(slot);
     }
-  tk::MakeChannelOp channel = use->channel;
+  tk::MakeChannelOp channel = lateUse->channel;
   for (Operation *user : channel.getResult().getUsers())
     if (isa<tk::WaitOp, tk::ReleaseOp>(user) && user->getBlock() == loop.getBody())
       late.insert(user);
@@ -109,15 +113,19 @@ bool Overlap::collectLate() {
 }
 
 bool Overlap::analyse() {
-  if (getConstantIntValue(loop.getStep()) != 1 || !findDots() || !collectLate())
+  bool isInnermost = loop.getBody()->getOps<scf::ForOp>().empty();
+  if (getConstantIntValue(loop.getStep()) != 1 || !isInnermost || !findDots() || !collectLate())
     return false;
   Value sum = loop.getRegionIterArg(argument);
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (isLate(&op))
       continue;
-    bool needsSum = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return operand == sum || (operand.getDefiningOp() && onLast.contains(operand.getDefiningOp()));
-    });
+    bool needsSum = op.walk([&](Operation *part) {
+                        bool reads = llvm::any_of(part->getOperands(), [&](Value operand) {
+                          return operand == sum || onLast.contains(operand.getDefiningOp());
+                        });
+                        return reads ? WalkResult::interrupt() : WalkResult::advance();
+                      }).wasInterrupted();
     if (needsSum && (op.isBeforeInBlock(first) || &op == first || !isMemoryEffectFree(&op)))
       return false;
     if (needsSum)
@@ -128,6 +136,22 @@ bool Overlap::analyse() {
   if (source && isNarrowing(source) && source->hasOneUse())
     onLast.insert(source);
   return true;
+}
+
+void Overlap::addSlot(int64_t &bytes) {
+  tk::MakeChannelOp channel = lateUse->channel;
+  int64_t slots = channel.getResult().getType().getSlots();
+  int64_t more = 0;
+  for (Value buffer : lateUse->buffers)
+    more += llvm::alignTo(cast<tk::SharedType>(buffer.getType()).getSlotBytes(), 1024);
+  if (slots == 1 || more > bytes)
+    return;
+  bytes -= more;
+  channel.getResult().setType(tk::ChannelType::get(channel.getContext(), slots + 1));
+  for (Value buffer : lateUse->buffers) {
+    auto type = cast<tk::SharedType>(buffer.getType());
+    buffer.setType(tk::SharedType::get(slots + 1, type.getShape(), type.getElementType()));
+  }
 }
 
 /// `op` of the body with what it is computed from there.
@@ -250,10 +274,21 @@ void Overlap::apply() {
   loop.erase();
 }
 
-void schedule::overlapDots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses) {
-  SmallVector<scf::ForOp> loops;
-  tiles->walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  for (scf::ForOp loop : loops)
+static SmallVector<Overlap> findOverlaps(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses) {
+  SmallVector<Overlap> overlaps;
+  tiles->walk([&](scf::ForOp loop) {
     if (Overlap overlap(loop, uses); overlap.analyse())
-      overlap.apply();
+      overlaps.push_back(overlap);
+  });
+  return overlaps;
+}
+
+void schedule::addLateSlots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, int64_t bytes) {
+  for (Overlap &overlap : findOverlaps(tiles, uses))
+    overlap.addSlot(bytes);
+}
+
+void schedule::overlapDots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses) {
+  for (Overlap &overlap : findOverlaps(tiles, uses))
+    overlap.apply();
 }
