@@ -322,7 +322,7 @@ static KernelInfo::FinishedDots findFinished(tk::DotWaitOp wait) {
   for (auto [i, value] : llvm::enumerate(wait.getValues())) {
     auto dot = value.getDefiningOp<tk::DotOp>();
     bool isBeside = dot && dot->getBlock() == wait->getBlock();
-    if (wait.getPending() > 0 && (!isBeside || countLaterDots(dot, wait) < wait.getPending()))
+    if (wait.getPending() > 0 && (!isBeside || countLaterDots(dot, wait) < int64_t(wait.getPending())))
       continue;
     finished.ready.push_back(i);
     if (isBeside && isa<tk::TileType>(dot.getLhs().getType()))
