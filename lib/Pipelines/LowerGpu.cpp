@@ -61,6 +61,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   kernel.addPass(schedule::createTkFuseLoops());
   kernel.addPass(schedule::createTkFuseMaps());
   kernel.addPass(schedule::createTkStage());
+  kernel.addPass(schedule::createTkSplitMasks());
   kernel.addPass(schedule::createTkRoles());
   kernel.addPass(schedule::createTkPipeline());
   kernel.addPass(schedule::createTkLayouts());

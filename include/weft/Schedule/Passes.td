@@ -78,6 +78,36 @@ def TkFuseLoops : Pass<"weft-tk-fuse-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
+def TkSplitMasks : Pass<"weft-tk-split-masks", "::mlir::ModuleOp"> {
+  let summary = "compute maps in loops without their mask where it holds for the whole tile";
+  let description = [{
+    A `tk.map` in a loop that selects by a `tk.guard` is put in both branches of an `scf.if`: with the guard, and without it where its constraints, which
+    are linear in the places of the tile, hold for all of them. Runs behind `--weft-tk-stage`. Exact.
+
+    ```mlir
+    module {
+      func.func @kernel(%x: !tk.tile<32x64xf32>, %row: index, %n: index) -> !tk.tile<32x64xf32> {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %r = scf.for %k = %c0 to %n step %c1 iter_args(%s = %x) -> (!tk.tile<32x64xf32>) {
+          %g = tk.guard affine_set<(d0, d1)[s0, s1] : (s0 * 32 + d0 - s1 * 64 - d1 >= 0)> [%row, %k] : !tk.tile<32x64xi1>
+          %m = tk.map (%g, %s : !tk.tile<32x64xi1>, !tk.tile<32x64xf32>) -> !tk.tile<32x64xf32> { // masked if row * 32 - k * 64 - 63 < 0
+          ^bb0(%c: i1, %v: f32):
+            %z = arith.constant 0.0 : f32
+            %0 = arith.select %c, %v, %z : f32
+            tk.yield %0 : f32
+          }
+          scf.yield %m : !tk.tile<32x64xf32>
+        }
+        return %r : !tk.tile<32x64xf32>
+      }
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numSplit", "split", "maps in two branches">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let summary = "put the operands of tk.dot into shared memory";
   let description = [{

@@ -52,6 +52,16 @@ public:
   llvm::SmallVector<mlir::Attribute> tensorMapRecords;
   /// The dots that wgmma computes, and those of them whose accumulator other instructions have written.
   llvm::DenseSet<mlir::Operation *> wgmmaDots, writtenSums;
+  /// For each tk.dot_wait: which of its values are ready behind it, by place, and the dots that then have read their
+  /// left operands from registers.
+  struct FinishedDots {
+    llvm::SmallVector<unsigned> ready;
+    llvm::SmallVector<mlir::Operation *> readers;
+  };
+  llvm::DenseMap<mlir::Operation *, FinishedDots> finishedDots;
+  /// The words of the left operand in registers of a dot that was lowered: they stay as they are until it is waited
+  /// for.
+  mutable llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> heldWords;
 
 private:
   bool isSteady(mlir::Value tensor) const;

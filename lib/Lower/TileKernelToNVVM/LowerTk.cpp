@@ -149,6 +149,7 @@ private:
     recordDots(kernel, info);
     if (failed(addTensorMaps(kernel, info)) || failed(convert(kernel, info)))
       return signalPassFailure();
+    packLoopState(kernel);
     LLVM::LLVMFuncOp function = makeKernelFunction(kernel, info);
     if (info.waitsForGrids)
       emitPrologue(function, steadyBytes, getStaticGrid(grid));

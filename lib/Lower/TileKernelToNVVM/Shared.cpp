@@ -3,6 +3,7 @@
 #include "Shared.h"
 #include "SharedTile.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -217,6 +218,14 @@ LogicalResult weft::gpu::writeShared(OpBuilder &builder, Location loc, const Ker
   if (info.target.starts_with("sm_90") && bits >= 8 && bits <= 32 && !element.isInteger(1))
     matrix = layout::getMatrixAccess(registers, memory, bits);
   if (matrix) {
+    OpBuilder::InsertionGuard scope(builder);
+    // Of the warps that hold the same elements, the first one writes them.
+    Predicate isFirst =
+        isFirstHolder(builder, loc, getThread(builder, loc, role), getReplicatedBits(registers, role.warps));
+    if (!isFirst.isKnown) {
+      auto branch = scf::IfOp::create(builder, loc, isFirst.value, /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
     ThreadAddresses addresses(builder, loc, role, base, getMatrixColumns(*offsets, *matrix, bits));
     writeMatrices(builder, loc, addresses, *offsets, *matrix, values, bits);
     return success();

@@ -39,6 +39,8 @@ SlotBarriers getSlotBarriers(mlir::OpBuilder &builder, mlir::Location loc, mlir:
 
 /// tk.cursor and tk.advance become a variable for each role and channel. Before the conversion.
 void lowerCursors(mlir::func::FuncOp kernel);
+/// 16-bit states of loops that are read in pairs become vectors of two. After the conversion.
+void packLoopState(mlir::func::FuncOp kernel);
 
 /// Number of the warpgroup in its role, as i32, the same for all lanes as ptxas sees it.
 mlir::Value emitWarpgroup(mlir::OpBuilder &builder, mlir::Location loc, int64_t firstWarp);

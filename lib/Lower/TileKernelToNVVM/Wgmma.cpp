@@ -200,6 +200,8 @@ public:
       emitter.words = packWords(rewriter, loc, adaptor.getLhs());
     SmallVector<Value> sums(adaptor.getAcc());
     emitFence(rewriter, op, sums, emitter.words);
+    if (!emitter.words.empty())
+      info.heldWords[op] = emitter.words;
     emitter.emit(sums);
     NVVM::WgmmaGroupSyncAlignedOp::create(rewriter, loc);
     rewriter.replaceOpWithMultiple(op, {sums});
@@ -257,17 +259,20 @@ public:
     std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";";
     SmallVector<SmallVector<Value>> results =
         llvm::map_to_vector(adaptor.getValues(), [](ValueRange tile) { return SmallVector<Value>(tile); });
-    if (op.getPending() > 0) {
+    const KernelInfo::FinishedDots &finished = info.finishedDots.find(op)->second;
+    SmallVector<Value> flat;
+    for (unsigned i : finished.ready)
+      flat.append(results[i]);
+    for (Operation *reader : finished.readers)
+      flat.append(info.heldWords.lookup(reader));
+    if (flat.empty()) {
       emitAsm(rewriter, loc, {}, {}, text, "~{memory}", /*hasSideEffects=*/true);
     } else {
-      SmallVector<Value> flat;
-      for (ArrayRef<Value> tile : results)
-        flat.append(tile.begin(), tile.end());
       flat = emitTied(rewriter, loc, flat, text);
       ArrayRef<Value> rest = flat;
-      for (SmallVector<Value> &tile : results) {
-        llvm::copy(rest.take_front(tile.size()), tile.begin());
-        rest = rest.drop_front(tile.size());
+      for (unsigned i : finished.ready) {
+        llvm::copy(rest.take_front(results[i].size()), results[i].begin());
+        rest = rest.drop_front(results[i].size());
       }
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
@@ -303,7 +308,31 @@ static bool isWritten(Value sums) {
   return !isa<tk::DotOp, tk::DotWaitOp>(op);
 }
 
+/// Dots between `dot` and `wait` in one block: their groups come after the dot's.
+static int64_t countLaterDots(tk::DotOp dot, tk::DotWaitOp wait) {
+  int64_t count = 0;
+  for (Operation *op = dot->getNextNode(); op && op != wait; op = op->getNextNode())
+    count += isa<tk::DotOp>(op);
+  return count;
+}
+
+/// Values that are no dot's result of the same block are ready when all dots are.
+static KernelInfo::FinishedDots findFinished(tk::DotWaitOp wait) {
+  KernelInfo::FinishedDots finished;
+  for (auto [i, value] : llvm::enumerate(wait.getValues())) {
+    auto dot = value.getDefiningOp<tk::DotOp>();
+    bool isBeside = dot && dot->getBlock() == wait->getBlock();
+    if (wait.getPending() > 0 && (!isBeside || countLaterDots(dot, wait) < int64_t(wait.getPending())))
+      continue;
+    finished.ready.push_back(i);
+    if (isBeside && isa<tk::TileType>(dot.getLhs().getType()))
+      finished.readers.push_back(dot);
+  }
+  return finished;
+}
+
 void weft::gpu::recordDots(func::FuncOp kernel, KernelInfo &info) {
+  kernel.walk([&](tk::DotWaitOp wait) { info.finishedDots[wait] = findFinished(wait); });
   kernel.walk([&](tk::DotOp dot) {
     if (!isWgmma(dot))
       return;

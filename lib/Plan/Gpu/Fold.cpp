@@ -72,6 +72,50 @@ static ScheduleChoice chooseFoldOfMaps(const KernelToSchedule &kernel, tg::FoldO
   return choice;
 }
 
+namespace {
+/// What a fold of matrices comes down to.
+struct FoldSize {
+  int64_t rows, columns, batch, streamed;
+  int64_t bytes; ///< Of an element.
+};
+} // namespace
+
+/// Warpgroups that multiply by wgmma, 64 rows each, and a producer that copies by TMA. A thread holds the scores of a
+/// step, those of the step before as the next product's operand (half as wide), and the columns' sums; the rest of its
+/// registers is for the maps between. False if no step fits.
+static bool useWarpgroups(ScheduleChoice &choice, const FoldSize &size, int64_t &rows, int64_t &step,
+                          const Device &device) {
+  constexpr int64_t groupRows = 64, leastDepth = 16, accumulators = 176, mostStages = 4, shortFold = 16;
+  if (!device.hasWgmma() || size.bytes != 2 || rows < groupRows || size.columns < leastDepth)
+    return false;
+  int64_t wide = std::clamp<int64_t>(llvm::PowerOf2Ceil(size.streamed), leastDepth, 128);
+  while (size.columns / 2 + wide * 3 / 4 > accumulators && wide > leastDepth)
+    wide /= 2;
+  if (size.columns / 2 + wide * 3 / 4 > accumulators)
+    return false;
+  // Left operands (those of the next tile too, if the CTA goes on), both right operands of the steps, and the lines
+  // through which results leave.
+  auto sharedFor = [&](int64_t stages, int64_t lefts) {
+    return (lefts * rows + stages * 2 * wide) * size.columns * size.bytes + rows * 256 + 2048;
+  };
+  while (sharedFor(2, 1) > int64_t(device.sharedPerCta) && wide > leastDepth)
+    wide /= 2;
+  if (sharedFor(2, 1) > int64_t(device.sharedPerCta))
+    return false;
+  step = wide;
+  choice.engine = tg::Engine::Wgmma;
+  choice.warps = rows / groupRows * 4;
+  // The start of a tile counts where it has few steps; many are better shared out to whoever is free.
+  int64_t tiles = size.batch * int64_t(llvm::divideCeil(size.rows, rows));
+  choice.persistent = tiles > int64_t(device.sms) && size.streamed <= shortFold * step &&
+                      sharedFor(2, 2) <= int64_t(device.sharedPerCta);
+  choice.stages = mostStages;
+  while (choice.stages > 2 &&
+         sharedFor(choice.stages, choice.persistent ? choice.stages : 1) > int64_t(device.sharedPerCta))
+    --choice.stages;
+  return true;
+}
+
 ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device) {
   FoldRoles roles(kernel, fold);
   ArrayRef<int64_t> extents = kernel.extents;
@@ -99,8 +143,9 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   while (sharedFor(2) > int64_t(device.sharedPerCta) && (rows > 16 || step > 16))
     (rows > 32 || step == 16 ? rows : step) /= 2;
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
-  choice.stream = {step};
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
+  bool useWgmma = hasMatrix && useWarpgroups(choice, {numRows, columns, numBatch, streamed, bytes}, rows, step, device);
+  choice.stream = {step};
   spreadSide(roles.rows, extents, rows, choice.tile);
   // One query row a head leaves most SMs idle: columns go to several CTAs, each of which computes the scores again.
   int64_t ctas = numBatch * int64_t(llvm::divideCeil(numRows, rows));
@@ -109,7 +154,8 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
       choice.tile[d] /= 2;
   // More steps under way if two CTAs still fit an SM, or if there is no second one for it.
   int64_t share = ctas * columnTiles <= int64_t(device.sms) ? device.sharedPerCta : device.sharedPerSm / 2;
-  choice.stages = sharedFor(4) <= share ? 4 : sharedFor(3) <= share ? 3 : 2;
+  if (!useWgmma)
+    choice.stages = sharedFor(4) <= share ? 4 : sharedFor(3) <= share ? 3 : 2;
   choice.reason =
       llvm::formatv("fold of {0} places: {1} rows of {2} columns in {3} batches, {4} rows a CTA, steps of {5}",
                     streamed, numRows, columns, numBatch, rows, step);

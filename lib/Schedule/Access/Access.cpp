@@ -265,10 +265,13 @@ static bool isOnlyBounds(const Access &access, ArrayRef<AffineExpr> extents) {
   return true;
 }
 
+/// Most dimensions of a tensor map.
+static constexpr size_t tmaRank = 5;
+
 bool schedule::isBox(const Access &access) {
   tg::Dims extents = tg::getDims(access.tensor);
   int64_t bits = tg::getElementBits(access.tensor.getElementType()), stride = 1;
-  if (extents.empty() || bits % 8)
+  if (extents.empty() || extents.size() > tmaRank || bits % 8)
     return false;
   std::optional<SmallVector<BoxPart>> parts = getBoxParts(access.map, access.shape);
   if (!parts || parts->back().dim < 0 || parts->back().extent != access.shape[parts->back().dim])

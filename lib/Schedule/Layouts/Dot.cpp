@@ -106,6 +106,9 @@ static bool becomesLhs(Value value) {
       return true;
     if (isa<tk::MapOp, tk::ConvertOp>(user) && llvm::any_of(user->getResults(), becomesLhs))
       return true;
+    if (isa<scf::YieldOp>(user) && isa<scf::IfOp>(user->getParentOp()) &&
+        becomesLhs(user->getParentOp()->getResult(use.getOperandNumber())))
+      return true;
   }
   return false;
 }

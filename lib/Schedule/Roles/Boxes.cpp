@@ -22,6 +22,8 @@ static bool isAccumulator(Value tile) {
       return isAccumulator(wait.getValues()[result.getResultNumber()]);
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return isAccumulator(loop.getBody()->getTerminator()->getOperand(result.getResultNumber()));
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return isAccumulator(branch.thenYield().getOperand(result.getResultNumber()));
     return isa<tk::MapOp>(op) && llvm::any_of(op->getOperands(), isAccumulator);
   }
   return false;

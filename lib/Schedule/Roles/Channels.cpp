@@ -67,13 +67,46 @@ std::optional<SmallVector<ChannelUse>> schedule::findTmaChannels(tk::ForTilesOp 
 
 //===-- Iterations ------------------------------------------------------------------------------------------------===//
 
+/// What an index is at least; the least number if nothing is known. Index arithmetic does not overflow.
+static int64_t findLeast(Value value, unsigned depth = 0) {
+  constexpr int64_t unknown = std::numeric_limits<int64_t>::min();
+  constexpr unsigned deepest = 16;
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return *number;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<tk::ForTilesOp>(argument.getOwner()->getParentOp()) ? 0 : unknown;
+  Operation *op = value.getDefiningOp();
+  if (depth == deepest || op->getNumOperands() != 2)
+    return unknown;
+  int64_t a = findLeast(op->getOperand(0), depth + 1);
+  if (isa<arith::SubIOp>(op)) { // From a number that no tile's exceeds.
+    auto argument = dyn_cast<BlockArgument>(op->getOperand(1));
+    auto tiles = argument ? dyn_cast<tk::ForTilesOp>(argument.getOwner()->getParentOp()) : tk::ForTilesOp();
+    auto extent = tiles ? dyn_cast<AffineConstantExpr>(tiles.getExtents().getResult(argument.getArgNumber()))
+                        : AffineConstantExpr();
+    return extent && a != unknown ? a - (extent.getValue() - 1) : unknown;
+  }
+  int64_t b = findLeast(op->getOperand(1), depth + 1);
+  if (isa<arith::MaxSIOp>(op))
+    return std::max(a, b);
+  if (a == unknown || b == unknown)
+    return unknown;
+  if (isa<arith::MinSIOp>(op))
+    return std::min(a, b);
+  if (isa<arith::AddIOp>(op))
+    return a + b;
+  if (isa<arith::MulIOp>(op) && a >= 0 && b >= 0)
+    return a * b;
+  std::optional<int64_t> divisor = getConstantIntValue(op->getOperand(1));
+  return isa<arith::DivUIOp, arith::DivSIOp>(op) && a >= 0 && divisor && b > 0 ? a / b : unknown;
+}
+
 bool schedule::runsAtLeastOnce(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   if (!loop)
     return isa<tk::ForTilesOp>(op); // Once a tile.
-  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
-                         upper = getConstantIntValue(loop.getUpperBound());
-  return lower && upper && *lower < *upper;
+  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
+  return lower && *lower < findLeast(loop.getUpperBound());
 }
 
 /// Iterations of `loop` before the current one, and in all.

@@ -154,11 +154,13 @@ static void overlapIterations(scf::ForOp loop, ArrayRef<Chain> chains) {
   }
 }
 
-/// Waits right after the dot; a zero accumulator is not even made.
+/// Waits right after a dot that nothing waits for; a zero accumulator is not even made.
 static void waitAtOnce(tk::DotOp dot) {
-  OpBuilder after(dot->getBlock(), std::next(Block::iterator(dot)));
-  auto wait = tk::DotWaitOp::create(after, dot.getLoc(), ValueRange(dot.getResult()), 0);
-  dot.getResult().replaceAllUsesExcept(wait.getResult(0), wait);
+  if (llvm::none_of(dot->getUsers(), llvm::IsaPred<tk::DotWaitOp>)) {
+    OpBuilder after(dot->getBlock(), std::next(Block::iterator(dot)));
+    auto wait = tk::DotWaitOp::create(after, dot.getLoc(), ValueRange(dot.getResult()), 0);
+    dot.getResult().replaceAllUsesExcept(wait.getResult(0), wait);
+  }
   if (!isZero(dot.getAcc()) || dot.getAccumulate())
     return;
   OpBuilder before(dot);

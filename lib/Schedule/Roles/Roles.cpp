@@ -107,11 +107,14 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     for (ChannelUse &use : *uses)
       use.channel.setConsumers(consumers); // One thread of each warp gives a slot back.
     eraseCopies(tiles);
+    // 1 KiB for barriers and what allocation rounds up; results leave through one slot of 8 KiB a warpgroup at least.
+    int64_t sharedBytes = int64_t(device.sharedPerCta) - 1024;
+    addLateSlots(tiles, *uses, sharedBytes - countSharedBytes(kernel) - consumers / 4 * 8192);
     numberIterations(producer, *uses);
     numberIterations(tiles, *uses);
+    overlapDots(tiles, *uses);
     waitForDots(tiles, *uses);
-    // 1 KiB for barriers and what allocation rounds up.
-    storeBoxes(tiles, producer, consumers, int64_t(device.sharedPerCta) - 1024 - countSharedBytes(kernel));
+    storeBoxes(tiles, producer, consumers, sharedBytes - countSharedBytes(kernel));
     auto [few, many] = divideRegisters(consumers, device.registersPerSm);
     auto roles = tk::RolesOp::create(builder, tiles.getLoc(), ArrayRef<int64_t>{producerWarps, consumers},
                                      ArrayRef<int64_t>{few, many}, /*rolesCount=*/2);

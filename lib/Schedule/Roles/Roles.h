@@ -27,6 +27,13 @@ void numberIterations(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
 /// depends on tiles.
 tk::ForTilesOp buildProducer(mlir::OpBuilder &builder, tk::ForTilesOp tiles);
 
+/// In loops whose last dot's left operand is computed in registers from the first dot's result: the last dot of an
+/// iteration runs beside the first one of the next, with the waits for both. Iterations are numbered already.
+void overlapDots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
+/// One slot more for each channel that overlapDots will give back an iteration later, as far as `bytes` of shared
+/// memory last. Iterations are not numbered yet.
+void addLateSlots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses, int64_t bytes);
+
 /// Asynchronous dots: in a loop that only accumulates, slots are given back one iteration later, when the dots of the
 /// iteration before are over; elsewhere each dot is waited for. Also starts accumulators from zero without writing
 /// them.

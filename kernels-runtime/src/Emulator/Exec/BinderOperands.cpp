@@ -194,8 +194,8 @@ unsigned Binder::addConstant(const Operand &operand, Type type) {
   bool isReal = operand.kind != OperandKind::Integer;
   uint64_t value = uint64_t(operand.value);
   if (type == Type::Pred) {
-    if (isReal || value > 1)
-      fail("expected a predicate or one of the constants 0 and 1");
+    if (isReal || (value > 1 && value != ~uint64_t(0))) // LLVM writes -1 for true.
+      fail("expected a predicate or one of the constants 0, 1 and -1");
     ref.constant = pool.addPredicate(value != 0);
   } else if (isReal && (type == Type::F32 || type == Type::TF32 || type == Type::B32)) {
     // A decimal constant is a double in PTX and is rounded to the type of the instruction.
