@@ -6,6 +6,7 @@
 // along batch dimensions it has extent 1.
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/Schedule.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -95,6 +96,21 @@ static bool isContiguousAlongK(tg::ContractOp contract, unsigned operand) {
   return last && !result.isFunctionOfDim(last.getPosition());
 }
 
+/// Whether every index is another dimension, plus a constant where the operand is a slice: a box of the tensor.
+static bool readsBoxes(AffineMap map) {
+  llvm::SmallBitVector seen(map.getNumDims());
+  return llvm::all_of(map.getResults(), [&](AffineExpr index) {
+    if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+        sum && sum.getKind() == AffineExprKind::Add && isa<AffineConstantExpr>(sum.getRHS()))
+      index = sum.getLHS();
+    auto dim = dyn_cast<AffineDimExpr>(index);
+    if (!dim || seen.test(dim.getPosition()))
+      return isa<AffineConstantExpr>(index);
+    seen.set(dim.getPosition());
+    return true;
+  });
+}
+
 /// The largest tile along the innermost of `dims`.
 static int64_t innermostBox(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
   unsigned several = llvm::count_if(dims, [&](unsigned d) { return extents[d] > 1; });
@@ -148,8 +164,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
     (roles.isSwapped ? left : right).insert(product.getRhs());
     for (unsigned i : {0u, 1u})
       problem.allowWgmma &= isa<BlockArgument>(product->getOperand(i)) && hasAlignedRows(product->getOperand(i)) &&
-                            product.getMap(i).isProjectedPermutation() &&
-                            (problem.lhsBytes == 2 || isContiguousAlongK(product, i));
+                            readsBoxes(product.getMap(i)) && (problem.lhsBytes == 2 || isContiguousAlongK(product, i));
   }
   problem.lhsTensors = left.size();
   problem.rhsTensors = right.size();
