@@ -49,6 +49,13 @@ static bool isRoundedTo16Bits(Operation *op) {
          llvm::all_of(op->getUsers(), isWithAnother);
 }
 
+/// A division of f32 that may be a product with a reciprocal.
+static bool isReciprocal(Operation *op) {
+  auto division = dyn_cast<arith::DivFOp>(op);
+  return division && getElementTypeOrSelf(op->getResult(0)).isF32() &&
+         arith::bitEnumContainsAll(division.getFastmath(), arith::FastMathFlags::arcp);
+}
+
 /// The approximate instruction of PTX for `op` on f32; null if there is none.
 static Value expandFast(const GpuEmitter &e, Operation *op, ValueRange x) {
   auto afn = arith::FastMathFlags::afn;
@@ -93,6 +100,7 @@ static Value expandExact(const GpuEmitter &e, Operation *op, ValueRange x) {
       .Case([&](math::RsqrtOp) {
         return isDouble ? e.div(e.real(x[0], 1.0), e.sqrt(x[0])) : e.intrinsic("llvm.nvvm.rsqrt.approx.f", x[0]);
       })
+      .Case([&](arith::DivFOp) { return e.quotient(x[0], x[1]); })
       .Case([&](arith::RemFOp) { return expandRemainder(e, x[0], x[1]); })
       .Default(Value());
 }
@@ -106,7 +114,8 @@ struct GpuMath : impl::GpuMathBase<GpuMath> {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isNative(op);
-      if (isMath || isa<arith::RemFOp>(op) || (isa<arith::DivFOp>(op) && isFast(op)) || isRoundedTo16Bits(op))
+      if (isMath || isa<arith::RemFOp>(op) || (isa<arith::DivFOp>(op) && isFast(op)) || isRoundedTo16Bits(op) ||
+          isReciprocal(op))
         ops.push_back(op);
       if (auto truncation = dyn_cast<arith::TruncFOp>(op); truncation && needsTwoSteps(truncation))
         ops.push_back(op);

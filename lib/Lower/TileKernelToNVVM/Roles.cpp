@@ -30,6 +30,10 @@ Value weft::gpu::emitWarpgroup(OpBuilder &builder, Location loc, int64_t firstWa
   return arith::ShRUIOp::create(builder, loc, warp, makeInt(builder, loc, 2));
 }
 
+Value weft::gpu::emitWarpOfGroup(OpBuilder &builder, Location loc) { // Roles begin at multiples of four warps.
+  return arith::AndIOp::create(builder, loc, emitWarp(builder, loc), makeInt(builder, loc, 3));
+}
+
 //===-- Cursors ---------------------------------------------------------------------------------------------------===//
 
 void weft::gpu::lowerCursors(func::FuncOp kernel) {

@@ -66,6 +66,9 @@ static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, unsigned s
        builder.getNamedAttr("strides", AffineMapAttr::get(AffineMap::get(0, symbols, strides, context)))});
 }
 
+/// Rows of an accumulator's block of 64 that one warp holds, and sends.
+static constexpr int64_t warpRows = 16;
+
 /// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others.
 template <typename OpTy>
 static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, unsigned symbols) {
@@ -99,8 +102,8 @@ LogicalResult weft::gpu::addTensorMaps(func::FuncOp kernel, KernelInfo &info) {
       record =
           describe(copy, copy.getSource(), copy.getTarget().getType(), copy.getTarget().getType().getShape(), symbols);
     } else if (auto store = dyn_cast<tk::StoreBoxOp>(op)) {
-      record = describe(store, store.getTarget(), store.getBuffer().getType(), store.getBuffer().getType().getShape(),
-                        symbols);
+      tk::SharedType buffer = store.getBuffer().getType();
+      record = describe(store, store.getTarget(), buffer, {warpRows, buffer.getShape()[1]}, symbols);
     } else {
       return WalkResult::advance();
     }
@@ -207,8 +210,8 @@ public:
 
 //===-- Stores ----------------------------------------------------------------------------------------------------===//
 
-/// Blocks of 64 rows by one line of 128 bytes: a warpgroup writes one to its slot, and one thread sends it off while
-/// the next is written.
+/// Blocks of 64 rows by one line of 128 bytes in a slot of the warpgroup: each warp writes its 16 rows, and one of its
+/// threads sends them off while the next are written. Warps do not wait for each other.
 class LowerStoreBox : public TilePattern<tk::StoreBoxOp> {
 public:
   using TilePattern::TilePattern;
@@ -247,7 +250,7 @@ public:
         NVVM::FenceProxyOp::create(rewriter, loc,
                                    NVVM::ProxyKindAttr::get(rewriter.getContext(), NVVM::ProxyKind::async_shared),
                                    NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
-        emitMeeting(rewriter, loc, site);
+        emitMeeting(rewriter, loc);
         LinearForm row = site.row, from = site.column;
         row.constant += tiling->row(0, rowStep);
         from.constant += column;
@@ -281,11 +284,10 @@ private:
     return {*layout::LinearLayout::make(ins, outs, columns), *slot.product(all)};
   }
 
-  /// Where a warpgroup stands.
+  /// Where a warp stands.
   struct Site {
-    Value isSender; ///< One thread of the warpgroup.
-    Value barrier;  ///< Number of the warpgroup's named barrier, i32.
-    Value buffer;   ///< Its first slot.
+    Value isSender; ///< One thread of the warp.
+    Value buffer;   ///< Its rows in the first slot of its warpgroup.
     LinearForm row, column;
   };
 
@@ -293,12 +295,13 @@ private:
                        const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes) {
     Site site;
     Value group = emitWarpgroup(builder, loc, role.firstWarp);
-    Value thread = weft::gpu::getThread(builder, loc, role).id;
-    thread = arith::AndIOp::create(builder, loc, thread, arith::ConstantIndexOp::create(builder, loc, 127));
-    site.isSender = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread,
+    Thread thread = weft::gpu::getThread(builder, loc, role);
+    site.isSender = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread.lane,
                                           arith::ConstantIndexOp::create(builder, loc, 0));
-    site.barrier = arith::AddIOp::create(builder, loc, group, makeInt(builder, loc, firstBarrier));
+    Value warp = emitWarpOfGroup(builder, loc);
     Value bytes = arith::MulIOp::create(builder, loc, group, makeInt(builder, loc, groupBytes));
+    Value own = arith::MulIOp::create(builder, loc, warp, makeInt(builder, loc, warpRows * 128));
+    bytes = arith::AddIOp::create(builder, loc, bytes, own);
     site.buffer = LLVM::GEPOp::create(builder, loc, buffer.getType(), builder.getI8Type(), buffer, ValueRange(bytes));
     Value rowGroup = arith::RemUIOp::create(builder, loc, group, makeInt(builder, loc, tiling.rowGroups));
     Value columnGroup = arith::DivUIOp::create(builder, loc, group, makeInt(builder, loc, tiling.rowGroups));
@@ -308,18 +311,13 @@ private:
       Value index = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number);
       return forms.scale(forms.get(index, {0, count - 1}), extent);
     };
-    site.row = toForm(rowGroup, tiling.rowGroups, tiling.row(1, 0));
+    site.row = forms.add(toForm(rowGroup, tiling.rowGroups, tiling.row(1, 0)), toForm(warp, 4, warpRows));
     site.column = toForm(columnGroup, tiling.columnGroups, tiling.column(1, 0));
     return site;
   }
 
-  /// Named barriers behind those of roles (KernelInfo.h) for the warpgroups of one role; boxes are stored in one role
-  /// only.
-  static constexpr int64_t firstBarrier = 8;
-
-  static void emitMeeting(OpBuilder &builder, Location loc, const Site &site) {
-    NVVM::BarrierOp::create(builder, loc, TypeRange(), site.barrier, makeInt(builder, loc, 128),
-                            NVVM::BarrierReductionAttr(), Value());
+  static void emitMeeting(OpBuilder &builder, Location loc) {
+    NVVM::SyncWarpOp::create(builder, loc, makeInt(builder, loc, -1));
   }
 
   /// All copies but the last depth - 1 have read their slots.
@@ -327,7 +325,7 @@ private:
     auto branch = scf::IfOp::create(builder, loc, site.isSender, /*withElseRegion=*/false);
     OpBuilder then = branch.getThenBodyBuilder();
     NVVM::CpAsyncBulkWaitGroupOp::create(then, loc, then.getI32IntegerAttr(depth - 1), then.getUnitAttr());
-    emitMeeting(builder, loc, site);
+    emitMeeting(builder, loc);
   }
 
   static void send(OpBuilder &builder, Location loc, const Site &site, Value map, Value slot, ValueRange place) {

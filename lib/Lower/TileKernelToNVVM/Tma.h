@@ -44,6 +44,8 @@ void packLoopState(mlir::func::FuncOp kernel);
 
 /// Number of the warpgroup in its role, as i32, the same for all lanes as ptxas sees it.
 mlir::Value emitWarpgroup(mlir::OpBuilder &builder, mlir::Location loc, int64_t firstWarp);
+/// Number of the warp in its warpgroup, likewise.
+mlir::Value emitWarpOfGroup(mlir::OpBuilder &builder, mlir::Location loc);
 
 } // namespace weft::gpu
 

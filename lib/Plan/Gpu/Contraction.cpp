@@ -6,6 +6,7 @@
 // along batch dimensions it has extent 1.
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/Schedule.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -93,6 +94,21 @@ static bool isContiguousAlongK(tg::ContractOp contract, unsigned operand) {
   AffineMap map = contract.getMap(operand), result = contract.getMap(2);
   auto last = map.getNumResults() ? dyn_cast<AffineDimExpr>(map.getResults().back()) : AffineDimExpr(nullptr);
   return last && !result.isFunctionOfDim(last.getPosition());
+}
+
+/// Whether every index is another dimension, plus a constant where the operand is a slice: a box of the tensor.
+static bool readsBoxes(AffineMap map) {
+  llvm::SmallBitVector seen(map.getNumDims());
+  return llvm::all_of(map.getResults(), [&](AffineExpr index) {
+    if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+        sum && sum.getKind() == AffineExprKind::Add && isa<AffineConstantExpr>(sum.getRHS()))
+      index = sum.getLHS();
+    auto dim = dyn_cast<AffineDimExpr>(index);
+    if (!dim || seen.test(dim.getPosition()))
+      return isa<AffineConstantExpr>(index);
+    seen.set(dim.getPosition());
+    return true;
+  });
 }
 
 /// The largest tile along the innermost of `dims`.
@@ -196,7 +212,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
       bool boxes = hasBoxes(kernel, product->getOperand(i), k);
       problem.allowWgmma &= boxes || (isa<BlockArgument>(product->getOperand(i)) &&
                                       hasAlignedRows(product->getOperand(i)) &&
-                                      product.getMap(i).isProjectedPermutation());
+                                      readsBoxes(product.getMap(i)));
       problem.allowWgmma &= problem.lhsBytes == 2 || isContiguousAlongK(product, i);
       if (!boxes) { // Boxes along the innermost of the dimensions only.
         problem.mostBoxM = innermostBox(roles.m, kernel.extents);

@@ -126,8 +126,20 @@ static int64_t stepBytesOf(const GemmProblem &problem, const GemmTile &tile) {
   return tile.k * (tile.m * problem.lhsBytes * problem.lhsTensors + tile.n * problem.rhsBytes * problem.rhsTensors);
 }
 
+/// Registers of a CTA. Beside one warpgroup of consumers the producers keep what they start with; beside more they give
+/// up all but 40 a thread (weft-tk-roles).
+static double fileOf(const GemmTile &tile, double registers) {
+  double threads = double(tile.warps * 32), rounded = std::ceil(registers / 8) * 8;
+  if (tile.engine != tg::Engine::Wgmma)
+    return rounded * threads;
+  return rounded * threads + 128 * (tile.warps > 4 ? 40 : rounded);
+}
+
 static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
-  return tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
+  int64_t bytes = tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
+  if (tile.engine == tg::Engine::Wgmma) // What the epilogue reads lies beside the operands (weft-tk-stage).
+    bytes += int64_t(problem.epilogueRegisters * 4 * double(tile.m * tile.n));
+  return bytes;
 }
 
 /// Bytes from DRAM: all once if the operands fit the L2 (with room for what streams through), else panels by wave.
@@ -158,15 +170,15 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   if (registers > 0.94 * device.registersPerThread || shared > int64_t(device.sharedPerCta) || allThreads > 1024)
     return cost;
   auto by = [](double whole, double part) { return int64_t(whole / part); };
-  cost.ctasPerSm = std::min({by(device.registersPerSm, std::ceil(registers / 8) * 8 * double(allThreads)),
+  cost.ctasPerSm = std::min({by(device.registersPerSm, fileOf(tile, registers)),
                              by(device.sharedPerSm, double(shared + device.sharedReservedPerCta)),
                              int64_t(device.threadsPerSm) / allThreads, int64_t(device.ctasPerSm)});
   if (cost.ctasPerSm < 1)
     return cost;
-  cost.fits = true;
   cost.tiles =
       problem.batch * countTiles(problem.m, problem.mExtents, tile.m, problem.leastInnerM) *
       countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN);
+  cost.fits = true;
 
   Rates rates = ratesOf(problem, tile.engine, device);
   double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps);

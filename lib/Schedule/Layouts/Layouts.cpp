@@ -16,6 +16,7 @@
 #include "weft/Schedule/DerivedLayouts.h"
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Schedule/Wgmma.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -207,10 +208,19 @@ LogicalResult LayoutChooser::placeDots() {
   return failure(walked.wasInterrupted());
 }
 
-/// Rows one after the other, for buffers that no dot reads.
+/// Buffers that no dot reads: panels as TMA fills and matrix instructions read them without conflicts, else rows one
+/// after the other.
 void LayoutChooser::placeBuffers() {
   func.walk([&](tk::AllocOp op) {
     tk::SharedType type = op.getResult().getType();
+    bool isFetched = llvm::any_of(op->getUsers(), [](Operation *user) {
+      auto copy = dyn_cast<tk::CopyOp>(user);
+      return copy && copy.getEngine() == tk::CopyEngine::Tma;
+    });
+    if (isFetched)
+      if (std::optional<LinearLayout> panels =
+              getWgmmaBuffer(type.getShape(), 1, tk::getElementBits(type.getElementType())))
+        setBufferLayout(op.getResult(), tk::LayoutAttr::get(op.getContext(), *panels));
     layout::Shared memory{
         {type.getShape().begin(), type.getShape().end()}, {}, tk::getElementBits(type.getElementType())};
     for (unsigned dim = type.getRank(); dim-- > 0;)

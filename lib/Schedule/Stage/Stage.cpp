@@ -2,6 +2,7 @@
 // computed operands are stored from registers. What is decided here is where an operand lives; layouts, prefetch
 // distance and places come later.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Epilogue.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "weft/Schedule/Access.h"
@@ -367,6 +368,8 @@ struct TkStagePass : schedule::impl::TkStageBase<TkStagePass> {
       auto warps = tiles->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
       Stager(tiles, schedule.getEngine(), warps ? warps.getInt() : schedule.getWarps(), schedule.getStages()).run();
       eraseDead(tiles);
+      if (schedule.getEngine() == tg::Engine::Wgmma)
+        stageEpilogue(tiles);
     });
   }
 };

@@ -21,6 +21,8 @@ def GpuMath : Pass<"weft-gpu-math", "::mlir::ModuleOp"> {
     A division of f32 that is only rounded to 16 bits is div.full (2 units in the last place of f32): the correctly
     rounded one takes a branch.
 
+    A division of f32 that carries `fastmath<arcp>` is a product with rcp.approx, good to 2 ulp where the divisor is between 2^-126 and 2^126.
+
     With `fast`, and on ops that carry `fastmath<afn>`, exp, exp2 (subnormal results flushed), log, log2, tanh, sin, cos and division on f32 are the
     approximate instructions of PTX (ex2, lg2, tanh, sin, cos, div), whose errors grow with the argument.
 
