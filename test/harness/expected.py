@@ -21,12 +21,17 @@ def read(path: pathlib.Path, target: str | None) -> dict[str, str]:
     return json.loads(path.read_text()).get(target, {}) if target and path.exists() else {}
 
 
+def entry_of(name: str, listed: dict[str, str]) -> str | None:
+    """The entry of the list that is about the row of this name: its own, or that of what it is a run of ("bert" of "bert 1,16")."""
+    return name if name in listed else name.split(" ")[0] if name.split(" ")[0] in listed else None
+
+
 def write(path: pathlib.Path, target: str, rows: Sequence) -> None:
     """Records these rows; others of the target keep their entries."""
     data = json.loads(path.read_text()) if path.exists() else {}
     entries = data.setdefault(target, {})
     for row in rows:
-        entries.pop(row.name, None)
+        entries.pop(entry_of(row.name, entries), None)
         if row.status != "ok":
             entries[row.name] = kind(row.status)
     data = {key: dict(sorted(value.items())) for key, value in sorted(data.items()) if value}
@@ -35,8 +40,9 @@ def write(path: pathlib.Path, target: str, rows: Sequence) -> None:
 
 def judge(rows: Sequence, listed: dict[str, str]) -> tuple[list, list]:
     """(rows that fail the run, rows that went wrong as listed). A listed row that is right or goes wrong otherwise fails the run."""
-    known = [row for row in rows if row.name in listed and row.status != "ok" and kind(row.status) == listed[row.name]]
-    return [row for row in rows if row not in known and (row.name in listed or row.status != "ok")], known
+    entry = {id(row): entry_of(row.name, listed) for row in rows}
+    known = [row for row in rows if entry[id(row)] and row.status != "ok" and kind(row.status) == listed[entry[id(row)]]]
+    return [row for row in rows if row not in known and (entry[id(row)] or row.status != "ok")], known
 
 
 def summary(rows: Sequence, path: pathlib.Path, args: argparse.Namespace) -> tuple[dict[str, int], str]:
@@ -46,7 +52,7 @@ def summary(rows: Sequence, path: pathlib.Path, args: argparse.Namespace) -> tup
     listed = read(path, args.target)
     failed, known = judge(rows, listed)
     counts = {"passed": len(rows) - len(failed) - len(known), "failed": len(failed), "skipped": len(known)}
-    lines = [f"changed: {row.name}: {row.status}, but is listed as: {listed[row.name]}" for row in failed if row.name in listed]
+    lines = [f"changed: {row.name}: {row.status}, but is listed as: {listed[entry]}" for row in failed if (entry := entry_of(row.name, listed))]
     lines.append(f"{counts['passed']} passed, {counts['failed']} failed" + (f", {len(known)} wrong or refused as listed in {path.name}" if known else ""))
     return counts, "\n".join(lines)
 

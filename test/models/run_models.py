@@ -198,7 +198,7 @@ def main() -> int:
     parser.add_argument("--model", help="comma-separated globs of model names")
     parser.add_argument("--emulated", action="store_true", help="the models that are small enough for the PTX emulator")
     backends.add_target_options(parser)
-    parser.add_argument("--repeats", type=int, default=3, help="timed runs after the warm-up (default 3)")
+    parser.add_argument("--repeats", type=int, help="timed runs after the warm-up (default 3; with --emulated 1)")
     parser.add_argument("--keep", action="store_true", help="keep the weights of the large models")
     expected.add_option(parser)
     parser.add_argument("--json", type=pathlib.Path, help="write all rows here")
@@ -206,7 +206,7 @@ def main() -> int:
 
     cache = args.build.resolve() / "models"
     cache.mkdir(parents=True, exist_ok=True)
-    suite = Suite(backends.from_options(args, ["--weights=external"], cache), cache, args.repeats, args.keep)
+    suite = Suite(backends.from_options(args, ["--weights=external"], cache), cache, args.repeats if args.repeats is not None else 1 if args.emulated else 3, args.keep)
     if suite.weft.missing():
         print(f"run_models: {suite.weft.missing()}", file=sys.stderr)
         return 2
