@@ -69,9 +69,11 @@ static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, unsigned s
 /// Rows of an accumulator's block of 64 that one warp holds, and sends.
 static constexpr int64_t warpRows = 16;
 
-/// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others.
+/// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others; of its
+/// rows the first `rows` (a power of two).
 template <typename OpTy>
-static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, unsigned symbols) {
+static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, int64_t rows,
+                               unsigned symbols) {
   SmallVector<int64_t> dims = getBoxDims(op.getMap(), 2);
   int64_t inner = dims.empty() ? -1 : dims.back();
   std::optional<unsigned> swizzle = inner < 0 ? std::nullopt : getTmaSwizzle(buffer, inner);
@@ -86,6 +88,11 @@ static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, Arr
     return {};
   }
   SmallVector<int64_t> box = llvm::map_to_vector(*parts, [](const schedule::BoxPart &part) { return part.extent; });
+  for (int64_t i = int64_t(box.size()) - 1; i >= 0; --i) // The first `rows` rows of the tile.
+    if ((*parts)[i].dim == 0) {
+      box[i] = std::min(box[i], rows);
+      rows /= box[i];
+    }
   if (*swizzle)
     box.back() = *swizzle * 8 / tk::getElementBits(buffer.getElementType());
   return makeRecord(tensor, box, *swizzle, symbols);
@@ -99,11 +106,11 @@ LogicalResult weft::gpu::addTensorMaps(func::FuncOp kernel, KernelInfo &info) {
     if (auto copy = dyn_cast<tk::CopyOp>(op)) {
       if (copy.getEngine() != tk::CopyEngine::Tma)
         return WalkResult::advance();
-      record =
-          describe(copy, copy.getSource(), copy.getTarget().getType(), copy.getTarget().getType().getShape(), symbols);
+      tk::SharedType buffer = copy.getTarget().getType();
+      record = describe(copy, copy.getSource(), buffer, buffer.getShape(), buffer.getShape()[0], symbols);
     } else if (auto store = dyn_cast<tk::StoreBoxOp>(op)) {
       tk::SharedType buffer = store.getBuffer().getType();
-      record = describe(store, store.getTarget(), buffer, {warpRows, buffer.getShape()[1]}, symbols);
+      record = describe(store, store.getTarget(), buffer, buffer.getShape(), warpRows, symbols);
     } else {
       return WalkResult::advance();
     }
