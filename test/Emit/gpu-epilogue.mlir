@@ -1,7 +1,10 @@
 // The epilogue of an accumulator is computed block by block, right before each block leaves for shared memory: not all
 // 128 elements of a thread at once, which would spill. The first block's four stmatrix come before the last exponential.
 // RUN: weft-compile %s --target=sm_90a --emit=ptx --ptxas=off | FileCheck %s
-
+// ptxas obeys setmaxnreg where one CTA on an SM says the registers at entry.
+// CHECK: .reqntid 384
+// CHECK-NEXT: .minnctapersm 1
+// CHECK: setmaxnreg.dec
 // CHECK: wgmma.wait_group.sync.aligned 0
 // CHECK-COUNT-32: ex2.approx
 // CHECK-NOT: ex2.approx

@@ -54,3 +54,25 @@ func.func @main(%arg0: tensor<128x256xf16>, %arg1: tensor<256x512xf16>) -> (tens
   %2 = tg.reshape %1 : tensor<128x512xf16> to tensor<64x1024xf16>
   return %0, %1, %2 : tensor<128x256xf16>, tensor<128x512xf16>, tensor<64x1024xf16>
 }
+
+// -----
+
+// Each contraction of a kernel has a sum of its own: their common operand stays contiguous along both.
+// CHECK-LABEL: func.func @siblings
+// CHECK-NOT: tg.transpose
+// CHECK: return
+#l = affine_map<(d0, d1, d2) -> (d0, d2)>
+#t = affine_map<(d0, d1, d2) -> (d1, d2)>
+#o = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @siblings(%arg0: tensor<128x256xf16>, %arg1: tensor<512x256xf16>, %arg2: tensor<512x256xf16>) -> (tensor<128x512xf16>, tensor<128x512xf16>) {
+  %0 = tg.kernel "map" -> tensor<128x256xf16> {
+    %3 = tg.exp %arg0 : tensor<128x256xf16>
+    tg.yield %3 : tensor<128x256xf16>
+  }
+  %1:2 = tg.kernel "products" -> tensor<128x512xf16>, tensor<128x512xf16> {
+    %3 = tg.contract %0, %arg1 [#l, #t, #o] : tensor<128x256xf16>, tensor<512x256xf16> -> tensor<128x512xf16>
+    %4 = tg.contract %0, %arg2 [#l, #t, #o] : tensor<128x256xf16>, tensor<512x256xf16> -> tensor<128x512xf16>
+    tg.yield %3, %4 : tensor<128x512xf16>, tensor<128x512xf16>
+  }
+  return %1#0, %1#1 : tensor<128x512xf16>, tensor<128x512xf16>
+}

@@ -10,7 +10,7 @@
 // STAGE-NOT: tk.load
 // MAPS: argument = 0 : i64, box = array<i64: 64, 32, 4, 1>
 // MAPS-SAME: argument = 1 : i64, box = array<i64: 64, 1, 1, 128>
-// MAPS-SAME: argument = 2 : i64, box = array<i64: 64, 32, 2, 1>
+// MAPS-SAME: argument = 2 : i64, box = array<i64: 64, 16, 1, 1>
 #x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>
 #w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d4, d5, d6)>
 #r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>

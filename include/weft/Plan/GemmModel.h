@@ -29,7 +29,7 @@ struct GemmProblem {
   double epilogueRegisters = 0;
   /// Elements of the reduction that stay constant along k: a window's other dimensions; the loop has k * taps steps.
   int64_t taps = 1;
-  bool contiguousAlongK = true;           ///< The larger operand; else along its rows or columns.
+  bool contiguousAlongK = true; ///< The larger operand; else along its rows or columns.
   /// The extents that a side consists of, outermost first, where they are several, and the least tile along the last of
   /// them that is not 1: what is contiguous in memory wants whole vectors.
   llvm::SmallVector<int64_t> mExtents, nExtents;

@@ -211,8 +211,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
     for (unsigned i : {0u, 1u}) {
       bool boxes = hasBoxes(kernel, product->getOperand(i), k);
       problem.allowWgmma &= boxes || (isa<BlockArgument>(product->getOperand(i)) &&
-                                      hasAlignedRows(product->getOperand(i)) &&
-                                      readsBoxes(product.getMap(i)));
+                                      hasAlignedRows(product->getOperand(i)) && readsBoxes(product.getMap(i)));
       problem.allowWgmma &= problem.lhsBytes == 2 || isContiguousAlongK(product, i);
       if (!boxes) { // Boxes along the innermost of the dimensions only.
         problem.mostBoxM = innermostBox(roles.m, kernel.extents);

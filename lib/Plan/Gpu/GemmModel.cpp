@@ -175,9 +175,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
                              int64_t(device.threadsPerSm) / allThreads, int64_t(device.ctasPerSm)});
   if (cost.ctasPerSm < 1)
     return cost;
-  cost.tiles =
-      problem.batch * countTiles(problem.m, problem.mExtents, tile.m, problem.leastInnerM) *
-      countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN);
+  cost.tiles = problem.batch * countTiles(problem.m, problem.mExtents, tile.m, problem.leastInnerM) *
+               countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN);
   cost.fits = true;
 
   Rates rates = ratesOf(problem, tile.engine, device);

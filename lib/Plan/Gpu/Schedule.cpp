@@ -11,7 +11,8 @@ tg::ScheduleAttr ScheduleChoice::getAttr(MLIRContext *context) const {
   return tg::ScheduleAttr::get(context, tile, stream, engine, warps, stages, order, persistent, split);
 }
 
-KernelToSchedule::KernelToSchedule(func::FuncOp kernel) : func(kernel), access(analyseAccess(kernel.getBody().front())) {
+KernelToSchedule::KernelToSchedule(func::FuncOp kernel)
+    : func(kernel), access(analyseAccess(kernel.getBody().front())) {
   for (const KernelDim &dim : access.dims)
     extents.push_back(estimateExtent(dim.extent));
 }

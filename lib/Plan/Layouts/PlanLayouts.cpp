@@ -5,20 +5,20 @@
 // that the access allows): a window slides along its dimensions by one element, so there it allows none; along the
 // channels of a convolution it allows whole vectors. A kernel without a contraction pays for tensors that are
 // contiguous along different dimensions too, as does an epilogue; a contraction does not for its operands, since they
-// pass through shared memory. One tensor at a time takes its cheapest order, first without regard to others, then until nothing
-// changes.
+// pass through shared memory. One tensor at a time takes its cheapest order, first without regard to others, then until
+// nothing changes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RaiseTransposes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
-#include "RaiseTransposes.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
@@ -50,8 +50,8 @@ struct Tensor {
   Value value;
   unsigned inner = 0;
   int64_t bytes = 0, elementBytes = 1;
-  bool isFree = false;               ///< The order may change.
-  SmallVector<unsigned> accesses;    ///< In the order of the kernels.
+  bool isFree = false;            ///< The order may change.
+  SmallVector<unsigned> accesses; ///< In the order of the kernels.
 };
 
 /// One place where a kernel reads or writes a tensor.
@@ -64,9 +64,9 @@ struct TensorAccess {
 
 struct Kernel {
   KernelAccess access;
-  SmallVector<int64_t> extents;  ///< Estimates, by dimension of the iteration space.
-  bool hasContraction = false;
-  std::optional<unsigned> depth; ///< The reduced dimension of a contraction that tiles go along: the longest.
+  SmallVector<int64_t> extents; ///< Estimates, by dimension of the iteration space.
+  /// Of each contraction the reduced dimension that tiles go along: the longest.
+  llvm::SmallMapVector<Operation *, unsigned, 2> depths;
   SmallVector<unsigned> accesses;
 };
 
@@ -169,9 +169,9 @@ void Layouts::add(tg::KernelOp op) {
     kernel.extents.push_back(estimateExtent(dim.extent));
     if (!isa_and_nonnull<tg::ContractOp>(dim.reducer))
       continue;
-    kernel.hasContraction = true;
-    if (!kernel.depth || kernel.extents[d] >= kernel.extents[*kernel.depth])
-      kernel.depth = d;
+    auto [depth, isFirst] = kernel.depths.try_emplace(dim.reducer, unsigned(d));
+    if (!isFirst && kernel.extents[d] >= kernel.extents[depth->second])
+      depth->second = d;
   }
   ValueRange yielded = body.getTerminator()->getOperands();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded))
@@ -214,12 +214,17 @@ bool Layouts::improve(Tensor &tensor) {
   return best != std::exchange(tensor.inner, best);
 }
 
+static bool isDepth(const Kernel &kernel, unsigned dim) {
+  return llvm::any_of(kernel.depths, [&](auto &depth) { return depth.second == dim; });
+}
+
 double Layouts::getCost(const Tensor &tensor) const {
   double cost = 0;
   for (unsigned number : tensor.accesses) {
     const TensorAccess &access = accesses[number];
     cost += access.reads * double(tensor.bytes) * double(vectorBytes) / double(getVectorBytes(access));
-    if (access.isOperand && getContiguousDim(access) != kernels[access.kernel].depth)
+    if (std::optional<unsigned> dim = getContiguousDim(access);
+        access.isOperand && !(dim && isDepth(kernels[access.kernel], *dim)))
       cost += (countRowDims(access) > 1 ? acrossSeveral : across) * double(tensor.bytes);
     for (unsigned other : kernels[access.kernel].accesses)
       if (countsNeighbours && other != number)
@@ -238,7 +243,7 @@ double Layouts::getTransposition(const TensorAccess &a, const TensorAccess &b) c
 
 /// Whether tiles of the kernel extend along a dimension of its iteration space.
 bool Layouts::isTiled(const Kernel &kernel, unsigned dim) const {
-  return !kernel.access.dims[dim].reducer || !kernel.hasContraction || kernel.depth == dim;
+  return !kernel.access.dims[dim].reducer || kernel.depths.empty() || isDepth(kernel, dim);
 }
 
 /// The dimension of the iteration space that the innermost dimension of the tensor runs along.

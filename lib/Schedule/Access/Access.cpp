@@ -215,8 +215,7 @@ std::optional<SmallVector<BoxPart>> schedule::getBoxParts(AffineMap map, ArrayRe
   SmallVector<BoxPart> parts;
   SmallVector<int64_t> covered(shape.size(), 1);
   for (AffineExpr index : llvm::reverse(map.getResults())) {
-    std::optional<BoxPart> part =
-        getBoxPart(simplifyAffineExpr(index, map.getNumDims(), map.getNumSymbols()), shape);
+    std::optional<BoxPart> part = getBoxPart(simplifyAffineExpr(index, map.getNumDims(), map.getNumSymbols()), shape);
     if (!part)
       part = getBoxPart(index, shape); // Simplification may have replaced a remainder by a difference.
     if (!part || (part->dim >= 0 && part->divisor != covered[part->dim]))

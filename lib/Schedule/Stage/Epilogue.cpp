@@ -19,8 +19,10 @@ static bool copiesByTma(tk::ForTilesOp tiles) {
   return any && all;
 }
 
-/// Whether the value is the result of a loop with dots, or computed from one place by place.
+/// Whether the value is the result of a dot or of a loop with dots, or computed from one place by place.
 static bool isAccumulated(Value value) {
+  if (value.getDefiningOp<tk::DotOp>())
+    return true;
   auto loop = value.getDefiningOp<scf::ForOp>();
   if (loop)
     return loop.getBody()
