@@ -25,9 +25,9 @@
 #q = affine_map<(d0, d1)[s0] -> (s0 * 128 + d0, d1)>
 #k = affine_map<(d0, d1)[s0] -> (s0 * 64 + d1, d0)>
 #v = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
-#qg = affine_set<(d0, d1)[s0] : (191 - s0 * 128 - d0 >= 0)>
-#kg = affine_set<(d0, d1)[s0] : (231 - s0 * 64 - d1 >= 0)>
-#vg = affine_set<(d0, d1)[s0] : (231 - s0 * 64 - d0 >= 0)>
+#qg = affine_set<(d0, d1)[s0] : (-d0 + s0 * -128 + 191 >= 0)>
+#kg = affine_set<(d0, d1)[s0] : (-d1 + s0 * -64 + 231 >= 0)>
+#vg = affine_set<(d0, d1)[s0] : (-d0 + s0 * -64 + 231 >= 0)>
 module {
 module @overlap attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = wgmma, warps = 8, stages = 2, order = "row", persistent = false, split = 1>} {
   func.func @kernel(%q: !tk.global<tensor<192x64xf16>>, %k: !tk.global<tensor<232x64xf16>>, %v: !tk.global<tensor<232x64xf16>>, %o: !tk.global<tensor<192x64xf16>>) attributes {tk.warps = 8 : i64} {
