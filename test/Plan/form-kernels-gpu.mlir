@@ -120,7 +120,7 @@ func.func @apart(%x: tensor<64x128xf16>, %y: tensor<64x128xf16>, %g: tensor<128x
 // A product of the first one's result comes after it.
 // CHECK-LABEL: @chained
 // CHECK-COUNT-2: tg.kernel
-// WHY: G2: two contractions
+// WHY: G2: a contraction of another one's result
 func.func @chained(%x: tensor<128x128xf16>, %w: tensor<128x128xf16>) -> tensor<128x128xf16> {
   %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf16>
   %1 = tg.contract %0, %w [#mk, #kn, #mn] : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf16>

@@ -3,7 +3,7 @@
 
 // CHECK: remark: [Missed] not-fused | Category:fusion | Function=main
 // CHECK-SAME: R4: 'exp' would be computed again under a broadcast
-// CHECK-SAME: consumer=tg.add, producer=tg.exp
+// CHECK-SAME: consumer=tg.add, kernels="0,1", producer=tg.exp
 // CHECK: R2: 'add' is not downstream of the contraction
 // CHECK: R2: two contractions
 // CHECK: R2: 'concat' is not a pointwise op over the contraction's result

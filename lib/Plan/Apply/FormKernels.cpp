@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Plan/Groups.h"
+#include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Passes.h"
 
 namespace weft::plan {
@@ -68,13 +67,14 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     options.fuse = fuse;
     options.maxRowBytes = maxRowBytes;
     options.gpu = gpu;
+    DecisionLog log;
     auto refused = [&](Operation *producer, Operation *consumer, StringRef rule) {
-      remark::missed(producer->getLoc(),
-                     remark::RemarkOpts::name("not-fused").category("fusion").function(func.getName()))
-          << remark::add("{0}", rule) << remark::metric("producer", producer->getName().getStringRef())
-          << remark::metric("consumer", consumer->getName().getStringRef());
+      log.refuse(producer, consumer, rule);
     };
-    for (const Group &group : formGroups(func.getBody().front(), options, refused)) {
+    SmallVector<Group> groups = formGroups(func.getBody().front(), options, refused);
+    if (getContext().getRemarkEngine())
+      emitRemarks(log.decide(func.getBody().front(), groups, options), func.getName());
+    for (const Group &group : groups) {
       ++numKernels;
       if (group.size() > 1)
         numFused += group.size();

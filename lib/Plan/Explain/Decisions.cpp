@@ -1,0 +1,182 @@
+// Candidate edges of a plan, decided by its groups, and their remarks.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Plan/Explain/Decisions.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/KernelAccess.h"
+#include "llvm/ADT/DenseMap.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace weft::plan {
+
+StringRef findNodeName(Location location) {
+  StringRef node;
+  location->walk([&](Location inner) {
+    auto name = dyn_cast<NameLoc>(inner);
+    if (name)
+      node = name.getName().getValue();
+    return name ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return node;
+}
+
+static int64_t estimateBytes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t bits = tg::getElementBits(type.getElementType());
+  for (AffineExpr extent : tg::getDims(type))
+    if (llvm::MulOverflow(bits, std::max<int64_t>(estimateExtent(extent), 1), bits))
+      return INT64_MAX / 8;
+  return (bits + 7) / 8;
+}
+
+namespace {
+
+/// Groups of a block by op, and what follows from them.
+class EdgeReader {
+public:
+  EdgeReader(Block &block, ArrayRef<Group> groups, const GroupOptions &options) : groups(groups), options(options) {
+    for (auto [i, group] : llvm::enumerate(groups))
+      for (Operation *op : group)
+        groupOf[op] = i;
+    for (auto [i, op] : llvm::enumerate(block))
+      order[&op] = i;
+  }
+
+  bool isCandidate(Operation *op) const { return op && groupOf.count(op); }
+  /// `value`, or what it was before renamings between kernels.
+  Value sourceOf(Value value) const {
+    for (Operation *op = value.getDefiningOp(); op && !isCandidate(op) && isRenaming(op); op = value.getDefiningOp())
+      value = op->getOperand(0);
+    return value;
+  }
+  unsigned getOrder(Operation *op) const { return order.lookup(op); }
+
+  EdgeDecision decide(Operation *producer, Operation *consumer) const {
+    EdgeDecision edge;
+    edge.producer = producer;
+    edge.consumer = consumer;
+    edge.producerGroup = groupOf.lookup(producer);
+    edge.consumerGroup = groupOf.lookup(consumer);
+    edge.isFused = edge.producerGroup == edge.consumerGroup;
+    llvm::SmallSetVector<Value, 4> used;
+    for (Value value : usedValues(consumer)) {
+      Value source = sourceOf(value);
+      if (source.getDefiningOp() == producer && used.insert(source))
+        edge.isRenamed |= source != value;
+    }
+    edge.isDirect = !used.empty();
+    for (Value result : used) {
+      int64_t bytes = estimateBytes(result);
+      bool isLocal = llvm::all_of(readersOf(result), [&](Operation *user) {
+        auto found = groupOf.find(user);
+        return found != groupOf.end() && (found->second == edge.producerGroup || found->second == edge.consumerGroup);
+      });
+      edge.bytes += bytes;
+      edge.savedBytes += isLocal ? 2 * bytes : bytes;
+    }
+    return edge;
+  }
+
+  /// The rule that the union of both groups breaks.
+  std::string findReason(const EdgeDecision &edge) const {
+    if (!options.fuse)
+      return "fusion is switched off";
+    if (edge.isRenamed && !options.gpu)
+      return "a reshape lies between them, and those of the CPU's plan are between kernels";
+    SmallVector<Operation *> ops(groups[edge.producerGroup].begin(), groups[edge.producerGroup].end());
+    llvm::append_range(ops, groups[edge.consumerGroup]);
+    llvm::sort(ops, [&](Operation *a, Operation *b) { return getOrder(a) < getOrder(b); });
+    std::string violation = findViolation(Group(ops.begin(), ops.end()), options);
+    return violation.empty() ? "the planner did not try it: the producer's results are read elsewhere too" : violation;
+  }
+
+private:
+  /// The ops that read `value`, through renamings between kernels.
+  SmallVector<Operation *> readersOf(Value value) const {
+    SmallVector<Operation *> readers;
+    SmallVector<Value> work{value};
+    while (!work.empty()) {
+      Value each = work.pop_back_val();
+      for (Operation *inner : each.getUsers()) {
+        Operation *user = userInBlock(value.getDefiningOp(), inner);
+        if (!isCandidate(user) && user && isRenaming(user))
+          work.push_back(user->getResult(0));
+        else
+          readers.push_back(user);
+      }
+    }
+    return readers;
+  }
+
+  ArrayRef<Group> groups;
+  const GroupOptions &options;
+  llvm::DenseMap<Operation *, unsigned> groupOf, order;
+};
+
+} // namespace
+
+void DecisionLog::refuse(Operation *producer, Operation *consumer, StringRef rule) {
+  std::string &rules = refusals[{producer, consumer}];
+  if (!StringRef(rules).contains(rule)) // Two attempts may fail by the same rule.
+    rules += (rules.empty() ? "" : "; ") + rule.str();
+}
+
+std::vector<EdgeDecision> DecisionLog::decide(Block &block, ArrayRef<Group> groups, const GroupOptions &options) const {
+  EdgeReader reader(block, groups, options);
+  std::vector<EdgeDecision> decisions;
+  llvm::SetVector<std::pair<Operation *, Operation *>> pairs;
+  for (Operation &consumer : block)
+    if (reader.isCandidate(&consumer))
+      for (Value value : usedValues(&consumer))
+        if (Operation *producer = reader.sourceOf(value).getDefiningOp(); reader.isCandidate(producer))
+          pairs.insert({producer, &consumer});
+  for (const auto &[pair, rule] : refusals)
+    if (reader.isCandidate(pair.first) && reader.isCandidate(pair.second))
+      pairs.insert(pair);
+  for (auto [producer, consumer] : pairs) {
+    EdgeDecision edge = reader.decide(producer, consumer);
+    auto refusal = refusals.find({producer, consumer});
+    edge.wasTried = refusal != refusals.end();
+    if (!edge.isFused)
+      edge.reason = edge.wasTried ? refusal->second : reader.findReason(edge);
+    if (edge.isFused && !edge.isDirect)
+      continue; // They came together by other edges.
+    decisions.push_back(std::move(edge));
+  }
+  auto place = [&](size_t i) { return std::pair(reader.getOrder(decisions[i].consumer), i); };
+  std::vector<size_t> order(decisions.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](size_t a, size_t b) { return place(a) < place(b); });
+  std::vector<EdgeDecision> sorted;
+  for (size_t i : order)
+    sorted.push_back(std::move(decisions[i]));
+  return sorted;
+}
+
+void emitRemarks(ArrayRef<EdgeDecision> decisions, StringRef function) {
+  auto options = [&](StringRef name) { return remark::RemarkOpts::name(name).category("fusion").function(function); };
+  for (const EdgeDecision &edge : decisions) {
+    Location loc = edge.consumer->getLoc();
+    auto remark = edge.isFused ? remark::passed(loc, options("fused"))
+                               : remark::missed(edge.producer->getLoc(), options("not-fused"));
+    if (!edge.isFused)
+      remark << remark::add("{0}", edge.reason);
+    remark << remark::metric("producer", edge.producer->getName().getStringRef())
+           << remark::metric("consumer", edge.consumer->getName().getStringRef());
+    if (StringRef node = findNodeName(edge.producer->getLoc()); !node.empty())
+      remark << remark::metric("producer-node", node);
+    if (StringRef node = findNodeName(loc); !node.empty())
+      remark << remark::metric("consumer-node", node);
+    if (edge.isFused)
+      remark << remark::metric("kernel", edge.producerGroup);
+    else
+      remark << remark::metric("kernels",
+                               std::to_string(edge.producerGroup) + "," + std::to_string(edge.consumerGroup));
+    if (edge.isDirect)
+      remark << remark::metric("bytes", edge.bytes) << remark::metric("saved-bytes", edge.savedBytes);
+  }
+}
+
+} // namespace weft::plan
