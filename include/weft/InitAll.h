@@ -4,6 +4,7 @@
 #define WEFT_INITALL_H
 
 #include "mlir/IR/DialectRegistry.h"
+#include "weft/Dialect/TileGraph/Analysis/Passes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
@@ -26,6 +27,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 inline void registerAllPasses() {
+  tg::registerTileGraphAnalysisPasses();
   tg::registerTileGraphRewritePasses();
   tg::registerNormalizePipeline();
   plan::registerPlanPasses();

@@ -1,6 +1,6 @@
 // Data movement: verifiers and iteration domains.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Mapping.h"
 
 using namespace mlir;
 using namespace weft::tg;
@@ -43,7 +43,7 @@ std::optional<AffineMap> TransposeOp::getOperandMap(unsigned) {
     exprs[from] = getAffineDimExpr(d, getContext());
   return AffineMap::get(exprs.size(), 0, exprs, getContext());
 }
-MappingType TransposeOp::getMappingType(unsigned) { return MappingType::Shuffle; }
+MappingType TransposeOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 
 LogicalResult ReshapeOp::verify() {
   if (failed(verifySameElement(*this)))
@@ -78,6 +78,7 @@ std::optional<AffineMap> ReshapeOp::getOperandMap(unsigned) {
   }
   return simplifyAffineMap(AffineMap::get(to.size(), 0, exprs, context));
 }
+/// Row-major order is kept by definition, whether a map can say so or not.
 MappingType ReshapeOp::getMappingType(unsigned) { return MappingType::Reorganize; }
 
 LogicalResult BitcastOp::verify() {
@@ -89,7 +90,7 @@ LogicalResult BitcastOp::verify() {
   return success();
 }
 std::optional<AffineMap> BitcastOp::getOperandMap(unsigned) { return detail::identityResultMap(*this); }
-MappingType BitcastOp::getMappingType(unsigned) { return MappingType::OneToOne; }
+MappingType BitcastOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 
 LogicalResult BroadcastOp::verify() {
   if (failed(verifySameElement(*this)))
@@ -105,7 +106,7 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 std::optional<AffineMap> BroadcastOp::getOperandMap(unsigned operand) { return detail::broadcastMap(*this, operand); }
-MappingType BroadcastOp::getMappingType(unsigned operand) { return detail::pointwiseMapping(*this, operand); }
+MappingType BroadcastOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 
 /// Places that indices of a dimension may take: 2^40 keeps products with strides inside int64.
 static constexpr int64_t placeLimit = int64_t(1) << 40;
@@ -137,7 +138,7 @@ std::optional<AffineMap> SliceOp::getOperandMap(unsigned) {
     exprs.push_back(getAffineDimExpr(d, getContext()) * getStrides()[d] + offset);
   return AffineMap::get(exprs.size(), 0, exprs, getContext());
 }
-MappingType SliceOp::getMappingType(unsigned) { return MappingType::Shuffle; }
+MappingType SliceOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 
 LogicalResult WindowOp::verify() { return success(); }
 std::optional<AffineMap> WindowOp::getOperandMap(unsigned) {
@@ -149,7 +150,7 @@ std::optional<AffineMap> WindowOp::getOperandMap(unsigned) {
     exprs[d] = exprs[d] * getStrides()[j] + getAffineDimExpr(rank + j, getContext()) * getDilations()[j];
   return AffineMap::get(getType().getRank(), 0, exprs, getContext());
 }
-MappingType WindowOp::getMappingType(unsigned) { return MappingType::OneToMany; }
+MappingType WindowOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 
 //===-- Padding and concatenation
 //----------------------------------------------------------------------------------===//
@@ -174,8 +175,9 @@ std::optional<AffineMap> PadOp::getOperandMap(unsigned operand) {
     exprs.push_back(getAffineDimExpr(d, context) - low);
   return AffineMap::get(exprs.size(), 0, exprs, context);
 }
+/// With interior padding no affine map says so, but elements stay in order and have one place each.
 MappingType PadOp::getMappingType(unsigned operand) {
-  return operand == 0 ? MappingType::Shuffle : MappingType::OneToMany;
+  return getOperandMap(operand) ? deriveMappingType(*this, operand) : MappingType::OneToOne;
 }
 
 std::optional<AffineMap> ConcatOp::getOperandMap(unsigned operand) {
@@ -190,7 +192,10 @@ std::optional<AffineMap> ConcatOp::getOperandMap(unsigned operand) {
     exprs.push_back(getAffineDimExpr(d, getContext()) - (d == int64_t(getAxis()) ? *constant : 0));
   return AffineMap::get(exprs.size(), 0, exprs, getContext());
 }
-MappingType ConcatOp::getMappingType(unsigned) { return MappingType::OneToOne; }
+/// Behind a symbolic extent the offset is in no map, but it is an offset all the same.
+MappingType ConcatOp::getMappingType(unsigned operand) {
+  return getOperandMap(operand) ? deriveMappingType(*this, operand) : MappingType::OneToOne;
+}
 
 //===-- Gather and scatter
 //-----------------------------------------------------------------------------------------===//
@@ -235,8 +240,9 @@ static std::optional<AffineMap> indexOperandMap(ArrayAttr maps) {
 std::optional<AffineMap> GatherOp::getOperandMap(unsigned operand) {
   return operand == 1 ? indexOperandMap(getIndexMaps()) : std::nullopt;
 }
+/// An element of the data may be read any number of times, and so may an index that several maps read.
 MappingType GatherOp::getMappingType(unsigned operand) {
-  return operand == 0 ? MappingType::Shuffle : MappingType::OneToMany;
+  return getOperandMap(operand) ? deriveMappingType(*this, operand) : MappingType::OneToMany;
 }
 
 LogicalResult ScatterOp::verify() {

@@ -1,6 +1,6 @@
 // Result types of the `tg` ops, and the interface defaults that several families share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Mapping.h"
 
 using namespace mlir;
 
@@ -86,7 +86,7 @@ AffineMap identityResultMap(Operation *op) {
 }
 
 MappingType pointwiseMapping(Operation *op, unsigned operand) {
-  return broadcastMap(op, operand).isIdentity() ? MappingType::OneToOne : MappingType::OneToMany;
+  return deriveMappingType(cast<TileOpInterface>(op), operand);
 }
 
 Dims resultExtents(Operation *op) { return getDims(op->getResult(0).getType()); }

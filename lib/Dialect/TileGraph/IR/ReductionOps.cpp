@@ -1,6 +1,6 @@
 // Contractions, reductions, scans, top-k: verifiers, builders, iteration domains.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Mapping.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -172,9 +172,7 @@ SmallVector<utils::IteratorType> ContractOp::getDomainIterators() {
 }
 std::optional<AffineMap> ContractOp::getOperandMap(unsigned operand) { return getMap(operand); }
 std::optional<AffineMap> ContractOp::getResultMap(unsigned) { return getMap(2); }
-MappingType ContractOp::getMappingType(unsigned operand) {
-  return getMap(operand).isProjectedPermutation() ? MappingType::Contraction : MappingType::Window;
-}
+MappingType ContractOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 std::optional<Monoid> ContractOp::getCombiner() { return Monoid::Add; }
 int64_t ContractOp::getFlopsPerPoint() { return 2; }
 
@@ -226,7 +224,7 @@ std::optional<AffineMap> ReduceOp::getOperandMap(unsigned) { return identityMap(
 std::optional<AffineMap> ReduceOp::getResultMap(unsigned) {
   return reducedMap(getInput().getType(), getAxes(), getKeepDims());
 }
-MappingType ReduceOp::getMappingType(unsigned) { return MappingType::Reduction; }
+MappingType ReduceOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 std::optional<Monoid> ReduceOp::getCombiner() { return getKind(); }
 int64_t ReduceOp::getFlopsPerPoint() { return 1; }
 
@@ -244,7 +242,7 @@ std::optional<AffineMap> ArgReduceOp::getOperandMap(unsigned) { return identityM
 std::optional<AffineMap> ArgReduceOp::getResultMap(unsigned) {
   return reducedMap(getInput().getType(), {int64_t(getAxis())}, getKeepDims());
 }
-MappingType ArgReduceOp::getMappingType(unsigned) { return MappingType::Reduction; }
+MappingType ArgReduceOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 std::optional<Monoid> ArgReduceOp::getCombiner() { return getKind(); }
 int64_t ArgReduceOp::getFlopsPerPoint() { return 1; }
 
@@ -262,7 +260,7 @@ SmallVector<utils::IteratorType> ScanOp::getDomainIterators() {
 }
 std::optional<AffineMap> ScanOp::getOperandMap(unsigned) { return identityMap(getInput().getType()); }
 std::optional<AffineMap> ScanOp::getResultMap(unsigned) { return identityMap(getInput().getType()); }
-MappingType ScanOp::getMappingType(unsigned) { return MappingType::Reduction; }
+MappingType ScanOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
 std::optional<Monoid> ScanOp::getCombiner() { return getKind(); }
 int64_t ScanOp::getFlopsPerPoint() { return 1; }
 
