@@ -39,7 +39,7 @@ func.func @kernel(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32
 
 // -----
 module attributes {tg.schedule = #tg.schedule<tile = [8], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 2>} {
-// expected-error @+1 {{expected a schedule with split = 1, got 2}}
+// expected-error @+1 {{expected a schedule with split = 1 but for wgmma, got 2}}
 func.func @kernel(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }
 }
 

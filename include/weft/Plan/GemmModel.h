@@ -34,6 +34,7 @@ struct GemmProblem {
   /// them that is not 1: what is contiguous in memory wants whole vectors.
   llvm::SmallVector<int64_t> mExtents, nExtents;
   int64_t leastInnerM = 1, leastInnerN = 1;
+  bool allowSplit = false;                ///< CTAs of a cluster may share a tile: its results leave as boxes.
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).
   int64_t mostBoxM = 256, mostBoxN = 256; ///< The largest tiles that are boxes of the operands (TMA again).
 };
@@ -42,6 +43,7 @@ struct GemmTile {
   int64_t m = 1, n = 1, k = 1;
   int64_t warps = 4, stages = 2;
   tg::Engine engine = tg::Engine::Simt;
+  int64_t split = 1; ///< CTAs of a cluster that share the steps of one tile.
 };
 
 struct GemmCost {

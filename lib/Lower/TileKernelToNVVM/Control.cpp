@@ -99,6 +99,8 @@ public:
       extents.push_back(forms.evaluate(extent, {}, symbols));
     Value block = NVVM::BlockIdXOp::create(rewriter, loc, rewriter.getI32Type());
     block = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), block);
+    if (info.cluster > 1) // Neighbouring CTAs are a cluster.
+      block = arith::DivUIOp::create(rewriter, loc, block, arith::ConstantIndexOp::create(rewriter, loc, info.cluster));
     Block &body = op.getBody().front();
     rewriter.eraseOp(body.getTerminator());
     scf::ForOp loop;

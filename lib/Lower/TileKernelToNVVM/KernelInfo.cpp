@@ -92,6 +92,8 @@ KernelInfo::KernelInfo(func::FuncOp kernel, bool dependentLaunch) {
     llvm::append_range(steadyArguments, attr.asArrayRef());
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(tk::warpsAttr))
     warps = attr.getInt();
+  if (auto attr = kernel->getAttrOfType<IntegerAttr>(clusterAttr))
+    cluster = attr.getInt();
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(tk::sharedBytesAttr))
     sharedBytes = attr.getInt();
   for (BlockArgument argument : kernel.getArguments())

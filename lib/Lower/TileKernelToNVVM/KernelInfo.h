@@ -32,6 +32,7 @@ public:
   mlir::ModuleOp module;
   llvm::StringRef target;
   int64_t warps = 1;                                      ///< Of the CTA.
+  int64_t cluster = 1;                                    ///< CTAs that compute a tile together.
   int64_t sharedBytes = 0;                                ///< Dynamic shared memory, scratch included.
   mlir::LLVM::GlobalOp shared;                            ///< Null if sharedBytes is 0.
   llvm::SmallVector<mlir::BlockArgument> symbolArguments; ///< The kernel's symbols.

@@ -57,12 +57,12 @@ static LogicalResult checkTiles(func::FuncOp kernel, const KernelInfo &info) {
   return failure(walked.wasInterrupted());
 }
 
-/// The number of CTAs: one for each tile, or, for persistent ones, at most one for each SM.
-static AffineMap getGrid(func::FuncOp kernel, unsigned symbols, StringRef target) {
+/// The number of CTAs: one (a cluster) for each tile, or, for persistent ones, at most one for each SM.
+static AffineMap getGrid(func::FuncOp kernel, unsigned symbols, StringRef target, int64_t cluster) {
   MLIRContext *context = kernel.getContext();
   SmallVector<AffineExpr> results;
   kernel.walk([&](tk::ForTilesOp op) {
-    AffineExpr total = getAffineConstantExpr(1, context);
+    AffineExpr total = getAffineConstantExpr(cluster, context);
     for (AffineExpr extent : op.getExtents().getResults())
       total = total * extent;
     results = {total};
@@ -137,7 +137,8 @@ private:
     auto target = module->getAttrOfType<StringAttr>(tk::targetAttr);
     StringRef targetName = target ? target.getValue() : StringRef();
     unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });
-    AffineMap grid = getGrid(kernel, symbols, targetName);
+    auto cluster = kernel->getAttrOfType<IntegerAttr>(clusterAttr);
+    AffineMap grid = getGrid(kernel, symbols, targetName, cluster ? cluster.getInt() : 1);
     KernelInfo info(kernel, dependentLaunch && gainsFromEarlyStart(kernel, targetName, getStaticGrid(grid)));
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();
@@ -179,6 +180,7 @@ private:
     populateCpAsyncPatterns(converter, patterns, info);
     populateDotPatterns(converter, patterns, info);
     populateRolePatterns(converter, patterns, info);
+    populateClusterPatterns(converter, patterns, info);
     populateMbarrierPatterns(converter, patterns, info);
     populateTmaPatterns(converter, patterns, info);
     populateWgmmaPatterns(converter, patterns, info);
@@ -192,6 +194,8 @@ private:
     module->setAttr(indexBitsAttr, builder.getI64IntegerAttr(info.indexBits));
     if (!info.tensorMapRecords.empty())
       module->setAttr(tensorMapsAttr, builder.getArrayAttr(info.tensorMapRecords));
+    if (info.cluster > 1)
+      module->setAttr(clusterAttr, builder.getI64IntegerAttr(info.cluster));
     if (info.sharedBytes)
       module->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(info.sharedBytes));
   }

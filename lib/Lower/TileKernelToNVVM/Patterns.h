@@ -58,6 +58,9 @@ void populateDotPatterns(const mlir::TypeConverter &converter, mlir::RewritePatt
 /// tk.roles.
 void populateRolePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                           const KernelInfo &info);
+/// tk.cluster_rank, cluster_sum.
+void populateClusterPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                             const KernelInfo &info);
 /// Channels of TMA copies.
 void populateMbarrierPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                               const KernelInfo &info);

@@ -241,8 +241,8 @@ public:
       return op.emitOpError("expected 1, 2 or 4 slots for each of ") << groups << " warpgroups, got " << buffer;
 
     IndexArithmetic forms(rewriter, loc);
-    Site site =
-        makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(), depth * buffer.getSlotBytes());
+    Site site = makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(),
+                         depth * buffer.getSlotBytes(), op.getParted() ? info.cluster : 1);
     SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), {});
     Slots slots = makeSlots(line, groups, depth, buffer.getLayout().getValue());
     Value map = getTensorMap(info, op, rewriter);
@@ -299,12 +299,18 @@ private:
   };
 
   static Site makeSite(OpBuilder &builder, IndexArithmetic &forms, Location loc, const Role &role,
-                       const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes) {
+                       const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes, int64_t parts) {
     Site site;
     Value group = emitWarpgroup(builder, loc, role.firstWarp);
     Thread thread = weft::gpu::getThread(builder, loc, role);
     site.isSender = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread.lane,
                                           arith::ConstantIndexOp::create(builder, loc, 0));
+    if (parts > 1) { // What the warpgroup holds here may be for another CTA.
+      Value owner = arith::RemUIOp::create(builder, loc, group, makeInt(builder, loc, parts));
+      Value isHere =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, owner, emitClusterRank(builder, loc));
+      site.isSender = arith::AndIOp::create(builder, loc, site.isSender, isHere);
+    }
     Value warp = emitWarpOfGroup(builder, loc);
     Value bytes = arith::MulIOp::create(builder, loc, group, makeInt(builder, loc, groupBytes));
     Value own = arith::MulIOp::create(builder, loc, warp, makeInt(builder, loc, warpRows * 128));

@@ -42,6 +42,8 @@ void lowerCursors(mlir::func::FuncOp kernel);
 /// 16-bit states of loops that are read in pairs become vectors of two. After the conversion.
 void packLoopState(mlir::func::FuncOp kernel);
 
+/// The CTA's number in its cluster, as i32.
+mlir::Value emitClusterRank(mlir::OpBuilder &builder, mlir::Location loc);
 /// Number of the warpgroup in its role, as i32, the same for all lanes as ptxas sees it.
 mlir::Value emitWarpgroup(mlir::OpBuilder &builder, mlir::Location loc, int64_t firstWarp);
 /// Number of the warp in its warpgroup, likewise.

@@ -139,7 +139,7 @@ static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
   int64_t bytes = tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
   if (tile.engine == tg::Engine::Wgmma) // What the epilogue reads lies beside the operands (weft-tk-stage).
     bytes += int64_t(problem.epilogueRegisters * 4 * double(tile.m * tile.n));
-  return bytes;
+  return tile.split > 1 ? bytes + tile.warps / 4 * 64 * 128 : bytes; // Results pass through a slot each warpgroup.
 }
 
 /// Bytes from DRAM: all once if the operands fit the L2 (with room for what streams through), else panels by wave.
@@ -161,6 +161,21 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
 }
 
+/// Two barriers of a cluster, and what an SM sends to another one in a clock.
+static constexpr double clusterClocks = 600, clusterBytesPerClock = 32;
+
+/// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
+static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
+
+/// Whether `split` CTAs can share a tile: warpgroups for all of them, whole steps, room for what they send in the
+/// buffers of an operand, one wave.
+static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
+  int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
+  return problem.allowSplit && tile.engine == tg::Engine::Wgmma && tile.split <= int64_t(device.maxCluster) &&
+         tile.warps / 4 % tile.split == 0 && problem.k % (tile.k * tile.split) == 0 && sentBytes(tile) <= buffer &&
+         tiles * tile.split <= int64_t(device.sms);
+}
+
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
   GemmCost cost;
   double registers = registersOf(problem, tile);
@@ -177,10 +192,12 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
     return cost;
   cost.tiles = problem.batch * countTiles(problem.m, problem.mExtents, tile.m, problem.leastInnerM) *
                countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN);
+  if (tile.split > 1 && !canSplit(problem, tile, cost.tiles, device))
+    return cost;
   cost.fits = true;
 
   Rates rates = ratesOf(problem, tile.engine, device);
-  double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps);
+  double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(tile.split);
   double stepBytes = double(stepBytesOf(problem, tile));
   double matrix = 2.0 * double(problem.products * tile.m * tile.n * tile.k) / rates.flopsPerClock;
   if (tile.engine ==
@@ -199,6 +216,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
   double ends = fillClocks + drainClocks + storeClocks;
+  if (tile.split > 1)
+    ends += clusterClocks + double(sentBytes(tile)) / clusterBytesPerClock;
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
   double hidden = tile.engine == tg::Engine::Wgmma ? 2 : double(resident);
   double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden);
@@ -253,7 +272,8 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
           if (m * n < (simt ? 32 : 128) * warps && warps > 1)
             continue;
           for (int64_t stages : {4, 3, 2, 5, 6})
-            visit({m, n, k, warps, stages, engine});
+            for (int64_t split = 1; split <= (wgmma && problem.allowSplit ? warps / 4 : 1); split *= 2)
+              visit({m, n, k, warps, stages, engine, split});
         }
 }
 

@@ -132,6 +132,8 @@ void LayoutChooser::collect() {
       llvm::append_range(all, op->getResults());
       if (!all.empty())
         unite(all);
+    } else if (auto sum = dyn_cast<tk::ClusterSumOp>(op)) {
+      unite({sum.getValue(), sum.getResult()});
     } else if (auto dot = dyn_cast<tk::DotOp>(op)) {
       unite({dot.getResult(), dot.getAcc()});
     } else if (auto broadcast = dyn_cast<tk::BroadcastOp>(op)) {

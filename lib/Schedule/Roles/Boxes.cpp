@@ -20,6 +20,8 @@ static bool isAccumulator(Value tile) {
       return isWgmma(dot);
     if (auto wait = dyn_cast<tk::DotWaitOp>(op))
       return isAccumulator(wait.getValues()[result.getResultNumber()]);
+    if (auto sum = dyn_cast<tk::ClusterSumOp>(op))
+      return isAccumulator(sum.getValue());
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return isAccumulator(loop.getBody()->getTerminator()->getOperand(result.getResultNumber()));
     if (auto branch = dyn_cast<scf::IfOp>(op))
@@ -29,8 +31,7 @@ static bool isAccumulator(Value tile) {
   return false;
 }
 
-/// Whether warpgroups hold whole blocks of 64 rows and lines of 128 bytes of the stored tile.
-static bool canStoreBox(tk::StoreOp store, int64_t warps) {
+bool schedule::canStoreBox(tk::StoreOp store, int64_t warps) {
   tk::TileType type = store.getValue().getType();
   unsigned bits = tk::getElementBits(type.getElementType());
   if (type.getRank() != 2 || (bits != 16 && bits != 32) || store.getMask() || !store.getIndices().empty() ||
@@ -47,7 +48,7 @@ static bool canStoreBox(tk::StoreOp store, int64_t warps) {
   return inner.isFunctionOfDim(1) && isAccumulator(store.getValue());
 }
 
-void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps, int64_t sharedBytes) {
+void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps, int64_t sharedBytes, bool isParted) {
   SmallVector<tk::StoreOp> stores;
   tiles.walk([&](tk::StoreOp store) {
     if (canStoreBox(store, warps))
@@ -71,7 +72,7 @@ void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps
     }
     OpBuilder builder(store);
     tk::StoreBoxOp::create(builder, store.getLoc(), store.getValue(), store.getTarget(), store.getSymbols(), buffer,
-                           store.getMap());
+                           store.getMap(), isParted);
     store.erase();
   }
 }

@@ -7,6 +7,7 @@
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/Wgmma.h"
 #include "weft/Target/Device.h"
+#include "weft/Target/KernelAttributes.h"
 
 namespace weft::schedule {
 #define GEN_PASS_DEF_TKROLES
@@ -95,6 +96,11 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     std::optional<SmallVector<ChannelUse>> uses = findTmaChannels(tiles);
     bool fits = uses && !uses->empty() && warps && warps.getInt() % 4 == 0 && warps.getInt() + producerWarps <= 32;
     OpBuilder builder(tiles);
+    auto schedule = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
+    int64_t parts = schedule ? schedule.getSplit() : 1;
+    bool isParted = fits && hasDots && parts > 1 && splitLoop(tiles, *uses, warps.getInt(), parts);
+    if (isParted)
+      kernel->setAttr(gpu::clusterAttr, builder.getI64IntegerAttr(parts));
     tk::ForTilesOp producer = fits ? buildProducer(builder, tiles) : tk::ForTilesOp();
     if (!producer) {
       copyByThreads(kernel);
@@ -114,7 +120,12 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     numberIterations(tiles, *uses);
     overlapDots(tiles, *uses);
     waitForDots(tiles, *uses);
-    storeBoxes(tiles, producer, consumers, sharedBytes - countSharedBytes(kernel));
+    storeBoxes(tiles, producer, consumers, sharedBytes - countSharedBytes(kernel), isParted);
+    if (isParted && !tiles.getOps<tk::StoreOp>().empty()) {
+      kernel.emitError("expected shared memory for the results of a tile that ")
+          << parts << " CTAs share; use fewer stages or smaller tiles";
+      return signalPassFailure();
+    }
     auto [few, many] = divideRegisters(consumers, device.registersPerSm);
     auto roles = tk::RolesOp::create(builder, tiles.getLoc(), ArrayRef<int64_t>{producerWarps, consumers},
                                      ArrayRef<int64_t>{few, many}, /*rolesCount=*/2);

@@ -170,20 +170,52 @@ def TK_DotWaitOp : TK_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   }]>];
 }
 
+def TK_ClusterRankOp : TK_Op<"cluster_rank", [Pure]> {
+  let summary = "the number of the CTA in its cluster";
+  let description = [{
+    The CTAs of a cluster (`tk.cluster` of the kernel says how many) compute the same tile.
+
+    ```mlir
+    %r = tk.cluster_rank
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, $_builder.getIndexType());">];
+}
+
+def TK_ClusterSumOp : TK_Op<"cluster_sum", [AllTypesMatch<["value", "result"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the sum of a tile over the CTAs of the cluster, each warpgroup's part in one of them";
+  let description = [{
+    Warpgroup g of the role has the sum of its part in the CTA with number g mod CTAs of the cluster; in the others its registers hold partial sums,
+    which nobody reads (`tk.store_box` with `parted` leaves them out). Parts go through distributed shared memory to `buffer` of the CTA that adds them, in the
+    order of the CTAs. Nobody uses `buffer` any more when all warps of the role are here: copies to it have been waited for.
+    Its bytes: warpgroups / CTAs * (CTAs - 1) * 128 threads * registers of a thread.
+
+    ```mlir
+    %s = tk.cluster_sum %acc through %b : !tk.tile<128x256xf32>, !tk.shared<4 x 64x256xbf16>
+    ```
+  }];
+  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer);
+  let results = (outs TK_TileType:$result);
+  let assemblyFormat = "$value `through` $buffer attr-dict `:` type($value) `,` type($buffer)";
+}
+
 def TK_StoreBoxOp : TK_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a register tile to a box of a tensor, through shared memory and by TMA";
   let description = [{
     target[map(d)[symbols]] becomes value[d] inside the tensor's bounds. The tile is an accumulator of wgmma (or has its layout): each warpgroup passes blocks
     of 64 rows and one line of 128 bytes through slots of `buffer`, in turn, and the copies from there are under way when the op is over; the end of the kernel
-    waits for them. `buffer` has the same number of slots for each warpgroup of the role.
+    waits for them. `buffer` has the same number of slots for each warpgroup of the role. With `parted` each warpgroup stores in one CTA of the cluster only
+    (see `tk.cluster_sum`).
 
     ```mlir
     tk.store_box %t, %y[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> through %b
         : !tk.tile<128x256xf16>, !tk.global<tensor<1024x768xf16>>, !tk.shared<4 x 64x64xf16>
     ```
   }];
-  let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, TK_SharedType:$buffer, AffineMapAttr:$map);
-  let assemblyFormat = [{$value `,` $target (`[` $symbols^ `]`)? `map` $map `through` $buffer attr-dict
+  let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, TK_SharedType:$buffer, AffineMapAttr:$map, UnitAttr:$parted);
+  let assemblyFormat = [{$value `,` $target (`[` $symbols^ `]`)? `map` $map `through` $buffer (`parted` $parted^)? attr-dict
                          `:` type($value) `,` type($target) `,` type($buffer)}];
   let hasVerifier = 1;
 }
