@@ -166,7 +166,9 @@ def run_set(args: argparse.Namespace) -> int:
     failed, entries = 0, [Entry(**data) for data in json.loads((args.bundles / "manifest.json").read_text())["entries"]]
     for number, entry in enumerate(entries):
         feeds, want = _data(entry, args.bundles / f"{number}.npz")
-        got = weft.Session(str(args.bundles / f"{number}.weft"), device=args.device or f"emu:{entry.target}").run(feeds)
+        # Closed here: the tools keep the frames of Python's functions, and with them what these have.
+        with weft.Session(str(args.bundles / f"{number}.weft"), device=args.device or f"emu:{entry.target}") as session:
+            got = session.run(feeds)
         error = max(compare.relative_l2(np.asarray(got[name]), value) for name, value in want.items())
         good = error <= TOLERANCE[entry.dtype]
         failed += not good

@@ -15,8 +15,19 @@ HEAD_START_CYCLES = 2_000_000
 WARM_UP = 3
 
 
-def capture(function: Callable[[], object]) -> Callable[[], None]:
-    """The function's launches as a CUDA graph; returns what replays them."""
+class Replay:
+    """A CUDA graph, to be called, and the function it was captured from. The graph has nothing but addresses: what the function alone holds
+    (channels-last copies of weights, say) must live as long, or replays read memory that the allocator gave back."""
+
+    def __init__(self, graph: torch.cuda.CUDAGraph, function: Callable[[], object]):
+        self.graph, self.function = graph, function
+
+    def __call__(self) -> None:
+        self.graph.replay()
+
+
+def capture(function: Callable[[], object]) -> Replay:
+    """The function's launches as a CUDA graph."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -27,7 +38,7 @@ def capture(function: Callable[[], object]) -> Callable[[], None]:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         function()
-    return graph.replay
+    return Replay(graph, function)
 
 
 class Clock:

@@ -21,6 +21,10 @@
 #include <string_view>
 #include <vector>
 
+namespace weft::bundle {
+struct WeightOrderRecord;
+}
+
 namespace weft {
 
 class LoadedBundle;
@@ -58,7 +62,8 @@ struct ReadOnlyData {
   uint32_t id; ///< Unique in the bundle.
   const void *data;
   uint64_t bytes;
-  void *address; ///< Set by placeReadOnly.
+  const bundle::WeightOrderRecord *order; ///< In which kernels see the data, unlike `data`; null: as they are.
+  void *address;                          ///< Set by placeReadOnly.
 };
 
 /// A sequence of dispatches and copies that the device can start at once. Does not outlive its device.

@@ -462,22 +462,6 @@ static std::vector<uint8_t> buildOrderBundle(const std::vector<uint8_t> &stored)
   return bytes;
 }
 
-TEST(WeightOrders, AreAppliedWhenTheBundleIsOpened) {
-  std::vector<uint8_t> stored;
-  for (uint8_t i = 0; i < 12; ++i)
-    stored.push_back(i);
-  std::vector<uint8_t> bytes = buildOrderBundle(stored);
-  weft_bundle *opened = nullptr;
-  ASSERT_EQ(take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &opened)), "");
-  BundlePtr bundle(opened);
-  SessionPtr session = createSession(bundle.get(), "main", 1);
-  weft_tensor output = {};
-  ASSERT_EQ(take(weft_session_run(session.get(), nullptr, 0, &output, 1)), "");
-  // seen[a][b][c] = stored[c][a][b]
-  const auto *seen = static_cast<const uint8_t *>(output.data);
-  EXPECT_EQ(std::vector<uint8_t>(seen, seen + 12), (std::vector<uint8_t>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}));
-}
-
 TEST(WeightOrders, AreChecked) {
   const std::vector<uint8_t> stored(12);
   auto tryOpen = [&](const std::function<void(WeightOrderRecord &)> &damage) {

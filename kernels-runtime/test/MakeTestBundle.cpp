@@ -4,9 +4,9 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// weft-test-bundle PATH [gpu|chain|early-chain|weights]: the bundles that the tests of weft-run, weft-bench and the
-// Python package run, so that they need no compiler: for the CPU; for a GPU; for a GPU with 64 kernels in a row (which
-// may start early), or 1 GB of weights.
+// weft-test-bundle PATH [gpu|chain|early-chain|few-weights|weights]: the bundles that the tests of weft-run, weft-bench
+// and the Python package run, so that they need no compiler: for the CPU; for a GPU; for a GPU with 64 kernels in a row
+// (which may start early), or 4 KB or 1 GB of weights.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
@@ -17,7 +17,7 @@
 int main(int argc, char **argv) {
   std::string_view kind = argc == 3 ? argv[2] : "";
   constexpr uint32_t length = 64;
-  constexpr int64_t weights = 250'000'000;
+  constexpr int64_t fewWeights = 1'000, weights = 250'000'000;
   std::vector<uint8_t> bytes;
   if (argc == 2)
     bytes = weft::test::buildExample();
@@ -25,10 +25,12 @@ int main(int argc, char **argv) {
     bytes = weft::test::buildGpuBundle({{"sm_80", weft::test::makeAddPtx("sm_80")}});
   else if (kind == "chain" || kind == "early-chain")
     bytes = weft::test::buildChainBundle(length, kind == "early-chain");
+  else if (kind == "few-weights")
+    bytes = weft::test::buildWeightBundle(fewWeights);
   else if (kind == "weights")
     bytes = weft::test::buildWeightBundle(weights);
   else {
-    std::fputs("usage: weft-test-bundle PATH [gpu|chain|early-chain|weights]\n", stderr);
+    std::fputs("usage: weft-test-bundle PATH [gpu|chain|early-chain|few-weights|weights]\n", stderr);
     return 2;
   }
   FILE *file = std::fopen(argv[1], "wb");

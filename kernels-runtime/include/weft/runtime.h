@@ -250,7 +250,7 @@ typedef struct weft_statistics {
   uint64_t staged_bytes;
   uint64_t arena_bytes;    /* memory for activations at the last shapes */
   uint64_t unshared_bytes; /* the same if no two activations shared memory */
-  uint64_t weight_bytes;   /* mapped, embedded and external */
+  uint64_t weight_bytes;   /* mapped, embedded and external; the same bytes count once */
   uint64_t plans_made;     /* memory plans made, and */
   uint64_t plans_reused;   /* found in the cache */
   uint32_t threads;

@@ -71,6 +71,25 @@ class SessionTest(unittest.TestCase):
         with self.assertRaisesRegex(weft.Error, "expected inputs"):
             session.bind({"a": a})
 
+    def test_closes(self):
+        x = {"x": np.float32([1, -1])}
+        with weft.Session(self.path, entry="positions") as session:
+            bound = session.bind(x)
+            self.assertEqual(bound()["y"].tolist(), [0])
+        self.assertTrue(session.closed and session.bundle.closed)
+        session.close()
+        for use in (bound, lambda: session.run(x), session.statistics, session.dispatches, lambda: session.code):
+            with self.assertRaisesRegex(weft.Error, "the session is closed"):
+                use()
+        with self.assertRaisesRegex(weft.Error, "the bundle is closed"):
+            weft.Session(session.bundle)
+        with weft.Bundle(self.path.read_bytes()) as bundle:
+            session = weft.Session(bundle, entry="positions")
+        self.assertEqual(session.run(x)["y"].tolist(), [0])
+        kept = weft.Session(self.path).bundle
+        self.assertFalse(kept.closed)
+        self.assertFalse(self.bundle.closed)
+
     def test_opens_bytes(self):
         session = weft.Session(self.path.read_bytes(), entry="positions")
         y = session.run({"x": np.float32([1, -1, 0, 7])})["y"]

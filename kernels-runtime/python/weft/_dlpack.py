@@ -142,7 +142,7 @@ class Tensor:
             raise BufferError("this tensor does not copy itself")
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"the tensor lies on {self.device}, not on the device {tuple(dl_device)}")
-        if self._memory == CUDA and self._is_pending and stream != -1:
+        if self._memory == CUDA and self._is_pending and stream != -1 and not self._session.closed:  # which waited
             check(load_library().weft_session_wait(self._session._handle, 1 if stream is None else stream))
         versioned = max_version is not None and max_version[0] >= 1
         shared = c_void_p()
@@ -153,7 +153,7 @@ class Tensor:
     def __cuda_array_interface__(self) -> dict:
         if self._memory != CUDA:
             raise AttributeError("__cuda_array_interface__")
-        if self._is_pending:
+        if self._is_pending and not self._session.closed:
             check(load_library().weft_session_wait(self._session._handle, 1))
         return {"shape": self.shape, "typestr": _dtypes.numpy_of(self._code).str, "data": (self._data or 0, False), "version": 3,
                 "strides": None, "stream": 1 if self._is_pending else None}

@@ -43,27 +43,61 @@ class Dispatch:
     total_ns: int
 
 
-class Bundle:
-    """An open bundle; any number of sessions, in any threads, may share it.
+class _Owner:
+    """Of a handle of the library, which `close` gives back: at once, not when the last reference goes. Debuggers, profilers and
+    tracebacks keep frames, and with them what a function's variables stand for."""
+
+    _pointer: ctypes.c_void_p | None = None
+    _what = ""
+
+    @property
+    def _handle(self) -> ctypes.c_void_p:
+        if not self._pointer:
+            raise Error(2, f"the {self._what} is closed")
+        return self._pointer
+
+    @property
+    def closed(self) -> bool:
+        return not self._pointer
+
+    def close(self) -> None:
+        pointer, self._pointer = self._pointer, None
+        if pointer:
+            self._release(pointer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+
+class Bundle(_Owner):
+    """An open bundle; any number of sessions, in any threads, may share it. `close`, or the end of a `with` block, closes it; sessions of
+    it go on.
 
     `source` is a path or the bundle's bytes. `verify_weights` checks the hash of every weight, which reads all of them.
     """
+
+    _what = "bundle"
 
     def __init__(self, source: str | os.PathLike | bytes, *, verify_weights: bool = False,
                  weights_folder: str | os.PathLike | None = None):
         self._library = load_library()
         folder = os.fsencode(weights_folder) if weights_folder is not None else None
         options = BundleOptions(ctypes.sizeof(BundleOptions), int(verify_weights), folder)
-        self._handle = ctypes.c_void_p()
-        self._data = source if isinstance(source, bytes) else None  # used in place: must live as long as the bundle
+        self._pointer = ctypes.c_void_p()
+        self._data = source if isinstance(source, bytes) else None  # used in place: must live as long as the bundle and its sessions
         if self._data is not None:
-            check(self._library.weft_bundle_open_memory(self._data, len(self._data), options, self._handle))
+            check(self._library.weft_bundle_open_memory(self._data, len(self._data), options, self._pointer))
         else:
-            check(self._library.weft_bundle_open(os.fsencode(source), options, self._handle))
+            check(self._library.weft_bundle_open(os.fsencode(source), options, self._pointer))
 
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            self._library.weft_bundle_release(self._handle)
+    def _release(self, pointer: ctypes.c_void_p) -> None:
+        self._library.weft_bundle_release(pointer)
 
     @property
     def product_version(self) -> str:
@@ -104,8 +138,9 @@ class BoundRun:
 
     def __call__(self) -> dict[str, object]:
         session, results = self._session, self._results
-        library, handle = session._library, session._handle
+        library = session._library
         with session._lock:  # the session's output memory is valid until its next run, or taken
+            handle = session._handle
             for index in self._own:
                 results[index] = TensorStruct()
                 results[index].memory = _dlpack.CUDA if self._is_dlpack and session._card is not None else _dlpack.HOST
@@ -121,8 +156,9 @@ class BoundRun:
         return {port.name: found[port.name] for port in session._outputs}
 
 
-class Session:
-    """One entry of a bundle, ready to run on a device.
+class Session(_Owner):
+    """One entry of a bundle, ready to run on a device. `close`, or the end of a `with` block, waits for its work and frees its memory, but
+    for outputs that were taken as weft.Tensor; if it was made from a path or bytes, it closes that bundle too.
 
     bundle        a Bundle, or a path or bytes to open
     device        "cpu"; "cuda" or "cuda:N": an NVIDIA card; or "emu:CARD[,option=value...]": the PTX emulator (weft/runtime.h has the
@@ -135,24 +171,35 @@ class Session:
     cuda_graphs   record runs on a card that come again, and replay them
     """
 
+    _what, _owns_bundle = "session", False
+
     def __init__(self, bundle: Bundle | str | os.PathLike | bytes, *, device: str = "cpu", threads: int | None = None,
                  entry: str | None = None, profile: bool = False, memory_limit: int = 0, cuda_driver: str | os.PathLike | None = None,
                  cuda_graphs: bool = True):
+        self._lock = threading.Lock()
         self.bundle = bundle if isinstance(bundle, Bundle) else Bundle(bundle)
+        self._owns_bundle = self.bundle is not bundle
         self._library = load_library()
         options = SessionOptions(ctypes.sizeof(SessionOptions), threads or 0, int(profile),
                                  None if entry is None else entry.encode(), memory_limit,
                                  None if cuda_driver is None else os.fsencode(cuda_driver), None, int(not cuda_graphs))
-        self._lock = threading.Lock()
-        self._handle = ctypes.c_void_p()
-        check(self._library.weft_session_create(self.bundle._handle, device.encode(), options, self._handle))
+        self._pointer = ctypes.c_void_p()
+        check(self._library.weft_session_create(self.bundle._handle, device.encode(), options, self._pointer))
         self._inputs, self._input_codes = self._ports("input")
         self._outputs, self._output_codes = self._ports("output")
         self._card = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
 
+    def close(self) -> None:
+        with self._lock:  # a run in another thread ends first
+            super().close()
+        if self._owns_bundle:
+            self.bundle.close()
+
     def __del__(self):
-        if getattr(self, "_handle", None):
-            self._library.weft_session_release(self._handle)
+        super().close()  # somebody may still have the bundle
+
+    def _release(self, pointer: ctypes.c_void_p) -> None:
+        self._library.weft_session_release(pointer)
 
     def _ports(self, kind: str) -> tuple[list[Port], list[int]]:
         count = getattr(self._library, f"weft_session_{kind}_count")(self._handle)

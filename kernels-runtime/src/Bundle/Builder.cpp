@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
 #include <unistd.h>
 
 using namespace weft::bundle;
@@ -223,9 +224,16 @@ void Builder::addDataSections(std::vector<Section> &sections) {
   data.entry.kind = uint32_t(SectionKind::WeightData);
   data.entry.recordBytes = 1;
   uint64_t position = 0;
+  std::map<std::pair<const void *, uint64_t>, size_t> stored; // The first weight with these bytes.
   for (size_t i = 0; i < weights.size(); ++i) {
     if (weights[i].path != kNone)
       continue;
+    auto [first, isNew] = stored.insert({{embedded[i].data, embedded[i].size}, i});
+    if (!isNew) {
+      weights[i].offset = weights[first->second].offset;
+      weights[i].hash = weights[first->second].hash;
+      continue;
+    }
     weights[i].offset = position = alignTo(position, kBufferAlignment);
     weights[i].hash = hashBytes(embedded[i].data, embedded[i].size);
     position += embedded[i].size;

@@ -49,11 +49,7 @@ public:
     return copy(destination, source, bytes);
   }
   Error copy(void *destination, const void *source, uint64_t bytes) override;
-  Error placeReadOnly(LoadedBundle &, std::vector<ReadOnlyData> &items) override {
-    for (ReadOnlyData &item : items)
-      item.address = const_cast<void *>(item.data); // Kernels only read it.
-    return {};
-  }
+  Error placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) override;
   Error dispatch(const Launch &launch) override;
   Error synchronise() override { return {}; }
 
@@ -101,6 +97,18 @@ Error CpuDevice::reserveScratch(int64_t bytes) {
     scratchAddresses[i] = scratch[i].get();
   }
   scratchBytes = bytes;
+  return {};
+}
+
+/// Kernels read the data where they are.
+Error CpuDevice::placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) {
+  for (ReadOnlyData &item : items) {
+    const auto *data = static_cast<const uint8_t *>(item.data);
+    if (item.order)
+      if (Error error = bundle.getOrderedWeight(*item.order, data))
+        return error;
+    item.address = const_cast<uint8_t *>(data);
+  }
   return {};
 }
 

@@ -9,11 +9,16 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaData.h"
 
+#include "../Session/WeightOrder.h"
+
 using namespace weft;
 using namespace weft::cuda;
 using namespace weft::bundle;
 
 static constexpr uint64_t kAlignment = 256;
+
+/// Host memory for weights in the order in which kernels see them, before they are waited for.
+static constexpr uint64_t kStagingBytes = 64 << 20;
 
 static uint64_t align(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -47,18 +52,44 @@ Error CudaData::place(std::vector<ReadOnlyData> &items, Handle stream) {
   return {};
 }
 
+/// Starts copying the items to `block`; `items` are in use until the stream has been waited for, but what is made here
+/// for their sake is waited for here.
+Error CudaData::upload(const std::vector<ReadOnlyData *> &items, Address block, Handle stream) const {
+  const Driver &driver = context->getDriver();
+  auto wait = [&] { return driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize"); };
+  std::vector<AlignedMemory> staging;
+  uint64_t staged = 0;
+  Error error;
+  for (const ReadOnlyData *item : items) {
+    const void *data = item->data;
+    if (item->order) {
+      error = reorderWeight(*item->order, item->data, item->bytes, staging.emplace_back());
+      data = staging.back().get();
+      staged += item->bytes;
+    }
+    if (item->bytes && !error)
+      error = driver.check(driver.memcpyToDevice(block, data, item->bytes, stream), "cuMemcpyHtoDAsync");
+    if (!error && staged > kStagingBytes) {
+      error = wait();
+      staging.clear();
+      staged = 0;
+    }
+    if (error)
+      break;
+    block += align(item->bytes);
+  }
+  if (!staging.empty())
+    if (Error waiting = wait(); waiting && !error) // Also after a failure: copies that were started use the memory.
+      error = std::move(waiting);
+  return error;
+}
+
 Error CudaData::copy(const std::vector<ReadOnlyData *> &missing, uint64_t bytes, Handle stream) {
   const Driver &driver = context->getDriver();
   Address block = 0;
   if (Error error = driver.check(driver.memAlloc(&block, bytes), "cuMemAlloc"))
     return error;
-  Error error;
-  Address next = block;
-  for (const ReadOnlyData *item : missing) {
-    if (item->bytes && !error)
-      error = driver.check(driver.memcpyToDevice(next, item->data, item->bytes, stream), "cuMemcpyHtoDAsync");
-    next += align(item->bytes);
-  }
+  Error error = upload(missing, block, stream);
   // Also after a failure: copies that were started use the memory.
   Error waiting = driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize");
   if (!error)
@@ -68,7 +99,7 @@ Error CudaData::copy(const std::vector<ReadOnlyData *> &missing, uint64_t bytes,
     return error;
   }
   blocks.push_back(block);
-  next = block;
+  Address next = block;
   for (const ReadOnlyData *item : missing) {
     addresses[item->id] = next;
     next += align(item->bytes);

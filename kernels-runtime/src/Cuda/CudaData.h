@@ -31,6 +31,7 @@ public:
 
 private:
   bundle::Error copy(const std::vector<ReadOnlyData *> &missing, uint64_t bytes, Handle stream);
+  bundle::Error upload(const std::vector<ReadOnlyData *> &items, Address block, Handle stream) const;
 
   std::shared_ptr<Context> context;
   std::mutex mutex;

@@ -12,6 +12,7 @@
 
 #include "../Device.h"
 #include "../Gpu/GpuCode.h"
+#include "../Session/WeightOrder.h"
 #include "Async/TensorMap.h"
 #include "Card.h"
 #include "Counters/LaunchCounters.h"
@@ -160,7 +161,11 @@ Error EmulatorDevice::placeReadOnly(LoadedBundle &, std::vector<ReadOnlyData> &i
   for (ReadOnlyData &item : items) {
     if (Error error = allocate(item.bytes, item.address))
       return std::move(error).within(std::to_string(item.bytes) + " bytes of a weight");
-    if (Error error = upload(item.address, item.data, item.bytes))
+    AlignedMemory ordered;
+    if (item.order)
+      if (Error error = reorderWeight(*item.order, item.data, item.bytes, ordered))
+        return error;
+    if (Error error = upload(item.address, item.order ? ordered.get() : item.data, item.bytes))
       return error;
   }
   return {};

@@ -5,8 +5,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // Maps the bundle and its external weight files. Weights stay mapped; only those that a file holds at an offset that is
-// not a multiple of 64 (initialisers inside an .onnx file, say) are copied, because kernels may use aligned loads, and
-// those that kernels read with their dimensions in another order.
+// not a multiple of 64 (initialisers inside an .onnx file, say) are copied, because kernels may use aligned loads.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "LoadedBundle.h"
@@ -14,8 +13,11 @@
 #include "WeightOrder.h"
 #include "weft/Bundle/Hash.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <set>
+#include <tuple>
 
 using namespace weft;
 using namespace weft::bundle;
@@ -63,24 +65,43 @@ Error LoadedBundle::openMemory(const void *data, uint64_t size, const Options &o
 Error LoadedBundle::bindWeights(const std::string &folder, bool verify) {
   const Tables &tables = getTables();
   weights.resize(tables.weights.size);
+  std::set<std::tuple<uint32_t, uint64_t, uint64_t>> counted; // Kernels may see one weight in several orders.
   for (uint32_t i = 0; i < tables.weights.size; ++i) {
     const WeightRecord &weight = tables.weights[i];
-    weightBytes += weight.size;
+    if (counted.insert({weight.path, weight.offset, weight.size}).second)
+      weightBytes += weight.size;
     if (weight.path == kNone)
       weights[i] = reader.getEmbeddedWeight(weight);
     else if (Error error = bindExternal(i, folder, verify))
       return std::move(error).within("weight " + quote(tables.getString(weight.name)));
   }
-  for (const WeightOrderRecord &order : tables.weightOrders) {
-    uint64_t size = tables.weights[order.weight].size;
-    AlignedMemory ordered;
-    if (!ordered.allocate(size))
-      return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes", size);
-    reorderWeight(order, weights[order.weight], static_cast<uint8_t *>(ordered.get()));
-    weights[order.weight] = static_cast<const uint8_t *>(ordered.get());
-    copies.push_back(std::move(ordered));
-  }
   return {};
+}
+
+const WeightOrderRecord *LoadedBundle::findOrder(uint32_t index) const {
+  const Table<WeightOrderRecord> &orders = getTables().weightOrders;
+  const WeightOrderRecord *end = orders.data + orders.size;
+  const WeightOrderRecord *found = std::lower_bound(
+      orders.data, end, index, [](const WeightOrderRecord &order, uint32_t weight) { return order.weight < weight; });
+  return found != end && found->weight == index ? found : nullptr;
+}
+
+Error LoadedBundle::getOrderedWeight(const WeightOrderRecord &order, const uint8_t *&data) {
+  std::lock_guard<std::mutex> lock(orderMutex);
+  AlignedMemory &memory = ordered[order.weight];
+  if (!memory.get())
+    if (Error error = reorderWeight(order, weights[order.weight], getTables().weights[order.weight].size, memory))
+      return error;
+  data = static_cast<const uint8_t *>(memory.get());
+  return {};
+}
+
+uint64_t LoadedBundle::getOrderedBytes() {
+  std::lock_guard<std::mutex> lock(orderMutex);
+  uint64_t bytes = 0;
+  for (const auto &[weight, memory] : ordered)
+    bytes += memory.get() ? getTables().weights[weight].size : 0;
+  return bytes;
 }
 
 Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, bool verify) {

@@ -5,7 +5,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // A checked bundle together with the memory it lies in, the files of its external weights, and the code that devices
-// loaded from it. Immutable after opening apart from what devices keep here, which has its own lock; shared by
+// loaded from it. Immutable after opening apart from what devices keep here, which has locks of its own; shared by
 // sessions.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -44,8 +44,16 @@ public:
 
   const bundle::Reader &getReader() const { return reader; }
   const bundle::Tables &getTables() const { return reader.getTables(); }
-  /// Address of weight data, aligned for kernels.
+  /// Address of weight data as stored, aligned for kernels.
   const uint8_t *getWeight(uint32_t index) const { return weights[index]; }
+  /// In which kernels see the weight; null: as stored.
+  const bundle::WeightOrderRecord *findOrder(uint32_t index) const;
+  /// Address of a weight in the order in which kernels see it; made when it is first asked for, kept until the bundle
+  /// is closed. For devices that read the host's memory; others keep their own copies.
+  bundle::Error getOrderedWeight(const bundle::WeightOrderRecord &order, const uint8_t *&data);
+  /// Host memory of these.
+  uint64_t getOrderedBytes();
+  /// Of what the weights are stored in: the same bytes count once.
   uint64_t getWeightBytes() const { return weightBytes; }
 
   /// What is kept under `key` (device and kind) until the bundle is closed, or what `load` makes.
@@ -61,9 +69,11 @@ private:
   AlignedMemory copy; ///< Of data given in memory that was not aligned.
   bundle::Reader reader;
   std::map<std::string, MappedFile, std::less<>> externalFiles;
-  std::vector<AlignedMemory> copies; ///< Of external weights at unaligned offsets, and of weights in another order.
+  std::vector<AlignedMemory> copies; ///< Of external weights at unaligned offsets.
   std::vector<const uint8_t *> weights;
   uint64_t weightBytes = 0;
+  std::mutex orderMutex;
+  std::map<uint32_t, AlignedMemory> ordered; ///< By weight.
   std::mutex resourceMutex;
   std::map<std::string, std::shared_ptr<SharedResource>> resources;
 };

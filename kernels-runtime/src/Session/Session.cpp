@@ -144,11 +144,12 @@ Error Session::prepareReadOnlyBuffers() {
     const BufferRecord &buffer = entry.buffers[i];
     if (BufferKind(buffer.kind) == BufferKind::Weight) {
       const WeightRecord &weight = tables.weights[buffer.source];
-      items.push_back({buffer.source, bundle->getWeight(buffer.source), weight.size, nullptr});
+      items.push_back(
+          {buffer.source, bundle->getWeight(buffer.source), weight.size, bundle->findOrder(buffer.source), nullptr});
     } else if (BufferKind(buffer.kind) == BufferKind::Constant) {
       const DataRecord &constant = tables.constants[buffer.source];
       items.push_back({uint32_t(tables.weights.size + buffer.source), tables.constantBytes.data + constant.offset,
-                       constant.size, nullptr});
+                       constant.size, nullptr, nullptr});
     } else {
       continue;
     }

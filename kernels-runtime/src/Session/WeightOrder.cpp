@@ -4,11 +4,12 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Once for each weight when a bundle is opened, so plain loops: an odometer over what is written, which is contiguous.
+// Once for each weight and card, so plain loops: an odometer over what is written, which is contiguous.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "WeightOrder.h"
 
+#include <cinttypes>
 #include <cstring>
 
 using namespace weft;
@@ -41,7 +42,7 @@ template <unsigned Bytes> static void reorder(const WeightOrderRecord &record, c
   }
 }
 
-void weft::reorderWeight(const WeightOrderRecord &record, const uint8_t *stored, uint8_t *seen) {
+static void write(const WeightOrderRecord &record, const uint8_t *stored, uint8_t *seen) {
   switch (record.elementBytes) {
   case 1:
     return reorder<1>(record, stored, seen);
@@ -52,4 +53,11 @@ void weft::reorderWeight(const WeightOrderRecord &record, const uint8_t *stored,
   default:
     return reorder<0>(record, stored, seen);
   }
+}
+
+Error weft::reorderWeight(const WeightOrderRecord &record, const void *stored, uint64_t bytes, AlignedMemory &seen) {
+  if (!seen.allocate(bytes))
+    return makeError(ErrorCode::Resource, "no memory for a weight of %" PRIu64 " bytes in another order", bytes);
+  write(record, static_cast<const uint8_t *>(stored), static_cast<uint8_t *>(seen.get()));
+  return {};
 }

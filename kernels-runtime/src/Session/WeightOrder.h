@@ -6,12 +6,16 @@
 #ifndef WEFT_SESSION_WEIGHTORDER_H
 #define WEFT_SESSION_WEIGHTORDER_H
 
+#include "../Memory/AlignedMemory.h"
+#include "weft/Bundle/Error.h"
 #include "weft/bundle_format.h"
 
 namespace weft {
 
-/// Writes the weight at `stored` to `seen`, of the same size, in the order of `record`, which was validated.
-void reorderWeight(const bundle::WeightOrderRecord &record, const uint8_t *stored, uint8_t *seen);
+/// Makes `seen` the weight of `bytes` bytes at `stored` in the order of `record`, which was validated. Resource: there
+/// is no memory for it.
+bundle::Error reorderWeight(const bundle::WeightOrderRecord &record, const void *stored, uint64_t bytes,
+                            AlignedMemory &seen);
 
 } // namespace weft
 

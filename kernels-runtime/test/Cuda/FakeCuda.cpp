@@ -32,10 +32,40 @@ static FakeCuda state;
 EXPORT FakeCuda *weftFakeCuda() { return &state; }
 
 namespace {
+/// At the end of the process: what was made and what is left, one `NAME COUNT` a line, into the file that the
+/// environment names. For tests of processes that cannot look into `state`, which ends after this.
+struct Report {
+  ~Report();
+} report;
+} // namespace
+
+Report::~Report() {
+  const char *path = std::getenv("WEFT_FAKE_CUDA_REPORT");
+  FILE *file = path ? std::fopen(path, "w") : nullptr;
+  if (!file)
+    return;
+  const std::pair<const char *, size_t> numbers[] = {
+      {"allocations", size_t(state.calls["cuMemAlloc"] + state.calls["cuMemAllocAsync"])},
+      {"frees", size_t(state.calls["cuMemFree"] + state.calls["cuMemFreeAsync"])},
+      {"memory", state.memory.size()},
+      {"streams", state.streams.size()},
+      {"modules", state.modules.size()},
+      {"events", state.events.size()},
+      {"graphs", state.graphs.size() + state.executables.size()},
+      {"contexts", size_t(state.contexts)},
+      {"misuses", state.misuses},
+  };
+  for (auto [name, value] : numbers)
+    std::fprintf(file, "%s %zu\n", name, value);
+  std::fclose(file);
+}
+
+namespace {
 constexpr char kSignature[] = "CUBIN:";
 struct Function {
   std::string name;
   std::vector<size_t> sizes; ///< Of its parameters.
+  bool isAdd = false;        ///< That of makeAddPtx: its count has a name and a signed type.
 };
 struct Module {
   std::string text;
@@ -439,10 +469,11 @@ EXPORT Result cuModuleGetFunction(Handle *function, Handle handle, const char *n
   size_t begin = module.text.find(std::string(".entry ") + name + "(");
   if (begin == module.text.npos)
     return result::NotFound;
-  Function &value = module.functions[name] = {name, {}};
+  Function &value = module.functions[name] = {name, {}, false};
   std::string list = module.text.substr(begin, module.text.find(')', begin) - begin);
   for (size_t at = list.find(".param"); at != list.npos; at = list.find(".param", at + 1))
     value.sizes.push_back(list.compare(at, 13, ".param .align") == 0 ? kTensorMapBytes : sizeof(uint64_t));
+  value.isAdd = list.find(".param .s64 n") != list.npos;
   *function = &value;
   return result::Success;
 }
@@ -541,8 +572,7 @@ EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, Handle function, void
       launch.isProgrammatic = config->attributes[i].value.flag != 0;
     else
       ++state.misuses;
-  bool isAdd = target.sizes == std::vector<size_t>(4, sizeof(uint64_t));
-  return start(config->stream, target.name, [launch, isAdd](void *stream) {
+  return start(config->stream, target.name, [launch, isAdd = target.isAdd](void *stream) {
     if (isAdd)
       add(launch);
     state.launches.push_back(launch);

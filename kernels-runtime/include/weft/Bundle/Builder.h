@@ -173,7 +173,8 @@ public:
   KernelId addKernel(std::string_view name, const std::vector<std::string> &origins);
   /// Small data made by the compiler; copied. Equal data shares one entry.
   ConstantId addConstantData(const void *data, size_t size);
-  /// A weight to embed. `data` is not copied: it must stay as it is until the last write.
+  /// A weight to embed. `data` is not copied: it must stay as it is until the last write. Weights of one address and
+  /// size, which kernels see in several orders, are stored once.
   WeightId addEmbeddedWeight(std::string_view name, const void *data, uint64_t size);
   /// A weight in another file, by path relative to the bundle's folder (or the folder given at run time).
   WeightId addExternalWeight(std::string_view name, std::string_view path, uint64_t offset, uint64_t size,

@@ -1,0 +1,121 @@
+//===- WeightOrderTest.cpp - Weights that kernels see in another order --------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// A weight is stored once, however many orders of it the kernels of a bundle's entries see; it is put in order when a
+// session needs it, on the host only for devices that compute there.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "Cuda/CudaTest.h"
+#include "Session/LoadedBundle.h"
+#include "Session/Session.h"
+
+#include <numeric>
+
+using namespace weft;
+using namespace weft::bundle;
+using namespace weft::test;
+
+namespace {
+constexpr int64_t kBytes = 12;
+using Bytes = std::vector<uint8_t>;
+
+/// Entries "stored" and "seen" copy one weight of 2 x 3 x 2 bytes, 0 to 11, to their output: as it is, and in the order
+/// [1, 2, 0]: seen[a][b][c] = stored[c][a][b].
+Bytes buildBundle(const Bytes &stored) {
+  Builder builder("weft test");
+  WeightId plain = builder.addEmbeddedWeight("w", stored.data(), stored.size());
+  WeightId ordered = builder.addEmbeddedWeight("w", stored.data(), stored.size());
+  builder.setWeightOrder(ordered, 1, {2, 3, 2}, {1, 2, 0});
+  for (auto [name, weight] : {std::pair("stored", plain), std::pair("seen", ordered)}) {
+    EntryBuilder &entry = builder.addEntry(name);
+    BufferId w = entry.addWeight(weight, DType::UI8, {kBytes});
+    BufferId y = entry.addOutput("y", DType::UI8, {entry.constant(kBytes)});
+    entry.copy({w}, {y}, entry.getSize(y));
+  }
+  Bytes bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
+class WeightOrderTest : public CudaTest {
+protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    std::iota(stored.begin(), stored.end(), uint8_t(0));
+    bytes = buildBundle(stored);
+    Error error = LoadedBundle::openMemory(bytes.data(), bytes.size(), {}, bundle);
+    ASSERT_FALSE(error) << error.getMessage();
+  }
+  void TearDown() override {
+    bundle.reset();
+    CudaTest::TearDown();
+  }
+  std::unique_ptr<Session> create(const char *entry, const char *device) {
+    SessionOptions options;
+    options.entry = entry;
+    options.threads = 1;
+    options.device.cudaDriver = WEFT_FAKE_CUDA;
+    std::unique_ptr<Session> session;
+    Error error = Session::create(bundle, device, options, session);
+    EXPECT_FALSE(error) << error.getMessage();
+    return session;
+  }
+  Bytes run(Session &session) {
+    weft_tensor output = {};
+    Error error = session.run(nullptr, 0, &output, 1, std::nullopt);
+    EXPECT_FALSE(error) << error.getMessage();
+    const auto *data = static_cast<const uint8_t *>(output.data);
+    return data ? Bytes(data, data + kBytes) : Bytes();
+  }
+
+  Bytes stored = Bytes(kBytes), bytes;
+  const Bytes seen = {0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11};
+  std::shared_ptr<LoadedBundle> bundle;
+};
+} // namespace
+
+TEST_F(WeightOrderTest, OneWeightInTwoOrdersIsStoredAndCountedOnce) {
+  const Tables &tables = bundle->getTables();
+  ASSERT_EQ(tables.weights.size, 2u);
+  EXPECT_EQ(tables.weights[0].offset, tables.weights[1].offset);
+  EXPECT_EQ(bundle->getWeightBytes(), uint64_t(kBytes));
+  EXPECT_EQ(bundle->findOrder(0), nullptr);
+  ASSERT_NE(bundle->findOrder(1), nullptr);
+  EXPECT_EQ(bundle->findOrder(1)->weight, 1u);
+}
+
+TEST_F(WeightOrderTest, TheHostOrdersAWeightForTheFirstSessionThatSeesIt) {
+  std::unique_ptr<Session> plain = create("stored", "cpu");
+  EXPECT_EQ(run(*plain), stored);
+  EXPECT_EQ(bundle->getOrderedBytes(), 0u);
+  std::unique_ptr<Session> first = create("seen", "cpu"), second = create("seen", "cpu");
+  EXPECT_EQ(run(*first), seen);
+  EXPECT_EQ(run(*second), seen);
+  EXPECT_EQ(bundle->getOrderedBytes(), uint64_t(kBytes));
+}
+
+TEST_F(WeightOrderTest, ACardKeepsItAndTheHostDoesNot) {
+  for (const char *device : {"cuda", "emu:sm_80"}) {
+    std::unique_ptr<Session> plain = create("stored", device), ordered = create("seen", device);
+    EXPECT_EQ(run(*plain), stored) << device;
+    EXPECT_EQ(run(*ordered), seen) << device;
+    EXPECT_EQ(bundle->getOrderedBytes(), 0u) << device;
+  }
+}
+
+TEST_F(WeightOrderTest, AFailedCopyLeavesNothing) {
+  fake.failures["cuMemcpyHtoDAsync"] = cuda::result::OutOfMemory;
+  SessionOptions options;
+  options.entry = "seen";
+  options.device.cudaDriver = WEFT_FAKE_CUDA;
+  std::unique_ptr<Session> session;
+  Error error = Session::create(bundle, "cuda", options, session);
+  EXPECT_NE(error.getMessage().find("cuMemcpyHtoDAsync"), std::string::npos) << error.getMessage();
+  EXPECT_EQ(fake.memory.size(), 0u);
+  fake.failures.clear();
+  EXPECT_EQ(run(*create("seen", "cuda")), seen);
+}
