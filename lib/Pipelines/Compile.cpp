@@ -47,6 +47,10 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Plan: {
     plan::PlanOptions plan;
     plan.fuse = options.fuse;
+    plan.noFuse = options.noFuse;
+    plan.forceFuse = options.forceFuse;
+    plan.plan = options.plan;
+    plan.emitPlan = options.emitPlan;
     plan.gpu = options.gpu.has_value();
     if (options.gpu)
       plan.target = options.gpu->target;

@@ -23,6 +23,10 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   form.fuse = options.fuse;
   form.gpu = options.gpu;
   form.maxRowBytes = options.maxRowBytes;
+  form.noFuse = options.noFuse;
+  form.forceFuse = options.forceFuse;
+  form.plan = options.plan;
+  form.emitPlan = options.emitPlan;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
   if (options.gpu) {
     pm.addNestedPass<func::FuncOp>(createPlanLayouts());

@@ -81,6 +81,9 @@ bool Compilation::parseFlags() {
   else
     fail(ErrorClass::Usage, "--compile-from: expected a phase, got `" + flags.compileFrom + "`");
   parseEmission();
+  if (programs.size() > 1 && !(flags.plan.empty() && flags.emitPlan.empty()))
+    fail(ErrorClass::Usage, (flags.plan.empty() ? "--emit-plan" : "--plan") +
+                                llvm::Twine(": expected one target, since plans differ, got `") + flags.target + "`");
   llvm::Expected<emit::Target> resolved = emit::resolveTarget(flags.cpuName);
   if (resolved)
     cpu = *resolved;
@@ -99,6 +102,15 @@ static std::string findNode(Location location) {
     return name ? WalkResult::interrupt() : WalkResult::advance();
   });
   return node;
+}
+
+/// Of an error about what the user asked of the plan (weft/Plan/Constraints.h): its class.
+static std::optional<ErrorClass> classifyRequest(llvm::StringRef text) {
+  if (text.starts_with("no-fuse: ") || text.starts_with("force-fuse: "))
+    return ErrorClass::Usage;
+  if (text.starts_with("plan: "))
+    return ErrorClass::Invalid;
+  return std::nullopt;
 }
 
 void Compilation::setUpThreads() {
@@ -120,6 +132,10 @@ void Compilation::setUpThreads() {
     }
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
+    if (std::optional<ErrorClass> request = classifyRequest(diagnostic.str())) {
+      fail(*request, "--" + diagnostic.str());
+      return success();
+    }
     if (!refusals) {
       fail(ErrorClass::Internal, diagnostic.str());
       return success();

@@ -39,7 +39,18 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> weights{"weights", cl::init("embed"),
                                cl::desc("Weights: embed, or external (by reference to the model's files)"),
                                cl::cat(compileCategory)};
-  cl::opt<bool> noFuse{"no-fuse", cl::desc("One kernel an op"), cl::cat(compileCategory)};
+  cl::list<std::string> noFuse{
+      "no-fuse", cl::ValueOptional, cl::value_desc("A,B"), cl::cat(compileCategory),
+      cl::desc(
+          "Nodes that share no kernel: A alone with nothing, A,B not with each other (* stands for any text); without "
+          "a value, one kernel an op")};
+  cl::list<std::string> forceFuse{
+      "force-fuse", cl::value_desc("A,B"), cl::cat(compileCategory),
+      cl::desc("Nodes that share a kernel, with what lies between, or an error that says why not")};
+  cl::opt<std::string> plan{"plan", cl::value_desc("file"), cl::cat(compileCategory),
+                            cl::desc("Which ops share a kernel, as --emit-plan wrote it for this model and target")};
+  cl::opt<std::string> emitPlan{"emit-plan", cl::value_desc("file"), cl::cat(compileCategory),
+                                cl::desc("Write the plan: the program with its kernels, to edit and give to --plan")};
   cl::opt<std::string> emit{
       "emit", cl::init("bundle"), cl::value_desc("what"), cl::cat(compileCategory),
       cl::desc("bundle, mlir:PHASE, ptx, llvm, asm or obj; PHASE: import, normalize, plan, outline, lower")};

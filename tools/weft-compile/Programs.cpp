@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compile.h"
 #include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -26,7 +27,12 @@ void Compilation::dumpPhase(Phase phase, ModuleOp op, const Device *gpu) {
 
 bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
   PhaseOptions options;
-  options.fuse = !flags.noFuse;
+  options.fuse = !llvm::is_contained(flags.noFuse, "");
+  options.noFuse =
+      llvm::join(llvm::make_filter_range(flags.noFuse, [](const std::string &s) { return !s.empty(); }), ";");
+  options.forceFuse = llvm::join(flags.forceFuse, ";");
+  options.plan = flags.plan;
+  options.emitPlan = flags.emitPlan;
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.fastMath = flags.fp == "fast";
   if (gpu)
@@ -48,7 +54,7 @@ bool Compilation::lowerProgram(Program &program) {
   lowering = program.name();
   bool done = runPhases(*program.module, std::max(from, Phase::Normalize), emission.last, program.gpu);
   refusals = nullptr;
-  if (!program.gpu)
+  if (!program.gpu || !diagnostics.empty())
     return done || (diagnostics.empty() && fail(ErrorClass::Internal, "a pass failed without saying why"));
   if (done && problems.empty())
     return true;

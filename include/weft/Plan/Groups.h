@@ -50,10 +50,14 @@ mlir::Operation *userInBlock(mlir::Operation *op, mlir::Operation *user);
 /// Operands of `op`, and what its regions use from outside.
 llvm::SmallVector<mlir::Value> usedValues(mlir::Operation *op);
 
+class FusionConstraints;
+
 struct GroupOptions {
   bool fuse = true;
   bool gpu = false; ///< Rules G instead of R; reshapes may be inside groups; groups may have several results.
   int64_t maxRowBytes = int64_t(1) << 20;
+  /// What the user asks for (Constraints.h): nothing where it is null. The demands are groups from the start.
+  const FusionConstraints *constraints = nullptr;
 };
 
 /// Whether `op` stays outside kernels: constants, weights, checks, renamings of dense memory, terminators.

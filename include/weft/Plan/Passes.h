@@ -32,10 +32,11 @@ inline constexpr llvm::StringLiteral operandDimsAttr = "tg.operand_dims", result
 mlir::ArrayAttr getDimsAttr(mlir::Builder &builder, mlir::TypeRange types);
 
 struct PlanOptions {
-  bool fuse = true;                       ///< Form groups of several ops.
-  bool gpu = false;                       ///< By the rules for GPUs (weft/Plan/Groups.h).
-  std::string target;                     ///< GPU whose SMs folds are split for; empty: none are.
-  int64_t maxRowBytes = int64_t(1) << 20; ///< Working set limit of one row of a reduction group.
+  bool fuse = true;                              ///< Form groups of several ops.
+  bool gpu = false;                              ///< By the rules for GPUs (weft/Plan/Groups.h).
+  std::string target;                            ///< GPU whose SMs folds are split for; empty: none are.
+  std::string noFuse, forceFuse, plan, emitPlan; ///< As those of --weft-form-kernels.
+  int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.
 };
 
 /// Groups: primitives of @main into tg.kernel. Needs normalized IR.

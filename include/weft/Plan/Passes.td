@@ -30,6 +30,12 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
     Option<"gpu", "gpu", "bool", /*default=*/"false", "rules G of weft/Plan/Groups.h: what pays on a GPU">,
     Option<"maxRowBytes", "max-row-bytes", "int64_t", /*default=*/"1048576",
            "largest working set, in bytes, of one row of a group with reductions">,
+    Option<"noFuse", "no-fuse", "std::string", /*default=*/"",
+           "nodes that share no kernel: A alone, or A and B apart (A,B); several requests are separated by semicolons">,
+    Option<"forceFuse", "force-fuse", "std::string", /*default=*/"",
+           "nodes that share a kernel with what is between them (A,B), or an error; several separated by semicolons">,
+    Option<"plan", "plan", "std::string", /*default=*/"", "file with the groups to form, which emit-plan wrote">,
+    Option<"emitPlan", "emit-plan", "std::string", /*default=*/"", "file to print the module to, as a plan">,
   ];
   let statistics = [
     Statistic<"numKernels", "kernels", "kernels formed">,

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Constraints.h"
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Passes.h"
 
@@ -67,11 +68,19 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     options.fuse = fuse;
     options.maxRowBytes = maxRowBytes;
     options.gpu = gpu;
+    FusionConstraints constraints;
+    if (failed(constraints.read(func, noFuse, forceFuse)) ||
+        (!plan.empty() && failed(constraints.readPlan(func, plan))))
+      return signalPassFailure();
+    options.fuse &= plan.empty();
+    options.constraints = &constraints;
     DecisionLog log;
     auto refused = [&](Operation *producer, Operation *consumer, StringRef rule) {
       log.refuse(producer, consumer, rule);
     };
     SmallVector<Group> groups = formGroups(func.getBody().front(), options, refused);
+    if (failed(constraints.checkDemands(func, groups, options)))
+      return signalPassFailure();
     if (getContext().getRemarkEngine())
       emitRemarks(log.decide(func.getBody().front(), groups, options), func.getName());
     for (const Group &group : groups) {
@@ -82,6 +91,8 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     }
     if (gpu) // A result that is not the last op's may have readers above the kernel.
       sortTopologically(&func.getBody().front());
+    if (!emitPlan.empty() && failed(writePlan(func, emitPlan)))
+      signalPassFailure();
   }
 };
 } // namespace

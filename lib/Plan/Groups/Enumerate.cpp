@@ -7,7 +7,7 @@
 // legality here is our own.) Greedy from producers to consumers: a contraction takes its epilogue first, then rows form
 // around reductions.
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Plan/Groups.h"
+#include "weft/Plan/Constraints.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -192,6 +192,17 @@ static void joinSiblings(ArrayRef<Operation *> ops, Partition &partition, const 
       }
 }
 
+/// The ops of `demand` together, if they may be.
+static void meetDemand(const FusionDemand &demand, Partition &partition, const GroupOptions &options,
+                       const RefusalSink &refused) {
+  SmallVector<Operation *> ops = llvm::filter_to_vector(
+      demand.ops, [&](Operation *op) { return !isHostOp(op) || (options.gpu && isRenaming(op)); });
+  if (ops.size() < 2)
+    return;
+  if (std::string violation = partition.tryMerge(ops, options); !violation.empty())
+    refused(ops.front(), ops.back(), violation);
+}
+
 /// A group without the renamings at its edges: what only renames what comes in, or the one result. Empty if nothing is
 /// left.
 static Group trimRenamings(Group group) {
@@ -220,6 +231,9 @@ llvm::SmallVector<Group> formGroups(Block &block, const GroupOptions &options, c
     if (!isHostOp(&op) || (options.gpu && isRenaming(&op)))
       ops.push_back(&op);
   Partition partition(ops);
+  if (options.constraints)
+    for (const FusionDemand &demand : options.constraints->getDemands())
+      meetDemand(demand, partition, options, refused);
   if (options.fuse) {
     constexpr size_t pathLimit = 32;
     PostDominators postDominators(ops);

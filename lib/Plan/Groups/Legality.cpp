@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
-#include "weft/Plan/Groups.h"
+#include "weft/Plan/Constraints.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -144,6 +144,9 @@ static std::string checkElementwise(const Group &group) {
 std::string findViolation(const Group &group, const GroupOptions &options) {
   if (group.size() == 1)
     return "";
+  if (options.constraints)
+    if (std::string violation = options.constraints->findViolation(group); !violation.empty())
+      return violation;
   if (options.gpu)
     return findGpuViolation(group);
   if (!findSink(group))
