@@ -1,5 +1,6 @@
 // --weft-lower-gpu: kernel modules from planned tg to one llvm.func each.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "FitKernel.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -56,16 +57,18 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   OpPassManager &kernel = pm.nest<ModuleOp>();
   // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
   kernel.addPass(plan::createCollapseDims());
-  kernel.addPass(plan::createPlanGpu({options.target, options.allowTf32}));
-  kernel.addPass(kernelize::createKernelize({options.allowTf32}));
-  kernel.addPass(schedule::createTkFuseLoops());
-  kernel.addPass(schedule::createTkFuseMaps());
-  kernel.addPass(schedule::createTkStage());
-  kernel.addPass(schedule::createTkSplitMasks());
-  kernel.addPass(schedule::createTkRoles());
-  kernel.addPass(schedule::createTkPipeline());
-  kernel.addPass(schedule::createTkLayouts());
-  kernel.addPass(schedule::createTkAllocate());
+  OpPassManager tiling(ModuleOp::getOperationName());
+  tiling.addPass(plan::createPlanGpu({options.target, options.allowTf32}));
+  tiling.addPass(kernelize::createKernelize({options.allowTf32}));
+  tiling.addPass(schedule::createTkFuseLoops());
+  tiling.addPass(schedule::createTkFuseMaps());
+  tiling.addPass(schedule::createTkStage());
+  tiling.addPass(schedule::createTkSplitMasks());
+  tiling.addPass(schedule::createTkRoles());
+  tiling.addPass(schedule::createTkPipeline());
+  tiling.addPass(schedule::createTkLayouts());
+  tiling.addPass(schedule::createTkAllocate());
+  kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32));
   kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());

@@ -1,0 +1,174 @@
+// weft-fit-kernel: see the header. A schedule is tried on the module itself; what the module was is kept as a clone.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "FitKernel.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Plan/Passes.h"
+#include "weft/Plan/Schedule.h"
+#include "weft/Target/Device.h"
+#include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace weft {
+namespace {
+
+/// The errors of an attempt, kept back until it is known whether another one is made. Other threads compile other
+/// kernels: theirs pass.
+class ErrorsKept {
+public:
+  explicit ErrorsKept(MLIRContext *context)
+      : handler(context, [this, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
+          if (llvm::get_threadid() != thread || diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return failure();
+          errors.push_back(std::move(diagnostic));
+          return success();
+        }) {}
+  std::vector<Diagnostic> take() { return std::move(errors); }
+
+private:
+  std::vector<Diagnostic> errors;
+  ScopedDiagnosticHandler handler;
+};
+
+/// Shared memory that the kernel of a module asks for, as far as its passes came.
+int64_t getSharedBytes(ModuleOp module) {
+  auto kernel = module.lookupSymbol<FunctionOpInterface>("kernel");
+  auto bytes = kernel ? kernel->getAttrOfType<IntegerAttr>(gpu::sharedBytesAttr) : IntegerAttr();
+  return bytes ? bytes.getInt() : 0;
+}
+
+/// Other schedules than one that does not fit: the planner's for a device with less shared memory, as long as it has
+/// others; then fewer stages; then, where no instruction wants a shape, half of the largest extent.
+class Candidates {
+public:
+  Candidates(ModuleOp module, const Device &device, bool allowTf32)
+      : module(module), device(device), allowTf32(allowTf32) {}
+
+  /// The next one after `last`, which took `excess` bytes too many; null: there are no more.
+  tg::ScheduleAttr next(tg::ScheduleAttr last, int64_t excess) {
+    tried.push_back(last);
+    reserve = std::max(2 * reserve, excess);
+    for (; reserve + leastShared < int64_t(device.sharedPerCta); reserve *= 2)
+      if (tg::ScheduleAttr found = plan(); !llvm::is_contained(tried, found))
+        return found;
+    reserve = device.sharedPerCta;
+    return shrink(last);
+  }
+
+private:
+  tg::ScheduleAttr plan() {
+    plan::KernelToSchedule request(module.lookupSymbol<func::FuncOp>("kernel"));
+    request.allowTf32 = allowTf32;
+    Device smaller = device;
+    smaller.sharedPerCta -= unsigned(reserve);
+    return plan::chooseSchedule(request, smaller).getAttr(module.getContext());
+  }
+
+  static tg::ScheduleAttr shrink(tg::ScheduleAttr schedule) {
+    SmallVector<int64_t> tile(schedule.getTile());
+    int64_t stages = schedule.getStages();
+    auto *largest = llvm::max_element(tile);
+    if (stages > 2)
+      --stages;
+    else if (schedule.getEngine() == tg::Engine::Simt && largest != tile.end() && *largest > 1)
+      *largest /= 2;
+    else
+      return {};
+    return tg::ScheduleAttr::get(schedule.getContext(), tile, schedule.getStream(), schedule.getEngine(),
+                                 schedule.getWarps(), stages, schedule.getOrder(), schedule.getPersistent(),
+                                 schedule.getSplit());
+  }
+
+  static constexpr int64_t leastShared = 16 << 10;
+
+  ModuleOp module;
+  const Device &device;
+  bool allowTf32;
+  int64_t reserve = 0;
+  SmallVector<tg::ScheduleAttr> tried;
+};
+
+class FitKernel : public PassWrapper<FitKernel, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FitKernel)
+  FitKernel(OpPassManager tiling, StringRef target, bool allowTf32)
+      : tiling(std::move(tiling)), target(target), allowTf32(allowTf32) {}
+  StringRef getArgument() const override { return "weft-fit-kernel"; }
+  StringRef getDescription() const override { return "plan and tile a kernel, again where it takes too much shared memory"; }
+  void getDependentDialects(DialectRegistry &registry) const override { tiling.getDependentDialects(registry); }
+
+private:
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    const Device *device = findDevice(target);
+    if (!device || module->hasAttr(plan::scheduleAttr) || !module.lookupSymbol<func::FuncOp>("kernel")) {
+      if (failed(runPipeline(tiling, module)))
+        signalPassFailure();
+      return;
+    }
+    OwningOpRef<ModuleOp> original = module.clone();
+    Candidates candidates(*original, *device, allowTf32);
+    std::vector<Diagnostic> first;
+    for (bool isFirst = true;; isFirst = false) {
+      std::vector<Diagnostic> errors;
+      if (succeeded(attempt(errors)))
+        return;
+      if (isFirst)
+        first = std::move(errors);
+      int64_t bytes = getSharedBytes(module);
+      tg::ScheduleAttr next;
+      if (auto last = module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr); last && bytes > device->sharedPerCta)
+        next = candidates.next(last, bytes - device->sharedPerCta);
+      if (!next)
+        break;
+      tellAgain(*original, bytes, *device, next);
+      restore(*original);
+      module->setAttr(plan::scheduleAttr, next);
+    }
+    for (Diagnostic &error : first)
+      getContext().getDiagEngine().emit(std::move(error));
+    signalPassFailure();
+  }
+
+  LogicalResult attempt(std::vector<Diagnostic> &errors) {
+    ErrorsKept kept(&getContext());
+    LogicalResult result = runPipeline(tiling, getOperation());
+    errors = kept.take();
+    return result;
+  }
+
+  void restore(ModuleOp original) {
+    ModuleOp module = getOperation();
+    OwningOpRef<ModuleOp> again = original.clone();
+    module.getBodyRegion().takeBody(again->getBodyRegion());
+    module->setAttrs(original->getAttrDictionary());
+  }
+
+  static void tellAgain(ModuleOp module, int64_t bytes, const Device &device, tg::ScheduleAttr schedule) {
+    std::string text;
+    llvm::raw_string_ostream(text) << schedule;
+    auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
+    remark::missed(kernel.getLoc(),
+                   remark::RemarkOpts::name("refit").category("plan").function(module.getName().value_or("kernel")))
+        << remark::add("{0} bytes of shared memory, {1} has {2}: planned again with less", bytes, device.architecture,
+                       device.sharedPerCta)
+        << remark::metric("schedule", text);
+  }
+
+  OpPassManager tiling;
+  std::string target;
+  bool allowTf32;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createFitKernel(OpPassManager tiling, StringRef target, bool allowTf32) {
+  return std::make_unique<FitKernel>(std::move(tiling), target, allowTf32);
+}
+
+} // namespace weft
