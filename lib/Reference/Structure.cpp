@@ -4,6 +4,9 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,6 +23,24 @@ Results constant(Evaluator &ev, tg::ConstantOp op) {
   return single(std::move(*tensor));
 }
 
+/// What the runtime makes of a weight whose dimension i is dimension order[i] of the stored data.
+std::optional<Tensor> reordered(const Tensor &stored, ArrayRef<int64_t> order, ArrayRef<int64_t> shape,
+                                int64_t maxBytes) {
+  std::optional<Tensor> result = Tensor::create(shape, stored.element(), maxBytes);
+  if (!result)
+    return std::nullopt;
+  SmallVector<int64_t> strides = getStrides(stored.shape()), place(shape.size(), 0);
+  for (int64_t i = 0; i < result->size(); ++i) {
+    int64_t from = 0;
+    for (auto [d, at] : llvm::enumerate(place))
+      from += at * strides[order[d]];
+    result->copyElement(i, stored, from);
+    for (int64_t d = shape.size() - 1; d >= 0 && ++place[d] == shape[d]; --d)
+      place[d] = 0;
+  }
+  return result;
+}
+
 Results weight(Evaluator &ev, tg::WeightOp op) {
   tg::DataAttr data = op.getData();
   auto *dialect = cast<tg::TileGraphDialect>(op->getDialect());
@@ -28,8 +49,17 @@ Results weight(Evaluator &ev, tg::WeightOp op) {
     return ev.fail(op, "expected bytes [" + Twine(data.getOffset()) + ", " + Twine(data.getOffset() + data.getSize()) +
                            ") of source `" + data.getSource() + "`, which is not loaded or shorter");
   auto type = op.getType();
-  std::optional<Tensor> tensor =
-      Tensor::fromPacked(type.getShape(), type.getElementType(), *bytes, ev.limits.maxTensorBytes);
+  SmallVector<int64_t> stored(type.getShape());
+  auto order = op->getAttrOfType<DenseI64ArrayAttr>(gpu::weightOrderAttr);
+  SmallVector<int64_t> sorted(order ? order.asArrayRef() : ArrayRef<int64_t>());
+  llvm::sort(sorted);
+  if (order && !llvm::equal(sorted, llvm::seq<int64_t>(0, type.getRank())))
+    return ev.fail(op, "expected `" + gpu::weightOrderAttr + "` to be a permutation of its dimensions");
+  for (auto [d, from] : llvm::enumerate(order ? order.asArrayRef() : ArrayRef<int64_t>()))
+    stored[from] = type.getDimSize(d);
+  std::optional<Tensor> tensor = Tensor::fromPacked(stored, type.getElementType(), *bytes, ev.limits.maxTensorBytes);
+  if (tensor && order)
+    tensor = reordered(*tensor, order, type.getShape(), ev.limits.maxTensorBytes);
   if (!tensor)
     return ev.fail(op, "expected at most " + Twine(ev.limits.maxTensorBytes) + " bytes (limit of the reference)");
   if (failed(ev.charge(op, tensor->size())))

@@ -124,6 +124,7 @@ def python_tests(context: Context) -> Counts:
     """unittest over the tools' own tests and the Python package's."""
     counts = Counts()
     for name, folder in (("tools", ROOT / "tools" / "dev" / "tests"), ("harness", ROOT / "test" / "harness" / "tests"),
+                         ("random", ROOT / "test" / "random_graphs" / "tests"),
                          ("package", ROOT / "kernels-runtime" / "python" / "tests"), ("bench", ROOT / "bench" / "tests")):
         if folder.is_dir():
             step = context.suite([ROOT / "tools" / "dev" / "run-unittests.py", folder, "--build", context.build], f"python-{name}")
@@ -134,6 +135,10 @@ def python_tests(context: Context) -> Counts:
 def models(context: Context) -> Counts:
     extra = ["--all"] if context.args.all_models else []
     return context.suite([ROOT / "test/models/run_models.py", "--build", context.build, *extra], "models")
+
+
+def fresh(context: Context) -> list[str]:
+    return [f"--fresh={context.args.fresh_graphs}"] if context.args.fresh_graphs else []
 
 
 def emulated(context: Context, step: str) -> Counts:
@@ -194,6 +199,7 @@ STEPS: dict[str, Step] = {
     "hostile": hostile,
     "onnx-nodes": lambda c: c.suite([ROOT / "test/onnx/run_node_suite.py", "--build", c.build], "onnx-nodes"),
     "edges": lambda c: c.suite([ROOT / "test/onnx/run_edges.py", "--build", c.build], "edges"),
+    "random-graphs": lambda c: c.suite([ROOT / "test/random_graphs/run_random.py", "--build", c.build, *fresh(c)], "random-graphs"),
     "models": models,
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }
@@ -253,6 +259,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="name the steps and stop")
     parser.add_argument("--sanitize", action="store_true", help="also the steps of the sanitizer build (build-asan, build-tsan)")
     parser.add_argument("--all-models", action="store_true", help="the large models too")
+    parser.add_argument("--fresh-graphs", type=int, default=0, help="random-graphs: this many new graphs instead of the usual 2,000")
     parser.add_argument("--fuzz-seconds", type=int, default=60, help="time for each fuzz target (default 60)")
     parser.add_argument("--tail", type=int, default=40, help="log lines to print for a failing step (default 40)")
     args = parser.parse_args()

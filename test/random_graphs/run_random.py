@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Random ONNX graphs through Weft fused, unfused, in the Reference, planned for a GPU, and through onnxruntime.
+
+    run_random.py [--build=build] [--seeds=0:2000] [--fresh=N] [--target=sm_80] [--variants=fused,unfused,...] [--keep=FOLDER] [--json=FILE]
+
+Every graph is drawn from its seed (generate.py) and evaluated in f64 with the room that its own rounding leaves (case.py); each variant
+(variants.py) must agree. A graph that does not is made small and printed with its seed; `--seeds=SEED` runs it again. `--fresh=N` draws N seeds
+that no run before had. What is known to be wrong is listed in expected-random.json; a listed graph that is right fails the run, too.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import json
+import multiprocessing
+import pathlib
+import secrets
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "test")]
+
+import onnx  # noqa: E402
+
+from case import model_of  # noqa: E402
+from check import Finding, check, shrink  # noqa: E402
+from generate import generate  # noqa: E402
+from harness import backends, expected  # noqa: E402
+from variants import all_variants  # noqa: E402
+
+EXPECTED = HERE / "expected-random.json"
+TOGETHER = 12  # Graphs in one model: the start of a compile costs as much as two graphs.
+_state: dict = {}
+
+
+@dataclasses.dataclass
+class Row:
+    """A graph of the run, or what is wrong with one; harness/expected.py judges these."""
+
+    name: str
+    status: str = "ok"
+
+
+def seeds_of(args: argparse.Namespace) -> list[int]:
+    if args.fresh:
+        start = secrets.randbelow(2**40) + 2**20
+        print(f"fresh seeds: --seeds={start}:{start + args.fresh}", flush=True)
+        return list(range(start, start + args.fresh))
+    found: list[int] = []
+    for part in args.seeds.split(","):
+        first, _, end = part.partition(":")
+        found += range(int(first), int(end)) if end else [int(first)]
+    return found
+
+
+def work(seeds: list[int]) -> tuple[list[Finding], dict[str, int], int, dict[str, int]]:
+    """Findings, graphs that each variant ran, number of graphs, how often each op is in them."""
+    cases = [case for case in map(generate, seeds) if case.nodes]
+    ops = collections.Counter(node.op for case in cases for node in case.nodes)
+    with tempfile.TemporaryDirectory(prefix="weft-random-") as folder:
+        findings, ran = check(cases, _state["variants"], pathlib.Path(folder))
+    return findings, ran, len(cases), ops
+
+
+def report(finding: Finding, keep: pathlib.Path | None) -> str:
+    """The graph made small, as text."""
+    with tempfile.TemporaryDirectory(prefix="weft-random-") as folder:
+        case, small = shrink(generate(finding.seed), finding, _state["variants"], pathlib.Path(folder))
+    model = model_of([case], lambda _, name: name)
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
+        onnx.save(model, keep / f"{finding.name}.onnx")
+    types = ", ".join(f"{name}: {value.dtype}{list(value.shape)}" for name, value in {**case.inputs, **case.constants}.items())
+    lines = [f"{n.op}({', '.join(n.inputs)}){n.attributes or ''} -> {', '.join(n.outputs)}: {', '.join(map(str, n.dtypes))}" for n in case.nodes]
+    body = "\n".join("    " + line for line in [types, *lines])
+    return f"{finding.variant}, --seeds={finding.seed}: {small.text}\n  of {len(case.nodes)} ops after shrinking\n{body}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
+    parser.add_argument("--seeds", default="0:2000", help="FIRST:END or single seeds, comma-separated (default 0:2000)")
+    parser.add_argument("--fresh", type=int, default=0, help="draw this many new seeds instead")
+    parser.add_argument("--variants", help="comma-separated names of those to run (default: all)")
+    backends.add_target_options(parser)
+    parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the small models of what is wrong")
+    parser.add_argument("--most", type=int, default=10, help="findings to make small and print (default 10)")
+    expected.add_option(parser)
+    parser.add_argument("--json", type=pathlib.Path, help="write all results here")
+    args = parser.parse_args()
+    options = backends.target_options(args)
+    variants = all_variants(args.build, **options)
+    if args.variants:
+        variants = [variant for variant in variants if variant.name in args.variants.split(",")]
+    if missing := variants[0].weft.missing():
+        print(f"run_random: {missing}", file=sys.stderr)
+        return 2
+    _state["variants"] = variants
+    seeds, start = seeds_of(args), time.monotonic()
+    findings: list[Finding] = []
+    ran, ops, count = collections.Counter(), collections.Counter(), 0
+    with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
+        for found, counts, graphs, used in pool.imap(work, [seeds[i:i + TOGETHER] for i in range(0, len(seeds), TOGETHER)]):
+            findings += found
+            ran.update(counts)
+            ops.update(used)
+            count += graphs
+    args.target = args.target or "cpu"
+    listed = expected.read(EXPECTED, args.target)
+    wrong = {finding.seed for finding in findings}
+    rows = [*findings, *(Row(f"seed-{seed}") for seed in seeds if seed not in wrong)]
+    rows += [Row(name) for name in listed if int(name.split("-")[1]) in seeds and name not in {f.name for f in findings}]
+    counts, text = expected.summary(rows, EXPECTED, args)
+    unexpected = [finding for finding in findings if finding.name not in listed]
+    for finding in unexpected[:args.most]:
+        print(report(finding, args.keep), flush=True)
+    for finding in unexpected[args.most:]:
+        print(f"{finding.variant}, --seeds={finding.seed}: {finding.text}")
+    print(f"{count} graphs of {sum(ops.values())} ops of {len(ops)} kinds in {time.monotonic() - start:.0f} s; ran: "
+          + ", ".join(f"{name} {number}" for name, number in ran.items()))
+    print(text)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"schema": "weft.random/1", **counts, "graphs": count, "ops": dict(ops), "ran": dict(ran),
+                                         "results": [dataclasses.asdict(f) for f in findings]}, indent=1) + "\n")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

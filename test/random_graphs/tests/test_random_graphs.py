@@ -1,0 +1,116 @@
+"""The random graph suite itself: graphs are valid and repeat, and what is wrong is found and made small."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+
+from case import BF16, F16, F32, Case, Node, difference, feeds_of, model_of  # noqa: E402
+from check import check, shrink  # noqa: E402
+from generate import generate  # noqa: E402
+from harness import backends  # noqa: E402
+from variants import InOrt  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("WEFT_TEST_BUILD", "build"))
+
+
+class Mutant(InOrt):
+    """onnxruntime with every `before` computed as `after`."""
+
+    def __init__(self, before: str, after: str):
+        super().__init__("ort", BUILD, loose=True)
+        self.before, self.after = before, after
+
+    def run(self, model, feeds):
+        proto = onnx.load(model)
+        for node in proto.graph.node:
+            node.op_type = self.after if node.op_type == self.before else node.op_type
+        onnx.save(proto, model)
+        return backends.OrtBackend().run(model, feeds)
+
+
+def chain() -> Case:
+    x = np.linspace(-2, 2, 12).astype(F32).reshape(3, 4)
+    nodes = [Node("Exp", ["x"], ["a"], [F32], lambda p: [np.exp(p)], {}, 2), Node("Sub", ["a", "x"], ["b"], [F32], lambda p, q: [p - q], {}),
+             Node("Abs", ["b"], ["c"], [F32], lambda p: [np.abs(p)], {}, 0), Node("Neg", ["x"], ["d"], [F32], lambda p: [-p], {}, 0)]
+    return Case(7, {"x": x}, {}, nodes, ["c", "d"])
+
+
+class Graphs(unittest.TestCase):
+    def test_a_seed_is_a_graph(self):
+        for seed in (0, 17, 2**41):
+            one, other = generate(seed), generate(seed)
+            self.assertEqual(model_of([one]).SerializeToString(), model_of([other]).SerializeToString())
+            for name, value in one.inputs.items():
+                self.assertEqual(value.tobytes(), other.inputs[name].tobytes())
+
+    def test_graphs_are_valid(self):
+        ops, types = set(), set()
+        for seed in range(300):
+            case = generate(seed)
+            if case.nodes:
+                onnx.checker.check_model(model_of([case]), full_check=True)
+                ops |= {node.op for node in case.nodes}
+                types |= {dtype for node in case.nodes for dtype in node.dtypes}
+        self.assertGreater(len(ops), 80)
+        self.assertTrue({F32, F16, BF16} <= types)
+
+    def test_rounding_gets_room_and_errors_do_not(self):
+        case = chain()
+        want, room = case.expected()["c"]
+        self.assertIsNone(difference(want * F32.type(1 + 2e-7), want, room))
+        self.assertIn("differ", difference(want * F32.type(1 + 1e-4), want, room))
+        self.assertIn("expected float32", difference(want.astype(F16), want, room))
+
+    def test_a_step_gets_room_where_a_rounding_decides(self):
+        x = np.asarray([0.1, 0.2, 0.7], F32)
+        nodes = [Node("Div", ["x", "x"], ["a"], [F32], lambda p, q: [p / q], {}), Node("Floor", ["a"], ["b"], [F32], lambda p: [np.floor(p)], {}, 0),
+                 Node("Floor", ["x"], ["c"], [F32], lambda p: [np.floor(p)], {}, 0)]
+        expected = Case(1, {"x": x}, {}, nodes, ["b", "c"]).expected(loose=True)
+        self.assertGreaterEqual(expected["b"][1].min(), 1)
+        self.assertLess(expected["c"][1].max(), 1e-6)
+
+    def test_special_values_must_agree(self):
+        want, room = np.asarray([np.nan, np.inf, 1], F32), np.asarray([0, 0, 1e-6])
+        self.assertIsNone(difference(want.copy(), want, room))
+        self.assertIn("at [0]", difference(np.asarray([0, np.inf, 1], F32), want, room))
+        self.assertIn("at [1]", difference(np.asarray([np.nan, -np.inf, 1], F32), want, room))
+
+
+class Findings(unittest.TestCase):
+    def test_what_is_right_passes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            findings, ran = check([chain(), chain()], [InOrt("ort", BUILD, loose=True)], pathlib.Path(folder))
+        self.assertEqual(([], {"ort": 2}), (findings, ran))
+
+    def test_a_wrong_op_is_found_and_left_alone_with_its_operands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            variants = [Mutant("Sub", "Add")]
+            findings, _ = check([chain()], variants, pathlib.Path(folder))
+            self.assertEqual(["c"], [finding.output for finding in findings])
+            case, small = shrink(chain(), findings[0], variants, pathlib.Path(folder))
+        self.assertEqual(["Sub"], [node.op for node in case.nodes])
+        self.assertIn("differ", small.text)
+
+    def test_a_failure_of_one_graph_is_its_own(self):
+        broken = chain()
+        broken.nodes[0] = Node("NoSuchOp", ["x"], ["a"], [F32], lambda p: [np.exp(p)], {})
+        with tempfile.TemporaryDirectory() as folder:
+            findings, ran = check([chain(), broken], [InOrt("ort", BUILD, loose=True)], pathlib.Path(folder))
+        self.assertEqual((1, 2), (len(findings), ran["ort"]))
+        self.assertIn("NoSuchOp", findings[0].text)
+
+    def test_names_stay_apart_in_one_model(self):
+        feeds = feeds_of([chain(), chain()])
+        self.assertEqual({"c0_x", "c1_x"}, set(feeds))
+
+
+if __name__ == "__main__":
+    unittest.main()
