@@ -37,8 +37,9 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
   Option<bool> dependentLaunch{*this, "dependent-launch",
                                llvm::cl::desc("sm_90 and up: kernels start while the one before still runs"),
                                llvm::cl::init(true)};
+  Option<std::string> traversal{*this, "traversal", llvm::cl::desc("Order of contractions' tiles (docs/traversal.md)")};
 
-  GpuOptions get() const { return {target, fastMath, allowTf32, dependentLaunch}; }
+  GpuOptions get() const { return {target, fastMath, allowTf32, dependentLaunch, traversal}; }
 };
 
 } // namespace

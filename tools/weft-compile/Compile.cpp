@@ -4,6 +4,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
+#include "weft/Plan/OrderModel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -76,6 +77,8 @@ bool Compilation::parseFlags() {
   expectWord("--weights", flags.weights, "embed", "external");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");
+  if (std::string problem; !flags.traversal.empty() && !plan::checkOrderText(flags.traversal, problem))
+    fail(ErrorClass::Usage, "--traversal: " + problem);
   if (std::optional<Phase> phase = parsePhase(flags.compileFrom))
     from = *phase;
   else

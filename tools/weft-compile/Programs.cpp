@@ -36,7 +36,8 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.fastMath = flags.fp == "fast";
   if (gpu)
-    options.gpu = GpuOptions{gpu->name, flags.fp == "fast", flags.allowTf32, flags.dependentLaunch != "off"};
+    options.gpu =
+        GpuOptions{gpu->name, flags.fp == "fast", flags.allowTf32, flags.dependentLaunch != "off", flags.traversal};
   bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});

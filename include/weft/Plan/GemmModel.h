@@ -67,10 +67,6 @@ struct GemmChoice {
 };
 GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device);
 
-/// The traversal (docs/traversal.md) of a grid of tiles with the fewest bytes from DRAM: panels of `rowBytes` and
-/// `colBytes` used by waves of `wave` tiles through an L2 of `l2Bytes`.
-std::string chooseTraversal(int64_t rows, int64_t cols, double rowBytes, double colBytes, int64_t wave, double l2Bytes);
-
 } // namespace weft::plan
 
 #endif // WEFT_PLAN_GEMMMODEL_H

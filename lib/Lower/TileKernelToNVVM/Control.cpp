@@ -18,8 +18,8 @@ class ProgramEmitter {
 public:
   ProgramEmitter(OpBuilder &builder, Location loc, Value index) : builder(builder), loc(loc), index(index) {}
 
-  /// The results; null values if the program looks tables up.
   SmallVector<Value> emit(const plan::IndexProgram &program) {
+    tables = &program.getTables();
     for (const plan::IndexInstruction &instruction : program.getInstructions())
       values.push_back(emit(instruction));
     SmallVector<Value> results;
@@ -44,13 +44,11 @@ private:
     case IndexOp::Constant:
       return constant(i.immediate);
     case IndexOp::Lookup:
-      return {};
+      return lookUp((*tables)[i.immediate], at(i.a));
     default:
       break;
     }
     Value a = at(i.a), b = at(i.b);
-    if (!a || !b)
-      return {};
     switch (i.op) {
     case IndexOp::Add:
       return arith::AddIOp::create(builder, loc, a, b);
@@ -69,16 +67,48 @@ private:
     case IndexOp::Equal:
       return toIndex(arith::CmpIPredicate::eq, a, b);
     default: {
-      Value c = at(i.c);
       Value isTrue = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, a, constant(0));
-      return c ? Value(arith::SelectOp::create(builder, loc, isTrue, b, c)) : Value();
+      return arith::SelectOp::create(builder, loc, isTrue, b, at(i.c));
     }
     }
+  }
+
+  /// Element `at` of a table of values from 0 on: packed into words of 64 bits, of which a tree of selects takes one.
+  /// In i64: an index may be lowered to 32 bits.
+  Value lookUp(ArrayRef<int64_t> table, Value at) {
+    unsigned bits = std::max(llvm::Log2_64_Ceil(uint64_t(*llvm::max_element(table)) + 1), 1U), inWord = 64 / bits;
+    SmallVector<uint64_t> words(llvm::divideCeil(table.size(), inWord));
+    for (auto [i, value] : llvm::enumerate(table))
+      words[i / inWord] |= uint64_t(value) << (i % inWord * bits);
+    Value place = arith::RemUIOp::create(builder, loc, at, constant(inWord));
+    Value word = selectWord(words, 0, arith::DivUIOp::create(builder, loc, at, constant(inWord)));
+    Value shift = arith::MulIOp::create(builder, loc, place, constant(bits));
+    word = arith::ShRUIOp::create(builder, loc, word, toWord(shift));
+    word = arith::AndIOp::create(builder, loc, word, wordConstant((uint64_t(1) << bits) - 1));
+    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), word);
+  }
+
+  Value toWord(Value value) { return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), value); }
+  Value wordConstant(uint64_t value) {
+    return arith::ConstantIntOp::create(builder, loc, int64_t(value), /*width=*/64);
+  }
+
+  /// Word number `at` - first.
+  Value selectWord(ArrayRef<uint64_t> words, int64_t first, Value at) {
+    if (words.size() == 1)
+      return wordConstant(words[0]);
+    size_t half = words.size() / 2;
+    Value low = selectWord(words.take_front(half), first, at);
+    Value high = selectWord(words.drop_front(half), first + int64_t(half), at);
+    Value middle = constant(first + int64_t(half));
+    Value isLow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at, middle);
+    return arith::SelectOp::create(builder, loc, isLow, low, high);
   }
 
   OpBuilder &builder;
   Location loc;
   Value index;
+  const std::vector<std::vector<int64_t>> *tables = nullptr;
   SmallVector<Value> values;
 };
 
@@ -146,11 +176,13 @@ private:
           !plan::buildTraversal(traversal, {{rows.constant, cols.constant}}, program, error))
         return op.emitOpError("expected a traversal of ")
                << rows.constant << " x " << cols.constant << " tiles: " << error;
+      constexpr size_t mostOfTable = 4096;
+      if (traversal.table.size() > mostOfTable)
+        return op.emitOpError("expected an order by arithmetic or a table of at most ")
+               << mostOfTable << " tiles, got a table of " << traversal.table.size();
       LinearForm area = IndexArithmetic::constant(rows.constant * cols.constant);
       LinearForm inner = outer ? forms.mod(rest, area) : rest;
       SmallVector<Value> place = ProgramEmitter(builder, loc, forms.materialize(inner)).emit(program);
-      if (llvm::is_contained(place, Value()))
-        return op.emitOpError("expected an order by arithmetic, got `") << *order << "`";
       indices[outer] = place[0];
       indices[outer + 1] = place[1];
       if (outer)

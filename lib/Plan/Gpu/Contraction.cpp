@@ -5,6 +5,7 @@
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
 #include "weft/Plan/GemmModel.h"
+#include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -306,19 +307,6 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
   return choice;
 }
 
-/// The grid's last two dimensions, if they are those of rows and columns of tiles.
-static std::string orderOf(const KernelToSchedule &kernel, const GemmProblem &problem, const GemmChoice &best,
-                           unsigned m, unsigned n, const Device &device) {
-  unsigned rank = kernel.access.resultRank;
-  if (rank < 2 || m != rank - 2 || n != rank - 1)
-    return "row";
-  double depth = double(problem.k * problem.taps);
-  double rowBytes = double(best.tile.m) * depth * double(problem.lhsBytes);
-  double colBytes = double(best.tile.n) * depth * double(problem.rhsBytes);
-  int64_t rows = llvm::divideCeil(problem.m, best.tile.m), cols = llvm::divideCeil(problem.n, best.tile.n);
-  return chooseTraversal(rows, cols, rowBytes, colBytes, best.cost.ctasPerSm * device.sms, double(device.l2Bytes));
-}
-
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
   Roles roles(kernel, contract);
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
@@ -341,7 +329,6 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   choice.warps = best.tile.warps;
   choice.stages = best.tile.stages;
   choice.split = best.tile.split;
-  choice.order = orderOf(kernel, problem, best, *m, *n, device);
   choice.persistent = best.tile.engine == tg::Engine::Wgmma && best.cost.tiles > int64_t(device.sms);
   choice.reason = llvm::formatv(
       "contraction {0} x {1} x {2} x {3}: {4} tiles of {5}x{6}x{7}, {8} CTAs an SM, {9:f1} us, bound by {10}",
@@ -351,6 +338,7 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
     choice.reason += llvm::formatv("; clusters of {0} CTAs share a tile's steps", best.tile.split);
   if (problem.products > 1)
     choice.reason += llvm::formatv("; {0} products in a tile", problem.products);
+  chooseOrderOf(kernel, problem, best, *m, *n, device, choice);
   return choice;
 }
 

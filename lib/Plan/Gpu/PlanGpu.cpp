@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/KernelAttributes.h"
@@ -26,6 +27,10 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
       getOperation().emitError() << "expected a target of " << getArchitectureList() << ", got '" << target << "'";
       return signalPassFailure();
     }
+    if (std::string problem; !traversal.empty() && !checkOrderText(traversal, problem)) {
+      getOperation().emitError() << problem;
+      return signalPassFailure();
+    }
     // A kernel module, or a program that holds some.
     getOperation()->walk([&](ModuleOp module) {
       auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
@@ -41,6 +46,10 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     KernelToSchedule request(kernel);
     request.allowTf32 = allowTf32;
     ScheduleChoice choice = chooseSchedule(request, device);
+    if (std::string problem; !traversal.empty() && !overrideOrder(request, traversal, choice, problem)) {
+      kernel.emitError() << problem;
+      return signalPassFailure();
+    }
     tg::ScheduleAttr schedule = choice.getAttr(&getContext());
     module->setAttr(scheduleAttr, schedule);
     std::string text;
