@@ -26,6 +26,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
 import cases  # noqa: E402
+from measure import bundles  # noqa: E402
 
 SECTOR = 32
 
@@ -129,7 +130,7 @@ def _start(case: cases.Case, candidate: str, args: argparse.Namespace, tensors: 
     if case.weights != "inputs":
         case.write_weights(args.dtype, folder)
     bundle = args.bundles / f"{case.name}.{args.dtype}.weft"
-    return WeftRunner(args.bundles / gpu.LIBRARY, bundle, tensors, case.output_shapes, folder).run
+    return WeftRunner(args.bundles / bundles.LIBRARY, bundle, tensors, case.output_shapes, folder).run
 
 
 def worker(args: argparse.Namespace) -> int:

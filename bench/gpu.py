@@ -21,7 +21,6 @@ import datetime
 import fnmatch
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,11 +32,11 @@ sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
 import cases  # noqa: E402
 from cases.case import TOLERANCE  # noqa: E402
-from measure import table  # noqa: E402
+from measure import bundles, table  # noqa: E402
 
 ROUNDS = 30
 CASE_SECONDS = 240
-MANIFEST, LIBRARY = "manifest.json", "libweft_runtime.so"
+MANIFEST = "manifest.json"
 
 
 # Where the compiler is.
@@ -51,8 +50,7 @@ def prepare(args: argparse.Namespace) -> int:
     args.bundles.mkdir(parents=True, exist_ok=True)
     manifest_path = args.bundles / MANIFEST
     manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    manifest.update(commit=commit, target=args.target)
+    manifest.update(commit=bundles.commit(), target=args.target)
     entries = manifest.setdefault("cases", {})
     for case in cases.find(args.case):
         name = f"{case.name}.{args.dtype}"
@@ -72,9 +70,7 @@ def prepare(args: argparse.Namespace) -> int:
         size = f"{bundle.stat().st_size / 1e6:.2f} MB" if bundle.exists() else entries[name]["message"]
         print(f"{name:50} {outcome.seconds:6.1f} s  {size}", flush=True)
         manifest_path.write_text(json.dumps(manifest, indent=1) + "\n")
-    shutil.copy((args.build / "lib" / LIBRARY).resolve(), args.bundles / LIBRARY)
-    total = sum(path.stat().st_size for path in args.bundles.iterdir() if path.is_file())
-    print(f"{args.bundles}: {total / 1e6:.1f} MB")
+    print(f"{args.bundles}: {bundles.finish(args)}")
     return 0
 
 
@@ -124,7 +120,7 @@ def _ours(case: cases.Case, args: argparse.Namespace, tensors: dict, want: dict,
         case.write_weights(args.dtype, folder)
 
     def first():
-        runner = WeftRunner(args.bundles / LIBRARY, bundle, tensors, case.output_shapes, folder)
+        runner = WeftRunner(args.bundles / bundles.LIBRARY, bundle, tensors, case.output_shapes, folder)
         runner.run()
         return runner
 
@@ -274,10 +270,7 @@ def run_all(args: argparse.Namespace) -> list[table.Result]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prepare", action="store_true", help="compile the bundles")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder, for --prepare (default build)")
-    parser.add_argument("--bundles", type=pathlib.Path, default=ROOT / "build" / "bench", help="folder of the bundles (default build/bench)")
-    parser.add_argument("--target", default="sm_90a", help="what --prepare compiles for (default sm_90a)")
+    bundles.add_arguments(parser, "bench", target=True)
     parser.add_argument("--compile-seconds", type=float, default=120, help="limit of one compile (default 120)")
     parser.add_argument("--case", help="comma-separated globs of case names (default: all)")
     parser.add_argument("--dtype", default="bf16", choices=("bf16", "f16", "f32"))

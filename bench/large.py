@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import shutil
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path[:0] = [str(ROOT / "test"), str(ROOT / "kernels-runtime" / "python")]
+sys.path[:0] = [str(HERE), str(ROOT / "test"), str(ROOT / "kernels-runtime" / "python")]
 
-LIBRARY = "libweft_runtime.so"
+from measure import bundles  # noqa: E402
+
 ROWS, COLUMNS, WIDE = 70_000, 70_001, 2_200_000
 
 # name: (inputs, output's shape, nodes, the same in PyTorch over chosen rows `r` of the output)
@@ -49,8 +49,7 @@ def prepare(args: argparse.Namespace) -> int:
         if outcome.code:
             print(f"large: {name}: {outcome.stderr.strip()[:400]}", file=sys.stderr)
             return 1
-    shutil.copy((args.build / "lib" / LIBRARY).resolve(), args.bundles / LIBRARY)
-    print(f"{args.bundles}: {len(GRAPHS)} bundles")
+    print(f"{args.bundles}: {len(GRAPHS)} bundles, {bundles.finish(args)}")
     return 0
 
 
@@ -71,7 +70,7 @@ def _inputs(session, name: str) -> dict:
 def run(args: argparse.Namespace) -> int:
     import torch
     import weft
-    weft.load_library(args.bundles / LIBRARY)
+    weft.load_library(args.bundles / bundles.LIBRARY)
     failed = 0
     for name, (_, shape, _, reference) in GRAPHS.items():
         session = weft.Session(str(args.bundles / f"{name}.weft"), device="cuda")
@@ -93,10 +92,7 @@ def run(args: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prepare", action="store_true", help="compile the bundles")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder, for --prepare (default build)")
-    parser.add_argument("--bundles", type=pathlib.Path, default=ROOT / "build" / "large", help="folder of the bundles (default build/large)")
-    parser.add_argument("--target", default="sm_90a", help="what --prepare compiles for (default sm_90a)")
+    bundles.add_arguments(parser, "large", target=True)
     args = parser.parse_args()
     return prepare(args) if args.prepare else run(args)
 

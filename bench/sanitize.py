@@ -34,8 +34,8 @@ import numpy as np  # noqa: E402
 
 import cases  # noqa: E402
 from cases.case import TOLERANCE  # noqa: E402
+from measure import bundles  # noqa: E402
 
-LIBRARY = "libweft_runtime.so"
 TOOLS = {"memcheck": ["--leak-check=full"], "racecheck": [], "synccheck": []}
 DTYPE = "bf16"
 
@@ -137,11 +137,8 @@ def prepare(args: argparse.Namespace) -> int:
         if data:
             np.savez_compressed(args.bundles / f"{number}.npz", **data)
         entries.append(dataclasses.asdict(entry))
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    (args.bundles / "manifest.json").write_text(json.dumps({"commit": commit, "entries": entries}, indent=1) + "\n")
-    shutil.copy((args.build / "lib" / LIBRARY).resolve(), args.bundles / LIBRARY)
-    size = sum(path.stat().st_size for path in args.bundles.iterdir())
-    print(f"{args.bundles}: {len(entries)} cases, {size / 1e6:.1f} MB")
+    (args.bundles / "manifest.json").write_text(json.dumps({"commit": bundles.commit(), "entries": entries}, indent=1) + "\n")
+    print(f"{args.bundles}: {len(entries)} cases, {bundles.finish(args)}")
     return 0
 
 
@@ -162,7 +159,7 @@ def run_set(args: argparse.Namespace) -> int:
     sys.path.insert(0, str(ROOT / "kernels-runtime" / "python"))
     import weft
     from harness import compare
-    weft.load_library(args.bundles / LIBRARY)
+    weft.load_library(args.bundles / bundles.LIBRARY)
     failed, entries = 0, [Entry(**data) for data in json.loads((args.bundles / "manifest.json").read_text())["entries"]]
     for number, entry in enumerate(entries):
         feeds, want = _data(entry, args.bundles / f"{number}.npz")
@@ -218,9 +215,7 @@ def report(args: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prepare", action="store_true", help="compile the bundles")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder, for --prepare (default build)")
-    parser.add_argument("--bundles", type=pathlib.Path, default=ROOT / "build" / "sanitize", help="folder of the bundles (default build/sanitize)")
+    bundles.add_arguments(parser, "sanitize", target=False)
     parser.add_argument("--tools", default=",".join(TOOLS), help="comma-separated tools (default: all)")
     parser.add_argument("--device", default="cuda", help="default cuda")
     parser.add_argument("--emulated", action="store_true", help="prepare the set and run it on the emulators of its targets")
