@@ -43,7 +43,7 @@ int64_t getSharedBytes(ModuleOp module) {
 }
 
 /// Other schedules than one that does not fit: the planner's for a device with less shared memory, as long as it has
-/// others; then fewer stages; then, where no instruction wants a shape, half of the largest extent.
+/// others; then fewer stages; then shorter steps; then, where no instruction wants a shape, half of the largest extent.
 class Candidates {
 public:
   Candidates(ModuleOp module, const Device &device, bool allowTf32)
@@ -70,21 +70,28 @@ private:
   }
 
   static tg::ScheduleAttr shrink(tg::ScheduleAttr schedule) {
-    SmallVector<int64_t> tile(schedule.getTile());
+    SmallVector<int64_t> tile(schedule.getTile()), stream(schedule.getStream());
     int64_t stages = schedule.getStages();
-    auto *largest = llvm::max_element(tile);
+    bool isSimt = schedule.getEngine() == tg::Engine::Simt;
+    auto largest = [](SmallVectorImpl<int64_t> &extents) {
+      auto *found = llvm::max_element(extents);
+      return found == extents.end() ? nullptr : found;
+    };
+    int64_t *step = largest(stream), *side = largest(tile);
     if (stages > 2)
       --stages;
-    else if (schedule.getEngine() == tg::Engine::Simt && largest != tile.end() && *largest > 1)
-      *largest /= 2;
+    else if (step && *step > (isSimt ? 1 : leastDepth))
+      *step /= 2;
+    else if (isSimt && side && *side > 1)
+      *side /= 2;
     else
       return {};
-    return tg::ScheduleAttr::get(schedule.getContext(), tile, schedule.getStream(), schedule.getEngine(),
-                                 schedule.getWarps(), stages, schedule.getOrder(), schedule.getPersistent(),
-                                 schedule.getSplit());
+    return tg::ScheduleAttr::get(schedule.getContext(), tile, stream, schedule.getEngine(), schedule.getWarps(), stages,
+                                 schedule.getOrder(), schedule.getPersistent(), schedule.getSplit());
   }
 
-  static constexpr int64_t leastShared = 16 << 10;
+  static constexpr int64_t leastShared = 16 << 10; ///< For which the planner is asked.
+  static constexpr int64_t leastDepth = 64;        ///< Of a matrix product's step: 128 bytes of 16-bit elements.
 
   ModuleOp module;
   const Device &device;
@@ -99,7 +106,9 @@ public:
   FitKernel(OpPassManager tiling, StringRef target, bool allowTf32)
       : tiling(std::move(tiling)), target(target), allowTf32(allowTf32) {}
   StringRef getArgument() const override { return "weft-fit-kernel"; }
-  StringRef getDescription() const override { return "plan and tile a kernel, again where it takes too much shared memory"; }
+  StringRef getDescription() const override {
+    return "plan and tile a kernel, again where it takes too much shared memory";
+  }
   void getDependentDialects(DialectRegistry &registry) const override { tiling.getDependentDialects(registry); }
 
 private:

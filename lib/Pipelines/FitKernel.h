@@ -8,11 +8,11 @@
 
 namespace weft {
 
-/// A pass that runs `tiling`, passes on a kernel module from --weft-plan-gpu to --weft-tk-allocate, for the architecture
-/// `target`. The planner does not know what layouts will need of shared memory beside the channels (conversions through
-/// scratch); where the kernel asks for more than a CTA can have, it is planned again with less (remark `refit` of
-/// category `plan`) until it fits. A schedule that the module comes with is not changed. Fails with the messages of
-/// the first attempt if nothing fits, or something else is wrong.
+/// A pass that runs `tiling`, passes on a kernel module from --weft-plan-gpu to --weft-tk-allocate, for the
+/// architecture `target`. The planner does not know what layouts will need of shared memory beside the channels
+/// (conversions through scratch); where the kernel asks for more than a CTA can have, it is planned again with less
+/// (remark `refit` of category `plan`) until it fits. A schedule that the module comes with is not changed. Fails with
+/// the messages of the first attempt if nothing fits, or something else is wrong.
 std::unique_ptr<mlir::Pass> createFitKernel(mlir::OpPassManager tiling, llvm::StringRef target, bool allowTf32);
 
 } // namespace weft

@@ -48,3 +48,38 @@ module attributes {tk.target = "sm_80"} {
     return
   }
 }
+
+// -----
+
+// Each role has a loop over tiles; buffers of the consumers' share bytes by their times in that loop. 262144 bytes side by side would be too many.
+// CHECK-LABEL: func.func @roles
+// CHECK-SAME: tk.shared_bytes = 131072
+// CHECK: tk.alloc at 0
+// CHECK: tk.alloc at 0
+// CHECK: tk.roles
+module attributes {tk.target = "sm_90a"} {
+  func.func @roles(%x: !tk.global<tensor<256x256xf16>>, %y: !tk.global<tensor<256x256xf16>>) attributes {tk.warps = 8 : i64} {
+    %a = tk.alloc : !tk.shared<1 x 256x256xf16>
+    %b = tk.alloc : !tk.shared<1 x 256x256xf16>
+    tk.roles warps [4, 4] registers [40, 232] {
+      tk.for_tiles (%t) in affine_map<() -> (4)> {
+        tk.yield
+      }
+      tk.yield
+    }, {
+      tk.for_tiles (%t) in affine_map<() -> (4)> {
+        %0 = tk.load %x map affine_map<(d0, d1) -> (d0, d1)> : !tk.global<tensor<256x256xf16>> -> !tk.tile<256x256xf16>
+        tk.local_store %0, %a : !tk.tile<256x256xf16>, !tk.shared<1 x 256x256xf16>
+        tk.barrier
+        %1 = tk.local_load %a : !tk.shared<1 x 256x256xf16> -> !tk.tile<256x256xf16>
+        tk.local_store %1, %b : !tk.tile<256x256xf16>, !tk.shared<1 x 256x256xf16>
+        tk.barrier
+        %2 = tk.local_load %b : !tk.shared<1 x 256x256xf16> -> !tk.tile<256x256xf16>
+        tk.store %2, %y map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<256x256xf16>, !tk.global<tensor<256x256xf16>>
+        tk.yield
+      }
+      tk.yield
+    }
+    return
+  }
+}

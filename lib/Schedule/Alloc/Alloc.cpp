@@ -22,7 +22,8 @@ namespace {
 /// Bytes that are needed from one place of the kernel to another. Places are
 /// numbers of the ops directly in the loop over tiles, in order; an op with
 /// regions (a loop, roles) is one place, because its iterations run again and
-/// its regions at the same time.
+/// its regions at the same time. What stands before the loop, or in another
+/// role's, has place -1.
 struct Need {
   Operation *owner; ///< tk.alloc, or an op with scratch.
   int64_t bytes, alignment, first, last;
@@ -71,7 +72,7 @@ public:
   }
 
 private:
-  /// The place of `op`; -1 before the loop over tiles.
+  /// The place of `op`; -1 before the loop over tiles and in another one.
   int64_t getPlace(Operation *op) {
     Operation *ancestor = tiles.getBody().front().findAncestorOpInBlock(*op);
     return ancestor ? places.lookup(ancestor) : -1;
@@ -167,11 +168,15 @@ struct TkAllocatePass : schedule::impl::TkAllocateBase<TkAllocatePass> {
   void runOnOperation() override {
     auto target = getOperation()->getAttrOfType<StringAttr>(tk::targetAttr);
     const Device *device = target ? findDevice(target.getValue()) : nullptr;
+    // Roles have a loop over tiles each, the producer's first: it has copies alone, which are in the others' channels.
+    llvm::MapVector<func::FuncOp, tk::ForTilesOp> kernels;
     getOperation()->walk([&](tk::ForTilesOp tiles) {
-      auto kernel = tiles->getParentOfType<func::FuncOp>();
-      if (kernel && failed(Allocator(kernel, tiles).run(device)))
-        signalPassFailure();
+      if (auto kernel = tiles->getParentOfType<func::FuncOp>())
+        kernels[kernel] = tiles;
     });
+    for (auto [kernel, tiles] : kernels)
+      if (failed(Allocator(kernel, tiles).run(device)))
+        signalPassFailure();
   }
 };
 
