@@ -3,11 +3,11 @@
 
     bench/l2.py --prepare [--bundles=build/l2]                  where the compiler is: bundles of Weft's kernels, each in several orders
     bench/l2.py --run --bundles=DIR --out=DIR [--samples=DIR]   where the card is: counters.csv, and launches.json with the measured values
-    bench/l2.py --report=LAUNCHES.json [--out=FILE.md]          the table, and how far off the model is (needs build/bin/weft)
+    bench/l2.py --report=DIR/launches.json --out=STEM           STEM.json, which `weft compare-counters` reads, and STEM.md with its table
 
-Products of bf16 matrices by Weft in every order of ORDERS, attention by Weft, products and attention by PyTorch's libraries (their order is
-not known: the model is asked for the best of VENDOR_ORDERS), and the kernels of a folder of samples, if there is one. A launch of the
-JSON is what `weft counters` reads. Each kernel runs cold, alone, its result checked against PyTorch's first.
+Products of bf16 matrices by Weft in every order of ORDERS, attention by Weft, products and attention by PyTorch's libraries (tiles and
+clusters as their names say; cuBLAS's order is not known: VENDOR_ORDER for all of them), and the kernels of a folder of samples, if there
+is one. Each kernel runs cold, alone, its result checked against PyTorch's first.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -21,7 +21,6 @@ import json
 import pathlib
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -43,6 +42,15 @@ ATTENTION = ((4, 16, 16, 1024, 64, False), (2, 32, 8, 4096, 128, True), (1, 24, 
              (16, 12, 12, 384, 64, False), (1, 32, 32, 8192, 128, False))
 SAMPLES = {"gemm_sm80": ("row", 128, 128, 32), "gemm_sm90_c1": ("grouped<8>", 128, 256, 64), "gemm_sm90_c2": ("grouped<8>", 256, 256, 64)}
 SAMPLE_SIZES = (4096, 8192)
+
+# Fits the five products of cuBLAS best of some thirty orders; by clusters of two tiles.
+VENDOR_ORDER = "grouped-snake<12,columns>"
+
+# What the file of results keeps.
+KEPT = ("dram__sectors_read.sum", "dram__sectors_write.sum", "lts__t_sectors.sum", "lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum",
+        "lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_srcunit_ltcfabric.sum", "lts__t_sectors_lookup_miss.sum", "lts__t_sector_hit_rate.pct",
+        "sm__inst_executed_pipe_tensor.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "gpu__time_duration.sum", "launch__grid_size",
+        "launch__waves_per_multiprocessor")
 
 # Asked of ncu where it knows them.
 METRICS = (
@@ -312,10 +320,53 @@ def run(args: argparse.Namespace) -> int:
     return 0 if launches else 1
 
 
+# Where the compiler is again.
+
+
+def _vendor_model(launch: dict) -> dict:
+    """Tile, order and machine of a library's kernel: of products by its name, e.g. 256x128_64x4_1x2 in column-major terms."""
+    problem, kernel = launch["model"]["problem"], launch["model"]["kernel"]
+    if problem["kind"] == "attention":
+        keys = 64 if launch["by"] == "flash" and problem["headDim"] == 128 else 128
+        return {"tile": {"m": 128, "n": keys, "k": problem["headDim"]}, "order": "row",
+                "machine": {"device": "H100", "blocksPerSm": 2 if launch["by"] == "flash" else 1}}
+    cols, rows, depth, cluster_cols, cluster_rows = map(int, re.search(r"_(\d+)x(\d+)_(\d+)x\d+_(\d)x(\d)_", kernel).groups())
+    several = launch["model"]["measured"]["launch__grid_size"] > 128
+    return {"tile": {"m": rows * cluster_rows, "n": cols * cluster_cols, "k": depth}, "order": VENDOR_ORDER if several and problem["m"] > rows else "row",
+            "machine": {"device": "H100", "sms": 132 // (cluster_rows * cluster_cols), "smsPerPort": 1}}
+
+
+def _entry(launch: dict) -> dict:
+    """What `weft compare-counters` reads."""
+    model = launch["model"] | (_vendor_model(launch) if "tile" not in launch["model"] else {})
+    if launch["name"].startswith("gemm_sm90_c2"):  # Two CTAs share a tile.
+        model["machine"] = {"device": "H100", "sms": 66, "smsPerPort": 1}
+    measured = {metric: value for metric, value in model["measured"].items() if metric in KEPT}
+    return {"name": launch["name"], **{key: model[key] for key in ("problem", "tile", "order", "machine")}, "measured": measured}
+
+
+def report(args: argparse.Namespace) -> int:
+    raw = json.loads(args.report.read_text())
+    lines = ",\n".join(json.dumps(_entry(launch)) for launch in raw["launches"])
+    path = args.out.with_suffix(".json")
+    path.write_text(f'{{"launches": [\n{lines}\n]}}\n')
+    table = subprocess.run([args.build / "bin" / "weft", "compare-counters", path], capture_output=True, text=True, check=True).stdout
+    body, summary = table.split("\n\n")
+    summary = "\n".join(f"* {line}" for line in summary.strip().splitlines())
+    args.out.with_suffix(".md").write_text(
+        f"# The L2 model beside an H100's counters: orders of tiles\n\n{len(raw['launches'])} kernels, {raw['date']}, one H100 80GB HBM3: "
+        "`bench/l2.py --prepare`, there `bench/l2.py --run --samples=DIR`, `bench/l2.py --report`. One launch each behind a\n"
+        "flushed L2, under ncu; this table: `weft compare-counters` of the JSON beside it, which keeps more metrics.\n\n"
+        f"{summary}\n\n{body}\n")
+    print(summary)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prepare", action="store_true")
     parser.add_argument("--run", action="store_true")
+    parser.add_argument("--report", type=pathlib.Path)
     parser.add_argument("--bundles", type=pathlib.Path, default=ROOT / "build" / "l2")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--target", default="sm_90a")
@@ -329,7 +380,9 @@ def main() -> int:
         return worker(args)
     if args.prepare:
         return prepare(args)
-    return run(args) if args.run else parser.error("expected --prepare or --run")
+    if args.report:
+        return report(args)
+    return run(args) if args.run else parser.error("expected --prepare, --run or --report")
 
 
 if __name__ == "__main__":

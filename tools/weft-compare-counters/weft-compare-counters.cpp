@@ -7,6 +7,7 @@
 #include "weft/Plan/Cost/Counters.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 
@@ -31,6 +32,14 @@ static constexpr Column kColumns[] = {{"dram__bytes_read.sum", "DRAM read MB", 1
                                       {"dram__bytes_write.sum", "DRAM write MB", 1e-6, false},
                                       {"lts__t_sector_hit_rate.pct", "L2 hit %", 1, true}};
 
+/// What is summed up: the columns, and metrics that are no columns.
+static constexpr Column kSummaries[] = {kColumns[0],
+                                        kColumns[1],
+                                        {"dram__bytes.sum", "", 1e-6, false},
+                                        {"lts__t_sectors.sum", "", 1, false},
+                                        {"lts__t_sectors_lookup_miss.sum", "", 1, false},
+                                        kColumns[2]};
+
 /// Measured values by CSV: as many kernels as launches.
 static Error readMeasured(const Options &options, std::vector<plan::Comparison> &comparisons) {
   std::string text, reason;
@@ -47,6 +56,14 @@ static Error readMeasured(const Options &options, std::vector<plan::Comparison> 
   return {};
 }
 
+/// Everything of a launch but its order and what is known of it.
+static std::string familyOf(const plan::Configuration &launch) {
+  llvm::json::Object rest = launch.source;
+  for (const char *field : {"name", "order", "measured"})
+    rest.erase(field);
+  return llvm::formatv("{0}", llvm::json::Value(std::move(rest)));
+}
+
 static Error collect(const Options &options, std::vector<plan::Comparison> &comparisons) {
   std::string text, reason;
   std::vector<plan::Configuration> launches;
@@ -54,7 +71,7 @@ static Error collect(const Options &options, std::vector<plan::Comparison> &comp
     return error;
   for (size_t i = 0; i < launches.size(); ++i) {
     std::string name = launches[i].name.empty() ? "launch " + std::to_string(i) : launches[i].name;
-    plan::Comparison comparison{name, {}, {}};
+    plan::Comparison comparison{name, familyOf(launches[i]), {}, {}};
     if (!plan::predictCounters(launches[i], comparison.predicted, reason))
       return Error(ErrorCode::Input, bundle::quote(options.launches) + ": launch " + std::to_string(i) + ": " + reason);
     for (const auto &entry : launches[i].measured)
@@ -88,7 +105,11 @@ static void printTable(const std::vector<plan::Comparison> &comparisons) {
     llvm::outs() << " |\n";
   }
   llvm::outs() << '\n';
-  for (const Column &column : kColumns) {
+}
+
+/// How far off the predictions are, metric by metric, and how well they rank orders.
+static void printSummaries(const std::vector<plan::Comparison> &comparisons) {
+  for (const Column &column : kSummaries) {
     plan::ErrorSummary summary = plan::summarise(comparisons, column.metric, column.isRate);
     double scale = column.isRate ? 1 : 100;
     if (summary.launches)
@@ -96,6 +117,11 @@ static void printTable(const std::vector<plan::Comparison> &comparisons) {
                                    scale * summary.median, column.isRate ? "points" : "%", scale * summary.worst,
                                    summary.worstName.c_str(), int(summary.launches));
   }
+  plan::PairSummary pairs = plan::rankPairs(comparisons, "dram__bytes.sum", 0.05);
+  if (pairs.pairs)
+    llvm::outs() << llvm::format("orders of one launch whose DRAM bytes differ by more than 5 %%: %d of %d pairs "
+                                 "ranked right\n",
+                                 int(pairs.right), int(pairs.pairs));
 }
 
 int main(int argc, char **argv) {
@@ -113,5 +139,6 @@ int main(int argc, char **argv) {
   if (Error error = collect(options, comparisons))
     return tools::reportError("weft-compare-counters", error);
   printTable(comparisons);
+  printSummaries(comparisons);
   return 0;
 }

@@ -38,9 +38,10 @@ static void writeSimulation(const SimulationResult &r, json::OStream &json) {
   json.attributeObject("simulation", [&] {
     for (auto [name, value] :
          {std::pair("readSectors", r.readSectors), std::pair("writtenSectors", r.writtenSectors),
-          std::pair("lookups", r.lookups), std::pair("hits", r.hits), std::pair("dramReads", r.dramReads),
-          std::pair("dramWrites", r.dramWrites), std::pair("dirty", r.dirty), std::pair("fabric", r.fabric),
-          std::pair("ticks", r.ticks), std::pair("sampling", r.sampling)})
+          std::pair("merged", r.merged), std::pair("lookups", r.lookups), std::pair("writeLookups", r.writeLookups),
+          std::pair("hits", r.hits), std::pair("dramReads", r.dramReads), std::pair("dramWrites", r.dramWrites),
+          std::pair("dirty", r.dirty), std::pair("fabric", r.fabric), std::pair("ticks", r.ticks),
+          std::pair("sampling", r.sampling)})
       json.attribute(name, value);
     json.attributeArray("dramReadsByArray", [&] {
       for (int64_t count : r.dramReadsByArray)

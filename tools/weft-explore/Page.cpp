@@ -26,6 +26,8 @@ static std::string listDevices() {
         out.attribute("sms", machine.sms);
         out.attribute("bytes", machine.cache.bytes);
         out.attribute("partitions", machine.cache.partitions);
+        out.attribute("drift", machine.drift);
+        out.attribute("smsPerPort", machine.smsPerPort);
         out.attribute("bandwidth", device.memoryBandwidth);
         out.attribute("flops", device.perSecond(device.matrix.f16));
       });

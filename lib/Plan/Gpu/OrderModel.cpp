@@ -151,6 +151,7 @@ static bool simulateOrder(const OrderProblem &problem, const Device &device, Ord
   MachineModel machine = makeMachine(device);
   machine.blocksPerSm = problem.ctasPerSm;
   machine.cache.bytes /= depth;
+  machine.drift = 0; // Less than a step of the sample; orders that it harms read more anyway.
   LaunchModel launch = makeLaunch(problem, depth);
   Traversal traversal;
   TileOrder order;

@@ -17,8 +17,15 @@ TEST(Counters, PredictionOfAProduct) {
   Counters counters;
   ASSERT_TRUE(predictCounters(launches[0], counters, error)) << error;
   EXPECT_EQ(counters["dram__bytes_read.sum"], 2 * 1024 * 512 * 2);
-  EXPECT_EQ(counters["lts__t_sectors_op_read.sum"], 64 * 2 * 128 * 512 * 2 / 32);
-  EXPECT_EQ(counters["lts__t_sectors_op_write.sum"], 1024 * 1024 * 2 / 32);
+  EXPECT_EQ(counters["lts__t_sectors_srcunit_tex.sum"], 64 * 2 * 128 * 512 * 2 / 32 + 1024 * 1024 * 2 / 32);
+  // What goes to the other half is looked up there, too.
+  EXPECT_GT(counters["lts__t_sectors_srcunit_ltcfabric.sum"], 0);
+  EXPECT_EQ(counters["lts__t_sectors.sum"],
+            counters["lts__t_sectors_srcunit_tex.sum"] + counters["lts__t_sectors_srcunit_ltcfabric.sum"]);
+  EXPECT_EQ(counters["lts__t_sectors.sum"],
+            counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]);
+  EXPECT_NEAR(counters["lts__t_sector_hit_rate.pct"],
+              100 - 100 * counters["lts__t_sectors_lookup_miss.sum"] / counters["lts__t_sectors.sum"], 1e-9);
   EXPECT_EQ(counters["weft.l2_dirty_bytes_at_end"], 1024 * 1024 * 2);
   EXPECT_EQ(counters["launch__grid_size"], 64);
   EXPECT_EQ(counters["weft.operations"], 2.0 * 1024 * 1024 * 512);
@@ -53,10 +60,10 @@ TEST(Counters, CsvOfNcu) {
 }
 
 TEST(Counters, Summary) {
-  std::vector<Comparison> comparisons = {{"a", {{"x", 110}, {"r", 50}}, {{"x", 100}, {"r", 57}}},
-                                         {"b", {{"x", 70}, {"r", 60}}, {{"x", 100}, {"r", 59}}},
-                                         {"c", {{"x", 100}}, {{"x", 100}}},
-                                         {"d", {{"x", 5}}, {}}};
+  std::vector<Comparison> comparisons = {{"a", "", {{"x", 110}, {"r", 50}}, {{"x", 100}, {"r", 57}}},
+                                         {"b", "", {{"x", 70}, {"r", 60}}, {{"x", 100}, {"r", 59}}},
+                                         {"c", "", {{"x", 100}}, {{"x", 100}}},
+                                         {"d", "", {{"x", 5}}, {}}};
   ErrorSummary bytes = summarise(comparisons, "x", false), rates = summarise(comparisons, "r", true);
   EXPECT_EQ(bytes.launches, 3);
   EXPECT_NEAR(bytes.median, 0.1, 1e-12);
@@ -64,6 +71,20 @@ TEST(Counters, Summary) {
   EXPECT_EQ(bytes.worstName, "b");
   EXPECT_NEAR(rates.median, 4, 1e-12);
   EXPECT_EQ(summarise(comparisons, "none", true).launches, 0);
+}
+
+TEST(Counters, PairsOfOrders) {
+  auto make = [](const char *family, double predicted, double measured) {
+    return Comparison{"", family, {{"x", predicted}}, {{"x", measured}}};
+  };
+  // Of the first family: 100 < 120 right, 100 < 140 wrong, 120 < 140 wrong; 100 and 104 are too near, as are equals.
+  std::vector<Comparison> comparisons = {make("f", 10, 100), make("f", 12, 120), make("f", 9, 140), make("g", 5, 100),
+                                         make("g", 6, 104),  make("", 7, 1),     make("", 8, 2)};
+  PairSummary pairs = rankPairs(comparisons, "x", 0.05);
+  EXPECT_EQ(pairs.pairs, 3);
+  EXPECT_EQ(pairs.right, 1);
+  comparisons[0].predicted.clear();
+  EXPECT_EQ(rankPairs(comparisons, "x", 0.05).pairs, 1);
 }
 
 /// Heads of a group read their keys once: the bound counts them once, too, and a causal half is no less than its

@@ -180,6 +180,37 @@ TEST(Simulate, SkewChangesNoRequest) {
   EXPECT_GT(apart.ticks, together.ticks);
 }
 
+TEST(Simulate, DriftPartsWaves) {
+  GemmModelShape shape;
+  shape.m = shape.n = shape.k = 8192, shape.tileN = 256;
+  MachineModel machine = makeH100();
+  // Measured: 3495 MB in rows, 1229 MB in strips of 16. Side by side all the time, rows would read a third less.
+  SimulationResult together = run(makeGemmLaunch(shape), "row", machine);
+  machine.drift = 8;
+  machine.smsPerPort = 2;
+  SimulationResult apart = run(makeGemmLaunch(shape), "row", machine);
+  SimulationResult strips = run(makeGemmLaunch(shape), "grouped<16>", machine);
+  EXPECT_LT(megabytes(together.dramReads), 2400);
+  EXPECT_NEAR(megabytes(apart.dramReads), 3495, 0.15 * 3495);
+  EXPECT_NEAR(megabytes(strips.dramReads), 1229, 0.02 * 1229);
+  EXPECT_EQ(together.readSectors, apart.readSectors);
+}
+
+TEST(Simulate, NeighboursAskOnce) {
+  GemmModelShape shape;
+  shape.m = shape.n = 2048, shape.k = 1024;
+  MachineModel machine = makeH100();
+  SimulationResult alone = run(makeGemmLaunch(shape), "column", machine);
+  EXPECT_EQ(alone.merged, 0);
+  // Neighbours in a column share their panel of B: half of its requests, a quarter of all.
+  machine.smsPerPort = 2;
+  SimulationResult pairs = run(makeGemmLaunch(shape), "column", machine);
+  EXPECT_EQ(pairs.readSectors, alone.readSectors);
+  EXPECT_EQ(pairs.merged * 4, alone.readSectors);
+  EXPECT_EQ(pairs.dramReads, alone.dramReads);
+  EXPECT_LT(pairs.getHitRate(), alone.getHitRate()) << "as many misses, fewer look-ups";
+}
+
 TEST(Simulate, RefusesWhatIsOutOfRange) {
   LaunchModel launch = makeGemmLaunch({});
   TileOrder order = makeOrder("row", launch.getGrids());
@@ -192,6 +223,12 @@ TEST(Simulate, RefusesWhatIsOutOfRange) {
   MachineModel machine;
   machine.sms = 0;
   EXPECT_EQ(refuse(machine, order), "expected 1 to 4096 SMs with 1 to 64 blocks each, got 0 and 1");
+  machine = {};
+  machine.smsPerPort = 0;
+  EXPECT_EQ(refuse(machine, order), "expected 1 to 4096 SMs at a port, got 0");
+  machine = {};
+  machine.drift = -1;
+  EXPECT_EQ(refuse(machine, order), "expected a drift of 0 to 1048576 steps, got -1");
   machine = {};
   machine.cache.partitions = 3;
   EXPECT_EQ(refuse(machine, order), "expected a cache of 1 or 2 partitions, got 3");

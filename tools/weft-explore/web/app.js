@@ -35,7 +35,7 @@ function fillSettings() {
   $("kind").value = problem.kind;
   fillExtents();
   const values = { tileM: tile.m, tileN: tile.n, tileK: tile.k, elementBytes, cacheKib: cache.bytes / 1024, sms: machine.sms, blocksPerSm: machine.blocksPerSm,
-                   ways: cache.ways, partitions: cache.partitions, skew: machine.skew, order: state.config.order, policy: state.policy };
+                   ways: cache.ways, partitions: cache.partitions, skew: machine.skew, drift: machine.drift, smsPerPort: machine.smsPerPort, order: state.config.order, policy: state.policy };
   for (const [id, value] of Object.entries(values))
     $(id).value = value;
   const device = weftDevices.find((d) => d.sms === machine.sms && d.bytes === cache.bytes && d.partitions === cache.partitions);
@@ -53,7 +53,7 @@ function readSettings() {
     config.problem[name] = name === "causal" ? $("problem-causal").checked : number(`problem-${name}`);
   config.tile = { m: number("tileM"), n: number("tileN"), k: number("tileK") };
   config.elementBytes = number("elementBytes");
-  Object.assign(config.machine, { sms: number("sms"), blocksPerSm: number("blocksPerSm"), skew: number("skew") });
+  Object.assign(config.machine, { sms: number("sms"), blocksPerSm: number("blocksPerSm"), skew: number("skew"), drift: number("drift"), smsPerPort: number("smsPerPort") });
   Object.assign(config.machine.cache, { bytes: Math.max(Math.round(number("cacheKib") * 1024), 256), ways: number("ways"), partitions: number("partitions") });
   if (wasChain !== (kind === "chain"))
     config.order = kind === "chain" ? "chain<1>" : "row";
@@ -384,7 +384,7 @@ function predictCounters(config, launch) {
   const tiles = listTiles(config.order, launch.stages.map((stage) => stage.grid)), r = simulate(launch, tiles, config.machine);
   return {
     "dram__bytes_read.sum": r.dramReads * sectors, "dram__bytes_write.sum": r.dramWrites * sectors, "lts__t_sector_hit_rate.pct": r.lookups ? (100 * r.hits) / r.lookups : 0,
-    "lts__t_sectors_op_read.sum": r.readSectors, "lts__t_sectors_op_write.sum": r.writtenSectors, "launch__grid_size": r.blocks, "launch__waves_per_multiprocessor": r.blocks / r.resident,
+    "lts__t_sectors_op_read.sum": r.lookups - r.writeLookups, "lts__t_sectors_op_write.sum": r.writeLookups, "launch__grid_size": r.blocks, "launch__waves_per_multiprocessor": r.blocks / r.resident,
   };
 }
 

@@ -425,10 +425,15 @@ class Simulation {
     const perBank = Math.max(Math.floor(cache.bytes / cache.partitions / cache.lineBytes / sampling), 1);
     this.banks = Array.from({ length: cache.partitions }, () => new CacheBank(perBank, cache.ways, lines));
     const resident = machine.sms * machine.blocksPerSm, skew = machine.skew || 0;
+    this.drift = machine.drift || 0;
+    this.smsPerPort = machine.smsPerPort || 1;
+    this.turn = 0;
+    this.lastAsk = this.smsPerPort > 1 ? new Uint32Array(lines) : null;
     this.slots = Array.from({ length: resident }, (_, i) => ({
-      block: -1, step: 0, side: cache.partitions === 2 ? mixBits(i % machine.sms) & 1 : 0, delay: skew ? mixBits(i) % (skew + 1) : 0 }));
+      block: -1, step: 0, side: cache.partitions === 2 ? mixBits(Math.floor((i % machine.sms) / this.smsPerPort)) & 1 : 0,
+      delay: skew ? mixBits(i) % (skew + 1) : 0 }));
     this.doneInRow = new Array(launch.stages[0].grid.rows).fill(0);
-    this.result = { readSectors: 0, writtenSectors: 0, lookups: 0, hits: 0, dramReads: 0, dramWrites: 0, dirty: 0, fabric: 0, ticks: 0,
+    this.result = { readSectors: 0, writtenSectors: 0, merged: 0, lookups: 0, hits: 0, writeLookups: 0, dramReads: 0, dramWrites: 0, dirty: 0, fabric: 0, ticks: 0,
                     blocks: tiles.length, resident, dramReadsByArray: launch.arrays.map(() => 0), sampling };
   }
   accessLine(side, line, sectors, hint, isWrite) {
@@ -436,6 +441,7 @@ class Simulation {
     const home = isSplit ? mixBits(Math.floor(line / linesOfHome)) & 1 : 0;
     r.lookups += asked;
     if (isWrite) {
+      r.writeLookups += asked;
       if (isSplit)
         this.banks[1 - home].drop(line);
       this.banks[home].access(line, sectors, hint, true);
@@ -443,6 +449,7 @@ class Simulation {
       r.dramWrites += this.banks[home].evicted;
       if (home !== side && isSplit) {
         r.lookups += asked;
+        r.writeLookups += asked;
         r.hits += asked;
         r.fabric += asked;
       }
@@ -480,6 +487,14 @@ class Simulation {
         const last = Math.floor((Math.min(byteEnd - line * lineBytes, lineBytes) - 1) / sectorBytes);
         const sectors = (2 ** (last + 1) - 2 ** first) >>> 0;
         r[access.isWrite ? "writtenSectors" : "readSectors"] += last - first + 1;
+        if (!access.isWrite && this.lastAsk) {
+          const before = this.lastAsk[start + line];
+          this.lastAsk[start + line] = this.turn;
+          if (before === this.turn) {
+            r.merged += last - first + 1;
+            continue;
+          }
+        }
         r.dramReadsByArray[access.array] += this.accessLine(side, start + line, sectors, access.hint, access.isWrite);
       }
     }
@@ -494,6 +509,10 @@ class Simulation {
         return false;
       slot.block = this.nextBlock++;
       slot.step = 0;
+      if (this.drift && slot.block >= this.result.resident)
+        slot.delay = mixBits(Math.floor(slot.block / this.smsPerPort)) % (this.drift + 1);
+      if (slot.delay > 0)
+        return true;
     }
     const tile = this.tiles[slot.block], stage = this.launch.stages[tile.stage];
     if (tile.stage === 1 && this.doneInRow[tile.row] < this.launch.stages[0].grid.cols)
@@ -513,14 +532,17 @@ class Simulation {
     const r = this.result;
     while (this.nextBlock < this.tiles.length || this.slots.some((slot) => slot.block >= 0)) {
       let isMoving = false;
-      for (const slot of this.slots)
+      this.slots.forEach((slot, i) => {
+        if ((i % this.machine.sms) % this.smsPerPort === 0)
+          this.turn = (this.turn + 1) >>> 0;
         isMoving = this.advance(slot) || isMoving;
+      });
       if (!isMoving)
         throw new Error("expected an order in which blocks wait for earlier ones");
       ++r.ticks;
     }
     r.dirty = this.banks.reduce((sum, bank) => sum + bank.countDirtySectors(), 0);
-    for (const name of ["readSectors", "writtenSectors", "lookups", "hits", "dramReads", "dramWrites", "dirty", "fabric"])
+    for (const name of ["readSectors", "writtenSectors", "merged", "lookups", "hits", "writeLookups", "dramReads", "dramWrites", "dirty", "fabric"])
       r[name] *= r.sampling;
     r.dramReadsByArray = r.dramReadsByArray.map((count) => count * r.sampling);
     return r;

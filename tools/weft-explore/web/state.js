@@ -17,7 +17,7 @@ const policies = ["lru", "fifo", "farthest"];
 function makeDefault() {
   return {
     problem: { kind: "gemm", ...problemFields.gemm }, tile: { m: 128, n: 128, k: 64 }, elementBytes: 2, order: "row",
-    machine: { sms: 4, blocksPerSm: 1, skew: 0, sampling: 0, cache: { bytes: 3 << 20, lineBytes: 128, sectorBytes: 32, ways: 16, partitions: 1 } },
+    machine: { sms: 4, blocksPerSm: 1, skew: 0, drift: 0, smsPerPort: 1, sampling: 0, cache: { bytes: 3 << 20, lineBytes: 128, sectorBytes: 32, ways: 16, partitions: 1 } },
   };
 }
 
@@ -25,6 +25,8 @@ function applyDevice(machine, device) {
   machine.sms = device.sms;
   machine.cache.bytes = device.bytes;
   machine.cache.partitions = device.partitions;
+  machine.drift = device.drift;
+  machine.smsPerPort = device.smsPerPort;
 }
 
 /** Checks a configuration from outside field by field; throws an Error that names the field. */
@@ -56,7 +58,7 @@ function readConfiguration(value, devices) {
     const device = devices.find((candidate) => candidate.name === machine.device);
     applyDevice(config.machine, device || fail("machine.device", devices.map((d) => d.name).join(", ")));
   }
-  for (const [name, least, most] of [["sms", 1, 4096], ["blocksPerSm", 1, 64], ["skew", 0, 1 << 20], ["sampling", 0, 1 << 20]])
+  for (const [name, least, most] of [["sms", 1, 4096], ["blocksPerSm", 1, 64], ["skew", 0, 1 << 20], ["drift", 0, 1 << 20], ["smsPerPort", 1, 4096], ["sampling", 0, 1 << 20]])
     number(machine, config.machine, name, least, most, "machine");
   for (const [name, least, most] of [["bytes", 128, 2 ** 36], ["ways", 0, 1024], ["partitions", 1, 2]])
     number(machine.cache, config.machine.cache, name, least, most, "machine.cache");

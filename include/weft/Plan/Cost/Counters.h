@@ -25,7 +25,7 @@ using Counters = std::map<std::string, double>;
 /// (false, `error`) where a model refuses the launch.
 bool predictCounters(const Configuration &configuration, Counters &counters, std::string &error);
 
-/// Adds bytes where only sectors of DRAM are there.
+/// Adds bytes of DRAM where only sectors are there, and their sum.
 void addBytes(Counters &counters);
 
 struct MeasuredKernel {
@@ -37,9 +37,9 @@ struct MeasuredKernel {
 /// (false, `error`) without the columns ID, Kernel Name, Metric Name, Metric Unit and Metric Value, or without rows.
 bool parseNcuCsv(llvm::StringRef text, std::vector<MeasuredKernel> &kernels, std::string &error);
 
-/// One launch, predicted and measured.
+/// One launch, predicted and measured. Launches of one `family` differ in their order only.
 struct Comparison {
-  std::string name;
+  std::string name, family;
   Counters predicted, measured;
 };
 
@@ -51,6 +51,13 @@ struct ErrorSummary {
   std::string worstName;
 };
 ErrorSummary summarise(const std::vector<Comparison> &comparisons, const std::string &metric, bool isRate);
+
+/// Of the pairs of one family whose measured values differ by more than `difference` of the larger, how many the
+/// prediction puts in the same order.
+struct PairSummary {
+  int64_t pairs = 0, right = 0;
+};
+PairSummary rankPairs(const std::vector<Comparison> &comparisons, const std::string &metric, double difference);
 
 } // namespace weft::plan
 

@@ -21,14 +21,22 @@ struct MachineModel {
   CacheConfig cache;
   /// Blocks start up to that many ticks late, by a fixed hash of their place: real blocks drift apart.
   int64_t skew = 0;
+  /// Blocks behind the first wave start up to that many ticks late, those of one port together: tiles end at different
+  /// times.
+  int64_t drift = 0;
+  /// Neighbouring SMs with one way to the L2: a line that several of them read in one tick is asked for once. They are
+  /// on the same side of an L2 of two halves.
+  int64_t smsPerPort = 1;
   int64_t sampling = 0; ///< A power of two; 0: the largest that every box has rows for, at most 64.
 };
 
 /// Sectors unless named otherwise; samples are scaled up.
 struct SimulationResult {
   int64_t readSectors = 0, writtenSectors = 0; ///< Asked for by SMs.
+  int64_t merged = 0;                          ///< Of readSectors, those that a neighbour had asked for.
   /// As a card counts: with two halves, what goes to the other half is looked up in both. Writes hit.
   int64_t lookups = 0, hits = 0;
+  int64_t writeLookups = 0; ///< Of lookups.
   int64_t dramReads = 0, dramWrites = 0;
   int64_t dirty = 0;  ///< With new values, in the cache at the end.
   int64_t fabric = 0; ///< From half to half.

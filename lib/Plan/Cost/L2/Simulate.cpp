@@ -11,7 +11,7 @@
 #include "weft/Plan/Cost/Simulate.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 using namespace weft::plan;
 using When = AccessModel::When;
@@ -72,6 +72,8 @@ private:
   std::vector<int64_t> doneInRow;              ///< Stage 0's finished tiles by row.
   std::vector<Slot> slots;
   int64_t nextBlock = 0;
+  uint32_t turn = 0;             ///< Counts ports, tick after tick.
+  std::vector<uint32_t> lastAsk; ///< The last turn in which a line was read.
 };
 } // namespace
 
@@ -81,6 +83,7 @@ int64_t MemorySystem::access(int64_t side, int32_t line, uint32_t sectors, Cache
   int64_t home = isSplit ? mixBits(uint32_t(line) / linesOfHome) & 1 : 0;
   counts.lookups += asked;
   if (isWrite) {
+    counts.writeLookups += asked;
     if (isSplit) // The other half's copy is old now.
       banks[1 - home].drop(line);
     CacheBank::Outcome outcome = banks[home].access(line, sectors, hint, true);
@@ -88,6 +91,7 @@ int64_t MemorySystem::access(int64_t side, int32_t line, uint32_t sectors, Cache
     counts.dramWrites += outcome.evicted;
     if (home != side && isSplit) {
       counts.lookups += asked;
+      counts.writeLookups += asked;
       counts.hits += asked;
       counts.fabric += asked;
     }
@@ -120,6 +124,10 @@ static bool checkMachine(const MachineModel &machine, std::string &error) {
             std::to_string(machine.blocksPerSm);
   else if (machine.skew < 0 || machine.skew > 1 << 20)
     error = "expected a skew of 0 to 1048576 steps, got " + std::to_string(machine.skew);
+  else if (machine.drift < 0 || machine.drift > 1 << 20)
+    error = "expected a drift of 0 to 1048576 steps, got " + std::to_string(machine.drift);
+  else if (machine.smsPerPort < 1 || machine.smsPerPort > 4096)
+    error = "expected 1 to 4096 SMs at a port, got " + std::to_string(machine.smsPerPort);
   else if (machine.sampling < 0 || machine.sampling > 1 << 20 || (machine.sampling & (machine.sampling - 1)) != 0)
     error = "expected a sampling of a power of two, got " + std::to_string(machine.sampling);
   return error.empty();
@@ -178,12 +186,15 @@ bool Simulation::prepare(std::string &error) {
     lines += rows * perRow;
   }
   memory.emplace_back(machine.cache, sampling, lines);
+  if (machine.smsPerPort > 1)
+    lastAsk.assign(lines, 0);
   result.dramReadsByArray.assign(launch.arrays.size(), 0);
   result.blocks = order.size();
   result.resident = machine.sms * machine.blocksPerSm;
   slots.resize(result.resident);
   for (int64_t i = 0; i < result.resident; ++i) {
-    slots[i].side = machine.cache.partitions == 2 ? mixBits(uint32_t(i % machine.sms)) & 1 : 0;
+    int64_t port = i % machine.sms / machine.smsPerPort;
+    slots[i].side = machine.cache.partitions == 2 ? mixBits(uint32_t(port)) & 1 : 0;
     slots[i].delay = machine.skew ? mixBits(uint32_t(i)) % uint32_t(machine.skew + 1) : 0;
   }
   doneInRow.assign(launch.stages[0].grid.rows, 0);
@@ -209,6 +220,10 @@ void Simulation::runAccess(const AccessModel &access, const Tile &tile, int64_t 
       int64_t last = (std::min(byteEnd - line * lineBytes, lineBytes) - 1) / sectorBytes;
       uint32_t sectors = uint32_t((uint64_t(2) << last) - (uint64_t(1) << first));
       (access.isWrite ? result.writtenSectors : result.readSectors) += last - first + 1;
+      if (!access.isWrite && machine.smsPerPort > 1 && std::exchange(lastAsk[start + line], turn) == turn) {
+        result.merged += last - first + 1;
+        continue;
+      }
       result.dramReadsByArray[access.array] +=
           memory[0].access(side, int32_t(start + line), sectors, access.hint, access.isWrite, result);
     }
@@ -232,6 +247,10 @@ bool Simulation::advance(Slot &slot) {
       return false;
     slot.block = nextBlock++;
     slot.step = 0;
+    if (machine.drift && slot.block >= result.resident)
+      slot.delay = mixBits(uint32_t(slot.block / machine.smsPerPort)) % uint32_t(machine.drift + 1);
+    if (slot.delay > 0)
+      return true;
   }
   const Tile &tile = order[slot.block];
   if (tile.stage == 1 && doneInRow[tile.row] < launch.stages[0].grid.cols)
@@ -252,8 +271,10 @@ bool Simulation::run(std::string &error) {
   auto isBusy = [](const Slot &slot) { return slot.block >= 0; };
   while (nextBlock < order.size() || std::any_of(slots.begin(), slots.end(), isBusy)) {
     bool isMoving = false;
-    for (Slot &slot : slots)
-      isMoving |= advance(slot);
+    for (int64_t i = 0; i < result.resident; ++i) {
+      turn += i % machine.sms % machine.smsPerPort == 0;
+      isMoving |= advance(slots[i]);
+    }
     if (!isMoving) {
       error = "expected an order in which blocks wait for earlier ones; all " + std::to_string(result.resident) +
               " places hold blocks that wait";
@@ -262,8 +283,8 @@ bool Simulation::run(std::string &error) {
     ++result.ticks;
   }
   result.dirty = memory[0].countDirtySectors();
-  for (int64_t *count : {&result.readSectors, &result.writtenSectors, &result.lookups, &result.hits, &result.dramReads,
-                         &result.dramWrites, &result.dirty, &result.fabric})
+  for (int64_t *count : {&result.readSectors, &result.writtenSectors, &result.merged, &result.lookups, &result.hits,
+                         &result.writeLookups, &result.dramReads, &result.dramWrites, &result.dirty, &result.fabric})
     *count *= result.sampling;
   for (int64_t &count : result.dramReadsByArray)
     count *= result.sampling;

@@ -103,6 +103,11 @@ MachineModel weft::plan::makeMachine(const Device &device) {
   machine.cache.bytes = int64_t(device.l2Bytes);
   // A100, H100 and H200 have an L2 of two halves (NVIDIA's A100 and H100 white papers).
   machine.cache.partitions = device.computeVersion == 80 || device.computeVersion == 90 ? 2 : 1;
+  // Fitted to 57 kernels on an H100 (bench/results/2026-11-21-l2-orders-h100.md); not measured on others.
+  if (device.computeVersion == 90) {
+    machine.smsPerPort = 2;
+    machine.drift = 8;
+  }
   return machine;
 }
 
@@ -120,6 +125,8 @@ static void readMachine(const json::Object *object, Configuration &result, std::
   fields.number("sms", machine.sms, 1, 4096);
   fields.number("blocksPerSm", machine.blocksPerSm, 1, 64);
   fields.number("skew", machine.skew, 0, 1 << 20);
+  fields.number("drift", machine.drift, 0, 1 << 20);
+  fields.number("smsPerPort", machine.smsPerPort, 1, 4096);
   fields.number("sampling", machine.sampling, 0, 1 << 20);
   const json::Object *inner = fields.inner("cache");
   fields.finish();

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 using namespace weft;
 using namespace weft::plan;
@@ -32,8 +33,11 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
   double compulsory = double(c.launch.getCompulsoryReads() + c.launch.getCompulsoryWrites());
   counters = {{"dram__bytes_read.sum", double(r.dramReads) * sector},
               {"dram__bytes_write.sum", double(r.dramWrites) * sector},
-              {"lts__t_sectors_op_read.sum", double(r.readSectors)},
-              {"lts__t_sectors_op_write.sum", double(r.writtenSectors)},
+              {"lts__t_sectors_op_read.sum", double(r.lookups - r.writeLookups)},
+              {"lts__t_sectors_op_write.sum", double(r.writeLookups)},
+              {"lts__t_sectors_srcunit_tex.sum", double(r.readSectors - r.merged + r.writtenSectors)},
+              {"lts__t_sectors_srcunit_ltcfabric.sum", double(r.fabric)},
+              {"lts__t_sectors_lookup_miss.sum", double(r.lookups - r.hits)},
               {"lts__t_sectors.sum", double(r.lookups)},
               {"lts__t_sector_hit_rate.pct", 100 * r.getHitRate()},
               {"launch__grid_size", double(r.blocks)},
@@ -44,10 +48,10 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
               {"weft.dram_bytes_compulsory", compulsory},
               {"weft.last_wave_full_pct", last > 0 ? 100 * last / double(r.resident) : 100},
               {"weft.steps", double(r.ticks)}};
+  addBytes(counters);
   if (!c.device)
     return true;
-  double moved = counters["dram__bytes_read.sum"] + counters["dram__bytes_write.sum"];
-  counters["weft.dram_seconds"] = moved / c.device->memoryBandwidth;
+  counters["weft.dram_seconds"] = counters["dram__bytes.sum"] / c.device->memoryBandwidth;
   if (c.elementBytes == 2)
     counters["weft.matrix_seconds"] = operations / c.device->perSecond(c.device->matrix.f16);
   return true;
@@ -59,6 +63,9 @@ void weft::plan::addBytes(Counters &counters) {
     if (sectors != counters.end())
       counters.insert({"dram__bytes_" + std::string(side) + ".sum", 32 * sectors->second});
   }
+  auto read = counters.find("dram__bytes_read.sum"), write = counters.find("dram__bytes_write.sum");
+  if (read != counters.end() && write != counters.end())
+    counters.insert({"dram__bytes.sum", read->second + write->second});
 }
 
 //===--- CSV ---===//
@@ -162,5 +169,27 @@ ErrorSummary weft::plan::summarise(const std::vector<Comparison> &comparisons, c
   std::sort(errors.begin(), errors.end());
   size_t middle = errors.size() / 2;
   summary.median = errors.size() % 2 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
+  return summary;
+}
+
+PairSummary weft::plan::rankPairs(const std::vector<Comparison> &comparisons, const std::string &metric,
+                                  double difference) {
+  PairSummary summary;
+  auto get = [&](const Counters &counters) {
+    auto found = counters.find(metric);
+    return found == counters.end() ? std::nullopt : std::optional<double>(found->second);
+  };
+  for (size_t i = 0; i < comparisons.size(); ++i)
+    for (size_t k = i + 1; k < comparisons.size(); ++k) {
+      const Comparison &a = comparisons[i], &b = comparisons[k];
+      std::optional<double> values[] = {get(a.measured), get(b.measured), get(a.predicted), get(b.predicted)};
+      if (a.family.empty() || a.family != b.family || std::count(values, values + 4, std::nullopt))
+        continue;
+      double measured = *values[0] - *values[1];
+      if (std::abs(measured) <= difference * std::max(*values[0], *values[1]))
+        continue;
+      ++summary.pairs;
+      summary.right += measured * (*values[2] - *values[3]) > 0;
+    }
   return summary;
 }

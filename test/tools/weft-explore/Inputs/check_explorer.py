@@ -67,6 +67,7 @@ def make_configurations() -> list[dict]:
         cache = {"bytes": rng.choice((1 << 14, 1 << 17, 3 << 18, 1 << 20, 6 << 20)), "lineBytes": 128, "sectorBytes": 32, "ways": rng.choice((0, 1, 8, 16)),
                  "partitions": rng.choice((1, 2))}
         machine = {"sms": rng.choice((1, 3, 8, 20)), "blocksPerSm": rng.choice((1, 2)), "skew": rng.choice((0, 0, 5)), "sampling": rng.choice((0, 1, 4)), "cache": cache}
+        machine |= {"drift": rng.choice((0, 0, 3)), "smsPerPort": rng.choice((1, 2)) if machine["sms"] > 1 else 1}
         result.append({"problem": problem, "tile": tile, "elementBytes": rng.choice((1, 2, 4)), "order": make_order(rng, problem["kind"]), "machine": machine})
     return result
 

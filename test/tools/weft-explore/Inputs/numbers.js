@@ -20,7 +20,7 @@ function computeNumbers(config) {
     numbers.optimum = [2, 3, 4].map((capacity) => findOptimalOrder(rows, cols, capacity).loads);
   const r = simulate(launch, tiles, config.machine);
   numbers.simulation = {};
-  for (const name of ["readSectors", "writtenSectors", "lookups", "hits", "dramReads", "dramWrites", "dirty", "fabric", "ticks", "sampling", "dramReadsByArray"])
+  for (const name of ["readSectors", "writtenSectors", "merged", "lookups", "writeLookups", "hits", "dramReads", "dramWrites", "dirty", "fabric", "ticks", "sampling", "dramReadsByArray"])
     numbers.simulation[name] = r[name];
   const bound = computeTrafficBound(makeGroup(config), capacity);
   numbers.bound = { partition: bound.partition, compulsory: bound.compulsory };
