@@ -1,5 +1,9 @@
 // A fold is a kernel with its epilogue; what its regions use from outside becomes the kernel's arguments, symbols included.
-// RUN: weft-opt %s --weft-plan --weft-outline | FileCheck %s
+// RUN: weft-opt %s --weft-plan=gpu --weft-outline | FileCheck %s
+// RUN: weft-opt %s --weft-plan --weft-outline | FileCheck %s --check-prefix=CPU
+// For the CPU it becomes plain ops.
+// CPU-NOT: tg.fold
+// CPU: tg.reduce max
 
 #x = #tg.dims<()[s0, s1] -> (4, s1)>
 // CHECK: func.func @main

@@ -1,4 +1,4 @@
-// Dependencies, factors and clones of the values behind a streamed operand.
+// Dependencies, shifts and clones of the values behind a streamed operand.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FoldFactors.h"
 #include "mlir/IR/IRMapping.h"
@@ -7,16 +7,7 @@ using namespace mlir;
 
 namespace weft::tg {
 
-void StateValues::set(GraphBuilder &b, ReduceOp reduce, Value state, bool isSafe) {
-  if (isSafe && reduce.getKind() == Monoid::Max) {
-    Type element = GraphBuilder::elementOf(state);
-    Value isMasked = b.op<IsInfOp>(state, /*negative=*/true, /*positive=*/false);
-    state = b.op<SelectOp>(isMasked, b.scalar(0, element), state);
-  }
-  values[reduce.getResult()] = b.cast(state, GraphBuilder::elementOf(reduce.getResult()));
-}
-
-/// Ops that the tree looks through: pointwise ones, and reshapes of values that do not change along the stream.
+/// Ops that the tree looks through.
 static bool isPointwise(Operation *op) { return isa_and_nonnull<PointwiseOpInterface>(op); }
 
 void StreamTree::visit(Value value) {
@@ -56,43 +47,35 @@ bool StreamTree::isUniform(Value value) const {
   return found != nodes.end() && !found->second.changes;
 }
 
-bool StreamTree::isDelayable(Value value) const { return isUniform(value) && !getDependencies(value).empty(); }
-
-bool StreamTree::dependsOn(Value value, ReduceOp reduce) const {
-  return llvm::is_contained(getDependencies(value), reduce);
-}
-
-bool StreamTree::isRepairable(Value value) const {
-  return llvm::all_of(getDependencies(value), [&](ReduceOp reduce) { return findRatio(value, reduce); });
-}
-
-/// value(after) - value(before) is uniform: a difference with a uniform subtrahend, or a uniform multiple of one.
-bool StreamTree::findShift(Value value, ReduceOp reduce) const {
+bool StreamTree::isShift(Value value) const {
+  if (getDependencies(value).empty() || isUniform(value))
+    return true;
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<CastOp>(op))
-    return isa<FloatType>(GraphBuilder::elementOf(op->getOperand(0))) && findShift(op->getOperand(0), reduce);
-  if (isa_and_nonnull<SubOp>(op))
-    return isUniform(op->getOperand(1)) && getDependencies(op->getOperand(1)) == ArrayRef<ReduceOp>(reduce) &&
-           getDependencies(op->getOperand(0)).empty();
-  if (isa_and_nonnull<MulOp>(op))
-    for (unsigned i : {0u, 1u})
-      if (isUniform(op->getOperand(i)) && getDependencies(op->getOperand(i)).empty())
-        return findShift(op->getOperand(1 - i), reduce);
-  return false;
+  if (isa<CastOp>(op))
+    return isa<FloatType>(GraphBuilder::elementOf(op->getOperand(0))) && isShift(op->getOperand(0));
+  if (isa<NegOp>(op))
+    return isShift(op->getOperand(0));
+  if (isa<AddOp, SubOp>(op))
+    return isShift(op->getOperand(0)) && isShift(op->getOperand(1));
+  auto isFactor = [&](unsigned i) {
+    return isUniform(op->getOperand(i)) && getDependencies(op->getOperand(i)).empty();
+  };
+  if (isa<MulOp, DivOp>(op) && isFactor(1))
+    return isShift(op->getOperand(0));
+  return isa<MulOp>(op) && isFactor(0) && isShift(op->getOperand(1));
 }
 
-/// value(after) / value(before) is uniform: exp of a shift, and products with what does not depend on the reduction.
-bool StreamTree::findRatio(Value value, ReduceOp reduce) const {
+Value StreamTree::findShifted(Value value) const {
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<CastOp>(op))
-    return isa<FloatType>(GraphBuilder::elementOf(op->getOperand(0))) && findRatio(op->getOperand(0), reduce);
-  if (isa_and_nonnull<ExpOp>(op))
-    return findShift(op->getOperand(0), reduce);
-  if (isa_and_nonnull<MulOp>(op))
-    for (unsigned i : {0u, 1u})
-      if (!dependsOn(op->getOperand(i), reduce))
-        return findRatio(op->getOperand(1 - i), reduce);
-  return false;
+  if (!isa_and_nonnull<AddOp, SubOp>(op))
+    return {};
+  for (unsigned i : {0u, 1u}) {
+    Value other = op->getOperand(1 - i), x = op->getOperand(i);
+    if (!isUniform(other) || isUniform(x))
+      continue;
+    return getDependencies(x).empty() ? x : findShifted(x);
+  }
+  return {};
 }
 
 Value StreamTree::clone(GraphBuilder &b, Value value, const StateValues &states) const {
@@ -104,35 +87,52 @@ Value StreamTree::clone(GraphBuilder &b, Value value, const StateValues &states)
   if (isLeaf || !(isPointwise(op) || isa_and_nonnull<ContractOp>(op)))
     return value;
   IRMapping mapping;
+  SmallVector<Dims> shapes;
   if (isPointwise(op))
-    for (Value operand : op->getOperands())
+    for (Value operand : op->getOperands()) {
       mapping.map(operand, clone(b, operand, states));
-  return b.builder.clone(*op, mapping)->getResult(0);
+      shapes.push_back(getDims(mapping.lookup(operand).getType()));
+    }
+  Operation *made = b.builder.clone(*op, mapping);
+  // A state in place of values that change along the stream: extent 1 there.
+  if (std::optional<Dims> dims = shapes.empty() ? std::nullopt : broadcastDims(shapes))
+    made->getResult(0).setType(getTensorType(*dims, GraphBuilder::elementOf(made->getResult(0))));
+  return made->getResult(0);
 }
 
-Value StreamTree::buildShift(GraphBuilder &b, Value value, ReduceOp reduce, const StateValues &before,
-                             const StateValues &after) const {
+Value StreamTree::buildShift(GraphBuilder &b, Value value, const StateValues &before, const StateValues &after) const {
+  if (getDependencies(value).empty())
+    return {};
   Operation *op = value.getDefiningOp();
+  FloatType type = getComputeType(GraphBuilder::elementOf(value));
+  if (isUniform(value)) {
+    Value old = b.cast(clone(b, value, before), type), now = b.cast(clone(b, value, after), type);
+    return b.op<SubOp>(now, old);
+  }
   if (isa<CastOp>(op))
-    return buildShift(b, op->getOperand(0), reduce, before, after);
-  if (isa<SubOp>(op)) { // (x - g(r')) - (x - g(r)) = g(r) - g(r')
+    return buildShift(b, op->getOperand(0), before, after);
+  if (isa<NegOp>(op)) {
+    Value shift = buildShift(b, op->getOperand(0), before, after);
+    return b.op<NegOp>(shift);
+  }
+  if (isa<SubOp>(op) && getDependencies(op->getOperand(0)).empty() && isUniform(op->getOperand(1))) {
+    // (x - g(r')) - (x - g(r)) = g(r) - g(r')
     Value old = clone(b, op->getOperand(1), before), now = clone(b, op->getOperand(1), after);
-    FloatType type = getComputeType(GraphBuilder::elementOf(old));
     return b.op<SubOp>(b.cast(old, type), b.cast(now, type));
   }
-  unsigned uniform = isUniform(op->getOperand(0)) && getDependencies(op->getOperand(0)).empty() ? 0 : 1;
-  Value shift = buildShift(b, op->getOperand(1 - uniform), reduce, before, after);
-  return b.op<MulOp>(shift, b.cast(op->getOperand(uniform), GraphBuilder::elementOf(shift)));
-}
-
-Value StreamTree::buildRatio(GraphBuilder &b, Value value, ReduceOp reduce, const StateValues &before,
-                             const StateValues &after) const {
-  Operation *op = value.getDefiningOp();
-  if (isa<ExpOp>(op))
-    return b.op<ExpOp>(buildShift(b, op->getOperand(0), reduce, before, after));
-  if (isa<CastOp>(op))
-    return buildRatio(b, op->getOperand(0), reduce, before, after);
-  return buildRatio(b, op->getOperand(dependsOn(op->getOperand(0), reduce) ? 0 : 1), reduce, before, after);
+  if (isa<AddOp, SubOp>(op)) {
+    Value left = buildShift(b, op->getOperand(0), before, after);
+    Value right = buildShift(b, op->getOperand(1), before, after);
+    if (!right)
+      return left;
+    if (!left)
+      return isa<AddOp>(op) ? right : b.op<NegOp>(right);
+    return isa<AddOp>(op) ? b.op<AddOp>(left, right) : b.op<SubOp>(left, right);
+  }
+  unsigned factor = getDependencies(op->getOperand(1)).empty() ? 1 : 0;
+  Value shift = buildShift(b, op->getOperand(1 - factor), before, after);
+  Value scale = b.cast(op->getOperand(factor), GraphBuilder::elementOf(shift));
+  return isa<DivOp>(op) ? b.op<DivOp>(shift, scale) : b.op<MulOp>(shift, scale);
 }
 
 } // namespace weft::tg

@@ -1,5 +1,5 @@
 // The values behind a streamed operand: which of them change along the stream, which reductions of the stream they
-// depend on, and by what factor they change when such a reduction does.
+// depend on, and by how much they change when such a reduction does.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_FOLDFACTORS_H
 #define WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_FOLDFACTORS_H
@@ -11,16 +11,8 @@
 
 namespace weft::tg {
 
-/// What stands for the results of the reductions in a clone.
-class StateValues {
-public:
-  /// `isSafe`: 0 in place of a maximum of -inf, so that differences with it are defined.
-  void set(GraphBuilder &b, ReduceOp reduce, mlir::Value state, bool isSafe);
-  mlir::Value lookup(mlir::Value result) const { return values.lookup(result); }
-
-private:
-  llvm::DenseMap<mlir::Value, mlir::Value> values;
-};
+/// What stands for the results of reductions, and for what is computed from them, in a clone.
+using StateValues = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// Pointwise ops and reductions between the streamed operand and what is computed before the fold. `axis` is the
 /// streamed dimension counted from the last one (-1), as broadcasting aligns.
@@ -31,36 +23,36 @@ public:
   /// Adds `value` and what it depends on.
   void visit(mlir::Value value);
 
+  int64_t getAxis() const { return axis; }
   /// In the order of their dependencies.
-  llvm::SmallVector<ReduceOp> getReductions() const { return reductions; }
+  llvm::ArrayRef<ReduceOp> getReductions() const { return reductions; }
   /// The reductions that `value` reads other than through a reduction.
   llvm::ArrayRef<ReduceOp> getDependencies(mlir::Value value) const;
   /// The contractions that compute values which change along the stream.
   llvm::ArrayRef<ContractOp> getContractions() const { return contractions; }
   bool contains(mlir::Value value) const { return nodes.contains(value); }
-  /// Whether `value` is the same along the stream, and depends on a reduction of it.
-  bool isDelayable(mlir::Value value) const;
-  /// Whether the factor by which `value` changes is known for every reduction it depends on.
-  bool isRepairable(mlir::Value value) const;
+  /// The values, what they depend on first.
+  auto getValues() const { return llvm::make_first_range(nodes); }
+  /// Whether `value` is the same along the stream: extent 1 there, or less rank.
+  bool isUniform(mlir::Value value) const;
+
+  /// Whether a change of the reductions adds the same to `value` everywhere along the stream.
+  bool isShift(mlir::Value value) const;
+  /// The one value of a sum or difference `value` that changes along the stream, if no reduction is behind it and the
+  /// others are the same along the stream; else null.
+  mlir::Value findShifted(mlir::Value value) const;
+  /// value(after) - value(before) of a shift, with extent 1 along the stream, in the compute type; null if it is 0.
+  mlir::Value buildShift(GraphBuilder &b, mlir::Value value, const StateValues &before, const StateValues &after) const;
 
   /// `value` with the reductions replaced by `states`. Values that depend on no reduction and do not change along the
   /// stream are not cloned.
   mlir::Value clone(GraphBuilder &b, mlir::Value value, const StateValues &states) const;
-  /// q: value(after) = value(before) * q, with extent 1 along the stream.
-  mlir::Value buildRatio(GraphBuilder &b, mlir::Value value, ReduceOp reduce, const StateValues &before,
-                         const StateValues &after) const;
 
 private:
   struct Node {
     bool changes = false; ///< Along the stream.
     llvm::SetVector<ReduceOp> dependencies;
   };
-  bool isUniform(mlir::Value value) const;
-  bool dependsOn(mlir::Value value, ReduceOp reduce) const;
-  bool findRatio(mlir::Value value, ReduceOp reduce) const;
-  bool findShift(mlir::Value value, ReduceOp reduce) const;
-  mlir::Value buildShift(GraphBuilder &b, mlir::Value value, ReduceOp reduce, const StateValues &before,
-                         const StateValues &after) const;
 
   int64_t axis;
   llvm::MapVector<mlir::Value, Node> nodes;

@@ -10,7 +10,8 @@ namespace weft::tg {
 /// The mapping type that follows from the maps of `operand` and of the result, by the first rule that holds:
 ///
 ///  * a map is missing: Opaque;
-///  * the domain has reductions: Window if the operand's map is not a projected permutation (elements are shared between
+///  * the domain has reductions: Window if the operand's map is not a projected permutation (elements are shared
+///  between
 ///    neighbours of the result), else Contraction if the op has several operands, else Reduction;
 ///  * the map divides (delinearises): Reorganize;
 ///  * a result dimension of extent other than 1 is not read, or two are added: One-to-Many;

@@ -114,15 +114,27 @@ def MoveViews : Pass<"weft-move-views"> {
 }
 
 def DeriveFolds : Pass<"weft-derive-folds"> {
-  let summary = "cascades of reductions that end in a contraction become one streaming pass";
+  let summary = "cascades of reductions over one dimension become one streaming pass";
   let description = [{
-    A contraction that sums, over its one reduction dimension, values that depend on earlier reductions of the same dimension, and whose
-    streamed operand is made by another contraction, becomes a `tg.fold`: attention comes out as max, sum and accumulator. Proved for each
-    derivation: the summed values change by a factor that is the same along the stream when an earlier reduction changes (exp of a
-    difference; products), so that sums so far can be repaired; factors that are uniform along the stream are applied at the end. Reassociating: results agree up to the rounding of
-    the states' type, f32 for f16 and bf16.
+    A sum (`tg.reduce add`, `tg.contract` of one reduction dimension) of values that depend on earlier reductions of the same dimension becomes a
+    `tg.fold` with a state for each reduction. Proved for each derivation, of the summed values b(x, r), r the earlier results:
 
-    A contraction that is left alone gets a missed remark of category `fold` with the reason.
+    * b is a sum of at most four products of a factor without r, and factors that do not change along the stream. Each product is summed
+      on its own without the latter, which are applied in `finish` (delayed scales, moments).
+    * A factor exp(x - r) stays inside, with r a maximum of the x: when r becomes r', what was summed is repaired by exp(r - r').
+    * A factor (x - r), once or squared, stays inside too: sums of lower powers are kept, and the repair is the binomial formula in r - r'. Where r is
+      the mean of x, the mean so far takes its place, so nothing cancels (Welford, Chan).
+    * A maximum or minimum of values that rise or fall monotonically with a factor without r is that of the factor; signs of
+      products are proved, or the fold is refused.
+    * `tg.top_k` and `tg.arg_reduce` of such values take their order from the factor too (where rounding makes values equal, or all are NaN, the indices are those
+      of the factor's order); the sums beside are folds of their own.
+    * With `numerics=approximating`: rounded quotients x / r (quantisation) are repaired by r / r'.
+
+    Maxima of rows that are masked so far (-inf) are replaced by 0 where they are subtracted. Every fold has the attribute `tg.numerics`: "reassociating" (results agree
+    up to the rounding of the states, f32 for f16 and bf16), "exact" or "approximating". A sum with the attribute `tg.numerics = "exact"` is left as it is.
+
+    `when=pays` derives only folds that end in a contraction whose streamed operand is made by another one (attention): the pass over memory that they save is
+    more than what they compute again. Who is left alone gets a missed remark of category `fold` with the reason.
 
     A positive constant factor of the scores goes behind masks and maxima (exact: rounding is monotonic).
 
@@ -141,7 +153,43 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
     }
     ```
   }];
+  let options = [
+    Option<"when", "when", "std::string", /*default=*/"\"pays\"", "pays, or proved: every fold that can be derived">,
+    Option<"numerics", "numerics", "std::string", /*default=*/"\"reassociating\"",
+           "what ops without `tg.numerics` allow: exact, reassociating or approximating">,
+  ];
   let statistics = [Statistic<"numFolds", "folds", "folds derived">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def UnrollFolds : Pass<"weft-unroll-folds"> {
+  let summary = "folds become their updates, one after the other";
+  let description = [{
+    Each `tg.fold` becomes `steps` copies of its update, each on its slice of the streamed dimension (with `merge`: each from the first states, then merged), and its finish: plain ops. The law of the fold says
+    that the number of steps changes no more than rounding. One step (what the CPU gets) works for every fold; several want a constant extent
+    and reductions whose operands' streamed dimension can be told, else the fold stays and gets a missed remark `no-unroll` of category `fold`.
+
+    ```mlir
+    func.func @main(%x: tensor<4x16xf32>) -> tensor<4x1xf32> {
+      %r = tg.fold over affine_map<() -> (16)> init [0xFF800000 : f32] update {
+      ^bb0(%m: tensor<4x1xf32>):
+        %b = tg.reduce max %x axes = [1] keep_dims {tg.streamed} : tensor<4x16xf32>
+        %m2 = tg.max %m, %b : tensor<4x1xf32>, tensor<4x1xf32>
+        tg.fold_yield %m2 : tensor<4x1xf32>
+      } merge {
+      } finish {
+      ^bb0(%m: tensor<4x1xf32>):
+        tg.fold_yield %m : tensor<4x1xf32>
+      } : tensor<4x1xf32>
+      return %r : tensor<4x1xf32> // of a tg.reduce and a tg.max
+    }
+    ```
+  }];
+  let options = [
+    Option<"steps", "steps", "unsigned", /*default=*/"1", "slices of the streamed dimension">,
+    Option<"merge", "merge", "bool", /*default=*/"false", "each slice by itself, then the fold's merge of their states">,
+  ];
+  let statistics = [Statistic<"numUnrolled", "unrolled", "folds unrolled">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 

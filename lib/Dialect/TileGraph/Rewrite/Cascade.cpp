@@ -1,0 +1,274 @@
+// Finding cascades, and the proof that one is a fold: which states it has.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Cascade.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace weft::tg {
+
+/// The widest accumulator tile, and the longest operand rows beside it, that a CTA keeps.
+static constexpr int64_t maxResident = 256;
+
+static Numerics licenceOf(Operation *op, Numerics otherwise) {
+  auto attr = op->getAttrOfType<StringAttr>("tg.numerics");
+  if (!attr)
+    return otherwise;
+  return attr.getValue() == "exact"           ? Numerics::Exact
+         : attr.getValue() == "approximating" ? Numerics::Approximating
+                                              : Numerics::Reassociating;
+}
+
+//===-- The stream ------------------------------------------------------------------------------------------------===//
+
+/// The one reduction dimension of a contraction, and which operand has a cascade behind it.
+bool Cascade::findOperandStream(ContractOp contract) {
+  SmallVector<utils::IteratorType> iterators = cast<TileOpInterface>(*contract).getDomainIterators();
+  unsigned dim = llvm::find(iterators, utils::IteratorType::reduction) - iterators.begin();
+  for (unsigned side : {0u, 1u}) {
+    AffineMap map = contract.getMap(side);
+    if (!map.isProjectedPermutation())
+      continue;
+    std::optional<unsigned> position = map.getResultPosition(getAffineDimExpr(dim, contract.getContext()));
+    Value value = contract->getOperand(side);
+    if (!position || !isa<FloatType>(GraphBuilder::elementOf(value)))
+      continue;
+    StreamTree candidate(int64_t(*position) - GraphBuilder::rankOf(value));
+    candidate.visit(value);
+    if (candidate.getDependencies(value).empty())
+      continue;
+    operand = side, axis = *position, streamed = value;
+    tree.emplace(std::move(candidate));
+    return true;
+  }
+  return false;
+}
+
+/// A value that ops between it and a reduction make in another way than element by element, such as an index.
+static bool isIndexedByReduction(Value value, unsigned depth = 16) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    SmallVector<Value> work(gather->getOperands().drop_front());
+    for (unsigned i = 0; i < work.size() && i < 64; ++i)
+      if (Operation *made = work[i].getDefiningOp()) {
+        if (isa<ReduceOp, ArgReduceOp>(made))
+          return true;
+        llvm::append_range(work, made->getOperands());
+      }
+  }
+  return isa<PointwiseOpInterface, GatherOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value v) { return isIndexedByReduction(v, depth - 1); });
+}
+
+std::string Cascade::findStream() {
+  if (auto contract = dyn_cast<ContractOp>(root)) {
+    if (llvm::count(cast<TileOpInterface>(root).getDomainIterators(), utils::IteratorType::reduction) != 1)
+      return "the contraction reduces several dimensions";
+    if (findOperandStream(contract))
+      return "";
+  } else {
+    auto reduce = cast<ReduceOp>(root);
+    streamed = reduce.getInput();
+    if (reduce.getAxes().size() != 1 || !isa<FloatType>(GraphBuilder::elementOf(streamed)))
+      return "a reduction of several dimensions, or of integers";
+    axis = reduce.getAxes().front();
+    tree.emplace(axis - GraphBuilder::rankOf(streamed));
+    tree->visit(streamed);
+    if (!tree->getDependencies(streamed).empty())
+      return "";
+  }
+  return llvm::any_of(root->getOperands(), [](Value v) { return isIndexedByReduction(v); })
+             ? "a reduction feeds an index: what is read depends on it in no known way"
+             : "no operand depends on a reduction of the same dimension";
+}
+
+//===-- Whether it pays -------------------------------------------------------------------------------------------===//
+
+/// Product of the extents of those dimensions of `op` that satisfy `wanted`; none if it is not constant.
+static std::optional<int64_t> extentOf(ContractOp op, llvm::function_ref<bool(unsigned)> wanted) {
+  AffineExpr product = getAffineConstantExpr(1, op.getContext());
+  for (auto [dim, extent] : llvm::enumerate(cast<TileOpInterface>(*op).getDomainExtents()))
+    if (wanted(dim))
+      product = product * extent;
+  return getConstant(simplify(product));
+}
+
+/// A fold computes the streamed operand again for every tile of the root's other dimensions, and holds a row of what
+/// that operand is made from: it pays if both fit one tile, and if nobody else needs the operand in memory.
+std::string Cascade::findLoss() {
+  auto contract = dyn_cast<ContractOp>(root);
+  if (!contract || tree->getContractions().size() != 1)
+    return "the streamed operand is not made by one contraction";
+  ContractOp inner = tree->getContractions().front();
+  for (Operation *user : inner.getResult().getUsers())
+    for (Value result : user->getResults())
+      if (!tree->contains(result))
+        return "the streamed operand's contraction has other readers";
+  auto isFunctionOf = [](AffineMap map, unsigned dim) { return map.isFunctionOfDim(dim); };
+  std::optional<int64_t> columns = extentOf(contract, [&](unsigned dim) {
+    return isFunctionOf(contract.getMap(2), dim) && !isFunctionOf(contract.getMap(operand), dim);
+  });
+  std::optional<int64_t> depth = extentOf(inner, [&](unsigned dim) { return !isFunctionOf(inner.getMap(2), dim); });
+  if (columns.value_or(maxResident + 1) > maxResident || depth.value_or(maxResident + 1) > maxResident)
+    return "expected at most " + std::to_string(maxResident) +
+           " columns of the contraction and terms of the one before it, so that one tile holds them";
+  return "";
+}
+
+bool Cascade::needsMoments() const { return states.size() != owners.size(); }
+
+//===-- The proof -------------------------------------------------------------------------------------------------===//
+
+/// Whether dividing by `divisor` (multiplying by it, if `isInverse`) takes the mean along the stream.
+bool Cascade::isCount(Value divisor, bool isInverse) const {
+  AffineExpr extent = simplify(getDim(streamed.getType(), axis));
+  std::optional<int64_t> places = getConstant(extent);
+  if (std::optional<double> number = getSplatFloat(withoutCasts(divisor)))
+    return places && *places > 0 &&
+           (isInverse ? std::abs(*number * double(*places) - 1) < 1e-3 : *number == double(*places));
+  Operation *op = divisor.getDefiningOp();
+  while (isa_and_nonnull<CastOp, ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  auto extents = dyn_cast_or_null<ExtentsOp>(op);
+  return extents && !isInverse && extents.getMap().getNumResults() == 1 &&
+         isEqual(extents.getMap().getResult(0), extent);
+}
+
+/// Differences x - u where u is the mean of x.
+void Cascade::findMeans(ArrayRef<Term> terms) {
+  for (const Term &term : terms) {
+    auto difference = term.difference ? term.difference.getDefiningOp<SubOp>() : SubOp();
+    if (!difference)
+      continue;
+    Value mean = withoutCasts(difference.getRhs());
+    Operation *op = mean.getDefiningOp();
+    if (!isa_and_nonnull<DivOp, MulOp>(op))
+      continue;
+    auto sum = withoutCasts(op->getOperand(0)).getDefiningOp<ReduceOp>();
+    if (sum && llvm::is_contained(tree->getReductions(), sum) && sum.getKind() == Monoid::Add &&
+        tree->getDependencies(sum.getInput()).empty() &&
+        withoutCasts(sum.getInput()) == withoutCasts(difference.getLhs()) &&
+        isCount(op->getOperand(1), isa<MulOp>(op)) && !llvm::is_contained(llvm::make_first_range(means), mean))
+      means.push_back({mean, sum});
+  }
+}
+
+std::string Cascade::planExtreme(ReduceOp reduce) {
+  Monotone found = findMonotone(*tree, reduce.getInput());
+  if (!found.core)
+    return found.reason;
+  if (tree->isUniform(found.core) || !isa<FloatType>(GraphBuilder::elementOf(found.core)))
+    return "a maximum of what is the same along the stream, or of integers";
+  bool isMax = (reduce.getKind() == Monoid::Max) == found.rises;
+  owners.push_back({reduce, isMax ? Monoid::Max : Monoid::Min, {}, {}, found.core});
+  return "";
+}
+
+std::string Cascade::planOwner(Operation *op, Value input) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (reduce && (reduce.getKind() == Monoid::Max || reduce.getKind() == Monoid::Min))
+    return planExtreme(reduce);
+  if (reduce && reduce.getKind() != Monoid::Add)
+    return "a reduction that is neither a sum nor a maximum";
+  Numerics own = licenceOf(op, licence);
+  if (own == Numerics::Exact)
+    return "the order of a sum may not change: its licence is exact";
+  Separator separator(*tree, own);
+  Owner owner{op, Monoid::Add, separator.separate(input), {}, {}};
+  if (owner.terms.empty())
+    return separator.reason;
+  numerics = std::max(numerics, Numerics::Reassociating);
+  for (const Term &term : owner.terms)
+    for (const Factor &factor : term.factors)
+      if (factor.kind == Factor::Quantised)
+        numerics = Numerics::Approximating;
+  findMeans(owner.terms);
+  owners.push_back(std::move(owner));
+  return "";
+}
+
+Type Cascade::stateTypeOf(const Owner &owner) const {
+  if (auto contract = dyn_cast<ContractOp>(owner.op))
+    return withElement(contract.getType(), getComputeType(contract.getType().getElementType()));
+  Value input = !owner.core ? cast<ReduceOp>(owner.op).getInput() : owner.core;
+  Dims dims = getDims(input.getType());
+  dims[dims.size() + tree->getAxis()] = getAffineConstantExpr(1, input.getContext());
+  Type element = GraphBuilder::elementOf(input);
+  return getTensorType(dims, !owner.core ? Type(getComputeType(element)) : element);
+}
+
+/// The state of a term's factors times its difference to the power `power`; -1 if it is always 0.
+int Cascade::stateOf(const Owner &owner, const Term &term, unsigned power) {
+  bool isReduce = isa<ReduceOp>(owner.op);
+  if (isReduce && power == 0 && term.factors.empty())
+    return 0; // The number of places.
+  auto difference = term.difference ? term.difference.getDefiningOp<SubOp>() : SubOp();
+  if (isReduce && power == 1 && term.power == 2 && term.factors.empty() && difference &&
+      llvm::is_contained(llvm::make_first_range(means), withoutCasts(difference.getRhs())))
+    return -1; // Deviations from the mean so far.
+  for (auto [i, state] : llvm::enumerate(states))
+    if (state.owner == owner.op && state.factors == term.factors && state.power == power &&
+        (power == 0 || state.difference == term.difference))
+      return i;
+  State state;
+  state.owner = owner.op, state.type = stateTypeOf(owner), state.factors = term.factors, state.power = power;
+  state.difference = power ? term.difference : Value();
+  for (unsigned p = 0; p < power; ++p)
+    state.lower[p] = stateOf(owner, term, p);
+  states.push_back(state);
+  return states.size() - 1;
+}
+
+void Cascade::planStates() {
+  for (const Owner &owner : owners)
+    for (const Term &term : owner.terms)
+      needsCount |= isa<ReduceOp>(owner.op) && term.factors.empty();
+  needsCount |= !means.empty();
+  if (needsCount) {
+    State count;
+    Dims ones(GraphBuilder::rankOf(streamed), getAffineConstantExpr(1, root->getContext()));
+    count.type = getTensorType(ones, getComputeType(GraphBuilder::elementOf(streamed)));
+    states.push_back(count);
+  }
+  for (Owner &owner : owners) {
+    if (owner.core) {
+      State state;
+      state.owner = owner.op, state.kind = owner.kind, state.whole = owner.core, state.type = stateTypeOf(owner);
+      owner.states.push_back(states.size());
+      states.push_back(state);
+      continue;
+    }
+    for (const Term &term : owner.terms)
+      owner.states.push_back(unsigned(stateOf(owner, term, term.power)));
+    // One term without more ado: what is summed is what is written.
+    const Term &first = owner.terms.front();
+    if (owner.terms.size() == 1 && first.scales.empty() && !first.isNegative && !first.difference &&
+        !first.factors.empty())
+      states[owner.states.front()].whole =
+          isa<ReduceOp>(owner.op) ? cast<ReduceOp>(owner.op).getInput() : owner.op->getOperand(operand);
+  }
+}
+
+std::string Cascade::derive() {
+  if (auto contract = dyn_cast<ContractOp>(root)) {
+    AffineMap map = contract.getMap(1 - operand);
+    if (std::optional<unsigned> position = map.getResultPosition(contract.getMap(operand).getResult(axis))) {
+      Value value = contract->getOperand(1 - operand);
+      StreamTree beside(int64_t(*position) - GraphBuilder::rankOf(value));
+      beside.visit(value);
+      if (!beside.getDependencies(value).empty())
+        return "both operands depend on reductions of the streamed dimension";
+    }
+  }
+  for (ReduceOp reduce : tree->getReductions())
+    if (std::string reason = planOwner(reduce, reduce.getInput()); !reason.empty())
+      return reason;
+  if (std::string reason = planOwner(root, streamed); !reason.empty())
+    return reason;
+  planStates();
+  return "";
+}
+
+} // namespace weft::tg

@@ -1,0 +1,284 @@
+// Summands as sums of products, and the signs and monotonic functions that maxima need.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "FoldTerms.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace weft::tg {
+
+/// The most products that one sum is cut into: each has an accumulator.
+static constexpr size_t mostTerms = 4;
+
+Value withoutCasts(Value value) {
+  while (auto cast = value.getDefiningOp<CastOp>()) {
+    if (!isa<FloatType>(GraphBuilder::elementOf(cast.getInput())))
+      break;
+    value = cast.getInput();
+  }
+  return value;
+}
+
+std::optional<double> getSplatFloat(Value value) {
+  auto elements = isa<FloatType>(GraphBuilder::elementOf(value)) ? getConstantElements(value, 8) : ElementsAttr();
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  APFloat number = elements.getSplatValue<APFloat>();
+  bool loses;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  return number.convertToDouble();
+}
+
+static std::string nameOf(Operation *op) {
+  return op ? "'" + op->getName().stripDialect().str() + "'" : std::string("an argument");
+}
+
+//===-- Signs and monotonic functions -----------------------------------------------------------------------------===//
+
+bool isNonNegative(Value value, unsigned depth) {
+  if (std::optional<double> number = getSplatFloat(value))
+    return *number >= 0;
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  auto operand = [&](unsigned i) { return isNonNegative(op->getOperand(i), depth - 1); };
+  if (isa<ExpOp, AbsOp, SqrtOp, SigmoidOp, RsqrtOp>(op))
+    return true;
+  if (isa<MulOp>(op) && op->getOperand(0) == op->getOperand(1))
+    return true;
+  if (isa<MulOp, DivOp, AddOp, MinOp>(op))
+    return operand(0) && operand(1);
+  if (isa<MaxOp>(op))
+    return operand(0) || operand(1);
+  if (isa<SelectOp>(op))
+    return operand(1) && operand(2);
+  return isa<CastOp, ReduceOp, ReshapeOp, TransposeOp, BroadcastOp>(op) && operand(0);
+}
+
+static bool isNonPositive(Value value) {
+  if (std::optional<double> number = getSplatFloat(value))
+    return *number <= 0;
+  auto neg = value.getDefiningOp<NegOp>();
+  return neg && isNonNegative(neg.getInput());
+}
+
+Monotone findMonotone(const StreamTree &tree, Value value) {
+  if (tree.getDependencies(value).empty())
+    return {value, true, ""};
+  Operation *op = value.getDefiningOp();
+  auto refuse = [&](const Twine &why) { return Monotone{{}, true, why.str()}; };
+  auto through = [&](unsigned operand, bool rises) {
+    Monotone found = findMonotone(tree, op->getOperand(operand));
+    found.rises = found.rises == rises;
+    return found;
+  };
+  if (isa_and_nonnull<CastOp>(op) && !isa<FloatType>(GraphBuilder::elementOf(op->getOperand(0))))
+    return refuse("a maximum of integers that depend on another reduction");
+  if (isa_and_nonnull<CastOp, ExpOp, LogOp, SqrtOp, TanhOp, SigmoidOp, ErfOp, FloorOp, CeilOp, RoundOp, AtanOp>(op))
+    return through(0, true);
+  if (isa_and_nonnull<NegOp>(op))
+    return through(0, false);
+  if (!isa_and_nonnull<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(op))
+    return refuse("a maximum depends on another reduction through " + nameOf(op) + ", which is not known to be monotonic");
+  unsigned uniform = tree.isUniform(op->getOperand(0)) ? 0 : 1;
+  if (!tree.isUniform(op->getOperand(uniform)) || (isa<DivOp>(op) && uniform == 0))
+    return refuse("a maximum depends on another reduction through " + nameOf(op) + " of two values that change along the stream");
+  if (isa<AddOp, MaxOp, MinOp>(op))
+    return through(1 - uniform, true);
+  if (isa<SubOp>(op))
+    return through(1 - uniform, uniform == 1);
+  Value factor = op->getOperand(uniform);
+  if (isNonNegative(factor))
+    return through(1 - uniform, true);
+  if (isNonPositive(factor))
+    return through(1 - uniform, false);
+  return refuse("a maximum of products with a factor of unknown sign");
+}
+
+//===-- Sums of products ------------------------------------------------------------------------------------------===//
+
+Separator::Terms Separator::fail(const Twine &why) {
+  if (reason.empty())
+    reason = why.str();
+  return {};
+}
+
+SmallVector<Term> Separator::separate(Value value) {
+  if (tree.getDependencies(value).empty())
+    return {Term{false, {{Factor::Plain, value}}, {}, 0, {}}};
+  if (tree.isUniform(value))
+    return {Term{false, {}, {}, 0, {{Scale::Mul, value}}}};
+  return separateOp(value.getDefiningOp());
+}
+
+Separator::Terms Separator::multiply(const Terms &left, const Terms &right) {
+  Terms product;
+  for (const Term &a : left)
+    for (const Term &b : right) {
+      if (a.difference && b.difference && (a.difference != b.difference || a.power + b.power > 2))
+        return fail("a product of several differences with reductions");
+      Term term = a;
+      term.isNegative = a.isNegative != b.isNegative;
+      llvm::append_range(term.factors, b.factors);
+      llvm::append_range(term.scales, b.scales);
+      term.difference = a.difference ? a.difference : b.difference;
+      term.power = a.power + b.power;
+      product.push_back(std::move(term));
+    }
+  return product.size() <= mostTerms ? product
+                                     : fail("more than " + Twine(mostTerms) + " products would have to be summed apart");
+}
+
+/// c * (x - m), c >= 0 and m at least the maximum of x so far: its exp stays within [0, 1] on the way.
+bool Separator::isBounded(Value exponent) const {
+  exponent = withoutCasts(exponent);
+  Operation *op = exponent.getDefiningOp();
+  if (isa_and_nonnull<MulOp, DivOp>(op))
+    for (unsigned i : {0u, 1u})
+      if (tree.isUniform(op->getOperand(i)) && tree.getDependencies(op->getOperand(i)).empty() &&
+          isNonNegative(op->getOperand(i)) && (i == 1 || isa<MulOp>(op)))
+        return isBounded(op->getOperand(1 - i));
+  auto difference = dyn_cast_or_null<SubOp>(op);
+  if (!difference || !tree.getDependencies(difference.getLhs()).empty())
+    return false;
+  Value x = withoutCasts(difference.getLhs());
+  auto isMaximum = [&](Value value, auto &self) -> bool {
+    value = withoutCasts(value);
+    if (auto reduce = value.getDefiningOp<ReduceOp>())
+      return reduce.getKind() == Monoid::Max && withoutCasts(reduce.getInput()) == x;
+    if (auto max = value.getDefiningOp<MaxOp>())
+      return self(max.getLhs(), self) || self(max.getRhs(), self);
+    if (auto select = value.getDefiningOp<SelectOp>()) // A guard of rows that are masked as a whole.
+      return (self(select.getOnFalse(), self) && getSplatFloat(select.getOnTrue())) ||
+             (self(select.getOnTrue(), self) && getSplatFloat(select.getOnFalse()));
+    return false;
+  };
+  return isMaximum(difference.getRhs(), isMaximum);
+}
+
+/// The division (or product) by what depends on reductions, behind rounding, clipping and narrow casts.
+Operation *Separator::findQuotient(Value value) const {
+  Operation *op = value.getDefiningOp();
+  auto isFree = [&](unsigned i) { return tree.getDependencies(op->getOperand(i)).empty(); };
+  if (isa_and_nonnull<RoundOp, FloorOp, CeilOp, TruncOp>(op) ||
+      (isa_and_nonnull<CastOp>(op) && isa<FloatType>(GraphBuilder::elementOf(op->getOperand(0)))))
+    return findQuotient(op->getOperand(0));
+  if (isa_and_nonnull<MaxOp, MinOp>(op))
+    for (unsigned i : {0u, 1u})
+      if (isFree(i) && tree.isUniform(op->getOperand(i)))
+        return findQuotient(op->getOperand(1 - i));
+  if (isa_and_nonnull<DivOp, MulOp>(op) && isFree(0) && tree.isUniform(op->getOperand(1)) && !isFree(1))
+    return op;
+  return nullptr;
+}
+
+/// Whether `select` is is_nan(x) ? 0 : x of x = e / sum(e), perhaps rounded, as exporters guard rows that are masked as
+/// a whole. There x is NaN at one place of a row exactly if it is so at all: e is in [0, 1], so the sum is NaN if an e
+/// is.
+static DivOp findGuardedQuotient(SelectOp select) {
+  auto isNan = select.getCondition().getDefiningOp<IsNanOp>();
+  if (!isNan || isNan.getInput() != select.getOnFalse() || getSplatFloat(select.getOnTrue()) != 0.0)
+    return {};
+  auto quotient = withoutCasts(select.getOnFalse()).getDefiningOp<DivOp>();
+  auto sum = quotient ? quotient.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
+  bool isSoftmax = sum && sum.getKind() == Monoid::Add && sum.getInput() == quotient.getLhs() &&
+                   quotient.getLhs().getDefiningOp<ExpOp>();
+  return isSoftmax ? quotient : DivOp();
+}
+
+Separator::Terms Separator::separateSelect(SelectOp op) {
+  auto with = [](Terms terms, auto &&change) {
+    llvm::for_each(terms, change);
+    return terms;
+  };
+  if (DivOp quotient = findGuardedQuotient(op))
+    return with(separate(quotient), [&](Term &term) { term.scales.push_back({Scale::ZeroIfNan, quotient.getRhs()}); });
+  Value condition = op.getCondition();
+  bool zeroThen = getSplatFloat(op.getOnTrue()) == 0.0, zeroElse = getSplatFloat(op.getOnFalse()) == 0.0;
+  if (!tree.getDependencies(condition).empty()) {
+    if (!tree.isUniform(condition) || !zeroThen)
+      return fail("'select' by a condition that depends on a reduction");
+    return with(separate(op.getOnFalse()), [&](Term &term) { term.scales.push_back({Scale::ZeroWhere, condition}); });
+  }
+  Terms found;
+  auto addBranch = [&](Value value, bool isZero, Factor::Kind kind) {
+    Terms branch = isZero ? Terms() : separate(value);
+    llvm::append_range(found, with(branch, [&](Term &term) { term.factors.push_back({kind, condition}); }));
+    return isZero || !branch.empty();
+  };
+  if (!addBranch(op.getOnTrue(), zeroThen, Factor::Where) || !addBranch(op.getOnFalse(), zeroElse, Factor::WhereNot))
+    return {};
+  return found.size() <= mostTerms ? found : fail("more than " + Twine(mostTerms) + " products");
+}
+
+Separator::Terms Separator::separateQuotient(DivOp op) {
+  Value divisor = op.getRhs();
+  bool isFree = tree.getDependencies(divisor).empty();
+  if (!isFree && !tree.isUniform(divisor))
+    return fail("a divisor that changes along the stream depends on a reduction");
+  Terms terms = separate(op.getLhs());
+  for (Term &term : terms)
+    if (isFree)
+      term.factors.push_back({Factor::Divisor, divisor});
+    else
+      term.scales.push_back({Scale::Div, divisor});
+  return terms;
+}
+
+Separator::Terms Separator::separateOp(Operation *op) {
+  auto negate = [](Terms terms) {
+    for (Term &term : terms)
+      term.isNegative = !term.isNegative;
+    return terms;
+  };
+  Value value = op->getResult(0);
+  constexpr unsigned narrow = 16;
+  bool isRounded = isa<RoundOp, FloorOp, CeilOp, TruncOp, MaxOp, MinOp>(op) ||
+                   (isa<CastOp>(op) && GraphBuilder::elementOf(value).getIntOrFloatBitWidth() < narrow);
+  if (isRounded) {
+    Operation *quotient = findQuotient(value);
+    if (!quotient)
+      return fail(nameOf(op) + " of a value that depends on a reduction");
+    if (licence != Numerics::Approximating)
+      return fail("repairing a sum of rounded quotients is approximating, and the licence is not");
+    return {Term{false, {{Factor::Quantised, value, quotient}}, {}, 0, {}}};
+  }
+  return llvm::TypeSwitch<Operation *, Terms>(op)
+      .Case([&](CastOp cast) {
+        return isa<FloatType>(GraphBuilder::elementOf(cast.getInput())) ? separate(cast.getInput())
+                                                                         : fail("a cast of integers that depend on a reduction");
+      })
+      .Case([&](MulOp mul) {
+        Terms left = separate(mul.getLhs());
+        return left.empty() ? left : multiply(left, mul.getLhs() == mul.getRhs() ? left : separate(mul.getRhs()));
+      })
+      .Case([&](DivOp div) { return separateQuotient(div); })
+      .Case([&](NegOp neg) { return negate(separate(neg.getInput())); })
+      .Case([&](SelectOp select) { return separateSelect(select); })
+      .Case([&](PowOp pow) {
+        Terms base = getSplatFloat(pow.getRhs()) == 2.0 ? separate(pow.getLhs()) : Terms();
+        return base.empty() ? fail("'pow' of a value that depends on a reduction") : multiply(base, base);
+      })
+      .Case<AddOp, SubOp>([&](Operation *sum) {
+        if (tree.findShifted(value))
+          return Terms{Term{false, {}, value, 1, {}}};
+        Terms left = separate(sum->getOperand(0));
+        Terms right = left.empty() ? left : separate(sum->getOperand(1));
+        if (right.empty())
+          return right;
+        llvm::append_range(left, isa<SubOp>(sum) ? negate(right) : right);
+        return left.size() <= mostTerms ? left : fail("more than " + Twine(mostTerms) + " products");
+      })
+      .Case([&](ExpOp exp) {
+        if (!tree.isShift(exp.getInput()))
+          return fail("'exp' of what is not a difference with a reduction: no repair is known");
+        if (!isBounded(exp.getInput()))
+          return fail("'exp' of a difference with what is not a maximum of the same values: it can overflow on the way");
+        return Terms{Term{false, {{Factor::Exponential, value}}, {}, 0, {}}};
+      })
+      .Default([&](Operation *other) {
+        return fail(nameOf(other) + " of a value that depends on a reduction: it neither separates nor can it be repaired");
+      });
+}
+
+} // namespace weft::tg
