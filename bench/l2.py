@@ -341,8 +341,13 @@ def _entry(launch: dict) -> dict:
     model = launch["model"] | (_vendor_model(launch) if "tile" not in launch["model"] else {})
     if launch["name"].startswith("gemm_sm90_c2"):  # Two CTAs share a tile.
         model["machine"] = {"device": "H100", "sms": 66, "smsPerPort": 1}
+    seen = model["measured"]
+    isWgmma = seen.get("sm__inst_executed_pipe_tensor_op_gmma.sum", 0) > 0
+    # Beside wgmma's warpgroups one copies; blocks that are fewer than the tiles take several.
+    model |= {"engine": "wgmma" if isWgmma else "mma", "warps": int(seen["launch__block_size"]) // 32 - (4 if isWgmma else 0)}
+    model["persistent"] = seen["launch__grid_size"] == 132 and not launch["name"].startswith("gemm_sm80")
     measured = {metric: value for metric, value in model["measured"].items() if metric in KEPT}
-    return {"name": launch["name"], **{key: model[key] for key in ("problem", "tile", "order", "machine")}, "measured": measured}
+    return {"name": launch["name"], **{key: model[key] for key in ("problem", "tile", "order", "machine", "engine", "warps", "persistent")}, "measured": measured}
 
 
 def report(args: argparse.Namespace) -> int:

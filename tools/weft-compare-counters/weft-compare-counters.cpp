@@ -38,7 +38,11 @@ static constexpr Column kSummaries[] = {kColumns[0],
                                         {"dram__bytes.sum", "", 1e-6, false},
                                         {"lts__t_sectors.sum", "", 1, false},
                                         {"lts__t_sectors_lookup_miss.sum", "", 1, false},
-                                        kColumns[2]};
+                                        kColumns[2],
+                                        {"sm__inst_executed_pipe_tensor.sum", "", 1, false},
+                                        {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "", 1, false},
+                                        {"launch__grid_size", "", 1, false},
+                                        {"launch__waves_per_multiprocessor", "", 1, false}};
 
 /// Measured values by CSV: as many kernels as launches.
 static Error readMeasured(const Options &options, std::vector<plan::Comparison> &comparisons) {

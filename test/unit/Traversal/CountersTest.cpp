@@ -73,6 +73,53 @@ TEST(Counters, Summary) {
   EXPECT_EQ(summarise(comparisons, "none", true).launches, 0);
 }
 
+/// Measured on an H100 (bench/results/2026-11-21-l2-orders-h100.json).
+TEST(Counters, InstructionsAsMeasured) {
+  struct {
+    const char *launch;
+    double instructions, wavefronts, within;
+  } cases[] = {
+      {R"("problem": {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}, "tile": {"m": 128, "n": 256, "k": 64}, "engine": "wgmma")",
+       8388608, 169233905, 0.003},
+      {R"("problem": {"kind": "attention", "heads": 64, "group": 4, "queries": 4096, "keys": 4096, "headDim": 128, "causal": true},
+          "tile": {"m": 128, "n": 128, "k": 128}, "engine": "wgmma")",
+       4325376, 46150695, 0.06},
+      {R"("problem": {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}, "tile": {"m": 128, "n": 128, "k": 32}, "engine": "mma", "warps": 4)",
+       268435456, 282071791, 0.05},
+      {R"("problem": {"kind": "gemm", "m": 16, "n": 28672, "k": 4096}, "tile": {"m": 16, "n": 128, "k": 128}, "engine": "mma", "warps": 4)",
+       917504, 3006762, 0.09}};
+  for (const auto &entry : cases) {
+    std::vector<Configuration> launches;
+    std::string error;
+    ASSERT_TRUE(readConfigurations(std::string("[{") + entry.launch + "}]", launches, error)) << error;
+    Counters counters;
+    countInstructions(launches[0], counters);
+    EXPECT_EQ(counters["sm__inst_executed_pipe_tensor.sum"], entry.instructions) << entry.launch;
+    EXPECT_NEAR(counters["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] / entry.wavefronts, 1, entry.within);
+  }
+}
+
+TEST(Counters, Engines) {
+  std::vector<Configuration> launches;
+  std::string error;
+  EXPECT_FALSE(readConfigurations(R"([{"problem": {"kind": "gemm", "m": 1, "n": 1, "k": 1}, "engine": "tensor"}])",
+                                  launches, error));
+  EXPECT_EQ(error, "launch 0: launch.engine: expected wgmma, mma or simt");
+  launches.clear();
+  ASSERT_TRUE(readConfigurations(
+      R"([{"problem": {"kind": "gemm", "m": 2048, "n": 2048, "k": 64}, "persistent": true, "machine": {"sms": 100}},
+                                     {"problem": {"kind": "gemm", "m": 2048, "n": 2048, "k": 64}, "machine": {"sms": 100}}])",
+      launches, error));
+  Counters persistent, others;
+  ASSERT_TRUE(predictCounters(launches[0], persistent, error) && predictCounters(launches[1], others, error));
+  EXPECT_EQ(persistent["launch__grid_size"], 100);
+  EXPECT_EQ(persistent["launch__waves_per_multiprocessor"], 1);
+  EXPECT_EQ(others["launch__grid_size"], 256);
+  EXPECT_EQ(others["launch__waves_per_multiprocessor"], 2.56);
+  EXPECT_EQ(persistent["weft.tile_waves"], 2.56);
+  EXPECT_EQ(persistent.count("sm__inst_executed_pipe_tensor.sum"), 0U) << "no engine, no instructions";
+}
+
 TEST(Counters, PairsOfOrders) {
   auto make = [](const char *family, double predicted, double measured) {
     return Comparison{"", family, {{"x", predicted}}, {{"x", measured}}};

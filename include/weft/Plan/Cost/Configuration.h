@@ -18,8 +18,18 @@
 
 namespace weft::plan {
 
+/// What multiplies; Unknown: no instructions are predicted.
+enum class MatrixEngine : uint8_t { Unknown, Simt, Mma, Wgmma };
+
 struct Configuration {
+  enum class Kind : uint8_t { Gemm, Chain, Attention };
+
   std::string name;
+  Kind kind = Kind::Gemm;
+  MatrixEngine engine = MatrixEngine::Unknown;
+  int64_t warps = 4;         ///< Of a block, those that multiply.
+  bool isPersistent = false; ///< Blocks take several tiles.
+  int64_t headDim = 128;     ///< Attention only.
   LaunchModel launch;
   AffineGroup group;
   MachineModel machine;

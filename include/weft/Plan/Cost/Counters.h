@@ -19,11 +19,16 @@ namespace weft::plan {
 /// Values by metric, in base units: bytes, sectors, per cent.
 using Counters = std::map<std::string, double>;
 
-/// DRAM bytes, sectors asked of the L2, its hit rate (cold cache, as ncu makes it), grid and waves; operations, bytes
+/// DRAM bytes, sectors asked of the L2, its hit rate (cold cache, as ncu makes it), grid and waves (of blocks that take
+/// several tiles: one; `weft.tile_waves` has those of the tiles), matrix instructions; operations, bytes
 /// that are compulsory and that no schedule can avoid, how full the last wave is, steps of the whole launch (waiting
 /// included); with a device, the seconds that DRAM and, for 16-bit elements, the matrix units need at their peak. Fails
 /// (false, `error`) where a model refuses the launch.
 bool predictCounters(const Configuration &configuration, Counters &counters, std::string &error);
+
+/// Adds what the engine of the launch executes: matrix instructions of all warps, wavefronts of shared memory. Nothing
+/// where the engine is not known.
+void countInstructions(const Configuration &configuration, Counters &counters);
 
 /// Adds bytes of DRAM where only sectors are there, and their sum.
 void addBytes(Counters &counters);

@@ -170,6 +170,7 @@ static void readAttention(Fields &fields, Configuration &c) {
   for (auto [name, value] : {std::pair("heads", &shape.heads), std::pair("queries", &shape.queries),
                              std::pair("keys", &shape.keys), std::pair("headDim", &shape.headDim)})
     fields.number(name, *value, 1, 1 << 24, true);
+  c.headDim = shape.headDim;
   fields.number("group", shape.group, 1, 1 << 20);
   fields.boolean("causal", shape.isCausal);
   shape.tileQueries = c.tileM, shape.tileKeys = c.tileN;
@@ -182,9 +183,25 @@ static void readAttention(Fields &fields, Configuration &c) {
       makeChainGroup(shape.queries * heads, shape.headDim, keys, shape.headDim, c.elementBytes, shape.heads / heads);
 }
 
+static MatrixEngine readEngine(Fields &fields) {
+  std::string engine = fields.text("engine", "");
+  if (engine == "wgmma")
+    return MatrixEngine::Wgmma;
+  if (engine == "mma")
+    return MatrixEngine::Mma;
+  if (engine == "simt")
+    return MatrixEngine::Simt;
+  if (!engine.empty())
+    fields.fail("engine", "expected wgmma, mma or simt");
+  return MatrixEngine::Unknown;
+}
+
 static void readProblem(const json::Object *object, Configuration &result, std::string &error) {
   Fields fields(object, "problem", error);
   std::string kind = fields.text("kind", "");
+  result.kind = kind == "chain"       ? Configuration::Kind::Chain
+                : kind == "attention" ? Configuration::Kind::Attention
+                                      : Configuration::Kind::Gemm;
   if (kind == "gemm")
     readGemm(fields, result);
   else if (kind == "chain")
@@ -202,6 +219,9 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
   Fields fields(value.getAsObject(), "launch", error);
   result.name = fields.text("name", "");
   fields.number("elementBytes", result.elementBytes, 1, 16);
+  result.engine = readEngine(fields);
+  fields.number("warps", result.warps, 1, 32);
+  fields.boolean("persistent", result.isPersistent);
   const json::Object *tile = fields.inner("tile"), *problem = fields.inner("problem"),
                      *machine = fields.inner("machine");
   if (const json::Object *measured = fields.inner("measured"))

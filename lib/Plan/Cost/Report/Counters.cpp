@@ -30,6 +30,7 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
   for (const StageModel &stage : c.launch.stages)
     operations += stage.operations;
   double last = double(r.blocks % r.resident);
+  int64_t blocks = c.isPersistent ? std::min(r.blocks, r.resident) : r.blocks;
   double compulsory = double(c.launch.getCompulsoryReads() + c.launch.getCompulsoryWrites());
   counters = {{"dram__bytes_read.sum", double(r.dramReads) * sector},
               {"dram__bytes_write.sum", double(r.dramWrites) * sector},
@@ -40,8 +41,9 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
               {"lts__t_sectors_lookup_miss.sum", double(r.lookups - r.hits)},
               {"lts__t_sectors.sum", double(r.lookups)},
               {"lts__t_sector_hit_rate.pct", 100 * r.getHitRate()},
-              {"launch__grid_size", double(r.blocks)},
-              {"launch__waves_per_multiprocessor", waves},
+              {"launch__grid_size", double(blocks)},
+              {"launch__waves_per_multiprocessor", double(blocks) / double(r.resident)},
+              {"weft.tile_waves", waves},
               {"weft.operations", operations},
               {"weft.l2_dirty_bytes_at_end", double(r.dirty) * sector},
               {"weft.dram_bytes_bound", std::max(bound.bytes, compulsory)},
@@ -49,6 +51,7 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
               {"weft.last_wave_full_pct", last > 0 ? 100 * last / double(r.resident) : 100},
               {"weft.steps", double(r.ticks)}};
   addBytes(counters);
+  countInstructions(c, counters);
   if (!c.device)
     return true;
   counters["weft.dram_seconds"] = counters["dram__bytes.sum"] / c.device->memoryBandwidth;
