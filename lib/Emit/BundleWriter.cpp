@@ -24,7 +24,7 @@ struct BundleWriter::State {
   void finish(ModuleOp program, const ProgramWriter &writer, uint64_t codeBytes) {
     ProgramStatistics measured = writer.measure();
     measured.codeBytes = codeBytes;
-    explained.push_back({program, measured.target, nextKernel});
+    explained.push_back({program, measured.target, nextKernel, {}});
     nextKernel += getKernels(program).size();
     statistics.programs.push_back(std::move(measured));
   }
@@ -58,9 +58,15 @@ llvm::Error BundleWriter::addGpuProgram(ModuleOp program, llvm::StringRef archit
   return llvm::Error::success();
 }
 
+void BundleWriter::setPlan(llvm::json::Object plan) {
+  if (!state->explained.empty())
+    state->explained.back().plan = std::move(plan);
+}
+
 llvm::Expected<BundleStatistics> BundleWriter::write() {
   state->builder.setMetadata("model", state->options.modelName);
-  state->builder.setExplain(explain(state->explained, state->options.modelName));
+  if (state->options.explain)
+    state->builder.setExplain(explain(state->explained, state->options.modelName));
   state->statistics.weightBytes = state->data.getWeightBytes();
   if (bundle::Error error = state->builder.writeFile(state->options.path, &state->statistics.fileBytes))
     return llvm::createStringError("%s", error.getMessage().c_str());

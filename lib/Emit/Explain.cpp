@@ -3,6 +3,7 @@
 #include "Explain.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/BundleWriter.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,6 +31,8 @@ static void explainKernel(llvm::json::OStream &json, ModuleOp kernel, unsigned n
         for (int64_t size : tile.asArrayRef())
           json.value(size);
       });
+    if (auto reason = kernel->getAttrOfType<StringAttr>(cpu::fallbackAttr))
+      json.attribute("fallback", llvm::json::fixUTF8(reason.getValue()));
     if (auto ops = kernel->getAttrOfType<ArrayAttr>(cpu::opsAttr))
       json.attributeArray("ops", [&] {
         for (Attribute op : ops)
@@ -49,16 +52,18 @@ static void explainDispatch(llvm::json::OStream &json, tg::DispatchOp op) {
   });
 }
 
-static void explainProgram(llvm::json::OStream &json, ExplainedProgram program) {
+static void explainProgram(llvm::json::OStream &json, const ExplainedProgram &program) {
   json.object([&] {
     json.attribute("target", program.target);
     json.attributeArray("kernels", [&] {
       unsigned number = program.firstKernel;
-      for (ModuleOp kernel : program.module.getOps<ModuleOp>())
+      for (ModuleOp kernel : getKernels(program.module))
         explainKernel(json, kernel, number++);
     });
+    if (!program.plan.empty())
+      json.attribute("plan", llvm::json::Object(program.plan));
     json.attributeArray("dispatches", [&] {
-      for (auto main : program.module.getOps<func::FuncOp>())
+      for (auto main : ModuleOp(program.module).getOps<func::FuncOp>())
         for (tg::DispatchOp op : main.getOps<tg::DispatchOp>())
           explainDispatch(json, op);
     });
@@ -70,7 +75,7 @@ std::string explain(ArrayRef<ExplainedProgram> programs, llvm::StringRef model) 
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os);
   json.object([&] {
-    json.attribute("schema", "weft.explain/2");
+    json.attribute("schema", "weft.explain/3");
     json.attribute("model", llvm::json::fixUTF8(model));
     json.attributeArray("programs", [&] {
       for (const ExplainedProgram &program : programs)

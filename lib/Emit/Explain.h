@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 
 namespace weft::emit {
@@ -14,9 +15,10 @@ struct ExplainedProgram {
   mlir::ModuleOp module;
   std::string target;       ///< "cpu", "sm_90a".
   unsigned firstKernel = 0; ///< Number of its first kernel in the bundle.
+  llvm::json::Object plan;  ///< What the planner says of it (weft/Pipelines/Explanation.h); may be empty.
 };
 
-/// JSON, schema "weft.explain/2".
+/// JSON, schema "weft.explain/3" (docs/explain.md).
 std::string explain(llvm::ArrayRef<ExplainedProgram> programs, llvm::StringRef model);
 
 } // namespace weft::emit

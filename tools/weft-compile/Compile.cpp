@@ -74,6 +74,7 @@ bool Compilation::parseFlags() {
   };
   expectWord("--fp", flags.fp, "strict", "fast");
   expectWord("--dependent-launch", flags.dependentLaunch, "on", "off");
+  expectWord("--explain", flags.explain, "on", "off");
   expectWord("--weights", flags.weights, "embed", "external");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");
@@ -107,6 +108,11 @@ static std::string findNode(Location location) {
   return node;
 }
 
+/// The category in a remark's text, which the engine has written.
+static std::string categoryOf(llvm::StringRef text) {
+  return text.split("| Category:").second.split(" |").first.trim().str();
+}
+
 /// Of an error about what the user asked of the plan (weft/Plan/Constraints.h): its class.
 static std::optional<ErrorClass> classifyRequest(llvm::StringRef text) {
   if (text.starts_with("no-fuse: ") || text.starts_with("force-fuse: "))
@@ -128,6 +134,8 @@ void Compilation::setUpThreads() {
   // program: ops that it cannot do.
   context->getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark) {
+      if (!llvm::Regex(flags.remarks).match(categoryOf(diagnostic.str())))
+        return success(); // One that only the explanation takes.
       std::string node = findNode(diagnostic.getLocation());
       remarks.push_back(
           (lowering + (lowering.empty() ? "" : ": ") + (node.empty() ? "" : "node `" + node + "`: ") + diagnostic.str())
@@ -154,15 +162,19 @@ void Compilation::setUpThreads() {
 
 /// Remarks come as diagnostics, in the order of the modules whatever the threads do.
 bool Compilation::setUpRemarks() {
-  if (flags.remarks.empty())
+  if (flags.remarks.empty() && !isExplaining())
     return true;
   std::string error;
-  if (!llvm::Regex(flags.remarks).isValid(error))
+  if (!flags.remarks.empty() && !llvm::Regex(flags.remarks).isValid(error))
     return fail(ErrorClass::Usage, "--remarks: expected a regular expression, got `" + flags.remarks + "`: " + error);
   remark::RemarkCategories categories;
-  categories.passed = categories.missed = categories.failed = categories.analysis = flags.remarks.getValue();
-  (void)remark::enableOptimizationRemarks(*context, nullptr, std::make_unique<remark::RemarkEmittingPolicyAll>(),
-                                          categories, /*printAsEmitRemarks=*/true);
+  std::string wanted = flags.remarks;
+  if (isExplaining())
+    wanted += (wanted.empty() ? "" : "|") + Explanation::categories.str();
+  categories.passed = categories.missed = categories.failed = categories.analysis = wanted;
+  (void)remark::enableOptimizationRemarks(*context, isExplaining() ? explanation.makeStreamer() : nullptr,
+                                          std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
+                                          /*printAsEmitRemarks=*/!flags.remarks.empty());
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "weft/Pipelines/Compile.h"
+#include "weft/Pipelines/Explanation.h"
 #include "weft/Target/Device.h"
 #include "llvm/Support/ThreadPool.h"
 #include <chrono>
@@ -42,6 +43,7 @@ private:
   bool readInput();
   void setUpThreads();
   bool setUpRemarks();
+  bool isExplaining() const { return emission.kind == Emission::Bundle && flags.explain == "on"; }
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
   int report();
 
@@ -77,6 +79,7 @@ private:
   Emission emission;
   Phase from = Phase::Import;
   emit::Target cpu;
+  Explanation explanation;                       ///< Outlives the context, whose remarks it takes down.
   std::unique_ptr<llvm::DefaultThreadPool> pool; ///< Outlives the context that uses it.
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< Up to Normalize.

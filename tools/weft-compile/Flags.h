@@ -69,6 +69,8 @@ struct CompileFlags : ImportFlags {
       "remarks", cl::value_desc("categories"), cl::cat(compileCategory),
       cl::desc("Print the compiler's remarks of these categories (a regular expression: fusion, "
                "plan, layout; .* for all)")};
+  cl::opt<std::string> explain{"explain", cl::init("on"), cl::cat(compileCategory),
+                               cl::desc("What `weft explain` reads, in the bundle: on, or off")};
   cl::opt<bool> timeReport{"time-report", cl::desc("Print the time of each phase"), cl::cat(compileCategory)};
   cl::opt<unsigned> threads{"threads", cl::init(0), cl::desc("Threads (0: one a core)"), cl::cat(compileCategory)};
   cl::opt<std::string> diagFormat{"diag-format", cl::init("text"), cl::desc("Problems as text or json"),

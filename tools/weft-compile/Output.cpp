@@ -115,6 +115,7 @@ bool Compilation::writeBundle() {
   options.productVersion = "weft " WEFT_VERSION;
   options.modelName = llvm::sys::path::filename(flags.input).str();
   options.weights = flags.weights == "external" ? emit::Weights::External : emit::Weights::Embed;
+  options.explain = isExplaining();
   emit::BundleWriter writer(options);
   for (Program &program : programs) {
     if (!program.module)
@@ -123,6 +124,8 @@ bool Compilation::writeBundle() {
       return fail(ErrorClass::Internal, llvm::toString(std::move(error)));
     if (!diagnostics.empty())
       return false;
+    if (isExplaining())
+      writer.setPlan(explanation.takeProgram(program.name(), *program.module));
   }
   auto begin = std::chrono::steady_clock::now();
   llvm::Expected<emit::BundleStatistics> statistics = writer.write();

@@ -43,6 +43,8 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
     if (tty)
       llvm::errs() << "\r" << getPhaseName(phase) << " done        \r";
+    if (isExplaining())
+      explanation.finishPhase(phase, module);
     if (!flags.dump.empty())
       dumpPhase(phase, module, gpu);
   };
@@ -53,6 +55,8 @@ bool Compilation::lowerProgram(Program &program) {
   std::vector<onnx::Diagnostic> problems;
   refusals = program.gpu ? &problems : nullptr;
   lowering = program.name();
+  if (isExplaining())
+    explanation.beginProgram(program.gpu);
   bool done = runPhases(*program.module, std::max(from, Phase::Normalize), emission.last, program.gpu);
   refusals = nullptr;
   if (!program.gpu || !diagnostics.empty())
@@ -99,6 +103,8 @@ bool Compilation::runPhases() {
     return diagnostics.empty() ? fail(ErrorClass::Internal, "a pass failed without saying why") : false;
   if (emission.last <= Phase::Normalize)
     return diagnostics.empty();
+  if (isExplaining() && from <= Phase::Normalize)
+    explanation.measureModel(*module, isOnnx ? int64_t(summary.nodes) : 0);
   for (size_t i = 0; i < programs.size(); ++i) {
     programs[i].module = module->clone();
     if (!lowerProgram(programs[i]))

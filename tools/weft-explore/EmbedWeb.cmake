@@ -1,6 +1,6 @@
 # cmake -DFILES=a;b -DOUTPUT=x.cpp -P EmbedWeb.cmake: the files as arrays of bytes, and a function that lists them.
 # Compilers limit the length of string literals, not of arrays.
-set(text "// Written by EmbedWeb.cmake.\n#include \"Explore.h\"\n")
+set(text "// Written by EmbedWeb.cmake.\n#include \"Page.h\"\n")
 set(entries "")
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)

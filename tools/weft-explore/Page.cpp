@@ -1,6 +1,7 @@
-// One file out of index.html: `<!-- styles -->` and `<!-- scripts -->` become the files' texts.
+// One file out of an .html: `<!-- styles -->` and `<!-- scripts -->` become the files' texts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Explore.h"
+#include "Page.h"
+#include "weft/Plan/Cost/Configuration.h"
 
 using namespace weft;
 namespace json = llvm::json;
@@ -54,13 +55,30 @@ static void replace(std::string &text, StringRef mark, const std::string &by) {
     text.replace(place, mark.size(), by);
 }
 
-std::string weft::explore::makePage(StringRef launches) {
-  std::string page = getFile("index.html").str(), scripts;
-  scripts += "<script>const weftDevices = " + escapeForScript(listDevices()) +
-             ";\nconst weftLaunches = " + (launches.empty() ? "null" : escapeForScript(launches)) + ";</script>\n";
-  for (const char *name : {"model.js", "orders.js", "bounds.js", "state.js", "grid.js", "charts.js", "app.js"})
-    scripts += "<script>\n" + getFile(name).str() + "</script>\n";
-  replace(page, "<!-- styles -->", "<style>\n" + getFile("style.css").str() + "</style>");
-  replace(page, "<!-- scripts -->", scripts);
+/// `frame` with `data` (script statements), scripts and styles in it.
+static std::string fillPage(StringRef frame, const std::string &data, llvm::ArrayRef<const char *> scripts,
+                            llvm::ArrayRef<const char *> styles) {
+  std::string page = getFile(frame).str(), script = "<script>" + data + "</script>\n", style;
+  for (const char *name : scripts)
+    script += "<script>\n" + getFile(name).str() + "</script>\n";
+  for (const char *name : styles)
+    style += "<style>\n" + getFile(name).str() + "</style>\n";
+  replace(page, "<!-- styles -->", style);
+  replace(page, "<!-- scripts -->", script);
   return page;
+}
+
+std::string weft::explore::makePage(StringRef launches) {
+  return fillPage("index.html",
+                  "const weftDevices = " + escapeForScript(listDevices()) +
+                      ";\nconst weftLaunches = " + (launches.empty() ? "null" : escapeForScript(launches)) + ";",
+                  {"model.js", "orders.js", "bounds.js", "state.js", "grid.js", "charts.js", "app.js"}, {"style.css"});
+}
+
+std::string weft::explore::makeReport(StringRef explanation) {
+  return fillPage("report.html",
+                  "const weftDevices = " + escapeForScript(listDevices()) +
+                      ";\nconst weftExplanation = " + escapeForScript(explanation) + ";",
+                  {"model.js", "orders.js", "state.js", "grid.js", "report-graph.js", "report-tables.js", "report.js"},
+                  {"style.css", "report.css"});
 }

@@ -4,6 +4,7 @@
 #include "../common/CommandLine.h"
 #include "../common/TextFile.h"
 #include "Explore.h"
+#include "Page.h"
 
 #include "llvm/Support/FileSystem.h"
 #include <CLI/CLI.hpp>

@@ -7,6 +7,7 @@
 #define WEFT_EMIT_BUNDLEWRITER_H
 
 #include "weft/Emit/NativeCode.h"
+#include "llvm/Support/JSON.h"
 
 namespace weft::emit {
 
@@ -19,6 +20,7 @@ struct BundleOptions {
   std::string path;           ///< Of the bundle.
   std::string productVersion; ///< Such as "weft 0.1.0".
   std::string modelName;      ///< For metadata and `explain`.
+  bool explain = true;        ///< Write the section that `weft explain` reads.
   Weights weights = Weights::Embed;
 };
 
@@ -57,6 +59,9 @@ public:
   /// if not known.
   llvm::Error addGpuProgram(mlir::ModuleOp program, llvm::StringRef architecture, llvm::StringRef ptx,
                             llvm::ArrayRef<unsigned> registers);
+
+  /// What the planner says of the program that was added last, for the section `explain`.
+  void setPlan(llvm::json::Object plan);
 
   /// Writes the bundle.
   llvm::Expected<BundleStatistics> write();

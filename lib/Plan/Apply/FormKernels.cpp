@@ -33,7 +33,7 @@ static std::string labelOf(const Group &group) {
 
 /// Moves the ops of `group` into a new tg.kernel at the place of its last op. Results used outside become the kernel's,
 /// the largest first.
-static void applyGroup(const Group &group) {
+static tg::KernelOp applyGroup(const Group &group) {
   SmallVector<Location> locations;
   for (Operation *op : group)
     locations.push_back(op->getLoc());
@@ -51,6 +51,7 @@ static void applyGroup(const Group &group) {
     value.replaceUsesWithIf(result, [&](OpOperand &use) { return !kernel->isProperAncestor(use.getOwner()); });
   builder.setInsertionPointToEnd(body);
   tg::YieldOp::create(builder, loc, results);
+  return kernel;
 }
 
 namespace {
@@ -83,11 +84,11 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
       return signalPassFailure();
     if (getContext().getRemarkEngine())
       emitRemarks(log.decide(func.getBody().front(), groups, options), func.getName());
-    for (const Group &group : groups) {
+    for (auto [i, group] : llvm::enumerate(groups)) {
       ++numKernels;
       if (group.size() > 1)
         numFused += group.size();
-      applyGroup(group);
+      emitKernelRemark(applyGroup(group), i, group.size(), func.getName());
     }
     if (gpu) // A result that is not the last op's may have readers above the kernel.
       sortTopologically(&func.getBody().front());

@@ -3,7 +3,8 @@
 #include "weft/Plan/Explain/Decisions.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Plan/KernelAccess.h"
+#include "weft/Plan/Constraints.h"
+#include "weft/Plan/Explain/Facts.h"
 #include "llvm/ADT/DenseMap.h"
 #include <numeric>
 
@@ -20,15 +21,6 @@ StringRef findNodeName(Location location) {
     return name ? WalkResult::interrupt() : WalkResult::advance();
   });
   return node;
-}
-
-static int64_t estimateBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  int64_t bits = tg::getElementBits(type.getElementType());
-  for (AffineExpr extent : tg::getDims(type))
-    if (llvm::MulOverflow(bits, std::max<int64_t>(estimateExtent(extent), 1), bits))
-      return INT64_MAX / 8;
-  return (bits + 7) / 8;
 }
 
 namespace {
@@ -68,7 +60,7 @@ public:
     }
     edge.isDirect = !used.empty();
     for (Value result : used) {
-      int64_t bytes = estimateBytes(result);
+      int64_t bytes = int64_t(std::min(estimateBytes(result), 0x1p61));
       bool isLocal = llvm::all_of(readersOf(result), [&](Operation *user) {
         auto found = groupOf.find(user);
         return found != groupOf.end() && (found->second == edge.producerGroup || found->second == edge.consumerGroup);
@@ -82,7 +74,8 @@ public:
   /// The rule that the union of both groups breaks.
   std::string findReason(const EdgeDecision &edge) const {
     if (!options.fuse)
-      return "fusion is switched off";
+      return options.constraints && !options.constraints->getDemands().empty() ? "the given plan keeps them apart"
+                                                                               : "fusion is switched off";
     if (edge.isRenamed && !options.gpu)
       return "a reshape lies between them, and those of the CPU's plan are between kernels";
     SmallVector<Operation *> ops(groups[edge.producerGroup].begin(), groups[edge.producerGroup].end());
@@ -153,6 +146,11 @@ std::vector<EdgeDecision> DecisionLog::decide(Block &block, ArrayRef<Group> grou
   for (size_t i : order)
     sorted.push_back(std::move(decisions[i]));
   return sorted;
+}
+
+void emitKernelRemark(Operation *kernel, unsigned number, size_t ops, StringRef function) {
+  remark::analysis(kernel->getLoc(), remark::RemarkOpts::name("kernel").category("fusion").function(function))
+      << remark::metric("kernel", number) << remark::metric("ops", ops);
 }
 
 void emitRemarks(ArrayRef<EdgeDecision> decisions, StringRef function) {

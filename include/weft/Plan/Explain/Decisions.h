@@ -49,6 +49,9 @@ llvm::StringRef findNodeName(mlir::Location location);
 /// order of groups), `bytes` and `saved-bytes`.
 void emitRemarks(llvm::ArrayRef<EdgeDecision> decisions, llvm::StringRef function);
 
+/// A remark `kernel` (analysis) at the kernel's location, which its dispatch has too: its number in the remarks above.
+void emitKernelRemark(mlir::Operation *kernel, unsigned number, size_t ops, llvm::StringRef function);
+
 } // namespace weft::plan
 
 #endif // WEFT_PLAN_EXPLAIN_DECISIONS_H

@@ -1,0 +1,45 @@
+// What the compiler says about its decisions, taken down while the phases run, as JSON for `weft explain`.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes say what they decide in MLIR's remarks. The engine's streamer puts them down here, program by program; after
+// Normalize, Outline and Lower the module is measured (weft/Plan/Explain/Facts.h). docs/explain.md lists the fields.
+#ifndef WEFT_PIPELINES_EXPLANATION_H
+#define WEFT_PIPELINES_EXPLANATION_H
+
+#include "mlir/IR/Remarks.h"
+#include "weft/Pipelines/Compile.h"
+#include "weft/Target/Device.h"
+#include "llvm/Support/JSON.h"
+#include <memory>
+
+namespace weft {
+
+class Explanation {
+public:
+  Explanation();
+  ~Explanation();
+
+  /// Categories that the engine must let through.
+  static constexpr llvm::StringLiteral categories = "^(fusion|fold|plan|rewrite)";
+  /// For `enableOptimizationRemarks`; may be called from any thread. The explanation must outlive the context.
+  std::unique_ptr<mlir::remark::detail::MLIRRemarkStreamerBase> makeStreamer();
+
+  /// What follows is about the program for `gpu`, or for the CPU where it is null. Anything before is about all.
+  void beginProgram(const Device *gpu);
+  /// Call after each phase of the program that was begun.
+  void finishPhase(Phase phase, mlir::ModuleOp module);
+  /// Call with the normalized module, before the first program.
+  void measureModel(mlir::ModuleOp normalized, int64_t nodes);
+
+  /// The facts of the program for `target` ("cpu", "sm_90a"), which is lowered to `module`; an empty object if there is
+  /// none of the kind. Takes them away.
+  llvm::json::Object takeProgram(llvm::StringRef target, mlir::ModuleOp module);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace weft
+
+#endif // WEFT_PIPELINES_EXPLANATION_H

@@ -1,0 +1,330 @@
+// Remarks and measures of programs, as JSON.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Edges are most of it, so they are rows of numbers; names and reasons stand once, in tables. At most `mostEdges` edges
+// and `mostRemarks` remarks are kept, the first ones, and `left_out` counts the others: 10,000 nodes have some 15,000
+// edges of 40 bytes.
+#include "weft/Pipelines/Explanation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Explain/Decisions.h"
+#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Passes.h"
+#include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include <mutex>
+
+using namespace mlir;
+namespace json = llvm::json;
+
+namespace weft {
+
+static constexpr size_t mostEdges = 1 << 17, mostRemarks = 1 << 14;
+
+namespace {
+
+/// Texts by number.
+class TextTable {
+public:
+  int64_t add(StringRef text) {
+    auto [it, isNew] = numbers.try_emplace(text, texts.size());
+    if (isNew)
+      texts.push_back(json::fixUTF8(text));
+    return it->second;
+  }
+  json::Array take() { return json::Array(std::exchange(texts, {})); }
+
+private:
+  llvm::StringMap<int64_t> numbers;
+  std::vector<json::Value> texts;
+};
+
+struct Edge {
+  int64_t producerNode, consumerNode, producerOp, consumerOp, reason; ///< Of `names`; reason -1: fused.
+  int64_t producerGroup, consumerGroup;
+  double bytes, savedBytes; ///< -1: no tensor goes along it.
+};
+
+struct Remark {
+  std::string kind, name, category, function, node, text;
+};
+
+struct ProgramNotes {
+  const Device *gpu = nullptr;
+  TextTable names;
+  std::vector<Edge> edges;
+  std::vector<Remark> remarks;
+  size_t edgesLeftOut = 0, remarksLeftOut = 0;
+  /// Numbers of groups by the location of their kernels, in order.
+  llvm::DenseMap<Location, SmallVector<int64_t, 1>> groups;
+  llvm::StringMap<plan::KernelFacts> kernels;
+  std::vector<plan::DispatchFacts> dispatches;
+};
+
+StringRef findArgument(const remark::detail::Remark &remark, StringRef key) {
+  for (const remark::detail::Remark::Arg &argument : remark.getArgs())
+    if (argument.key == key)
+      return argument.val;
+  return "";
+}
+
+int64_t toNumber(StringRef text, int64_t otherwise) {
+  int64_t value;
+  return text.getAsInteger(10, value) ? otherwise : value;
+}
+
+Edge readEdge(const remark::detail::Remark &remark, TextTable &names) {
+  Edge edge;
+  edge.producerOp = names.add(findArgument(remark, "producer"));
+  edge.consumerOp = names.add(findArgument(remark, "consumer"));
+  edge.producerNode = names.add(findArgument(remark, "producer-node"));
+  edge.consumerNode = names.add(findArgument(remark, "consumer-node"));
+  bool isFused = remark.getRemarkName() == "fused";
+  edge.reason = isFused ? -1 : names.add(findArgument(remark, "Remark"));
+  auto [first, second] = findArgument(remark, "kernels").split(',');
+  edge.producerGroup = toNumber(isFused ? findArgument(remark, "kernel") : first, -1);
+  edge.consumerGroup = isFused ? edge.producerGroup : toNumber(second, -1);
+  edge.bytes = double(toNumber(findArgument(remark, "bytes"), -1));
+  edge.savedBytes = double(toNumber(findArgument(remark, "saved-bytes"), -1));
+  return edge;
+}
+
+/// All arguments, the text first.
+std::string printArguments(const remark::detail::Remark &remark) {
+  std::string text = findArgument(remark, "Remark").str();
+  for (const remark::detail::Remark::Arg &argument : remark.getArgs())
+    if (argument.key != "Remark")
+      text += (text.empty() ? "" : ", ") + argument.key + "=" + argument.val;
+  return text;
+}
+
+} // namespace
+
+struct Explanation::State {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<ProgramNotes>> programs;
+  ProgramNotes shared; ///< Up to Normalize.
+  plan::UnfusedFacts unfused;
+  int64_t nodes = 0;
+
+  ProgramNotes &current() { return programs.empty() ? shared : *programs.back(); }
+
+  void add(const remark::detail::Remark &remark) {
+    std::lock_guard lock(mutex);
+    ProgramNotes &notes = current();
+    StringRef name = remark.getRemarkName();
+    if (remark.getCategoryName() == "fusion" && (name == "fused" || name == "not-fused")) {
+      if (notes.edges.size() < mostEdges)
+        notes.edges.push_back(readEdge(remark, notes.names));
+      else
+        ++notes.edgesLeftOut;
+      return;
+    }
+    if (remark.getCategoryName() == "fusion" && name == "kernel") {
+      notes.groups[remark.getLocation()].push_back(toNumber(findArgument(remark, "kernel"), -1));
+      return;
+    }
+    if (notes.remarks.size() >= mostRemarks) {
+      ++notes.remarksLeftOut;
+      return;
+    }
+    notes.remarks.push_back({remark.getRemarkTypeString().str(), name.str(), remark.getCombinedCategoryName().str(),
+                             remark.getFunction().str(), plan::findNodeName(remark.getLocation()).str(),
+                             printArguments(remark)});
+  }
+};
+
+namespace {
+class Streamer : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit Streamer(std::function<void(const remark::detail::Remark &)> add) : add(std::move(add)) {}
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override { add(remark); }
+
+private:
+  std::function<void(const remark::detail::Remark &)> add;
+};
+} // namespace
+
+Explanation::Explanation() : state(std::make_unique<State>()) {}
+Explanation::~Explanation() = default;
+
+std::unique_ptr<remark::detail::MLIRRemarkStreamerBase> Explanation::makeStreamer() {
+  return std::make_unique<Streamer>([this](const remark::detail::Remark &remark) {
+    if (llvm::Regex(categories).match(remark.getCategoryName()))
+      state->add(remark);
+  });
+}
+
+void Explanation::beginProgram(const Device *gpu) {
+  state->programs.push_back(std::make_unique<ProgramNotes>());
+  state->programs.back()->gpu = gpu;
+}
+
+void Explanation::measureModel(ModuleOp normalized, int64_t nodes) {
+  state->unfused = plan::measureUnfused(normalized);
+  state->nodes = nodes;
+}
+
+void Explanation::finishPhase(Phase phase, ModuleOp module) {
+  if (phase != Phase::Outline || state->programs.empty())
+    return;
+  ProgramNotes &notes = *state->programs.back();
+  for (ModuleOp kernel : module.getOps<ModuleOp>())
+    notes.kernels[kernel.getSymName().value_or("")] = plan::measureKernel(kernel);
+  notes.dispatches = plan::measureDispatches(module, notes.kernels);
+}
+
+//===--- As JSON ---===//
+
+static json::Object writeSchedule(tg::ScheduleAttr schedule) {
+  return json::Object{{"tile", json::Array(schedule.getTile())},
+                      {"stream", json::Array(schedule.getStream())},
+                      {"engine", tg::stringifyEngine(schedule.getEngine())},
+                      {"warps", schedule.getWarps()},
+                      {"stages", schedule.getStages()},
+                      {"persistent", schedule.getPersistent()},
+                      {"split", schedule.getSplit()}};
+}
+
+/// The launch as the cost models and the explorer take it; none where the tile is not one of a matrix.
+static std::optional<json::Object> writeLaunch(const plan::LaunchProblem &problem, tg::ScheduleAttr schedule,
+                                               const Device &gpu, StringRef name) {
+  ArrayRef<int64_t> tile = schedule.getTile(), stream = schedule.getStream();
+  SmallVector<int64_t> sides;
+  for (int64_t side : tile)
+    if (side > 1 || tile.size() == 2)
+      sides.push_back(side);
+  if (sides.size() != 2 || stream.size() != 1)
+    return std::nullopt;
+  json::Object shape, kind;
+  if (problem.isAttention) {
+    kind = json::Object{
+        {"kind", "attention"},  {"heads", problem.heads},     {"group", problem.group}, {"queries", problem.queries},
+        {"keys", problem.keys}, {"headDim", problem.headDim}, {"causal", false}};
+    shape = json::Object{{"m", sides[0]}, {"n", stream[0]}, {"k", problem.headDim}};
+  } else {
+    kind = json::Object{{"kind", "gemm"}, {"m", problem.m}, {"n", problem.n}, {"k", problem.k}};
+    shape = json::Object{{"m", sides[0]}, {"n", sides[1]}, {"k", stream[0]}};
+  }
+  return json::Object{{"name", json::fixUTF8(name)},  {"problem", std::move(kind)},
+                      {"tile", std::move(shape)},     {"elementBytes", problem.elementBytes},
+                      {"order", schedule.getOrder()}, {"machine", json::Object{{"device", gpu.name}}}};
+}
+
+static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
+  StringRef name = kernel.getSymName().value_or("");
+  json::Object object{{"name", json::fixUTF8(name)}};
+  auto facts = notes.kernels.find(name);
+  if (facts == notes.kernels.end())
+    return object;
+  object["ops"] = json::Array(facts->second.ops);
+  auto schedule = kernel->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr);
+  if (!schedule)
+    return object;
+  object["schedule"] = writeSchedule(schedule);
+  object["traversal"] = schedule.getOrder();
+  if (auto bytes = kernel->getAttrOfType<IntegerAttr>(gpu::sharedBytesAttr))
+    object["shared_bytes"] = bytes.getInt();
+  if (facts->second.problem && notes.gpu)
+    if (auto launch = writeLaunch(*facts->second.problem, schedule, *notes.gpu, name)) {
+      object["launch"] = std::move(*launch);
+      object["launch_bytes"] = facts->second.problem->bytes;
+    }
+  return object;
+}
+
+/// Number of dispatches by number of groups.
+static std::vector<int64_t> mapGroups(ModuleOp module, ProgramNotes &notes) {
+  std::vector<int64_t> dispatchOf;
+  int64_t number = 0;
+  for (auto main : module.getOps<func::FuncOp>())
+    for (tg::DispatchOp dispatch : main.getOps<tg::DispatchOp>()) {
+      SmallVector<int64_t, 1> &waiting = notes.groups[dispatch.getLoc()];
+      if (!waiting.empty() && waiting.front() >= 0) {
+        size_t group = waiting.front();
+        waiting.erase(waiting.begin());
+        dispatchOf.resize(std::max(dispatchOf.size(), group + 1), -1);
+        dispatchOf[group] = number;
+      }
+      ++number;
+    }
+  return dispatchOf;
+}
+
+static json::Array writeEdges(ModuleOp module, ProgramNotes &notes) {
+  std::vector<int64_t> dispatchOf = mapGroups(module, notes);
+  auto dispatch = [&](int64_t group) { return size_t(group) < dispatchOf.size() ? dispatchOf[group] : -1; };
+  json::Array edges;
+  for (const Edge &edge : notes.edges)
+    edges.push_back(json::Array{edge.producerNode, edge.consumerNode, edge.producerOp, edge.consumerOp,
+                                dispatch(edge.producerGroup), dispatch(edge.consumerGroup), edge.reason,
+                                int64_t(edge.bytes), int64_t(edge.savedBytes)});
+  return edges;
+}
+
+static json::Array writeRemarks(ModuleOp module, const ProgramNotes &shared, ProgramNotes &notes) {
+  // Kernels are lowered side by side; their remarks go by the kernels' places.
+  llvm::StringMap<size_t> place;
+  for (ModuleOp kernel : module.getOps<ModuleOp>())
+    place[kernel.getSymName().value_or("")] = place.size() + 1;
+  std::vector<const Remark *> sorted;
+  for (const std::vector<Remark> *list : {&shared.remarks, &std::as_const(notes.remarks)})
+    for (const Remark &remark : *list)
+      sorted.push_back(&remark);
+  std::vector<size_t> order(sorted.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  auto key = [&](size_t i) { return std::pair(place.lookup(sorted[i]->function), i); };
+  llvm::sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
+  json::Array remarks;
+  for (size_t i : order)
+    remarks.push_back(json::Object{{"kind", sorted[i]->kind},
+                                   {"name", sorted[i]->name},
+                                   {"category", sorted[i]->category},
+                                   {"function", json::fixUTF8(sorted[i]->function)},
+                                   {"node", json::fixUTF8(sorted[i]->node)},
+                                   {"text", json::fixUTF8(sorted[i]->text)}});
+  return remarks;
+}
+
+json::Object Explanation::takeProgram(StringRef target, ModuleOp module) {
+  auto found = llvm::find_if(state->programs, [&](const std::unique_ptr<ProgramNotes> &notes) {
+    return target == (notes->gpu ? notes->gpu->architecture : "cpu");
+  });
+  if (found == state->programs.end())
+    return {};
+  ProgramNotes &notes = **found;
+  const plan::UnfusedFacts &unfused = state->unfused;
+  double flops = 0, bytes = 0, intermediates = 0;
+  json::Array dispatches, kernels;
+  for (const plan::DispatchFacts &facts : notes.dispatches) {
+    flops += facts.flops;
+    bytes += facts.readBytes + facts.writeBytes;
+    intermediates += facts.intermediateBytes;
+    dispatches.push_back(json::Array{facts.flops, facts.readBytes, facts.writeBytes});
+  }
+  for (ModuleOp kernel : module.getOps<ModuleOp>())
+    kernels.push_back(writeKernel(kernel, notes));
+  json::Object object{
+      {"device", notes.gpu ? notes.gpu->name : ""},
+      {"summary", json::Object{{"nodes", state->nodes},
+                               {"ops", unfused.ops},
+                               {"kernels", int64_t(notes.dispatches.size())},
+                               {"flops", flops},
+                               {"unfused_flops", unfused.flops},
+                               {"unfused_bytes", unfused.bytes},
+                               {"fused_bytes", bytes},
+                               {"intermediate_bytes", unfused.intermediateBytes},
+                               {"kept_intermediate_bytes", intermediates}}},
+      {"kernel_facts", std::move(kernels)},
+      {"dispatch_facts", std::move(dispatches)},
+      {"edges", writeEdges(module, notes)},
+      {"remarks", writeRemarks(module, state->shared, notes)},
+      {"left_out", json::Object{{"edges", int64_t(notes.edgesLeftOut)}, {"remarks", int64_t(notes.remarksLeftOut)}}}};
+  object["names"] = notes.names.take();
+  state->programs.erase(found);
+  return object;
+}
+
+} // namespace weft

@@ -1,0 +1,112 @@
+// weft-explain: a model's explanation, read from a bundle, completed by the cost models, and its forms.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_TOOLS_EXPLAIN_EXPLAIN_H
+#define WEFT_TOOLS_EXPLAIN_EXPLAIN_H
+
+#include "weft/Bundle/Error.h"
+#include "weft/Plan/Cost/Counters.h"
+#include "weft/Target/Device.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::explain {
+
+/// Bytes and operations may be estimates: symbols count as 256, unless the bundle's own sizes say otherwise.
+struct Dispatch {
+  int64_t kernelId = -1;
+  std::string kernel;
+  std::vector<std::string> nodes, ops;
+  std::string grid, tile, traversal, engine, fallback;
+  double flops = 0, readBytes = 0, writeBytes = 0;
+  const llvm::json::Object *launch = nullptr; ///< Of the kernel, if the cost models know its kind.
+  double launchBytes = 0;                     ///< Of the launch's tensors; the rest is read or written once.
+
+  // By the models.
+  double boundBytes = 0, modelBytes = 0;
+  std::optional<double> hitRate; ///< Per cent.
+  const char *boundBy = "";      ///< "memory", "compute", or empty without a device.
+  double seconds = 0;            ///< At the device's peak rates; 0 without a device.
+  plan::Counters predicted, measured;
+};
+
+struct Edge {
+  std::string producerNode, consumerNode, producerOp, consumerOp;
+  int64_t producerDispatch = -1, consumerDispatch = -1;
+  bool isFused = false;
+  std::string reason;     ///< Of an edge that is not fused.
+  double bytes = -1;      ///< -1: the pair shares an operand, no tensor goes along it.
+  double savedBytes = -1; ///< By fusing it, or lost by not doing so.
+  const char *level = ""; ///< Where the tensor is between the two: "register", "shared", "L2", "memory".
+};
+
+/// A transient buffer of the memory plan.
+struct Buffer {
+  int64_t size = 0, offset = 0;
+  int64_t first = 0, last = 0; ///< Dispatches.
+};
+
+struct Remark {
+  std::string kind, name, category, function, node, text;
+};
+
+struct Summary {
+  double nodes = 0, ops = 0, flops = 0, unfusedFlops = 0, unfusedBytes = 0, fusedBytes = 0, intermediateBytes = 0,
+         keptIntermediateBytes = 0;
+};
+
+struct Program {
+  std::string target;
+  const Device *device = nullptr;
+  bool hasPlan = false; ///< Compiled from a model; otherwise edges and the summary are empty.
+  Summary summary;
+  int64_t kernels = 0; ///< Distinct ones.
+  std::vector<Dispatch> dispatches;
+  std::vector<Edge> edges;
+  std::vector<Remark> remarks;
+  double edgesLeftOut = 0, remarksLeftOut = 0;
+  std::vector<Buffer> buffers;
+  int64_t arenaBytes = 0, unsharedBytes = 0;
+  std::string memoryNote; ///< Why there is no memory plan.
+};
+
+struct Model {
+  std::string name, version;
+  std::vector<Program> programs;
+  llvm::json::Value source = nullptr; ///< What was read; dispatches point into it.
+};
+
+/// Values of symbols; others are 256.
+using Symbols = std::map<std::string, int64_t>;
+
+// Load.cpp
+/// Reads a bundle that was compiled with its explanation.
+bundle::Error loadBundle(const std::string &path, const Symbols &symbols, Model &model);
+// Compile.cpp
+/// Compiles `model` into a temporary bundle by the weft-compile beside this tool, with `flags`, and reads that.
+bundle::Error compileAndLoad(const std::string &path, const std::vector<std::string> &flags, const Symbols &symbols,
+                             Model &model);
+// Predict.cpp
+/// Completes dispatches and edges by the cost models.
+bundle::Error predict(Model &model);
+/// Measured values of the program's dispatches, from ncu's CSV or launches with `measured`.
+bundle::Error readMeasured(const std::string &path, Program &program);
+// Table.cpp
+void printTable(const Model &model, llvm::raw_ostream &os);
+// Why.cpp
+/// Answers why two nodes share a kernel, or do not: at most ten lines for each program.
+bundle::Error printReason(const Model &model, const std::string &request, llvm::raw_ostream &os);
+// Json.cpp
+/// Everything, schema "weft.explain/3", with `launches` that the explorer opens.
+std::string writeJson(const Model &model);
+
+/// "3.20 MB", "1.24 GFLOP": 3 digits.
+std::string formatBytes(double bytes);
+std::string formatFlops(double flops);
+
+} // namespace weft::explain
+
+#endif // WEFT_TOOLS_EXPLAIN_EXPLAIN_H

@@ -1,0 +1,252 @@
+// From a bundle: the explanation that the compiler left in it, and the memory plan that the runtime will make.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bundles are not trusted: every member of the JSON is looked at before it is used, and numbers that refer to something
+// are checked.
+#include "Explain.h"
+#include "weft/Bundle/MemoryPlan.h"
+#include "weft/Bundle/Reader.h"
+#include "weft/Bundle/ShapeProgram.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cstring>
+
+using namespace weft;
+using namespace weft::explain;
+using bundle::Error;
+using bundle::ErrorCode;
+namespace json = llvm::json;
+using llvm::StringRef;
+
+static constexpr int64_t otherSymbols = 256;
+
+//===--- JSON ---===//
+
+static std::string getText(const json::Object &object, StringRef key) {
+  return object.getString(key).value_or("").str();
+}
+
+static double getNumber(const json::Object &object, StringRef key) { return object.getNumber(key).value_or(0); }
+
+static std::vector<std::string> getTexts(const json::Object &object, StringRef key) {
+  std::vector<std::string> texts;
+  if (const json::Array *list = object.getArray(key))
+    for (const json::Value &value : *list)
+      texts.push_back(value.getAsString().value_or("").str());
+  return texts;
+}
+
+/// "128x64" of an array of numbers.
+static std::string getTile(const json::Object &object, StringRef key) {
+  std::string text;
+  if (const json::Array *list = object.getArray(key))
+    for (const json::Value &value : *list)
+      text += (text.empty() ? "" : "x") + std::to_string(value.getAsInteger().value_or(0));
+  return text;
+}
+
+static void readSummary(const json::Object &plan, Program &program) {
+  const json::Object *object = plan.getObject("summary");
+  if (!object)
+    return;
+  program.hasPlan = true;
+  Summary &summary = program.summary;
+  for (auto [key, field] :
+       {std::pair("nodes", &summary.nodes), std::pair("ops", &summary.ops), std::pair("flops", &summary.flops),
+        std::pair("unfused_flops", &summary.unfusedFlops), std::pair("unfused_bytes", &summary.unfusedBytes),
+        std::pair("fused_bytes", &summary.fusedBytes), std::pair("intermediate_bytes", &summary.intermediateBytes),
+        std::pair("kept_intermediate_bytes", &summary.keptIntermediateBytes)})
+    *field = getNumber(*object, key);
+}
+
+/// A row of `edges`: producer node, consumer node, producer op, consumer op (numbers of names), producer dispatch,
+/// consumer dispatch, reason (a name, or -1), bytes, saved bytes.
+static bool readEdge(const json::Array &row, const std::vector<std::string> &names, int64_t dispatches, Edge &edge) {
+  int64_t values[9];
+  if (row.size() != std::size(values))
+    return false;
+  for (size_t i = 0; i < row.size(); ++i) {
+    std::optional<int64_t> value = row[i].getAsInteger();
+    if (!value)
+      return false;
+    values[i] = *value;
+  }
+  auto isName = [&](int64_t i) { return i >= 0 && i < int64_t(names.size()); };
+  if (!isName(values[0]) || !isName(values[1]) || !isName(values[2]) || !isName(values[3]) ||
+      (values[6] != -1 && !isName(values[6])) || values[4] >= dispatches || values[5] >= dispatches)
+    return false;
+  edge.producerNode = names[values[0]];
+  edge.consumerNode = names[values[1]];
+  edge.producerOp = names[values[2]];
+  edge.consumerOp = names[values[3]];
+  edge.producerDispatch = values[4];
+  edge.consumerDispatch = values[5];
+  edge.isFused = values[6] == -1;
+  edge.reason = edge.isFused ? "" : names[values[6]];
+  edge.bytes = double(values[7]);
+  edge.savedBytes = double(values[8]);
+  return true;
+}
+
+static Error readPlan(const json::Object &plan, Program &program) {
+  readSummary(plan, program);
+  std::vector<std::string> names = getTexts(plan, "names");
+  if (const json::Array *rows = plan.getArray("edges"))
+    for (const json::Value &row : *rows) {
+      Edge edge;
+      if (!row.getAsArray() || !readEdge(*row.getAsArray(), names, int64_t(program.dispatches.size()), edge))
+        return Error(ErrorCode::Input, "the explanation has an edge that fits neither names nor dispatches");
+      program.edges.push_back(std::move(edge));
+    }
+  if (const json::Array *list = plan.getArray("remarks"))
+    for (const json::Value &value : *list)
+      if (const json::Object *remark = value.getAsObject())
+        program.remarks.push_back({getText(*remark, "kind"), getText(*remark, "name"), getText(*remark, "category"),
+                                   getText(*remark, "function"), getText(*remark, "node"), getText(*remark, "text")});
+  if (const json::Object *left = plan.getObject("left_out")) {
+    program.edgesLeftOut = getNumber(*left, "edges");
+    program.remarksLeftOut = getNumber(*left, "remarks");
+  }
+  return {};
+}
+
+/// What the compiler says of a kernel; members may be missing.
+static void readKernel(const json::Object &kernel, const json::Object *facts, Dispatch &dispatch) {
+  dispatch.kernelId = kernel.getInteger("id").value_or(-1);
+  dispatch.ops = getTexts(kernel, "ops");
+  dispatch.grid = getText(kernel, "grid");
+  dispatch.tile = getTile(kernel, "tile");
+  dispatch.fallback = getText(kernel, "fallback");
+  if (!facts)
+    return;
+  if (std::vector<std::string> ops = getTexts(*facts, "ops"); !ops.empty())
+    dispatch.ops = std::move(ops); // Before the target's own rewrites.
+  dispatch.traversal = getText(*facts, "traversal");
+  dispatch.launch = facts->getObject("launch");
+  dispatch.launchBytes = getNumber(*facts, "launch_bytes");
+  if (const json::Object *schedule = facts->getObject("schedule")) {
+    dispatch.engine = getText(*schedule, "engine");
+    dispatch.tile = getTile(*schedule, "tile");
+    if (std::string stream = getTile(*schedule, "stream"); !stream.empty())
+      dispatch.tile += " by " + stream;
+  }
+}
+
+static Error readProgram(const json::Object &object, Program &program) {
+  program.target = getText(object, "target");
+  const json::Object *plan = object.getObject("plan");
+  std::string device = plan ? getText(*plan, "device") : "";
+  program.device = device.empty() ? nullptr : findDevice(device);
+  if (!program.device && program.target != "cpu")
+    program.device = findDevice(program.target);
+  std::map<std::string, std::pair<const json::Object *, const json::Object *>> kernels;
+  const json::Array *facts = plan ? plan->getArray("kernel_facts") : nullptr;
+  if (const json::Array *list = object.getArray("kernels"))
+    for (size_t i = 0; i < list->size(); ++i)
+      if (const json::Object *kernel = (*list)[i].getAsObject())
+        kernels[getText(*kernel, "name")] = {kernel, facts && i < facts->size() ? (*facts)[i].getAsObject() : nullptr};
+  program.kernels = int64_t(kernels.size());
+  const json::Array *measures = plan ? plan->getArray("dispatch_facts") : nullptr;
+  if (const json::Array *list = object.getArray("dispatches"))
+    for (size_t i = 0; i < list->size(); ++i) {
+      const json::Object *entry = (*list)[i].getAsObject();
+      if (!entry)
+        return Error(ErrorCode::Input, "the explanation has a dispatch that is no object");
+      Dispatch dispatch;
+      dispatch.kernel = getText(*entry, "kernel");
+      dispatch.nodes = getTexts(*entry, "nodes");
+      if (auto found = kernels.find(dispatch.kernel); found != kernels.end())
+        readKernel(*found->second.first, found->second.second, dispatch);
+      if (const json::Array *row = measures && i < measures->size() ? (*measures)[i].getAsArray() : nullptr;
+          row && row->size() == 3) {
+        dispatch.flops = (*row)[0].getAsNumber().value_or(0);
+        dispatch.readBytes = (*row)[1].getAsNumber().value_or(0);
+        dispatch.writeBytes = (*row)[2].getAsNumber().value_or(0);
+      }
+      program.dispatches.push_back(std::move(dispatch));
+    }
+  return plan ? readPlan(*plan, program) : Error();
+}
+
+//===--- The memory plan ---===//
+
+/// Sizes by the shape program, for these symbols. Fails where one depends on data.
+static Error readMemory(const bundle::Tables &tables, const bundle::EntryView &entry, const Symbols &symbols,
+                        Program &program) {
+  std::vector<int64_t> values, registers(entry.instructions.size);
+  for (const bundle::SymbolRecord &symbol : entry.symbols) {
+    auto given = symbols.find(std::string(tables.getString(symbol.name)));
+    values.push_back(given != symbols.end() ? given->second : std::clamp(otherSymbols, symbol.min, symbol.max));
+  }
+  bundle::ShapeEnvironment environment{values.data(), nullptr, [&](uint32_t i) { return tables.getString(i); }};
+  if (Error error = bundle::evaluateShapes(entry.instructions.begin(), 0, uint32_t(entry.instructions.size),
+                                           environment, registers.data()))
+    return error;
+  std::vector<int64_t> dispatchOf; // Dispatches before each command.
+  int64_t count = 0;
+  for (const bundle::CommandRecord &command : entry.commands) {
+    dispatchOf.push_back(count);
+    count += command.kind == uint16_t(bundle::CommandKind::Dispatch);
+  }
+  std::vector<bundle::PlanRequest> requests;
+  for (const bundle::BufferRecord &buffer : entry.buffers)
+    if (buffer.kind == uint8_t(bundle::BufferKind::Transient))
+      requests.push_back({registers[buffer.sizeRegister], buffer.firstCommand, buffer.lastCommand});
+  bundle::MemoryPlan plan;
+  if (!bundle::planMemory(requests, plan))
+    return Error(ErrorCode::Input, "sizes of buffers leave 64 bits");
+  program.arenaBytes = plan.total;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    program.buffers.push_back(
+        {requests[i].size, plan.offsets[i], dispatchOf[requests[i].first], dispatchOf[requests[i].last]});
+    program.unsharedBytes += requests[i].size;
+  }
+  return {};
+}
+
+static void readMemory(const bundle::Tables &tables, const Symbols &symbols, Program &program) {
+  std::string name = program.target == "cpu" ? "main" : "main@" + program.target;
+  for (uint32_t i = 0; i < tables.entries.size; ++i)
+    if (tables.getString(tables.entries[i].name) == name)
+      if (Error error = readMemory(tables, bundle::getEntry(tables, i), symbols, program))
+        program.memoryNote = error.getMessage();
+}
+
+//===--- The bundle ---===//
+
+Error weft::explain::loadBundle(const std::string &path, const Symbols &symbols, Model &model) {
+  auto fail = [&](ErrorCode code, const std::string &text) { return Error(code, bundle::quote(path) + ": " + text); };
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(ErrorCode::Input, file.getError().message());
+  bundle::Reader reader;
+  if (Error error = bundle::Reader::open((*file)->getBufferStart(), (*file)->getBufferSize(), false, reader))
+    return std::move(error).within(bundle::quote(path));
+  const bundle::Tables &tables = reader.getTables();
+  StringRef text(reinterpret_cast<const char *>(tables.explain.data), tables.explain.size);
+  if (text.empty())
+    return fail(ErrorCode::Usage, "the bundle has no explanation: it was compiled with --explain=off");
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return fail(ErrorCode::Input, "its explanation: " + llvm::toString(value.takeError()));
+  model.source = std::move(*value);
+  const json::Object *root = model.source.getAsObject();
+  std::string schema = root ? getText(*root, "schema") : "";
+  if (schema != "weft.explain/3")
+    return fail(ErrorCode::Unsupported,
+                "expected an explanation of schema weft.explain/3, got '" + schema + "'; compile the model again");
+  model.name = getText(*root, "model");
+  model.version = std::string(reader.getProductVersion());
+  if (const json::Array *programs = root->getArray("programs"))
+    for (const json::Value &each : *programs) {
+      const json::Object *object = each.getAsObject();
+      if (!object)
+        return fail(ErrorCode::Input, "its explanation has a program that is no object");
+      Program program;
+      if (Error error = readProgram(*object, program))
+        return std::move(error).within(bundle::quote(path));
+      readMemory(tables, symbols, program);
+      model.programs.push_back(std::move(program));
+    }
+  return {};
+}

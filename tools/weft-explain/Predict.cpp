@@ -1,0 +1,131 @@
+// What the cost models add: traffic and hit rate of launches, bounds, what a kernel is bound by, where tensors live.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A launch that the models know is simulated; tensors of its kernel beyond the launch's own cross memory once. All
+// other kernels are streams: they move what they read and write. Times are at the device's peak rates, so they are
+// bounds.
+#include "../common/TextFile.h"
+#include "Explain.h"
+
+using namespace weft;
+using namespace weft::explain;
+using bundle::Error;
+using bundle::ErrorCode;
+namespace json = llvm::json;
+
+/// Peak operations in a second of what the kernel computes with.
+static double getPeak(const Device &device, const Dispatch &dispatch, int64_t elementBytes) {
+  bool isWgmma = dispatch.engine == "wgmma";
+  if (!isWgmma && dispatch.engine != "mma")
+    return device.perSecond(device.f32PerClock);
+  const MatrixRates &rates = isWgmma ? device.matrix : device.mmaSync;
+  return device.perSecond(elementBytes == 1 ? rates.i8 : elementBytes == 2 ? rates.f16 : rates.tf32);
+}
+
+static Error predict(const Device *device, Dispatch &dispatch) {
+  dispatch.boundBytes = dispatch.modelBytes = dispatch.readBytes + dispatch.writeBytes;
+  int64_t elementBytes = 2;
+  if (dispatch.launch) {
+    plan::Configuration configuration;
+    std::string reason;
+    if (!plan::readConfiguration(json::Value(json::Object(*dispatch.launch)), configuration, reason) ||
+        !plan::predictCounters(configuration, dispatch.predicted, reason))
+      return Error(ErrorCode::Input, "kernel " + bundle::quote(dispatch.kernel) + ": launch: " + reason);
+    elementBytes = configuration.elementBytes;
+    double others = std::max(dispatch.readBytes + dispatch.writeBytes - dispatch.launchBytes, 0.0);
+    // What a launch leaves in the cache is written sooner or later.
+    dispatch.modelBytes = others + dispatch.predicted["dram__bytes_read.sum"] +
+                          dispatch.predicted["dram__bytes_write.sum"] +
+                          dispatch.predicted["weft.l2_dirty_bytes_at_end"];
+    dispatch.boundBytes = std::min(others + dispatch.predicted["weft.dram_bytes_bound"], dispatch.modelBytes);
+    dispatch.hitRate = dispatch.predicted["lts__t_sector_hit_rate.pct"];
+  }
+  if (!device)
+    return {};
+  double peak = getPeak(*device, dispatch, elementBytes);
+  double compute = peak > 0 ? dispatch.flops / peak : 0, memory = dispatch.modelBytes / device->memoryBandwidth;
+  dispatch.seconds = std::max(compute, memory);
+  dispatch.boundBy = compute > memory ? "compute" : "memory";
+  return {};
+}
+
+/// Within a kernel a tensor is in registers, or in shared memory where a contraction reads it; between kernels it is in
+/// the L2 if all that is moved from its making to its use fits half of it (one of two halves holds a line), else in
+/// memory.
+static const char *getLevel(const Program &program, const Edge &edge, const std::vector<double> &movedBefore) {
+  if (edge.bytes < 0)
+    return "";
+  if (edge.isFused) {
+    if (!program.device)
+      return "cache";
+    return edge.consumerOp == "tg.contract" || edge.consumerOp == "tg.fold" ? "shared" : "register";
+  }
+  if (!program.device || edge.producerDispatch < 0 || edge.consumerDispatch < edge.producerDispatch)
+    return "memory";
+  double moved = movedBefore[edge.consumerDispatch + 1] - movedBefore[edge.producerDispatch];
+  return moved <= double(program.device->l2Bytes) / 2 ? "L2" : "memory";
+}
+
+Error weft::explain::predict(Model &model) {
+  for (Program &program : model.programs) {
+    std::vector<double> movedBefore{0};
+    for (Dispatch &dispatch : program.dispatches) {
+      if (Error error = ::predict(program.device, dispatch))
+        return error;
+      movedBefore.push_back(movedBefore.back() + dispatch.readBytes + dispatch.writeBytes);
+    }
+    for (Edge &edge : program.edges)
+      edge.level = getLevel(program, edge, movedBefore);
+  }
+  return {};
+}
+
+//===--- Measured values ---===//
+
+/// Launches with `measured`, in an array or an object with `launches`, by dispatch.
+static bool parseLaunches(llvm::StringRef text, std::vector<plan::MeasuredKernel> &kernels, std::string &reason) {
+  llvm::Expected<json::Value> root = json::parse(text);
+  if (!root) {
+    reason = llvm::toString(root.takeError());
+    return false;
+  }
+  const json::Array *list = root->getAsArray();
+  if (const json::Object *object = root->getAsObject())
+    list = object->getArray("launches");
+  if (!list) {
+    reason = "expected an array of launches, or an object with `launches`";
+    return false;
+  }
+  for (const json::Value &value : *list) {
+    const json::Object *launch = value.getAsObject(), *measured = launch ? launch->getObject("measured") : nullptr;
+    plan::MeasuredKernel kernel;
+    if (launch)
+      kernel.name = launch->getString("name").value_or("").str();
+    if (measured)
+      for (const auto &[name, metric] : *measured)
+        if (std::optional<double> number = metric.getAsNumber())
+          kernel.counters[name.str()] = *number;
+    kernels.push_back(std::move(kernel));
+  }
+  return true;
+}
+
+Error weft::explain::readMeasured(const std::string &path, Program &program) {
+  std::string text, reason;
+  if (Error error = tools::readTextFile(path, text))
+    return error;
+  llvm::StringRef trimmed = llvm::StringRef(text).ltrim();
+  bool isJson = trimmed.starts_with("{") || trimmed.starts_with("[");
+  std::vector<plan::MeasuredKernel> kernels;
+  if (!(isJson ? parseLaunches(text, kernels, reason) : plan::parseNcuCsv(text, kernels, reason)))
+    return Error(ErrorCode::Input, bundle::quote(path) + ": " + reason);
+  if (kernels.size() != program.dispatches.size())
+    return Error(ErrorCode::Input, bundle::quote(path) + ": expected " + std::to_string(program.dispatches.size()) +
+                                       " kernels, one for each dispatch of " + program.target + ", got " +
+                                       std::to_string(kernels.size()));
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    plan::addBytes(kernels[i].counters);
+    program.dispatches[i].measured = std::move(kernels[i].counters);
+  }
+  return {};
+}

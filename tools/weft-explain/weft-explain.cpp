@@ -1,0 +1,131 @@
+// weft-explain model.weft|model.onnx: what the compiler made of a model, and why: tables, answers to --why and
+// --why-not, JSON, or a page.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../common/CommandLine.h"
+#include "Explain.h"
+#include "Page.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+using namespace weft;
+using namespace weft::explain;
+using bundle::Error;
+using bundle::ErrorCode;
+
+namespace {
+struct Options {
+  std::string input, target, measured, output, why, whyNot;
+  std::vector<std::string> dims, compileFlags;
+  bool json = false;
+};
+} // namespace
+
+static Error readSymbols(const std::vector<std::string> &dims, Symbols &symbols) {
+  for (const std::string &dim : dims) {
+    size_t mark = dim.find('=');
+    int64_t value = 0;
+    const char *begin = dim.c_str() + (mark == dim.npos ? dim.size() : mark + 1), *end = dim.c_str() + dim.size();
+    auto [stop, code] = std::from_chars(begin, end, value);
+    if (mark == dim.npos || mark == 0 || code != std::errc() || stop != end || value < 0)
+      return Error(ErrorCode::Usage, "--dim: expected NAME=NUMBER, got " + bundle::quote(dim));
+    symbols[dim.substr(0, mark)] = value;
+  }
+  return {};
+}
+
+static bool isBundle(const std::string &path) {
+  return path.size() >= 5 && path.compare(path.size() - 5, 5, ".weft") == 0;
+}
+
+static Error load(const Options &options, Model &model) {
+  Symbols symbols;
+  if (Error error = readSymbols(options.dims, symbols))
+    return error;
+  if (isBundle(options.input)) {
+    if (!options.compileFlags.empty())
+      return Error(ErrorCode::Usage,
+                   "--compile-flag: expected a model to compile, got the bundle " + bundle::quote(options.input));
+    if (Error error = loadBundle(options.input, symbols, model))
+      return error;
+  } else {
+    std::vector<std::string> flags = options.compileFlags;
+    if (!options.target.empty())
+      flags.push_back("--target=" + options.target);
+    if (Error error = compileAndLoad(options.input, flags, symbols, model))
+      return error;
+  }
+  if (!isBundle(options.input) || options.target.empty())
+    return {};
+  std::string targets;
+  for (const Program &program : model.programs)
+    targets += (targets.empty() ? "" : ", ") + program.target;
+  llvm::erase_if(model.programs, [&](const Program &program) { return program.target != options.target; });
+  if (model.programs.empty())
+    return Error(ErrorCode::Usage, "--target: expected one of " + targets + ", got " + bundle::quote(options.target));
+  return {};
+}
+
+static Error write(const Options &options, const std::string &text) {
+  std::error_code code;
+  llvm::raw_fd_ostream file(options.output, code);
+  if (!code) {
+    file << text;
+    file.close();
+    code = file.error();
+    file.clear_error();
+  }
+  return code ? Error(ErrorCode::Input, bundle::quote(options.output) + ": " + code.message()) : Error();
+}
+
+static Error run(const Options &options) {
+  Model model;
+  if (Error error = load(options, model))
+    return error;
+  if (Error error = predict(model))
+    return error;
+  if (!options.measured.empty()) {
+    if (model.programs.size() != 1)
+      return Error(ErrorCode::Usage, "--measured: expected --target, since the bundle has " +
+                                         std::to_string(model.programs.size()) + " programs");
+    if (Error error = readMeasured(options.measured, model.programs.front()))
+      return std::move(error).within("--measured");
+  }
+  for (const std::string *request : {&options.why, &options.whyNot})
+    if (!request->empty())
+      return printReason(model, *request, llvm::outs()).within(request == &options.why ? "--why" : "--why-not");
+  if (!options.output.empty())
+    return write(options, options.json ? writeJson(model) + "\n" : explore::makeReport(writeJson(model)));
+  if (options.json)
+    llvm::outs() << writeJson(model) << '\n';
+  else
+    printTable(model, llvm::outs());
+  return {};
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  CLI::App app("What was made of a model, and why (docs/explain.md)", "weft-explain");
+  app.add_option("model", options.input, "model.weft, or a model to compile")->option_text("FILE")->required();
+  app.add_option("--why", options.why, "Why two nodes share a kernel, or do not: A,B")->option_text("A,B");
+  app.add_option("--why-not", options.whyNot, "The same")->option_text("A,B");
+  app.add_flag("--json", options.json, "Everything as JSON, on standard output or to -o");
+  app.add_option("-o,--output", options.output, "Write a page that shows everything; - is standard output")
+      ->option_text("FILE");
+  app.add_option("--measured", options.measured,
+                 "Measured values beside the predicted ones: ncu --csv, or launches with `measured` as JSON, one for "
+                 "each dispatch")
+      ->option_text("FILE");
+  app.add_option("--target", options.target, "Of a bundle: the program to explain; of a model: what to compile for")
+      ->option_text("TARGET");
+  app.add_option("--dim", options.dims, "Value of a symbol, for the memory plan (256 otherwise)")
+      ->option_text("NAME=NUMBER");
+  app.add_option("--compile-flag", options.compileFlags, "A flag for weft-compile, where a model is compiled")
+      ->option_text("FLAG");
+  int exitCode = 0;
+  if (tools::parse(app, argc, argv, exitCode))
+    return exitCode;
+  Error error = run(options);
+  return error ? tools::reportError("weft-explain", error) : 0;
+}
