@@ -143,20 +143,16 @@ class KernelGraph {
     context.fillStyle = colours.panel;
     context.fillRect(box.x, box.y, box.width, box.height);
     context.fillStyle = colours.hot;
-    context.fillRect(box.x, box.y, 5 + 30 * dispatch.weight, boxHeight);
+    context.fillRect(box.x, box.y + boxHeight - 5, box.width * dispatch.weight, 4);
     context.lineWidth = number === this.selected ? 3 : 1;
     context.strokeStyle = number === this.selected ? colours.accent : colours.line;
     context.strokeRect(box.x, box.y, box.width, box.height);
     if (this.view.scale < 0.25)
       return;
-    context.fillStyle = colours.ground;
-    context.globalAlpha = 0.75;
-    context.fillRect(box.x + 8, box.y + 3, box.width - 12, boxHeight - 6);
-    context.globalAlpha = 1;
     context.fillStyle = colours.ink;
-    context.fillText(this.cut(`${isOpen ? "▾" : "▸"} ${number} ${dispatch.title}`, 29), box.x + 12, box.y + 11);
+    context.fillText(this.cut(`${isOpen ? "▾" : "▸"} ${number} ${dispatch.title}`, 27), box.x + 6, box.y + 9);
     context.fillStyle = colours.quiet;
-    context.fillText(this.cut(dispatch.subtitle, 32), box.x + 12, box.y + 25);
+    context.fillText(this.cut(dispatch.subtitle, 32), box.x + 6, box.y + 22);
     if (!isOpen)
       return;
     const rowY = (i) => box.y + boxHeight + (i + 0.5) * rowHeight + 2;
