@@ -29,8 +29,8 @@ static std::string ownFolder() {
 /// The tools for users, without "weft-", that lie beside this one.
 static std::vector<std::string> subcommands(const std::string &folder) {
   std::vector<std::string> names;
-  for (const char *name : {"bench", "compare-counters", "compile", "counters", "emu", "explain", "explore", "inspect",
-                           "opt", "reference", "run", "translate"})
+  for (const char *name : {"bench", "calibrate", "compare-counters", "compile", "counters", "emu", "explain", "explore",
+                           "inspect", "opt", "reference", "run", "translate"})
     if (access((folder + "/weft-" + name).c_str(), X_OK) == 0)
       names.push_back(name);
   return names;

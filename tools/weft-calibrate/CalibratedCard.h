@@ -1,0 +1,51 @@
+// What the microbenchmarks need of a card: memory, and kernels that are timed.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATEDCARD_H
+#define WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATEDCARD_H
+
+#include "weft/Bundle/Error.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::calibrate {
+
+using bundle::Error;
+using bundle::ErrorCode;
+
+struct CardDescription {
+  std::string name, architecture, driver; ///< "NVIDIA H100 80GB HBM3", "sm_90a", "CUDA 13.0".
+  int64_t sms = 0, l2Bytes = 0;
+  bool isEmulated = false; ///< Times are instructions issued, one a clock and SM; they say nothing of the card.
+};
+
+/// A start of a kernel. Parameters are 64-bit integers.
+struct KernelStart {
+  std::string entry;
+  int64_t grid = 1, block = 32;
+  std::vector<uint64_t> parameters;
+};
+
+class CalibratedCard {
+public:
+  virtual ~CalibratedCard() = default;
+  virtual const CardDescription &getDescription() const = 0;
+  /// Makes the entries of a module known.
+  virtual Error load(const std::string &ptx) = 0;
+  /// Zeroed memory, freed with the card.
+  virtual Error allocate(uint64_t bytes, uint64_t &address) = 0;
+  virtual Error read(uint64_t address, void *target, uint64_t bytes) = 0;
+  /// Seconds for `count` starts one after the other.
+  virtual Error time(const KernelStart &start, int count, double &seconds) = 0;
+};
+
+/// Card number `ordinal` of the CUDA driver (WEFT_CUDA_DRIVER names another library than libcuda.so.1).
+Error openCudaCard(unsigned ordinal, std::unique_ptr<CalibratedCard> &card);
+/// `text`: what follows "emu:", as weft-emu's --device.
+Error openEmulatedCard(const std::string &text, std::unique_ptr<CalibratedCard> &card);
+
+} // namespace weft::calibrate
+
+#endif // WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATEDCARD_H

@@ -1,0 +1,38 @@
+// What a card does, measured: bandwidth by level, effective size of the L2, latencies, launches, barriers, matrix
+// units.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H
+#define WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H
+
+#include "CalibratedCard.h"
+
+namespace weft::calibrate {
+
+/// Reads of a working set again and again. `own`: every SM reads its part; `shifted`: another part in each pass, as
+/// when all SMs share it, so that each half of an L2 of two needs a copy of everything.
+struct WorkingSet {
+  int64_t bytes = 0;
+  double own = 0, shifted = 0; ///< Bytes a second.
+};
+
+struct Calibration {
+  CardDescription card;
+  double clock = 0;                                                             ///< Hertz, under load of barriers.
+  double dramBytesPerSecond = 0, l2BytesPerSecond = 0, sharedBytesPerClock = 0; ///< Reads; shared memory of an SM.
+  std::vector<WorkingSet> workingSets;
+  /// The largest working sets that are read at no less than the geometric mean of the L2's and DRAM's rate.
+  int64_t effectiveL2Own = 0, effectiveL2Shifted = 0;
+  double dramLatency = 0, nearLatency = 0, farLatency = 0, farPart = 0; ///< Clocks; part of lines that are far.
+  double launchSeconds = 0, blockBarrierClocks = 0, gridBarrierSeconds = 0;
+  double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
+};
+
+/// Runs all benchmarks. An emulated card gets sizes that take a moment.
+Error calibrateCard(CalibratedCard &card, Calibration &result);
+
+/// JSON with the date (UTC) and how each number was taken.
+std::string formatCalibration(const Calibration &calibration);
+
+} // namespace weft::calibrate
+
+#endif // WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H

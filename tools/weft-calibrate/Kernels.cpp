@@ -1,0 +1,208 @@
+// The microbenchmarks' kernels as PTX; what is repeated is written by loops.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Results depend on everything that is measured and are stored where a test can see them, so that no assembler leaves
+// the work out. Clocks are read behind a store that needs what was loaded: instructions issue in order.
+#include "Kernels.h"
+
+using namespace weft::calibrate;
+
+static const char *const kHeader = R"(.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry empty()
+{
+  ret;
+}
+
+.visible .entry stream(.param .u64 address, .param .u64 vectors, .param .u64 passes, .param .u64 shift, .param .u64 out)
+{
+  .reg .pred %p;
+  .reg .b32 %x, %a<4>, %r<4>;
+  .reg .b64 %base, %vectors, %passes, %shift, %out, %thread, %threads, %i, %at, %start;
+  ld.param.u64 %base, [address];
+  ld.param.u64 %vectors, [vectors];
+  ld.param.u64 %passes, [passes];
+  ld.param.u64 %shift, [shift];
+  ld.param.u64 %out, [out];
+  mov.u32 %r0, %ctaid.x;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r3, %r0, %r1, %r2;
+  cvt.u64.u32 %thread, %r3;
+  mov.u32 %r0, %nctaid.x;
+  mul.lo.u32 %r0, %r0, %r1;
+  cvt.u64.u32 %threads, %r0;
+  mov.u32 %x, 0;
+  mov.u64 %start, 0;
+pass:
+  setp.eq.u64 %p, %passes, 0;
+  @%p bra done;
+  mov.u64 %i, %thread;
+vector:
+  setp.ge.u64 %p, %i, %vectors;
+  @%p bra next;
+  add.u64 %at, %i, %start;
+  setp.ge.u64 %p, %at, %vectors;
+  @%p sub.u64 %at, %at, %vectors;
+  shl.b64 %at, %at, 4;
+  add.u64 %at, %at, %base;
+  ld.global.cg.v4.u32 {%a0, %a1, %a2, %a3}, [%at];
+  xor.b32 %a0, %a0, %a1;
+  xor.b32 %a2, %a2, %a3;
+  xor.b32 %x, %x, %a0;
+  xor.b32 %x, %x, %a2;
+  add.u64 %i, %i, %threads;
+  bra vector;
+next:
+  add.u64 %start, %start, %shift;
+  setp.ge.u64 %p, %start, %vectors;
+  @%p sub.u64 %start, %start, %vectors;
+  sub.u64 %passes, %passes, 1;
+  bra pass;
+done:
+  setp.ne.u32 %p, %x, 0;
+  @%p st.global.u32 [%out], %x;
+  ret;
+}
+
+.visible .entry latency(.param .u64 address, .param .u64 lines, .param .u64 stride, .param .u64 out)
+{
+  .reg .pred %p;
+  .reg .b32 %v, %t0, %t1;
+  .reg .b64 %at, %lines, %stride, %out;
+  .shared .align 4 .b8 sink[4];
+  ld.param.u64 %at, [address];
+  ld.param.u64 %lines, [lines];
+  ld.param.u64 %stride, [stride];
+  ld.param.u64 %out, [out];
+line:
+  mov.u32 %t0, %clock;
+  ld.global.cg.u32 %v, [%at];
+  st.volatile.shared.u32 [sink], %v;
+  mov.u32 %t1, %clock;
+  sub.u32 %t1, %t1, %t0;
+  st.global.u32 [%out], %t1;
+  add.u64 %out, %out, 4;
+  add.u64 %at, %at, %stride;
+  sub.u64 %lines, %lines, 1;
+  setp.ne.u64 %p, %lines, 0;
+  @%p bra line;
+  ret;
+}
+
+.visible .entry block_barrier(.param .u64 iterations, .param .u64 out)
+{
+  .reg .pred %p, %q;
+  .reg .b32 %t, %cta;
+  .reg .b64 %n, %out, %t0, %t1;
+  ld.param.u64 %n, [iterations];
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  mov.u32 %cta, %ctaid.x;
+  bar.sync 0;
+  mov.u64 %t0, %clock64;
+again:
+  bar.sync 0;
+  sub.u64 %n, %n, 1;
+  setp.ne.u64 %p, %n, 0;
+  @%p bra again;
+  mov.u64 %t1, %clock64;
+  sub.u64 %t1, %t1, %t0;
+  or.b32 %t, %t, %cta;
+  setp.eq.u32 %q, %t, 0;
+  @%q st.global.u64 [%out], %t1;
+  ret;
+}
+
+.visible .entry grid_barrier(.param .u64 iterations, .param .u64 counter)
+{
+  .reg .pred %p;
+  .reg .b32 %t, %blocks, %want, %seen;
+  .reg .b64 %n, %counter;
+  ld.param.u64 %n, [iterations];
+  ld.param.u64 %counter, [counter];
+  mov.u32 %t, %tid.x;
+  mov.u32 %blocks, %nctaid.x;
+  mov.u32 %want, 0;
+again:
+  add.u32 %want, %want, %blocks;
+  bar.sync 0;
+  setp.ne.u32 %p, %t, 0;
+  @%p bra arrived;
+  atom.add.acq_rel.gpu.global.u32 %seen, [%counter], 1;
+wait:
+  ld.acquire.gpu.global.u32 %seen, [%counter];
+  setp.lt.u32 %p, %seen, %want;
+  @%p bra wait;
+arrived:
+  bar.sync 0;
+  sub.u64 %n, %n, 1;
+  setp.ne.u64 %p, %n, 0;
+  @%p bra again;
+  ret;
+}
+)";
+
+/// A loop over `body`, which adds to the f32 registers %f0 to %f<count - 1>; their sum goes to `out` if it is not 0.
+static std::string makeLoop(const std::string &name, const std::string &start, const std::string &body, int count) {
+  std::string text = "\n.visible .entry " + name + "(.param .u64 iterations, .param .u64 out)\n{\n";
+  text += "  .reg .pred %p;\n  .reg .b32 %a<8>, %t;\n  .reg .b64 %n, %out, %d<4>;\n  .reg .f32 %f<" +
+          std::to_string(count) +
+          ">;\n  ld.param.u64 %n, [iterations];\n  ld.param.u64 %out, [out];\n"
+          "  mov.u32 %t, %tid.x;\n" +
+          start;
+  for (int i = 0; i < count; ++i)
+    text += "  mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
+  text += "again:\n" + body + "  sub.u64 %n, %n, 1;\n  setp.ne.u64 %p, %n, 0;\n  @%p bra again;\n";
+  for (int i = 1; i < count; ++i)
+    text += "  add.f32 %f0, %f0, %f" + std::to_string(i) + ";\n";
+  return text + "  setp.neu.f32 %p, %f0, 0f00000000;\n  @%p st.global.f32 [%out], %f0;\n  ret;\n}\n";
+}
+
+static std::string listRegisters(int first, int count) {
+  std::string text = "{";
+  for (int i = 0; i < count; ++i)
+    text += (i ? ", %f" : "%f") + std::to_string(first + i);
+  return text + "}";
+}
+
+std::string weft::calibrate::makeKernels() {
+  std::string mma, loads;
+  for (int i = 0; i < 8; ++i) {
+    std::string sums = listRegisters(4 * i, 4);
+    mma += "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + sums + ", {%a0, %a0, %a0, %a0}, {%a0, %a0}, " +
+           sums + ";\n";
+    loads += "  ld.volatile.shared.v4.f32 " + listRegisters(4 * i, 4) + ", [%a0+" + std::to_string(2048 * i) + "];\n";
+  }
+  // 128 threads read 2 KiB at a time; more read the same.
+  std::string clear = "  .shared .align 16 .b8 data[16384];\n  mov.u32 %a0, data;\n  and.b32 %a1, %t, 127;\n"
+                      "  shl.b32 %a1, %a1, 4;\n  add.u32 %a0, %a0, %a1;\n  mov.u32 %a2, 0;\n";
+  for (int i = 0; i < 8; ++i)
+    clear += "  st.shared.v4.u32 [%a0+" + std::to_string(2048 * i) + "], {%a2, %a2, %a2, %a2};\n";
+  clear += "  bar.sync 0;\n";
+  return kHeader + makeLoop("mma", "  mov.u32 %a0, 0;\n", mma, 32) + makeLoop("shared", clear, loads, 32);
+}
+
+std::string weft::calibrate::makeWgmmaKernel() {
+  // Operands of 64 x 64 and 64 x 256 elements, rows of 128 bytes with the swizzle of 128 bytes; all zero.
+  constexpr int bytes = (64 + 256) * 128;
+  std::string start = "  .shared .align 1024 .b8 data[" + std::to_string(bytes) +
+                      "];\n  mov.u32 %a0, data;\n  mov.u32 %a2, 0;\n  shl.b32 %a1, %t, 4;\nclear:\n"
+                      "  add.u32 %a3, %a0, %a1;\n  st.shared.v4.u32 [%a3], {%a2, %a2, %a2, %a2};\n"
+                      "  mov.u32 %a4, %ntid.x;\n  shl.b32 %a4, %a4, 4;\n  add.u32 %a1, %a1, %a4;\n"
+                      "  setp.lt.u32 %p, %a1, " +
+                      std::to_string(bytes) +
+                      ";\n  @%p bra clear;\n"
+                      "  fence.proxy.async;\n  bar.sync 0;\n"
+                      // Address and offset of 1024 bytes between groups of 8 rows in units of 16 bytes, swizzle 1.
+                      "  shr.u32 %a1, %a0, 4;\n  and.b32 %a1, %a1, 16383;\n  cvt.u64.u32 %d0, %a1;\n"
+                      "  or.b64 %d0, %d0, 0x4000004000010000;\n  add.u64 %d1, %d0, 512;\n";
+  std::string body = "  wgmma.fence.sync.aligned;\n", sums = listRegisters(0, 128);
+  for (int i = 0; i < 4; ++i) // 16 elements along the reduction are 32 bytes, 2 units.
+    body += "  add.u64 %d2, %d0, " + std::to_string(2 * i) + ";\n  add.u64 %d3, %d1, " + std::to_string(2 * i) +
+            ";\n  wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 " + sums + ", %d2, %d3, 1, 1, 1, 0, 0;\n";
+  body += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
+  return ".version 8.0\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128);
+}

@@ -1,0 +1,35 @@
+// The microbenchmarks' kernels as PTX.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every parameter is a 64-bit integer, in this order:
+//
+//   empty         nothing
+//   stream        address, vectors, passes, shift, out      reads `vectors` 16-byte vectors `passes` times, through the
+//   L2;
+//                                                            in pass p thread t begins p * shift vectors further
+//   latency       address, lines, stride, out               one thread: clocks of a read of each line, as 32-bit
+//   numbers shared        iterations, out                           reads kSharedBytes of shared memory a thread and
+//   iteration block_barrier iterations, out                           barriers of a block; out[0]: clocks of block 0
+//   grid_barrier  iterations, counter                       barriers of all blocks; `counter` is zero before
+//   mma           iterations, out                           kMmaFlops a warp and iteration, f16 with f32 sums
+//   wgmma         iterations, out                           kWgmmaFlops a warpgroup and iteration (sm_90a)
+#ifndef WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
+#define WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
+
+#include <cstdint>
+#include <string>
+
+namespace weft::calibrate {
+
+inline constexpr int64_t kSharedBytes = 8 * 16;
+inline constexpr int64_t kMmaFlops = 8 * 2 * 16 * 8 * 16;
+inline constexpr int64_t kWgmmaFlops = 4 * 2 * int64_t(64) * 256 * 16;
+
+/// For sm_80 and up: all but wgmma.
+std::string makeKernels();
+/// For sm_90a: wgmma.
+std::string makeWgmmaKernel();
+
+} // namespace weft::calibrate
+
+#endif // WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H

@@ -1,0 +1,51 @@
+// weft-calibrate [--device=cuda:0] [-o FILE.json]: microbenchmarks of a card, as a table with date and method.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../common/CommandLine.h"
+#include "Calibration.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+
+using namespace weft;
+using namespace weft::calibrate;
+
+static Error openCard(const std::string &device, std::unique_ptr<CalibratedCard> &card) {
+  if (device.rfind("emu:", 0) == 0)
+    return openEmulatedCard(device.substr(4), card);
+  unsigned ordinal = 0;
+  std::string number = device.rfind("cuda:", 0) == 0 ? device.substr(5) : device == "cuda" ? "0" : "";
+  auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
+  if (number.empty() || code != std::errc() || end != number.data() + number.size())
+    return Error(ErrorCode::Usage, "--device: expected cuda, cuda:N or emu:CARD, got " + bundle::quote(device));
+  return openCudaCard(ordinal, card);
+}
+
+static Error run(const std::string &device, const std::string &output) {
+  std::unique_ptr<CalibratedCard> card;
+  Calibration calibration;
+  if (Error error = openCard(device, card))
+    return error;
+  if (Error error = calibrateCard(*card, calibration))
+    return error;
+  std::string text = formatCalibration(calibration);
+  std::FILE *file = output == "-" ? stdout : std::fopen(output.c_str(), "w");
+  bool isWritten = file && std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
+  if (file && file != stdout)
+    isWritten &= std::fclose(file) == 0;
+  return isWritten ? Error() : Error(ErrorCode::Input, "-o: cannot write " + bundle::quote(output));
+}
+
+int main(int argc, char **argv) {
+  std::string device = "cuda:0", output = "-";
+  CLI::App app("Measure a card: bandwidths, effective L2, latencies, launches, barriers, matrix units",
+               "weft-calibrate");
+  app.add_option("--device", device, "cuda:N (default cuda:0), or emu:CARD to see that the benchmarks run");
+  app.add_option("-o", output, "Where the table goes (JSON; -: standard output)")->option_text("FILE");
+  app.set_version_flag("--version", tools::getVersionText());
+  int exitCode = 0;
+  if (tools::parse(app, argc, argv, exitCode))
+    return exitCode;
+  Error error = run(device, output);
+  return error ? tools::reportError("weft-calibrate", error) : 0;
+}
