@@ -42,8 +42,11 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   switch (phase) {
   case Phase::Import:
     return;
-  case Phase::Normalize:
-    return tg::buildNormalizePipeline(pm, {});
+  case Phase::Normalize: {
+    tg::NormalizeOptions normalize;
+    normalize.licence = options.strategy.fastMath ? "approximating" : "exact";
+    return tg::buildNormalizePipeline(pm, normalize);
+  }
   case Phase::Plan: {
     plan::PlanOptions plan;
     plan.fuse = options.fuse;

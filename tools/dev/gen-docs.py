@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/reference: the op, interface and pass reference, generated from the TableGen records.
+"""Writes docs/reference: the op, interface and pass reference, generated from the TableGen records, and the table of rewrite rules,
+printed by the build's weft-opt (left alone where there is none).
 
 --check writes nothing and fails when a page differs from what would be written.
 """
@@ -34,7 +35,7 @@ def tidy(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def pages() -> dict[str, str]:
+def pages(build: pathlib.Path) -> dict[str, str]:
     """File name in docs/reference -> text."""
     base = pathlib.Path("include/weft/Dialect/TileGraph/IR")
     kernel = pathlib.Path("include/weft/Dialect/TileKernel/IR/TileKernel.td")
@@ -49,16 +50,22 @@ def pages() -> dict[str, str]:
         room = path.parent.relative_to(ROOT / "include" / "weft")
         passes += [f"\n## {room}\n\n", tidy(tblgen(path.relative_to(ROOT), "-gen-pass-doc"))]
     found["passes.md"] = "".join(passes)
+    opt = build.resolve() / "bin" / "weft-opt"
+    if opt.exists():
+        done = subprocess.run([str(opt), "--weft-print-rules", "-o", "/dev/null"], input="module {}", cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"gen-docs: {opt}: {done.stderr.strip()[:200]} (build weft-opt first)")
+        found["rules.md"] = NOTE.format("lib/Dialect/TileGraph/Rewrite/Rules") + tidy(done.stdout)
     return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, help="not needed; accepted so that every tool is called alike")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--check", action="store_true", help="compare only")
     args = parser.parse_args()
     stale = []
-    for name, text in pages().items():
+    for name, text in pages(args.build).items():
         path = REFERENCE / name
         if not path.exists() or path.read_text() != text:
             stale.append(path.relative_to(ROOT))

@@ -200,6 +200,7 @@ STEPS: dict[str, Step] = {
     "onnx-nodes": lambda c: c.suite([ROOT / "test/onnx/run_node_suite.py", "--build", c.build], "onnx-nodes"),
     "edges": lambda c: c.suite([ROOT / "test/onnx/run_edges.py", "--build", c.build], "edges"),
     "random-graphs": lambda c: c.suite([ROOT / "test/random_graphs/run_random.py", "--build", c.build, *fresh(c)], "random-graphs"),
+    "rules": lambda c: c.suite([ROOT / "test/rules/run_rules.py", "--build", c.build], "rules"),
     "models": models,
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }

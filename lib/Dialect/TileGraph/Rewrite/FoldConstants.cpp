@@ -1,5 +1,6 @@
 // Constant folding by the Reference, in program order, so that each step evaluates one op on constants.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ConstantValues.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -13,12 +14,20 @@ namespace weft::tg {
 #define GEN_PASS_DEF_FOLDCONSTANTS
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h.inc"
 
-namespace {
+bool isConstantOrWeight(Value value) { return isa_and_nonnull<ConstantOp, WeightOp>(value.getDefiningOp()); }
 
-bool isConstant(Value value) {
-  Operation *op = value.getDefiningOp();
-  return isa_and_nonnull<ConstantOp, WeightOp>(op);
+Value buildConstant(OpBuilder &builder, Location loc, DenseElementsAttr elements, int64_t maxConstantBytes) {
+  if (elements.isSplat() || *getByteSize(elements.getType()) <= maxConstantBytes)
+    return ConstantOp::create(builder, loc, elements);
+  auto tensor = reference::Tensor::fromElements(elements, std::numeric_limits<int64_t>::max());
+  std::vector<char> bytes = tensor->toPacked();
+  auto *dialect = builder.getContext()->getLoadedDialect<TileGraphDialect>();
+  std::string source = dialect->getWeightStore().addBuffer(std::string(bytes.begin(), bytes.end()));
+  auto data = DataAttr::get(builder.getContext(), source, 0, int64_t(bytes.size()));
+  return WeightOp::create(builder, loc, elements.getType(), data);
 }
+
+namespace {
 
 struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
   using FoldConstantsBase::FoldConstantsBase;
@@ -48,7 +57,7 @@ private:
   void emptyTensorsAreConstants(IRRewriter &rewriter) {
     SmallVector<Value> empty;
     auto collect = [&](Value value) {
-      if (!value.use_empty() && !isConstant(value) && getByteSize(value.getType()) == 0)
+      if (!value.use_empty() && !isConstantOrWeight(value) && getByteSize(value.getType()) == 0)
         empty.push_back(value);
     };
     getOperation()->walk([&](Operation *op) {
@@ -72,7 +81,7 @@ private:
   /// Whether the limits allow folding: all operands are constants and of allowed sizes.
   bool isCandidate(Operation *op) {
     if (!isa_and_nonnull<TileGraphDialect>(op->getDialect()) || op->getNumOperands() == 0 || !isPure(op) ||
-        !llvm::all_of(op->getOperands(), isConstant))
+        !llvm::all_of(op->getOperands(), isConstantOrWeight))
       return false;
     int64_t operandBytes = 0;
     for (Value operand : op->getOperands()) {
@@ -95,21 +104,8 @@ private:
     auto dense = dyn_cast_or_null<DenseElementsAttr>(elements);
     if (!dense || dense.getType() != result.getType())
       return;
-    Value replacement = dense.isSplat() || *getByteSize(result.getType()) <= maxConstantBytes
-                            ? ConstantOp::create(rewriter, result.getLoc(), dense).getResult()
-                            : storeWeight(rewriter, result, dense);
-    rewriter.replaceAllUsesWith(result, replacement);
+    rewriter.replaceAllUsesWith(result, buildConstant(rewriter, result.getLoc(), dense, maxConstantBytes));
     ++numFolded;
-  }
-
-  Value storeWeight(IRRewriter &rewriter, Value result, DenseElementsAttr elements) {
-    std::optional<reference::Tensor> tensor =
-        reference::Tensor::fromElements(elements, std::numeric_limits<int64_t>::max());
-    std::vector<char> bytes = tensor->toPacked();
-    auto *dialect = getContext().getLoadedDialect<TileGraphDialect>();
-    std::string source = dialect->getWeightStore().addBuffer(std::string(bytes.begin(), bytes.end()));
-    auto data = DataAttr::get(&getContext(), source, 0, int64_t(bytes.size()));
-    return WeightOp::create(rewriter, result.getLoc(), result.getType(), data);
   }
 };
 

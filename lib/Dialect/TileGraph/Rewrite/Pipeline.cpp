@@ -23,6 +23,12 @@ void weft::tg::buildNormalizePipeline(OpPassManager &pm, const NormalizeOptions 
     pm.addPass(createDecomposeComposites());
     simplify();
   }
+  if (options.decompose && !options.licence.empty()) {
+    RewriteAlgebraOptions rewrite;
+    rewrite.licence = options.licence;
+    pm.addPass(createRewriteAlgebra(rewrite));
+    pm.addPass(createCSEPass());
+  }
   pm.addPass(createSimplify());
   if (options.decompose)
     pm.addPass(createVerifyNormalized());
@@ -39,6 +45,10 @@ struct NormalizePipelineOptions : PassPipelineOptions<NormalizePipelineOptions> 
   Option<int64_t> foldMaxGrowth{*this, "fold-max-growth",
                                 llvm::cl::desc("largest excess of a folded result over its operands, in bytes"),
                                 llvm::cl::init(defaults.foldMaxGrowth)};
+  Option<std::string> licence{*this, "licence",
+                              llvm::cl::desc("loosest contract of algebraic rewrites: exact, reassociating, "
+                                             "approximating; empty: none"),
+                              llvm::cl::init(defaults.licence)};
 };
 } // namespace
 
@@ -50,6 +60,7 @@ void weft::tg::registerNormalizePipeline() {
                                                        options.decompose = flags.decompose;
                                                        options.foldMaxBytes = flags.foldMaxBytes;
                                                        options.foldMaxGrowth = flags.foldMaxGrowth;
+                                                       options.licence = flags.licence;
                                                        buildNormalizePipeline(pm, options);
                                                      });
 }

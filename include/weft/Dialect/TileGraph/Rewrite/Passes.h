@@ -5,6 +5,7 @@
 
 #include "mlir/Pass/Pass.h"
 #include <memory>
+#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -35,6 +36,7 @@ struct NormalizeOptions {
   bool decompose = true;                    ///< Rewrite composites; off keeps them, and skips the final check.
   int64_t foldMaxBytes = int64_t(64) << 10; ///< Largest result of constant folding; 0 folds nothing.
   int64_t foldMaxGrowth = int64_t(1) << 20; ///< Largest excess of a folded result over its operands.
+  std::string licence = "exact";            ///< Loosest contract of algebraic rewrites (Rules.h); empty: none at all.
 };
 
 /// Canonical form, folding, decomposition, common subexpressions, dead code. Afterwards: builtin, func and tg without

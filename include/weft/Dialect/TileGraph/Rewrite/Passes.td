@@ -80,6 +80,84 @@ def FoldConstants : Pass<"weft-fold-constants"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def RewriteAlgebra : Pass<"weft-rewrite"> {
+  let summary = "algebraic rules, the ones that gain most first";
+  let description = [{
+    Applies the rules of docs/reference/rules.md (weft/Dialect/TileGraph/Rewrite/Rules.h) to a fixpoint. A rule is tried wherever its pattern matches: its
+    guards and the licence for its numerics contract must hold, and what dies must cost more than what is added, by every price list in
+    `prices`. `cpu` and `gpu` count scalar operations by weight, products, and the bytes that DNNFusion's combination table does not keep in
+    registers; `dnnfusion` counts FLOPs, then bytes without fusion. In each round the rules with the largest reduction of FLOPs go first.
+    New ops on constants are folded at once and cost nothing, within the limits on new weights.
+
+    `licence` is the loosest contract allowed on floats: `exact`, `reassociating` or `approximating`; most rules are exact on integers.
+    Remarks of category `rewrite`: passed for each rewrite with FLOPs and bytes before and after, missed for each match that was left
+    with the guard that failed or the numbers, analysis for the rules considered.
+
+    ```mlir
+    // --weft-rewrite=licence=reassociating
+    func.func @main(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = tg.mul %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
+      %1 = tg.mul %a, %c : tensor<4x8xf32>, tensor<4x8xf32>
+      %2 = tg.add %0, %1 : tensor<4x8xf32>, tensor<4x8xf32> // becomes a * (b + c): flops 96 -> 64
+      return %2 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"licence", "licence", "std::string", /*default=*/"\"exact\"", "exact, reassociating or approximating">,
+    Option<"prices", "prices", "std::string", /*default=*/"\"cpu,gpu\"", "price lists on all of which a rewrite must pay; none: one round of all that is legal">,
+    ListOption<"only", "rules", "std::string", "names of the rules to use (default: all)">,
+    Option<"maxWeightBytes", "max-weight-bytes", "int64_t", /*default=*/"16777216", "largest weight that folding may make">,
+    Option<"maxTotalWeightBytes", "max-total-weight-bytes", "int64_t", /*default=*/"67108864",
+           "most bytes of weights that folding may make in all">,
+    ListOption<"disabledGuards", "disable-guard", "std::string", "tests only: guards, as rule:guard, that always hold">,
+  ];
+  let statistics = [Statistic<"numRewrites", "rewrites", "rules applied">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def Saturate : Pass<"weft-saturate"> {
+  let summary = "the rules by equality saturation, against greedy rewriting";
+  let description = [{
+    Puts each function into an e-graph, applies all rules of `--weft-rewrite` at once until nothing is new or a limit is reached, and takes the
+    cheapest program by one price list. A copy is rewritten greedily; the cheaper of the two replaces the function, greedy where they
+    are equal. An analysis remark of category `rewrite` gives FLOPs and modelled times of both. For study: the size of the e-graph is
+    bounded, but not by what a compiler may spend.
+
+    ```mlir
+    // --weft-saturate=licence=reassociating
+    func.func @main(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = tg.sub %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
+      %1 = tg.neg %0 : tensor<4x8xf32> // becomes b - a
+      return %1 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"licence", "licence", "std::string", /*default=*/"\"exact\"", "exact, reassociating or approximating">,
+    Option<"prices", "prices", "std::string", /*default=*/"\"gpu\"", "price list: cpu, gpu or dnnfusion">,
+    Option<"maxNodes", "max-nodes", "int64_t", /*default=*/"4000", "nodes of an e-graph at which it stops growing">,
+    Option<"maxIterations", "max-iterations", "int64_t", /*default=*/"8", "rounds of all rules">,
+  ];
+  let statistics = [Statistic<"numBetter", "better", "functions where saturation beat greedy rewriting">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def PrintRules : Pass<"weft-print-rules"> {
+  let summary = "print the table of rewrite rules";
+  let description = [{
+    Writes the table of rules to the standard output, in Markdown: the source of docs/reference/rules.md. With `json`, one object a rule,
+    for test harnesses. The module is not changed.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+    ```
+  }];
+  let options = [Option<"json", "json", "bool", /*default=*/"false", "as JSON">];
+}
+
 def VerifyNormalized : Pass<"weft-verify-normalized"> {
   let summary = "check that only primitives remain";
   let description = [{

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Proof of the rewrite rules: every rule fires and keeps values, every guard refuses, and switching a guard off is noticed.
+
+    run_rules.py [--build=build] [--seed=N] [--rules=GLOB] [--json=FILE] [--mutants]
+
+For each rule (`weft-opt --weft-print-rules=json` lists them) its positive cases are rewritten and evaluated before and after by
+weft-reference, on random numbers and edges: exact rules, and all rules on integers, must keep every value; reassociating ones agree to 1e-9
+in f64 (where the old value is finite) and stay NaN where they were. Each near miss violates one guard and must not fire. Then the guard
+is switched off (`disable-guard`): the near miss now fires, so the suite would notice the loss of the guard; the table says whether the values
+(or the verifier) would show it too. At least 90 % of the guards must be caught.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import fnmatch
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE)]
+
+import numpy as np  # noqa: E402
+
+import cases  # noqa: E402
+import emit  # noqa: E402
+
+TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "f16": 5e-2}
+LEAST_SCORE = 0.9
+SECONDS = 60
+
+
+class Tools:
+    def __init__(self, build: pathlib.Path):
+        self.bin = build.resolve() / "bin"
+
+    def call(self, *command: str, text: str | None = None) -> subprocess.CompletedProcess:
+        return subprocess.run([str(self.bin / command[0]), *command[1:]], input=text, capture_output=True, text=True, timeout=SECONDS)
+
+    def rules(self) -> list[dict]:
+        done = self.call("weft-opt", "--weft-print-rules=json", "-o", "/dev/null", text="module {}")
+        if done.returncode:
+            raise SystemExit(f"run_rules: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def rewrite(self, module: str, rule: str, licence: str, disabled: str | None = None) -> tuple[str | None, int]:
+        """The rewritten module (None if a verifier refused it) and how often the rule fired."""
+        options = f"rules={rule} licence={licence} prices=none" + (f" disable-guard={rule}:{disabled}" if disabled else "")
+        done = self.call("weft-opt", f"--weft-rewrite={options}", "--remarks-filter=rewrite", "--remark-format=emitRemark", text=module)
+        fired = done.stderr.count("[Passed] rewrite")
+        return (None if done.returncode else done.stdout), fired
+
+    def evaluate(self, module: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "m.mlir").write_text(module)
+            command = ["weft-reference", str(folder / "m.mlir"), "--output", name]
+            for i, values in enumerate(inputs):
+                np.save(folder / f"in_{i}.npy", values)
+                command += ["--input", str(folder / f"in_{i}.npy")]
+            done = self.call(*command)
+            if done.returncode:
+                raise RuntimeError(done.stderr.strip())
+            paths = sorted(folder.glob("output_*.npy"), key=lambda path: int(path.stem.split("_")[1]))
+            return [np.load(path) for path in paths]
+
+
+def difference(before: np.ndarray, after: np.ndarray, case: cases.Case) -> str | None:
+    """Why the two differ by more than the contract allows, or None."""
+    if before.shape != after.shape or before.dtype != after.dtype:
+        return f"{before.dtype}{before.shape} became {after.dtype}{after.shape}"
+    if before.dtype.kind != "f" or case.licence == "exact":
+        same = np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
+        return None if same else f"expected {before.ravel()[:4]}, got {after.ravel()[:4]}"
+    if not np.array_equal(np.isnan(before), np.isnan(after)):
+        return "NaN in other places"
+    shown = np.isfinite(before)
+    error = np.abs(before[shown].astype(float) - after[shown].astype(float)) / np.maximum(1, np.abs(before[shown].astype(float)))
+    worst = float(error.max()) if error.size else 0.0
+    return None if worst <= TOLERANCE[case.element] else f"relative error {worst:.3g}"
+
+
+def check_positive(tools: Tools, rule: dict, seed: int) -> list[str]:
+    """Problems of the rule's positive cases, one module for those of one licence."""
+    problems = []
+    found = cases.positives(rule, random.Random(f"{seed} {rule['name']}"))
+    for licence in sorted({case.licence for case in found}):
+        emitter = emit.Emitter(np.random.default_rng([seed, len(rule["name"])]))
+        chosen = [case for case in found if case.licence == licence]
+        for case in chosen:
+            emitter.add(case)
+        module, inputs = emitter.module(), [values for _, values, _ in emitter.arguments]
+        rewritten, fired = tools.rewrite(module, rule["name"], licence)
+        if rewritten is None or fired < len(chosen):
+            problems.append(f"fired {fired} times in {len(chosen)} cases ({licence})" if rewritten else "made invalid IR")
+            continue
+        for case, before, after in zip(chosen, tools.evaluate(module, inputs), tools.evaluate(rewritten, inputs)):
+            if text := difference(before, after, case):
+                problems.append(f"{case.element} {case.shapes}: {text}")
+    return problems
+
+
+def check_near_miss(tools: Tools, rule: dict, case: cases.Case, seed: int, mutate: bool) -> tuple[list[str], dict]:
+    """Problems of a near miss, and what its mutant showed."""
+    emitter = emit.Emitter(np.random.default_rng([seed, 1]))
+    emitter.add(case)
+    module, inputs = emitter.module(), [values for _, values, _ in emitter.arguments]
+    rewritten, fired = tools.rewrite(module, rule["name"], case.licence)
+    mutant = {"rule": rule["name"], "guard": case.what, "caught": False, "shown": False}
+    problems = [f"{case.what}: the near miss fired"] if fired else []
+    if rewritten is None:
+        problems.append(f"{case.what}: the near miss is no valid module")
+    if problems or not mutate:
+        return problems, mutant
+    rewritten, fired = tools.rewrite(module, rule["name"], case.licence, disabled=case.what)
+    mutant["caught"] = bool(fired) or rewritten is None
+    if rewritten is None:
+        mutant["shown"] = True
+    elif fired:
+        before, after = tools.evaluate(module, inputs), tools.evaluate(rewritten, inputs)
+        mutant["shown"] = any(difference(a, b, case) for a, b in zip(before, after))
+    return problems, mutant
+
+
+def check_rule(tools: Tools, rule: dict, seed: int, mutate: bool) -> tuple[str, list[str], list[dict]]:
+    try:
+        problems, mutants = check_positive(tools, rule, seed), []
+        for case in cases.near_misses(rule):
+            found, mutant = check_near_miss(tools, rule, case, seed, mutate)
+            problems += found
+            mutants.append(mutant)
+        return rule["name"], problems, mutants
+    except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
+        return rule["name"], [f"{type(error).__name__}: {error}"], []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rules", default="*", help="only rules whose names match")
+    parser.add_argument("--mutants", action="store_true", help="print a line for each guard")
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    tools = Tools(args.build)
+    rules = [rule for rule in tools.rules() if fnmatch.fnmatch(rule["name"], args.rules)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda rule: check_rule(tools, rule, args.seed, mutate=True), rules))
+    failed = 0
+    for name, problems, _ in outcomes:
+        failed += bool(problems)
+        for problem in problems:
+            print(f"{name}: {problem}")
+    mutants = [mutant for _, _, found in outcomes for mutant in found]
+    for mutant in mutants:
+        if args.mutants or not mutant["caught"]:
+            print(f"mutant {mutant['rule']}:{mutant['guard']}: {'caught' if mutant['caught'] else 'SURVIVED'}{', values differ' if mutant['shown'] else ''}")
+    caught, shown = sum(m["caught"] for m in mutants), sum(m["shown"] for m in mutants)
+    score = caught / len(mutants) if mutants else 1.0
+    print(f"{len(rules)} rules, {failed} with problems; {len(mutants)} guards, {caught} caught ({score:.1%}), {shown} by values too")
+    failed += score < LEAST_SCORE
+    if args.json:
+        args.json.write_text(json.dumps({"passed": len(rules) + caught, "failed": failed + len(mutants) - caught if score < LEAST_SCORE else failed,
+                                         "skipped": 0, "mutants": mutants}))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
