@@ -146,7 +146,7 @@ def near_misses(rule: dict) -> list[Case]:
             if case.rule not in CONTRACTIONS:
                 case.keep = False
                 if "broadcast" in words(case.expression):
-                    case.shapes[name] = (1, 5)
+                    case.shapes[name] = (5, 5)  # Stretches nothing.
         elif kind == "non-empty":
             case.shapes = {key: tuple(0 if extent == 5 else extent for extent in shape) for key, shape in case.shapes.items()}
             if "broadcast" in words(case.expression):

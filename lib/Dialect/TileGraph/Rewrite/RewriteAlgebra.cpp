@@ -58,8 +58,9 @@ private:
           << remark::add("{0}", attempt.rule->name + ": " +
                                     (attempt.failed.empty() ? "does not pay: " + describe(attempt.before, attempt.after)
                                                             : "expected " + attempt.failed));
-    std::string text = llvm::formatv("{0} rules considered, {1} rewrites: {2}, {3} bytes of new weights", rules.size(),
-                                     result.numApplied, describe(before, countWork(getOps(block))), rewriter.getWeightBytes());
+    std::string text =
+        llvm::formatv("{0} rules considered, {1} rewrites: {2}, {3} bytes of new weights", rules.size(),
+                      result.numApplied, describe(before, countWork(getOps(block))), rewriter.getWeightBytes());
     remark::analysis(function.getLoc(), getOptions("rules").function(function.getName())) << remark::add("{0}", text);
   }
 };

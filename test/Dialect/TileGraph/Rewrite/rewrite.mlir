@@ -1,7 +1,7 @@
 // --weft-rewrite: licences, prices, weights, remarks. DNNFusion's rows are in rewrite-dnnfusion.mlir; every rule and guard in test/rules.
 // RUN: weft-opt %s --split-input-file --weft-rewrite=licence=reassociating | FileCheck %s
 // RUN: weft-opt %s --split-input-file --weft-rewrite | FileCheck %s --check-prefix=EXACT
-// RUN: weft-opt %s --split-input-file --weft-rewrite="licence=reassociating max-weight-bytes=16" | FileCheck %s --check-prefix=SMALL
+// RUN: weft-opt %s --split-input-file --weft-rewrite="licence=reassociating max-weight-bytes=8" | FileCheck %s --check-prefix=SMALL
 // RUN: weft-opt %s --split-input-file --weft-rewrite --remarks-filter=rewrite --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not weft-opt %s --split-input-file --weft-rewrite=licence=fast -o /dev/null 2>&1 | FileCheck %s --check-prefix=LICENCE
 // RUN: not weft-opt %s --split-input-file --weft-rewrite=prices=tpu -o /dev/null 2>&1 | FileCheck %s --check-prefix=PRICES
@@ -54,7 +54,7 @@ func.func @shared(%a: tensor<4x8xi32>, %b: tensor<4x8xi32>, %c: tensor<4x8xi32>)
 
 // Batch norm behind a convolution with a bias: into the weights and the bias, at compile time, where the new weights are small enough.
 // CHECK-LABEL: @batch_norm
-// CHECK: %[[W:.*]] = tg.constant dense<{{.*}}2.000000e+00{{.*}}8.000000e+00{{.*}}> : tensor<2x1x2x1xf32>
+// CHECK: %[[W:.*]] = tg.constant dense<{{.*}}2.000000e+00{{.*}}4.000000e+00{{.*}}7.500000e+00{{.*}}1.000000e+01{{.*}}> : tensor<2x1x2x1xf32>
 // CHECK: %[[C:.*]] = tg.contract %arg0, %[[W]]
 // CHECK: %[[R:.*]] = tg.add %[[C]], %{{.*}} : tensor<1x2x8x8xf32>, tensor<1x2x1x1xf32>
 // CHECK-NEXT: return %[[R]]

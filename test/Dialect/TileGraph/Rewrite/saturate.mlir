@@ -8,9 +8,9 @@
 
 // x y + z + x w = z + x (y + w)
 // CHECK-LABEL: @step_without_gain
-// CHECK: %[[S:.*]] = tg.add {{%arg1, %arg3|%arg3, %arg1}}
-// CHECK: %[[P:.*]] = tg.mul {{%arg0, %[[S]]|%[[S]], %arg0}}
-// CHECK: tg.add {{.*}}%[[P]]
+// CHECK: %[[S:.*]] = tg.add %arg1, %arg3
+// CHECK: %[[P:.*]] = tg.mul %arg0, %[[S]]
+// CHECK: tg.add %arg2, %[[P]]
 // CHECK-NEXT: return
 // REMARK: [Analysis] saturated | {{.*}}Function=step_without_gain | Remark="flops 128, greedy 128 (0 rewrites), saturated 96;
 // BOUND: [Analysis] greedy | {{.*}}Function=step_without_gain | {{.*}} nodes"

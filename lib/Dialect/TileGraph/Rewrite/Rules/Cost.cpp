@@ -58,6 +58,22 @@ static void addOp(Operation *op, Work &work) {
   work.unfusedBytes += estimate(tile.getBytes());
 }
 
+/// What the table says of the edge, where a producer that broadcasts one operand beside a whole one counts as
+/// One-to-One: a bias or a scalar factor makes no tensor larger.
+static Verdict getVerdict(OpOperand &operand) {
+  std::optional<Combination> combination = combine(operand);
+  if (!combination || combination->verdict == Verdict::Fuse)
+    return combination ? Verdict::Fuse : Verdict::Refuse;
+  auto producer = dyn_cast<TileOpInterface>(operand.get().getDefiningOp());
+  auto user = dyn_cast<TileOpInterface>(operand.getOwner());
+  if (!producer || !user || getMappingType(producer) != MappingType::OneToMany)
+    return combination->verdict;
+  for (unsigned i = 0, end = producer->getNumOperands(); i < end; ++i)
+    if (producer.getMappingType(i) == MappingType::OneToOne)
+      return combine(MappingType::OneToOne, user.getMappingType(operand.getOperandNumber())).verdict;
+  return combination->verdict;
+}
+
 Work countWork(const OpSet &ops, const OpSet &free) {
   Work work;
   llvm::SmallDenseSet<Value> read, written;
@@ -69,10 +85,8 @@ Work countWork(const OpSet &ops, const OpSet &free) {
       Value value = operand.get();
       Operation *producer = value.getDefiningOp();
       bool isInside = producer && ops.contains(producer) && !free.contains(producer);
-      std::optional<Combination> combination = combine(operand);
       // A producer that stays is as good as one of the set: what the table fuses needs no memory in between.
-      if ((isInside && isFree(producer)) ||
-          (combination && combination->verdict == Verdict::Fuse && !free.contains(producer)))
+      if ((isInside && isFree(producer)) || (!free.contains(producer) && getVerdict(operand) == Verdict::Fuse))
         continue;
       if (isInside && written.insert(value).second)
         work.fusedBytes += getBytes(value.getType());

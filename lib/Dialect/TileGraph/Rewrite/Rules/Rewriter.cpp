@@ -76,6 +76,18 @@ OpSet Rewriter::findFoldable(const OpSet &added, int64_t &bytes) const {
   return foldable;
 }
 
+/// The ops that compute constants, whether folding may evaluate them or not.
+static OpSet findConstant(const OpSet &added) {
+  OpSet constant;
+  for (Operation *op : added)
+    if (op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), [&](Value operand) {
+          Operation *producer = operand.getDefiningOp();
+          return isConstantOrWeight(operand) || (producer && constant.contains(producer));
+        }))
+      constant.insert(op);
+  return constant;
+}
+
 /// Whether `rule` multiplies constants of this match, so that it is nothing unless they fold.
 static bool needsFolding(const Rule &rule, const Match &match) {
   bool needs = false;
@@ -90,7 +102,7 @@ static bool needsFolding(const Rule &rule, const Match &match) {
 
 void Rewriter::price(Attempt &attempt, Value replacement, const OpSet &added) {
   OpSet folded = findFoldable(added, attempt.weightBytes);
-  if (folded.empty() && needsFolding(*attempt.rule, attempt.match))
+  if (folded.size() != findConstant(added).size() && needsFolding(*attempt.rule, attempt.match))
     attempt.failed = "weight-bytes"; // Unreadable, or beyond the limits on new weights.
   attempt.before = countWork(findDying(attempt.root, replacement));
   attempt.after = countWork(added, folded);

@@ -265,9 +265,12 @@ bool Saturation::replace(const Prices &prices) {
     for (OpOperand &operand : user->getOpOperands())
       if (auto found = ids.find(operand.get()); found != ids.end())
         operand.set(buildClass(found->second, best, built));
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  SmallVector<Operation *> all;
+  for (Operation &op : block.without_terminator())
+    all.push_back(&op);
+  for (Operation *op : llvm::reverse(all)) // Users come behind what they use, but for what was made at the end.
+    if (isOpTriviallyDead(op))
+      op->erase();
   // Ops were made at the end of the block, in no order that earlier leaves could rely on.
   return sortTopologically(&block);
 }
