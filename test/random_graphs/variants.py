@@ -4,6 +4,7 @@ fused      compiled as a user does, on the CPU (or the device that is asked for)
 unfused    the same, one kernel an op
 reference  imported, normalized, in the Reference
 planned    the same after planning for a GPU: derived folds, splits, groups, layouts
+folded     the same with every fold that can be derived, each unrolled into 3 steps
 ort        onnxruntime
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,10 +45,17 @@ class Variant:
 
 
 class InReference(Variant):
+    def __init__(self, name: str, build: pathlib.Path, flags: Sequence[str], passes: Sequence[str] = ()):
+        super().__init__(name, build, flags)
+        self.passes = list(passes)
+
     def run(self, model: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> Arrays:
         module = model.with_suffix(f".{self.name}.mlir")
         outcome = limits.run([str(self.weft.compiler), str(model), "-o", str(module), "--quiet", *self.flags], timeout=TIMEOUT)
         _check(outcome, "compile", model)
+        if self.passes:
+            tool = str(self.build / "bin" / "weft-opt")
+            _check(limits.run([tool, str(module), "-o", str(module), *self.passes], timeout=TIMEOUT), "passes", model)
         try:
             reference = backends.ReferenceBackend(self.build, backends.binding)
             reference.weights = model.parent
@@ -95,6 +103,7 @@ def all_variants(build: pathlib.Path, target: str, device: str) -> list[Variant]
         Variant("unfused", build, ["--no-fuse"], target=target, device=device),
         InReference("reference", build, ["--compile-to=normalize"]),
         InReference("planned", build, ["--compile-to=plan", f"--target={'sm_80' if target == 'cpu' else target}"]),
+        InReference("folded", build, ["--compile-to=normalize"], ["--weft-derive-folds=when=proved", "--weft-unroll-folds=steps=3"]),
         InOrt("ort", build, loose=True),
     ]
 

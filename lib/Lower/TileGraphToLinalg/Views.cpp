@@ -32,21 +32,24 @@ struct SliceLowering : OpConversionPattern<tg::SliceOp> {
 
   LogicalResult matchAndRewrite(tg::SliceOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter);
-    Dims dims = tg::getDims(op.getType());
-    if (llvm::all_of(op.getStrides(), [](int64_t stride) { return stride > 0; })) {
-      auto attributes = [&](ArrayRef<int64_t> values) {
-        return llvm::map_to_vector(values, [&](int64_t value) -> OpFoldResult { return b.getIndexAttr(value); });
-      };
-      rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(op, getPlainType(op.getType()), adaptor.getInput(),
-                                                          attributes(op.getOffsets()), b.extents(dims),
-                                                          attributes(op.getStrides()));
-      return success();
-    }
+    Dims dims = tg::getDims(op.getType()), box = dims, from = tg::getDims(op.getInput().getType());
+    SmallVector<int64_t> offsets(op.getOffsets()), strides(op.getStrides());
     SmallVector<AffineExpr> results;
-    for (auto [d, offset, stride] : llvm::enumerate(op.getOffsets(), op.getStrides()))
-      results.push_back(b.getAffineDimExpr(d) * stride + offset);
+    for (auto [d, offset, stride] : llvm::enumerate(op.getOffsets(), op.getStrides())) {
+      AffineExpr place = b.getAffineDimExpr(d);
+      if (stride < 0) // The whole dimension, read from its end.
+        box[d] = from[d], offsets[d] = 0, strides[d] = 1, place = place * stride + offset;
+      results.push_back(place);
+    }
+    auto attributes = [&](ArrayRef<int64_t> values) {
+      return llvm::map_to_vector(values, [&](int64_t value) -> OpFoldResult { return b.getIndexAttr(value); });
+    };
+    Type element = op.getType().getElementType();
+    Value part =
+        tensor::ExtractSliceOp::create(rewriter, op.getLoc(), getPlainType(tg::getTensorType(box, element)),
+                                       adaptor.getInput(), attributes(offsets), b.extents(box), attributes(strides));
     AffineMap map = AffineMap::get(dims.size(), 0, results, op.getContext());
-    rewriter.replaceOp(op, b.copy(dims, resolveAccess(rewriter, op.getInput(), map)));
+    rewriter.replaceOp(op, map.isIdentity() ? part : b.copy(dims, {part, map}));
     return success();
   }
 };

@@ -19,6 +19,18 @@ func.func @reverse(%x: tensor<7xf32>) -> tensor<7xf32> {
 
 // -----
 
+// What is cut off a dimension beside is cut off first: the generic's domain is the result's.
+// CHECK: affine_map<(d0, d1) -> (d0, -d1 + 6)>
+// CHECK-LABEL: func.func @reverse_part
+// CHECK: tensor.extract_slice %arg0[0, 0] [3, 7] [1, 1] : tensor<4x7xf32> to tensor<3x7xf32>
+// CHECK: linalg.generic
+func.func @reverse_part(%x: tensor<4x7xf32>) -> tensor<3x5xf32> {
+  %r = tg.slice %x offsets = [0, 6] strides = [1, -1] : tensor<4x7xf32> to tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
+
+// -----
+
 // Groups are as small as the extents allow: heads are split and batch and sequence merged without touching the rest.
 // CHECK-LABEL: func.func @reshape
 // CHECK-SAME: (%[[X:.*]]: tensor<?x?x64xf32>, %[[B:.*]]: index, %[[S:.*]]: index)

@@ -33,9 +33,9 @@ bool Cascade::findOperandStream(ContractOp contract) {
     Value value = contract->getOperand(side);
     if (!position || !isa<FloatType>(GraphBuilder::elementOf(value)))
       continue;
-    StreamTree candidate(int64_t(*position) - GraphBuilder::rankOf(value));
+    StreamTree candidate(int64_t(*position) - GraphBuilder::rankOf(value), getDim(value.getType(), *position));
     candidate.visit(value);
-    if (candidate.getDependencies(value).empty())
+    if (candidate.getDependencies(value).empty() || candidate.isUniform(value))
       continue;
     operand = side, axis = *position, streamed = value;
     tree.emplace(std::move(candidate));
@@ -74,9 +74,9 @@ std::string Cascade::findStream() {
     if (reduce.getAxes().size() != 1 || !isa<FloatType>(GraphBuilder::elementOf(streamed)))
       return "a reduction of several dimensions, or of integers";
     axis = reduce.getAxes().front();
-    tree.emplace(axis - GraphBuilder::rankOf(streamed));
+    tree.emplace(axis - GraphBuilder::rankOf(streamed), getDim(streamed.getType(), axis));
     tree->visit(streamed);
-    if (!tree->getDependencies(streamed).empty())
+    if (!tree->getDependencies(streamed).empty() && !tree->isUniform(streamed))
       return "";
   }
   return llvm::any_of(root->getOperands(), [](Value v) { return isIndexedByReduction(v); })
@@ -199,14 +199,21 @@ Type Cascade::stateTypeOf(const Owner &owner) const {
   return getTensorType(dims, !owner.core ? Type(getComputeType(element)) : element);
 }
 
+bool Cascade::isDeviation(Value difference) const {
+  auto sub = difference ? difference.getDefiningOp<SubOp>() : SubOp();
+  return sub && llvm::is_contained(llvm::make_first_range(means), withoutCasts(sub.getRhs()));
+}
+
+bool Cascade::hasGuard(const Owner &owner) const {
+  return llvm::any_of(owner.terms, [&](const Term &term) { return term.difference && !isDeviation(term.difference); });
+}
+
 /// The state of a term's factors times its difference to the power `power`; -1 if it is always 0.
 int Cascade::stateOf(const Owner &owner, const Term &term, unsigned power) {
   bool isReduce = isa<ReduceOp>(owner.op);
   if (isReduce && power == 0 && term.factors.empty())
     return 0; // The number of places.
-  auto difference = term.difference ? term.difference.getDefiningOp<SubOp>() : SubOp();
-  if (isReduce && power == 1 && term.power == 2 && term.factors.empty() && difference &&
-      llvm::is_contained(llvm::make_first_range(means), withoutCasts(difference.getRhs())))
+  if (isReduce && power == 1 && term.power == 2 && term.factors.empty() && isDeviation(term.difference))
     return -1; // Deviations from the mean so far.
   for (auto [i, state] : llvm::enumerate(states))
     if (state.owner == owner.op && state.factors == term.factors && state.power == power &&
@@ -256,7 +263,7 @@ std::string Cascade::derive() {
     AffineMap map = contract.getMap(1 - operand);
     if (std::optional<unsigned> position = map.getResultPosition(contract.getMap(operand).getResult(axis))) {
       Value value = contract->getOperand(1 - operand);
-      StreamTree beside(int64_t(*position) - GraphBuilder::rankOf(value));
+      StreamTree beside(int64_t(*position) - GraphBuilder::rankOf(value), getDim(value.getType(), *position));
       beside.visit(value);
       if (!beside.getDependencies(value).empty())
         return "both operands depend on reductions of the streamed dimension";

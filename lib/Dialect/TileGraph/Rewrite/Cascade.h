@@ -59,19 +59,26 @@ private:
   int stateOf(const Owner &owner, const Term &term, unsigned power);
   mlir::Type stateTypeOf(const Owner &owner) const;
   bool isCount(mlir::Value divisor, bool isInverse) const;
+  /// Whether `difference` is x less the mean of x, whose mean so far is always finite.
+  bool isDeviation(mlir::Value difference) const;
+  /// Whether sums of `owner` were made of differences with guarded values.
+  bool hasGuard(const Owner &owner) const;
 
   bool staysNarrow(const State &state, mlir::FloatType other) const;
   mlir::Value buildPart(GraphBuilder &b, const State &state, const StateValues &values);
   mlir::Value buildCore(GraphBuilder &b, const State &state, const StateValues &values);
   mlir::Value buildOnes(GraphBuilder &b, mlir::Type element);
-  mlir::Value repaired(GraphBuilder &b, unsigned state, const Change &change, const StateValues &after);
+  mlir::Value repaired(GraphBuilder &b, unsigned state, const Change &change, const StateValues &after,
+                       bool isLast = false);
   mlir::Value ratioOf(GraphBuilder &b, const Factor &factor, const Change &change, const StateValues &after);
   mlir::Value combined(GraphBuilder &b, const State &state, mlir::Value left, mlir::Value right);
   void note(GraphBuilder &b, unsigned state, llvm::ArrayRef<mlir::Value> known, StateValues &values, bool isSafe);
-  mlir::Value assemble(GraphBuilder &b, const Owner &owner, const Change &change, const StateValues &values, bool isLast);
+  mlir::Value assemble(GraphBuilder &b, const Owner &owner, const Change &change, const StateValues &values,
+                       bool isLast);
   mlir::Value scaled(GraphBuilder &b, mlir::Value value, const Scale &scale, const StateValues &values,
                      mlir::Operation *owner);
-  void define(GraphBuilder &b, const Owner &owner, llvm::ArrayRef<mlir::Value> states, StateValues &values, bool isSafe);
+  void define(GraphBuilder &b, const Owner &owner, llvm::ArrayRef<mlir::Value> states, StateValues &values,
+              bool isSafe);
   mlir::Value align(GraphBuilder &b, mlir::Operation *owner, mlir::Value value);
   void buildUpdate(mlir::OpBuilder &builder, FoldOp fold);
   void buildMerge(mlir::OpBuilder &builder, FoldOp fold);
@@ -81,9 +88,9 @@ private:
 
   mlir::Operation *root;
   Numerics licence, numerics = Numerics::Exact;
-  mlir::Value streamed;  ///< The root's operand that the cascade computes.
-  unsigned operand = 0;  ///< Its number.
-  int64_t axis = 0;      ///< Its streamed dimension.
+  mlir::Value streamed; ///< The root's operand that the cascade computes.
+  unsigned operand = 0; ///< Its number.
+  int64_t axis = 0;     ///< Its streamed dimension.
   std::optional<StreamTree> tree;
   llvm::SmallVector<Owner> owners;
   llvm::SmallVector<State> states;
@@ -92,8 +99,8 @@ private:
   llvm::SmallVector<ReduceOp> escaping;
 };
 
-/// Takes the order of a `tg.top_k` or `tg.arg_reduce` from the values that those it orders rise or fall with; the reason
-/// if that is not possible.
+/// Takes the order of a `tg.top_k` or `tg.arg_reduce` from the values that those it orders rise or fall with; the
+/// reason if that is not possible.
 std::string commuteOrder(mlir::Operation *op, mlir::OpBuilder &builder);
 
 /// Moves a positive scale behind masks and maxima of a fold's update, so that it is left to the difference with the

@@ -1,9 +1,9 @@
 // Building the fold of a cascade: its regions from the states that the proof found.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In `update` the states come in the order of their dependencies. A reduction's value so far is computed from its states
-// (the sums of its terms, with their scales) and stands for its result in what depends on it. What was summed with
-// earlier values is repaired before the step's part is added: a linear map of the states of one difference,
+// In `update` the states come in the order of their dependencies. A reduction's value so far is computed from its
+// states (the sums of its terms, with their scales) and stands for its result in what depends on it. What was summed
+// with earlier values is repaired before the step's part is added: a linear map of the states of one difference,
 //   T0' = T0,  T1' = T1 + d T0,  T2' = T2 + d (2 T1 + d T0),  d = difference(after) - difference(before),
 // times the ratios of exponentials and quotients. `merge` repairs both sides to the values of the whole.
 #include "Cascade.h"
@@ -32,7 +32,7 @@ Value Cascade::buildCore(GraphBuilder &b, const State &state, const StateValues 
   Value product;
   auto multiply = [&](Value value) { product = product ? b.op<MulOp>(product, value) : value; };
   for (unsigned i = 0; i < state.power; ++i)
-    multiply(b.cast(tree->clone(b, state.difference, values), element));
+    multiply(b.cast(tree->cloneDifference(b, state.difference, values, !isDeviation(state.difference)), element));
   for (const Factor &factor : state.factors)
     if (factor.kind == Factor::Plain || factor.kind == Factor::Exponential)
       multiply(b.cast(tree->clone(b, factor.value, values), element));
@@ -55,8 +55,8 @@ Value Cascade::buildCore(GraphBuilder &b, const State &state, const StateValues 
   return product ? product : buildOnes(b, element);
 }
 
-/// Whether a core may be rounded to the narrower type of what it is multiplied with: probabilities, and what was of that
-/// type; not what a delayed scale has left large beside f16.
+/// Whether a core may be rounded to the narrower type of what it is multiplied with: probabilities, and what was of
+/// that type; not what a delayed scale has left large beside f16.
 bool Cascade::staysNarrow(const State &state, FloatType other) const {
   bool isUnit = llvm::all_of(state.factors, [](const Factor &factor) {
     return factor.kind != Factor::Plain && factor.kind != Factor::Divisor && factor.kind != Factor::Quantised;
@@ -81,13 +81,13 @@ Value Cascade::buildPart(GraphBuilder &b, const State &state, const StateValues 
     Type element = cast<RankedTensorType>(state.type).getElementType();
     Value core = state.owner ? b.cast(buildCore(b, state, values), element) : buildOnes(b, element);
     Location loc = state.owner ? state.owner->getLoc() : root->getLoc();
-    int64_t rank = GraphBuilder::rankOf(core);
     Dims wanted = getDims(state.type);
-    wanted[rank + tree->getAxis()] = getDim(streamed.getType(), axis);
+    wanted[wanted.size() + tree->getAxis()] = getDim(streamed.getType(), axis);
     if (Type full = getTensorType(wanted, element); core.getType() != full)
       core = b.op<BroadcastOp>(full, core);
-    part = ReduceOp::create(b.builder, loc, state.kind, core, ArrayRef<int64_t>{int64_t(wanted.size()) + tree->getAxis()},
-                            /*keepDims=*/true);
+    part =
+        ReduceOp::create(b.builder, loc, state.kind, core, ArrayRef<int64_t>{int64_t(wanted.size()) + tree->getAxis()},
+                         /*keepDims=*/true);
   }
   part.getDefiningOp()->setAttr(FoldOp::streamedAttr, b.builder.getUnitAttr());
   return part;
@@ -121,7 +121,7 @@ Value Cascade::align(GraphBuilder &b, Operation *owner, Value value) {
 /// By what a factor has changed; null: not at all.
 Value Cascade::ratioOf(GraphBuilder &b, const Factor &factor, const Change &change, const StateValues &after) {
   if (factor.kind == Factor::Exponential) {
-    Value shift = tree->buildShift(b, factor.value.getDefiningOp()->getOperand(0), change.before, after);
+    Value shift = tree->buildShift(b, factor.value.getDefiningOp()->getOperand(0), change.before, after, {});
     return shift ? b.op<ExpOp>(shift) : Value();
   }
   if (factor.kind != Factor::Quantised)
@@ -135,12 +135,16 @@ Value Cascade::ratioOf(GraphBuilder &b, const Factor &factor, const Change &chan
   return b.op<SelectOp>(isZero, zero, b.op<DivOp>(old, now));
 }
 
-/// State `index` as it would be, had it been summed with the values `after` of the reductions.
-Value Cascade::repaired(GraphBuilder &b, unsigned index, const Change &change, const StateValues &after) {
+/// State `index` as it would be, had it been summed with the values `after` of the reductions. `isLast`: with those
+/// values even where they are not finite.
+Value Cascade::repaired(GraphBuilder &b, unsigned index, const Change &change, const StateValues &after, bool isLast) {
   const State &state = states[index];
   Value total = change.states[index];
   Type element = GraphBuilder::elementOf(total);
-  Value shift = state.difference ? tree->buildShift(b, state.difference, change.safe, after) : Value();
+  bool isGuarded = !isDeviation(state.difference);
+  Value shift = state.difference && (isGuarded || !isLast)
+                    ? tree->buildShift(b, state.difference, change.safe, after, {isGuarded, isGuarded && !isLast})
+                    : Value();
   if (shift) {
     Value d = align(b, state.owner, b.cast(shift, element));
     Value inner = b.op<MulOp>(d, b.cast(change.states[state.lower[0]], element));
@@ -181,17 +185,18 @@ Value Cascade::scaled(GraphBuilder &b, Value value, const Scale &scale, const St
   return b.op<SelectOp>(isBad, zero, value);
 }
 
-/// The value of a sum from its states. `isLast`: as it is to be seen outside. A row that is masked as a whole has summed
-/// exp(-inf - 0) = 0 where the graph says exp(-inf - -inf): repaired from the one to the other, it is NaN. A quotient of
-/// two such sums is so by itself.
-Value Cascade::assemble(GraphBuilder &b, const Owner &owner, const Change &change, const StateValues &values, bool isLast) {
+/// The value of a sum from its states. `isLast`: as it is to be seen outside. A row that is masked as a whole has
+/// summed exp(-inf - 0) = 0 where the graph says exp(-inf - -inf): repaired from the one to the other, it is NaN. A
+/// quotient of two such sums is so by itself.
+Value Cascade::assemble(GraphBuilder &b, const Owner &owner, const Change &change, const StateValues &values,
+                        bool isLast) {
   Value total;
   for (auto [term, index] : llvm::zip_equal(owner.terms, owner.states)) {
-    bool isQuotient = llvm::any_of(term.scales, [](const Scale &scale) { return scale.kind == Scale::Div || scale.kind == Scale::ZeroIfNan; });
+    bool isQuotient = llvm::any_of(
+        term.scales, [](const Scale &scale) { return scale.kind == Scale::Div || scale.kind == Scale::ZeroIfNan; });
     Value value = change.states[index];
-    for (const Factor &factor : isLast && !isQuotient ? ArrayRef(term.factors) : ArrayRef<Factor>())
-      if (Value ratio = factor.kind == Factor::Exponential ? ratioOf(b, factor, change, values) : Value())
-        value = b.op<MulOp>(value, align(b, owner.op, b.cast(ratio, GraphBuilder::elementOf(value))));
+    if (isLast && (!isQuotient || hasGuard(owner)))
+      value = repaired(b, index, change, values, /*isLast=*/true);
     for (const Scale &scale : term.scales)
       value = scaled(b, value, scale, values, owner.op);
     if (total)
@@ -292,7 +297,14 @@ void Cascade::buildFinish(OpBuilder &builder, FoldOp fold) {
   StateValues last;
   for (unsigned i = 0; i < states.size(); ++i) {
     note(b, i, change.states, change.before, /*isSafe=*/true); // What the sums were made with.
+    note(b, i, change.states, change.safe, /*isSafe=*/true);
     note(b, i, change.states, last, /*isSafe=*/false);
+    for (const Owner &owner : owners)
+      if (owner.op != root && !owner.core && owner.states.back() == i && hasGuard(owner)) {
+        Value whole = assemble(b, owner, change, last, /*isLast=*/true);
+        Value result = owner.op->getResult(0);
+        last[result] = b.cast(whole, GraphBuilder::elementOf(result));
+      }
   }
   auto resultOf = [&](const Owner &owner) {
     Type type = owner.op->getResult(0).getType();
@@ -361,7 +373,8 @@ FoldOp Cascade::createFold(OpBuilder &builder) {
     if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
       symbols = std::max(symbols, symbol.getPosition() + 1);
   });
-  auto fold = FoldOp::create(builder, root->getLoc(), results, AffineMap::get(0, symbols, extent), builder.getArrayAttr(init));
+  auto fold =
+      FoldOp::create(builder, root->getLoc(), results, AffineMap::get(0, symbols, extent), builder.getArrayAttr(init));
   StringRef names[] = {"exact", "reassociating", "approximating"};
   fold->setAttr("tg.numerics", builder.getStringAttr(names[unsigned(numerics)]));
   SmallVector<Type> twice = types;

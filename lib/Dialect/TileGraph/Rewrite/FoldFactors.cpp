@@ -20,7 +20,8 @@ void StreamTree::visit(Value value) {
   if (auto reduce = dyn_cast_or_null<ReduceOp>(op)) {
     int64_t inputRank = GraphBuilder::rankOf(reduce.getInput());
     if (reduce.getKeepDims() && reduce.getAxes() == ArrayRef<int64_t>{inputRank + axis} &&
-        isa<FloatType>(GraphBuilder::elementOf(value))) {
+        isa<FloatType>(GraphBuilder::elementOf(value)) &&
+        isEqual(getDim(reduce.getInput().getType(), inputRank + axis), extent)) {
       visit(reduce.getInput());
       reductions.push_back(reduce);
       node.dependencies.insert(reduce);
@@ -100,29 +101,49 @@ Value StreamTree::clone(GraphBuilder &b, Value value, const StateValues &states)
   return made->getResult(0);
 }
 
-Value StreamTree::buildShift(GraphBuilder &b, Value value, const StateValues &before, const StateValues &after) const {
+/// `value`, 0 where it is NaN or infinite.
+static Value finite(GraphBuilder &b, Value value) {
+  Value isBad = b.op<OrOp>(b.op<IsNanOp>(value), b.op<IsInfOp>(value, /*negative=*/true, /*positive=*/true));
+  return b.op<SelectOp>(isBad, b.scalar(0, GraphBuilder::elementOf(value)), value);
+}
+
+Value StreamTree::cloneDifference(GraphBuilder &b, Value value, const StateValues &states, bool isGuarded) const {
+  Operation *op = value.getDefiningOp();
+  if (!isGuarded || getDependencies(value).empty())
+    return clone(b, value, states);
+  if (isUniform(value))
+    return finite(b, clone(b, value, states));
+  Value left = cloneDifference(b, op->getOperand(0), states, true);
+  Value right = cloneDifference(b, op->getOperand(1), states, true);
+  return isa<AddOp>(op) ? b.op<AddOp>(left, right) : b.op<SubOp>(left, right);
+}
+
+Value StreamTree::buildShift(GraphBuilder &b, Value value, const StateValues &before, const StateValues &after,
+                             Guard guard) const {
   if (getDependencies(value).empty())
     return {};
   Operation *op = value.getDefiningOp();
   FloatType type = getComputeType(GraphBuilder::elementOf(value));
+  auto ends = [&](Value uniform) {
+    Value old = clone(b, uniform, before), now = clone(b, uniform, after);
+    return std::pair(b.cast(guard.before ? finite(b, old) : old, type),
+                     b.cast(guard.after ? finite(b, now) : now, type));
+  };
   if (isUniform(value)) {
-    Value old = b.cast(clone(b, value, before), type), now = b.cast(clone(b, value, after), type);
+    auto [old, now] = ends(value);
     return b.op<SubOp>(now, old);
   }
   if (isa<CastOp>(op))
-    return buildShift(b, op->getOperand(0), before, after);
-  if (isa<NegOp>(op)) {
-    Value shift = buildShift(b, op->getOperand(0), before, after);
-    return b.op<NegOp>(shift);
-  }
+    return buildShift(b, op->getOperand(0), before, after, guard);
+  if (isa<NegOp>(op))
+    return b.op<NegOp>(buildShift(b, op->getOperand(0), before, after, guard));
   if (isa<SubOp>(op) && getDependencies(op->getOperand(0)).empty() && isUniform(op->getOperand(1))) {
-    // (x - g(r')) - (x - g(r)) = g(r) - g(r')
-    Value old = clone(b, op->getOperand(1), before), now = clone(b, op->getOperand(1), after);
-    return b.op<SubOp>(b.cast(old, type), b.cast(now, type));
+    auto [old, now] = ends(op->getOperand(1)); // (x - g(r')) - (x - g(r)) = g(r) - g(r')
+    return b.op<SubOp>(old, now);
   }
   if (isa<AddOp, SubOp>(op)) {
-    Value left = buildShift(b, op->getOperand(0), before, after);
-    Value right = buildShift(b, op->getOperand(1), before, after);
+    Value left = buildShift(b, op->getOperand(0), before, after, guard);
+    Value right = buildShift(b, op->getOperand(1), before, after, guard);
     if (!right)
       return left;
     if (!left)
@@ -130,7 +151,7 @@ Value StreamTree::buildShift(GraphBuilder &b, Value value, const StateValues &be
     return isa<AddOp>(op) ? b.op<AddOp>(left, right) : b.op<SubOp>(left, right);
   }
   unsigned factor = getDependencies(op->getOperand(1)).empty() ? 1 : 0;
-  Value shift = buildShift(b, op->getOperand(1 - factor), before, after);
+  Value shift = buildShift(b, op->getOperand(1 - factor), before, after, guard);
   Value scale = b.cast(op->getOperand(factor), GraphBuilder::elementOf(shift));
   return isa<DivOp>(op) ? b.op<DivOp>(shift, scale) : b.op<MulOp>(shift, scale);
 }

@@ -15,10 +15,11 @@ namespace weft::tg {
 using StateValues = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// Pointwise ops and reductions between the streamed operand and what is computed before the fold. `axis` is the
-/// streamed dimension counted from the last one (-1), as broadcasting aligns.
+/// streamed dimension counted from the last one (-1), as broadcasting aligns, `extent` its extent: reductions of
+/// another number of places are values like others.
 class StreamTree {
 public:
-  explicit StreamTree(int64_t axis) : axis(axis) {}
+  StreamTree(int64_t axis, mlir::AffineExpr extent) : axis(axis), extent(extent) {}
 
   /// Adds `value` and what it depends on.
   void visit(mlir::Value value);
@@ -41,8 +42,16 @@ public:
   /// The one value of a sum or difference `value` that changes along the stream, if no reduction is behind it and the
   /// others are the same along the stream; else null.
   mlir::Value findShifted(mlir::Value value) const;
+  /// Which values of what is subtracted are 0 where they are not finite: those of a stream that has not begun, or of a
+  /// row that is masked so far, are of no use in differences.
+  struct Guard {
+    bool before = false, after = false;
+  };
   /// value(after) - value(before) of a shift, with extent 1 along the stream, in the compute type; null if it is 0.
-  mlir::Value buildShift(GraphBuilder &b, mlir::Value value, const StateValues &before, const StateValues &after) const;
+  mlir::Value buildShift(GraphBuilder &b, mlir::Value value, const StateValues &before, const StateValues &after,
+                         Guard guard) const;
+  /// The clone of a sum or difference (findShifted), what is subtracted guarded.
+  mlir::Value cloneDifference(GraphBuilder &b, mlir::Value value, const StateValues &states, bool isGuarded) const;
 
   /// `value` with the reductions replaced by `states`. Values that depend on no reduction and do not change along the
   /// stream are not cloned.
@@ -55,6 +64,7 @@ private:
   };
 
   int64_t axis;
+  mlir::AffineExpr extent;
   llvm::MapVector<mlir::Value, Node> nodes;
   llvm::SmallVector<ReduceOp> reductions;
   llvm::SmallVector<ContractOp> contractions;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The indices are the payload of a maximum. Taken of c, which depends on no reduction, they no longer wait for the
-// reductions in f, and f is computed for k places instead of all (the probabilities of the k best experts: k divisions).
-// Where rounding makes different c into equal f(c), the indices are those of c's order; where all f(c) are NaN (a row
-// that is masked as a whole), they are those of c.
+// reductions in f, and f is computed for k places instead of all (the probabilities of the k best experts: k
+// divisions). Where rounding makes different c into equal f(c), the indices are those of c's order; where all f(c) are
+// NaN (a row that is masked as a whole), they are those of c.
 #include "Cascade.h"
 
 using namespace mlir;
@@ -16,7 +16,7 @@ std::string commuteOrder(Operation *op, OpBuilder &builder) {
   auto extreme = dyn_cast<ArgReduceOp>(op);
   Value input = op->getOperand(0);
   int64_t axis = topK ? topK.getAxis() : extreme.getAxis();
-  StreamTree tree(axis - GraphBuilder::rankOf(input));
+  StreamTree tree(axis - GraphBuilder::rankOf(input), getDim(input.getType(), axis));
   if (!isa<FloatType>(GraphBuilder::elementOf(input)))
     return "an order of integers";
   tree.visit(input);

@@ -79,10 +79,12 @@ Monotone findMonotone(const StreamTree &tree, Value value) {
   if (isa_and_nonnull<NegOp>(op))
     return through(0, false);
   if (!isa_and_nonnull<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(op))
-    return refuse("a maximum depends on another reduction through " + nameOf(op) + ", which is not known to be monotonic");
+    return refuse("a maximum depends on another reduction through " + nameOf(op) +
+                  ", which is not known to be monotonic");
   unsigned uniform = tree.isUniform(op->getOperand(0)) ? 0 : 1;
   if (!tree.isUniform(op->getOperand(uniform)) || (isa<DivOp>(op) && uniform == 0))
-    return refuse("a maximum depends on another reduction through " + nameOf(op) + " of two values that change along the stream");
+    return refuse("a maximum depends on another reduction through " + nameOf(op) +
+                  " of two values that change along the stream");
   if (isa<AddOp, MaxOp, MinOp>(op))
     return through(1 - uniform, true);
   if (isa<SubOp>(op))
@@ -125,8 +127,9 @@ Separator::Terms Separator::multiply(const Terms &left, const Terms &right) {
       term.power = a.power + b.power;
       product.push_back(std::move(term));
     }
-  return product.size() <= mostTerms ? product
-                                     : fail("more than " + Twine(mostTerms) + " products would have to be summed apart");
+  return product.size() <= mostTerms
+             ? product
+             : fail("more than " + Twine(mostTerms) + " products would have to be summed apart");
 }
 
 /// c * (x - m), c >= 0 and m at least the maximum of x so far: its exp stays within [0, 1] on the way.
@@ -245,8 +248,9 @@ Separator::Terms Separator::separateOp(Operation *op) {
   }
   return llvm::TypeSwitch<Operation *, Terms>(op)
       .Case([&](CastOp cast) {
-        return isa<FloatType>(GraphBuilder::elementOf(cast.getInput())) ? separate(cast.getInput())
-                                                                         : fail("a cast of integers that depend on a reduction");
+        return isa<FloatType>(GraphBuilder::elementOf(cast.getInput()))
+                   ? separate(cast.getInput())
+                   : fail("a cast of integers that depend on a reduction");
       })
       .Case([&](MulOp mul) {
         Terms left = separate(mul.getLhs());
@@ -273,11 +277,13 @@ Separator::Terms Separator::separateOp(Operation *op) {
         if (!tree.isShift(exp.getInput()))
           return fail("'exp' of what is not a difference with a reduction: no repair is known");
         if (!isBounded(exp.getInput()))
-          return fail("'exp' of a difference with what is not a maximum of the same values: it can overflow on the way");
+          return fail(
+              "'exp' of a difference with what is not a maximum of the same values: it can overflow on the way");
         return Terms{Term{false, {{Factor::Exponential, value}}, {}, 0, {}}};
       })
       .Default([&](Operation *other) {
-        return fail(nameOf(other) + " of a value that depends on a reduction: it neither separates nor can it be repaired");
+        return fail(nameOf(other) +
+                    " of a value that depends on a reduction: it neither separates nor can it be repaired");
       });
 }
 

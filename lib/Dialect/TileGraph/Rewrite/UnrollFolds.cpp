@@ -201,7 +201,8 @@ class UnrollFolds : public impl::UnrollFoldsBase<UnrollFolds> {
     if (reason.empty())
       states = number == 1 && !merge ? runWhole(builder, fold) : runSteps(builder, fold, number, *extent, reason);
     if (!reason.empty()) {
-      remark::missed(fold.getLoc(), remark::RemarkOpts::name("no-unroll").category("fold")) << remark::add("{0}", reason);
+      remark::missed(fold.getLoc(), remark::RemarkOpts::name("no-unroll").category("fold"))
+          << remark::add("{0}", reason);
       return;
     }
     Block &finish = fold.getFinish().front();

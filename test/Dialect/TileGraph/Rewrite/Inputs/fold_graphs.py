@@ -202,6 +202,19 @@ def router(g: Graph) -> list[Value]:
     return [g.op("mul", best, g.cast(places_, g.element))]
 
 
+def log_probabilities(g: Graph) -> list[Value]:
+    """The difference with two reductions at once."""
+    s = g.op("sub", x := g.input(ROWS, KEYS), g.reduce("max", x))
+    return [values(g, g.op("sub", s, g.op("log", g.reduce("add", g.op("exp", s)))))]
+
+
+def norm_of_norm(g: Graph) -> list[Value]:
+    d = deviations(g, g.input(ROWS, KEYS))
+    y = g.op("mul", g.op("mul", d, g.op("rsqrt", g.op("add", g.mean(g.op("mul", d, d)), g.constant(1e-3)))), g.input(KEYS))
+    root = g.op("rsqrt", g.op("add", g.mean(g.op("mul", y, y)), g.constant(1e-3)))
+    return [values(g, g.op("mul", g.op("mul", y, root), g.input(KEYS)))]
+
+
 # -- What must be refused ---------------------------------------------------------------------------------------------
 
 
@@ -269,9 +282,17 @@ ACCEPTED: dict[str, Accepted] = {
     "abs-max + quantise + matmul": Accepted(quantised, "approximating", tolerance=2e-2),
     "variance": Accepted(variance),
     "log-sum-exp": Accepted(log_sum_exp),
+    "log-softmax + matmul": Accepted(log_probabilities),
+    "LayerNorm + RMSNorm + matmul": Accepted(norm_of_norm),
     "softmax + top-k": Accepted(router),
     "softmax + max": Accepted(largest_probability),
 }
+
+def other_places(g: Graph) -> list[Value]:
+    """A mean over other places than the sum's: what broadcasts is not what streams."""
+    mean = g.mean(g.input(ROWS, 7))
+    return [values(g, g.op("mul", g.input(ROWS, KEYS), g.op("exp", mean)))]
+
 
 REFUSED: dict[str, tuple[Callable[[Graph], list[Value]], str]] = {
     "sin(c * r)": (sine, "'sin' of a value that depends on a reduction: it neither separates nor can it be repaired"),
@@ -281,5 +302,6 @@ REFUSED: dict[str, tuple[Callable[[Graph], list[Value]], str]] = {
     "quantise without licence": (quantised, "repairing a sum of rounded quotients is approximating, and the licence is not"),
     "exp that can overflow on the way": (overflowing, "'exp' of a difference with what is not a maximum of the same values"),
     "product": (product, "a reduction that is neither a sum nor a maximum"),
+    "another dimension": (other_places, "no operand depends on a reduction of the same dimension"),
     "both operands": (both, "both operands depend on reductions of the streamed dimension"),
 }
