@@ -52,6 +52,9 @@ Tile Kernelizer::scanTile(tg::ScanOp op, ArrayRef<AffineExpr> at, unsigned lane)
 Tile Kernelizer::scanByLoop(tg::ScanOp op, ArrayRef<AffineExpr> at) {
   Type element = op.getType().getElementType(), accumulator = getAccumulator(element);
   int64_t axis = op.getAxis();
+  constexpr int64_t longest = int64_t(1) << 20; // Work grows by the square.
+  if (std::optional<int64_t> extent = tg::getConstant(tg::getDim(op.getType(), axis)); extent && *extent > longest)
+    return fail(op, op, "expected an axis of at most " + Twine(longest) + " elements, got " + Twine(*extent));
   SmallVector<unsigned> lanes = space.lanesOf(at);
   TypedAttr identity = getIdentity(op.getKind(), element);
   Tile start = toAccumulator(constant(identity, lanes), element, accumulator);

@@ -67,3 +67,10 @@ func.func @kernel(%x: tensor<5x14xi8>) -> tensor<5x14xi8> {
                           [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]]> : tensor<5x14xi8>
   return %0 : tensor<5x14xi8>
 }
+
+// -----
+func.func @kernel(%x: tensor<2000000xf32>) -> tensor<2000000xf32> {
+  // expected-error @+1 {{cannot become GPU tiles: expected an axis of at most 1048576 elements, got 2000000}}
+  %0 = tg.scan add %x axis = 0 : tensor<2000000xf32>
+  return %0 : tensor<2000000xf32>
+}

@@ -2,6 +2,7 @@
 """Hostile and broken models and bundles: each must be refused within a second and 256 MB, by the message that golden.json holds.
 
     run_hostile.py [--build=build] [--filter=GLOB,...] [--slack=1] [--update]
+    run_hostile.py --target=sm_90a           the models alone, compiled for a GPU: the same messages
 
 A refusal is exit 3 (unsupported), 5 (invalid) or 6 (limit) with text on stderr that holds no control characters. Time is processor time,
 which other work on the machine does not stretch. --slack=N multiplies both bounds, for sanitizer builds. --update writes golden.json anew; read its diff.
@@ -63,9 +64,9 @@ def judge(name: str, outcome: limits.Outcome, folder: pathlib.Path, slack: float
 
 
 class Suite:
-    def __init__(self, build: pathlib.Path, slack: float):
+    def __init__(self, build: pathlib.Path, slack: float, target: str):
         self.slack = slack
-        self.weft = backends.WeftBackend(build)
+        self.weft = backends.WeftBackend(build, target=target)
         self.runner = self.weft.build / "bin" / "weft-run"
         self._bundle: bytes | None = None
 
@@ -101,12 +102,13 @@ class Suite:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
+    parser.add_argument("--target", default="cpu", help="what to compile for: cpu (default), or a GPU such as sm_90a")
     parser.add_argument("--filter", default="*", help="comma-separated globs of case names")
     parser.add_argument("--slack", type=float, default=1, help="factor on the bounds of time and memory")
     parser.add_argument("--update", action="store_true", help="write golden.json anew")
     parser.add_argument("--json", type=pathlib.Path, help="write the counts here")
     args = parser.parse_args()
-    suite = Suite(args.build, args.slack)
+    suite = Suite(args.build, args.slack, args.target)
     if suite.weft.missing():
         print(f"run_hostile: {suite.weft.missing()}", file=sys.stderr)
         return 2
@@ -114,7 +116,7 @@ def main() -> int:
     def wanted(name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, g) for g in args.filter.split(","))
 
-    work = [(suite.model, n) for n in models.CASES if wanted(n)] + [(suite.bundle, n) for n in bundles.CASES if wanted(n)]
+    work = [(suite.model, n) for n in models.CASES if wanted(n)] + [(suite.bundle, n) for n in bundles.CASES if wanted(n) and args.target == "cpu"]
     if any(step == suite.bundle for step, _ in work):
         suite.good_bundle()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

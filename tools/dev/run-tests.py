@@ -151,7 +151,11 @@ def emulated(context: Context, step: str) -> Counts:
 
 
 def hostile(context: Context) -> Counts:
-    return context.suite([ROOT / "test/hostile/run_hostile.py", "--build", context.build], "hostile")
+    total = Counts()
+    for target in ("cpu", "sm_90a"):
+        counts = context.suite([ROOT / "test/hostile/run_hostile.py", "--build", context.build, "--target", target], f"hostile-{target}")
+        total = Counts(*(a + b for a, b in zip(dataclasses.astuple(total), dataclasses.astuple(counts))))
+    return total
 
 
 def hostile_sanitized(context: Context) -> Counts:

@@ -19,6 +19,9 @@ static constexpr int64_t warpThreads = 32, vectorBytes = 16;
 static constexpr int64_t ctasWanted = 4;
 /// Elements of a row that a thread holds at most, and the most threads of a CTA that may hold that many.
 static constexpr int64_t rowElementsPerThread = 32, rowWarps = 32;
+static constexpr int64_t rowLimit = rowElementsPerThread * rowWarps * warpThreads;
+/// Elements that are sorted in one tile at most.
+static constexpr int64_t sortLimit = 1024;
 
 static int64_t product(ArrayRef<int64_t> numbers) {
   int64_t result = 1;
@@ -133,8 +136,9 @@ namespace {
 struct Rows {
   SmallVector<unsigned> inResult; ///< Dimensions of the result that reductions run along.
   SmallVector<unsigned> streamed; ///< Reduced dimensions of their own, in the order of the axes.
-  SmallVector<unsigned> sorted;   ///< Dimensions of the result that an order statistic makes as a whole.
-  bool hasWholeAxis = false;      ///< Scans and order statistics want the whole axis in one tile.
+  /// Dimensions of the result that an order statistic makes as a whole, with the extent of its operand's axis.
+  SmallVector<std::pair<unsigned, int64_t>> sorted;
+  bool hasWholeAxis = false; ///< Scans and order statistics want the whole axis in one tile.
 
   explicit Rows(const KernelToSchedule &kernel) {
     const KernelAccess &access = kernel.access;
@@ -150,9 +154,14 @@ struct Rows {
       hasWholeAxis |= isa<tg::ScanOp, tg::TopKOp>(op);
       if (auto scan = dyn_cast<tg::ScanOp>(op))
         noteAxis(kernel, scan.getResult(), scan.getAxis(), inResult);
-      if (auto topK = dyn_cast<tg::TopKOp>(op))
+      if (auto topK = dyn_cast<tg::TopKOp>(op)) {
+        SmallVector<unsigned> dims;
         for (Value result : topK->getResults())
-          noteAxis(kernel, result, topK.getAxis(), sorted);
+          noteAxis(kernel, result, topK.getAxis(), dims);
+        int64_t extent = estimateExtent(tg::getDim(topK.getInput().getType(), topK.getAxis()));
+        for (unsigned d : dims)
+          sorted.push_back({d, extent});
+      }
     });
   }
 
@@ -192,8 +201,7 @@ static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows
     row = llvm::MulOverflow(row, choice.tile[d], row) ? INT64_MAX : row;
   }
   int64_t vector = std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
-  constexpr int64_t rowLimit = rowElementsPerThread * rowWarps * warpThreads;
-  if (row > rowLimit && !rows.hasWholeAxis) {
+  if (row > rowLimit) { // Each place of a scan then has a loop of its own.
     // Streamed: 16 warps with four vectors a thread along the innermost reduced dimension.
     choice.warps = 16;
     int64_t left = choice.warps * warpThreads * vector * 4;
@@ -297,6 +305,20 @@ static ScheduleChoice chooseStreamed(const KernelToSchedule &kernel, const Rows 
   return choice;
 }
 
+/// Whole axes of order statistics, few at a time: a sorting network is code for each element that a thread holds.
+/// Kernelize refuses axes that are longer than the tile.
+static void sortInTile(const Rows &rows, ScheduleChoice &choice) {
+  SmallVector<unsigned> sorted;
+  for (auto [d, axis] : rows.sorted) {
+    choice.tile[d] = llvm::PowerOf2Ceil(std::min(axis, sortLimit));
+    sorted.push_back(d);
+  }
+  for (unsigned d = 0; d < choice.tile.size(); ++d)
+    while (!llvm::is_contained(sorted, d) && choice.tile[d] > 1 && product(choice.tile) > sortLimit)
+      choice.tile[d] /= 2;
+  choice.warps = std::clamp<int64_t>(product(choice.tile) / (2 * warpThreads), choice.warps, rowWarps);
+}
+
 ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &device) {
   Rows rows(kernel);
   ScheduleChoice choice;
@@ -304,8 +326,8 @@ ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &dev
     choice = chooseWholeRows(kernel, rows, device);
   else
     choice = chooseStreamed(kernel, rows, device);
-  for (unsigned d : rows.sorted)
-    choice.tile[d] = llvm::PowerOf2Ceil(kernel.extents[d]);
+  if (!rows.sorted.empty())
+    sortInTile(rows, choice);
   // A group may have both: rows of the result, and reductions of their own.
   if (!rows.inResult.empty())
     for (unsigned d : rows.streamed)

@@ -240,8 +240,8 @@ module @pool {
   }
 }
 
-// SM90: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 8], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
-// SM80: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 8], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
+// SM90: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 1024], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @topk attributes {tg.schedule = #tg.schedule<tile = [1, 1024], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
 module @topk {
   func.func @kernel(%a: tensor<64x1000xf32>) -> (tensor<64x5xf32>, tensor<64x5xi64>) {
     %0, %1 = tg.top_k %a axis = 1 k = 5 {largest} : tensor<64x1000xf32>
