@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/Device.h"
@@ -46,8 +47,8 @@ int64_t getSharedBytes(ModuleOp module) {
 /// others; then fewer stages; then shorter steps; then, where no instruction wants a shape, half of the largest extent.
 class Candidates {
 public:
-  Candidates(ModuleOp module, const Device &device, bool allowTf32)
-      : module(module), device(device), allowTf32(allowTf32) {}
+  Candidates(ModuleOp module, const Device &device, bool allowTf32, StringRef traversal)
+      : module(module), device(device), allowTf32(allowTf32), traversal(traversal) {}
 
   /// The next one after `last`, which took `excess` bytes too many; null: there are no more.
   tg::ScheduleAttr next(tg::ScheduleAttr last, int64_t excess) {
@@ -66,7 +67,11 @@ private:
     request.allowTf32 = allowTf32;
     Device smaller = device;
     smaller.sharedPerCta -= unsigned(reserve);
-    return plan::chooseSchedule(request, smaller).getAttr(module.getContext());
+    plan::ScheduleChoice choice = plan::chooseSchedule(request, smaller);
+    std::string misfit; // The planner's own order stays where the one that was asked for does not fit the new grid.
+    if (!traversal.empty())
+      (void)plan::overrideOrder(request, traversal.str(), choice, misfit);
+    return choice.getAttr(module.getContext());
   }
 
   static tg::ScheduleAttr shrink(tg::ScheduleAttr schedule) {
@@ -96,6 +101,7 @@ private:
   ModuleOp module;
   const Device &device;
   bool allowTf32;
+  StringRef traversal;
   int64_t reserve = 0;
   SmallVector<tg::ScheduleAttr> tried;
 };
@@ -103,8 +109,8 @@ private:
 class FitKernel : public PassWrapper<FitKernel, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FitKernel)
-  FitKernel(OpPassManager tiling, StringRef target, bool allowTf32)
-      : tiling(std::move(tiling)), target(target), allowTf32(allowTf32) {}
+  FitKernel(OpPassManager tiling, StringRef target, bool allowTf32, StringRef traversal)
+      : tiling(std::move(tiling)), target(target), allowTf32(allowTf32), traversal(traversal) {}
   StringRef getArgument() const override { return "weft-fit-kernel"; }
   StringRef getDescription() const override {
     return "plan and tile a kernel, again where it takes too much shared memory";
@@ -121,7 +127,7 @@ private:
       return;
     }
     OwningOpRef<ModuleOp> original = module.clone();
-    Candidates candidates(*original, *device, allowTf32);
+    Candidates candidates(*original, *device, allowTf32, traversal);
     std::vector<Diagnostic> first;
     for (bool isFirst = true;; isFirst = false) {
       std::vector<Diagnostic> errors;
@@ -172,12 +178,13 @@ private:
   OpPassManager tiling;
   std::string target;
   bool allowTf32;
+  std::string traversal;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createFitKernel(OpPassManager tiling, StringRef target, bool allowTf32) {
-  return std::make_unique<FitKernel>(std::move(tiling), target, allowTf32);
+std::unique_ptr<Pass> createFitKernel(OpPassManager tiling, StringRef target, bool allowTf32, StringRef traversal) {
+  return std::make_unique<FitKernel>(std::move(tiling), target, allowTf32, traversal);
 }
 
 } // namespace weft

@@ -13,7 +13,8 @@ namespace weft {
 /// (conversions through scratch); where the kernel asks for more than a CTA can have, it is planned again with less
 /// (remark `refit` of category `plan`) until it fits. A schedule that the module comes with is not changed. Fails with
 /// the messages of the first attempt if nothing fits, or something else is wrong.
-std::unique_ptr<mlir::Pass> createFitKernel(mlir::OpPassManager tiling, llvm::StringRef target, bool allowTf32);
+std::unique_ptr<mlir::Pass> createFitKernel(mlir::OpPassManager tiling, llvm::StringRef target, bool allowTf32,
+                                            llvm::StringRef traversal);
 
 } // namespace weft
 

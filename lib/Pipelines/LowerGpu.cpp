@@ -68,7 +68,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   tiling.addPass(schedule::createTkPipeline());
   tiling.addPass(schedule::createTkLayouts());
   tiling.addPass(schedule::createTkAllocate());
-  kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32));
+  kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32, options.traversal));
   kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());

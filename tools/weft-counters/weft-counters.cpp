@@ -13,6 +13,22 @@ using bundle::Error;
 using bundle::ErrorCode;
 namespace json = llvm::json;
 
+/// What each access does along the loops of its stage.
+static json::Array listReuse(const plan::LaunchModel &launch) {
+  static constexpr const char *names[] = {"new", "window", "again", "sum"};
+  json::Array list;
+  for (size_t stage = 0; stage < launch.stages.size(); ++stage)
+    for (const plan::AccessModel &access : launch.stages[stage].accesses) {
+      auto along = [&](plan::LaunchLoop loop) { return names[size_t(plan::classifyReuse(access, loop))]; };
+      list.push_back(json::Object{{"array", launch.arrays[access.array].name},
+                                  {"stage", int64_t(stage)},
+                                  {"row", along(plan::LaunchLoop::Row)},
+                                  {"col", along(plan::LaunchLoop::Col)},
+                                  {"step", along(plan::LaunchLoop::Step)}});
+    }
+  return list;
+}
+
 static Error printCounters(const std::string &path) {
   std::string text, reason;
   std::vector<plan::Configuration> launches;
@@ -27,6 +43,7 @@ static Error printCounters(const std::string &path) {
     for (const auto &[name, value] : counters)
       predicted[name] = value;
     launch["predicted"] = std::move(predicted);
+    launch["reuse"] = listReuse(launches[i].launch);
     list.push_back(std::move(launch));
   }
   json::Object root{{"schema", "weft.counters/1"}, {"launches", std::move(list)}};

@@ -120,6 +120,46 @@ TEST(Counters, Engines) {
   EXPECT_EQ(persistent.count("sm__inst_executed_pipe_tensor.sum"), 0U) << "no engine, no instructions";
 }
 
+TEST(Counters, TreesOfAChain) {
+  std::vector<Configuration> launches;
+  std::string error;
+  ASSERT_TRUE(readConfigurations(
+      R"([{"problem": {"kind": "chain", "m": 1024, "k": 512, "l": 2048, "n": 512}, "order": "chain<2>"},
+                                     {"problem": {"kind": "chain", "m": 1000, "k": 512, "l": 2048, "n": 512}, "order": "chain<2>"}])",
+      launches, error))
+      << error;
+  Counters counters, ragged;
+  countTrees(launches[0], counters);
+  double a = 1024 * 512 * 2, weights = 2 * 512 * 2048 * 2, c = 1024 * 2048 * 2;
+  // Four strips of 256 rows: weights for each; the intermediate twice where nothing stays.
+  EXPECT_EQ(counters["weft.tree_bytes_sequential"], 2 * a + 4 * weights + 2 * c);
+  EXPECT_EQ(counters["weft.tree_bytes_shared"], 2 * a + 4 * weights);
+  EXPECT_EQ(counters["weft.tree_resident_bytes_pipelined"], counters["weft.tree_resident_bytes_shared"] + c / 4);
+  countTrees(launches[1], ragged);
+  EXPECT_TRUE(ragged.empty());
+}
+
+TEST(Counters, ReuseByLoop) {
+  auto classes = [](const AccessModel &access) {
+    return std::vector<ReuseClass>{classifyReuse(access, LaunchLoop::Row), classifyReuse(access, LaunchLoop::Col),
+                                   classifyReuse(access, LaunchLoop::Step)};
+  };
+  using R = ReuseClass;
+  LaunchModel gemm = makeGemmLaunch({});
+  EXPECT_EQ(classes(gemm.stages[0].accesses[0]), (std::vector<R>{R::New, R::Again, R::New}));
+  EXPECT_EQ(classes(gemm.stages[0].accesses[1]), (std::vector<R>{R::Again, R::New, R::New}));
+  EXPECT_EQ(classes(gemm.stages[0].accesses[2]), (std::vector<R>{R::New, R::New, R::Sum}));
+  AttentionModelShape shape;
+  shape.heads = 8, shape.group = 4, shape.queries = shape.keys = 1024;
+  LaunchModel attention = makeAttentionLaunch(shape);
+  EXPECT_EQ(classes(attention.stages[0].accesses[0]), (std::vector<R>{R::New, R::New, R::Again}));
+  EXPECT_EQ(classes(attention.stages[0].accesses[1]), (std::vector<R>{R::Window, R::Again, R::New}))
+      << "heads of a group";
+  AccessModel window;
+  window.outer.perStep = 1, window.outers = 3, window.bytes = 64;
+  EXPECT_EQ(classifyReuse(window, LaunchLoop::Step), R::Window);
+}
+
 TEST(Counters, PairsOfOrders) {
   auto make = [](const char *family, double predicted, double measured) {
     return Comparison{"", family, {{"x", predicted}}, {{"x", measured}}};

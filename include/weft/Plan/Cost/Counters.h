@@ -26,6 +26,10 @@ using Counters = std::map<std::string, double>;
 /// (false, `error`) where a model refuses the launch.
 bool predictCounters(const Configuration &configuration, Counters &counters, std::string &error);
 
+/// Adds, for a chain in strips, the bytes of its tile trees with a managed memory (TileTree.h), one for each binding of
+/// the two products within a strip of rows, and what they must hold. Nothing where tiles do not divide the extents.
+void countTrees(const Configuration &configuration, Counters &counters);
+
 /// Adds what the engine of the launch executes: matrix instructions of all warps, wavefronts of shared memory. Nothing
 /// where the engine is not known.
 void countInstructions(const Configuration &configuration, Counters &counters);

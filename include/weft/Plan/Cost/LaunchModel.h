@@ -41,6 +41,13 @@ struct AccessModel {
   CacheHint hint = CacheHint::Normal;
 };
 
+/// What an access does from one iteration of a loop to the next: touches a new box, one that overlaps the last, the
+/// same one again; a result in the same place is summed up (or written once, at the end).
+enum class ReuseClass : uint8_t { New, Window, Again, Sum };
+/// The loops that a stage has, outermost first: rows of tiles, columns of tiles, steps.
+enum class LaunchLoop : uint8_t { Row, Col, Step };
+ReuseClass classifyReuse(const AccessModel &access, LaunchLoop loop);
+
 /// One stage: tiles of a grid, each with a number of steps.
 struct StageModel {
   TileGrid grid;

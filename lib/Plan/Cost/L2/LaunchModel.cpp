@@ -10,6 +10,7 @@
 #include "weft/Plan/Cost/LaunchModel.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 using namespace weft::plan;
 using When = AccessModel::When;
@@ -18,6 +19,20 @@ static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t StageModel::getSteps(int64_t tileCol) const {
   return causalRows ? std::min(steps, ceilDiv((tileCol + 1) * causalRows, causalCols)) : steps;
+}
+
+ReuseClass weft::plan::classifyReuse(const AccessModel &access, LaunchLoop loop) {
+  auto advance = [&](const AffineIndex &index) {
+    return loop == LaunchLoop::Row ? index.perRow : loop == LaunchLoop::Col ? index.perCol : index.perStep;
+  };
+  bool isOnce = loop == LaunchLoop::Step && access.when != When::EachStep;
+  int64_t outer = advance(access.outer), byte = advance(access.byte);
+  if (isOnce || (!outer && !byte))
+    return access.isWrite ? ReuseClass::Sum : ReuseClass::Again;
+  // Boxes overlap if they do in both directions; rows that share (a group of heads) touch the same box several times.
+  bool overlaps = std::abs(outer) < access.outers && std::abs(byte) < access.bytes;
+  bool shares = loop == LaunchLoop::Row && access.rowDivisor > 1;
+  return overlaps || shares ? ReuseClass::Window : ReuseClass::New;
 }
 
 std::vector<TileGrid> LaunchModel::getGrids() const {

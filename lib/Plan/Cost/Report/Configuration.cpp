@@ -70,6 +70,8 @@ public:
     return field ? field->getAsObject() : nullptr;
   }
 
+  void skip(StringRef name) { (void)find(name); }
+
   void fail(StringRef name, const std::string &what) {
     if (error.empty())
       error = (path + (name.empty() ? StringRef() : ".") + name).str() + ": " + what;
@@ -228,10 +230,12 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
     result.measured = *measured;
   std::string order = fields.text("order", "row");
   fields.text("schema", ""), fields.text("policy", ""), fields.inner("predicted"); // Written by others.
+  fields.skip("reuse");
   fields.finish();
   if (fields.isGood()) {
     result.source = *value.getAsObject();
     result.source.erase("predicted");
+    result.source.erase("reuse");
   }
   if (tile && fields.isGood()) {
     Fields sides(tile, "tile", error);

@@ -9,6 +9,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Counters.h"
+#include "weft/Plan/Cost/TileTree.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,12 +53,31 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
               {"weft.steps", double(r.ticks)}};
   addBytes(counters);
   countInstructions(c, counters);
+  countTrees(c, counters);
   if (!c.device)
     return true;
   counters["weft.dram_seconds"] = counters["dram__bytes.sum"] / c.device->memoryBandwidth;
   if (c.elementBytes == 2)
     counters["weft.matrix_seconds"] = operations / c.device->perSecond(c.device->matrix.f16);
   return true;
+}
+
+void weft::plan::countTrees(const Configuration &c, Counters &counters) {
+  if (c.traversal.kind != Traversal::Kind::Chain)
+    return;
+  auto extentOf = [&](size_t dim) { return c.group.dims[dim].extent; }; // m, k, l, n.
+  int64_t rows = std::min(c.traversal.width * c.tileM, extentOf(0));
+  for (auto [name, binding] : {std::pair("sequential", Binding::Sequential), std::pair("shared", Binding::Shared),
+                               std::pair("pipelined", Binding::Pipelined)}) {
+    TreeTraffic traffic;
+    std::string error;
+    bool isWhole = extentOf(0) % rows == 0 && extentOf(2) % c.tileN == 0;
+    TileNode tree = makeChainTree(c.group, binding, rows, extentOf(1), c.tileN, extentOf(3));
+    if (!isWhole || !computeTreeTraffic(c.group, tree, traffic, error))
+      continue;
+    counters["weft.tree_bytes_" + std::string(name)] = traffic.bytes;
+    counters["weft.tree_resident_bytes_" + std::string(name)] = traffic.residentBytes;
+  }
 }
 
 void weft::plan::addBytes(Counters &counters) {
