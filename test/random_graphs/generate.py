@@ -132,13 +132,13 @@ class Builder:
 
 
 def generate(seed: int, ops: int | None = None) -> Case:
-    """The graph of this seed, of some 4 to 16 ops."""
+    """The graph of this seed, of some 3 to 15 ops."""
     import table  # noqa: F401  (fills OPS)
     builder = Builder(seed)
     for _ in range(builder.rng.randint(1, 3)):
         builder.input(builder.shape(), builder.dtype)
     functions, weights = zip(*OPS)
-    wanted = ops or builder.rng.randint(3, 14)
+    wanted = ops or builder.rng.randint(3, 11)
     for _ in range(20 * wanted):
         if len(builder.case.nodes) >= wanted:
             break

@@ -55,7 +55,9 @@ class InReference(Variant):
         _check(outcome, "compile", model)
         if self.passes:
             tool = str(self.build / "bin" / "weft-opt")
-            _check(limits.run([tool, str(module), "-o", str(module), *self.passes], timeout=TIMEOUT), "passes", model)
+            derived = module.with_suffix(".derived.mlir")
+            _check(limits.run([tool, str(module), "-o", str(derived), *self.passes], timeout=TIMEOUT), "passes", model)
+            module = derived
         try:
             reference = backends.ReferenceBackend(self.build, backends.binding)
             reference.weights = model.parent

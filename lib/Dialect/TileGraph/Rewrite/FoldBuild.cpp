@@ -330,7 +330,8 @@ void Cascade::buildFinish(OpBuilder &builder, FoldOp fold) {
 static bool diesWith(Operation *root, Operation *op) {
   if (op == root)
     return true;
-  return isPure(op) && llvm::all_of(op->getUsers(), [&](Operation *user) { return diesWith(root, user); });
+  return isPure(op) && !op->hasTrait<OpTrait::IsTerminator>() &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) { return diesWith(root, user); });
 }
 
 /// Whether `op` comes after the root, or can be moved there with all that reads it.

@@ -85,6 +85,8 @@ def accept(name: str, case: Accepted, rng: np.random.Generator) -> None:
         derived = optimise(module, options)
         if derived.count("tg.fold over") != case.folds or f'tg.numerics = "{case.numerics}"' not in derived:
             raise AssertionError(f"{name}: expected {case.folds} {case.numerics} fold, got\n{derived}")
+        if left := [line for line in derived.splitlines() if "tg.reduce " in line and "tg.streamed" not in line]:
+            raise AssertionError(f"{name}: expected no reduction beside the fold, got {left}")
         inputs = draw(graph, rng)
         wanted = [(inputs, evaluate(module, inputs), tolerance)]
         if element == "f32" and case.numerics != "approximating":
