@@ -49,7 +49,9 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   if (!inserted)
     return it->second;
   std::string name = (llvm::Twine(data.getSource()) + "@" + llvm::Twine(data.getOffset())).str();
-  if (options.weights == Weights::External && !source->path.empty()) {
+  if (options.weights == Weights::Omit) {
+    it->second = builder.addExternalWeight(name, "weights-were-omitted", data.getOffset(), data.getSize(), {});
+  } else if (options.weights == Weights::External && !source->path.empty()) {
     llvm::Expected<std::string> path = makeRelative(source->path);
     if (!path)
       return path.takeError();

@@ -234,21 +234,52 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
   return object;
 }
 
-/// Number of dispatches by number of groups.
+/// What a location is made of.
+static llvm::SmallSetVector<Location, 8> leavesOf(Location location) {
+  llvm::SmallSetVector<Location, 8> leaves;
+  location->walk([&](Location part) {
+    if (!isa<FusedLoc>(part))
+      leaves.insert(part);
+    return WalkResult::advance();
+  });
+  return leaves;
+}
+
+/// Numbers of dispatches by numbers of groups: a kernel keeps its location, unless later passes put several into one,
+/// whose location has the parts of all.
 static std::vector<int64_t> mapGroups(ModuleOp module, ProgramNotes &notes) {
   std::vector<int64_t> dispatchOf;
+  auto assign = [&](int64_t group, int64_t dispatch) {
+    if (group < 0)
+      return;
+    dispatchOf.resize(std::max(dispatchOf.size(), size_t(group) + 1), -1);
+    dispatchOf[group] = dispatch;
+  };
+  llvm::DenseMap<Location, SmallVector<int64_t, 2>> dispatchesWith;
   int64_t number = 0;
   for (auto main : module.getOps<func::FuncOp>())
     for (tg::DispatchOp dispatch : main.getOps<tg::DispatchOp>()) {
       SmallVector<int64_t, 1> &waiting = notes.groups[dispatch.getLoc()];
-      if (!waiting.empty() && waiting.front() >= 0) {
-        size_t group = waiting.front();
+      if (!waiting.empty()) {
+        assign(waiting.front(), number);
         waiting.erase(waiting.begin());
-        dispatchOf.resize(std::max(dispatchOf.size(), group + 1), -1);
-        dispatchOf[group] = number;
       }
+      for (Location leaf : leavesOf(dispatch.getLoc()))
+        dispatchesWith[leaf].push_back(number);
       ++number;
     }
+  for (auto &[location, waiting] : notes.groups) {
+    if (waiting.empty())
+      continue;
+    auto leaves = leavesOf(location);
+    for (int64_t candidate : dispatchesWith.lookup(leaves.empty() ? location : leaves.front()))
+      if (llvm::all_of(leaves,
+                       [&](Location leaf) { return llvm::is_contained(dispatchesWith.lookup(leaf), candidate); })) {
+        for (int64_t group : waiting)
+          assign(group, candidate);
+        break;
+      }
+  }
   return dispatchOf;
 }
 

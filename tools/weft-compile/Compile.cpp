@@ -75,7 +75,8 @@ bool Compilation::parseFlags() {
   expectWord("--fp", flags.fp, "strict", "fast");
   expectWord("--dependent-launch", flags.dependentLaunch, "on", "off");
   expectWord("--explain", flags.explain, "on", "off");
-  expectWord("--weights", flags.weights, "embed", "external");
+  if (flags.weights != "omit")
+    expectWord("--weights", flags.weights, "embed", "external");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");
   if (std::string problem; !flags.traversal.empty() && !plan::checkOrderText(flags.traversal, problem))

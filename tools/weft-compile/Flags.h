@@ -41,9 +41,11 @@ struct CompileFlags : ImportFlags {
       cl::desc(
           "GPU: order of the tiles of products, such as row, grouped<8>, hilbert or table<...> (docs/traversal.md); "
           "default: the model's choice for each kernel")};
-  cl::opt<std::string> weights{"weights", cl::init("embed"),
-                               cl::desc("Weights: embed, or external (by reference to the model's files)"),
-                               cl::cat(compileCategory)};
+  cl::opt<std::string> weights{
+      "weights", cl::init("embed"),
+      cl::desc("Weights: embed, external (by reference to the model's files), or omit (a bundle "
+               "that explains itself and does not run)"),
+      cl::cat(compileCategory)};
   cl::list<std::string> noFuse{
       "no-fuse", cl::ValueOptional, cl::value_desc("A,B"), cl::cat(compileCategory),
       cl::desc(

@@ -114,7 +114,9 @@ bool Compilation::writeBundle() {
   options.path = outputPath(".weft");
   options.productVersion = "weft " WEFT_VERSION;
   options.modelName = llvm::sys::path::filename(flags.input).str();
-  options.weights = flags.weights == "external" ? emit::Weights::External : emit::Weights::Embed;
+  options.weights = flags.weights == "external" ? emit::Weights::External
+                    : flags.weights == "omit"   ? emit::Weights::Omit
+                                                : emit::Weights::Embed;
   options.explain = isExplaining();
   emit::BundleWriter writer(options);
   for (Program &program : programs) {

@@ -18,7 +18,7 @@ Error weft::explain::compileAndLoad(const std::string &path, const std::vector<s
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("weft-explain", "weft", file))
     return Error(ErrorCode::Resource, "temporary file: " + code.message());
   llvm::FileRemover remover(file);
-  std::vector<llvm::StringRef> arguments{tool, path, "-o", file, "--quiet", "--weights=external"};
+  std::vector<llvm::StringRef> arguments{tool, path, "-o", file, "--quiet", "--weights=omit"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   std::string message;
   int exitCode = llvm::sys::ExecuteAndWait(tool, arguments, std::nullopt, {}, 0, 0, &message);

@@ -22,22 +22,35 @@ static double getPeak(const Device &device, const Dispatch &dispatch, int64_t el
   return device.perSecond(elementBytes == 1 ? rates.i8 : elementBytes == 2 ? rates.f16 : rates.tf32);
 }
 
-static Error predict(const Device *device, Dispatch &dispatch) {
+/// What the models say of each kernel's launch, by the launch.
+using Predictions = std::map<const json::Object *, std::pair<plan::Counters, int64_t>>;
+
+static Error predictLaunch(const Dispatch &dispatch, Predictions &predictions) {
+  auto [it, isNew] = predictions.try_emplace(dispatch.launch);
+  if (!isNew)
+    return {};
+  plan::Configuration configuration;
+  std::string reason;
+  if (!plan::readConfiguration(json::Value(json::Object(*dispatch.launch)), configuration, reason) ||
+      !plan::predictCounters(configuration, it->second.first, reason))
+    return Error(ErrorCode::Input, "kernel " + bundle::quote(dispatch.kernel) + ": launch: " + reason);
+  it->second.second = configuration.elementBytes;
+  return {};
+}
+
+static Error predict(const Device *device, Dispatch &dispatch, Predictions &predictions) {
   dispatch.boundBytes = dispatch.modelBytes = dispatch.readBytes + dispatch.writeBytes;
   int64_t elementBytes = 2;
   if (dispatch.launch) {
-    plan::Configuration configuration;
-    std::string reason;
-    if (!plan::readConfiguration(json::Value(json::Object(*dispatch.launch)), configuration, reason) ||
-        !plan::predictCounters(configuration, dispatch.predicted, reason))
-      return Error(ErrorCode::Input, "kernel " + bundle::quote(dispatch.kernel) + ": launch: " + reason);
-    elementBytes = configuration.elementBytes;
+    if (Error error = predictLaunch(dispatch, predictions))
+      return error;
+    std::tie(dispatch.predicted, elementBytes) = predictions[dispatch.launch];
     double others = std::max(dispatch.readBytes + dispatch.writeBytes - dispatch.launchBytes, 0.0);
-    // What a launch leaves in the cache is written sooner or later.
-    dispatch.modelBytes = others + dispatch.predicted["dram__bytes_read.sum"] +
-                          dispatch.predicted["dram__bytes_write.sum"] +
-                          dispatch.predicted["weft.l2_dirty_bytes_at_end"];
-    dispatch.boundBytes = std::min(others + dispatch.predicted["weft.dram_bytes_bound"], dispatch.modelBytes);
+    // What a launch leaves in the cache is written sooner or later; a sample of rows may miss some that are read.
+    double moved = dispatch.predicted["dram__bytes_read.sum"] + dispatch.predicted["dram__bytes_write.sum"] +
+                   dispatch.predicted["weft.l2_dirty_bytes_at_end"];
+    dispatch.boundBytes = others + dispatch.predicted["weft.dram_bytes_bound"];
+    dispatch.modelBytes = std::max(others + moved, dispatch.boundBytes);
     dispatch.hitRate = dispatch.predicted["lts__t_sector_hit_rate.pct"];
   }
   if (!device)
@@ -67,10 +80,11 @@ static const char *getLevel(const Program &program, const Edge &edge, const std:
 }
 
 Error weft::explain::predict(Model &model) {
+  Predictions predictions;
   for (Program &program : model.programs) {
     std::vector<double> movedBefore{0};
     for (Dispatch &dispatch : program.dispatches) {
-      if (Error error = ::predict(program.device, dispatch))
+      if (Error error = ::predict(program.device, dispatch, predictions))
         return error;
       movedBefore.push_back(movedBefore.back() + dispatch.readBytes + dispatch.writeBytes);
     }

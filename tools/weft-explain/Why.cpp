@@ -129,6 +129,16 @@ static void printApart(const Program &program, const std::string &a, const std::
   print(" reads", b, reads);
 }
 
+/// What rewriting said of the nodes: folds that were derived or refused.
+static void printRemarks(const Program &program, const std::string &a, const std::string &b, llvm::raw_ostream &os) {
+  int left = 2;
+  for (const Remark &remark : program.remarks)
+    if ((remark.node == a || remark.node == b) && (remark.category == "fold" || remark.category == "rewrite") &&
+        left-- > 0)
+      os << "  " << remark.kind << " " << remark.name << " at " << bundle::quote(remark.node) << ": " << remark.text
+         << "\n";
+}
+
 Error weft::explain::printReason(const Model &model, const std::string &request, llvm::raw_ostream &os) {
   auto [first, second] = StringRef(request).split(',');
   std::string a = first.trim().str(), b = second.trim().str();
@@ -145,6 +155,7 @@ Error weft::explain::printReason(const Model &model, const std::string &request,
         found.push_back(&edge);
     if (found.empty()) {
       printApart(program, a, b, os);
+      printRemarks(program, a, b, os);
       continue;
     }
     // One that is not fused tells most; several ops of a node may be on the same side.
@@ -152,6 +163,7 @@ Error weft::explain::printReason(const Model &model, const std::string &request,
     printEdge(program, *found.front(), os);
     if (found.size() > 1)
       os << "  (" << found.size() - 1 << " more edges between their ops: see --json)\n";
+    printRemarks(program, a, b, os);
   }
   return {};
 }

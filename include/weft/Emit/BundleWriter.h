@@ -14,6 +14,7 @@ namespace weft::emit {
 enum class Weights {
   Embed,    ///< Bytes of weights are copied into the bundle.
   External, ///< Weights of files are referred to by path relative to the bundle's folder; others are embedded.
+  Omit,     ///< Neither read nor written: a bundle to look at, not to run.
 };
 
 struct BundleOptions {

@@ -45,6 +45,8 @@
 // RUN: weft explain %t.weft --target=sm_90a --json -o %t.json
 // RUN: weft explore --numbers=%t.json | FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: "tiles":
+// RUN: weft explore -o %t.html --open=%t.json && FileCheck %s --check-prefix=OPENED --input-file=%t.html
+// OPENED: const weftLaunches = {{.*}}"name":"contract_add_tanh"
 // RUN: echo '[{"measured": {"dram__bytes_read.sum": 5e6, "dram__bytes_write.sum": 1e6, "lts__t_sector_hit_rate.pct": 81.5, "gpu__time_duration.sum": 4200}}, {}]' > %t.measured
 // RUN: weft explain %t.weft --target=sm_90a --measured=%t.measured | FileCheck %s --check-prefix=MEASURED
 // MEASURED: bound by   us  measured  L2 hit %   us
