@@ -1,5 +1,5 @@
-// Two CTAs of a cluster share the steps of one tile: each multiplies half of the reduction, and what each warpgroup
-// needs from the other CTA comes through distributed shared memory.
+// Two CTAs of a cluster share the steps of one tile: each multiplies half of the reduction, and what each CTA stores
+// comes from the other one through distributed shared memory.
 // RUN: weft-compile %s --compile-from=outline --target=sm_90a --emit=ptx --ptxas=off | FileCheck %s --check-prefix=PTX
 // RUN: weft-compile %s --compile-from=outline --target=sm_90a -o %t.weft --quiet
 // RUN: sed 's/split = 2/split = 1/' %s > %t.whole.mlir
@@ -7,6 +7,14 @@
 // RUN: weft-run %t.whole.weft --device=emu:sm_90a --seed=3 --output=y=@%t.npy
 // RUN: weft-run %t.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
 // RUN: weft-run %t.weft --device=emu:sm_90a,timing=late,order=reverse --seed=3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
+
+// Four CTAs, whose shares are single blocks; and warpgroups with two blocks of rows, of which each CTA stores one.
+// RUN: sed 's/split = 2/split = 4/' %s > %t.four.mlir
+// RUN: weft-compile %t.four.mlir --compile-from=outline --target=sm_90a -o %t.four.weft --quiet
+// RUN: weft-run %t.four.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
+// RUN: sed 's/128, 256\]/256, 128]/' %s > %t.tall.mlir
+// RUN: weft-compile %t.tall.mlir --compile-from=outline --target=sm_90a -o %t.tall.weft --quiet
+// RUN: weft-run %t.tall.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
 
 // PTX: .reqnctapercluster 2
 // PTX: %cluster_ctarank

@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s
 
-// split = 2: the 12 steps of a tile go to two CTAs; sums pass through the buffer of an operand, and each warpgroup stores in one CTA only.
+// split = 2: the 12 steps of a tile go to two CTAs; sums pass through the buffer of an operand, and each CTA stores its share only.
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)>
 #y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)>

@@ -42,84 +42,98 @@ public:
   LogicalResult matchAndRewrite(tk::ClusterSumOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Role role = info.getRole(op);
-    ValueRange own = adaptor.getValue();
+    SmallVector<Value> sums(adaptor.getValue());
     tk::SharedType buffer = op.getBuffer().getType();
-    int64_t parts = info.cluster, groups = role.warps / 4, bytes = int64_t(own.size()) * 4 * groupThreads;
-    if (parts < 2 || groups % parts || own.size() % 4 || !own[0].getType().isF32() ||
-        groups / parts * (parts - 1) * bytes > buffer.getSlots() * buffer.getSlotBytes())
-      return op.emitOpError("expected f32 sums of a multiple of ")
-             << parts << " warpgroups and a buffer for what the CTAs of a cluster send, got " << op.getValue().getType()
-             << " through " << buffer;
+    int64_t parts = info.cluster, share = int64_t(sums.size()) / parts;
+    Exchange exchange{role.warps * 32, share * 4 * role.warps * 32};
+    if (parts < 2 || share * parts != int64_t(sums.size()) || share % 4 || !sums[0].getType().isF32() ||
+        (parts - 1) * exchange.bytes > buffer.getSlots() * buffer.getSlotBytes())
+      return op.emitOpError("expected f32 sums in ")
+             << parts
+             << " equal parts of each thread's registers and a buffer for what the CTAs of a cluster send, got "
+             << op.getValue().getType() << " through " << buffer;
     Location loc = op.getLoc();
-    Value group = emitWarpgroup(rewriter, loc, role.firstWarp), rank = emitClusterRank(rewriter, loc);
-    Value count = makeInt(rewriter, loc, parts);
-    Value owner = arith::RemUIOp::create(rewriter, loc, group, count);
-    Value isOwner = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, owner, rank);
-    // The first slot of the warpgroup's sums: one for each other CTA.
-    Value first = arith::MulIOp::create(rewriter, loc, arith::DivUIOp::create(rewriter, loc, group, count),
-                                        makeInt(rewriter, loc, (parts - 1) * bytes));
-    Value place = addThread(rewriter, loc, role, adaptor.getBuffer().front(), first);
+    exchange.rank = emitClusterRank(rewriter, loc);
+    exchange.place = addThread(rewriter, loc, role, adaptor.getBuffer().front());
 
     emitMeeting(rewriter, loc);
-    auto send = scf::IfOp::create(rewriter, loc, TypeRange(), isOwner, /*withElseRegion=*/true);
-    OpBuilder sender = send.getElseBodyBuilder();
-    emitSend(sender, loc, own, place, rank, owner, bytes);
+    for (int64_t part = 0; part < parts; ++part) {
+      auto send = scf::IfOp::create(rewriter, loc, isRank(rewriter, loc, exchange, part, arith::CmpIPredicate::ne),
+                                    /*withElseRegion=*/false);
+      OpBuilder sender = send.getThenBodyBuilder();
+      emitSend(sender, loc, ArrayRef(sums).slice(part * share, share), part, exchange);
+    }
     emitMeeting(rewriter, loc);
-
-    auto add = scf::IfOp::create(rewriter, loc, own.getTypes(), isOwner, /*withElseRegion=*/true);
-    OpBuilder adder = OpBuilder::atBlockEnd(&add.getThenRegion().front());
-    SmallVector<Value> sums(own);
-    for (int64_t part = 0; part < parts - 1; ++part)
-      for (size_t i = 0; i < own.size(); i += 4) {
-        int64_t offset = part * bytes + int64_t(i) * 4 * groupThreads;
-        SmallVector<Value> others = emitSharedLoad(adder, loc, place, offset, own[0].getType(), 4);
-        for (auto [sum, other] : llvm::zip(MutableArrayRef(sums).slice(i, 4), others))
-          sum = arith::AddFOp::create(adder, loc, sum, other);
-      }
-    scf::YieldOp::create(adder, loc, sums);
-    OpBuilder other = OpBuilder::atBlockEnd(&add.getElseRegion().front());
-    scf::YieldOp::create(other, loc, own);
-    rewriter.replaceOpWithMultiple(op, {SmallVector<Value>(add.getResults())});
+    for (int64_t part = 0; part < parts; ++part)
+      addReceived(rewriter, loc, MutableArrayRef(sums).slice(part * share, share), part, parts, exchange);
+    rewriter.replaceOpWithMultiple(op, {sums});
     return success();
   }
 
 private:
-  static constexpr int64_t groupThreads = 128;
+  /// A CTA has room for what each of the others sends: `bytes`, 16 of a thread beside 16 of the next one.
+  struct Exchange {
+    int64_t threads, bytes;
+    Value rank, place; ///< Of this CTA; of this thread in the first CTA's room.
+  };
 
   static void emitMeeting(OpBuilder &builder, Location loc) {
     NVVM::ClusterArriveOp::create(builder, loc, builder.getUnitAttr());
     NVVM::ClusterWaitOp::create(builder, loc, builder.getUnitAttr());
   }
 
-  /// 16 bytes for each thread of a warpgroup.
-  static Value addThread(OpBuilder &builder, Location loc, const Role &role, Value buffer, Value bytes) {
+  static Value isRank(OpBuilder &builder, Location loc, const Exchange &exchange, int64_t part,
+                      arith::CmpIPredicate predicate) {
+    return arith::CmpIOp::create(builder, loc, predicate, exchange.rank, makeInt(builder, loc, part));
+  }
+
+  static Value addThread(OpBuilder &builder, Location loc, const Role &role, Value buffer) {
     Value thread = weft::gpu::getThread(builder, loc, role).id;
     thread = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), thread);
-    thread = arith::AndIOp::create(builder, loc, thread, makeInt(builder, loc, groupThreads - 1));
-    thread = arith::MulIOp::create(builder, loc, thread, makeInt(builder, loc, 16));
-    Value offset = arith::AddIOp::create(builder, loc, bytes, thread);
+    Value offset = arith::MulIOp::create(builder, loc, thread, makeInt(builder, loc, 16));
     return LLVM::GEPOp::create(builder, loc, buffer.getType(), builder.getI8Type(), buffer, ValueRange(offset));
   }
 
-  /// To the slot of this CTA among those of the others, in the CTA `owner`.
-  static void emitSend(OpBuilder &builder, Location loc, ValueRange own, Value place, Value rank, Value owner,
-                       int64_t bytes) {
-    Value isLater = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, rank, owner);
-    Value number =
-        arith::SubIOp::create(builder, loc, rank, arith::ExtUIOp::create(builder, loc, builder.getI32Type(), isLater));
-    Value offset = arith::MulIOp::create(builder, loc, number, makeInt(builder, loc, bytes));
-    Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), place);
-    address = arith::AddIOp::create(builder, loc, address, offset);
-    address = emitAsm(builder, loc, builder.getI32Type(), {address, owner}, "mapa.shared::cluster.u32 $0, $1, $2;",
-                      "=r,r,r", /*hasSideEffects=*/false)
+  /// To the room of this CTA in the CTA `part`, which has none for itself.
+  static void emitSend(OpBuilder &builder, Location loc, ArrayRef<Value> values, int64_t part,
+                       const Exchange &exchange) {
+    Value isLater = isRank(builder, loc, exchange, part, arith::CmpIPredicate::ugt);
+    Value room = arith::SubIOp::create(builder, loc, exchange.rank,
+                                       arith::ExtUIOp::create(builder, loc, builder.getI32Type(), isLater));
+    Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), exchange.place);
+    address = arith::AddIOp::create(builder, loc, address,
+                                    arith::MulIOp::create(builder, loc, room, makeInt(builder, loc, exchange.bytes)));
+    address = emitAsm(builder, loc, builder.getI32Type(), {address, makeInt(builder, loc, part)},
+                      "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", /*hasSideEffects=*/false)
                   .front();
-    for (size_t i = 0; i < own.size(); i += 4) {
+    for (size_t i = 0; i < values.size(); i += 4) {
       SmallVector<Value> operands{address};
-      operands.append(own.begin() + i, own.begin() + i + 4);
+      llvm::append_range(operands, values.slice(i, 4));
       emitAsm(builder, loc, {}, operands,
-              "st.shared::cluster.v4.f32 [$0+" + std::to_string(i * 4 * groupThreads) + "], {$1, $2, $3, $4};",
+              "st.shared::cluster.v4.f32 [$0+" + std::to_string(int64_t(i) * 4 * exchange.threads) +
+                  "], {$1, $2, $3, $4};",
               "r,f,f,f,f,~{memory}", /*hasSideEffects=*/true);
     }
+  }
+
+  /// In the CTA `part`: what the others have sent, in their order.
+  static void addReceived(OpBuilder &builder, Location loc, MutableArrayRef<Value> sums, int64_t part, int64_t parts,
+                          const Exchange &exchange) {
+    auto add = scf::IfOp::create(builder, loc, SmallVector<Type>(sums.size(), sums[0].getType()),
+                                 isRank(builder, loc, exchange, part, arith::CmpIPredicate::eq),
+                                 /*withElseRegion=*/true);
+    OpBuilder adder = OpBuilder::atBlockEnd(add.thenBlock()), other = OpBuilder::atBlockEnd(add.elseBlock());
+    SmallVector<Value> all(sums);
+    for (int64_t room = 0; room < parts - 1; ++room)
+      for (size_t i = 0; i < all.size(); i += 4) {
+        int64_t offset = room * exchange.bytes + int64_t(i) * 4 * exchange.threads;
+        SmallVector<Value> received = emitSharedLoad(adder, loc, exchange.place, offset, all[0].getType(), 4);
+        for (auto [sum, value] : llvm::zip(MutableArrayRef(all).slice(i, 4), received))
+          sum = arith::AddFOp::create(adder, loc, sum, value);
+      }
+    scf::YieldOp::create(adder, loc, all);
+    scf::YieldOp::create(other, loc, ValueRange(sums));
+    llvm::copy(add.getResults(), sums.begin());
   }
 };
 

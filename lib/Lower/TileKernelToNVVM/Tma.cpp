@@ -241,14 +241,30 @@ public:
       return op.emitOpError("expected 1, 2 or 4 slots for each of ") << groups << " warpgroups, got " << buffer;
 
     IndexArithmetic forms(rewriter, loc);
-    Site site = makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(),
-                         depth * buffer.getSlotBytes(), op.getParted() ? info.cluster : 1);
+    Site site =
+        makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(), depth * buffer.getSlotBytes());
     SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), {});
     Slots slots = makeSlots(line, groups, depth, buffer.getLayout().getValue());
     Value map = getTensorMap(info, op, rewriter);
-    unsigned number = 0, registers = line / 2;
+    int64_t number = 0, registers = line / 2,
+            share = int64_t(adaptor.getValue().size()) / (op.getParted() ? info.cluster : 1);
+    if (share % registers)
+      return op.emitOpError("expected whole blocks of 64x")
+             << line << " elements for each CTA of the cluster, got " << type;
+    Value rank = op.getParted() ? emitClusterRank(rewriter, loc) : Value();
     for (int64_t rowStep = 0; rowStep < tiling->rowSteps; ++rowStep)
       for (int64_t column = 0; column < tiling->columns * tiling->columnSteps; column += line, ++number) {
+        LinearForm row = site.row, from = site.column;
+        row.constant += tiling->row(0, rowStep);
+        from.constant += column;
+        SmallVector<Value> target = emitCoordinates(forms, rewriter, loc, op.getMap(), {row, from}, symbols);
+        OpBuilder::InsertionGuard guard(rewriter);
+        if (rank) { // Only the CTA that has the sums.
+          Value isHere = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, rank,
+                                               makeInt(rewriter, loc, number * registers / share));
+          auto branch = scf::IfOp::create(rewriter, loc, isHere, /*withElseRegion=*/false);
+          rewriter.setInsertionPoint(branch.thenYield());
+        }
         int64_t place = number % depth * buffer.getSlotBytes();
         waitForSlot(rewriter, loc, site, depth);
         if (failed(writeShared(rewriter, loc, info, role, addBytes(rewriter, loc, adaptor.getBuffer().front(), place),
@@ -258,11 +274,7 @@ public:
                                    NVVM::ProxyKindAttr::get(rewriter.getContext(), NVVM::ProxyKind::async_shared),
                                    NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
         emitMeeting(rewriter, loc);
-        LinearForm row = site.row, from = site.column;
-        row.constant += tiling->row(0, rowStep);
-        from.constant += column;
-        send(rewriter, loc, site, map, addBytes(rewriter, loc, site.buffer, place),
-             emitCoordinates(forms, rewriter, loc, op.getMap(), {row, from}, symbols));
+        send(rewriter, loc, site, map, addBytes(rewriter, loc, site.buffer, place), target);
       }
     rewriter.eraseOp(op);
     return success();
@@ -299,18 +311,12 @@ private:
   };
 
   static Site makeSite(OpBuilder &builder, IndexArithmetic &forms, Location loc, const Role &role,
-                       const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes, int64_t parts) {
+                       const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes) {
     Site site;
     Value group = emitWarpgroup(builder, loc, role.firstWarp);
     Thread thread = weft::gpu::getThread(builder, loc, role);
     site.isSender = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread.lane,
                                           arith::ConstantIndexOp::create(builder, loc, 0));
-    if (parts > 1) { // What the warpgroup holds here may be for another CTA.
-      Value owner = arith::RemUIOp::create(builder, loc, group, makeInt(builder, loc, parts));
-      Value isHere =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, owner, emitClusterRank(builder, loc));
-      site.isSender = arith::AndIOp::create(builder, loc, site.isSender, isHere);
-    }
     Value warp = emitWarpOfGroup(builder, loc);
     Value bytes = arith::MulIOp::create(builder, loc, group, makeInt(builder, loc, groupBytes));
     Value own = arith::MulIOp::create(builder, loc, warp, makeInt(builder, loc, warpRows * 128));

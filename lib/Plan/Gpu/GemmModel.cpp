@@ -163,17 +163,21 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
 
 /// Two barriers of a cluster, and what an SM sends to another one in a clock.
 static constexpr double clusterClocks = 600, clusterBytesPerClock = 32;
+static constexpr int64_t mostSplit = 4;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
 static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
 
-/// Whether `split` CTAs can share a tile: warpgroups for all of them, whole steps, room for what they send in the
-/// buffers of an operand, one wave.
+/// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, whole steps, room for what
+/// they send in the buffers of an operand, one wave. Clusters of more than two leave SMs out: of an H100's 132, 120.
 static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
+  constexpr double clusteredSms = 7.0 / 8;
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
+  int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
+  double sms = device.sms * (tile.split > 2 ? clusteredSms : 1);
   return problem.allowSplit && tile.engine == tg::Engine::Wgmma && tile.split <= int64_t(device.maxCluster) &&
-         tile.warps / 4 % tile.split == 0 && problem.k % (tile.k * tile.split) == 0 && sentBytes(tile) <= buffer &&
-         tiles * tile.split <= int64_t(device.sms);
+         share * problem.resultBytes % 64 == 0 && problem.k % (tile.k * tile.split) == 0 && sentBytes(tile) <= buffer &&
+         double(tiles * tile.split) <= sms;
 }
 
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
@@ -272,7 +276,7 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
           if (m * n < (simt ? 32 : 128) * warps && warps > 1)
             continue;
           for (int64_t stages : {4, 3, 2, 5, 6})
-            for (int64_t split = 1; split <= (wgmma && problem.allowSplit ? warps / 4 : 1); split *= 2)
+            for (int64_t split = 1; split <= (wgmma && problem.allowSplit ? mostSplit : 1); split *= 2)
               visit({m, n, k, warps, stages, engine, split});
         }
 }

@@ -42,7 +42,7 @@ void waitForDots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
 /// Whether warpgroups hold whole blocks of 64 rows and lines of 128 bytes of the stored tile.
 bool canStoreBox(tk::StoreOp store, int64_t warps);
 /// Stores of accumulators that are boxes become tk.store_box, as far as `sharedBytes` of shared memory last; buffers
-/// are made before `before`. `warps` of the role. `isParted`: each warpgroup stores in one CTA of the cluster.
+/// are made before `before`. `warps` of the role. `isParted`: each CTA of the cluster stores its share.
 void storeBoxes(tk::ForTilesOp tiles, mlir::Operation *before, int64_t warps, int64_t sharedBytes, bool isParted);
 
 /// Divides the loop of a tile's dots among the CTAs of a cluster: every s-th step from r on goes to the CTA with number

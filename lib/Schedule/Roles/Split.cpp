@@ -45,17 +45,23 @@ static Value findBuffer(ArrayRef<ChannelUse> uses, int64_t bytes) {
   return best && sizeOf(best) >= bytes ? best : Value();
 }
 
+/// Whether each of `parts` CTAs can store its share of every thread's registers: whole blocks of 64 rows and a line.
+static bool canStoreShare(tk::StoreOp store, int64_t warps, int64_t parts) {
+  tk::TileType type = store.getValue().getType();
+  int64_t registers = type.getNumElements() / (warps * 32), block = 512 / tk::getElementBits(type.getElementType());
+  return canStoreBox(store, warps) && registers % (parts * block) == 0;
+}
+
 bool schedule::splitLoop(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, int64_t warps, int64_t parts) {
   scf::ForOp loop = findDotLoop(tiles);
   std::optional<int64_t> steps = loop ? countSteps(loop) : std::nullopt;
-  int64_t groups = warps / 4;
-  if (!steps || *steps % parts || groups % parts || tiles.getPersistent())
+  if (!steps || *steps % parts || tiles.getPersistent())
     return false;
   auto stores = tiles.getOps<tk::StoreOp>();
   int64_t all = 0;
   tiles.walk([&](tk::StoreOp) { ++all; });
   if (all != std::distance(stores.begin(), stores.end()) ||
-      !llvm::all_of(stores, [&](tk::StoreOp store) { return canStoreBox(store, warps); }))
+      !llvm::all_of(stores, [&](tk::StoreOp store) { return canStoreShare(store, warps, parts); }))
     return false;
   auto type = cast<tk::TileType>(loop.getResult(0).getType());
   int64_t tileBytes = type.getNumElements() * tk::getElementBits(type.getElementType()) / 8;

@@ -185,12 +185,12 @@ def TK_ClusterRankOp : TK_Op<"cluster_rank", [Pure]> {
 }
 
 def TK_ClusterSumOp : TK_Op<"cluster_sum", [AllTypesMatch<["value", "result"]>, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the sum of a tile over the CTAs of the cluster, each warpgroup's part in one of them";
+  let summary = "the sum of a tile over the CTAs of the cluster, each CTA's share in its registers";
   let description = [{
-    Warpgroup g of the role has the sum of its part in the CTA with number g mod CTAs of the cluster; in the others its registers hold partial sums,
+    CTA r of s has the sums of the r-th of s equal parts of every thread's registers; its others hold partial sums,
     which nobody reads (`tk.store_box` with `parted` leaves them out). Parts go through distributed shared memory to `buffer` of the CTA that adds them, in the
     order of the CTAs. Nobody uses `buffer` any more when all warps of the role are here: copies to it have been waited for.
-    Its bytes: warpgroups / CTAs * (CTAs - 1) * 128 threads * registers of a thread.
+    Its bytes: those of the tile in f32, times (CTAs - 1) / CTAs.
 
     ```mlir
     %s = tk.cluster_sum %acc through %b : !tk.tile<128x256xf32>, !tk.shared<4 x 64x256xbf16>
@@ -206,7 +206,7 @@ def TK_StoreBoxOp : TK_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
     target[map(d)[symbols]] becomes value[d] inside the tensor's bounds. The tile is an accumulator of wgmma (or has its layout): each warpgroup passes blocks
     of 64 rows and one line of 128 bytes through slots of `buffer`, in turn, and the copies from there are under way when the op is over; the end of the kernel
-    waits for them. `buffer` has the same number of slots for each warpgroup of the role. With `parted` each warpgroup stores in one CTA of the cluster only
+    waits for them. `buffer` has the same number of slots for each warpgroup of the role. With `parted` a CTA of a cluster stores its share only
     (see `tk.cluster_sum`).
 
     ```mlir
