@@ -34,6 +34,7 @@ struct GemmProblem {
   /// them that is not 1: what is contiguous in memory wants whole vectors.
   llvm::SmallVector<int64_t> mExtents, nExtents;
   int64_t leastInnerM = 1, leastInnerN = 1;
+  bool allowMulticast = false;            ///< Each side and the reduction are one dimension.
   bool allowSplit = false;                ///< CTAs of a cluster may share a tile: its results leave as boxes.
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).
   int64_t mostBoxM = 256, mostBoxN = 256; ///< The largest tiles that are boxes of the operands (TMA again).
@@ -44,6 +45,8 @@ struct GemmTile {
   int64_t warps = 4, stages = 2;
   tg::Engine engine = tg::Engine::Simt;
   int64_t split = 1; ///< CTAs of a cluster that share the steps of one tile.
+  /// CTAs of a cluster with tiles side by side: what they have to read in common they read once.
+  int64_t multicast = 1;
 };
 
 struct GemmCost {

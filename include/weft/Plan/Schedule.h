@@ -23,7 +23,8 @@ struct ScheduleChoice {
   std::string order = "row";
   bool persistent = false;
   int64_t split = 1;
-  std::string reason; ///< The numbers that decided, for the remark.
+  int64_t multicast = 1; ///< CTAs of a cluster with tiles side by side (weft/Target/Multicast.h).
+  std::string reason;    ///< The numbers that decided, for the remark.
 
   tg::ScheduleAttr getAttr(mlir::MLIRContext *context) const;
 };

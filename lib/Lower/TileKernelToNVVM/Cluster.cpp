@@ -23,6 +23,17 @@ Value weft::gpu::emitClusterRank(OpBuilder &builder, Location loc) {
   return NVVM::ClusterId::create(builder, loc, builder.getI32Type());
 }
 
+Value weft::gpu::emitMapped(OpBuilder &builder, Location loc, Value address, Value cta) {
+  return emitAsm(builder, loc, builder.getI32Type(), {address, cta}, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
+                 /*hasSideEffects=*/false)
+      .front();
+}
+
+void weft::gpu::emitMeeting(OpBuilder &builder, Location loc) {
+  NVVM::ClusterArriveOp::create(builder, loc, builder.getUnitAttr());
+  NVVM::ClusterWaitOp::create(builder, loc, builder.getUnitAttr());
+}
+
 namespace {
 
 class LowerClusterRank : public TilePattern<tk::ClusterRankOp> {
@@ -77,11 +88,6 @@ private:
     Value rank, place; ///< Of this CTA; of this thread in the first CTA's room.
   };
 
-  static void emitMeeting(OpBuilder &builder, Location loc) {
-    NVVM::ClusterArriveOp::create(builder, loc, builder.getUnitAttr());
-    NVVM::ClusterWaitOp::create(builder, loc, builder.getUnitAttr());
-  }
-
   static Value isRank(OpBuilder &builder, Location loc, const Exchange &exchange, int64_t part,
                       arith::CmpIPredicate predicate) {
     return arith::CmpIOp::create(builder, loc, predicate, exchange.rank, makeInt(builder, loc, part));
@@ -103,9 +109,7 @@ private:
     Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), exchange.place);
     address = arith::AddIOp::create(builder, loc, address,
                                     arith::MulIOp::create(builder, loc, room, makeInt(builder, loc, exchange.bytes)));
-    address = emitAsm(builder, loc, builder.getI32Type(), {address, makeInt(builder, loc, part)},
-                      "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", /*hasSideEffects=*/false)
-                  .front();
+    address = emitMapped(builder, loc, address, makeInt(builder, loc, part));
     for (size_t i = 0; i < values.size(); i += 4) {
       SmallVector<Value> operands{address};
       llvm::append_range(operands, values.slice(i, 4));

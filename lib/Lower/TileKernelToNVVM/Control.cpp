@@ -140,6 +140,8 @@ public:
         total = forms.multiply(total, extent);
       Value step = NVVM::GridDimXOp::create(rewriter, loc, rewriter.getI32Type());
       step = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), step);
+      if (info.cluster > 1)
+        step = arith::DivUIOp::create(rewriter, loc, step, arith::ConstantIndexOp::create(rewriter, loc, info.cluster));
       loop = scf::ForOp::create(rewriter, loc, block, forms.materialize(total), step);
       block = loop.getInductionVar();
       rewriter.setInsertionPointToStart(loop.getBody());

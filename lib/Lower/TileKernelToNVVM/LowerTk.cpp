@@ -68,7 +68,7 @@ static AffineMap getGrid(func::FuncOp kernel, unsigned symbols, StringRef target
     results = {total};
     const Device *device = findDevice(target);
     if (op.getPersistent() && device)
-      results.push_back(getAffineConstantExpr(device->sms, context));
+      results.push_back(getAffineConstantExpr(int64_t(device->sms) / cluster * cluster, context));
   });
   if (results.empty())
     results.push_back(getAffineConstantExpr(1, context));

@@ -8,11 +8,13 @@
 //
 // A slot is given back by one thread of each warp, not of each warpgroup: PTX does not say that wgmma completes for all
 // its warps at once, and reads of shared memory by other instructions surely do not.
+#include "Memory.h"
 #include "Patterns.h"
 #include "Tma.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "weft/Target/Multicast.h"
 
 using namespace mlir;
 using namespace weft;
@@ -30,6 +32,8 @@ bool weft::gpu::isTma(Value channel) {
   auto made = channel ? channel.getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp();
   return made && made.getEngine() == tk::CopyEngine::Tma;
 }
+
+bool weft::gpu::isMulticast(Value channel) { return isTma(channel) && channel.getDefiningOp()->hasAttr(multicastAttr); }
 
 SlotBarriers weft::gpu::getSlotBarriers(OpBuilder &builder, Location loc, Value channel, Value iteration,
                                         int64_t slots) {
@@ -70,7 +74,10 @@ public:
       NVVM::MBarrierInitOp::create(then, loc, barrier, makeInt(then, loc, i < slots ? 1 : op.getConsumers()), Value());
     }
     NVVM::FenceMbarrierInitOp::create(then, loc);
-    emitBarrier(rewriter, loc, Role{0, 0, info.warps});
+    if (op->hasAttr(multicastAttr))
+      emitMeeting(rewriter, loc); // Others will arrive here.
+    else
+      emitBarrier(rewriter, loc, Role{0, 0, info.warps});
     rewriter.replaceOp(op, channel);
     return success();
   }
@@ -110,6 +117,8 @@ private:
     // What the other lanes have read comes before the arrival of one.
     NVVM::SyncWarpOp::create(builder, loc, makeInt(builder, loc, -1));
     Value lane = weft::gpu::getThread(builder, loc, this->info.getRole(op)).lane;
+    if (isMulticast(op.getChannel()))
+      return releaseAll(builder, loc, barriers.empty, lane);
     Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
                                           arith::ConstantIndexOp::create(builder, loc, 0));
     auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
@@ -117,6 +126,19 @@ private:
     NVVM::MBarrierArriveOp::create(then, loc, then.getI64Type(), barriers.empty, Value(), NVVM::MemScopeKindAttr());
   }
   void emit(tk::CommitOp, const SlotBarriers &, OpBuilder &) const {}
+
+  /// A thread for each CTA of the cluster. Nothing that this thread has written is for the others: its dots have read,
+  /// and are waited for. So the release is the CTA's; one of the cluster costs a fence of 1 us each step on an H100.
+  void releaseAll(OpBuilder &builder, Location loc, Value barrier, Value lane) const {
+    Value isOne = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
+                                        arith::ConstantIndexOp::create(builder, loc, this->info.cluster));
+    auto branch = scf::IfOp::create(builder, loc, isOne, /*withElseRegion=*/false);
+    OpBuilder then = branch.getThenBodyBuilder();
+    Value address = LLVM::PtrToIntOp::create(then, loc, then.getI32Type(), barrier);
+    Value cta = arith::IndexCastUIOp::create(then, loc, then.getI32Type(), lane);
+    emitAsm(then, loc, {}, {emitMapped(then, loc, address, cta)}, "mbarrier.arrive.shared::cluster.b64 _, [$0];",
+            "r,~{memory}", /*hasSideEffects=*/true);
+  }
 };
 
 } // namespace

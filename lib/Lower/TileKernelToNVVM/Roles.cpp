@@ -116,10 +116,12 @@ private:
           NVVM::SetMaxRegisterActionAttr::get(rewriter.getContext(), registers < start
                                                                          ? NVVM::SetMaxRegisterAction::decrease
                                                                          : NVVM::SetMaxRegisterAction::increase));
-    bool copies = false, storesBoxes = false;
+    bool copies = false, storesBoxes = false, releasesAll = false;
     region.walk([&](Operation *inner) {
       copies |= isa<tk::AcquireOp>(inner);
       storesBoxes |= isa<tk::StoreBoxOp>(inner);
+      auto release = dyn_cast<tk::ReleaseOp>(inner);
+      releasesAll |= release && isMulticast(release.getChannel());
     });
     if (copies) { // One thread of the role's first warp.
       Value isFirst =
@@ -135,6 +137,11 @@ private:
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToEnd(&body);
       NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0), rewriter.getUnitAttr());
+    }
+    if (releasesAll) { // Others arrive at this CTA's barriers while it is there.
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToEnd(&body);
+      emitMeeting(rewriter, loc);
     }
     rewriter.inlineBlockBefore(&body, rewriter.getInsertionBlock(), rewriter.getInsertionPoint());
   }

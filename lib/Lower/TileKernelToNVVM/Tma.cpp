@@ -10,6 +10,7 @@
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/Wgmma.h"
+#include "weft/Target/Multicast.h"
 
 using namespace mlir;
 using namespace weft;
@@ -69,11 +70,11 @@ static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, unsigned s
 /// Rows of an accumulator's block of 64 that one warp holds, and sends.
 static constexpr int64_t warpRows = 16;
 
-/// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others; of its
-/// rows the first `rows` (a power of two).
+/// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others; along
+/// tile dimension `dim` the first `rows` places (a power of two).
 template <typename OpTy>
-static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, int64_t rows,
-                               unsigned symbols) {
+static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, int64_t dim,
+                               int64_t rows, unsigned symbols) {
   SmallVector<int64_t> dims = getBoxDims(op.getMap(), 2);
   int64_t inner = dims.empty() ? -1 : dims.back();
   std::optional<unsigned> swizzle = inner < 0 ? std::nullopt : getTmaSwizzle(buffer, inner);
@@ -88,8 +89,8 @@ static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, Arr
     return {};
   }
   SmallVector<int64_t> box = llvm::map_to_vector(*parts, [](const schedule::BoxPart &part) { return part.extent; });
-  for (int64_t i = int64_t(box.size()) - 1; i >= 0; --i) // The first `rows` rows of the tile.
-    if ((*parts)[i].dim == 0) {
+  for (int64_t i = int64_t(box.size()) - 1; i >= 0; --i)
+    if ((*parts)[i].dim == dim) {
       box[i] = std::min(box[i], rows);
       rows /= box[i];
     }
@@ -107,10 +108,17 @@ LogicalResult weft::gpu::addTensorMaps(func::FuncOp kernel, KernelInfo &info) {
       if (copy.getEngine() != tk::CopyEngine::Tma)
         return WalkResult::advance();
       tk::SharedType buffer = copy.getTarget().getType();
-      record = describe(copy, copy.getSource(), buffer, buffer.getShape(), buffer.getShape()[0], symbols);
+      int64_t lines = 1 - getBoxDims(copy.getMap(), 2).back();
+      if (lines > 1) {
+        copy.emitOpError("expected rows of the tensor along a dimension of the tile, got ") << copy.getMapAttr();
+        return WalkResult::interrupt();
+      }
+      int64_t ctas = copy->hasAttr(multicastAttr) ? info.cluster : 1;
+      record =
+          describe(copy, copy.getSource(), buffer, buffer.getShape(), lines, buffer.getShape()[lines] / ctas, symbols);
     } else if (auto store = dyn_cast<tk::StoreBoxOp>(op)) {
       tk::SharedType buffer = store.getBuffer().getType();
-      record = describe(store, store.getTarget(), buffer, buffer.getShape(), warpRows, symbols);
+      record = describe(store, store.getTarget(), buffer, buffer.getShape(), 0, warpRows, symbols);
     } else {
       return WalkResult::advance();
     }
@@ -190,7 +198,7 @@ public:
     int64_t inner = getBoxDims(op.getMap(), 2).back(), bits = tk::getElementBits(buffer.getElementType());
     unsigned span = *getTmaSwizzle(buffer, inner);
     int64_t extent = buffer.getShape()[inner], width = span ? span * 8 / bits : extent;
-    int64_t panelBytes = buffer.getShape()[1 - inner] * width * bits / 8;
+    int64_t lines = buffer.getShape()[1 - inner], lineBytes = width * bits / 8, panelBytes = lines * lineBytes;
 
     Value barrier = getSlotBarriers(rewriter, loc, adaptor.getChannel().front(), adaptor.getIteration().front(),
                                     op.getChannel().getType().getSlots())
@@ -199,14 +207,26 @@ public:
     IndexArithmetic forms(rewriter, loc);
     SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), info.getSymbols(op));
     auto cluster = LLVM::LLVMPointerType::get(rewriter.getContext(), 7);
+    Value mask, first = adaptor.getTarget().front();
+    LinearForm line; // Where the lines begin that this CTA copies.
+    if (op->hasAttr(multicastAttr)) {
+      Value rank = emitClusterRank(rewriter, loc);
+      lines /= info.cluster;
+      mask = arith::ConstantIntOp::create(rewriter, loc, (int64_t(1) << info.cluster) - 1, 16);
+      Value bytes = arith::MulIOp::create(rewriter, loc, rank, makeInt(rewriter, loc, lines * lineBytes));
+      first = LLVM::GEPOp::create(rewriter, loc, first.getType(), rewriter.getI8Type(), first, ValueRange(bytes));
+      Value index = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), rank);
+      line = forms.scale(forms.get(index, {0, info.cluster - 1}), lines);
+    }
     for (int64_t panel = 0; panel * width < extent; ++panel) {
       SmallVector<LinearForm> dims(2);
       dims[inner] = IndexArithmetic::constant(panel * width);
+      dims[1 - inner] = line;
       SmallVector<Value> place = emitCoordinates(forms, rewriter, loc, op.getMap(), dims, symbols);
-      Value target = addBytes(rewriter, loc, adaptor.getTarget().front(), panel * panelBytes);
+      Value target = addBytes(rewriter, loc, first, panel * panelBytes);
       target = LLVM::AddrSpaceCastOp::create(rewriter, loc, cluster, target);
       NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          rewriter, loc, target, map, place, barrier, ValueRange(), Value(), Value(),
+          rewriter, loc, target, map, place, barrier, ValueRange(), mask, Value(),
           NVVM::TMALoadModeAttr::get(rewriter.getContext(), NVVM::TMALoadMode::TILE), rewriter.getBoolAttr(false),
           NVVM::CTAGroupKindAttr(), Value());
     }
@@ -273,7 +293,7 @@ public:
         NVVM::FenceProxyOp::create(rewriter, loc,
                                    NVVM::ProxyKindAttr::get(rewriter.getContext(), NVVM::ProxyKind::async_shared),
                                    NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
-        emitMeeting(rewriter, loc);
+        emitWarpSync(rewriter, loc);
         send(rewriter, loc, site, map, addBytes(rewriter, loc, site.buffer, place), target);
       }
     rewriter.eraseOp(op);
@@ -335,7 +355,7 @@ private:
     return site;
   }
 
-  static void emitMeeting(OpBuilder &builder, Location loc) {
+  static void emitWarpSync(OpBuilder &builder, Location loc) {
     NVVM::SyncWarpOp::create(builder, loc, makeInt(builder, loc, -1));
   }
 
@@ -344,7 +364,7 @@ private:
     auto branch = scf::IfOp::create(builder, loc, site.isSender, /*withElseRegion=*/false);
     OpBuilder then = branch.getThenBodyBuilder();
     NVVM::CpAsyncBulkWaitGroupOp::create(then, loc, then.getI32IntegerAttr(depth - 1), then.getUnitAttr());
-    emitMeeting(builder, loc);
+    emitWarpSync(builder, loc);
   }
 
   static void send(OpBuilder &builder, Location loc, const Site &site, Value map, Value slot, ValueRange place) {

@@ -28,6 +28,8 @@ llvm::SmallVector<mlir::Value> emitCoordinates(IndexArithmetic &forms, mlir::OpB
 
 /// Whether a channel's arrivals are counted by mbarriers.
 bool isTma(mlir::Value channel);
+/// Whether a slot of a channel is free only when it is in all CTAs of the cluster, because copies go to all of them.
+bool isMulticast(mlir::Value channel);
 /// The mbarriers of one slot of a channel; `channel` is its address. `full` completes when the copies have arrived,
 /// `empty` when all consumers have given the slot back.
 struct SlotBarriers {
@@ -44,6 +46,10 @@ void packLoopState(mlir::func::FuncOp kernel);
 
 /// The CTA's number in its cluster, as i32.
 mlir::Value emitClusterRank(mlir::OpBuilder &builder, mlir::Location loc);
+/// The address (i32) that `address`, in shared memory of this CTA, has in CTA `cta` (i32) of the cluster.
+mlir::Value emitMapped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, mlir::Value cta);
+/// A barrier of the cluster's threads that have not ended.
+void emitMeeting(mlir::OpBuilder &builder, mlir::Location loc);
 /// Number of the warpgroup in its role, as i32, the same for all lanes as ptxas sees it.
 mlir::Value emitWarpgroup(mlir::OpBuilder &builder, mlir::Location loc, int64_t firstWarp);
 /// Number of the warp in its warpgroup, likewise.

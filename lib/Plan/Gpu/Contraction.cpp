@@ -236,9 +236,10 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   auto isOne = [&](ArrayRef<unsigned> dims) {
     return llvm::count_if(dims, [&](unsigned d) { return kernel.extents[d] > 1; }) == 1;
   };
-  problem.allowSplit = problem.allowWgmma && problem.products == 1 && problem.taps == 1 && problem.batch == 1 &&
-                       isOne(roles.m) && isOne(roles.n) && func.getNumResults() == 1 && hasAlignedRows(result) &&
-                       (problem.resultBytes == 2 || problem.resultBytes == 4);
+  problem.allowMulticast =
+      problem.allowWgmma && problem.taps == 1 && problem.batch == 1 && isOne(roles.m) && isOne(roles.n);
+  problem.allowSplit = problem.allowMulticast && problem.products == 1 && func.getNumResults() == 1 &&
+                       hasAlignedRows(result) && (problem.resultBytes == 2 || problem.resultBytes == 4);
   for (const KernelRequest &request : kernel.access.requests) {
     auto reads = [&](std::optional<unsigned> d) {
       return d && llvm::any_of(request.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(*d); });
@@ -329,6 +330,7 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   choice.warps = best.tile.warps;
   choice.stages = best.tile.stages;
   choice.split = best.tile.split;
+  choice.multicast = best.tile.multicast;
   choice.persistent = best.tile.engine == tg::Engine::Wgmma && best.cost.tiles > int64_t(device.sms);
   choice.reason = llvm::formatv(
       "contraction {0} x {1} x {2} x {3}: {4} tiles of {5}x{6}x{7}, {8} CTAs an SM, {9:f1} us, bound by {10}",
@@ -336,6 +338,9 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
       best.tile.k, best.cost.ctasPerSm, best.cost.seconds * 1e6, best.cost.bound);
   if (best.tile.split > 1)
     choice.reason += llvm::formatv("; clusters of {0} CTAs share a tile's steps", best.tile.split);
+  if (best.tile.multicast > 1)
+    choice.reason +=
+        llvm::formatv("; clusters of {0} CTAs read once what their tiles have in common", best.tile.multicast);
   if (problem.products > 1)
     choice.reason += llvm::formatv("; {0} products in a tile", problem.products);
   chooseOrderOf(kernel, problem, best, *m, *n, device, choice);

@@ -163,7 +163,7 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
 
 /// Two barriers of a cluster, and what an SM sends to another one in a clock.
 static constexpr double clusterClocks = 600, clusterBytesPerClock = 32;
-static constexpr int64_t mostSplit = 4;
+static constexpr int64_t mostSplit = 4, mostMulticast = 2;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
 static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
@@ -180,6 +180,28 @@ static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t t
          double(tiles * tile.split) <= sms;
 }
 
+/// Tiles of rows and of columns.
+static std::pair<int64_t, int64_t> countSides(const GemmProblem &problem, const GemmTile &tile) {
+  return {countTiles(problem.m, problem.mExtents, tile.m, problem.leastInnerM),
+          countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN)};
+}
+
+/// Bytes of one step that come from L2: of what the CTAs of a cluster have in common each reads its part.
+static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles) {
+  int64_t common = 0;
+  if (tiles.first % tile.multicast == 0)
+    common = tile.k * tile.n * problem.rhsBytes * problem.rhsTensors;
+  if (tiles.second % tile.multicast == 0)
+    common = std::max(common, tile.k * tile.m * problem.lhsBytes * problem.lhsTensors);
+  return double(stepBytesOf(problem, tile) - common / tile.multicast * (tile.multicast - 1));
+}
+
+/// Whether CTAs side by side can form clusters, and have something in common.
+static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles) {
+  return problem.allowMulticast && tile.engine == tg::Engine::Wgmma && tile.split == 1 &&
+         l2BytesOf(problem, tile, tiles) < double(stepBytesOf(problem, tile));
+}
+
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
   GemmCost cost;
   double registers = registersOf(problem, tile);
@@ -194,8 +216,10 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
                              int64_t(device.threadsPerSm) / allThreads, int64_t(device.ctasPerSm)});
   if (cost.ctasPerSm < 1)
     return cost;
-  cost.tiles = problem.batch * countTiles(problem.m, problem.mExtents, tile.m, problem.leastInnerM) *
-               countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN);
+  std::pair<int64_t, int64_t> sides = countSides(problem, tile);
+  cost.tiles = problem.batch * sides.first * sides.second;
+  if (tile.multicast > 1 && !canMulticast(problem, tile, sides))
+    return cost;
   if (tile.split > 1 && !canSplit(problem, tile, cost.tiles, device))
     return cost;
   cost.fits = true;
@@ -208,7 +232,7 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
       tg::Engine::Simt) // A thread with t x t sums loads 2 t operands from shared memory for t^2 products.
     matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(threads));
   double sharedClocks = (sharedReads(problem, tile) + stepBytes) / sharedBytesPerClock;
-  double l2 = stepBytes / rates.l2BytesPerClock;
+  double l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
   double busiest = std::max({matrix, sharedClocks, l2}) + stepClocks;
   // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
   double alone = std::max(busiest, matrix * 4 / std::min<double>(double(tile.warps), 4));
@@ -222,6 +246,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   double ends = fillClocks + drainClocks + storeClocks;
   if (tile.split > 1)
     ends += clusterClocks + double(sentBytes(tile)) / clusterBytesPerClock;
+  if (tile.multicast > 1)
+    ends += clusterClocks;
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
   double hidden = tile.engine == tg::Engine::Wgmma ? 2 : double(resident);
   double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden);
@@ -277,7 +303,9 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
             continue;
           for (int64_t stages : {4, 3, 2, 5, 6})
             for (int64_t split = 1; split <= (wgmma && problem.allowSplit ? mostSplit : 1); split *= 2)
-              visit({m, n, k, warps, stages, engine, split});
+              for (int64_t multicast = 1; multicast <= (wgmma && problem.allowMulticast ? mostMulticast : 1);
+                   multicast *= 2)
+                visit({m, n, k, warps, stages, engine, split, multicast});
         }
 }
 

@@ -6,6 +6,7 @@
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/Multicast.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace weft::plan {
@@ -46,12 +47,16 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     KernelToSchedule request(kernel);
     request.allowTf32 = allowTf32;
     ScheduleChoice choice = chooseSchedule(request, device);
+    if (!traversal.empty()) // An order of tiles, not of pairs of them.
+      choice.multicast = 1;
     if (std::string problem; !traversal.empty() && !overrideOrder(request, traversal, choice, problem)) {
       kernel.emitError() << problem;
       return signalPassFailure();
     }
     tg::ScheduleAttr schedule = choice.getAttr(&getContext());
     module->setAttr(scheduleAttr, schedule);
+    if (choice.multicast > 1)
+      module->setAttr(gpu::multicastAttr, Builder(&getContext()).getI64IntegerAttr(choice.multicast));
     std::string text;
     llvm::raw_string_ostream(text) << schedule;
     remark::passed(kernel.getLoc(),

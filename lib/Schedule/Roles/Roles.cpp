@@ -8,6 +8,7 @@
 #include "weft/Schedule/Wgmma.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/Multicast.h"
 
 namespace weft::schedule {
 #define GEN_PASS_DEF_TKROLES
@@ -99,8 +100,12 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     auto schedule = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
     int64_t parts = schedule ? schedule.getSplit() : 1;
     bool isParted = fits && hasDots && parts > 1 && splitLoop(tiles, *uses, warps.getInt(), parts);
-    if (isParted)
-      kernel->setAttr(gpu::clusterAttr, builder.getI64IntegerAttr(parts));
+    auto multicast = getOperation()->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
+    int64_t ctas = isParted                                                                ? parts
+                   : multicast && fits && hasDots && shareTiles(tiles, multicast.getInt()) ? multicast.getInt()
+                                                                                           : 1;
+    if (ctas > 1)
+      kernel->setAttr(gpu::clusterAttr, builder.getI64IntegerAttr(ctas));
     tk::ForTilesOp producer = fits ? buildProducer(builder, tiles) : tk::ForTilesOp();
     if (!producer) {
       copyByThreads(kernel);
@@ -110,8 +115,8 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
       return;
     }
     int64_t consumers = warps.getInt();
-    for (ChannelUse &use : *uses)
-      use.channel.setConsumers(consumers); // One thread of each warp gives a slot back.
+    for (ChannelUse &use : *uses) // One thread of each warp gives a slot back.
+      use.channel.setConsumers(consumers * (use.channel->hasAttr(gpu::multicastAttr) ? ctas : 1));
     eraseCopies(tiles);
     // 1 KiB for barriers and what allocation rounds up; results leave through one slot of 8 KiB a warpgroup at least.
     int64_t sharedBytes = int64_t(device.sharedPerCta) - 1024;

@@ -50,6 +50,10 @@ void storeBoxes(tk::ForTilesOp tiles, mlir::Operation *before, int64_t warps, in
 /// kernel is not one such loop with stores of its sums: `warps` of the consumers, `parts` CTAs.
 bool splitLoop(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses, int64_t warps, int64_t parts);
 
+/// Gives the CTAs of a cluster tiles side by side, along the dimension in which they have most to read in common, and
+/// marks the copies of that (multicastAttr). False, with nothing changed, if there are none.
+bool shareTiles(tk::ForTilesOp tiles, int64_t ctas);
+
 /// Whether the loop runs at least once, whatever its operands.
 bool runsAtLeastOnce(mlir::Operation *loop);
 

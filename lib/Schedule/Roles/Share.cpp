@@ -1,0 +1,90 @@
+// Tiles side by side for the CTAs of a cluster: what they read in common comes from L2 once, to all of them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Roles.h"
+#include "weft/Target/Multicast.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::schedule;
+
+/// Whether `value` is computed from `from`.
+static bool dependsOn(Value value, Value from, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  if (value == from)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    op = argument.getOwner()->getParentOp();
+  if (!op || isa<tk::ForTilesOp>(op) || !seen.insert(op).second)
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOn(operand, from, seen); });
+}
+
+static bool anyDependsOn(ValueRange values, Value from) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  return llvm::any_of(values, [&](Value value) { return dependsOn(value, from, seen); });
+}
+
+/// Whether each of `ctas` CTAs can copy a part of the tile's lines: whole blocks of the swizzle (8 lines).
+static bool hasParts(tk::CopyOp copy, int64_t ctas) {
+  AffineMap map = copy.getMap();
+  ArrayRef<int64_t> shape = copy.getTarget().getType().getShape();
+  if (shape.size() != 2 || map.getNumResults() == 0)
+    return false;
+  unsigned lines = map.getResults().back().isFunctionOfDim(0) ? 1 : 0, users = 0;
+  bool isPlain = true;
+  AffineExpr line = getAffineDimExpr(lines, map.getContext());
+  for (AffineExpr index : map.getResults())
+    if (index.isFunctionOfDim(lines)) {
+      ++users;
+      isPlain &= !simplifyAffineExpr(index - line, map.getNumDims(), map.getNumSymbols()).isFunctionOfDim(lines);
+    }
+  return users == 1 && isPlain && shape[lines] % (8 * ctas) == 0;
+}
+
+/// The copies that are the same for all tiles along the dimension of `tile`, in loops that run alike.
+static SmallVector<tk::CopyOp> findCommon(tk::ForTilesOp tiles, Value tile, int64_t ctas) {
+  SmallVector<tk::CopyOp> copies;
+  tiles.walk([&](tk::CopyOp copy) {
+    auto loop = dyn_cast<scf::ForOp>(copy->getParentOp());
+    if (loop && loop->getParentOp() == tiles.getOperation() && hasParts(copy, ctas) &&
+        !anyDependsOn(copy.getSymbols(), tile) &&
+        !anyDependsOn({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}, tile))
+      copies.push_back(copy);
+  });
+  return copies;
+}
+
+bool schedule::shareTiles(tk::ForTilesOp tiles, int64_t ctas) {
+  AffineMap extents = tiles.getExtents();
+  SmallVector<tk::CopyOp> best;
+  unsigned along = 0;
+  int64_t most = 0;
+  for (auto [i, extent] : llvm::enumerate(extents.getResults())) {
+    auto constant = dyn_cast<AffineConstantExpr>(extent);
+    if (!constant || constant.getValue() % ctas)
+      continue;
+    SmallVector<tk::CopyOp> copies = findCommon(tiles, tiles.getBody().getArgument(i), ctas);
+    int64_t bytes = 0;
+    for (tk::CopyOp copy : copies)
+      bytes += copy.getTarget().getType().getSlotBytes();
+    if (bytes > most)
+      most = bytes, best = copies, along = i;
+  }
+  if (best.empty())
+    return false;
+
+  Location loc = tiles.getLoc();
+  SmallVector<AffineExpr> fewer(extents.getResults());
+  fewer[along] = getAffineConstantExpr(cast<AffineConstantExpr>(fewer[along]).getValue() / ctas, tiles.getContext());
+  tiles.setExtents(AffineMap::get(extents.getNumDims(), extents.getNumSymbols(), fewer, tiles.getContext()));
+  Value argument = tiles.getBody().getArgument(along);
+  OpBuilder builder(&tiles.getBody().front(), tiles.getBody().front().begin());
+  auto first = arith::MulIOp::create(builder, loc, argument, arith::ConstantIndexOp::create(builder, loc, ctas));
+  auto tile = arith::AddIOp::create(builder, loc, first, tk::ClusterRankOp::create(builder, loc));
+  argument.replaceAllUsesExcept(tile, first);
+  for (tk::CopyOp copy : best) {
+    copy->setAttr(gpu::multicastAttr, builder.getUnitAttr());
+    copy.getChannel().getDefiningOp()->setAttr(gpu::multicastAttr, builder.getUnitAttr());
+  }
+  return true;
+}
