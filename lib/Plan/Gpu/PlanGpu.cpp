@@ -55,6 +55,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     }
     tg::ScheduleAttr schedule = choice.getAttr(&getContext());
     module->setAttr(scheduleAttr, schedule);
+    module->removeAttr(gpu::multicastAttr);
     if (choice.multicast > 1)
       module->setAttr(gpu::multicastAttr, Builder(&getContext()).getI64IntegerAttr(choice.multicast));
     std::string text;
