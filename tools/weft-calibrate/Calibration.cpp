@@ -67,8 +67,9 @@ Error Benchmarks::best(const KernelStart &start, int count, double &seconds) {
 
 Error Benchmarks::readWorkingSet(int64_t bytes, bool isShifted, double &rate) {
   int64_t vectors = bytes / 16, passes = std::max<int64_t>(sizes.bytesRead / bytes, 1);
-  // Some 3/8 of the set and an odd number of blocks further: another SM, on the other side half of the time.
-  int64_t shift = isShifted ? (vectors * 3 / 8 + sizes.threads) % vectors : 0;
+  // A few blocks further: nearly the same order, but another SM reads, half of the time one on the other side.
+  constexpr int64_t blocksFurther = 37;
+  int64_t shift = isShifted ? blocksFurther * sizes.threads % vectors : 0;
   double seconds = 0;
   KernelStart start{
       "stream", sizes.blocks, sizes.threads, {data, uint64_t(vectors), uint64_t(passes), uint64_t(shift), out}};

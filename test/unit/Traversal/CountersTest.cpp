@@ -139,6 +139,20 @@ TEST(Counters, TreesOfAChain) {
   EXPECT_TRUE(ragged.empty());
 }
 
+TEST(Counters, HintsByName) {
+  LaunchModel launch = makeGemmLaunch({});
+  std::string error;
+  ASSERT_TRUE(applyHints("A=evict_last,B=evict_first", launch, error)) << error;
+  EXPECT_EQ(launch.stages[0].accesses[0].hint, CacheHint::EvictLast);
+  EXPECT_EQ(launch.stages[0].accesses[1].hint, CacheHint::EvictFirst);
+  EXPECT_EQ(launch.stages[0].accesses[2].hint, CacheHint::Normal);
+  EXPECT_TRUE(applyHints("", launch, error));
+  EXPECT_FALSE(applyHints("Q=normal", launch, error));
+  EXPECT_EQ(error, "hints: expected an array of A, B, C, got 'Q'");
+  EXPECT_FALSE(applyHints("A=last", launch, error));
+  EXPECT_EQ(error, "hints: A: expected evict_first, normal or evict_last");
+}
+
 TEST(Counters, ReuseByLoop) {
   auto classes = [](const AccessModel &access) {
     return std::vector<ReuseClass>{classifyReuse(access, LaunchLoop::Row), classifyReuse(access, LaunchLoop::Col),

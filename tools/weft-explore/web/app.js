@@ -35,7 +35,7 @@ function fillSettings() {
   $("kind").value = problem.kind;
   fillExtents();
   const values = { tileM: tile.m, tileN: tile.n, tileK: tile.k, elementBytes, cacheKib: cache.bytes / 1024, sms: machine.sms, blocksPerSm: machine.blocksPerSm,
-                   ways: cache.ways, partitions: cache.partitions, skew: machine.skew, drift: machine.drift, smsPerPort: machine.smsPerPort, order: state.config.order, policy: state.policy };
+                   ways: cache.ways, partitions: cache.partitions, skew: machine.skew, drift: machine.drift, smsPerPort: machine.smsPerPort, hints: state.config.hints, order: state.config.order, policy: state.policy };
   for (const [id, value] of Object.entries(values))
     $(id).value = value;
   const device = weftDevices.find((d) => d.sms === machine.sms && d.bytes === cache.bytes && d.partitions === cache.partitions);
@@ -47,7 +47,7 @@ function readSettings() {
     say("some settings are out of range", true);
     return;
   }
-  const config = state.config, kind = $("kind").value, number = (id) => Number($(id).value), wasChain = state.grids.length > 1;
+  const config = state.config, kind = $("kind").value, number = (id) => Number($(id).value), wasChain = state.grids.length > 1, wasKind = config.problem.kind;
   config.problem = { kind };
   for (const name of Object.keys(problemFields[kind]))
     config.problem[name] = name === "causal" ? $("problem-causal").checked : number(`problem-${name}`);
@@ -55,6 +55,7 @@ function readSettings() {
   config.elementBytes = number("elementBytes");
   Object.assign(config.machine, { sms: number("sms"), blocksPerSm: number("blocksPerSm"), skew: number("skew"), drift: number("drift"), smsPerPort: number("smsPerPort") });
   Object.assign(config.machine.cache, { bytes: Math.max(Math.round(number("cacheKib") * 1024), 256), ways: number("ways"), partitions: number("partitions") });
+  config.hints = wasKind === kind ? $("hints").value.replace(/\s/g, "") : ""; // Other problems have other arrays.
   if (wasChain !== (kind === "chain"))
     config.order = kind === "chain" ? "chain<1>" : "row";
   use(state.config);

@@ -53,7 +53,27 @@ function makeAttention(p, tile, b) {
 }
 
 /** The launch of a configuration (docs/explorer.md). */
-function makeLaunch(config) {
+const hintNames = ["evict_first", "normal", "evict_last"];
+
+/** "A=evict_last,B=evict_first": eviction priorities of arrays; throws an Error that says what is wrong. */
+function applyHints(text, launch) {
+  for (const part of text ? text.split(",") : []) {
+    const [name, hint] = part.split("=", 2), array = launch.arrays.findIndex((candidate) => candidate.name === name);
+    if (array < 0)
+      throw new Error(`hints: expected an array of ${launch.arrays.map((candidate) => candidate.name).join(", ")}, got '${name.slice(0, 40)}'`);
+    if (!hintNames.includes(hint))
+      throw new Error(`hints: ${name}: expected evict_first, normal or evict_last`);
+    for (const stage of launch.stages)
+      for (const access of stage.accesses)
+        if (access.array === array)
+          access.hint = hintNames.indexOf(hint);
+  }
+  return launch;
+}
+
+const makeLaunch = (config) => applyHints(config.hints || "", makeProblemLaunch(config));
+
+function makeProblemLaunch(config) {
   const p = config.problem, tile = config.tile, b = config.elementBytes;
   if (p.kind === "attention")
     return makeAttention(p, tile, b);

@@ -16,7 +16,7 @@ const policies = ["lru", "fifo", "farthest"];
 
 function makeDefault() {
   return {
-    problem: { kind: "gemm", ...problemFields.gemm }, tile: { m: 128, n: 128, k: 64 }, elementBytes: 2, order: "row",
+    problem: { kind: "gemm", ...problemFields.gemm }, tile: { m: 128, n: 128, k: 64 }, elementBytes: 2, order: "row", hints: "",
     machine: { sms: 4, blocksPerSm: 1, skew: 0, drift: 0, smsPerPort: 1, sampling: 0, cache: { bytes: 3 << 20, lineBytes: 128, sectorBytes: 32, ways: 16, partitions: 1 } },
   };
 }
@@ -65,6 +65,9 @@ function readConfiguration(value, devices) {
   if (value.order !== undefined)
     config.order = String(value.order);
   parseOrder(config.order);
+  if (value.hints !== undefined)
+    config.hints = String(value.hints);
+  makeLaunch(config); // Refuses hints for arrays that are not there.
   return config;
 }
 

@@ -72,6 +72,10 @@ struct LaunchModel {
   int64_t getCompulsoryWrites() const;
 };
 
+/// Eviction priorities of arrays by name: "A=evict_last,B=evict_first"; `normal` is what accesses have without. Fails
+/// (false, `error`) for names that are not there.
+bool applyHints(const std::string &text, LaunchModel &launch, std::string &error);
+
 /// C[m,n] = A[m,k] B; extents and tiles in elements, sizes of elements in bytes. B is [k,n], or [n,k] if
 /// `isRhsTransposed`.
 struct GemmModelShape {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 using namespace weft::plan;
 using When = AccessModel::When;
@@ -57,6 +58,34 @@ static int64_t sumArrays(const LaunchModel &launch, bool wantsWritten) {
 
 int64_t LaunchModel::getCompulsoryReads() const { return sumArrays(*this, false); }
 int64_t LaunchModel::getCompulsoryWrites() const { return sumArrays(*this, true); }
+
+bool weft::plan::applyHints(const std::string &text, LaunchModel &launch, std::string &error) {
+  static constexpr std::string_view names[] = {"evict_first", "normal", "evict_last"};
+  error.clear();
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    std::string part = text.substr(begin, end - begin);
+    size_t equals = std::min(part.find('='), part.size());
+    std::string name = part.substr(0, equals), hint = part.substr(std::min(equals + 1, part.size())), known;
+    auto array = std::find_if(launch.arrays.begin(), launch.arrays.end(), [&](const ArrayModel &candidate) {
+      known += (known.empty() ? "" : ", ") + candidate.name;
+      return candidate.name == name;
+    });
+    const auto *value = std::find(std::begin(names), std::end(names), hint);
+    if (array == launch.arrays.end())
+      error = "hints: expected an array of " + known + ", got '" + name.substr(0, 40) + "'";
+    else if (value == std::end(names))
+      error = "hints: " + name + ": expected evict_first, normal or evict_last";
+    if (!error.empty())
+      return false;
+    for (StageModel &stage : launch.stages)
+      for (AccessModel &access : stage.accesses)
+        if (access.array == array - launch.arrays.begin())
+          access.hint = CacheHint(value - std::begin(names));
+    begin = end + 1;
+  }
+  return true;
+}
 
 namespace {
 /// The numbers of the three arrays of a product, and whether B lies as [n, k].

@@ -228,7 +228,7 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
                      *machine = fields.inner("machine");
   if (const json::Object *measured = fields.inner("measured"))
     result.measured = *measured;
-  std::string order = fields.text("order", "row");
+  std::string order = fields.text("order", "row"), hints = fields.text("hints", "");
   fields.text("schema", ""), fields.text("policy", ""), fields.inner("predicted"); // Written by others.
   fields.skip("reuse");
   fields.finish();
@@ -248,6 +248,8 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
     readMachine(machine, result, error);
   if (error.empty())
     readProblem(problem, result, error);
+  if (error.empty())
+    applyHints(hints, result.launch, error);
   if (error.empty())
     parseTraversal(order, result.traversal, error);
   return error.empty();

@@ -59,6 +59,9 @@ def make_order(rng: random.Random, kind: str) -> str:
     return rng.choice((f"chain<{width}>", f"chain<{width},{inner}>")).replace(",column>", ">") if kind == "chain" else inner
 
 
+ARRAYS = {"gemm": ("A", "B", "C"), "chain": ("A", "B", "C", "D", "E"), "attention": ("Q", "K", "V", "O")}
+
+
 def make_configurations() -> list[dict]:
     rng, result = random.Random(6), []
     for _ in range(COUNT):
@@ -68,7 +71,8 @@ def make_configurations() -> list[dict]:
                  "partitions": rng.choice((1, 2))}
         machine = {"sms": rng.choice((1, 3, 8, 20)), "blocksPerSm": rng.choice((1, 2)), "skew": rng.choice((0, 0, 5)), "sampling": rng.choice((0, 1, 4)), "cache": cache}
         machine |= {"drift": rng.choice((0, 0, 3)), "smsPerPort": rng.choice((1, 2)) if machine["sms"] > 1 else 1}
-        result.append({"problem": problem, "tile": tile, "elementBytes": rng.choice((1, 2, 4)), "order": make_order(rng, problem["kind"]), "machine": machine})
+        hints = ",".join(f"{array}={rng.choice(('evict_first', 'normal', 'evict_last'))}" for array in rng.sample(ARRAYS[problem["kind"]], rng.randint(0, 2)))
+        result.append({"hints": hints, "problem": problem, "tile": tile, "elementBytes": rng.choice((1, 2, 4)), "order": make_order(rng, problem["kind"]), "machine": machine})
     return result
 
 
@@ -105,7 +109,7 @@ EXPECTED = {
     "byKeys": ["tile (1, 1) computed", "3 / 3"], "arrows": 2, "hilbert": ["64 / 64", 12],
     "unknown": "traversal 'hilbrt': expected one of row, column, serpentine, grouped, grouped-snake, cutlass, morton, hilbert, table, chain, got 'hilbrt'",
     "chain": [2, 64, "chain<1>"], "tooEarly": "tile (0, 0): needs row 0 of the first product: 0 of 8 tiles are computed",
-    "attention": "16 x 8 tiles", "device": ["132", "51200", "2"], "outOfRange": "some settings are out of range",
+    "hints": ["A=evict_last", "hints: expected an array of A, B, C, got 'Z'"], "attention": "16 x 8 tiles", "device": ["132", "51200", "2"], "outOfRange": "some settings are out of range",
     "optimum": ["no order loads fewer than 11 panels with room for 3 operand panels (results take no room in this count)", "table<"], "requests": 0,
 }
 

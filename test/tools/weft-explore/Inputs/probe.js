@@ -39,6 +39,10 @@
   choose("kind", "attention");
   seen.attention = $("status").textContent;
   choose("kind", "gemm");
+  choose("hints", "Z=evict_last");
+  const refusal = $("status").textContent;
+  choose("hints", "A=evict_last");
+  seen.hints = [$("hints").value, refusal];
   choose("device", "H100");
   seen.device = [$("sms").value, $("cacheKib").value, $("partitions").value];
   $("problem-m").value = 0;
