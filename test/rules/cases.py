@@ -7,6 +7,7 @@ itself states; contractions and casts say more (einsum strings, types), and have
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 import re
 
@@ -42,6 +43,9 @@ BAD_SCALES = {
     "delayed-scale-lhs": (M, K), "delayed-scale-rhs": (K, 1), "delayed-normalisation-lhs": (K,), "delayed-normalisation-rhs": (1, K),
     "scale-into-lhs": (M, N), "scale-into-rhs": (M, 1), "affine-norm-into-rhs": (M, 1), "scale-across-to-rhs": (M, 1), "scale-across-to-lhs": (N, 1),
 }
+# Extents of the letters in the rules' FLOP formulas, where the plain case has others than (m, n) = (3, 5), or another formula for its shapes.
+DIMS = {"add-of-contractions-lhs": {"m": 2 * M}, **{f"reduce-{kind}-twice": {"n": 1, "k": 5} for kind in ("add", "mul", "max", "min", "and", "or")}}
+FORMULAS = {"square-of-common": "3mn -> 2mn + m", "square-minus-product": "3mn -> 2mn"}
 
 
 @dataclasses.dataclass
@@ -92,6 +96,25 @@ def base(rule: dict) -> Case:
     if "cast" in ops:
         case.element = case.cast[1]
     return case
+
+
+def counted(rule: dict) -> tuple[Case, int, int]:
+    """The case that a rule's FLOP formula is about, and what the formula says before and after."""
+    case = base(rule)
+    case.shapes = dict(case.shapes)
+    for names in re.findall(r"for ([A-Z], [A-Z]) of n", rule["gain"]):
+        case.shapes.update({name.strip().lower(): (5,) for name in names.split(",")})
+    if rule["name"] == "square-of-common":
+        case.shapes["s"] = (3, 1)
+    text = re.split(r"[,;(]| for ", FORMULAS.get(rule["name"], rule["gain"]))[0]
+    dims = {"m": M, "n": N, "k": K, "l": L, **DIMS.get(rule["name"], {})}
+
+    def total(side: str) -> int:
+        terms = [re.fullmatch(r"(\d*)([mnkl]*)", term.strip()) for term in side.split("+")]
+        return sum(int(term[1] or 1) * math.prod(dims[letter] for letter in term[2]) for term in terms)
+
+    before, after = text.split("->")
+    return case, total(before), total(after)
 
 
 def positives(rule: dict, rng: random.Random) -> list[Case]:

@@ -3,8 +3,8 @@
 
     run_rules.py [--build=build] [--seed=N] [--rules=GLOB] [--json=FILE] [--mutants]
 
-For each rule (`weft-opt --weft-print-rules=json` lists them) its positive cases are rewritten and evaluated before and after by
-weft-reference, on random numbers and edges: exact rules, and all rules on integers, must keep every value; reassociating ones agree to 1e-9
+For each rule (`weft-opt --weft-print-rules=json` lists them) its positive cases are rewritten, and the FLOPs that the driver counts are compared
+with the rule's formula. They are evaluated before and after by weft-reference, on random numbers and edges: exact rules, and all rules on integers, must keep every value; reassociating ones agree to 1e-9
 in f64 (where the old value is finite) and stay NaN where they were. Each near miss violates one guard and must not fire. Then the guard
 is switched off (`disable-guard`): the near miss now fires, so the suite would notice the loss of the guard; the table says whether the values
 (or the verifier) would show it too. At least 90 % of the guards must be caught.
@@ -18,6 +18,7 @@ import fnmatch
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,20 @@ def check_positive(tools: Tools, rule: dict, seed: int) -> list[str]:
     return problems
 
 
+def check_flops(tools: Tools, rule: dict, seed: int) -> list[str]:
+    """The change of the FLOPs that the driver counts against the rule's formula."""
+    case, before, after = cases.counted(rule)
+    emitter = emit.Emitter(np.random.default_rng([seed, 2]))
+    emitter.add(case)
+    done = tools.call("weft-opt", f"--weft-rewrite=rules={rule['name']} licence={case.licence} prices=none", "--remarks-filter=rewrite",
+                      "--remark-format=emitRemark", "-o", "/dev/null", text=emitter.module())
+    found = re.search(r"1 rewrites: flops (\d+) -> (\d+),", done.stderr)
+    if not found:
+        return ["the case of its formula did not fire once"]
+    change = int(found[2]) - int(found[1])
+    return [] if change == after - before else [f"FLOPs change by {change}, `{rule['gain']}` says {after - before}"]
+
+
 def check_near_miss(tools: Tools, rule: dict, case: cases.Case, seed: int, mutate: bool) -> tuple[list[str], dict]:
     """Problems of a near miss, and what its mutant showed."""
     emitter = emit.Emitter(np.random.default_rng([seed, 1]))
@@ -130,7 +145,7 @@ def check_near_miss(tools: Tools, rule: dict, case: cases.Case, seed: int, mutat
 
 def check_rule(tools: Tools, rule: dict, seed: int, mutate: bool) -> tuple[str, list[str], list[dict]]:
     try:
-        problems, mutants = check_positive(tools, rule, seed), []
+        problems, mutants = check_positive(tools, rule, seed) + check_flops(tools, rule, seed), []
         for case in cases.near_misses(rule):
             found, mutant = check_near_miss(tools, rule, case, seed, mutate)
             problems += found

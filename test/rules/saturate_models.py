@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where greedy rewriting and equality saturation differ on models: writes docs/reference/saturation.md.
 
-    saturate_models.py FOLDER [--build=build] [--licence=reassociating] [--prices=gpu] [--output=FILE]
+    saturate_models.py FOLDER [--build=build] [--licence=reassociating] [--prices=gpu] [--models=GLOB,...] [--output=FILE]
 
 FOLDER holds models with their weights (shared/models/make_weights.py --out FOLDER). Each is imported, normalized without rewrites, and
 saturated; a line of the table is the remark of --weft-saturate.
@@ -10,6 +10,7 @@ saturated; a line of the table is the remark of --weft-saturate.
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import pathlib
 import re
 import subprocess
@@ -57,10 +58,12 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--licence", default="reassociating")
     parser.add_argument("--prices", default="gpu")
+    parser.add_argument("--models", default="*", help="only models whose names match one of these patterns (comma-separated)")
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs/reference/saturation.md")
     args = parser.parse_args()
-    rows = [row(args.build.resolve() / "bin", path.resolve(), args) for path in sorted(args.folder.glob("*.onnx"))]
+    rows = [row(args.build.resolve() / "bin", path.absolute(), args) for path in sorted(args.folder.glob("*.onnx"))
+            if any(fnmatch.fnmatch(path.stem, pattern) for pattern in args.models.split(","))]
     args.output.write_text(NOTE.format(licence=args.licence, prices=args.prices, nodes=args.nodes) + "".join(filter(None, rows)))
     return 0 if all(rows) else 1
 

@@ -18,36 +18,36 @@ static constexpr Homomorphism ofNeg[] = {{Monoid::Add, Monoid::Add},
 
 // log and sqrt on what is not negative.
 static constexpr ScalarProperties table[] = {
-    {"tg.add", true, Monotone::No, extremes, {}},
-    {"tg.mul", true, Monotone::No, sums, {}},
-    {"tg.max", true, Monotone::No, extremes, {}},
-    {"tg.min", true, Monotone::No, extremes, {}},
-    {"tg.and", true, Monotone::No, ors, {}},
-    {"tg.or", true, Monotone::No, ands, {}},
-    {"tg.xor", true, Monotone::No, {}, {}},
-    {"tg.shl", false, Monotone::No, sums, {}},
-    {"tg.div", false, Monotone::No, sums, {}},
-    {"tg.neg", false, Monotone::Decreasing, sums, ofNeg},
-    {"tg.abs", false, Monotone::No, {}, ofProduct},
-    {"tg.reciprocal", false, Monotone::No, {}, ofProduct},
-    {"tg.sqrt", false, Monotone::Increasing, {}, ofProduct},
-    {"tg.rsqrt", false, Monotone::Decreasing, {}, ofProduct},
-    {"tg.exp", false, Monotone::Increasing, {}, ofExp},
-    {"tg.expm1", false, Monotone::Increasing, {}, {}},
-    {"tg.log", false, Monotone::Increasing, {}, ofLog},
-    {"tg.log1p", false, Monotone::Increasing, {}, {}},
-    {"tg.ceil", false, Monotone::Increasing, {}, {}},
-    {"tg.floor", false, Monotone::Increasing, {}, {}},
-    {"tg.round", false, Monotone::Increasing, {}, {}},
-    {"tg.trunc", false, Monotone::Increasing, {}, {}},
-    {"tg.sign", false, Monotone::Increasing, {}, {}},
-    {"tg.erf", false, Monotone::Increasing, {}, {}},
-    {"tg.sigmoid", false, Monotone::Increasing, {}, {}},
-    {"tg.tanh", false, Monotone::Increasing, {}, {}},
-    {"tg.sinh", false, Monotone::Increasing, {}, {}},
-    {"tg.atan", false, Monotone::Increasing, {}, {}},
-    {"tg.asinh", false, Monotone::Increasing, {}, {}},
-    {"tg.not", false, Monotone::No, {}, ofNot},
+    {"tg.add", true, Monotonicity::No, extremes, {}},
+    {"tg.mul", true, Monotonicity::No, sums, {}},
+    {"tg.max", true, Monotonicity::No, extremes, {}},
+    {"tg.min", true, Monotonicity::No, extremes, {}},
+    {"tg.and", true, Monotonicity::No, ors, {}},
+    {"tg.or", true, Monotonicity::No, ands, {}},
+    {"tg.xor", true, Monotonicity::No, {}, {}},
+    {"tg.shl", false, Monotonicity::No, sums, {}},
+    {"tg.div", false, Monotonicity::No, sums, {}},
+    {"tg.neg", false, Monotonicity::Decreasing, sums, ofNeg},
+    {"tg.abs", false, Monotonicity::No, {}, ofProduct},
+    {"tg.reciprocal", false, Monotonicity::No, {}, ofProduct},
+    {"tg.sqrt", false, Monotonicity::Increasing, {}, ofProduct},
+    {"tg.rsqrt", false, Monotonicity::Decreasing, {}, ofProduct},
+    {"tg.exp", false, Monotonicity::Increasing, {}, ofExp},
+    {"tg.expm1", false, Monotonicity::Increasing, {}, {}},
+    {"tg.log", false, Monotonicity::Increasing, {}, ofLog},
+    {"tg.log1p", false, Monotonicity::Increasing, {}, {}},
+    {"tg.ceil", false, Monotonicity::Increasing, {}, {}},
+    {"tg.floor", false, Monotonicity::Increasing, {}, {}},
+    {"tg.round", false, Monotonicity::Increasing, {}, {}},
+    {"tg.trunc", false, Monotonicity::Increasing, {}, {}},
+    {"tg.sign", false, Monotonicity::Increasing, {}, {}},
+    {"tg.erf", false, Monotonicity::Increasing, {}, {}},
+    {"tg.sigmoid", false, Monotonicity::Increasing, {}, {}},
+    {"tg.tanh", false, Monotonicity::Increasing, {}, {}},
+    {"tg.sinh", false, Monotonicity::Increasing, {}, {}},
+    {"tg.atan", false, Monotonicity::Increasing, {}, {}},
+    {"tg.asinh", false, Monotonicity::Increasing, {}, {}},
+    {"tg.not", false, Monotonicity::No, {}, ofNot},
 };
 
 const ScalarProperties *findProperties(llvm::StringRef opName) {
@@ -68,8 +68,8 @@ SmallVector<std::string> describeProperties(Operation *op) {
     names.push_back(("distributive over " + over).str());
   for (const Homomorphism &map : row->homomorphisms)
     names.push_back(("homomorphism " + stringifyMonoid(map.from) + " to " + stringifyMonoid(map.to)).str());
-  if (row->monotone != Monotone::No)
-    names.push_back(row->monotone == Monotone::Increasing ? "increasing" : "decreasing");
+  if (row->monotone != Monotonicity::No)
+    names.push_back(row->monotone == Monotonicity::Increasing ? "increasing" : "decreasing");
   return names;
 }
 

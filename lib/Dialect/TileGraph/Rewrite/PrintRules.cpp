@@ -45,6 +45,7 @@ void printJson(llvm::raw_ostream &os) {
         json.attribute("family", rule.family);
         json.attribute("before", rule.before);
         json.attribute("after", rule.after);
+        json.attribute("gain", rule.gain);
         json.attribute("isCode", bool(rule.build));
         json.attribute("property", stringify(rule.property));
         json.attribute("contract", stringify(rule.contract));

@@ -123,3 +123,26 @@ func.func @in_f16(%p: tensor<16x128xf16>, %l: tensor<16x1xf16>, %v: tensor<128x8
   %1 = tg.contract %0, %v [#mk, #kn, #mn] : tensor<16x128xf16>, tensor<128x8xf16> -> tensor<16x8xf16>
   return %1 : tensor<16x8xf16>
 }
+
+// -----
+
+// A norm's weight goes into the weights of all contractions that read it; each claims half of the product.
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: @norm_weight
+// CHECK-NOT: tg.mul
+// CHECK: tg.contract %arg0, %{{.*}} -> tensor<8x2xf32>
+// CHECK: tg.contract %arg0, %{{.*}} -> tensor<8x1xf32>
+// CHECK-NEXT: return
+// SMALL-LABEL: @norm_weight
+// SMALL: tg.mul %arg0
+func.func @norm_weight(%x: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x1xf32>) {
+  %g = tg.constant dense<[2.0, 0.5]> : tensor<2xf32>
+  %w = tg.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %v = tg.constant dense<[[5.0], [6.0]]> : tensor<2x1xf32>
+  %0 = tg.mul %x, %g : tensor<8x2xf32>, tensor<2xf32>
+  %1 = tg.contract %0, %w [#mk, #kn, #mn] : tensor<8x2xf32>, tensor<2x2xf32> -> tensor<8x2xf32>
+  %2 = tg.contract %0, %v [#mk, #kn, #mn] : tensor<8x2xf32>, tensor<2x1xf32> -> tensor<8x1xf32>
+  return %1, %2 : tensor<8x2xf32>, tensor<8x1xf32>
+}

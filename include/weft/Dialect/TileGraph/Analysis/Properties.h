@@ -10,7 +10,7 @@
 
 namespace weft::tg {
 
-enum class Monotone { No, Increasing, Decreasing };
+enum class Monotonicity { No, Increasing, Decreasing };
 
 /// f(a from b) = f(a) to f(b), for a, b in f's domain.
 struct Homomorphism {
@@ -22,7 +22,7 @@ struct ScalarProperties {
   llvm::StringRef op; ///< Name of the op, as `tg.exp`.
   bool isAssociative = false;
   /// In its only operand, over all floats that are not NaN; rounding keeps it.
-  Monotone monotone = Monotone::No;
+  Monotonicity monotone = Monotonicity::No;
   /// Ops over which it distributes from both sides (unary ones: f(a . b) = f(a) . f(b)).
   llvm::ArrayRef<llvm::StringRef> distributesOver = {};
   llvm::ArrayRef<Homomorphism> homomorphisms = {};

@@ -214,15 +214,15 @@ static void addScaleRules(std::vector<Rule> &rules) {
       across{"constant(s)", "constant(w)", "carried(s)", "same-ring(a)", "wide-range(a)"},
       folded{"constant(s)", "constant(b)", "constant(w)", "carried(s)", "wide-range(a)"};
   std::vector<std::string> delayedQuotient{"float", "uniform(s)", "wide-range(a)"};
-  std::string family = "contractions", delay = "mk + 2mnk -> 2mnk + mn",
+  std::string family = "contractions", delay = "mk + 2mnk -> 2mnk + mn", delayRhs = "kn + 2mnk -> 2mnk + mn",
               scale = "the contraction of A with the scale after it";
   add({"delayed-scale-lhs", family, P::Linear, C::Reassociating, "(contract (mul ?a ?s) ?w)", scale, delay, delayed,
        delayScale<0>});
-  add({"delayed-scale-rhs", family, P::Linear, C::Reassociating, "(contract ?w (mul ?a ?s))", scale, delay, delayed,
+  add({"delayed-scale-rhs", family, P::Linear, C::Reassociating, "(contract ?w (mul ?a ?s))", scale, delayRhs, delayed,
        delayScale<1>});
   add({"delayed-normalisation-lhs", family, P::Linear, C::Reassociating, "(contract (div ?a ?s) ?w)", scale, delay,
        delayedQuotient, delayScale<0>});
-  add({"delayed-normalisation-rhs", family, P::Linear, C::Reassociating, "(contract ?w (div ?a ?s))", scale, delay,
+  add({"delayed-normalisation-rhs", family, P::Linear, C::Reassociating, "(contract ?w (div ?a ?s))", scale, delayRhs,
        delayedQuotient, delayScale<1>});
   add({"scale-into-lhs", family, P::Linear, C::Reassociating, "(mul (contract ?a ?w) ?s)",
        "the contraction of the scaled left operand", "2mnk + mn -> 2mnk", carried, scaleIntoOperand<0>});
@@ -239,7 +239,7 @@ static void addScaleRules(std::vector<Rule> &rules) {
 void addContractionRules(std::vector<Rule> &rules) {
   auto add = [&](Rule rule) { rules.push_back(std::move(rule)); };
   addScaleRules(rules);
-  std::string family = "contractions", by = "2mkl + 2mln -> 2kln + 2mkn";
+  std::string family = "contractions", by = "2mkl + 2mln -> 2kln + 2mkn", back = "2kln + 2mkn -> 2mkl + 2mln";
   add({"associate-lhs-rhs",
        family,
        P::Associative,
@@ -264,7 +264,7 @@ void addContractionRules(std::vector<Rule> &rules) {
        C::Reassociating,
        "(contract ?c (contract ?a ?b))",
        "(C A) B",
-       by,
+       back,
        {"same-ring(a)"},
        associate<1, 0>});
   add({"associate-rhs-rhs",
@@ -273,7 +273,7 @@ void addContractionRules(std::vector<Rule> &rules) {
        C::Reassociating,
        "(contract ?c (contract ?a ?b))",
        "A with (C B)",
-       by,
+       back,
        {"same-ring(a)"},
        associate<1, 1>});
   for (std::string sum : {"add", "sub"}) {

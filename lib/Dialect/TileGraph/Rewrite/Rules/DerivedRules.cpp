@@ -75,12 +75,12 @@ void addDerivedRules(std::vector<Rule> &rules) {
     for (const Homomorphism &map : row->homomorphisms)
       if (!isOrder(map.to))
         addPair(rules, f, map.from, map.to, P::Homomorphism, f.ofHomomorphism, f.isFloatOnly);
-    if (row->monotone == Monotone::No)
+    if (row->monotone == Monotonicity::No)
       continue;
     // Integers: the least one is its own negation.
     bool isFloatOnly = f.name == "neg";
     for (Monoid to : {Monoid::Max, Monoid::Min}) {
-      bool isDecreasing = row->monotone == Monotone::Decreasing;
+      bool isDecreasing = row->monotone == Monotonicity::Decreasing;
       Monoid from = isDecreasing ? (to == Monoid::Max ? Monoid::Min : Monoid::Max) : to;
       addPair(rules, f, from, to, P::Monotone, f.ofMonotone, isFloatOnly);
     }

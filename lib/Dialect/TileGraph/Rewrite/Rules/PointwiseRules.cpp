@@ -114,7 +114,7 @@ static void addStrengthRules(std::vector<Rule> &rules) {
        C::Reassociating,
        "(mul (sqrt ?a) (sqrt ?a))",
        "?a",
-       "2mn -> 0",
+       "3mn -> 0",
        {"non-negative(a)"}});
   add({"root-of-square", family, P::Inverse, C::Reassociating, "(sqrt (mul ?a ?a))", "(abs ?a)", "2mn -> mn"});
   add({"reciprocal-twice", family, P::Inverse, C::Reassociating, "(reciprocal (reciprocal ?a))", "?a", "2mn -> 0"});

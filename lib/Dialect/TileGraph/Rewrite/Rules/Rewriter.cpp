@@ -100,11 +100,37 @@ static bool needsFolding(const Rule &rule, const Match &match) {
   return needs;
 }
 
+/// The part of the work of matched ops that stay which this rewrite may claim: a scale that several contractions read
+/// dies with the last of them, so each claims its share. Only where all users are of the root's kind.
+static Work countShares(const Match &match, const OpSet &dying) {
+  Work shares;
+  for (Operation *op : ArrayRef(match.ops).drop_front()) {
+    if (dying.contains(op) ||
+        llvm::any_of(op->getUsers(), [&](Operation *user) { return user->getName() != match.root->getName(); }))
+      continue;
+    OpSet one;
+    one.insert(op);
+    Work work = countWork(one);
+    double users = double(std::distance(op->getUsers().begin(), op->getUsers().end()));
+    shares.flops += work.flops / users;
+    shares.scalars += work.scalars / users;
+    shares.fusedBytes += work.fusedBytes; // Each user reads through it.
+  }
+  return shares;
+}
+
 void Rewriter::price(Attempt &attempt, Value replacement, const OpSet &added) {
   OpSet folded = findFoldable(added, attempt.weightBytes);
   if (folded.size() != findConstant(added).size() && needsFolding(*attempt.rule, attempt.match))
     attempt.failed = "weight-bytes"; // Unreadable, or beyond the limits on new weights.
-  attempt.before = countWork(findDying(attempt.root, replacement));
+  OpSet dying = findDying(attempt.root, replacement);
+  attempt.before = countWork(dying);
+  if (needsFolding(*attempt.rule, attempt.match)) {
+    Work shares = countShares(attempt.match, dying);
+    attempt.before.flops += shares.flops;
+    attempt.before.scalars += shares.scalars;
+    attempt.before.fusedBytes += shares.fusedBytes;
+  }
   attempt.after = countWork(added, folded);
   attempt.seconds = std::numeric_limits<double>::infinity();
   for (const Prices *row : prices)

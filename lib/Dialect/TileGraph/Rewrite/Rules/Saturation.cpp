@@ -205,7 +205,8 @@ void Saturation::run(ArrayRef<const Rule *> rules) {
   }
 }
 
-double Saturation::priceNode(const EGraph::Node &node, const Prices &prices, ArrayRef<bool> isConstant) {
+double Saturation::priceNode(const EGraph::Node &node, const Prices &prices, bool countBytes,
+                             ArrayRef<bool> isConstant) {
   Operation *prototype = prototypes[node.op];
   if (!prototype || node.children.empty())
     return 0;
@@ -215,7 +216,7 @@ double Saturation::priceNode(const EGraph::Node &node, const Prices &prices, Arr
   one.insert(getOp(node));
   Work work = countWork(one);
   if (std::optional<MappingClass> mapping = getMappingClass(getMappingType(one[0]));
-      mapping != MappingClass::ManyToMany)
+      mapping != MappingClass::ManyToMany || !countBytes)
     work.fusedBytes = 0;
   // Each op costs a little, so that of equal programs the shorter one is taken.
   return getSeconds(work, prices) + 1e-15;
@@ -240,7 +241,7 @@ Value Saturation::buildClass(Id id, const Extraction &best, std::map<Id, Value> 
   return built[id] = op->getResult(0);
 }
 
-bool Saturation::replace(const Prices &prices) {
+bool Saturation::replace(const Prices &prices, bool countBytes) {
   SmallVector<bool> isConstant(values.size(), false);
   for (bool changed = true; changed;) {
     changed = false;
@@ -255,7 +256,8 @@ bool Saturation::replace(const Prices &prices) {
           changed = isConstant[id] = true;
       }
   }
-  Extraction best = extract(graph, [&](Id, const EGraph::Node &node) { return priceNode(node, prices, isConstant); });
+  Extraction best =
+      extract(graph, [&](Id, const EGraph::Node &node) { return priceNode(node, prices, countBytes, isConstant); });
   std::map<Id, Value> built;
   SmallVector<Operation *> users{block.getTerminator()};
   for (Operation &op : block.without_terminator())

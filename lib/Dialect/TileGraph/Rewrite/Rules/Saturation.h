@@ -24,9 +24,10 @@ public:
 
   /// Applies `rules` until nothing is new or a limit is reached.
   void run(llvm::ArrayRef<const Rule *> rules);
-  /// Rebuilds the block's results from the cheapest nodes by `prices`. False, with the block of no further use, if they
-  /// depend on each other in a circle.
-  bool replace(const Prices &prices);
+  /// Rebuilds the block's results from the cheapest nodes by `prices`. A node's price is its own, whoever shares it and
+  /// whatever fusion keeps, so that bytes may mislead: without `countBytes` they cost nothing. False, with the block of
+  /// no further use, if they depend on each other in a circle.
+  bool replace(const Prices &prices, bool countBytes);
 
   size_t getNumNodes() const { return graph.numNodes(); }
   unsigned getNumIterations() const { return iterations; }
@@ -46,7 +47,7 @@ private:
   mlir::Value getValue(Id id) const { return values[graph.find(id)]; }
   void findMatches(const Rule &rule, std::vector<Found> &found);
   bool apply(const Found &found);
-  double priceNode(const EGraph::Node &node, const Prices &prices, llvm::ArrayRef<bool> isConstant);
+  double priceNode(const EGraph::Node &node, const Prices &prices, bool countBytes, llvm::ArrayRef<bool> isConstant);
   mlir::Value buildClass(Id id, const Extraction &best, std::map<Id, mlir::Value> &built);
 
   friend class ClassMatcher;
