@@ -22,6 +22,8 @@ public:
   /// What the fold does to results. After derive.
   Numerics getNumerics() const { return numerics; }
   bool needsMoments() const;
+  /// Whether what is contracted may have the type of the other operand, as matrix instructions want it. After derive.
+  bool fitsMatrix() const;
   /// Replaces the root by the fold, which also returns earlier reductions that are read elsewhere if `withResults`.
   FoldOp build(mlir::OpBuilder &builder, bool withResults);
 

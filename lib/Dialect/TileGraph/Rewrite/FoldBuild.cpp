@@ -64,6 +64,16 @@ bool Cascade::staysNarrow(const State &state, FloatType other) const {
   return !other.isF16() || state.whole || (isUnit && !state.difference);
 }
 
+bool Cascade::fitsMatrix() const {
+  auto contract = dyn_cast<ContractOp>(root);
+  auto other = contract ? dyn_cast<FloatType>(GraphBuilder::elementOf(root->getOperand(1 - operand))) : FloatType();
+  return !other || llvm::all_of(states, [&](const State &state) {
+    bool isNarrow = state.factors.size() == 1 && state.factors[0].kind == Factor::Plain && !state.difference &&
+                    GraphBuilder::elementOf(state.factors[0].value).getIntOrFloatBitWidth() <= other.getWidth();
+    return state.owner != root || isNarrow || staysNarrow(state, other);
+  });
+}
+
 /// The op of `update` that reduces the stream for `state`.
 Value Cascade::buildPart(GraphBuilder &b, const State &state, const StateValues &values) {
   Value part;

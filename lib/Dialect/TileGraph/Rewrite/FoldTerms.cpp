@@ -106,10 +106,10 @@ Separator::Terms Separator::fail(const Twine &why) {
 }
 
 SmallVector<Term> Separator::separate(Value value) {
-  if (tree.getDependencies(value).empty())
-    return {Term{false, {{Factor::Plain, value}}, {}, 0, {}}};
   if (tree.isUniform(value))
     return {Term{false, {}, {}, 0, {{Scale::Mul, value}}}};
+  if (tree.getDependencies(value).empty())
+    return {Term{false, {{Factor::Plain, value}}, {}, 0, {}}};
   return separateOp(value.getDefiningOp());
 }
 
@@ -216,15 +216,15 @@ Separator::Terms Separator::separateSelect(SelectOp op) {
 
 Separator::Terms Separator::separateQuotient(DivOp op) {
   Value divisor = op.getRhs();
-  bool isFree = tree.getDependencies(divisor).empty();
-  if (!isFree && !tree.isUniform(divisor))
+  bool isScale = tree.isUniform(divisor);
+  if (!isScale && !tree.getDependencies(divisor).empty())
     return fail("a divisor that changes along the stream depends on a reduction");
   Terms terms = separate(op.getLhs());
   for (Term &term : terms)
-    if (isFree)
-      term.factors.push_back({Factor::Divisor, divisor});
-    else
+    if (isScale)
       term.scales.push_back({Scale::Div, divisor});
+    else
+      term.factors.push_back({Factor::Divisor, divisor});
   return terms;
 }
 

@@ -266,3 +266,17 @@ func.func @scaled(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32
       : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
+
+// -----
+
+// What the delayed scale leaves behind is no probability: it may be too large for f16.
+// REMARK: Remark="without its scale the streamed operand may not fit f16, the type of what it is multiplied with"
+func.func @linear(%q: tensor<4x8xf16>, %k: tensor<16x8xf16>, %v: tensor<16x8xf16>) -> tensor<4x8xf16> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf16>, tensor<16x8xf16> -> tensor<4x16xf32>
+  %l = tg.reduce add %s axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %s, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %o = tg.contract %p, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x8xf16> -> tensor<4x8xf16>
+  return %o : tensor<4x8xf16>
+}
