@@ -1,12 +1,14 @@
-"""The explorer in headless Chromium: its scripts against the library on 200 configurations; the page used as a person would.
+"""The explorer in headless Chromium: its scripts against the library on 200 configurations; the page used as a person would; how it looks.
 
-    check_explorer.py numbers|page TOOL    TOOL: weft-explore
+    check_explorer.py numbers|page|pictures TOOL    TOOL: weft-explore
+    check_explorer.py update TOOL                   writes pictures.json, the screenshots that `pictures` compares with
 
 Exit 1 and a line for each difference. A console message, a request or an address of another machine in the page is one.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
+import functools
 import html
 import json
 import pathlib
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 WEB = HERE.parents[3] / "tools" / "weft-explore" / "web"
@@ -130,10 +133,87 @@ def check_page(tool: str, folder: pathlib.Path) -> int:
     return 1 if bad else 0
 
 
+# Screenshots are compared as mosaics, the mean colours of CELL x CELL pixels: whatever fonts a machine has, but not wherever things are.
+SIZE, CELL = (1280, 960), 40
+PICTURES = {"row": {"order": "row"}, "hilbert": {"order": "hilbert"}, "halfway": {"order": "grouped<2>", "shown": 8}}
+REFERENCE = HERE / "pictures.json"
+
+
+def decode(data: bytes):
+    """The pixels of a PNG of 8 bits a channel: rows x columns x 3."""
+    import struct
+    import zlib
+
+    import numpy as np
+    width, height, _, kind = struct.unpack(">IIBB", data[16:26])
+    channels, packed, at = {2: 3, 6: 4}[kind], b"", 8
+    while at < len(data):
+        length, name = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + length] if name == b"IDAT" else b""
+        at += length + 12
+    raw = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + width * channels)
+    pixels = np.zeros((height, width * channels), np.uint8)
+    for y in range(height):
+        line, above = raw[y, 1:].astype(np.int32), pixels[y - 1].astype(np.int32) if y else np.zeros(width * channels, np.int32)
+        if raw[y, 0] in (0, 2):
+            pixels[y] = line + (above if raw[y, 0] else 0) & 255
+            continue
+        now = [0] * channels + line.tolist()  # Filters that look to the left.
+        up = [0] * channels + above.tolist()
+        for x in range(channels, len(now)):
+            left, top, corner = now[x - channels], up[x], up[x - channels]
+            guess = min((left, top, corner), key=lambda c: abs(left + top - corner - c))
+            now[x] = now[x] + {1: left, 3: (left + top) // 2, 4: guess}[int(raw[y, 0])] & 255
+        pixels[y] = now[channels:]
+    return pixels.reshape(height, width, channels)[:, :, :3]
+
+
+def photograph(page: pathlib.Path, change: dict, folder: pathlib.Path):
+    """The page with 4 x 4 tiles, all of an order shown or some."""
+    saved = {"problem": {"kind": "gemm", "m": 512, "n": 512, "k": 512}, "shown": 16, **change}
+    browser, picture = next(filter(None, map(shutil.which, BROWSERS))), folder / "picture.png"
+    picture.unlink(missing_ok=True)
+    subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", "--hide-scrollbars", "--force-prefers-reduced-motion",
+                    "--virtual-time-budget=20000", f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={picture}",
+                    f"{page.as_uri()}#{urllib.parse.quote(json.dumps(saved))}"], capture_output=True, timeout=200, check=True)
+    return decode(picture.read_bytes())
+
+
+def mosaic(pixels) -> list:
+    rows, cols = pixels.shape[0] // CELL, pixels.shape[1] // CELL
+    cells = pixels[:rows * CELL, :cols * CELL].reshape(rows, CELL, cols, CELL, 3)
+    return cells.mean(axis=(1, 3)).round().astype(int).tolist()
+
+
+def check_pictures(tool: str, folder: pathlib.Path, update: bool = False) -> int:
+    import numpy as np
+    page = folder / "explorer.html"
+    subprocess.run([tool, "-o", page], check=True)
+    pictures = {name: photograph(page, change, folder) for name, change in PICTURES.items()}
+    mosaics = {name: mosaic(pixels) for name, pixels in pictures.items()}
+    if update:
+        REFERENCE.write_text(json.dumps(mosaics, separators=(",", ":")) + "\n")
+        return 0
+    bad = []
+    if (photograph(page, PICTURES["row"], folder) != pictures["row"]).any():
+        bad.append("row: the same link twice, and not the same picture")
+    changed = float((pictures["row"] != pictures["hilbert"]).any(axis=2).mean())
+    if not 0.001 < changed < 0.5:
+        bad.append(f"row and hilbert: expected other arrows and colours on some of the page, got {100 * changed:.2f} % of the pixels")
+    for name, want in json.loads(REFERENCE.read_text()).items():
+        far = (np.abs(np.array(want) - np.array(mosaics[name])).max(axis=2) > 24).mean() if np.shape(want) == np.shape(mosaics[name]) else 1
+        if far > 0.05:
+            bad.append(f"{name}: {100 * far:.0f} % of the mosaic is not what pictures.json has (check_explorer.py update, if it is meant)")
+    print("\n".join(bad))
+    print(f"{len(PICTURES)} pictures, {len(bad)} differences")
+    return 1 if bad else 0
+
+
 def main() -> int:
     mode, tool = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
-        return {"numbers": check_numbers, "page": check_page}[mode](tool, pathlib.Path(name))
+        modes = {"numbers": check_numbers, "page": check_page, "pictures": check_pictures, "update": functools.partial(check_pictures, update=True)}
+        return modes[mode](tool, pathlib.Path(name))
 
 
 if __name__ == "__main__":
