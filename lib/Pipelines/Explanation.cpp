@@ -55,7 +55,7 @@ struct ProgramNotes {
   TextTable names;
   std::vector<Edge> edges;
   std::vector<Remark> remarks;
-  size_t edgesLeftOut = 0, remarksLeftOut = 0;
+  size_t edgesLeftOut = 0;
   /// Numbers of groups by the location of their kernels, in order.
   llvm::DenseMap<Location, SmallVector<int64_t, 1>> groups;
   llvm::StringMap<plan::KernelFacts> kernels;
@@ -123,10 +123,6 @@ struct Explanation::State {
     }
     if (remark.getCategoryName() == "fusion" && name == "kernel") {
       notes.groups[remark.getLocation()].push_back(toNumber(findArgument(remark, "kernel"), -1));
-      return;
-    }
-    if (notes.remarks.size() >= mostRemarks) {
-      ++notes.remarksLeftOut;
       return;
     }
     notes.remarks.push_back({remark.getRemarkTypeString().str(), name.str(), remark.getCombinedCategoryName().str(),
@@ -294,28 +290,36 @@ static json::Array writeEdges(ModuleOp module, ProgramNotes &notes) {
   return edges;
 }
 
-static json::Array writeRemarks(ModuleOp module, const ProgramNotes &shared, ProgramNotes &notes) {
-  // Kernels are lowered side by side; their remarks go by the kernels' places.
+/// Kernels are lowered side by side: their remarks go by the kernels' places, each kernel's as they came; those that
+/// name no kernel go by what they say, so that two compiles give equal bytes.
+static json::Array writeRemarks(ModuleOp module, const ProgramNotes &shared, const ProgramNotes &notes,
+                                int64_t &leftOut) {
   llvm::StringMap<size_t> place;
   for (ModuleOp kernel : module.getOps<ModuleOp>())
     place[kernel.getSymName().value_or("")] = place.size() + 1;
-  std::vector<const Remark *> sorted;
-  for (const std::vector<Remark> *list : {&shared.remarks, &std::as_const(notes.remarks)})
-    for (const Remark &remark : *list)
-      sorted.push_back(&remark);
-  std::vector<size_t> order(sorted.size());
+  std::vector<const Remark *> list;
+  for (const ProgramNotes *each : {&shared, &notes})
+    for (const Remark &remark : each->remarks)
+      list.push_back(&remark);
+  auto key = [&](size_t i) {
+    bool hasKernel = place.count(list[i]->function) || list[i]->function == "main";
+    return std::tuple(place.lookup(list[i]->function), hasKernel ? StringRef() : StringRef(list[i]->node),
+                      hasKernel ? StringRef() : StringRef(list[i]->text), i);
+  };
+  std::vector<size_t> order(list.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
-  auto key = [&](size_t i) { return std::pair(place.lookup(sorted[i]->function), i); };
   llvm::sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
+  leftOut = int64_t(order.size() - std::min(order.size(), mostRemarks));
+  order.resize(order.size() - leftOut);
   json::Array remarks;
   for (size_t i : order)
-    remarks.push_back(json::Object{{"kind", sorted[i]->kind},
-                                   {"name", sorted[i]->name},
-                                   {"category", sorted[i]->category},
-                                   {"function", json::fixUTF8(sorted[i]->function)},
-                                   {"node", json::fixUTF8(sorted[i]->node)},
-                                   {"text", json::fixUTF8(sorted[i]->text)}});
+    remarks.push_back(json::Object{{"kind", list[i]->kind},
+                                   {"name", list[i]->name},
+                                   {"category", list[i]->category},
+                                   {"function", json::fixUTF8(list[i]->function)},
+                                   {"node", json::fixUTF8(list[i]->node)},
+                                   {"text", json::fixUTF8(list[i]->text)}});
   return remarks;
 }
 
@@ -337,22 +341,23 @@ json::Object Explanation::takeProgram(StringRef target, ModuleOp module) {
   }
   for (ModuleOp kernel : module.getOps<ModuleOp>())
     kernels.push_back(writeKernel(kernel, notes));
-  json::Object object{
-      {"device", notes.gpu ? notes.gpu->name : ""},
-      {"summary", json::Object{{"nodes", state->nodes},
-                               {"ops", unfused.ops},
-                               {"kernels", int64_t(notes.dispatches.size())},
-                               {"flops", flops},
-                               {"unfused_flops", unfused.flops},
-                               {"unfused_bytes", unfused.bytes},
-                               {"fused_bytes", bytes},
-                               {"intermediate_bytes", unfused.intermediateBytes},
-                               {"kept_intermediate_bytes", intermediates}}},
-      {"kernel_facts", std::move(kernels)},
-      {"dispatch_facts", std::move(dispatches)},
-      {"edges", writeEdges(module, notes)},
-      {"remarks", writeRemarks(module, state->shared, notes)},
-      {"left_out", json::Object{{"edges", int64_t(notes.edgesLeftOut)}, {"remarks", int64_t(notes.remarksLeftOut)}}}};
+  int64_t remarksLeftOut = 0;
+  json::Array remarks = writeRemarks(module, state->shared, notes, remarksLeftOut);
+  json::Object object{{"device", notes.gpu ? notes.gpu->name : ""},
+                      {"summary", json::Object{{"nodes", state->nodes},
+                                               {"ops", unfused.ops},
+                                               {"kernels", int64_t(notes.dispatches.size())},
+                                               {"flops", flops},
+                                               {"unfused_flops", unfused.flops},
+                                               {"unfused_bytes", unfused.bytes},
+                                               {"fused_bytes", bytes},
+                                               {"intermediate_bytes", unfused.intermediateBytes},
+                                               {"kept_intermediate_bytes", intermediates}}},
+                      {"kernel_facts", std::move(kernels)},
+                      {"dispatch_facts", std::move(dispatches)},
+                      {"edges", writeEdges(module, notes)},
+                      {"remarks", std::move(remarks)},
+                      {"left_out", json::Object{{"edges", int64_t(notes.edgesLeftOut)}, {"remarks", remarksLeftOut}}}};
   object["names"] = notes.names.take();
   state->programs.erase(found);
   return object;

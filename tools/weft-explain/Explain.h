@@ -90,8 +90,8 @@ bundle::Error loadBundle(const std::string &path, const Symbols &symbols, Model 
 bundle::Error compileAndLoad(const std::string &path, const std::vector<std::string> &flags, const Symbols &symbols,
                              Model &model);
 // Predict.cpp
-/// Completes dispatches and edges by the cost models.
-bundle::Error predict(Model &model);
+/// Completes dispatches and edges by the cost models. A launch that they refuse is a stream, and has a remark.
+void predict(Model &model);
 /// Measured values of the program's dispatches, from ncu's CSV or launches with `measured`.
 bundle::Error readMeasured(const std::string &path, Program &program);
 // Table.cpp

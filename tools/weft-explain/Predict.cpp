@@ -22,29 +22,41 @@ static double getPeak(const Device &device, const Dispatch &dispatch, int64_t el
   return device.perSecond(elementBytes == 1 ? rates.i8 : elementBytes == 2 ? rates.f16 : rates.tf32);
 }
 
-/// What the models say of each kernel's launch, by the launch.
-using Predictions = std::map<const json::Object *, std::pair<plan::Counters, int64_t>>;
+/// What the models say of each kernel's launch, by the launch; nothing where they refuse it.
+struct Prediction {
+  plan::Counters counters;
+  int64_t elementBytes = 2;
+  std::string refusal;
+};
+using Predictions = std::map<const json::Object *, Prediction>;
 
-static Error predictLaunch(const Dispatch &dispatch, Predictions &predictions) {
-  auto [it, isNew] = predictions.try_emplace(dispatch.launch);
-  if (!isNew)
-    return {};
+static Prediction predictLaunch(const json::Object &launch) {
+  Prediction prediction;
   plan::Configuration configuration;
-  std::string reason;
-  if (!plan::readConfiguration(json::Value(json::Object(*dispatch.launch)), configuration, reason) ||
-      !plan::predictCounters(configuration, it->second.first, reason))
-    return Error(ErrorCode::Input, "kernel " + bundle::quote(dispatch.kernel) + ": launch: " + reason);
-  it->second.second = configuration.elementBytes;
-  return {};
+  if (!plan::readConfiguration(json::Value(json::Object(launch)), configuration, prediction.refusal) ||
+      !plan::predictCounters(configuration, prediction.counters, prediction.refusal))
+    return prediction;
+  prediction.refusal.clear();
+  prediction.elementBytes = configuration.elementBytes;
+  return prediction;
 }
 
-static Error predict(const Device *device, Dispatch &dispatch, Predictions &predictions) {
+static void predict(Program &program, Dispatch &dispatch, Predictions &predictions) {
   dispatch.boundBytes = dispatch.modelBytes = dispatch.readBytes + dispatch.writeBytes;
   int64_t elementBytes = 2;
   if (dispatch.launch) {
-    if (Error error = predictLaunch(dispatch, predictions))
-      return error;
-    std::tie(dispatch.predicted, elementBytes) = predictions[dispatch.launch];
+    auto [it, isNew] = predictions.try_emplace(dispatch.launch);
+    if (isNew)
+      it->second = predictLaunch(*dispatch.launch);
+    if (!it->second.refusal.empty()) {
+      dispatch.launch = nullptr; // A stream, as what the models do not know.
+      if (isNew)
+        program.remarks.push_back({"Missed", "no-model", "cost", dispatch.kernel, "", it->second.refusal});
+    }
+    dispatch.predicted = it->second.counters;
+    elementBytes = it->second.elementBytes;
+  }
+  if (dispatch.launch) {
     double others = std::max(dispatch.readBytes + dispatch.writeBytes - dispatch.launchBytes, 0.0);
     // What a launch leaves in the cache is written sooner or later; a sample of rows may miss some that are read.
     double moved = dispatch.predicted["dram__bytes_read.sum"] + dispatch.predicted["dram__bytes_write.sum"] +
@@ -53,13 +65,12 @@ static Error predict(const Device *device, Dispatch &dispatch, Predictions &pred
     dispatch.modelBytes = std::max(others + moved, dispatch.boundBytes);
     dispatch.hitRate = dispatch.predicted["lts__t_sector_hit_rate.pct"];
   }
-  if (!device)
-    return {};
-  double peak = getPeak(*device, dispatch, elementBytes);
-  double compute = peak > 0 ? dispatch.flops / peak : 0, memory = dispatch.modelBytes / device->memoryBandwidth;
+  if (!program.device)
+    return;
+  double peak = getPeak(*program.device, dispatch, elementBytes);
+  double compute = peak > 0 ? dispatch.flops / peak : 0, memory = dispatch.modelBytes / program.device->memoryBandwidth;
   dispatch.seconds = std::max(compute, memory);
   dispatch.boundBy = compute > memory ? "compute" : "memory";
-  return {};
 }
 
 /// Within a kernel a tensor is in registers, or in shared memory where a contraction reads it; between kernels it is in
@@ -79,19 +90,17 @@ static const char *getLevel(const Program &program, const Edge &edge, const std:
   return moved <= double(program.device->l2Bytes) / 2 ? "L2" : "memory";
 }
 
-Error weft::explain::predict(Model &model) {
+void weft::explain::predict(Model &model) {
   Predictions predictions;
   for (Program &program : model.programs) {
     std::vector<double> movedBefore{0};
     for (Dispatch &dispatch : program.dispatches) {
-      if (Error error = ::predict(program.device, dispatch, predictions))
-        return error;
+      ::predict(program, dispatch, predictions);
       movedBefore.push_back(movedBefore.back() + dispatch.readBytes + dispatch.writeBytes);
     }
     for (Edge &edge : program.edges)
       edge.level = getLevel(program, edge, movedBefore);
   }
-  return {};
 }
 
 //===--- Measured values ---===//

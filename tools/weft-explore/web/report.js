@@ -88,7 +88,7 @@ const numberColumn = (label, value, digits) => ({ label, value, show: (row) => (
 const tables = {
   kernels: new ReportTable("kernels", [
     { label: "#", value: (row) => row.number, show: (row) => linkTo(row.number) }, textColumn("kernel", (row) => row.kernel),
-    textColumn("nodes", (row) => nodesOf(row).join(" ")), textColumn("grid", (row) => row.grid || ""), textColumn("tile", (row) => row.tile || ""),
+    { ...textColumn("nodes", (row) => nodesOf(row).join(" ")), show: (row) => nodesOf(row).slice(0, 3).join(" ") + (nodesOf(row).length > 3 ? ` … ${nodesOf(row).length} nodes` : "") }, textColumn("grid", (row) => row.grid || ""), textColumn("tile", (row) => row.tile || ""),
     textColumn("order", (row) => row.traversal || ""), { label: "operations", value: (row) => row.flops, show: (row) => formatScaled(row.flops, "") },
     sizeColumn("bound", (row) => row.bound_bytes), sizeColumn("model", (row) => row.model_bytes), sizeColumn("measured", measuredBytes),
     numberColumn("L2 hit %", (row) => row.l2_hit_pct ?? -1, 1), textColumn("bound by", (row) => row.bound_by || ""),

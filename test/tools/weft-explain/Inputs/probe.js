@@ -5,6 +5,7 @@
 (() => {
   const seen = {}, click = (name) => byId(name).click(), type = (name, text) => { byId(name).value = text; byId(name).dispatchEvent(new Event("input")); };
   const press = (key, shift) => byId("graph").dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey: Boolean(shift), bubbles: true, cancelable: true }));
+  const readLaunchTiles = () => { const { problem, tile } = program.launches[0]; return Math.ceil(problem.m / tile.m) * Math.ceil(problem.n / tile.n); };
   const count = (selector) => document.querySelectorAll(selector).length;
   seen.programs = [...byId("program").options].map((option) => option.text);
   seen.summary = byId("summary").textContent.includes("25.2 MB → 8.39 MB");
@@ -37,7 +38,7 @@
   seen.found = [byId("found").textContent, graph.selected];
   const pixels = byId("graph").getContext("2d").getImageData(0, 0, byId("graph").width, byId("graph").height).data;
   seen.isDrawn = pixels.some((value) => value !== 0);
-  seen.tiles = count("#order-picture .tile");
+  seen.tiles = count("#order-picture .tile") === readLaunchTiles();
   seen.metrics = byId("order-numbers").textContent.includes("dram__bytes_read.sum");
   seen.bars = count("#traffic rect");
   seen.memory = byId("memory-note").textContent.startsWith("1 buffers share 1.05 MB");
