@@ -88,6 +88,10 @@ static void addFactorRules(std::vector<Rule> &rules) {
          "(" + name + " (" + name + " ?a ?s) ?t)", "(" + name + " ?a (" + name + " ?s ?t))",
          "2mn -> mn + n for S, T of n"});
   }
+  for (std::string op : {"add", "mul"}) // The biases of two branches that meet.
+    add({"small-operands-together-" + op, family, P::Associative, C::Reassociating,
+         "(" + op + " (" + op + " ?a ?s) (" + op + " ?b ?t))", "(" + op + " (" + op + " ?a ?b) (" + op + " ?s ?t))",
+         "3mn -> 2mn + n for S, T of n"});
   add({"clip-twice-max", family, P::Idempotent, C::Exact, "(max (max ?a ?s) ?s)", "(max ?a ?s)", "2mn -> mn"});
   add({"clip-twice-min", family, P::Idempotent, C::Exact, "(min (min ?a ?s) ?s)", "(min ?a ?s)", "2mn -> mn"});
   add({"common-conjunct", family, P::Distributive, C::Exact, "(or (and ?a ?b) (and ?a ?c))", "(and ?a (or ?b ?c))",
