@@ -17,6 +17,7 @@
 // RUN: weft-run %t.many.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.many.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
 
 // PTX: .reqnctapercluster 2
+// PTX-COUNT-3: prefetch.tensormap
 // PTX: mbarrier.init.shared.b64 {{.*}}
 // PTX: fence.mbarrier_init.release.cluster
 // PTX: barrier.cluster.arrive

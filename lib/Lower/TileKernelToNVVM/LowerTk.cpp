@@ -1,6 +1,7 @@
 // --weft-lower-tk: converts a kernel of tiles to scalars of a thread, and its function to an nvvm kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DependentLaunch.h"
+#include "Memory.h"
 #include "Patterns.h"
 #include "Tma.h"
 
@@ -119,6 +120,23 @@ static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, const KernelInfo
   return function;
 }
 
+/// One thread asks for the tensor maps, the last `maps` parameters, while the others make the barriers: the first copy
+/// would wait for its map to come from DRAM.
+static void prefetchTensorMaps(LLVM::LLVMFuncOp kernel, size_t maps) {
+  Location loc = kernel.getLoc();
+  Block &entry = kernel.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+  for (auto variable : entry.getOps<LLVM::AllocaOp>()) // They stay in the entry, else they stay in memory.
+    builder.setInsertionPointAfter(variable);
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  Value isOne = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread,
+                                      arith::ConstantIntOp::create(builder, loc, 32, 32));
+  auto branch = scf::IfOp::create(builder, loc, isOne, /*withElseRegion=*/false);
+  OpBuilder then = branch.getThenBodyBuilder();
+  for (BlockArgument map : kernel.getArguments().take_back(maps))
+    emitAsm(then, loc, {}, {map}, "prefetch.tensormap [$0];", "l", /*hasSideEffects=*/true);
+}
+
 namespace {
 
 class LowerTk : public weft::gpu::impl::LowerTkBase<LowerTk> {
@@ -152,6 +170,8 @@ private:
       return signalPassFailure();
     packLoopState(kernel);
     LLVM::LLVMFuncOp function = makeKernelFunction(kernel, info);
+    if (!info.tensorMapRecords.empty())
+      prefetchTensorMaps(function, info.tensorMapRecords.size());
     if (info.waitsForGrids)
       emitPrologue(function, steadyBytes, getStaticGrid(grid));
     setAttributes(module, info, grid);
