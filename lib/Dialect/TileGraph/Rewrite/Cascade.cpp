@@ -95,29 +95,47 @@ static std::optional<int64_t> extentOf(ContractOp op, llvm::function_ref<bool(un
   return getConstant(simplify(product));
 }
 
+/// Dimensions of the root's result that its streamed operand lacks: the width of an accumulator.
+static std::optional<int64_t> columnsOf(ContractOp root, unsigned operand) {
+  return extentOf(root, [&](unsigned dim) {
+    return root.getMap(2).isFunctionOfDim(dim) && !root.getMap(operand).isFunctionOfDim(dim);
+  });
+}
+
 /// A fold computes the streamed operand again for every tile of the root's other dimensions, and holds a row of what
 /// that operand is made from: it pays if both fit one tile, and if nobody else needs the operand in memory.
 std::string Cascade::findLoss() {
   auto contract = dyn_cast<ContractOp>(root);
-  if (!contract || tree->getContractions().size() != 1)
+  if (!contract || tree->getContractions().empty())
     return "the streamed operand is not made by one contraction";
-  ContractOp inner = tree->getContractions().front();
-  for (Operation *user : inner.getResult().getUsers())
-    for (Value result : user->getResults())
-      if (!tree->contains(result))
-        return "the streamed operand's contraction has other readers";
-  auto isFunctionOf = [](AffineMap map, unsigned dim) { return map.isFunctionOfDim(dim); };
-  std::optional<int64_t> columns = extentOf(contract, [&](unsigned dim) {
-    return isFunctionOf(contract.getMap(2), dim) && !isFunctionOf(contract.getMap(operand), dim);
-  });
-  std::optional<int64_t> depth = extentOf(inner, [&](unsigned dim) { return !isFunctionOf(inner.getMap(2), dim); });
-  if (columns.value_or(maxResident + 1) > maxResident || depth.value_or(maxResident + 1) > maxResident)
-    return "expected at most " + std::to_string(maxResident) +
-           " columns of the contraction and terms of the one before it, so that one tile holds them";
+  std::optional<int64_t> columns = columnsOf(contract, operand);
+  for (ContractOp inner : tree->getContractions()) {
+    for (Operation *user : inner.getResult().getUsers())
+      for (Value result : user->getResults())
+        if (!tree->contains(result))
+          return "the streamed operand's contraction has other readers";
+    std::optional<int64_t> depth = extentOf(inner, [&](unsigned dim) { return !inner.getMap(2).isFunctionOfDim(dim); });
+    if (columns.value_or(maxResident + 1) > maxResident || depth.value_or(maxResident + 1) > maxResident)
+      return "expected at most " + std::to_string(maxResident) +
+             " columns of the contraction and terms of the one before it, so that one tile holds them";
+  }
   return "";
 }
 
-bool Cascade::needsMoments() const { return states.size() != owners.size(); }
+/// Several accumulators pay where each comes from a contraction of its own (the difference of two softmaxes) and all
+/// fit the registers that one has otherwise.
+std::string Cascade::findLossOfStates() {
+  size_t sums = llvm::count_if(states, [&](const State &state) { return state.owner == root; });
+  bool hasMoments = needsCount || llvm::any_of(states, [](const State &state) { return bool(state.difference); });
+  if (hasMoments || sums + owners.size() - 1 != states.size())
+    return "a fold of several moments is not known to pay";
+  if (sums != tree->getContractions().size())
+    return "the streamed operand is not made by one contraction";
+  std::optional<int64_t> columns = columnsOf(cast<ContractOp>(root), operand);
+  if (sums > 1 && (!columns || *columns * int64_t(sums) > maxResident / 2))
+    return "expected at most " + std::to_string(maxResident / 2) + " columns of all accumulators";
+  return "";
+}
 
 //===-- The proof -------------------------------------------------------------------------------------------------===//
 

@@ -19,9 +19,8 @@ public:
   std::string findLoss();
   /// Proves that there is a fold; the reason if not. After findStream.
   std::string derive();
-  /// What the fold does to results. After derive.
-  Numerics getNumerics() const { return numerics; }
-  bool needsMoments() const;
+  /// Why its states would not pay; "" if they do. After derive.
+  std::string findLossOfStates();
   /// Whether what is contracted may have the type of the other operand, as matrix instructions want it. After derive.
   bool fitsMatrix() const;
   /// Replaces the root by the fold, which also returns earlier reductions that are read elsewhere if `withResults`.

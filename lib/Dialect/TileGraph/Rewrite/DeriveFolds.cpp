@@ -96,8 +96,8 @@ class DeriveFolds : public impl::DeriveFoldsBase<DeriveFolds> {
       return reason;
     if (std::string reason = cascade.derive(); !reason.empty())
       return reason;
-    if (!all && cascade.needsMoments())
-      return "a fold of several moments is not known to pay";
+    if (std::string reason = all ? "" : cascade.findLossOfStates(); !reason.empty())
+      return reason;
     if (!all && !cascade.fitsMatrix())
       return "without its scale the streamed operand may not fit f16, the type of what it is multiplied with";
     OpBuilder builder(&getContext());

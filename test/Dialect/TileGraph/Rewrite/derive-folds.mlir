@@ -280,3 +280,51 @@ func.func @linear(%q: tensor<4x8xf16>, %k: tensor<16x8xf16>, %v: tensor<16x8xf16
       : tensor<4x16xf32>, tensor<16x8xf16> -> tensor<4x8xf16>
   return %o : tensor<4x8xf16>
 }
+
+// -----
+
+// The difference of two softmaxes: a maximum, a sum and an accumulator of each, where they fit the registers of one.
+// CHECK-LABEL: func.func @differential
+// CHECK: tg.fold over #{{.*}} init [0xFF800000 : f32, 0.000000e+00 : f32, 0xFF800000 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32]
+// CHECK-COUNT-2: {tg.streamed} : tensor<4x16xf32>, tensor<16x64xf32>
+// REMARK: Remark="expected at most 128 columns of all accumulators"
+func.func @differential(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %r: tensor<4x8xf32>, %j: tensor<16x8xf32>, %v: tensor<16x64xf32>) -> tensor<4x64xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %c : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %s2 = tg.contract %r, %j [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m2 = tg.reduce max %s2 axes = [1] keep_dims : tensor<4x16xf32>
+  %c2 = tg.sub %s2, %m2 : tensor<4x16xf32>, tensor<4x1xf32>
+  %e2 = tg.exp %c2 : tensor<4x16xf32>
+  %l2 = tg.reduce add %e2 axes = [1] keep_dims : tensor<4x16xf32>
+  %p2 = tg.div %e2, %l2 : tensor<4x16xf32>, tensor<4x1xf32>
+  %d = tg.sub %p, %p2 : tensor<4x16xf32>, tensor<4x16xf32>
+  %o = tg.contract %d, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x64xf32> -> tensor<4x64xf32>
+  return %o : tensor<4x64xf32>
+}
+func.func @differential_wide(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %r: tensor<4x8xf32>, %j: tensor<16x8xf32>, %v: tensor<16x128xf32>) -> tensor<4x128xf32> {
+  %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %c = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %c : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %s2 = tg.contract %r, %j [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %m2 = tg.reduce max %s2 axes = [1] keep_dims : tensor<4x16xf32>
+  %c2 = tg.sub %s2, %m2 : tensor<4x16xf32>, tensor<4x1xf32>
+  %e2 = tg.exp %c2 : tensor<4x16xf32>
+  %l2 = tg.reduce add %e2 axes = [1] keep_dims : tensor<4x16xf32>
+  %p2 = tg.div %e2, %l2 : tensor<4x16xf32>, tensor<4x1xf32>
+  %d = tg.sub %p, %p2 : tensor<4x16xf32>, tensor<4x16xf32>
+  %o = tg.contract %d, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+      : tensor<4x16xf32>, tensor<16x128xf32> -> tensor<4x128xf32>
+  return %o : tensor<4x128xf32>
+}
