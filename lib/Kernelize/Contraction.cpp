@@ -122,9 +122,36 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
   return fromAccumulator(sum, op.getType().getElementType());
 }
 
+/// The places of a small window that is gone through one by one.
+static std::optional<int64_t> countTaps(ArrayRef<Streamed> dims) {
+  constexpr int64_t mostTaps = 25;
+  int64_t taps = 1;
+  for (const Streamed &dim : dims) {
+    std::optional<int64_t> extent = tg::getConstant(dim.extent);
+    if (!extent || dim.step != 1 || *extent < 1 || *extent > mostTaps || (taps *= *extent) > mostTaps)
+      return std::nullopt;
+  }
+  return taps;
+}
+
+/// No loop: the loads of all taps are under way together.
+Kernelizer::Scalars Kernelizer::unrollTaps(ArrayRef<Streamed> dims, int64_t taps, ValueRange init, StreamBody body) {
+  Scalars state(init);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Exprs places(dims.size());
+    int64_t rest = tap;
+    for (size_t i = dims.size(); i-- > 0; rest /= *tg::getConstant(dims[i].extent))
+      places[i] = space.constant(rest % *tg::getConstant(dims[i].extent));
+    state = body(places, space.ragged(places), state);
+  }
+  return state;
+}
+
 Kernelizer::Scalars Kernelizer::streamProduct(const Product &product, Value init, StreamBody body) {
   if (product.step)
     return body(*product.step, space.ragged(*product.step), init);
+  if (std::optional<int64_t> taps = countTaps(product.dims))
+    return unrollTaps(product.dims, *taps, init, body);
   return stream(product.dims, init, body);
 }
 

@@ -197,6 +197,7 @@ private:
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
   Tile contractByMaps(tg::ContractOp op, const struct Product &product);
   Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);
+  Scalars unrollTaps(llvm::ArrayRef<Streamed> dims, int64_t taps, mlir::ValueRange init, StreamBody body);
   Tile operandAt(tg::ContractOp op, unsigned i, const struct Product &product, llvm::ArrayRef<mlir::AffineExpr> places,
                  const Constraints &mask);
 

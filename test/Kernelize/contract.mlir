@@ -54,10 +54,13 @@ func.func @kernel(%x: tensor<2x60x28x28xf16>, %w: tensor<128x60x3x3xf16>) -> ten
 }
 
 // -----
-// Depthwise: both operands read the channel, and no lane of reduced places; products are summed in place.
-// CHECK: scf.for {{.*}} to %c9 {{.*}} -> (!tk.tile<64xf32>)
+// Depthwise: both operands read the channel, and no lane of reduced places; products are summed in place. The nine
+// places of the window stand one behind the other, so that their loads are under way together.
+// CHECK: func.func @kernel({{.*}}tensor<2x64x30x30xf16>
+// CHECK-NOT: scf.for
 // CHECK-NOT: tk.dot
-// CHECK: math.fma
+// CHECK-COUNT-9: math.fma
+// CHECK-NOT: math.fma
 // CHECK-NOT: tk.reduce
 // CHECK: tk.store
 module attributes {tg.schedule = #tg.schedule<tile = [1, 1, 4, 16], stream = [1, 1], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {

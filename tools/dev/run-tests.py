@@ -206,6 +206,7 @@ STEPS: dict[str, Step] = {
     "random-graphs": lambda c: c.suite([ROOT / "test/random_graphs/run_random.py", "--build", c.build, *fresh(c)], "random-graphs"),
     "rules": lambda c: c.suite([ROOT / "test/rules/run_rules.py", "--build", c.build], "rules"),
     "models": models,
+    "kernel-counts": lambda c: c.suite([ROOT / "test/models/count_kernels.py", "--build", c.build], "kernel-counts"),
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }
 

@@ -77,6 +77,7 @@ bool Compilation::parseFlags() {
   expectWord("--explain", flags.explain, "on", "off");
   if (flags.weights != "omit")
     expectWord("--weights", flags.weights, "embed", "external");
+  expectWord("--merge-launches", flags.mergeLaunches, "on", "off");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");
   if (std::string problem; !flags.traversal.empty() && !plan::checkOrderText(flags.traversal, problem))

@@ -46,6 +46,9 @@ struct CompileFlags : ImportFlags {
       cl::desc("Weights: embed, external (by reference to the model's files), or omit (a bundle "
                "that explains itself and does not run)"),
       cl::cat(compileCategory)};
+  cl::opt<std::string> mergeLaunches{
+      "merge-launches", cl::init("on"), cl::cat(compileCategory),
+      cl::desc("GPU: on (kernels that do not need each other start as one), or off; off with --dependent-launch=on")};
   cl::list<std::string> noFuse{
       "no-fuse", cl::ValueOptional, cl::value_desc("A,B"), cl::cat(compileCategory),
       cl::desc(

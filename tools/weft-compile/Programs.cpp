@@ -36,8 +36,9 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.fastMath = flags.fp == "fast";
   if (gpu)
-    options.gpu =
-        GpuOptions{gpu->name, flags.fp == "fast", flags.allowTf32, flags.dependentLaunch != "off", flags.traversal};
+    options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",
+                             flags.allowTf32, flags.dependentLaunch != "off",
+                             flags.traversal, flags.mergeLaunches != "off" && options.fuse};
   bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});

@@ -33,4 +33,30 @@ def GpuTensorMaps : Pass<"weft-gpu-tensor-maps", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
+  let summary = "start kernels that do not need each other as one";
+  let description = [{
+    For a program of lowered GPU kernels: dispatches of one level (the longest chain of kernels in front of them) become one dispatch of a merged kernel,
+    which has the CTAs of its parts one part after the other. Operands, results, scalars and tensor maps are those of the parts in turn; the CTA has the
+    most warps and the most shared memory of a part. A part stays alone where it or another one would lose CTAs of an SM that it can fill, where
+    registers do not suffice beside more warps, and where its grid depends on symbols, it has a cluster, or it waits for the kernel before it. Exact.
+
+    Each merged launch gets a remark `merged` of category `fusion`, each pair that was refused `not-merged` with the reason.
+
+    ```mlir
+    %0 = tg.dispatch @query::@kernel(%x, %wq) ...
+    %1 = tg.dispatch @key::@kernel(%x, %wk) ...
+    ```
+    becomes
+    ```mlir
+    %0:2 = tg.dispatch @launch_query::@kernel(%x, %wq, %x, %wk) ...
+    ```
+  }];
+  let options = [
+    Option<"deviceName", "device", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target (none: the kernels' target)">,
+  ];
+  let statistics = [Statistic<"numMerged", "merged", "launches of several kernels">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::weft::tg::TileGraphDialect"];
+}
+
 #endif // WEFT_EMIT_PASSES_TD

@@ -18,6 +18,7 @@ struct GpuOptions {
   bool allowTf32 = false;       ///< f32 contractions may round their operands to tf32.
   bool dependentLaunch = false; ///< sm_90 and up: kernels start while the one before still runs (docs/gpu.md).
   std::string traversal;        ///< Order of contractions' tiles (docs/traversal.md); empty: the planner's choice.
+  bool mergeLaunches = true;    ///< Kernels that do not need each other start as one; not with dependentLaunch.
 };
 
 /// --weft-lower-gpu: every kernel module nested in the module, from `tg` to one llvm.func with nvvm.kernel and the

@@ -64,6 +64,13 @@ int64_t costOf(Operation *op) {
 
 std::string nameOf(Operation *op) { return "'" + op->getName().stripDialect().str() + "'"; }
 
+/// What the ops of a group in front of a contraction's operand come down to.
+struct Prologue {
+  double operations = 0, bytes = 0; ///< Of computing it once, and read for it from outside the group.
+  bool reduces = false;             ///< It sums something up: results come late, and each tile waits for them.
+  bool followed = false;            ///< It reads a product that it could be the epilogue of.
+};
+
 /// A group with what its rules ask again and again.
 class Checker {
 public:
@@ -102,7 +109,9 @@ private:
   std::string checkTogether(tg::ContractOp other);
   std::string checkAnchors(ArrayRef<Operation *> anchors);
   bool endsProduct(Value value) const;
+  std::string sumUpPrologue(Operation *last, Prologue &before);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
+  std::string checkFoldOperands();
   std::string checkPads();
   std::string checkRows();
 
@@ -147,8 +156,8 @@ std::string Checker::checkKinds() {
       return "G5: " + nameOf(op) + " does not fuse";
     }
   }
-  if (!contracts.empty() + bool(fold) + bool(reduce) > 1)
-    return "G2: a contraction, a fold or a reduction beside another";
+  if (fold && (reduce || !contracts.empty()))
+    return "G2: a contraction or a reduction beside a fold";
   if (contracts.size() > mostProducts)
     return "G2: more than " + std::to_string(mostProducts) + " contractions";
   return "";
@@ -216,14 +225,21 @@ bool Checker::endsProduct(Value value) const {
   return false;
 }
 
-/// G2 on the side of an operand: recomputing for each tile of the other side against the bytes of storing it once.
-std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
-  Operation *producer = contract->getOperand(operand).getDefiningOp();
-  if (!producer || !group.contains(producer))
-    return "";
-  int64_t cost = 0;
-  bool followed = false; // It reads a product that it could be the epilogue of.
-  SmallVector<Operation *> work{producer};
+static double bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return double(elementsOf(value)) * double(tg::getElementBits(type.getElementType())) / 8;
+}
+
+static double pointsOf(tg::ContractOp contract) {
+  double points = 1;
+  for (AffineExpr extent : contract.getDomainExtents())
+    points *= double(estimateExtent(extent));
+  return points;
+}
+
+/// Sums up `last` and what the group computes for it. The rule that forbids some of it, or an empty string.
+std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
+  SmallVector<Operation *> work{last};
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
@@ -231,39 +247,94 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
       continue;
     if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op))
       return "G2: " + nameOf(op) + " before a contraction";
-    cost += isa<tg::CastOp>(op) ? 0 : costOf(op);
-    for (Value value : op->getOperands())
-      if (isInside(value))
+    if (isa<tg::ReduceOp>(op))
+      before.operations += double(elementsOf(op->getOperand(0)));
+    else if (!isa<tg::CastOp>(op))
+      before.operations += double(costOf(op)) * double(elementsOf(op->getResult(0)));
+    before.reduces |= isa<tg::ReduceOp>(op);
+    for (Value value : op->getOperands()) {
+      if (isInside(value)) {
         work.push_back(value.getDefiningOp());
-      else if (endsProduct(value))
-        followed = true;
+      } else {
+        before.bytes += bytesOf(value);
+        before.followed |= elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
+      }
+    }
   }
-  if (cost == 0)
+  return "";
+}
+
+/// G2 on the side of an operand: recomputing for each tile of the other side against the bytes of storing it once.
+std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
+  Operation *producer = contract->getOperand(operand).getDefiningOp();
+  if (!producer || !group.contains(producer))
     return "";
-  if (followed)
+  Prologue before;
+  if (std::string violation = sumUpPrologue(producer, before); !violation.empty())
+    return violation;
+  if (before.operations == 0)
+    return "";
+  if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
-  // Rates of no device in particular: 20 T operations, 2 TB and 300 TFLOP a second, 3 us a launch; a tenth of the
-  // contraction's time is lost where an operand comes through registers.
-  double own = double(elementsOf(contract->getOperand(operand)));
-  double points = 1;
-  for (AffineExpr extent : contract.getDomainExtents())
-    points *= double(estimateExtent(extent));
-  double otherTiles = 1;
+  // Rates of no device in particular: 20 T operations, 2 TB and 300 TFLOP a second, 2.5 us a kernel. An operand that
+  // comes through registers loses a tenth of the contraction's time, and each step waits a little for its loads.
+  constexpr double sms = 132, leastTile = 16, mostTile = 128, operationRate = 20e12, byteRate = 2e12, launch = 2.5e-6;
+  constexpr double placesOfStep = 64, waitOfStep = 0.15e-6;
+  // One SM alone reads about 64 bytes a clock from the L2, and combines what its warps summed up in about 2 us.
+  constexpr double byteRateOfSm = 80e9, waitOfSum = 2e-6;
+  double otherTiles = 1, rows = 1;
   AffineMap map = contract.getMap(operand);
-  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
+  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents())) {
     if (!map.isFunctionOfDim(d))
       otherTiles *= double(estimateExtent(extent));
+    else if (contract.getMap(2).isFunctionOfDim(d))
+      rows *= double(estimateExtent(extent));
+  }
   // Tiles are as large as leaves one for each SM of a large device.
-  constexpr double sms = 132, leastTile = 16, mostTile = 128;
   double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
-  otherTiles = std::ceil(otherTiles / std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile));
-  double lost = own * (otherTiles - 1) * double(cost) / 20e12 + 0.1 * 2 * points / 300e12;
-  double bits =
-      double(tg::getElementBits(cast<RankedTensorType>(contract->getOperand(operand).getType()).getElementType()));
-  double saved = own * bits / 8 * 2 / 2e12 + 3e-6;
+  tile = std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile);
+  otherTiles = std::ceil(otherTiles / tile);
+  double whole = std::max(2 * pointsOf(contract) / 300e12, bytesOf(contract->getOperand(1 - operand)) / byteRate);
+  double lost = (otherTiles - 1) * before.operations / operationRate;
+  if (rows > 1)
+    lost += 0.1 * whole + waitOfStep * double(elementsOf(contract->getOperand(operand))) / rows / placesOfStep;
+  // Sums come before the first step, in each CTA alone: what was to be hidden by copies waits for them.
+  if (before.reduces) {
+    double share = std::ceil(rows / tile);
+    lost +=
+        waitOfSum + std::max(before.operations / share / (operationRate / sms), before.bytes / share / byteRateOfSm);
+  }
+  double saved = bytesOf(contract->getOperand(operand)) * 2 / byteRate + launch;
   if (lost > saved)
     return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
            " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";
+  return "";
+}
+
+/// G2 for a fold: what it streams is loaded again for each tile of rows, by copies where it is memory; so views and
+/// indices. Where rows are few next to what is streamed (a cache), each element is read once or so, and arithmetic and
+/// a cache with what is appended to it cost less there than a tensor.
+std::string Checker::checkFoldOperands() {
+  int64_t largest = 0;
+  for (Value value : usedValues(fold))
+    largest = std::max(largest, elementsOf(value));
+  bool isOnce = elementsOf(fold->getResult(0)) <= largest / 16;
+  llvm::SmallPtrSet<Operation *, 8> before;
+  SmallVector<Operation *> work;
+  for (Value value : usedValues(fold))
+    if (isInside(value))
+      work.push_back(value.getDefiningOp());
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!before.insert(op).second)
+      continue;
+    bool isCheap = isOnce && ((isPointwise(op) && costUpTo(op) <= cheapMoved) || isa<tg::ConcatOp>(op));
+    if (!isView(op) && !isa<tg::IotaOp>(op) && !isCheap)
+      return "G2: " + nameOf(op) + " would be computed again for each tile of the fold";
+    for (Value value : op->getOperands())
+      if (isInside(value))
+        work.push_back(value.getDefiningOp());
+  }
   return "";
 }
 
@@ -353,11 +424,8 @@ std::string Checker::run() {
     return checkAnchors(SmallVector<Operation *>(contracts.begin(), contracts.end()));
   }
   if (fold) {
-    // What a fold streams is loaded again for each tile of rows: views of memory only, and indices.
-    for (Value value : usedValues(fold))
-      if (isInside(value) && (costUpTo(value.getDefiningOp()) > 0 ||
-                              !(isView(value.getDefiningOp()) || isa<tg::IotaOp>(value.getDefiningOp()))))
-        return "G2: " + nameOf(value.getDefiningOp()) + " would be computed again for each tile of the fold";
+    if (std::string violation = checkFoldOperands(); !violation.empty())
+      return violation;
     return checkAnchors(fold.getOperation());
   }
   if (reduce)

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""How many kernels are planned for each exported model and GPU, and how many other planners would need.
+
+    count_kernels.py [--build=build] [--target=sm_80,sm_90a] [--model=GLOB,...] [--planner=weft,tvm-rules,...] [--report=FILE.md] [--update]
+
+A model is lowered, with weights that are holes in a file: a plan does not depend on their values. Its launches are the GPU kernels that a run
+starts. What is counted of a model (a layer, or all of it) and the most it may be are in expected-kernels.json beside
+the counts of this commit: a model whose counts differ from the list fails the run, in both directions; --update writes the list anew.
+Without the exported models there is nothing to count, and the script says so.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import fnmatch
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import time
+from typing import Iterable, Sequence
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "test")]
+
+import onnx  # noqa: E402
+
+import catalogue  # noqa: E402
+from harness import limits  # noqa: E402
+
+EXPECTED = HERE / "expected-kernels.json"
+TARGETS = ("sm_80", "sm_90a")
+SECONDS = 60
+
+# Model, what is counted, the most kernels of it, how many such parts the model has, kernels around them (embeddings, masks, the last norm).
+GOALS = (
+    ("bert_base_b1_s128", "BERT layer", 7, 12),
+    ("llama3_8b_2layer_prefill_s512_f16", "Llama layer, prefill", 6, 2),
+    ("llama3_8b_2layer_decode_past511_f16", "Llama layer, decode with the cache's update", 6, 2),
+    ("qwen_image_block_i1024_t64_f16", "Qwen-Image block", 16, 1),
+    ("resnet50_b1", "ResNet-50", 55, 1),
+    ("mobilenet_v2_b1", "MobileNetV2", 36, 1),
+    ("efficientnet_b0_b1", "EfficientNet-B0", 70, 1),
+    ("sd_unet_resblock_b2_f16", "UNet block", 5, 1),
+)
+
+
+@dataclasses.dataclass
+class Count:
+    """Launches of a whole model; `parts` equal parts of it start and end with the same kernels."""
+
+    model: str
+    target: str
+    planner: str
+    launches: int
+    part: int  # Launches of one of the model's equal parts (its layers); all where it has none.
+    seconds: float
+
+
+def labels_of(program: str) -> list[str]:
+    """The kernel of each launch of an outlined or lowered program, in order. Equal kernels have one name."""
+    return re.findall(r"tg\.dispatch @([^:]+)::", program)
+
+
+def period_of(labels: Sequence[str], parts: int) -> int:
+    """The length of the part that stands `parts` times in a row, or all."""
+    if parts > 1:
+        for length in range(1, len(labels) // parts + 1):
+            for start in range(len(labels) - parts * length + 1):
+                if all(labels[i] == labels[i + length] for i in range(start, start + (parts - 1) * length)) and length * parts * 2 > len(labels):
+                    return length
+    return len(labels)
+
+
+def hollow(name: str, folder: pathlib.Path) -> pathlib.Path:
+    """The model in `folder`, its weights a file of holes."""
+    source = catalogue.shared_models() / f"{name}.onnx"
+    ends: dict[str, int] = {}
+    for tensor in onnx.load(source, load_external_data=False).graph.initializer:
+        place = {entry.key: entry.value for entry in tensor.external_data}
+        if place:
+            ends[place["location"]] = max(ends.get(place["location"], 0), int(place.get("offset", 0)) + int(place["length"]))
+    for file, end in ends.items():
+        with open(folder / file, "wb") as stream:
+            stream.truncate(end)
+    target = folder / source.name
+    target.write_bytes(source.read_bytes())
+    return target
+
+
+def compile_to(phase: str, compiler: pathlib.Path, model: pathlib.Path, target: str, planner: str) -> tuple[float, str] | None:
+    """Seconds, the compiler's start and the printing included, and the module's text. None if a kernel cannot be lowered."""
+    path = model.with_suffix(f".{phase}.mlir")
+    command = [compiler, model, f"--target={target}", f"--emit=mlir:{phase}", "-o", path]
+    start = time.monotonic()
+    outcome = limits.run([*command, *([f"--planner={planner}"] if planner != "weft" else [])], timeout=SECONDS)
+    if outcome.code and phase == "lower":
+        return None
+    if outcome.code:
+        raise SystemExit(f"{model.stem} for {target} by {planner}: {(outcome.stdout + outcome.stderr).strip()[:300]}")
+    return time.monotonic() - start, path.read_text()
+
+
+def count(compiler: pathlib.Path, name: str, target: str, planner: str) -> Count:
+    parts = next((goal[3] for goal in GOALS if goal[0] == name), 1)
+    with tempfile.TemporaryDirectory() as folder:
+        model = hollow(name, pathlib.Path(folder))
+        seconds, _ = compile_to("plan", compiler, model, target, planner)
+        # What cannot be lowered has one launch for each of its kernels.
+        _, program = compile_to("lower", compiler, model, target, planner) or compile_to("outline", compiler, model, target, planner)
+    labels = labels_of(program)
+    return Count(name, target, planner, len(labels), period_of(labels, parts), seconds)
+
+
+def report(counts: Sequence[Count], planners: Sequence[str]) -> Iterable[str]:
+    """A table in Markdown: a row for each model, a column for each target and planner."""
+    columns = sorted({(c.target, c.planner) for c in counts}, key=lambda key: (key[0], planners.index(key[1])))
+    yield "| what | goal | " + " | ".join(f"{target} {planner}" for target, planner in columns) + " |"
+    yield "|---|---|" + "---|" * len(columns)
+    found = {(c.model, c.target, c.planner): c for c in counts}
+    for model in dict.fromkeys(c.model for c in counts):
+        goal = next(((goal[1], str(goal[2])) for goal in GOALS if goal[0] == model), (model, ""))
+        yield f"| {goal[0]} | {goal[1]} | " + " | ".join(str(found[model, *column].part) for column in columns) + " |"
+
+
+def judge(counts: Sequence[Count], listed: dict[str, dict[str, int]]) -> list[str]:
+    """What is otherwise than listed."""
+    return [f"{c.model} for {c.target}: {c.part} launches, but {listed.get(c.target, {}).get(c.model, 'none')} are listed"
+            for c in counts if c.planner == "weft" and listed.get(c.target, {}).get(c.model) != c.part]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--target", default=",".join(TARGETS))
+    parser.add_argument("--model", default="*", help="comma-separated globs")
+    parser.add_argument("--planner", default="weft")
+    parser.add_argument("--report", type=pathlib.Path, help="write the table there")
+    parser.add_argument("--update", action="store_true", help="write expected-kernels.json")
+    parser.add_argument("--json", type=pathlib.Path, help="write passed, failed, skipped")
+    args = parser.parse_args()
+    names = [name for name in catalogue.shared_names() if any(fnmatch.fnmatchcase(name, glob) for glob in args.model.split(","))]
+    if not names:
+        print("no exported models here: nothing to count")
+        return _finish(args, {"passed": 0, "failed": 0, "skipped": 1})
+    planners = args.planner.split(",")
+    counts = [count(args.build / "bin" / "weft-compile", name, target, planner)
+              for name in names for target in args.target.split(",") for planner in planners]
+    lines = list(report(counts, planners))
+    print("\n".join(lines))
+    slowest = max(counts, key=lambda c: c.seconds)
+    print(f"slowest: {slowest.model} for {slowest.target} by {slowest.planner}, {slowest.seconds:.2f} s from the ONNX file to the printed plan")
+    if args.report:
+        args.report.write_text("\n".join(lines) + "\n")
+    data = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    if args.update:
+        for c in counts:
+            if c.planner == "weft":
+                data.setdefault(c.target, {})[c.model] = c.part
+        EXPECTED.write_text(json.dumps({key: dict(sorted(value.items())) for key, value in sorted(data.items())}, indent=1) + "\n")
+    problems = judge(counts, data)
+    print("\n".join(problems))
+    mine = [c for c in counts if c.planner == "weft"]
+    return _finish(args, {"passed": len(mine) - len(problems), "failed": len(problems), "skipped": 0})
+
+
+def _finish(args: argparse.Namespace, counts: dict[str, int]) -> int:
+    if args.json:
+        args.json.write_text(json.dumps(counts) + "\n")
+    print(", ".join(f"{number} {word}" for word, number in counts.items()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
