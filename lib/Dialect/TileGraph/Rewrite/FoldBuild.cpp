@@ -354,6 +354,14 @@ static bool canFollow(Operation *root, Operation *op) {
          (isPure(op) && llvm::all_of(op->getUsers(), [&](Operation *user) { return canFollow(root, user); }));
 }
 
+/// What comes before the root, outlives it, and reads a result of `op`, itself or through others.
+static void addReaders(Operation *root, Operation *op, llvm::SetVector<Operation *> &found) {
+  for (Operation *user : op->getUsers())
+    if (user->getBlock() == root->getBlock() && user->isBeforeInBlock(root) && !diesWith(root, user) &&
+        found.insert(user))
+      addReaders(root, user, found);
+}
+
 /// Earlier reductions that something else reads, and that can come out of the fold.
 SmallVector<ReduceOp> Cascade::findEscaping() const {
   SmallVector<ReduceOp> found;
@@ -405,15 +413,15 @@ FoldOp Cascade::build(OpBuilder &builder, bool withResults) {
   delayScales(builder, fold.getUpdate().front());
   buildMerge(builder, fold);
   buildFinish(builder, fold);
-  SmallVector<Operation *> moved;
-  if (!escaping.empty())
-    for (Value value : tree->getValues())
-      if (Operation *op = value.getDefiningOp(); op && !isa<ReduceOp>(op) && op->getBlock() == root->getBlock() &&
-                                                 op->isBeforeInBlock(root) && !diesWith(root, op) &&
-                                                 llvm::any_of(tree->getDependencies(value), [&](ReduceOp reduce) {
-                                                   return llvm::is_contained(escaping, reduce);
-                                                 }))
-        moved.push_back(op);
+  llvm::SetVector<Operation *> readers;
+  for (ReduceOp reduce : escaping)
+    addReaders(root, reduce, readers);
+  bool feedsFold = llvm::any_of(readers, [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) { return fold->isProperAncestor(user); });
+  });
+  if (feedsFold) // They stay, with the reductions that they read.
+    readers.clear(), escaping.clear();
+  SmallVector<Operation *> moved(readers.begin(), readers.end());
   llvm::sort(moved, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   root->getResult(0).replaceAllUsesWith(fold.getResult(0));
   Operation *place = root;

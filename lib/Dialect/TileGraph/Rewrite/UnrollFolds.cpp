@@ -28,7 +28,7 @@ public:
   StepCloner(OpBuilder &builder, FoldOp fold, int64_t begin, int64_t count)
       : builder(builder), fold(fold), begin(begin), count(count) {}
 
-  void set(Value value, Value stand) { known[value] = stand; }
+  void set(Value value, Value stand) { known[{value, -1}] = stand; }
   /// What stands for `value`, whose streamed dimension is `axis`. Null and a reason where that is not possible.
   Value get(Value value, Axis axis = std::nullopt);
   std::string reason;
@@ -47,7 +47,7 @@ private:
   OpBuilder &builder;
   FoldOp fold;
   int64_t begin, count;
-  llvm::DenseMap<Value, Value> known;
+  llvm::DenseMap<std::pair<Value, int>, Value> known;
 };
 
 Value StepCloner::slice(Value value, unsigned axis) {
@@ -60,11 +60,12 @@ Value StepCloner::slice(Value value, unsigned axis) {
 }
 
 Value StepCloner::get(Value value, Axis axis) {
-  if (auto it = known.find(value); it != known.end())
+  std::pair<Value, int> key(value, axis ? int(*axis) : -1); // An operand may stream along one dimension, another not.
+  if (auto it = known.find(key); it != known.end())
     return it->second;
   Operation *op = value.getDefiningOp();
   Value stand = op && fold->isProperAncestor(op) ? clone(op, axis) : axis ? slice(value, *axis) : value;
-  return known[value] = stand;
+  return known[key] = stand;
 }
 
 bool StepCloner::findOperandAxis(Operation *op, unsigned i, Axis axis, Axis &own) {
