@@ -131,7 +131,12 @@ Value Cascade::align(GraphBuilder &b, Operation *owner, Value value) {
 /// By what a factor has changed; null: not at all.
 Value Cascade::ratioOf(GraphBuilder &b, const Factor &factor, const Change &change, const StateValues &after) {
   if (factor.kind == Factor::Exponential) {
-    Value shift = tree->buildShift(b, factor.value.getDefiningOp()->getOperand(0), change.before, after, {});
+    Value exponent = factor.value.getDefiningOp()->getOperand(0);
+    Value shift = tree->buildShift(b, exponent, change.before, after, {});
+    auto difference = withoutCasts(exponent).getDefiningOp<SubOp>();
+    // A guarded maximum is 0 where nothing was summed: 0 * exp(0 - m) must stay 0 if m is far below. Maxima only grow.
+    if (shift && difference && withoutCasts(difference.getRhs()).getDefiningOp<SelectOp>())
+      shift = b.op<MinOp>(shift, b.scalar(0, GraphBuilder::elementOf(shift)));
     return shift ? b.op<ExpOp>(shift) : Value();
   }
   if (factor.kind != Factor::Quantised)

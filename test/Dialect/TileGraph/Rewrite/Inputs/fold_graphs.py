@@ -148,6 +148,14 @@ def log_sum_exp(g: Graph) -> list[Value]:
     return [g.op("add", g.op("log", g.reduce("add", e)), m)]
 
 
+def guarded_log_sum_exp(g: Graph) -> list[Value]:
+    """As ReduceLogSumExp is decomposed: a maximum that is not finite counts as 0. Places far below 0 come after masked ones."""
+    x = g.op("sub", g.input(ROWS, KEYS), g.constant(800.0))
+    m = g.reduce("max", x)
+    m = g.op("select", g.op("is_inf", m, element="i1"), g.constant(0.0), m)
+    return [g.op("add", g.op("log", g.reduce("add", g.op("exp", g.op("sub", x, m)))), m)]
+
+
 def softmax_row(g: Graph) -> list[Value]:
     return [softmax(g, g.input(ROWS, KEYS))]
 
@@ -282,6 +290,7 @@ ACCEPTED: dict[str, Accepted] = {
     "abs-max + quantise + matmul": Accepted(quantised, "approximating", tolerance=2e-2),
     "variance": Accepted(variance),
     "log-sum-exp": Accepted(log_sum_exp),
+    "guarded log-sum-exp": Accepted(guarded_log_sum_exp),
     "log-softmax + matmul": Accepted(log_probabilities),
     "LayerNorm + RMSNorm + matmul": Accepted(norm_of_norm),
     "softmax + top-k": Accepted(router),
