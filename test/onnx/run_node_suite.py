@@ -39,7 +39,7 @@ import onnx  # noqa: E402
 import gpu  # noqa: E402
 import report  # noqa: E402
 from node_cases import load  # noqa: E402
-from harness import backends  # noqa: E402
+from harness import backends, limits  # noqa: E402
 from runner import BUGS, Result, Runner  # noqa: E402
 
 EXPECTED = HERE / "expected-failures.json"
@@ -121,6 +121,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each process (default 60)")
     parser.add_argument("--memory", type=int, default=4096, help="address space of each process in MiB, 0: no limit (default 4096)")
+    parser.add_argument("--in-workers", action="store_true", help="run bundles in the workers, one device context each, instead of a process each")
     parser.add_argument("--expected", type=pathlib.Path, default=EXPECTED)
     parser.add_argument("--json", type=pathlib.Path, help="write all results here")
     parser.add_argument("--update", action="store_true", help="write the list of expected failures anew")
@@ -189,7 +190,8 @@ def main() -> int:
     if args.device and args.device.startswith("cuda"):
         args.memory = 0  # The driver maps more addresses than any limit that means something.
     with tempfile.TemporaryDirectory(prefix="weft-node-") as folder:
-        runner = Runner(backend, pathlib.Path(folder), args.timeout, args.memory, expected["deviations"], gpu.L2 if args.target else None)
+        runner = Runner(backend, pathlib.Path(folder), args.timeout, args.memory, expected["deviations"], gpu.L2 if args.target else None,
+                        limits.direct if args.in_workers else limits.isolated)
         results = run_all(cases, runner, args.jobs)
     if args.prepare:
         print(backend.close())

@@ -143,9 +143,13 @@ class Runner:
 
     `l2`: relative L2 errors by numpy type name that are accepted where a value misses ONNX's tolerance: other orders of summation and
     approximations within their stated bounds show on values near zero, where ONNX's absolute tolerance is 1e-7.
+
+    `call`: how a bundle is run, limits.isolated or limits.direct.
     """
 
-    def __init__(self, backend, folder: pathlib.Path, timeout: float, memory_mb: int, deviations=(), l2: dict[str, float] | None = None):
+    def __init__(self, backend, folder: pathlib.Path, timeout: float, memory_mb: int, deviations=(), l2: dict[str, float] | None = None,
+                 call=limits.isolated):
+        self.call = call
         self.backend, self.folder, self.timeout, self.memory_mb = backend, folder, timeout, memory_mb
         self.deviations, self.l2 = frozenset(deviations), l2
 
@@ -223,7 +227,7 @@ class Runner:
                     found = "nearer", figures
             return found
 
-        outcome = limits.isolated(check, timeout=self.timeout, memory_mb=self.memory_mb)
+        outcome = self.call(check, timeout=self.timeout, memory_mb=self.memory_mb)
         result.run_seconds = outcome.seconds
         if outcome.timed_out:
             result.verdict = "hang"

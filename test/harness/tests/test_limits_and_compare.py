@@ -56,6 +56,14 @@ class Isolated(unittest.TestCase):
         self.assertIn("no result", limits.isolated(lambda: os._exit(0)).error)
 
 
+class Direct(unittest.TestCase):
+    def test_value_of_this_process(self):
+        self.assertEqual(limits.direct(os.getpid).value, os.getpid())
+
+    def test_exception_is_text(self):
+        self.assertIn("ZeroDivisionError", limits.direct(lambda: 1 // 0).error)
+
+
 class Mismatch(unittest.TestCase):
     def check(self, got, want):
         return compare.mismatch(np.asarray(got), np.asarray(want), 1e-3, 1e-7)
