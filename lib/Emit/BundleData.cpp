@@ -44,7 +44,7 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   const tg::WeightStore::Source *source = store.find(data.getSource());
   if (!bytes || !source)
     return llvm::createStringError("weight data of source '%s' is not available", data.getSource().str().c_str());
-  auto order = op->getAttrOfType<DenseI64ArrayAttr>(gpu::weightOrderAttr);
+  DenseI64ArrayAttr order = op.getOrderAttr();
   auto [it, inserted] = weights.insert({{data, order}, {}});
   if (!inserted)
     return it->second;

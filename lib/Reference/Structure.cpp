@@ -4,9 +4,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Target/KernelAttributes.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -23,22 +20,19 @@ Results constant(Evaluator &ev, tg::ConstantOp op) {
   return single(std::move(*tensor));
 }
 
-/// What the runtime makes of a weight whose dimension i is dimension order[i] of the stored data.
-std::optional<Tensor> reordered(const Tensor &stored, ArrayRef<int64_t> order, ArrayRef<int64_t> shape,
-                                int64_t maxBytes) {
-  std::optional<Tensor> result = Tensor::create(shape, stored.element(), maxBytes);
-  if (!result)
-    return std::nullopt;
-  SmallVector<int64_t> strides = getStrides(stored.shape()), place(shape.size(), 0);
+/// result[i_0, ...] with i_k along dimension order[k] of `stored`.
+Results transposed(Evaluator &ev, Operation *op, const Tensor &stored, ArrayRef<int64_t> order) {
+  FailureOr<Tensor> result = ev.makeResult(op);
+  if (failed(result))
+    return failure();
+  SmallVector<int64_t> to = getStrides(result->shape()), from = getStrides(stored.shape());
   for (int64_t i = 0; i < result->size(); ++i) {
-    int64_t from = 0;
-    for (auto [d, at] : llvm::enumerate(place))
-      from += at * strides[order[d]];
-    result->copyElement(i, stored, from);
-    for (int64_t d = shape.size() - 1; d >= 0 && ++place[d] == shape[d]; --d)
-      place[d] = 0;
+    int64_t place = 0;
+    for (auto [d, stride] : llvm::enumerate(to))
+      place += i / stride % result->dim(d) * from[order[d]];
+    result->copyElement(i, stored, place);
   }
-  return result;
+  return single(std::move(*result));
 }
 
 Results weight(Evaluator &ev, tg::WeightOp op) {
@@ -49,22 +43,18 @@ Results weight(Evaluator &ev, tg::WeightOp op) {
     return ev.fail(op, "expected bytes [" + Twine(data.getOffset()) + ", " + Twine(data.getOffset() + data.getSize()) +
                            ") of source `" + data.getSource() + "`, which is not loaded or shorter");
   auto type = op.getType();
-  SmallVector<int64_t> stored(type.getShape());
-  auto order = op->getAttrOfType<DenseI64ArrayAttr>(gpu::weightOrderAttr);
-  SmallVector<int64_t> sorted(order ? order.asArrayRef() : ArrayRef<int64_t>());
-  llvm::sort(sorted);
-  if (order && !llvm::equal(sorted, llvm::seq<int64_t>(0, type.getRank())))
-    return ev.fail(op, "expected `" + gpu::weightOrderAttr + "` to be a permutation of its dimensions");
-  for (auto [d, from] : llvm::enumerate(order ? order.asArrayRef() : ArrayRef<int64_t>()))
-    stored[from] = type.getDimSize(d);
-  std::optional<Tensor> tensor = Tensor::fromPacked(stored, type.getElementType(), *bytes, ev.limits.maxTensorBytes);
-  if (tensor && order)
-    tensor = reordered(*tensor, order, type.getShape(), ev.limits.maxTensorBytes);
+  ArrayRef<int64_t> order = op.getOrder().value_or(ArrayRef<int64_t>());
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [to, from] : llvm::enumerate(order))
+    shape[from] = type.getDimSize(to);
+  std::optional<Tensor> tensor = Tensor::fromPacked(shape, type.getElementType(), *bytes, ev.limits.maxTensorBytes);
   if (!tensor)
     return ev.fail(op, "expected at most " + Twine(ev.limits.maxTensorBytes) + " bytes (limit of the reference)");
   if (failed(ev.charge(op, tensor->size())))
     return failure();
-  return single(std::move(*tensor));
+  if (order.empty())
+    return single(std::move(*tensor));
+  return transposed(ev, op, *tensor, order);
 }
 
 /// Values of all results of a map of symbols.

@@ -6,7 +6,7 @@
 // REMARK: tensor<2x64x58x58xf16> has dimension 1 innermost in memory
 // REMARK: tensor<64x64x3x3xf16> has dimension 1 innermost in memory
 // CHECK-LABEL: func.func @main
-// CHECK: %[[W:.*]] = tg.weight <"w", 0, 73728> {tg.order = array<i64: 0, 2, 3, 1>} : tensor<64x3x3x64xf16>
+// CHECK: %[[W:.*]] = tg.weight <"w", 0, 73728> order [0, 2, 3, 1] : tensor<64x3x3x64xf16>
 // CHECK: %[[A:.*]] = tg.kernel "map" -> tensor<2x58x58x64xf16>
 // CHECK:   %[[T:.*]] = tg.transpose %{{.*}} [0, 2, 3, 1] : tensor<2x64x58x58xf16>
 // CHECK:   %[[S:.*]] = tg.reshape %{{.*}} : tensor<64x1x1xf16> to tensor<1x1x1x64xf16>

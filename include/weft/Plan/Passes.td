@@ -50,7 +50,7 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     Each tensor that only kernels use (results of kernels, weights) may lie in memory with any of its dimensions innermost. The order with the
     least cost is chosen: bytes read or written by all accesses, each times 16 / (bytes of the widest vector it allows), and a price for kernels whose
     tensors are contiguous along different dimensions. So channels become innermost around convolutions. Where an order changes, the kernel that makes
-    the tensor transposes its result, those that read it transpose it back, and a weight (attribute `tg.order`) is transposed by the runtime when it
+    the tensor transposes its result, those that read it transpose it back, and a weight (its `order`) is transposed by the runtime when it
     loads it. Exact. Inputs and outputs of the function keep their order.
 
     Each changed order gets a remark of category `plan`.

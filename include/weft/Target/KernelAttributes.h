@@ -31,10 +31,6 @@ inline constexpr llvm::StringLiteral steadyOperandsAttr = "tg.steady_operands";
 /// i64: lowest PTX ISA that has all the instructions, ten times the version (84); absent: the target's first.
 inline constexpr llvm::StringLiteral ptxVersionAttr = "tk.ptx_version";
 
-/// Array of i64, of a tg.weight in @main: dimension i of its result is dimension order[i] of the stored data. The
-/// runtime transposes when it loads the weight. Absent: as stored.
-inline constexpr llvm::StringLiteral weightOrderAttr = "tg.order";
-
 } // namespace weft::gpu
 
 #endif // WEFT_TARGET_KERNELATTRIBUTES_H

@@ -14,8 +14,6 @@ namespace weft::plan {
 /// Clocks from one step of a fold to the next where nothing else limits: two products, a row maximum and a row sum, one
 /// after the other (0.6 us measured on an H100).
 static constexpr double stepClocks = 1000;
-/// Of a second kernel: its launch in a graph, and filling and draining its few CTAs.
-static constexpr double mergeSeconds = 3e-6;
 static constexpr int64_t rowsOfCta = 64, step = 64, leastPlaces = 64, mostParts = 128;
 
 double estimateFold(const FoldShape &shape, int64_t parts, const Device &device) {

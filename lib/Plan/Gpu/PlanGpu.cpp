@@ -1,5 +1,6 @@
 // weft-plan-gpu: sets the schedule of a kernel module.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/OrderModel.h"
@@ -23,11 +24,9 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    const Device *device = findDevice(target);
-    if (!device) {
-      getOperation().emitError() << "expected a target of " << getArchitectureList() << ", got '" << target << "'";
+    const Device *device = findDeviceOrError(getOperation(), target);
+    if (!device)
       return signalPassFailure();
-    }
     if (std::string problem; !traversal.empty() && !checkOrderText(traversal, problem)) {
       getOperation().emitError() << problem;
       return signalPassFailure();

@@ -6,6 +6,7 @@
 // written for the whole dimension, the second fold needs `merge` of a state and many parts: where `merge` combines what
 // it made of its left arguments with the same made of its right ones by a monoid (max(l, r), l * q(l) + r * q(r)), the
 // right side is reduced over the parts first.
+#include "Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -399,11 +400,9 @@ struct SplitFoldsPass : weft::plan::impl::SplitFoldsBase<SplitFoldsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    const Device *device = findDevice(target);
-    if (!device) {
-      getOperation().emitError() << "expected a target of " << getArchitectureList() << ", got '" << target << "'";
+    const Device *device = findDeviceOrError(getOperation(), target);
+    if (!device)
       return signalPassFailure();
-    }
     SmallVector<tg::FoldOp> folds;
     getOperation()->walk([&](tg::FoldOp fold) { folds.push_back(fold); });
     for (tg::FoldOp fold : folds)

@@ -5,9 +5,11 @@
 // outermost reduced axis that can be cut is [parts, extent / parts]; each part is reduced in the accumulator's type,
 // and the parts' results are. By the monoid's law that is the same up to the rounding of sums, of which there are
 // fewer.
+#include "Target.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Plan/FoldSplit.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/Device.h"
@@ -27,8 +29,6 @@ namespace {
 
 /// What one SM gets of the card's bandwidth beyond its share, when others are idle.
 constexpr double aloneFactor = 4;
-/// A second kernel: its launch in a graph, and the few CTAs that it has.
-constexpr double mergeSeconds = 3e-6;
 /// What a cut must gain: it may part the reduction from what would share its kernel.
 constexpr double leastGain = 20e-6;
 constexpr int64_t mostParts = 1024;
@@ -102,11 +102,9 @@ struct SplitReductionsPass : weft::plan::impl::SplitReductionsBase<SplitReductio
   using Base::Base;
 
   void runOnOperation() override {
-    const Device *device = findDevice(target);
-    if (!device) {
-      getOperation().emitError() << "expected a target of " << getArchitectureList() << ", got '" << target << "'";
+    const Device *device = findDeviceOrError(getOperation(), target);
+    if (!device)
       return signalPassFailure();
-    }
     SmallVector<tg::ReduceOp> reductions;
     getOperation()->walk([&](tg::ReduceOp op) {
       if (!op->getParentOfType<tg::FoldOp>())

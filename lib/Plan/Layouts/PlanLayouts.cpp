@@ -322,8 +322,7 @@ static void reorderWeight(tg::WeightOp weight, ArrayRef<int64_t> order) {
   auto type = cast<RankedTensorType>(weight.getType());
   SmallVector<int64_t> shape = llvm::map_to_vector(order, [&](int64_t d) { return type.getShape()[d]; });
   auto stored = tg::WeightOp::create(builder, weight.getLoc(), RankedTensorType::get(shape, type.getElementType()),
-                                     weight.getData());
-  stored->setAttr(gpu::weightOrderAttr, builder.getDenseI64ArrayAttr(order));
+                                     weight.getData(), builder.getDenseI64ArrayAttr(order));
   readThrough(weight, stored, order);
   weight.erase();
 }

@@ -79,9 +79,10 @@ def structure():
         want = np.array([0x302, 0x504, 1, 0, 2, 0], np.int16)
         for options in (["--weights-dir", folder], ["--weights", f"w.bin={folder}/w.bin"]):
             check("weights", one(body, "tensor<6xi16>", [], options=options), want)
-        body = '%r = tg.weight <"w.bin", 0, 12> {tg.order = array<i64: 2, 0, 1>} : tensor<3x2x2xi8>'
-        stored = np.arange(12, dtype=np.int8).reshape(2, 2, 3)
-        check("order of a weight", one(body, "tensor<3x2x2xi8>", [], options=["--weights-dir", folder]), stored.transpose(2, 0, 1))
+        stored = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+        stored.tofile(f"{folder}/order.bin")
+        body = '%r = tg.weight <"order.bin", 0, 48> order [2, 0, 1] : tensor<4x2x3xi16>'
+        check("weight with an order", one(body, "tensor<4x2x3xi16>", [], options=["--weights-dir", folder]), stored.transpose(2, 0, 1))
     check("constant splat", one("%r = tg.constant dense<-3> : tensor<2x2xi4>", "tensor<2x2xi4>", []),
           np.full((2, 2), -3).astype(ml_dtypes.int4))
     symbols = 'module attributes {tg.symbols = ["b", "s"]}'

@@ -1,18 +1,10 @@
 // Orders: bijections on every grid to 64x64, their text, their arithmetic, known values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "MakeOrder.h"
 #include "weft/Plan/Traversal/Traversal.h"
 #include <gtest/gtest.h>
 
 using namespace weft::plan;
-
-static TileOrder makeOrder(const std::string &text, std::vector<TileGrid> grids) {
-  Traversal traversal;
-  TileOrder order;
-  std::string error;
-  EXPECT_TRUE(parseTraversal(text, traversal, error)) << error;
-  EXPECT_TRUE(TileOrder::create(traversal, grids, order, error)) << error;
-  return order;
-}
 
 /// TileOrder::create refuses what is no bijection; here also both directions agree.
 static void expectBijection(const std::string &text, const std::vector<TileGrid> &grids) {

@@ -1,19 +1,11 @@
 // Panels with sizes: equal to the panel model for products of square tiles, results and intermediates, policies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Cost/PanelTrace.h"
+#include "MakeOrder.h"
 #include "weft/Plan/Cost/PanelModel.h"
 #include <gtest/gtest.h>
 
 using namespace weft::plan;
-
-static TileOrder makeOrder(const std::string &text, const std::vector<TileGrid> &grids) {
-  Traversal traversal;
-  TileOrder order;
-  std::string error;
-  EXPECT_TRUE(parseTraversal(text, traversal, error)) << error;
-  EXPECT_TRUE(TileOrder::create(traversal, grids, order, error)) << error;
-  return order;
-}
 
 static PanelTrace makeTrace(const LaunchModel &launch, const std::string &text) {
   PanelTrace trace;

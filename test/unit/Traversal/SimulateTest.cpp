@@ -2,20 +2,12 @@
 // refused.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Cost/Simulate.h"
+#include "MakeOrder.h"
 #include "weft/Plan/Cost/PanelModel.h"
 #include <ctime>
 #include <gtest/gtest.h>
 
 using namespace weft::plan;
-
-static TileOrder makeOrder(const std::string &text, const std::vector<TileGrid> &grids) {
-  Traversal traversal;
-  TileOrder order;
-  std::string error;
-  EXPECT_TRUE(parseTraversal(text, traversal, error)) << error;
-  EXPECT_TRUE(TileOrder::create(traversal, grids, order, error)) << error;
-  return order;
-}
 
 static SimulationResult run(const LaunchModel &launch, const std::string &text, const MachineModel &machine) {
   SimulationResult result;

@@ -14,6 +14,14 @@ LogicalResult WeightOp::verify() {
     return emitOpError("expected a static type, got ") << getType();
   if (*size != getData().getSize())
     return emitOpError("expected ") << *size << " bytes for " << getType() << ", got " << getData().getSize();
+  if (!getOrder())
+    return success();
+  SmallVector<int64_t> sorted(*getOrder());
+  llvm::sort(sorted);
+  if (sorted != llvm::to_vector(llvm::seq(getType().getRank())))
+    return emitOpError("expected an order of dimensions 0 to ") << getType().getRank() - 1 << ", got " << *getOrder();
+  if (getElementBits(getType().getElementType()) % 8 != 0 && !getType().getElementType().isInteger(1))
+    return emitOpError("expected elements of whole bytes with an order, got ") << getType();
   return success();
 }
 

@@ -89,7 +89,7 @@ ElementsAttr weft::tg::getConstantElements(Value value, int64_t maxBytes) {
   if (auto constant = value.getDefiningOp<ConstantOp>())
     return constant.getValue();
   auto weight = value.getDefiningOp<WeightOp>();
-  if (!weight || weight.getData().getSize() > maxBytes)
+  if (!weight || weight.getOrder() || weight.getData().getSize() > maxBytes)
     return {};
   DataAttr data = weight.getData();
   auto *dialect = cast<TileGraphDialect>(weight->getDialect());

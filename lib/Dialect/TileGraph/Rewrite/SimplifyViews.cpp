@@ -92,7 +92,7 @@ LogicalResult flattenConcat(ConcatOp op, PatternRewriter &rewriter) {
 /// A reshaped or bitcast weight is a weight of another type on the same bytes.
 template <typename OpTy> LogicalResult retypeWeight(OpTy op, PatternRewriter &rewriter) {
   auto weight = op.getInput().template getDefiningOp<WeightOp>();
-  if (!weight || getByteSize(op.getType()) != weight.getData().getSize())
+  if (!weight || weight.getOrder() || getByteSize(op.getType()) != weight.getData().getSize())
     return failure();
   rewriter.replaceOpWithNewOp<WeightOp>(op, op.getType(), weight.getData());
   return success();

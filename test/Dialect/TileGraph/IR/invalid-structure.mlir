@@ -32,6 +32,22 @@ func.func @weight_offset() {
 
 // -----
 
+func.func @weight_order() {
+  // expected-error @+1 {{expected an order of dimensions 0 to 1, got 1, 1}}
+  %0 = tg.weight <"w", 0, 32> order [1, 1] : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @weight_order_packed() {
+  // expected-error @+1 {{expected elements of whole bytes with an order, got 'tensor<4x2xi4>'}}
+  %0 = tg.weight <"w", 0, 4> order [1, 0] : tensor<4x2xi4>
+  return
+}
+
+// -----
+
 func.func @iota_axis() {
   // expected-error @+1 {{expected axis within [0, 1), got 1}}
   %0 = tg.iota 1 : tensor<4xi64>

@@ -25,15 +25,18 @@ def TG_ConstantOp : TG_InferredOp<"constant", [Pure, ConstantLike],
 def TG_WeightOp : TG_Op<"weight", [Pure]> {
   let summary = "tensor whose bytes lie outside the IR";
   let description = [{
-    The size of the range equals the size of the tensor. Element i1 is one byte.
+    The size of the range equals the size of the tensor. Element i1 is one byte. With `order`, a permutation, dimension i of the result is dimension order[i]
+    of the stored tensor: the result is its transpose, which the runtime writes when it loads the weight (whole bytes an element only).
 
     ```mlir
     %w = tg.weight #tg.data<"bert.weights.bin", 0, 128> : tensor<4x8xf32>
+    %t = tg.weight #tg.data<"bert.weights.bin", 0, 128> order [1, 0] : tensor<8x4xf32>
     ```
   }];
-  let arguments = (ins TG_DataAttr:$data);
+  let arguments = (ins TG_DataAttr:$data, OptionalAttr<DenseI64ArrayAttr>:$order);
   let results = (outs TG_AnyTensor:$result);
-  let assemblyFormat = "$data attr-dict `:` type($result)";
+  let assemblyFormat = "$data (`order` $order^)? attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::weft::tg::DataAttr":$data), "build($_builder, $_state, type, data, {});">];
   let hasVerifier = 1;
 }
 
