@@ -299,7 +299,7 @@ static bool isWritten(Value sums) {
   if (auto argument = dyn_cast<BlockArgument>(sums)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
-    return !init ||
+    return !init || isWritten(init->get()) ||
            !isa_and_nonnull<tk::DotOp, tk::DotWaitOp>(loop.getTiedLoopYieldedValue(argument)->get().getDefiningOp());
   }
   Operation *op = sums.getDefiningOp();

@@ -168,6 +168,26 @@ static void waitAtOnce(tk::DotOp dot) {
   dot.getAccMutable().assign(makeUndefined(before, dot.getLoc(), dot.getAcc().getType()));
 }
 
+static bool isOfDots(Value sums) {
+  Operation *op = sums.getDefiningOp();
+  if (auto splat = dyn_cast_or_null<tk::SplatOp>(op))
+    return splat.getScalar().getDefiningOp<LLVM::PoisonOp>(); // Nobody wrote it.
+  return isa_and_nonnull<tk::DotOp, tk::DotWaitOp>(op);
+}
+
+/// A loop in which dots alone write an accumulator has no fence for other writes to its registers; but what it starts
+/// from, a constant above all, may be moved there when the loop has few iterations, behind the fence. It is tied
+/// before.
+static void tieStart(tk::DotOp dot) {
+  auto argument = dyn_cast<BlockArgument>(dot.getAcc());
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+  if (!init || isOfDots(init->get()) || !isOfDots(loop.getTiedLoopYieldedValue(argument)->get()))
+    return;
+  OpBuilder before(loop);
+  init->set(tk::DotWaitOp::create(before, loop.getLoc(), ValueRange(init->get()), 0).getResult(0));
+}
+
 void schedule::waitForDots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses) {
   SmallVector<scf::ForOp> loops;
   tiles->walk([&](scf::ForOp loop) { loops.push_back(loop); });
@@ -181,11 +201,14 @@ void schedule::waitForDots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses) {
     for (const Chain &chain : *chains)
       done.insert(chain.dots.begin(), chain.dots.end());
   }
-  SmallVector<tk::DotOp> others;
+  SmallVector<tk::DotOp> dots;
   tiles->walk([&](tk::DotOp dot) {
-    if (isWgmma(dot) && !done.contains(dot))
-      others.push_back(dot);
+    if (isWgmma(dot))
+      dots.push_back(dot);
   });
-  for (tk::DotOp dot : others)
-    waitAtOnce(dot);
+  for (tk::DotOp dot : dots)
+    if (!done.contains(dot))
+      waitAtOnce(dot);
+  for (tk::DotOp dot : dots)
+    tieStart(dot);
 }
