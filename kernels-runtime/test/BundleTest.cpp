@@ -15,6 +15,7 @@
 #include "weft/Bundle/ShapeProgram.h"
 
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
@@ -137,6 +138,30 @@ TEST(Builder, WritesFilesInOneStep) {
   EXPECT_NE(error.getMessage().find("No such file or directory"), std::string::npos);
   unlink(path.c_str());
   EXPECT_EQ(rmdir(folder), 0) << "no temporary file is left";
+}
+
+TEST(Builder, WritesIntoPipes) { // The superuser may rename a file over /dev/null.
+  char folder[] = "/tmp/weft-builder-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  std::string path = std::string(folder) + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  Builder builder("weft test");
+  uint64_t size = 0;
+  Error error = builder.writeFile(path, &size);
+  EXPECT_FALSE(error) << error.getMessage();
+  std::vector<uint8_t> read(size + 1), built;
+  EXPECT_EQ(::read(reader, read.data(), read.size()), ssize_t(size));
+  read.pop_back();
+  ASSERT_FALSE(builder.build(built));
+  EXPECT_EQ(read, built);
+  struct stat status;
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISFIFO(status.st_mode));
+  close(reader);
+  unlink(path.c_str());
+  rmdir(folder);
 }
 
 TEST(Builder, GivesThePackersRequests) {

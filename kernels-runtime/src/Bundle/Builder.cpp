@@ -18,6 +18,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <map>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace weft::bundle;
@@ -398,13 +399,20 @@ static int createBeside(const std::string &path, std::string &temporary) {
   return file;
 }
 
+/// Whether `path` is a device, a pipe or a socket: it is written to, and no file takes its place.
+static bool isSpecialFile(const std::string &path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 Error Builder::writeFile(const std::string &path, uint64_t *bytesWritten) {
   std::vector<Section> sections;
   std::vector<uint8_t> head;
   if (Error error = prepare(sections, head))
     return error;
-  std::string temporary;
-  int file = createBeside(path, temporary);
+  std::string temporary = path;
+  bool isSpecial = isSpecialFile(path);
+  int file = isSpecial ? ::open(path.c_str(), O_WRONLY | O_CLOEXEC) : createBeside(path, temporary);
   if (file < 0)
     return makeError(ErrorCode::Input, "cannot create %s: %s", quote(temporary).c_str(), std::strerror(errno));
   uint64_t total = 0;
@@ -414,10 +422,11 @@ Error Builder::writeFile(const std::string &path, uint64_t *bytesWritten) {
   });
   if (::close(file) != 0 && !error)
     error = makeError(ErrorCode::Input, "cannot write: %s", std::strerror(errno));
-  if (!error && std::rename(temporary.c_str(), path.c_str()) != 0)
+  if (!error && !isSpecial && std::rename(temporary.c_str(), path.c_str()) != 0)
     error = makeError(ErrorCode::Input, "cannot rename: %s", std::strerror(errno));
   if (error) {
-    ::unlink(temporary.c_str());
+    if (!isSpecial)
+      ::unlink(temporary.c_str());
     return std::move(error).within(quote(path));
   }
   if (bytesWritten)

@@ -200,7 +200,7 @@ public:
   /// The bundle in memory.
   Error build(std::vector<uint8_t> &bytes);
   /// Writes `path` by way of a temporary file beside it and a rename: a reader sees the old file or the whole new one.
-  /// `bytesWritten` may be null.
+  /// A device or a pipe (`/dev/null`) is written to as it is. `bytesWritten` may be null.
   Error writeFile(const std::string &path, uint64_t *bytesWritten = nullptr);
 
 private:
