@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How many kernels are planned for each exported model and GPU, and how many other planners would need.
+"""How many kernels are started for each exported model and GPU.
 
-    count_kernels.py [--build=build] [--target=sm_80,sm_90a] [--model=GLOB,...] [--planner=weft,tvm-rules,...] [--report=FILE.md] [--update]
+    count_kernels.py [--build=build] [--target=sm_80,sm_90a] [--model=GLOB,...] [--report=FILE.md] [--update]
 
 A model is lowered, with weights that are holes in a file: a plan does not depend on their values. Its launches are the GPU kernels that a run
 starts. What is counted of a model (a layer, or all of it) and the most it may be are in expected-kernels.json beside
@@ -54,7 +54,6 @@ class Count:
 
     model: str
     target: str
-    planner: str
     launches: int
     part: int  # Launches of one of the model's equal parts (its layers); all where it has none.
     seconds: float
@@ -91,45 +90,42 @@ def hollow(name: str, folder: pathlib.Path) -> pathlib.Path:
     return target
 
 
-def compile_to(phase: str, compiler: pathlib.Path, model: pathlib.Path, target: str, planner: str) -> tuple[float, str] | None:
-    """Seconds, the compiler's start and the printing included, and the module's text. None if a kernel cannot be lowered."""
+def compile_to(phase: str, compiler: pathlib.Path, model: pathlib.Path, target: str) -> tuple[float, str]:
+    """Seconds, the compiler's start and the printing included, and the module's text."""
     path = model.with_suffix(f".{phase}.mlir")
     command = [compiler, model, f"--target={target}", f"--emit=mlir:{phase}", "-o", path]
     start = time.monotonic()
-    outcome = limits.run([*command, *([f"--planner={planner}"] if planner != "weft" else [])], timeout=SECONDS)
-    if outcome.code and phase == "lower":
-        return None
+    outcome = limits.run(command, timeout=SECONDS)
     if outcome.code:
-        raise SystemExit(f"{model.stem} for {target} by {planner}: {(outcome.stdout + outcome.stderr).strip()[:300]}")
+        raise SystemExit(f"{model.stem} for {target}: {(outcome.stdout + outcome.stderr).strip()[:300]}")
     return time.monotonic() - start, path.read_text()
 
 
-def count(compiler: pathlib.Path, name: str, target: str, planner: str) -> Count:
+def count(compiler: pathlib.Path, name: str, target: str) -> Count:
     parts = next((goal[3] for goal in GOALS if goal[0] == name), 1)
     with tempfile.TemporaryDirectory() as folder:
         model = hollow(name, pathlib.Path(folder))
-        seconds, _ = compile_to("plan", compiler, model, target, planner)
-        # What cannot be lowered has one launch for each of its kernels.
-        _, program = compile_to("lower", compiler, model, target, planner) or compile_to("outline", compiler, model, target, planner)
+        seconds, _ = compile_to("plan", compiler, model, target)
+        _, program = compile_to("lower", compiler, model, target)
     labels = labels_of(program)
-    return Count(name, target, planner, len(labels), period_of(labels, parts), seconds)
+    return Count(name, target, len(labels), period_of(labels, parts), seconds)
 
 
-def report(counts: Sequence[Count], planners: Sequence[str]) -> Iterable[str]:
-    """A table in Markdown: a row for each model, a column for each target and planner."""
-    columns = sorted({(c.target, c.planner) for c in counts}, key=lambda key: (key[0], planners.index(key[1])))
-    yield "| what | goal | " + " | ".join(f"{target} {planner}" for target, planner in columns) + " |"
+def report(counts: Sequence[Count]) -> Iterable[str]:
+    """A table in Markdown: a row for each model, a column for each target."""
+    columns = sorted({c.target for c in counts})
+    yield "| what | goal | " + " | ".join(columns) + " |"
     yield "|---|---|" + "---|" * len(columns)
-    found = {(c.model, c.target, c.planner): c for c in counts}
+    found = {(c.model, c.target): c for c in counts}
     for model in dict.fromkeys(c.model for c in counts):
         goal = next(((goal[1], str(goal[2])) for goal in GOALS if goal[0] == model), (model, ""))
-        yield f"| {goal[0]} | {goal[1]} | " + " | ".join(str(found[model, *column].part) for column in columns) + " |"
+        yield f"| {goal[0]} | {goal[1]} | " + " | ".join(str(found[model, column].part) for column in columns) + " |"
 
 
 def judge(counts: Sequence[Count], listed: dict[str, dict[str, int]]) -> list[str]:
     """What is otherwise than listed."""
     return [f"{c.model} for {c.target}: {c.part} launches, but {listed.get(c.target, {}).get(c.model, 'none')} are listed"
-            for c in counts if c.planner == "weft" and listed.get(c.target, {}).get(c.model) != c.part]
+            for c in counts if listed.get(c.target, {}).get(c.model) != c.part]
 
 
 def main() -> int:
@@ -137,7 +133,6 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--target", default=",".join(TARGETS))
     parser.add_argument("--model", default="*", help="comma-separated globs")
-    parser.add_argument("--planner", default="weft")
     parser.add_argument("--report", type=pathlib.Path, help="write the table there")
     parser.add_argument("--update", action="store_true", help="write expected-kernels.json")
     parser.add_argument("--json", type=pathlib.Path, help="write passed, failed, skipped")
@@ -146,25 +141,21 @@ def main() -> int:
     if not names:
         print("no exported models here: nothing to count")
         return _finish(args, {"passed": 0, "failed": 0, "skipped": 1})
-    planners = args.planner.split(",")
-    counts = [count(args.build / "bin" / "weft-compile", name, target, planner)
-              for name in names for target in args.target.split(",") for planner in planners]
-    lines = list(report(counts, planners))
+    counts = [count(args.build / "bin" / "weft-compile", name, target) for name in names for target in args.target.split(",")]
+    lines = list(report(counts))
     print("\n".join(lines))
     slowest = max(counts, key=lambda c: c.seconds)
-    print(f"slowest: {slowest.model} for {slowest.target} by {slowest.planner}, {slowest.seconds:.2f} s from the ONNX file to the printed plan")
+    print(f"slowest: {slowest.model} for {slowest.target}, {slowest.seconds:.2f} s from the ONNX file to the printed plan")
     if args.report:
         args.report.write_text("\n".join(lines) + "\n")
     data = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
     if args.update:
         for c in counts:
-            if c.planner == "weft":
-                data.setdefault(c.target, {})[c.model] = c.part
+            data.setdefault(c.target, {})[c.model] = c.part
         EXPECTED.write_text(json.dumps({key: dict(sorted(value.items())) for key, value in sorted(data.items())}, indent=1) + "\n")
     problems = judge(counts, data)
     print("\n".join(problems))
-    mine = [c for c in counts if c.planner == "weft"]
-    return _finish(args, {"passed": len(mine) - len(problems), "failed": len(problems), "skipped": 0})
+    return _finish(args, {"passed": len(counts) - len(problems), "failed": len(problems), "skipped": 0})
 
 
 def _finish(args: argparse.Namespace, counts: dict[str, int]) -> int:

@@ -59,6 +59,9 @@ struct WgmmaOperand {
 /// (N-) major with elements of other than 16 bits.
 std::optional<WgmmaOperand> getWgmmaOperand(tk::SharedType buffer, unsigned mnDim);
 
+/// Whether dots alone wrote the registers of `sums`: a dot's result, waited for or not, or a tile that nobody wrote.
+bool isOfDots(mlir::Value sums);
+
 } // namespace weft::schedule
 
 #endif // WEFT_SCHEDULE_WGMMA_H

@@ -296,16 +296,12 @@ public:
 
 /// Whether instructions other than wgmma may have written the accumulator since the last fence.
 static bool isWritten(Value sums) {
-  if (auto argument = dyn_cast<BlockArgument>(sums)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
-    return !init || isWritten(init->get()) ||
-           !isa_and_nonnull<tk::DotOp, tk::DotWaitOp>(loop.getTiedLoopYieldedValue(argument)->get().getDefiningOp());
-  }
-  Operation *op = sums.getDefiningOp();
-  if (auto splat = dyn_cast<tk::SplatOp>(op))
-    return !splat.getScalar().getDefiningOp<LLVM::PoisonOp>();
-  return !isa<tk::DotOp, tk::DotWaitOp>(op);
+  auto argument = dyn_cast<BlockArgument>(sums);
+  if (!argument)
+    return !schedule::isOfDots(sums);
+  auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+  return !init || isWritten(init->get()) || !schedule::isOfDots(loop.getTiedLoopYieldedValue(argument)->get());
 }
 
 /// Dots between `dot` and `wait` in one block: their groups come after the dot's.

@@ -168,10 +168,10 @@ static void waitAtOnce(tk::DotOp dot) {
   dot.getAccMutable().assign(makeUndefined(before, dot.getLoc(), dot.getAcc().getType()));
 }
 
-static bool isOfDots(Value sums) {
+bool schedule::isOfDots(Value sums) {
   Operation *op = sums.getDefiningOp();
   if (auto splat = dyn_cast_or_null<tk::SplatOp>(op))
-    return splat.getScalar().getDefiningOp<LLVM::PoisonOp>(); // Nobody wrote it.
+    return bool(splat.getScalar().getDefiningOp<LLVM::PoisonOp>());
   return isa_and_nonnull<tk::DotOp, tk::DotWaitOp>(op);
 }
 

@@ -25,7 +25,7 @@ class CountKernels(unittest.TestCase):
         self.assertEqual(count_kernels.period_of(["a", "a", "a"], 1), 3)
 
     def test_judge(self):
-        row = count_kernels.Count("m", "sm_80", "weft", 9, 7, 0.1)
+        row = count_kernels.Count("m", "sm_80", 9, 7, 0.1)
         self.assertEqual(count_kernels.judge([row], {"sm_80": {"m": 7}}), [])
         self.assertEqual(len(count_kernels.judge([row], {"sm_80": {"m": 6}})), 1)
         self.assertEqual(len(count_kernels.judge([row], {})), 1)
