@@ -4,7 +4,7 @@
     run_node_suite.py [--build=build] [--filter='softmax*,conv*'] [--jobs=2] [--update] [--report]
     run_node_suite.py --target=sm_80 [--device=emu:sm_80] [--subset] ...
     run_node_suite.py --target=sm_90a --prepare=nodes.zip         compile here, and where the card is, without the compiler:
-    run_node_suite.py --target=sm_90a --prepared=nodes.zip --device=cuda --jobs=12
+    run_node_suite.py --target=sm_90a --prepared=nodes.zip --device=cuda --jobs=12 [--resume=results.jsonl]
 
 Every case is compiled by its own process and run in another, both under a time and a memory limit. What is not supported must
 be refused with a message that names the operator; those refusals are listed in expected-failures.json, and the run fails when a
@@ -16,12 +16,15 @@ value, which the run computes in f64 (exact.py). It does not count as a pass.
 With --target the suite compiles for a GPU and runs on --device, the target's emulator by default. A case passes at ONNX's tolerance or
 within the relative L2 errors of gpu.py. Refusals beyond the CPU's are in expected-gpu.json, and so are known bugs, both ways.
 --subset takes the small cases of every operator (gpu.py has the rule): what CI runs through the emulator.
+--resume=FILE appends each result to FILE as it comes, a line of JSON each, and takes the results that FILE has instead of running their
+cases: a run that was cut off goes on where it stopped. The caller sees to it that the bundles are the same ones.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import json
 import multiprocessing
@@ -95,13 +98,34 @@ def _work(index: int) -> Result:
     return _state["runner"](_state["cases"][index])
 
 
-def run_all(cases: list, runner: Runner, jobs: int) -> list[Result]:
-    """All cases over `jobs` forked workers, which inherit the cases; progress on a terminal."""
+def read_results(path: pathlib.Path | None, cases: list) -> list[Result]:
+    """The results in `path` of cases that are asked for; a line that was cut off by the end of its run does not count."""
+    names, results = {case.name for case in cases}, {}
+    for line in path.read_text().splitlines() if path and path.exists() else []:
+        try:
+            result = Result(**json.loads(line))
+        except (json.JSONDecodeError, TypeError):
+            continue
+        if result.name in names:
+            results[result.name] = result
+    return list(results.values())
+
+
+def run_all(cases: list, runner: Runner, jobs: int, resume: pathlib.Path | None = None) -> list[Result]:
+    """All cases over `jobs` forked workers, which inherit the cases; progress on a terminal, and in `resume`."""
+    results = read_results(resume, cases)
+    known = {r.name for r in results}
+    cases = [case for case in cases if case.name not in known]
     _state.update(cases=cases, runner=runner)
-    results = []
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context(resume.open("a")) if resume else None
+        if log and log.tell():
+            log.write("\n")  # Ends a line that was cut off.
+        pool = stack.enter_context(multiprocessing.get_context("fork").Pool(jobs))
         for done, result in enumerate(pool.imap_unordered(_work, range(len(cases)), chunksize=4), 1):
             results.append(result)
+            if log:
+                print(json.dumps(dataclasses.asdict(result)), file=log, flush=True)
             if sys.stderr.isatty():
                 print(f"\r{done}/{len(cases)} ", end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty():
@@ -124,6 +148,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--in-workers", action="store_true", help="run bundles in the workers, one device context each, instead of a process each")
     parser.add_argument("--expected", type=pathlib.Path, default=EXPECTED)
     parser.add_argument("--json", type=pathlib.Path, help="write all results here")
+    parser.add_argument("--resume", type=pathlib.Path, metavar="FILE", help="append results to FILE, and do not repeat those that it has")
     parser.add_argument("--update", action="store_true", help="write the list of expected failures anew")
     parser.add_argument("--report", action="store_true", help="write docs/conformance.md, or conformance-gpu.md with --target")
     parser.add_argument("--show", type=int, default=60, help="disagreements to print (default 60)")
@@ -192,7 +217,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="weft-node-") as folder:
         runner = Runner(backend, pathlib.Path(folder), args.timeout, args.memory, expected["deviations"], gpu.L2 if args.target else None,
                         limits.direct if args.in_workers else limits.isolated)
-        results = run_all(cases, runner, args.jobs)
+        results = run_all(cases, runner, args.jobs, args.resume)
     if args.prepare:
         print(backend.close())
         return 0

@@ -129,6 +129,26 @@ class BothDirections(unittest.TestCase):
             self.assertEqual(len(self.lines(result)), 1, result)
 
 
+class Resumed(unittest.TestCase):
+    """--resume: each result is written as it comes, and a run that was cut off goes on behind the whole lines of its file."""
+
+    def test_known_cases_are_not_run_again(self):
+        cases = [dataclasses.replace(reshape_case(), name=name) for name in "abc"]
+
+        def run(case):
+            return Result(case.name, case.operator, "pass")
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "results.jsonl"
+            known = json.dumps(dataclasses.asdict(Result("b", "Reshape", "wrong", "at 3")))
+            other = json.dumps(dataclasses.asdict(Result("z", "Reshape", "pass")))
+            file.write_text(f"{known}\n{other}\n" + known.replace('"b"', '"c"')[:20])
+            results = run_node_suite.run_all(cases, run, 1, file)
+            self.assertEqual([(r.name, r.verdict) for r in results], [("a", "pass"), ("b", "wrong"), ("c", "pass")])
+            again = run_node_suite.run_all(cases, None, 1, file)
+            self.assertEqual(again, results)
+
+
 class GpuLists(unittest.TestCase):
     """What is expected of a GPU target: the CPU's list and more, written by --update and broken both ways."""
 
