@@ -24,6 +24,8 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   FormKernelsOptions form;
   form.fuse = options.fuse;
   form.gpu = options.gpu;
+  if (!options.target.empty())
+    form.target = options.target;
   form.maxRowBytes = options.maxRowBytes;
   form.noFuse = options.noFuse;
   form.forceFuse = options.forceFuse;

@@ -7,7 +7,16 @@
 // rate of their professional siblings. H100 and H200 quote peaks at 1830 MHz although they may clock higher without
 // load. mma.sync reaches 62 % of wgmma's rate there (Luo et al., "Benchmarking and Dissecting the NVIDIA Hopper GPU
 // Architecture via Microbenchmarking", 2024). L2 bytes per clock: white paper for A100 (5120); the others are rounded
-// from published micro-benchmarks and only rank plans.
+// from published micro-benchmarks and only rank plans. L1: the same specifications as shared memory.
+//
+// Effective L2: 47.5 of an H100's 52.4 MB are read at L2's rate by all SMs (bench/results/2026-11-21-calibration-h100,
+// "own"), nine tenths, which GA102 and Ada with their one partition are taken to have too. An A100's two partitions
+// each cache what their own SMs read (white paper), so that what all SMs read is there twice: half.
+//
+// Launches: of an H100. A kernel less in a graph saves 2.8 to 4.9 us (bench/results/2026-11-21-gpu-sm90a-h100.md,
+// "kernels that start together"), an empty kernel after another takes 3.1 to 4.9 us in a stream (`weft calibrate`);
+// FlashDecoding's second kernel costs 3 us in the decode cases. Of these 3 us a kernel's fill and drain is about 1 us:
+// a first load of 900 clocks and a last store. Other cards are taken to be the same.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Target/Device.h"
 
@@ -21,13 +30,14 @@ constexpr unsigned kKiB = 1 << 10;
 /// What all devices of one compute capability have in common.
 struct Family {
   const char *architecture;
-  unsigned computeVersion, threadsPerSm, ctasPerSm, sharedPerSm, sharedPerCta, maxCluster, f32PerClock;
+  unsigned computeVersion, threadsPerSm, ctasPerSm, sharedPerSm, sharedPerCta, maxCluster, f32PerClock, l1PerSm;
+  unsigned effectiveL2Percent;
 };
 
-constexpr Family kSm80 = {"sm_80", 80, 2048, 32, 164 * kKiB, 163 * kKiB, 1, 128};
-constexpr Family kSm86 = {"sm_86", 86, 1536, 16, 100 * kKiB, 99 * kKiB, 1, 256};
-constexpr Family kSm89 = {"sm_89", 89, 1536, 24, 100 * kKiB, 99 * kKiB, 1, 256};
-constexpr Family kSm90 = {"sm_90a", 90, 2048, 32, 228 * kKiB, 227 * kKiB, 8, 256};
+constexpr Family kSm80 = {"sm_80", 80, 2048, 32, 164 * kKiB, 163 * kKiB, 1, 128, 192 * kKiB, 50};
+constexpr Family kSm86 = {"sm_86", 86, 1536, 16, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 90};
+constexpr Family kSm89 = {"sm_89", 89, 1536, 24, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 90};
+constexpr Family kSm90 = {"sm_90a", 90, 2048, 32, 228 * kKiB, 227 * kKiB, 8, 256, 256 * kKiB, 90};
 
 constexpr Device device(const char *name, const Family &family, unsigned sms, uint64_t l2, uint64_t memory,
                         double bandwidth, unsigned l2PerClock, double clock, MatrixRates matrix, MatrixRates mmaSync) {
@@ -43,14 +53,18 @@ constexpr Device device(const char *name, const Family &family, unsigned sms, ui
           family.sharedPerCta,
           /*sharedReservedPerCta=*/1 * kKiB,
           family.maxCluster,
+          family.l1PerSm,
           l2,
+          l2 / 100 * family.effectiveL2Percent,
           memory,
           bandwidth,
           l2PerClock,
           clock,
           family.f32PerClock,
           matrix,
-          mmaSync};
+          mmaSync,
+          /*launchSeconds=*/2e-6,
+          /*tailSeconds=*/1e-6};
 }
 
 //                             f16   tf32  f8    i8

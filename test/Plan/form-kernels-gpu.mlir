@@ -1,5 +1,7 @@
 // RUN: weft-opt %s --weft-plan=gpu=true --remark-policy=all --remarks-filter=fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+// RUN: not weft-opt %s --pass-pipeline='builtin.module(func.func(weft-form-kernels{gpu=true target=sm_10}))' 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: error: expected a target of sm_80, {{.*}}, got 'sm_10'
 
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>

@@ -9,9 +9,6 @@
 
 namespace weft::plan {
 
-/// Of a second kernel that merges parts: its launch in a graph, and filling and draining its few CTAs.
-inline constexpr double mergeSeconds = 3e-6;
-
 /// Dimensions of the result of a fold's contraction over the stream, as numbers of places.
 struct FoldShape {
   int64_t rows = 1;       ///< Only the operand that the cascade makes has them.

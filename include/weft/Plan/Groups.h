@@ -40,6 +40,10 @@
 #include "llvm/ADT/SmallVector.h"
 #include <functional>
 
+namespace weft {
+struct Device;
+} // namespace weft
+
 namespace weft::plan {
 
 using Group = llvm::SetVector<mlir::Operation *>;
@@ -56,6 +60,7 @@ struct GroupOptions {
   bool fuse = true;
   bool gpu = false; ///< Rules G instead of R; reshapes may be inside groups; groups may have several results.
   int64_t maxRowBytes = int64_t(1) << 20;
+  const Device *device = nullptr; ///< Set with `gpu`: whose rates the rules weigh with.
   /// What the user asks for (Constraints.h): nothing where it is null. The demands are groups from the start.
   const FusionConstraints *constraints = nullptr;
 };
@@ -67,8 +72,8 @@ bool isRenaming(mlir::Operation *op);
 
 /// The rule that forbids `group`, as a remark text, or an empty string if it is legal. Ops are in program order.
 std::string findViolation(const Group &group, const GroupOptions &options);
-/// The same by the rules G.
-std::string findGpuViolation(const Group &group);
+/// The same by the rules G; `options.device` must be set.
+std::string findGpuViolation(const Group &group, const GroupOptions &options);
 
 /// Ops of a group whose results are used outside, the one with the largest result first (of equal ones the last).
 llvm::SmallVector<mlir::Operation *> findSinks(const Group &group);

@@ -28,6 +28,7 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
   let options = [
     Option<"fuse", "fuse", "bool", /*default=*/"true", "form groups of several ops; otherwise one kernel an op">,
     Option<"gpu", "gpu", "bool", /*default=*/"false", "rules G of weft/Plan/Groups.h: what pays on a GPU">,
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target, that the rules G weigh for">,
     Option<"maxRowBytes", "max-row-bytes", "int64_t", /*default=*/"1048576",
            "largest working set, in bytes, of one row of a group with reductions">,
     Option<"noFuse", "no-fuse", "std::string", /*default=*/"",

@@ -31,8 +31,10 @@ struct Device {
   unsigned sharedPerCta;                       ///< The most that one CTA can ask for.
   unsigned sharedReservedPerCta;               ///< Taken by the system for each resident CTA.
   unsigned maxCluster;                         ///< CTAs of a portable cluster; 1: no clusters.
+  unsigned l1PerSm;                            ///< Cache and shared memory of an SM together.
 
   uint64_t l2Bytes;
+  uint64_t effectiveL2Bytes; ///< The most that all SMs can read again and again from the L2.
   uint64_t memoryBytes;
   double memoryBandwidth;   ///< Of DRAM, bytes per second.
   unsigned l2BytesPerClock; ///< Of the whole card, reads that hit.
@@ -42,7 +44,15 @@ struct Device {
   MatrixRates matrix;   ///< By the best instructions: wgmma where there is it, else mma.sync.
   MatrixRates mmaSync;  ///< By mma.sync.
 
+  /// What a kernel costs in a graph beside its work: from the end of the kernel before it to its start, and for filling
+  /// the SMs and draining them. The table's source says where they were measured.
+  double launchSeconds, tailSeconds;
+
   bool hasWgmma() const { return computeVersion == 90; }
+  /// One kernel more, of work that is done in any case.
+  double kernelSeconds() const { return launchSeconds + tailSeconds; }
+  /// Reads that hit the L2, of the whole card.
+  double l2BytesPerSecond() const { return double(l2BytesPerClock) * clock; }
   /// Operations per second of the whole card.
   double perSecond(unsigned operationsPerClock) const { return double(operationsPerClock) * sms * clock; }
 };

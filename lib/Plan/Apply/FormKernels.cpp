@@ -1,5 +1,6 @@
 // weft-form-kernels: applies the groups of Plan/Groups as tg.kernel ops. Makes no decision of its own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../Gpu/Target.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -69,6 +70,8 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     options.fuse = fuse;
     options.maxRowBytes = maxRowBytes;
     options.gpu = gpu;
+    if (gpu && !(options.device = findDeviceOrError(func, target)))
+      return signalPassFailure();
     FusionConstraints constraints;
     if (failed(constraints.read(func, noFuse, forceFuse)) ||
         (!plan.empty() && failed(constraints.readPlan(func, plan))))

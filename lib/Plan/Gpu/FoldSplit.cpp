@@ -26,8 +26,7 @@ double estimateFold(const FoldShape &shape, int64_t parts, const Device &device)
   double bytes = perCta * waves * device.sms / device.memoryBandwidth; // Of the busiest SM, at its share.
   double seconds = std::max(latency, bytes);
   if (parts > 1)
-    seconds +=
-        mergeSeconds + 2 * double(parts) * shape.stateBytes / (double(device.l2BytesPerClock) * device.clock / 2);
+    seconds += device.kernelSeconds() + 2 * double(parts) * shape.stateBytes / (device.l2BytesPerSecond() / 2);
   return seconds;
 }
 

@@ -14,7 +14,6 @@ static constexpr double loadLatency = 900, fillClocks = 1500, drainClocks = 500;
 /// What a step costs beside its work: waiting at the barrier for the slowest warp, index arithmetic.
 static constexpr double stepClocks = 40;
 static constexpr double sharedBytesPerClock = 128;
-static constexpr double launchSeconds = 2e-6;
 /// What DRAM takes longer for rows that are read 128 bytes at a time than for 256 and more (16 x 28672 x 4096 on an
 /// H100: 0.096 ms against 0.092), and up to which extent of the other side that decides.
 static constexpr double pieceFactor = 1.06, idleFactor = 1.03;
@@ -262,7 +261,7 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
     dram *= idleFactor;
   double seconds = clocks / device.clock;
   // The lesser of the two is not hidden entirely.
-  cost.seconds = std::max(seconds, dram) + 0.15 * std::min(seconds, dram) + launchSeconds;
+  cost.seconds = std::max(seconds, dram) + 0.15 * std::min(seconds, dram) + device.launchSeconds;
   cost.bound = dram > seconds                         ? "dram"
                : waits > throughput                   ? "latency"
                : matrix >= std::max(sharedClocks, l2) ? "matrix"

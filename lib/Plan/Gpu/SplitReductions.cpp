@@ -9,7 +9,6 @@
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
-#include "weft/Plan/FoldSplit.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/Device.h"
@@ -60,7 +59,7 @@ std::optional<Cut> chooseCut(tg::ReduceOp op, const Device &device) {
   for (int64_t axis : op.getAxes()) {
     int64_t extent = *tg::getConstant(dims[axis]);
     for (int64_t parts = 2; parts <= std::min(extent, mostParts) && rows * double(parts) <= 4.0 * device.sms; ++parts) {
-      double seconds = estimate(rows * double(parts), places * bytes / double(parts), device) + mergeSeconds;
+      double seconds = estimate(rows * double(parts), places * bytes / double(parts), device) + device.kernelSeconds();
       if (extent % parts == 0 && seconds + leastGain < best.whole && seconds <= best.split)
         best.axis = axis, best.parts = parts, best.split = seconds;
     }

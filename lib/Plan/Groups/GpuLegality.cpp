@@ -8,6 +8,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
+#include "weft/Target/Device.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -74,7 +75,7 @@ struct Prologue {
 /// A group with what its rules ask again and again.
 class Checker {
 public:
-  explicit Checker(const Group &group) : group(group) {}
+  Checker(const Group &group, const Device &device) : group(group), device(device) {}
 
   std::string run();
 
@@ -116,6 +117,7 @@ private:
   std::string checkRows();
 
   const Group &group;
+  const Device &device;
   llvm::DenseMap<Operation *, int64_t> costs;
   SmallVector<tg::ContractOp> contracts;
   tg::FoldOp fold;
@@ -276,9 +278,9 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     return "";
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
-  // Rates of no device in particular: 20 T operations, 2 TB and 300 TFLOP a second, 2.5 us a kernel. An operand that
-  // comes through registers loses a tenth of the contraction's time, and each step waits a little for its loads.
-  constexpr double sms = 132, leastTile = 16, mostTile = 128, operationRate = 20e12, byteRate = 2e12, launch = 2.5e-6;
+  // Rates of no device in particular: 20 T operations, 2 TB and 300 TFLOP a second. An operand that comes through
+  // registers loses a tenth of the contraction's time, and each step waits a little for its loads.
+  constexpr double sms = 132, leastTile = 16, mostTile = 128, operationRate = 20e12, byteRate = 2e12;
   constexpr double placesOfStep = 64, waitOfStep = 0.15e-6;
   // One SM alone reads about 64 bytes a clock from the L2, and combines what its warps summed up in about 2 us.
   constexpr double byteRateOfSm = 80e9, waitOfSum = 2e-6;
@@ -304,7 +306,7 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     lost +=
         waitOfSum + std::max(before.operations / share / (operationRate / sms), before.bytes / share / byteRateOfSm);
   }
-  double saved = bytesOf(contract->getOperand(operand)) * 2 / byteRate + launch;
+  double saved = bytesOf(contract->getOperand(operand)) * 2 / byteRate + device.kernelSeconds();
   if (lost > saved)
     return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
            " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";
@@ -450,6 +452,8 @@ SmallVector<Operation *> findSinks(const Group &group) {
   return sinks;
 }
 
-std::string findGpuViolation(const Group &group) { return Checker(group).run(); }
+std::string findGpuViolation(const Group &group, const GroupOptions &options) {
+  return Checker(group, *options.device).run();
+}
 
 } // namespace weft::plan

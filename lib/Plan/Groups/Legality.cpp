@@ -148,7 +148,7 @@ std::string findViolation(const Group &group, const GroupOptions &options) {
     if (std::string violation = options.constraints->findViolation(group); !violation.empty())
       return violation;
   if (options.gpu)
-    return findGpuViolation(group);
+    return findGpuViolation(group, options);
   if (!findSink(group))
     return "R1: more than one op has users outside";
   Operation *contract = nullptr;

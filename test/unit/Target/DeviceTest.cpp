@@ -43,3 +43,16 @@ TEST(Device, RatesGiveTheQuotedPeaks) {
     EXPECT_NEAR(f32 / peak.f32, 1, 0.08) << peak.name;
   }
 }
+
+TEST(Device, MemoryLevelsAndLaunchesAreConsistent) {
+  for (const Device &device : getDevices()) {
+    EXPECT_LT(device.sharedPerSm, device.l1PerSm) << device.name;
+    EXPECT_LT(device.effectiveL2Bytes, device.l2Bytes) << device.name;
+    EXPECT_LE(device.l2Bytes, 2 * device.effectiveL2Bytes + 200) << device.name;
+    EXPECT_GT(device.l2BytesPerSecond(), device.memoryBandwidth) << device.name;
+    // Measured on an H100: 2.8 to 4.9 us for a kernel less in a graph.
+    EXPECT_NEAR(device.kernelSeconds(), 3e-6, 0.5e-6) << device.name;
+    EXPECT_LT(device.tailSeconds, device.launchSeconds) << device.name;
+  }
+  EXPECT_NEAR(double(findDevice("H100")->effectiveL2Bytes), 47452160, 0.01 * 47452160) << "as calibrated";
+}
