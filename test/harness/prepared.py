@@ -70,11 +70,14 @@ class Recorder(WeftBackend):
 
 
 class Prepared(WeftBackend):
-    """Answers from an archive; runs on `device`. `weights`: the folder of external weights."""
+    """Answers from an archive; runs on `device`. `weights`: the folder of external weights.
+
+    The first session stays open: a GPU's context, which takes up to a second to make where many do so at once, goes with its last session.
+    """
 
     def __init__(self, archive: pathlib.Path, device: str, weights: pathlib.Path | None = None):
         super().__init__(pathlib.Path(tempfile.mkdtemp(prefix="weft-prepared-")), target="as prepared", device=device)
-        self.weights = weights
+        self.weights, self.first = weights, None
         self.archive = zipfile.ZipFile(archive)
         self.archive.extract(LIBRARY, self.build)
         os.chmod(self.build / LIBRARY, 0o755)
@@ -106,4 +109,6 @@ class Prepared(WeftBackend):
 
     def session(self, bundle: pathlib.Path, threads: int = 1):
         weft = self.package()
-        return weft.Session(weft.Bundle(str(bundle), weights_folder=self.weights), device=self.device, threads=threads)
+        session = weft.Session(weft.Bundle(str(bundle), weights_folder=self.weights), device=self.device, threads=threads)
+        self.first = self.first or session
+        return session
