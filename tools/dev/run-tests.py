@@ -207,6 +207,7 @@ STEPS: dict[str, Step] = {
     "rules": lambda c: c.suite([ROOT / "test/rules/run_rules.py", "--build", c.build], "rules"),
     "models": models,
     "kernel-counts": lambda c: c.suite([ROOT / "test/models/count_kernels.py", "--build", c.build], "kernel-counts"),
+    "cpu-fusion": lambda c: c.suite([ROOT / "bench/cpu_fusion.py", "--check", "--build", c.build], "cpu-fusion"),
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }
 
