@@ -101,6 +101,13 @@ class Case:
         constants = {name: value for name, value in self.constants.items() if name in needed}
         return Case(self.seed, keep, constants, nodes, list(outputs), self.ordinary)
 
+    def finite(self) -> Case:
+        """The same with 1 and -1 for infinities."""
+        def change(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {name: np.where(np.isinf(value), np.sign(value), value).astype(value.dtype) if is_float(value.dtype) else value
+                    for name, value in values.items()}
+        return dataclasses.replace(self, inputs=change(self.inputs), constants=change(self.constants))
+
     def cut(self, node: Node) -> Case:
         """The same with the results of `node` as inputs."""
         values = self.values()

@@ -24,13 +24,14 @@ class Finding:
     output: str = ""
     name: str = ""
     status: str = ""
+    reason: str = ""  # What the finding hangs on, where that was tried.
 
     def __post_init__(self):
         self.name, self.status = f"seed-{self.seed}-{self.variant}", f"{self.kind}: {self.text}"
 
     @property
     def kind(self) -> str:
-        return "differs" if self.output else self.text.split(":")[0]
+        return self.reason or ("differs" if self.output else self.text.split(":")[0])
 
 
 def is_skipped(result: Arrays | Failure | None, variant: Variant) -> bool:
@@ -45,6 +46,15 @@ def judge(case: Case, variant: Variant, result: Arrays | Failure, expected: dict
         if problem := difference(got, *expected[name]):
             return Finding(case.seed, variant.name, problem, name)
     return None
+
+
+def hangs_on_infinities(case: Case, variant: Variant, finding: Finding, folder: pathlib.Path) -> bool:
+    """Whether it is right with finite operands, and the variant may distribute products over sums: (a + b) * inf is a * inf + b * inf then."""
+    if not (variant.distributes and finding.output) or case.ordinary:
+        return False
+    finite = case.finite()
+    result = run_together(variant, [finite], folder)[0]
+    return result is not None and judge(finite, variant, result, finite.expected(variant.loose)) is None
 
 
 def same_bits(case: Case, fused: Arrays, unfused: Arrays) -> Finding | None:
@@ -73,6 +83,8 @@ def check(cases: Sequence[Case], variants: Sequence[Variant], folder: pathlib.Pa
                 continue
             ran[variant.name] = ran.get(variant.name, 0) + 1
             if finding := judge(case, variant, result, rooms[variant.loose]):
+                if hangs_on_infinities(case, variant, finding, folder):
+                    finding = dataclasses.replace(finding, reason="infinite operands")
                 findings.append(finding)
         pair = [results[name][i] for name in ("fused", "unfused") if name in results]
         if len(pair) == 2 and not case.has_sums and not any(isinstance(r, Failure) for r in pair):

@@ -32,6 +32,7 @@ class Variant:
 
     def __init__(self, name: str, build: pathlib.Path, flags: Sequence[str] = (), target: str = "cpu", device: str = "cpu", loose: bool = False):
         self.name, self.build, self.flags, self.loose = name, build, list(flags), loose
+        self.distributes = False  # Sums products apart: operands that are infinite may give NaN for infinity.
         self.weft = backends.WeftBackend(build, target, device)
 
     def skips(self, case: Case) -> bool:
@@ -48,6 +49,7 @@ class InReference(Variant):
     def __init__(self, name: str, build: pathlib.Path, flags: Sequence[str], passes: Sequence[str] = ()):
         super().__init__(name, build, flags)
         self.passes = list(passes)
+        self.distributes = bool(passes)
 
     def run(self, model: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> Arrays:
         module = model.with_suffix(f".{self.name}.mlir")

@@ -205,6 +205,7 @@ STEPS: dict[str, Step] = {
     "edges": lambda c: c.suite([ROOT / "test/onnx/run_edges.py", "--build", c.build], "edges"),
     "random-graphs": lambda c: c.suite([ROOT / "test/random_graphs/run_random.py", "--build", c.build, *fresh(c)], "random-graphs"),
     "rules": lambda c: c.suite([ROOT / "test/rules/run_rules.py", "--build", c.build], "rules"),
+    "folds": lambda c: c.suite([ROOT / "test/rules/run_folds.py", "--build", c.build], "folds"),
     "models": models,
     "kernel-counts": lambda c: c.suite([ROOT / "test/models/count_kernels.py", "--build", c.build], "kernel-counts"),
     "cpu-fusion": lambda c: c.suite([ROOT / "bench/cpu_fusion.py", "--check", "--build", c.build], "cpu-fusion"),

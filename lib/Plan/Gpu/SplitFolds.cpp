@@ -43,8 +43,8 @@ public:
   PartCloner(OpBuilder &builder, tg::FoldOp fold, tg::FoldOp target, int64_t parts)
       : builder(builder), fold(fold), target(target), parts(parts) {}
 
-  void set(Value value, Part part) { known[value] = part; }
-  Part lookup(Value value) const { return known.lookup(value); }
+  void set(Value value, Part part) { known[{value, -1}] = part; }
+  Part lookup(Value value) const { return known.lookup({value, -1}); }
   /// `value`, whose dimension `axis` is the streamed one. Null and a reason where that is not possible.
   Part get(Value value, std::optional<unsigned> axis = std::nullopt);
   std::string reason;
@@ -66,7 +66,7 @@ private:
   OpBuilder &builder;
   tg::FoldOp fold, target;
   int64_t parts;
-  llvm::DenseMap<Value, Part> known;
+  llvm::DenseMap<std::pair<Value, int>, Part> known; ///< By value and streamed dimension; -1: none.
 };
 
 /// [.., N, ..] as [parts, .., N / parts, ..].
@@ -84,7 +84,8 @@ Part PartCloner::divide(Value value, unsigned axis) {
 }
 
 Part PartCloner::get(Value value, std::optional<unsigned> axis) {
-  if (auto it = known.find(value); it != known.end())
+  std::pair<Value, int> key(value, axis ? int(*axis) : -1); // One value may be read along two dimensions.
+  if (auto it = known.find(key); it != known.end())
     return it->second;
   Operation *op = value.getDefiningOp();
   bool isInside = op && fold->isProperAncestor(op);
@@ -96,7 +97,7 @@ Part PartCloner::get(Value value, std::optional<unsigned> axis) {
     builder.setInsertionPoint(target);
     part = divide(value, *axis);
   }
-  return known[value] = part;
+  return known[key] = part;
 }
 
 Part PartCloner::clone(Operation *op, std::optional<unsigned> axis) {
@@ -118,7 +119,7 @@ Part PartCloner::clone(Operation *op, std::optional<unsigned> axis) {
 
 Part PartCloner::pointwise(Operation *op, std::optional<unsigned> axis) {
   unsigned rank = rankOf(op->getResult(0));
-  IRMapping mapping;
+  SmallVector<Value> operands;
   SmallVector<tg::Dims> shapes;
   bool hasParts = false;
   for (Value operand : op->getOperands()) {
@@ -136,13 +137,14 @@ Part PartCloner::pointwise(Operation *op, std::optional<unsigned> axis) {
           tg::ReshapeOp::create(builder, op->getLoc(), tg::getTensorType(dims, elementOf(operand)), part.value);
     }
     hasParts |= part.hasParts;
-    mapping.map(operand, part.value);
+    operands.push_back(part.value);
     shapes.push_back(dims);
   }
   std::optional<tg::Dims> dims = tg::broadcastDims(shapes);
   if (!dims)
     return fail(op, "its operands do not broadcast in parts");
-  Operation *made = builder.clone(*op, mapping);
+  Operation *made = builder.clone(*op);
+  made->setOperands(operands);
   made->getResult(0).setType(tg::getTensorType(*dims, elementOf(op->getResult(0))));
   return {made->getResult(0), hasParts};
 }

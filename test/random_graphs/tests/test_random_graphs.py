@@ -36,6 +36,22 @@ class Mutant(InOrt):
         return backends.OrtBackend().run(model, feeds)
 
 
+class Apart(InOrt):
+    """(x + y) * z as x * z + y * z."""
+
+    def __init__(self, distributes: bool):
+        super().__init__("apart", BUILD)
+        self.distributes = distributes
+
+    def skips(self, case):
+        return False
+
+    def run(self, model, feeds):
+        x, y, z = feeds.values()
+        with np.errstate(all="ignore"):
+            return [x * z + y * z]
+
+
 def chain() -> Case:
     x = np.linspace(-2, 2, 12).astype(F32).reshape(3, 4)
     nodes = [Node("Exp", ["x"], ["a"], [F32], lambda p: [np.exp(p)], {}, 2), Node("Sub", ["a", "x"], ["b"], [F32], lambda p, q: [p - q], {}),
@@ -98,6 +114,17 @@ class Findings(unittest.TestCase):
             case, small = shrink(chain(), findings[0], variants, pathlib.Path(folder))
         self.assertEqual(["Sub"], [node.op for node in case.nodes])
         self.assertIn("differ", small.text)
+
+    def test_what_hangs_on_infinities_is_told_apart(self):
+        inputs = {name: np.asarray(values, F32) for name, values in {"x": [2, 1], "y": [-1, 1], "z": [np.inf, 3]}.items()}
+        nodes = [Node("Add", ["x", "y"], ["a"], [F32], lambda p, q: [p + q], {}), Node("Mul", ["a", "z"], ["b"], [F32], lambda p, q: [p * q], {})]
+        case = Case(1, inputs, {}, nodes, ["b"], ordinary=False)
+        kinds = []
+        with tempfile.TemporaryDirectory() as folder:
+            for distributes in (True, False):
+                findings, _ = check([case], [Apart(distributes)], pathlib.Path(folder))
+                kinds.append([finding.kind for finding in findings])
+        self.assertEqual([["infinite operands"], ["differs"]], kinds)
 
     def test_a_failure_of_one_graph_is_its_own(self):
         broken = chain()

@@ -31,9 +31,9 @@ bool Cascade::findOperandStream(ContractOp contract) {
       continue;
     std::optional<unsigned> position = map.getResultPosition(getAffineDimExpr(dim, contract.getContext()));
     Value value = contract->getOperand(side);
-    if (!position || !isa<FloatType>(GraphBuilder::elementOf(value)))
+    if (!position || !guards.holds(FoldGuard::FloatStream, isa<FloatType>(GraphBuilder::elementOf(value))))
       continue;
-    StreamTree candidate(int64_t(*position) - GraphBuilder::rankOf(value), getDim(value.getType(), *position));
+    StreamTree candidate(int64_t(*position) - GraphBuilder::rankOf(value), getDim(value.getType(), *position), guards);
     candidate.visit(value);
     if (candidate.getDependencies(value).empty() || candidate.isUniform(value))
       continue;
@@ -64,17 +64,19 @@ static bool isIndexedByReduction(Value value, unsigned depth = 16) {
 
 std::string Cascade::findStream() {
   if (auto contract = dyn_cast<ContractOp>(root)) {
-    if (llvm::count(cast<TileOpInterface>(root).getDomainIterators(), utils::IteratorType::reduction) != 1)
+    auto reduced = llvm::count(cast<TileOpInterface>(root).getDomainIterators(), utils::IteratorType::reduction);
+    if (reduced == 0 || !guards.holds(FoldGuard::OneDimension, reduced == 1))
       return "the contraction reduces several dimensions";
     if (findOperandStream(contract))
       return "";
   } else {
     auto reduce = cast<ReduceOp>(root);
     streamed = reduce.getInput();
-    if (reduce.getAxes().size() != 1 || !isa<FloatType>(GraphBuilder::elementOf(streamed)))
+    if (reduce.getAxes().empty() || !guards.holds(FoldGuard::OneAxis, reduce.getAxes().size() == 1) ||
+        !guards.holds(FoldGuard::FloatStream, isa<FloatType>(GraphBuilder::elementOf(streamed))))
       return "a reduction of several dimensions, or of integers";
     axis = reduce.getAxes().front();
-    tree.emplace(axis - GraphBuilder::rankOf(streamed), getDim(streamed.getType(), axis));
+    tree.emplace(axis - GraphBuilder::rankOf(streamed), getDim(streamed.getType(), axis), guards);
     tree->visit(streamed);
     if (!tree->getDependencies(streamed).empty() && !tree->isUniform(streamed))
       return "";
@@ -165,10 +167,12 @@ void Cascade::findMeans(ArrayRef<Term> terms) {
     if (!isa_and_nonnull<DivOp, MulOp>(op))
       continue;
     auto sum = withoutCasts(op->getOperand(0)).getDefiningOp<ReduceOp>();
-    if (sum && llvm::is_contained(tree->getReductions(), sum) && sum.getKind() == Monoid::Add &&
+    if (sum && llvm::is_contained(tree->getReductions(), sum) &&
+        guards.holds(FoldGuard::MeanIsSum, sum.getKind() == Monoid::Add) &&
         tree->getDependencies(sum.getInput()).empty() &&
-        withoutCasts(sum.getInput()) == withoutCasts(difference.getLhs()) &&
-        isCount(op->getOperand(1), isa<MulOp>(op)) && !llvm::is_contained(llvm::make_first_range(means), mean))
+        guards.holds(FoldGuard::MeanOfSame, withoutCasts(sum.getInput()) == withoutCasts(difference.getLhs())) &&
+        guards.holds(FoldGuard::MeanCount, isCount(op->getOperand(1), isa<MulOp>(op))) &&
+        !llvm::is_contained(llvm::make_first_range(means), mean))
       means.push_back({mean, sum});
   }
 }
@@ -177,8 +181,6 @@ std::string Cascade::planExtreme(ReduceOp reduce) {
   Monotone found = findMonotone(*tree, reduce.getInput());
   if (!found.core)
     return found.reason;
-  if (tree->isUniform(found.core) || !isa<FloatType>(GraphBuilder::elementOf(found.core)))
-    return "a maximum of what is the same along the stream, or of integers";
   bool isMax = (reduce.getKind() == Monoid::Max) == found.rises;
   owners.push_back({reduce, isMax ? Monoid::Max : Monoid::Min, {}, {}, found.core});
   return "";
@@ -188,10 +190,10 @@ std::string Cascade::planOwner(Operation *op, Value input) {
   auto reduce = dyn_cast<ReduceOp>(op);
   if (reduce && (reduce.getKind() == Monoid::Max || reduce.getKind() == Monoid::Min))
     return planExtreme(reduce);
-  if (reduce && reduce.getKind() != Monoid::Add)
+  if (reduce && !guards.holds(FoldGuard::SumOrExtreme, reduce.getKind() == Monoid::Add))
     return "a reduction that is neither a sum nor a maximum";
   Numerics own = licenceOf(op, licence);
-  if (own == Numerics::Exact)
+  if (!guards.holds(FoldGuard::OrderLicence, own != Numerics::Exact))
     return "the order of a sum may not change: its licence is exact";
   Separator separator(*tree, own);
   Owner owner{op, Monoid::Add, separator.separate(input), {}, {}};
@@ -241,7 +243,7 @@ int Cascade::stateOf(const Owner &owner, const Term &term, unsigned power) {
   state.owner = owner.op, state.type = stateTypeOf(owner), state.factors = term.factors, state.power = power;
   state.difference = power ? term.difference : Value();
   for (unsigned p = 0; p < power; ++p)
-    state.lower[p] = stateOf(owner, term, p);
+    state.lower.push_back(stateOf(owner, term, p));
   states.push_back(state);
   return states.size() - 1;
 }
@@ -267,26 +269,17 @@ void Cascade::planStates() {
     }
     for (const Term &term : owner.terms)
       owner.states.push_back(unsigned(stateOf(owner, term, term.power)));
-    // One term without more ado: what is summed is what is written.
+    // One term without more ado: what is summed is what is written. Quotients so far may be 0 / 0.
     const Term &first = owner.terms.front();
+    bool isQuantised = llvm::any_of(first.factors, [](const Factor &f) { return f.kind == Factor::Quantised; });
     if (owner.terms.size() == 1 && first.scales.empty() && !first.isNegative && !first.difference &&
-        !first.factors.empty())
+        !first.factors.empty() && !isQuantised)
       states[owner.states.front()].whole =
           isa<ReduceOp>(owner.op) ? cast<ReduceOp>(owner.op).getInput() : owner.op->getOperand(operand);
   }
 }
 
 std::string Cascade::derive() {
-  if (auto contract = dyn_cast<ContractOp>(root)) {
-    AffineMap map = contract.getMap(1 - operand);
-    if (std::optional<unsigned> position = map.getResultPosition(contract.getMap(operand).getResult(axis))) {
-      Value value = contract->getOperand(1 - operand);
-      StreamTree beside(int64_t(*position) - GraphBuilder::rankOf(value), getDim(value.getType(), *position));
-      beside.visit(value);
-      if (!beside.getDependencies(value).empty())
-        return "both operands depend on reductions of the streamed dimension";
-    }
-  }
   for (ReduceOp reduce : tree->getReductions())
     if (std::string reason = planOwner(reduce, reduce.getInput()); !reason.empty())
       return reason;

@@ -11,7 +11,8 @@ namespace weft::tg {
 class Cascade {
 public:
   /// `licence`: of ops without the attribute `tg.numerics`.
-  Cascade(mlir::Operation *root, Numerics licence) : root(root), licence(licence) {}
+  Cascade(mlir::Operation *root, Numerics licence, const FoldGuards &guards)
+      : root(root), licence(licence), guards(guards) {}
 
   /// Finds the streamed dimension and what depends on it; the reason if there is no cascade.
   std::string findStream();
@@ -36,7 +37,7 @@ private:
     llvm::SmallVector<Factor> factors;
     mlir::Value difference;
     unsigned power = 0;
-    int lower[2] = {-1, -1}; ///< The states of powers 0 and 1; -1: nothing, or always 0.
+    llvm::SmallVector<int, 2> lower; ///< The states of powers below; -1: always 0.
   };
   /// A reduction: its terms, and the state of each.
   struct Owner {
@@ -89,6 +90,7 @@ private:
 
   mlir::Operation *root;
   Numerics licence, numerics = Numerics::Exact;
+  FoldGuards guards;
   mlir::Value streamed; ///< The root's operand that the cascade computes.
   unsigned operand = 0; ///< Its number.
   int64_t axis = 0;     ///< Its streamed dimension.
@@ -102,7 +104,7 @@ private:
 
 /// Takes the order of a `tg.top_k` or `tg.arg_reduce` from the values that those it orders rise or fall with; the
 /// reason if that is not possible.
-std::string commuteOrder(mlir::Operation *op, mlir::OpBuilder &builder);
+std::string commuteOrder(mlir::Operation *op, mlir::OpBuilder &builder, const FoldGuards &guards);
 
 /// Moves a positive scale behind masks and maxima of a fold's update, so that it is left to the difference with the
 /// maximum, where it costs nothing (an FMA), and to single rows. Exact: -inf * c = -inf, and rounding is monotonic.

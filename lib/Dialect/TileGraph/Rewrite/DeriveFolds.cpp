@@ -82,14 +82,15 @@ void eraseDead(Operation *scope, llvm::SmallPtrSetImpl<Operation *> &gone) {
 
 class DeriveFolds : public impl::DeriveFoldsBase<DeriveFolds> {
   using Base::Base;
+  FoldGuards guards;
 
   /// The reason why no fold takes the place of `root`; "" if one does.
   std::string derive(Operation *root, Numerics licence, bool all) {
     if (isa<TopKOp, ArgReduceOp>(root)) {
       OpBuilder builder(&getContext());
-      return commuteOrder(root, builder);
+      return commuteOrder(root, builder, guards);
     }
-    Cascade cascade(root, licence);
+    Cascade cascade(root, licence, guards);
     if (std::string reason = cascade.findStream(); !reason.empty())
       return reason;
     if (std::string reason = all ? "" : cascade.findLoss(); !reason.empty())
@@ -121,6 +122,14 @@ class DeriveFolds : public impl::DeriveFoldsBase<DeriveFolds> {
           << when << " numerics=" << numerics;
       return signalPassFailure();
     }
+    std::string error;
+    std::vector<std::string> names(disabledGuards.begin(), disabledGuards.end());
+    std::optional<FoldGuards> chosen = FoldGuards::without(names, error);
+    if (!chosen) {
+      emitError(UnknownLoc::get(&getContext()), "weft-derive-folds: ") << error;
+      return signalPassFailure();
+    }
+    guards = *chosen;
     bool all = when == "proved";
     SmallVector<Operation *> roots;
     getOperation()->walk([&](Operation *op) {

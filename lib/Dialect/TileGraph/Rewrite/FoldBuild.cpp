@@ -42,8 +42,8 @@ Value Cascade::buildCore(GraphBuilder &b, const State &state, const StateValues 
     Value value = tree->clone(b, factor.value, values), zero = b.scalar(0, element);
     if (factor.kind == Factor::Quantised) { // 0 / 0 where there were zeros only: 0, as they are.
       Value divisor = b.cast(tree->clone(b, factor.quotient->getOperand(1), values), element);
-      Value isZero = b.op<CmpOp>(CmpPredicate::Eq, divisor, zero);
-      multiply(b.op<SelectOp>(isZero, zero, b.cast(value, element)));
+      Value isZero = b.op<CmpOp>(CmpPredicate::Eq, divisor, zero), number = b.cast(value, element);
+      multiply(guards.holds(FoldGuard::ZeroDivisor, false) ? number : b.op<SelectOp>(isZero, zero, number));
     } else if (factor.kind == Factor::Divisor) {
       value = b.cast(value, element);
       product = product ? b.op<DivOp>(product, value) : b.op<ReciprocalOp>(value);
@@ -61,7 +61,7 @@ bool Cascade::staysNarrow(const State &state, FloatType other) const {
   bool isUnit = llvm::all_of(state.factors, [](const Factor &factor) {
     return factor.kind != Factor::Plain && factor.kind != Factor::Divisor && factor.kind != Factor::Quantised;
   });
-  return !other.isF16() || state.whole || (isUnit && !state.difference);
+  return guards.holds(FoldGuard::FitsF16, !other.isF16() || state.whole || (isUnit && !state.difference));
 }
 
 bool Cascade::fitsMatrix() const {
@@ -135,7 +135,8 @@ Value Cascade::ratioOf(GraphBuilder &b, const Factor &factor, const Change &chan
     Value shift = tree->buildShift(b, exponent, change.before, after, {});
     auto difference = withoutCasts(exponent).getDefiningOp<SubOp>();
     // A guarded maximum is 0 where nothing was summed: 0 * exp(0 - m) must stay 0 if m is far below. Maxima only grow.
-    if (shift && difference && withoutCasts(difference.getRhs()).getDefiningOp<SelectOp>())
+    if (shift && difference && withoutCasts(difference.getRhs()).getDefiningOp<SelectOp>() &&
+        !guards.holds(FoldGuard::GrowingMaximum, false))
       shift = b.op<MinOp>(shift, b.scalar(0, GraphBuilder::elementOf(shift)));
     return shift ? b.op<ExpOp>(shift) : Value();
   }
@@ -194,6 +195,8 @@ Value Cascade::scaled(GraphBuilder &b, Value value, const Scale &scale, const St
     return b.op<MulOp>(value, factor);
   if (scale.kind == Scale::Div)
     return b.op<DivOp>(value, factor);
+  if (guards.holds(FoldGuard::MaskedSum, false))
+    return value;
   // The sum is 0 where it would have been NaN for a masked row.
   Value zero = b.scalar(0, element);
   Value isBad = b.op<OrOp>(b.op<IsNanOp>(factor), b.op<CmpOp>(CmpPredicate::Eq, factor, zero));
@@ -229,7 +232,7 @@ void Cascade::define(GraphBuilder &b, const Owner &owner, ArrayRef<Value> known,
   Value value;
   if (owner.core) {
     value = known[owner.states.front()];
-    if (isSafe) { // Differences with it are defined.
+    if (isSafe && !guards.holds(FoldGuard::EmptyExtreme, false)) { // Differences with it are defined.
       bool isMax = owner.kind == Monoid::Max;
       Value isEmpty = b.op<IsInfOp>(value, /*negative=*/isMax, /*positive=*/!isMax);
       value = b.op<SelectOp>(isEmpty, b.scalar(0, GraphBuilder::elementOf(value)), value);
@@ -248,7 +251,7 @@ void Cascade::define(GraphBuilder &b, const Owner &owner, ArrayRef<Value> known,
   for (auto [mean, sum] : means)
     if (sum == reduce) {
       Type type = GraphBuilder::elementOf(known[0]);
-      Value places = b.op<MaxOp>(known[0], b.scalar(1, type));
+      Value places = guards.holds(FoldGuard::SomePlaces, false) ? known[0] : b.op<MaxOp>(known[0], b.scalar(1, type));
       values[mean] = b.cast(b.op<DivOp>(b.cast(value, type), places), GraphBuilder::elementOf(mean));
     }
 }
@@ -424,7 +427,7 @@ FoldOp Cascade::build(OpBuilder &builder, bool withResults) {
   bool feedsFold = llvm::any_of(readers, [&](Operation *op) {
     return llvm::any_of(op->getUsers(), [&](Operation *user) { return fold->isProperAncestor(user); });
   });
-  if (feedsFold) // They stay, with the reductions that they read.
+  if (!guards.holds(FoldGuard::ReadersBehind, !feedsFold)) // They stay, with the reductions that they read.
     readers.clear(), escaping.clear();
   SmallVector<Operation *> moved(readers.begin(), readers.end());
   llvm::sort(moved, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });

@@ -19,9 +19,10 @@ void StreamTree::visit(Value value) {
   node.changes = rank + axis >= 0 && getConstant(getDim(value.getType(), rank + axis)) != extentOne;
   if (auto reduce = dyn_cast_or_null<ReduceOp>(op)) {
     int64_t inputRank = GraphBuilder::rankOf(reduce.getInput());
-    if (reduce.getKeepDims() && reduce.getAxes() == ArrayRef<int64_t>{inputRank + axis} &&
-        isa<FloatType>(GraphBuilder::elementOf(value)) &&
-        isEqual(getDim(reduce.getInput().getType(), inputRank + axis), extent)) {
+    bool reduces = inputRank + axis >= 0 && llvm::is_contained(reduce.getAxes(), inputRank + axis);
+    if (reduces && reduce.getKeepDims() && holds(FoldGuard::SameAxis, reduce.getAxes().size() == 1) &&
+        holds(FoldGuard::FloatReduction, isa<FloatType>(GraphBuilder::elementOf(value))) &&
+        holds(FoldGuard::SameExtent, isEqual(getDim(reduce.getInput().getType(), inputRank + axis), extent))) {
       visit(reduce.getInput());
       reductions.push_back(reduce);
       node.dependencies.insert(reduce);
@@ -59,7 +60,8 @@ bool StreamTree::isShift(Value value) const {
   if (isa<AddOp, SubOp>(op))
     return isShift(op->getOperand(0)) && isShift(op->getOperand(1));
   auto isFactor = [&](unsigned i) {
-    return isUniform(op->getOperand(i)) && getDependencies(op->getOperand(i)).empty();
+    return holds(FoldGuard::UniformFactor, isUniform(op->getOperand(i))) &&
+           holds(FoldGuard::FreeFactor, getDependencies(op->getOperand(i)).empty());
   };
   if (isa<MulOp, DivOp>(op) && isFactor(1))
     return isShift(op->getOperand(0));
@@ -102,7 +104,9 @@ Value StreamTree::clone(GraphBuilder &b, Value value, const StateValues &states)
 }
 
 /// `value`, 0 where it is NaN or infinite.
-static Value finite(GraphBuilder &b, Value value) {
+static Value finite(GraphBuilder &b, Value value, const StreamTree &tree) {
+  if (tree.holds(FoldGuard::FiniteDifference, false))
+    return value;
   Value isBad = b.op<OrOp>(b.op<IsNanOp>(value), b.op<IsInfOp>(value, /*negative=*/true, /*positive=*/true));
   return b.op<SelectOp>(isBad, b.scalar(0, GraphBuilder::elementOf(value)), value);
 }
@@ -112,7 +116,7 @@ Value StreamTree::cloneDifference(GraphBuilder &b, Value value, const StateValue
   if (!isGuarded || getDependencies(value).empty())
     return clone(b, value, states);
   if (isUniform(value))
-    return finite(b, clone(b, value, states));
+    return finite(b, clone(b, value, states), *this);
   Value left = cloneDifference(b, op->getOperand(0), states, true);
   Value right = cloneDifference(b, op->getOperand(1), states, true);
   return isa<AddOp>(op) ? b.op<AddOp>(left, right) : b.op<SubOp>(left, right);
@@ -126,8 +130,8 @@ Value StreamTree::buildShift(GraphBuilder &b, Value value, const StateValues &be
   FloatType type = getComputeType(GraphBuilder::elementOf(value));
   auto ends = [&](Value uniform) {
     Value old = clone(b, uniform, before), now = clone(b, uniform, after);
-    return std::pair(b.cast(guard.before ? finite(b, old) : old, type),
-                     b.cast(guard.after ? finite(b, now) : now, type));
+    return std::pair(b.cast(guard.before ? finite(b, old, *this) : old, type),
+                     b.cast(guard.after ? finite(b, now, *this) : now, type));
   };
   if (isUniform(value)) {
     auto [old, now] = ends(value);

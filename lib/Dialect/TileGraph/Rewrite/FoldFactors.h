@@ -4,6 +4,7 @@
 #ifndef WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_FOLDFACTORS_H
 #define WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_FOLDFACTORS_H
 
+#include "FoldGuards.h"
 #include "GraphBuilder.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,7 +20,11 @@ using StateValues = llvm::DenseMap<mlir::Value, mlir::Value>;
 /// another number of places are values like others.
 class StreamTree {
 public:
-  StreamTree(int64_t axis, mlir::AffineExpr extent) : axis(axis), extent(extent) {}
+  StreamTree(int64_t axis, mlir::AffineExpr extent, const FoldGuards &guards)
+      : axis(axis), extent(extent), guards(guards) {}
+
+  /// `condition`, or true where a test has switched the guard off.
+  bool holds(FoldGuard guard, bool condition) const { return guards.holds(guard, condition); }
 
   /// Adds `value` and what it depends on.
   void visit(mlir::Value value);
@@ -65,6 +70,7 @@ private:
 
   int64_t axis;
   mlir::AffineExpr extent;
+  FoldGuards guards;
   llvm::MapVector<mlir::Value, Node> nodes;
   llvm::SmallVector<ReduceOp> reductions;
   llvm::SmallVector<ContractOp> contractions;

@@ -11,13 +11,13 @@ using namespace mlir;
 
 namespace weft::tg {
 
-std::string commuteOrder(Operation *op, OpBuilder &builder) {
+std::string commuteOrder(Operation *op, OpBuilder &builder, const FoldGuards &guards) {
   auto topK = dyn_cast<TopKOp>(op);
   auto extreme = dyn_cast<ArgReduceOp>(op);
   Value input = op->getOperand(0);
   int64_t axis = topK ? topK.getAxis() : extreme.getAxis();
-  StreamTree tree(axis - GraphBuilder::rankOf(input), getDim(input.getType(), axis));
-  if (!isa<FloatType>(GraphBuilder::elementOf(input)))
+  StreamTree tree(axis - GraphBuilder::rankOf(input), getDim(input.getType(), axis), guards);
+  if (!guards.holds(FoldGuard::FloatOrder, isa<FloatType>(GraphBuilder::elementOf(input))))
     return "an order of integers";
   tree.visit(input);
   if (tree.getDependencies(input).empty())
@@ -25,7 +25,7 @@ std::string commuteOrder(Operation *op, OpBuilder &builder) {
   Monotone found = findMonotone(tree, input);
   if (!found.core)
     return found.reason;
-  if (getDims(found.core.getType()) != getDims(input.getType()))
+  if (!guards.holds(FoldGuard::SameShape, getDims(found.core.getType()) == getDims(input.getType())))
     return "what decides the order has another shape";
   builder.setInsertionPoint(op);
   GraphBuilder b{builder, op->getLoc()};

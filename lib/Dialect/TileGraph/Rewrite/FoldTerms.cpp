@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FoldTerms.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -72,17 +73,22 @@ Monotone findMonotone(const StreamTree &tree, Value value) {
     found.rises = found.rises == rises;
     return found;
   };
-  if (isa_and_nonnull<CastOp>(op) && !isa<FloatType>(GraphBuilder::elementOf(op->getOperand(0))))
+  bool isInteger = isa_and_nonnull<CastOp>(op) && !isa<FloatType>(GraphBuilder::elementOf(op->getOperand(0)));
+  if (!tree.holds(FoldGuard::IntegerExtreme, !isInteger))
     return refuse("a maximum of integers that depend on another reduction");
   if (isa_and_nonnull<CastOp, ExpOp, LogOp, SqrtOp, TanhOp, SigmoidOp, ErfOp, FloorOp, CeilOp, RoundOp, AtanOp>(op))
     return through(0, true);
   if (isa_and_nonnull<NegOp>(op))
     return through(0, false);
-  if (!isa_and_nonnull<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(op))
-    return refuse("a maximum depends on another reduction through " + nameOf(op) +
-                  ", which is not known to be monotonic");
+  if (!isa_and_nonnull<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(op)) {
+    if (!tree.holds(FoldGuard::MonotoneOp, false))
+      return refuse("a maximum depends on another reduction through " + nameOf(op) +
+                    ", which is not known to be monotonic");
+    return through(0, true);
+  }
   unsigned uniform = tree.isUniform(op->getOperand(0)) ? 0 : 1;
-  if (!tree.isUniform(op->getOperand(uniform)) || (isa<DivOp>(op) && uniform == 0))
+  if (!tree.holds(FoldGuard::OneChanging, tree.isUniform(op->getOperand(uniform))) ||
+      !tree.holds(FoldGuard::ChangingDividend, !isa<DivOp>(op) || uniform == 1))
     return refuse("a maximum depends on another reduction through " + nameOf(op) +
                   " of two values that change along the stream");
   if (isa<AddOp, MaxOp, MinOp>(op))
@@ -90,7 +96,7 @@ Monotone findMonotone(const StreamTree &tree, Value value) {
   if (isa<SubOp>(op))
     return through(1 - uniform, uniform == 1);
   Value factor = op->getOperand(uniform);
-  if (isNonNegative(factor))
+  if (tree.holds(FoldGuard::KnownSign, isNonNegative(factor)))
     return through(1 - uniform, true);
   if (isNonPositive(factor))
     return through(1 - uniform, false);
@@ -117,7 +123,9 @@ Separator::Terms Separator::multiply(const Terms &left, const Terms &right) {
   Terms product;
   for (const Term &a : left)
     for (const Term &b : right) {
-      if (a.difference && b.difference && (a.difference != b.difference || a.power + b.power > 2))
+      bool isSame = !a.difference || !b.difference || a.difference == b.difference;
+      if (!tree.holds(FoldGuard::SameDifference, isSame) ||
+          !tree.holds(FoldGuard::SecondDegree, a.power + b.power <= 2))
         return fail("a product of several differences with reductions");
       Term term = a;
       term.isNegative = a.isNegative != b.isNegative;
@@ -138,25 +146,46 @@ bool Separator::isBounded(Value exponent) const {
   Operation *op = exponent.getDefiningOp();
   if (isa_and_nonnull<MulOp, DivOp>(op))
     for (unsigned i : {0u, 1u})
-      if (tree.isUniform(op->getOperand(i)) && tree.getDependencies(op->getOperand(i)).empty() &&
-          isNonNegative(op->getOperand(i)) && (i == 1 || isa<MulOp>(op)))
-        return isBounded(op->getOperand(1 - i));
+      if ((i == 1 || isa<MulOp>(op)) && isBounded(op->getOperand(1 - i)))
+        return tree.holds(FoldGuard::ExponentSign, isNonNegative(op->getOperand(i)));
   auto difference = dyn_cast_or_null<SubOp>(op);
-  if (!difference || !tree.getDependencies(difference.getLhs()).empty())
+  return difference && isMaximum(difference.getRhs(), withoutCasts(difference.getLhs()));
+}
+
+/// Whether `value` is at least the maximum of `of`, or what takes its place in rows without any: `select` by a
+/// condition which says that the maximum is infinite, NaN, or below the constant.
+bool Separator::isMaximum(Value value, Value of) const {
+  value = withoutCasts(value);
+  if (auto reduce = value.getDefiningOp<ReduceOp>())
+    return tree.holds(FoldGuard::IsMaximum, reduce.getKind() == Monoid::Max) &&
+           tree.holds(FoldGuard::OwnMaximum, withoutCasts(reduce.getInput()) == of);
+  if (auto max = value.getDefiningOp<MaxOp>())
+    return isMaximum(max.getLhs(), of) || isMaximum(max.getRhs(), of);
+  auto select = value.getDefiningOp<SelectOp>();
+  for (unsigned other : {1u, 2u})
+    if (std::optional<double> limit = select ? getSplatFloat(select->getOperand(other)) : std::nullopt)
+      return isMaximum(select->getOperand(3 - other), of) &&
+             tree.holds(FoldGuard::HighGuard, isBelow(select.getCondition(), other == 1, *limit, of));
+  return false;
+}
+
+/// Whether a maximum of `of` that is finite is at most `limit` where `condition` is `isTrue`.
+bool Separator::isBelow(Value condition, bool isTrue, double limit, Value of) const {
+  Operation *op = condition.getDefiningOp();
+  if (isa_and_nonnull<NotOp>(op))
+    return isBelow(op->getOperand(0), !isTrue, limit, of);
+  if (isTrue ? isa_and_nonnull<OrOp>(op) : isa_and_nonnull<AndOp>(op))
+    return llvm::all_of(op->getOperands(), [&](Value part) { return isBelow(part, isTrue, limit, of); });
+  if (isa_and_nonnull<IsInfOp, IsNanOp>(op))
+    return isTrue && isMaximum(op->getOperand(0), of);
+  auto compare = dyn_cast_or_null<CmpOp>(op);
+  std::optional<double> most = compare ? getSplatFloat(compare.getRhs()) : std::nullopt;
+  if (!most || !isMaximum(compare.getLhs(), of))
     return false;
-  Value x = withoutCasts(difference.getLhs());
-  auto isMaximum = [&](Value value, auto &self) -> bool {
-    value = withoutCasts(value);
-    if (auto reduce = value.getDefiningOp<ReduceOp>())
-      return reduce.getKind() == Monoid::Max && withoutCasts(reduce.getInput()) == x;
-    if (auto max = value.getDefiningOp<MaxOp>())
-      return self(max.getLhs(), self) || self(max.getRhs(), self);
-    if (auto select = value.getDefiningOp<SelectOp>()) // A guard of rows that are masked as a whole.
-      return (self(select.getOnFalse(), self) && getSplatFloat(select.getOnTrue())) ||
-             (self(select.getOnTrue(), self) && getSplatFloat(select.getOnFalse()));
-    return false;
-  };
-  return isMaximum(difference.getRhs(), isMaximum);
+  bool isEqual = compare.getPredicate() == (isTrue ? CmpPredicate::Eq : CmpPredicate::Ne);
+  bool isLess = isTrue ? llvm::is_contained({CmpPredicate::Lt, CmpPredicate::Le}, compare.getPredicate())
+                       : llvm::is_contained({CmpPredicate::Gt, CmpPredicate::Ge}, compare.getPredicate());
+  return (isEqual && std::isinf(*most)) || ((isEqual || isLess) && *most <= limit);
 }
 
 /// The division (or product) by what depends on reductions, behind rounding, clipping and narrow casts.
@@ -168,9 +197,10 @@ Operation *Separator::findQuotient(Value value) const {
     return findQuotient(op->getOperand(0));
   if (isa_and_nonnull<MaxOp, MinOp>(op))
     for (unsigned i : {0u, 1u})
-      if (isFree(i) && tree.isUniform(op->getOperand(i)))
+      if (getSplatFloat(op->getOperand(i)))
         return findQuotient(op->getOperand(1 - i));
-  if (isa_and_nonnull<DivOp, MulOp>(op) && isFree(0) && tree.isUniform(op->getOperand(1)) && !isFree(1))
+  if (isa_and_nonnull<DivOp, MulOp>(op) && tree.isUniform(op->getOperand(1)) && !isFree(1) &&
+      tree.holds(FoldGuard::FreeNumerator, isFree(0)))
     return op;
   return nullptr;
 }
@@ -178,15 +208,16 @@ Operation *Separator::findQuotient(Value value) const {
 /// Whether `select` is is_nan(x) ? 0 : x of x = e / sum(e), perhaps rounded, as exporters guard rows that are masked as
 /// a whole. There x is NaN at one place of a row exactly if it is so at all: e is in [0, 1], so the sum is NaN if an e
 /// is.
-static DivOp findGuardedQuotient(SelectOp select) {
+static DivOp findGuardedQuotient(const StreamTree &tree, SelectOp select) {
   auto isNan = select.getCondition().getDefiningOp<IsNanOp>();
-  if (!isNan || isNan.getInput() != select.getOnFalse() || getSplatFloat(select.getOnTrue()) != 0.0)
+  if (!isNan || !tree.holds(FoldGuard::NanOfItself, isNan.getInput() == select.getOnFalse()) ||
+      !tree.holds(FoldGuard::ZeroForNan, getSplatFloat(select.getOnTrue()) == 0.0))
     return {};
   auto quotient = withoutCasts(select.getOnFalse()).getDefiningOp<DivOp>();
   auto sum = quotient ? quotient.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
   bool isSoftmax = sum && sum.getKind() == Monoid::Add && sum.getInput() == quotient.getLhs() &&
                    quotient.getLhs().getDefiningOp<ExpOp>();
-  return isSoftmax ? quotient : DivOp();
+  return quotient && tree.holds(FoldGuard::NanInRows, isSoftmax) ? quotient : DivOp();
 }
 
 Separator::Terms Separator::separateSelect(SelectOp op) {
@@ -194,12 +225,13 @@ Separator::Terms Separator::separateSelect(SelectOp op) {
     llvm::for_each(terms, change);
     return terms;
   };
-  if (DivOp quotient = findGuardedQuotient(op))
+  if (DivOp quotient = findGuardedQuotient(tree, op))
     return with(separate(quotient), [&](Term &term) { term.scales.push_back({Scale::ZeroIfNan, quotient.getRhs()}); });
   Value condition = op.getCondition();
   bool zeroThen = getSplatFloat(op.getOnTrue()) == 0.0, zeroElse = getSplatFloat(op.getOnFalse()) == 0.0;
   if (!tree.getDependencies(condition).empty()) {
-    if (!tree.isUniform(condition) || !zeroThen)
+    if (!tree.holds(FoldGuard::UniformCondition, tree.isUniform(condition)) ||
+        !tree.holds(FoldGuard::ZeroThen, zeroThen))
       return fail("'select' by a condition that depends on a reduction");
     return with(separate(op.getOnFalse()), [&](Term &term) { term.scales.push_back({Scale::ZeroWhere, condition}); });
   }
@@ -217,7 +249,7 @@ Separator::Terms Separator::separateSelect(SelectOp op) {
 Separator::Terms Separator::separateQuotient(DivOp op) {
   Value divisor = op.getRhs();
   bool isScale = tree.isUniform(divisor);
-  if (!isScale && !tree.getDependencies(divisor).empty())
+  if (!isScale && !tree.holds(FoldGuard::FreeDivisor, tree.getDependencies(divisor).empty()))
     return fail("a divisor that changes along the stream depends on a reduction");
   Terms terms = separate(op.getLhs());
   for (Term &term : terms)
@@ -242,13 +274,15 @@ Separator::Terms Separator::separateOp(Operation *op) {
     Operation *quotient = findQuotient(value);
     if (!quotient)
       return fail(nameOf(op) + " of a value that depends on a reduction");
-    if (licence != Numerics::Approximating)
+    if (!tree.holds(FoldGuard::Approximating, licence == Numerics::Approximating))
       return fail("repairing a sum of rounded quotients is approximating, and the licence is not");
+    if (std::string flaw = findQuotientFlaw(tree, value, quotient); !flaw.empty())
+      return fail(flaw);
     return {Term{false, {{Factor::Quantised, value, quotient}}, {}, 0, {}}};
   }
   return llvm::TypeSwitch<Operation *, Terms>(op)
       .Case([&](CastOp cast) {
-        return isa<FloatType>(GraphBuilder::elementOf(cast.getInput()))
+        return tree.holds(FoldGuard::FloatCast, isa<FloatType>(GraphBuilder::elementOf(cast.getInput())))
                    ? separate(cast.getInput())
                    : fail("a cast of integers that depend on a reduction");
       })
@@ -260,7 +294,8 @@ Separator::Terms Separator::separateOp(Operation *op) {
       .Case([&](NegOp neg) { return negate(separate(neg.getInput())); })
       .Case([&](SelectOp select) { return separateSelect(select); })
       .Case([&](PowOp pow) {
-        Terms base = getSplatFloat(pow.getRhs()) == 2.0 ? separate(pow.getLhs()) : Terms();
+        bool isSquare = tree.holds(FoldGuard::Square, getSplatFloat(pow.getRhs()) == 2.0);
+        Terms base = isSquare ? separate(pow.getLhs()) : Terms();
         return base.empty() ? fail("'pow' of a value that depends on a reduction") : multiply(base, base);
       })
       .Case<AddOp, SubOp>([&](Operation *sum) {
@@ -274,14 +309,16 @@ Separator::Terms Separator::separateOp(Operation *op) {
         return left.size() <= mostTerms ? left : fail("more than " + Twine(mostTerms) + " products");
       })
       .Case([&](ExpOp exp) {
-        if (!tree.isShift(exp.getInput()))
+        if (!tree.holds(FoldGuard::ShiftedExponent, tree.isShift(exp.getInput())))
           return fail("'exp' of what is not a difference with a reduction: no repair is known");
         if (!isBounded(exp.getInput()))
           return fail(
               "'exp' of a difference with what is not a maximum of the same values: it can overflow on the way");
         return Terms{Term{false, {{Factor::Exponential, value}}, {}, 0, {}}};
       })
-      .Default([&](Operation *other) {
+      .Default([&](Operation *other) -> Terms {
+        if (tree.holds(FoldGuard::SeparableOp, false))
+          return {Term{false, {{Factor::Plain, value}}, {}, 0, {}}};
         return fail(nameOf(other) +
                     " of a value that depends on a reduction: it neither separates nor can it be repaired");
       });

@@ -57,6 +57,8 @@ private:
   Terms separateQuotient(DivOp op);
   Terms multiply(const Terms &left, const Terms &right);
   bool isBounded(mlir::Value exponent) const;
+  bool isMaximum(mlir::Value value, mlir::Value of) const;
+  bool isBelow(mlir::Value condition, bool isTrue, double limit, mlir::Value of) const;
   mlir::Operation *findQuotient(mlir::Value value) const;
 
   const StreamTree &tree;
@@ -70,6 +72,10 @@ struct Monotone {
   std::string reason;
 };
 Monotone findMonotone(const StreamTree &tree, mlir::Value value);
+
+/// Why rounded quotients cannot be repaired by the ratio of their divisors; "" if they can. `quotient` divides (or
+/// multiplies with the reciprocal), rounding, clips and casts make `rounded` of it.
+std::string findQuotientFlaw(const StreamTree &tree, mlir::Value rounded, mlir::Operation *quotient);
 
 /// Whether `value` is nowhere negative (NaN counts as good).
 bool isNonNegative(mlir::Value value, unsigned depth = 8);

@@ -108,7 +108,7 @@ Value StepCloner::clone(Operation *op, Axis axis) {
     Value made = builder.clone(*op)->getResult(0);
     return axis ? slice(made, *axis) : made;
   }
-  IRMapping mapping;
+  SmallVector<Value> operands; // By number: one value may be read in two ways.
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     Axis own;
     if (!findOperandAxis(op, i, axis, own))
@@ -116,9 +116,10 @@ Value StepCloner::clone(Operation *op, Axis axis) {
     Value stand = get(operand, own);
     if (!stand)
       return {};
-    mapping.map(operand, stand);
+    operands.push_back(stand);
   }
-  Operation *made = builder.clone(*op, mapping);
+  Operation *made = builder.clone(*op);
+  made->setOperands(operands);
   made->removeAttr(FoldOp::streamedAttr);
   if (axis) {
     Dims dims = getDims(op->getResult(0).getType());

@@ -31,3 +31,25 @@ func.func @maximum(%x: tensor<4x16xf32>) -> tensor<4x1xf32> {
   } : tensor<4x1xf32>
   return %r : tensor<4x1xf32>
 }
+
+// A value that streams as the right operand and not as the left one.
+// STEPS-LABEL: func.func @square
+// STEPS: %[[X:.*]] = tg.slice %arg0 offsets = [0, 0] strides = [1, 1] : tensor<6x6xf32> to tensor<6x2xf32>
+// STEPS: tg.contract %arg0, %[[X]]
+// STEPS: tg.slice %arg0 offsets = [0, 2]
+// STEPS-NOT: tg.fold
+func.func @square(%x: tensor<6x6xf32>) -> tensor<6x1xf32> {
+  %r = tg.fold over affine_map<() -> (6)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<6x1xf32>):
+    %y = tg.contract %x, %x [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+        : tensor<6x6xf32>, tensor<6x6xf32> -> tensor<6x6xf32>
+    %b = tg.reduce max %y axes = [1] keep_dims {tg.streamed} : tensor<6x6xf32>
+    %m2 = tg.max %m, %b : tensor<6x1xf32>, tensor<6x1xf32>
+    tg.fold_yield %m2 : tensor<6x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<6x1xf32>):
+    tg.fold_yield %m : tensor<6x1xf32>
+  } : tensor<6x1xf32>
+  return %r : tensor<6x1xf32>
+}

@@ -206,10 +206,11 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
       products are proved, or the fold is refused.
     * `tg.top_k` and `tg.arg_reduce` of such values take their order from the factor too (where rounding makes values equal, or all are NaN, the indices are those
       of the factor's order); the sums beside are folds of their own.
-    * With `numerics=approximating`: rounded quotients x / r (quantisation) are repaired by r / r'.
+    * With `numerics=approximating`: rounded quotients x / r (quantisation) are repaired by r / r', r a multiple of a maximum of absolute values (so that errors
+      shrink), and clipped no more on the way than in the end.
 
     Maxima of rows that are masked so far (-inf) are replaced by 0 where they are subtracted. Every fold has the attribute `tg.numerics`: "reassociating" (results agree
-    up to the rounding of the states, f32 for f16 and bf16), "exact" or "approximating". A sum with the attribute `tg.numerics = "exact"` is left as it is.
+    up to the rounding of the states, f32 for f16 and bf16; where an operand is infinite, products summed apart may give NaN for infinity), "exact" or "approximating". A sum with the attribute `tg.numerics = "exact"` is left as it is.
 
     `when=pays` derives only folds that end in a contraction whose streamed operand is made by another one (attention): the pass over memory that they save is
     more than what they compute again. Who is left alone gets a missed remark of category `fold` with the reason.
@@ -235,6 +236,7 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
     Option<"when", "when", "std::string", /*default=*/"\"pays\"", "pays, or proved: every fold that can be derived">,
     Option<"numerics", "numerics", "std::string", /*default=*/"\"reassociating\"",
            "what ops without `tg.numerics` allow: exact, reassociating or approximating">,
+    ListOption<"disabledGuards", "disable-guard", "std::string", "tests only: guards that always hold; a name that is none lists them">,
   ];
   let statistics = [Statistic<"numFolds", "folds", "folds derived">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];

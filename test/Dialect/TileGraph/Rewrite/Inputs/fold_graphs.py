@@ -295,6 +295,7 @@ ACCEPTED: dict[str, Accepted] = {
     "LayerNorm + RMSNorm + matmul": Accepted(norm_of_norm),
     "softmax + top-k": Accepted(router),
     "softmax + max": Accepted(largest_probability),
+    "both operands": Accepted(both, folds=2),
 }
 
 def other_places(g: Graph) -> list[Value]:
@@ -312,5 +313,4 @@ REFUSED: dict[str, tuple[Callable[[Graph], list[Value]], str]] = {
     "exp that can overflow on the way": (overflowing, "'exp' of a difference with what is not a maximum of the same values"),
     "product": (product, "a reduction that is neither a sum nor a maximum"),
     "another dimension": (other_places, "no operand depends on a reduction of the same dimension"),
-    "both operands": (both, "both operands depend on reductions of the streamed dimension"),
 }
