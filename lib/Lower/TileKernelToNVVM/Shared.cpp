@@ -219,9 +219,11 @@ LogicalResult weft::gpu::writeShared(OpBuilder &builder, Location loc, const Ker
     matrix = layout::getMatrixAccess(registers, memory, bits);
   if (matrix) {
     OpBuilder::InsertionGuard scope(builder);
-    // Of the warps that hold the same elements, the first one writes them.
+    // Of the warps that hold the same elements, the first one writes them, with all its lanes, as the instruction
+    // demands: lanes that hold the same write the same words to the same places.
+    constexpr uint64_t lanes = 31;
     Predicate isFirst =
-        isFirstHolder(builder, loc, getThread(builder, loc, role), getReplicatedBits(registers, role.warps));
+        isFirstHolder(builder, loc, getThread(builder, loc, role), getReplicatedBits(registers, role.warps) & ~lanes);
     if (!isFirst.isKnown) {
       auto branch = scf::IfOp::create(builder, loc, isFirst.value, /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
