@@ -61,6 +61,9 @@ struct GemmCost {
 /// that is not 1, if it has as many.
 llvm::SmallVector<int64_t> splitTile(llvm::ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner);
 
+/// Whether all tiles start at once, each on an SM of its own, and stay together for many steps.
+bool isLongWave(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device);
+
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device);
 
 /// The cheapest tile over everything that the device's engines can do; always finds one.

@@ -160,8 +160,8 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
 }
 
-/// Two barriers of a cluster, and what an SM sends to another one in a clock.
-static constexpr double clusterClocks = 600, clusterBytesPerClock = 32;
+/// Two barriers of a cluster, and what an SM sends to another one in a clock (64 KiB: 5,900 clocks with the barriers).
+static constexpr double clusterClocks = 600, clusterBytesPerClock = 12;
 static constexpr int64_t mostSplit = 4, mostMulticast = 2;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
@@ -185,6 +185,23 @@ static std::pair<int64_t, int64_t> countSides(const GemmProblem &problem, const 
           countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN)};
 }
 
+/// Of long launches whose CTAs all start together (measured with 512x4096x14336 in tiles of 128x128 on an H100, 512
+/// clocks of products a step):
+/// * requests for a panel merge on their way to L2 if its readers start side by side: 14.0 million sectors, else 22.2;
+/// * TMA writes to shared memory beside wgmma's reads: 528 clocks a step whether its 32 KiB come or not, so 256 bytes;
+/// * an instruction waits for the one before it if that adds to the same registers, is short, and its warpgroup has no
+///   others: 558 clocks by two warpgroups of 64 rows, 528 by one of 128.
+static constexpr double waveMerge = 1.6, tmaBytesPerClock = 256, chainClocks = 8;
+static constexpr int64_t shortColumns = 128, longRowBytes = 1 << 14;
+
+/// Clocks of a step that its warpgroups wait for their own instructions.
+static double chainClocksOf(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr int64_t depthBytes = 32; // Of an instruction.
+  int64_t groups = tile.warps / 4, rowGroups = std::min(groups, std::max<int64_t>(tile.m / 64, 1));
+  int64_t columns = tile.n * rowGroups / groups, sums = tile.m / (64 * rowGroups) * problem.products;
+  return sums > 1 || columns > shortColumns ? 0 : chainClocks * double(tile.k * problem.lhsBytes / depthBytes);
+}
+
 /// Bytes of one step that come from L2: of what the CTAs of a cluster have in common each reads its part.
 static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles) {
   int64_t common = 0;
@@ -199,6 +216,11 @@ static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::p
 static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles) {
   return problem.allowMulticast && tile.engine == tg::Engine::Wgmma && tile.split == 1 &&
          l2BytesOf(problem, tile, tiles) < double(stepBytesOf(problem, tile));
+}
+
+bool isLongWave(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
+  return tile.engine == tg::Engine::Wgmma && tile.split == 1 && tile.multicast == 1 && problem.batch == 1 &&
+         tiles <= int64_t(device.sms) && problem.k * problem.taps * problem.lhsBytes >= longRowBytes;
 }
 
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
@@ -230,9 +252,15 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   if (tile.engine ==
       tg::Engine::Simt) // A thread with t x t sums loads 2 t operands from shared memory for t^2 products.
     matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(threads));
-  double sharedClocks = (sharedReads(problem, tile) + stepBytes) / sharedBytesPerClock;
-  double l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
-  double busiest = std::max({matrix, sharedClocks, l2}) + stepClocks;
+  double fill = stepBytes / sharedBytesPerClock, l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
+  double stalls = stepClocks;
+  if (isLongWave(problem, tile, cost.tiles, device)) {
+    fill = stepBytes / tmaBytesPerClock;
+    l2 /= waveMerge;
+    stalls += chainClocksOf(problem, tile);
+  }
+  double sharedClocks = sharedReads(problem, tile) / sharedBytesPerClock + fill;
+  double busiest = std::max({matrix, sharedClocks, l2}) + stalls;
   // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
   double alone = std::max(busiest, matrix * 4 / std::min<double>(double(tile.warps), 4));
   double waiting = loadLatency / double(std::max<int64_t>(tile.stages - 1, 1));
@@ -268,6 +296,19 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
                : l2 >= sharedClocks                   ? "l2"
                                                       : "shared";
   return cost;
+}
+
+/// Of a long wave, steps under way in what shared memory is left: under load DRAM answers later than loadLatency.
+static void addStages(const GemmProblem &problem, const Device &device, GemmChoice &choice) {
+  constexpr int64_t most = 6;
+  if (!isLongWave(problem, choice.tile, choice.cost.tiles, device))
+    return;
+  GemmTile tile = choice.tile;
+  for (++tile.stages; tile.stages <= most; ++tile.stages) {
+    GemmCost cost = estimateGemm(problem, tile, device);
+    if (cost.fits && cost.seconds <= choice.cost.seconds)
+      choice = {tile, cost};
+  }
 }
 
 /// Calls `visit` for every tile shape that `engine` knows.
@@ -322,6 +363,7 @@ GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
     forEachTile(problem, tg::Engine::Mma, consider);
   if (!hasMatrix || std::min(problem.m, problem.n) < 8)
     forEachTile(problem, tg::Engine::Simt, consider);
+  addStages(problem, device, best);
   return best;
 }
 

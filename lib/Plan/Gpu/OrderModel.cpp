@@ -235,6 +235,12 @@ OrderChoice chooseOrder(const OrderProblem &problem, const Device &device) {
   return choice;
 }
 
+/// Whether column panels are more bytes than row panels. Requests for what DRAM has not yet brought merge before the
+/// L2 if they come side by side; the smaller operand has sharers everywhere.
+static bool readsMoreByColumns(const OrderProblem &problem) {
+  return problem.getRows() > 1 && problem.getCols() > 1 && problem.n * problem.rhsBytes > problem.m * problem.lhsBytes;
+}
+
 void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, const GemmChoice &best, unsigned m,
                    unsigned n, const Device &device, ScheduleChoice &choice) {
   choice.order = "row";
@@ -252,6 +258,11 @@ void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, c
   launch.rhsBytes = problem.rhsBytes * problem.rhsTensors;
   launch.resultBytes = problem.resultBytes;
   launch.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
+  if (isLongWave(problem, best.tile, best.cost.tiles, device) && readsMoreByColumns(launch)) {
+    choice.order = "column";
+    choice.reason += "; order column: tiles that read one panel of the larger operand start together";
+    return;
+  }
   OrderChoice order = chooseOrder(launch, device);
   choice.order = order.order;
   if (std::string numbers = order.describe(); !numbers.empty())

@@ -38,7 +38,7 @@ module @gemm_16x28672x4096 {
   }
 }
 
-// SM90: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 2>
+// SM90: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 4, stages = 6, order = "column", persistent = false, split = 1>
 // SM80: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_512x4096x14336 {
   func.func @kernel(%a: tensor<512x14336xbf16>, %b: tensor<14336x4096xbf16>) -> tensor<512x4096xbf16> {

@@ -14,10 +14,8 @@
 // CHECK: Function=up | Remark="{{[^"]*}}; order [[ORDER:[^ ]+]]: {{[^ ]+ [0-9.]+ MB \(L2 [0-9]+ %, formula [0-9]+\), [^;"]*}}; by formula {{.*}}row 898{{.*}}order = "[[ORDER]]"
 // An L2 of 2 MB keeps less than a panel.
 // SMALL: Function=up | Remark="{{[^"]*}}; order {{[^:]+}}: {{[^ ]+ [0-9.]+}} MB
-// A grid that one wave holds, a grid of one row of tiles: nothing to choose.
-// CHECK: Function=one_wave | Remark="contraction
-// CHECK-NOT: order row:
-// CHECK-SAME: order = "row"
+// A grid that one wave holds: tiles of one panel of the larger operand side by side. A grid of one row of tiles: nothing to choose.
+// CHECK: Function=one_wave | Remark="contraction {{.*}}; order column: tiles that read one panel of the larger operand start together", {{.*}}order = "column"
 // CHECK: Function=one_row | Remark="{{[^;"]*}}", schedule={{.*}}order = "row"
 
 // HAND: Function=up | Remark="{{[^"]*}}; order hilbert of 16 x 56 tiles as asked for", schedule={{.*}}order = "hilbert"
