@@ -32,7 +32,8 @@ private:
     }
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) {
-      if (op.hasPureBufferSemantics())
+      // An op that a contraction takes in is none itself.
+      if (op.hasPureBufferSemantics() && weft::cpu::matchContraction(op))
         ops.push_back(op);
     });
     weft::cpu::RegisterTile tile{vectorBits, registerRows};

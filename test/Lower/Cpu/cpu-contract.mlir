@@ -50,7 +50,29 @@ module {
 
 // -----
 
-// The last panel is not whole: it has accumulators, which are added to C at the end.
+// The last panel is not whole: its loads and stores are masked, not its inner loop.
+// CHECK-LABEL: func.func @kernel
+// CHECK: vector.create_mask
+// CHECK: vector.maskedload {{.*}} : memref<1099511627776xf32>, vector<16xi1>
+// CHECK-COUNT-16: vector.fma
+// CHECK-COUNT-16: vector.maskedstore {{.*}} : memref<1099511627776xf32>
+module {
+  func.func @kernel(%a: memref<8x64xf32>, %b: memref<64x40xf32>, %c: memref<8x40xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<8x64xf32>, memref<64x40xf32>) outs(%c : memref<8x40xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// A transposed result: columns are no neighbours in C, so a panel has accumulators, which are added to C at the end.
 // CHECK-LABEL: func.func @kernel
 // CHECK: %[[sums:.*]] = memref.alloc() : memref<2x8x32xf32>
 // CHECK: scf.if
@@ -58,10 +80,10 @@ module {
 // CHECK: else
 // CHECK-COUNT-16: vector.store {{.*}} %[[sums]][
 module {
-  func.func @kernel(%a: memref<8x64xf32>, %b: memref<64x40xf32>, %c: memref<8x40xf32>) {
-    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
-                    iterator_types = ["parallel", "parallel", "reduction"]}
-        ins(%a, %b : memref<8x64xf32>, memref<64x40xf32>) outs(%c : memref<8x40xf32>) {
+  func.func @kernel(%a: memref<8x64xf32>, %b: memref<64x4x10xf32>, %c: memref<10x8x4xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, p, k) -> (m, k)>, affine_map<(m, n, p, k) -> (k, n, p)>, affine_map<(m, n, p, k) -> (p, m, n)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<8x64xf32>, memref<64x4x10xf32>) outs(%c : memref<10x8x4xf32>) {
     ^bb0(%x: f32, %y: f32, %o: f32):
       %p = arith.mulf %x, %y : f32
       %s = arith.addf %o, %p : f32

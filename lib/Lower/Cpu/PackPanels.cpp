@@ -1,0 +1,103 @@
+// Packing of contractions: panels of B as [k][columns of a register tile], rows of A as [k][rows], elements converted
+// and pointwise prologues evaluated on the way.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "PanelEmitter.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace weft::cpu {
+
+void PanelEmitter::packRows(Value k0, Value kCount) {
+  loop(index(0), rowBlocks, [&](Value block) {
+    loop(index(0), kCount, [&](Value kk) {
+      Value kIndex = add(k0, kk);
+      loop(index(0), index(tileRows), [&](Value i) {
+        Value row = add(mul(block, index(tileRows)), i);
+        Value value = evaluate(c.rows, [&](unsigned input) {
+          Value part = memref::LoadOp::create(b, loc, sideTable[input], row);
+          return add(add(inputBase[input], part), memref::LoadOp::create(b, loc, kTable[input], kIndex));
+        });
+        memref::StoreOp::create(b, loc, value, packedRows, ValueRange{block, kk, i});
+      });
+    });
+  });
+}
+
+/// Whether all columns are neighbours in B, which is one tensor, and its elements can be converted as vectors.
+bool PanelEmitter::canPackVectors() {
+  if (c.columns.inputs.size() != 1 || !hasNeighbours(inputs[c.columns.inputs.front()]))
+    return false;
+  int64_t bits = cast<MemRefType>(inputs[c.columns.inputs.front()].memory.getType()).getElementTypeBitWidth();
+  std::optional<int64_t> columns = getConstantIntValue(n.total);
+  bool isWhole = columns && *columns % panelColumns == 0;
+  // Masked loads of short elements need AVX-512.
+  if (bits < 8 || (!isWhole && bits < 32 && tile.vectorBits < 512))
+    return false;
+  return llvm::all_of(bodySlice(op, c.columns.scalar), [](Operation *def) {
+    return isa<arith::ConstantOp>(def) ||
+           (isa<arith::ArithDialect>(def->getDialect()) && OpTrait::hasElementwiseMappableTraits(def));
+  });
+}
+
+void PanelEmitter::packVectors(Value panel, Value k0, Value kCount) {
+  unsigned input = c.columns.inputs.front();
+  Value memory = inputs[input].memory;
+  auto type = VectorType::get({lanes}, cast<MemRefType>(memory.getType()).getElementType());
+  Value first =
+      add(inputBase[input], memref::LoadOp::create(b, loc, sideTable[input], mul(panel, index(panelColumns))));
+  SmallVector<Value> masks;
+  for (int64_t v = 0; v < rowVectors; ++v)
+    masks.push_back(maskOf(panel, v));
+  loop(index(0), kCount, [&](Value kk) {
+    Value at = add(first, memref::LoadOp::create(b, loc, kTable[input], add(k0, kk)));
+    for (int64_t v = 0; v < rowVectors; ++v) {
+      IRMapping mapping;
+      mapping.map(op.getBlock()->getArgument(input), loadVector(type, memory, add(at, index(v * lanes)), masks[v]));
+      for (Operation *def : bodySlice(op, c.columns.scalar))
+        cloneElementwise(b, def, mapping);
+      vector::StoreOp::create(b, loc, mapping.lookupOrDefault(c.columns.scalar), packedColumns,
+                              ValueRange{kk, index(v * lanes)});
+    }
+  });
+}
+
+void PanelEmitter::packColumns(Value panel, Value k0, Value kCount) {
+  if (canPackVectors())
+    return packVectors(panel, k0, kCount);
+  for (int64_t segment = 0; segment < rowVectors; ++segment) {
+    if (c.columns.inputs.size() > 1) {
+      packSegment(panel, segment, k0, kCount, /*contiguous=*/false);
+      continue;
+    }
+    Value from = add(mul(panel, index(panelColumns)), index(segment * lanes));
+    Value contiguous = isContiguous(sideTable[c.columns.inputs.front()], from, lanes);
+    auto ifOp = scf::IfOp::create(b, loc, contiguous, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&ifOp.getThenRegion().front());
+    packSegment(panel, segment, k0, kCount, true);
+    b.setInsertionPointToStart(&ifOp.getElseRegion().front());
+    packSegment(panel, segment, k0, kCount, false);
+  }
+}
+
+/// One vector's width of a panel. `contiguous`: the columns are neighbours in memory.
+void PanelEmitter::packSegment(Value panel, int64_t segment, Value k0, Value kCount, bool contiguous) {
+  Value from = add(mul(panel, index(panelColumns)), index(segment * lanes));
+  Value first =
+      contiguous ? memref::LoadOp::create(b, loc, sideTable[c.columns.inputs.front()], from).getResult() : Value();
+  loop(index(0), kCount, [&](Value kk) {
+    Value kIndex = add(k0, kk);
+    loop(index(0), index(lanes), [&](Value j) {
+      Value value = evaluate(c.columns, [&](unsigned input) {
+        Value part =
+            contiguous ? add(first, j) : memref::LoadOp::create(b, loc, sideTable[input], add(from, j)).getResult();
+        return add(add(inputBase[input], memref::LoadOp::create(b, loc, kTable[input], kIndex)), part);
+      });
+      memref::StoreOp::create(b, loc, value, packedColumns, ValueRange{kk, add(index(segment * lanes), j)});
+    });
+  });
+}
+
+} // namespace weft::cpu

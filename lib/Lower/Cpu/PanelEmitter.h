@@ -1,0 +1,122 @@
+// The emitter of one contraction on memory as packed panels and register tiles: MicroKernel.cpp has its operands,
+// tables and loops, PackPanels.cpp the packing, RegisterTile.cpp the tile, its sums and results.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_LOWER_CPU_PANELEMITTER_H
+#define WEFT_LIB_LOWER_CPU_PANELEMITTER_H
+
+#include "Epilogue.h"
+#include "FlatOperand.h"
+#include "MicroKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace weft::cpu {
+
+/// Elements of K in a block: a packed panel of B (blockK x 32 x 4 bytes = 32 KiB) stays in L1.
+constexpr int64_t maxBlockK = 256;
+/// Vectors in a row of the register tile.
+constexpr unsigned rowVectors = 2;
+
+/// A group of loops seen as one dimension.
+struct Side {
+  llvm::ArrayRef<unsigned> loops;
+  mlir::Value total;
+};
+
+/// An operand over M and N, with the tables of both sides (null: the side has no part in its address).
+struct Place {
+  FlatOperand flat;
+  mlir::Value rows, columns;
+  mlir::Value base; ///< Of the current batch entry.
+};
+
+class PanelEmitter {
+public:
+  PanelEmitter(mlir::linalg::GenericOp op, const Contraction &c, RegisterTile tile)
+      : around(findSurroundings(op)), b(around.epilogue ? around.epilogue : op), loc(op.getLoc()), op(op), c(c),
+        tile(tile) {}
+
+  llvm::LogicalResult run();
+
+private:
+  // Index arithmetic, folded where constant.
+  mlir::Value index(int64_t value) { return mlir::arith::ConstantIndexOp::create(b, loc, value); }
+  mlir::Value add(mlir::Value x, mlir::Value y) { return b.createOrFold<mlir::arith::AddIOp>(loc, x, y); }
+  mlir::Value sub(mlir::Value x, mlir::Value y) { return b.createOrFold<mlir::arith::SubIOp>(loc, x, y); }
+  mlir::Value mul(mlir::Value x, mlir::Value y) { return b.createOrFold<mlir::arith::MulIOp>(loc, x, y); }
+  mlir::Value ceilDiv(mlir::Value x, int64_t y) { return b.createOrFold<mlir::arith::CeilDivUIOp>(loc, x, index(y)); }
+  mlir::Value min(mlir::Value x, mlir::Value y) { return b.createOrFold<mlir::arith::MinUIOp>(loc, x, y); }
+  mlir::Value alloc(llvm::ArrayRef<int64_t> shape, mlir::ValueRange sizes, mlir::Type element) {
+    return mlir::memref::AllocOp::create(b, loc, mlir::MemRefType::get(shape, element), sizes);
+  }
+  void loop(mlir::Value low, mlir::Value high, llvm::function_ref<void(mlir::Value)> body) {
+    auto forOp = mlir::scf::ForOp::create(b, loc, low, high, index(1));
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(forOp.getBody());
+    body(forOp.getInductionVar());
+  }
+
+  Side makeSide(llvm::ArrayRef<unsigned> loops);
+  mlir::Value fillTable(const Side &side, const FlatOperand &operand, mlir::Value padded);
+  mlir::Value isContiguous(mlir::Value table, mlir::Value from, int64_t count);
+  mlir::Value linearStep(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops);
+  bool hasNoPart(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops);
+  bool hasNeighbours(const FlatOperand &operand);
+  mlir::Value evaluate(const Factor &factor, llvm::function_ref<mlir::Value(unsigned)> address);
+  mlir::Value baseOf(const FlatOperand &operand, mlir::ValueRange batch);
+
+  void emitBatches(unsigned next, llvm::SmallVectorImpl<mlir::Value> &batch);
+  void emitBatch(mlir::ValueRange batch);
+  bool setUp();
+  void setUpEpilogue();
+  void fillTables();
+  void allocate();
+  void packRows(mlir::Value k0, mlir::Value kCount);
+  void packColumns(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
+  void packSegment(mlir::Value panel, int64_t segment, mlir::Value k0, mlir::Value kCount, bool contiguous);
+  bool canPackVectors();
+  void packVectors(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
+  mlir::Value isDense(mlir::Value panel);
+  void multiplyPanel(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
+  void multiplyTile(mlir::Value panel, mlir::Value block, mlir::Value k0, mlir::Value kCount, bool dense);
+  llvm::SmallVector<mlir::Value> oldSums(mlir::Value memory, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> places,
+                                         mlir::Value k0, bool dense);
+  mlir::Value maskOf(mlir::Value panel, int64_t v);
+  mlir::Value loadVector(mlir::VectorType type, mlir::Value memory, mlir::ValueRange at, mlir::Value mask);
+  void storeVector(mlir::Value value, mlir::Value memory, mlir::ValueRange at, mlir::Value mask);
+  mlir::Value addressOf(const Place &place, mlir::Value row, mlir::Value panel, int64_t v);
+  void storeResults(mlir::ValueRange sums, mlir::Value row0, mlir::Value panel);
+  void unpackPanel(mlir::Value panel);
+  mlir::Value accumulate(mlir::Value a, mlir::Value bVector, mlir::Value acc);
+
+  Surroundings around;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  mlir::linalg::GenericOp op;
+  const Contraction &c;
+  RegisterTile tile;
+
+  mlir::Type element;      ///< Of the accumulators.
+  mlir::VectorType vector; ///< One register.
+  int64_t lanes, panelColumns, tileRows, blockK;
+  bool oneBlockK, rowsInPlace;
+  bool alwaysDense;                       ///< All panels are neighbours in C,
+  bool hasTail = false;                   ///< the last one maybe not whole.
+  llvm::SmallVector<mlir::Value> extents; ///< Of each loop.
+  llvm::SmallVector<FlatOperand> inputs;
+  Side m, n, k;
+  mlir::Value paddedRows, paddedColumns, rowBlocks, panels;
+  llvm::SmallVector<mlir::Value> sideTable, kTable; ///< Tables of address parts, by input number.
+  Place output;
+  std::optional<Epilogue> epilogue;
+  Place result;                   ///< Of the epilogue,
+  llvm::SmallVector<Place> extra; ///< and its operands.
+  mlir::Value accumulators, packedRows, packedColumns;
+  llvm::SmallVector<mlir::Value> inputBase; ///< Addresses of the current batch entry.
+  llvm::SmallVector<mlir::Value> tailMasks; ///< Of the current panel's vectors; null: whole.
+};
+
+} // namespace weft::cpu
+
+#endif // WEFT_LIB_LOWER_CPU_PANELEMITTER_H
