@@ -7,8 +7,8 @@
     run_models.py --target=sm_90a --all --prepared=models.zip --device=cuda      (it draws the weights from ../shared/models or shared/models)
 
 Every model is compiled by its own process, run in another on seeded inputs, and compared with onnxruntime: the relative L2 error
-must be at most 1e-4 for f32 models, and 5e-3 for f16 models against the same graph in f32. Models with dynamic extents are
-compiled once and run at several. Two models are also cut at tensors (--from/--to). A second compile must give the same bytes.
+must be at most 1e-4 for f32 models, and 5e-3 for f16 models against the same graph in f32, for the CPU with --fp=fast, too. Models with dynamic
+extents are compiled once and run at several. Two models are also cut at tensors (--from/--to). A second compile must give the same bytes.
 Without the exported models (../shared/models) two generated networks take their place.
 
 With --target everything is compiled for a GPU and runs on --device, the target's emulator by default; --emulated takes the models
@@ -75,9 +75,9 @@ def _tool_message(outcome: limits.Outcome) -> str:
 
 
 class Suite:
-    def __init__(self, weft: backends.WeftBackend, cache: pathlib.Path, repeats: int, keep: bool):
+    def __init__(self, weft: backends.WeftBackend, cache: pathlib.Path, repeats: int, keep: bool, fast_math: bool):
         self.weft, self.ort = weft, backends.OrtBackend()
-        self.cache, self.repeats, self.keep = cache, repeats, keep
+        self.cache, self.repeats, self.keep, self.fast_math = cache, repeats, keep, fast_math
         self.rows: list[Row] = []
 
     @property
@@ -155,6 +155,8 @@ class Suite:
             feeds = [catalogue.inputs(proto, symbols) for symbols in shapes]
             labels = [" " + ",".join(str(v) for v in s.values()) if s else "" for s in shapes]
             self.check(name, model.path, reference, feeds, labels, catalogue.TOLERANCE[model.precision], twice=fast)
+            if self.fast_math and fast:
+                self.check(f"{name} --fp=fast", model.path, reference, feeds, labels, catalogue.TOLERANCE[model.precision], ["--fp=fast"])
             if name in catalogue.CUTS and self.weft.device == "cpu":
                 self.run_cuts(model, proto)
         finally:
@@ -206,7 +208,8 @@ def main() -> int:
 
     cache = args.build.resolve() / "models"
     cache.mkdir(parents=True, exist_ok=True)
-    suite = Suite(backends.from_options(args, ["--weights=external"], cache), cache, args.repeats if args.repeats is not None else 1 if args.emulated else 3, args.keep)
+    suite = Suite(backends.from_options(args, ["--weights=external"], cache), cache, args.repeats if args.repeats is not None else 1 if args.emulated else 3, args.keep,
+                  fast_math=args.target in (None, "cpu"))
     if suite.weft.missing():
         print(f"run_models: {suite.weft.missing()}", file=sys.stderr)
         return 2
