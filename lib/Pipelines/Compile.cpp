@@ -50,6 +50,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Plan: {
     plan::PlanOptions plan;
     plan.fuse = options.fuse;
+    plan.planner = options.planner;
     plan.noFuse = options.noFuse;
     plan.forceFuse = options.forceFuse;
     plan.plan = options.plan;

@@ -56,6 +56,7 @@ struct ProgramNotes {
   std::vector<Edge> edges;
   std::vector<Remark> remarks;
   size_t edgesLeftOut = 0;
+  json::Object planner; ///< What formed the groups, how many, and what they cost by its model.
   /// Numbers of groups by the location of their kernels, in order.
   llvm::DenseMap<Location, SmallVector<int64_t, 1>> groups;
   llvm::StringMap<plan::KernelFacts> kernels;
@@ -88,6 +89,18 @@ Edge readEdge(const remark::detail::Remark &remark, TextTable &names) {
   edge.bytes = double(toNumber(findArgument(remark, "bytes"), -1));
   edge.savedBytes = double(toNumber(findArgument(remark, "saved-bytes"), -1));
   return edge;
+}
+
+json::Object readPlanner(const remark::detail::Remark &remark) {
+  json::Object planner{{"name", findArgument(remark, "planner")}};
+  for (StringRef key : {"ops", "groups"})
+    planner[key] = toNumber(findArgument(remark, key), 0);
+  for (auto [key, field] : {std::pair("us", "us"), std::pair("unfused-us", "unfused_us")}) {
+    double value = 0;
+    (void)findArgument(remark, key).getAsDouble(value);
+    planner[field] = value;
+  }
+  return planner;
 }
 
 /// All arguments, the text first.
@@ -123,6 +136,11 @@ struct Explanation::State {
     }
     if (remark.getCategoryName() == "fusion" && name == "kernel") {
       notes.groups[remark.getLocation()].push_back(toNumber(findArgument(remark, "kernel"), -1));
+      return;
+    }
+    if (remark.getCategoryName() == "fusion" && name == "planner") {
+      if (remark.getFunction() == "main")
+        notes.planner = readPlanner(remark);
       return;
     }
     notes.remarks.push_back({remark.getRemarkTypeString().str(), name.str(), remark.getCombinedCategoryName().str(),
@@ -359,6 +377,8 @@ json::Object Explanation::takeProgram(StringRef target, ModuleOp module) {
                       {"remarks", std::move(remarks)},
                       {"left_out", json::Object{{"edges", int64_t(notes.edgesLeftOut)}, {"remarks", remarksLeftOut}}}};
   object["names"] = notes.names.take();
+  if (!notes.planner.empty())
+    object["planner"] = std::move(notes.planner);
   state->programs.erase(found);
   return object;
 }

@@ -15,7 +15,8 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
     pm.addPass(tg::createUnrollFolds());
   if (options.gpu && options.fuse) {
     pm.addPass(tg::createMoveViews());
-    pm.addPass(tg::createDeriveFolds());
+    if (options.planner != "dnnfusion" && options.planner != "tvm-rules") // Neither has anything like folds.
+      pm.addPass(tg::createDeriveFolds());
   }
   if (options.gpu && options.fuse && !options.target.empty()) {
     pm.addPass(createSplitFolds({options.target}));
@@ -27,6 +28,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   if (!options.target.empty())
     form.target = options.target;
   form.maxRowBytes = options.maxRowBytes;
+  form.planner = options.planner;
   form.noFuse = options.noFuse;
   form.forceFuse = options.forceFuse;
   form.plan = options.plan;
@@ -44,6 +46,8 @@ namespace {
 struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> fuse{*this, "fuse", llvm::cl::desc("form groups of several ops"), llvm::cl::init(true)};
   Option<bool> gpu{*this, "gpu", llvm::cl::desc("group by the rules for GPUs"), llvm::cl::init(false)};
+  Option<std::string> planner{*this, "planner", llvm::cl::desc("as that of --weft-form-kernels"),
+                              llvm::cl::init("weft")};
   Option<std::string> target{*this, "target", llvm::cl::desc("GPU that folds are split for (none: they are not)")};
 };
 } // namespace
@@ -55,6 +59,7 @@ void weft::plan::registerPlanPipelines() {
                                                   options.fuse = flags.fuse;
                                                   options.gpu = flags.gpu;
                                                   options.target = flags.target;
+                                                  options.planner = flags.planner;
                                                   buildPlanPipeline(pm, options);
                                                 });
   PassPipelineRegistration<>("weft-outline", "move kernels into modules of their own, equal ones once",

@@ -117,7 +117,7 @@ static std::string categoryOf(llvm::StringRef text) {
 
 /// Of an error about what the user asked of the plan (weft/Plan/Constraints.h): its class.
 static std::optional<ErrorClass> classifyRequest(llvm::StringRef text) {
-  if (text.starts_with("no-fuse: ") || text.starts_with("force-fuse: "))
+  if (text.starts_with("planner: ") || text.starts_with("no-fuse: ") || text.starts_with("force-fuse: "))
     return ErrorClass::Usage;
   if (text.starts_with("plan: "))
     return ErrorClass::Invalid;

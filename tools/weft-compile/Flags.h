@@ -49,6 +49,10 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> mergeLaunches{
       "merge-launches", cl::init("on"), cl::cat(compileCategory),
       cl::desc("GPU: on (kernels that do not need each other start as one), or off; off with --dependent-launch=on")};
+  cl::opt<std::string> planner{
+      "planner", cl::init("weft"), cl::value_desc("name"), cl::cat(compileCategory),
+      cl::desc("Who chooses which ops share a kernel, of what the rules allow: weft, dnnfusion, tvm-rules, or exact "
+               "(docs/explain.md)")};
   cl::list<std::string> noFuse{
       "no-fuse", cl::ValueOptional, cl::value_desc("A,B"), cl::cat(compileCategory),
       cl::desc(

@@ -28,6 +28,7 @@ void Compilation::dumpPhase(Phase phase, ModuleOp op, const Device *gpu) {
 bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
   PhaseOptions options;
   options.fuse = !llvm::is_contained(flags.noFuse, "");
+  options.planner = flags.planner;
   options.noFuse =
       llvm::join(llvm::make_filter_range(flags.noFuse, [](const std::string &s) { return !s.empty(); }), ";");
   options.forceFuse = llvm::join(flags.forceFuse, ";");

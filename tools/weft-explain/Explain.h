@@ -58,11 +58,18 @@ struct Summary {
          keptIntermediateBytes = 0;
 };
 
+/// Who chose the groups, and what its model says of them. Groups are not kernels: passes may cut or join them.
+struct PlannerNote {
+  std::string name; ///< Empty: not known.
+  double ops = 0, groups = 0, microseconds = 0, unfusedMicroseconds = 0;
+};
+
 struct Program {
   std::string target;
   const Device *device = nullptr;
   bool hasPlan = false; ///< Compiled from a model; otherwise edges and the summary are empty.
   Summary summary;
+  PlannerNote planner;
   int64_t kernels = 0; ///< Distinct ones.
   std::vector<Dispatch> dispatches;
   std::vector<Edge> edges;

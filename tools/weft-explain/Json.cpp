@@ -120,6 +120,16 @@ static void writeSummary(json::OStream &out, const Summary &summary) {
   });
 }
 
+static void writePlanner(json::OStream &out, const PlannerNote &planner) {
+  out.attributeObject("planner", [&] {
+    out.attribute("name", json::fixUTF8(planner.name));
+    for (auto [key, value] : {std::pair("ops", planner.ops), std::pair("groups", planner.groups),
+                              std::pair("us", planner.microseconds),
+                              std::pair("unfused_us", planner.unfusedMicroseconds)})
+      out.attribute(key, value);
+  });
+}
+
 static void writeProgram(json::OStream &out, const Program &program) {
   Names names;
   out.object([&] {
@@ -131,6 +141,8 @@ static void writeProgram(json::OStream &out, const Program &program) {
     }
     if (program.hasPlan)
       writeSummary(out, program.summary);
+    if (!program.planner.name.empty())
+      writePlanner(out, program.planner);
     out.attribute("kernels", program.kernels);
     out.attributeArray("dispatches", [&] {
       for (size_t i = 0; i < program.dispatches.size(); ++i)

@@ -88,8 +88,20 @@ static bool readEdge(const json::Array &row, const std::vector<std::string> &nam
   return true;
 }
 
+static void readPlanner(const json::Object &plan, PlannerNote &planner) {
+  const json::Object *object = plan.getObject("planner");
+  if (!object)
+    return;
+  planner.name = getText(*object, "name");
+  for (auto [key, field] : {std::pair("ops", &planner.ops), std::pair("groups", &planner.groups),
+                            std::pair("us", &planner.microseconds),
+                            std::pair("unfused_us", &planner.unfusedMicroseconds)})
+    *field = getNumber(*object, key);
+}
+
 static Error readPlan(const json::Object &plan, Program &program) {
   readSummary(plan, program);
+  readPlanner(plan, program.planner);
   std::vector<std::string> names = getTexts(plan, "names");
   if (const json::Array *rows = plan.getArray("edges"))
     for (const json::Value &row : *rows) {

@@ -40,6 +40,12 @@ static void printSummary(const Program &program, llvm::raw_ostream &os) {
     os << llvm::format("%.0f ops -> ", summary.ops);
   }
   os << program.dispatches.size() << " kernels, " << program.kernels << " distinct\n";
+  if (const PlannerNote &planner = program.planner; !planner.name.empty()) {
+    std::string name = bundle::quote(planner.name);
+    os << "planner   " << name.substr(1, name.size() - 2)
+       << llvm::format(": %.0f ops in %.0f groups, %.1f us by its model; alone %.1f us\n", planner.ops, planner.groups,
+                       planner.microseconds, planner.unfusedMicroseconds);
+  }
   double model = 0, bound = 0, seconds = 0;
   for (const Dispatch &dispatch : program.dispatches) {
     model += dispatch.modelBytes;

@@ -16,7 +16,7 @@ using bundle::ErrorCode;
 
 namespace {
 struct Options {
-  std::string input, target, measured, output, why, whyNot;
+  std::string input, target, planner, measured, output, why, whyNot;
   std::vector<std::string> dims, compileFlags;
   bool json = false;
 };
@@ -44,15 +44,19 @@ static Error load(const Options &options, Model &model) {
   if (Error error = readSymbols(options.dims, symbols))
     return error;
   if (isBundle(options.input)) {
-    if (!options.compileFlags.empty())
-      return Error(ErrorCode::Usage,
-                   "--compile-flag: expected a model to compile, got the bundle " + bundle::quote(options.input));
+    for (auto [flag, isGiven] : {std::pair("--compile-flag", !options.compileFlags.empty()),
+                                 std::pair("--planner", !options.planner.empty())})
+      if (isGiven)
+        return Error(ErrorCode::Usage, std::string(flag) + ": expected a model to compile, got the bundle " +
+                                           bundle::quote(options.input));
     if (Error error = loadBundle(options.input, symbols, model))
       return error;
   } else {
     std::vector<std::string> flags = options.compileFlags;
     if (!options.target.empty())
       flags.push_back("--target=" + options.target);
+    if (!options.planner.empty())
+      flags.push_back("--planner=" + options.planner);
     if (Error error = compileAndLoad(options.input, flags, symbols, model))
       return error;
   }
@@ -118,6 +122,9 @@ int main(int argc, char **argv) {
       ->option_text("FILE");
   app.add_option("--target", options.target, "Of a bundle: the program to explain; of a model: what to compile for")
       ->option_text("TARGET");
+  app.add_option("--planner", options.planner,
+                 "Of a model: who chooses the groups; several, separated by commas, are compared in one table")
+      ->option_text("NAME");
   app.add_option("--dim", options.dims, "Value of a symbol, for the memory plan (256 otherwise)")
       ->option_text("NAME=NUMBER");
   app.add_option("--compile-flag", options.compileFlags, "A flag for weft-compile, where a model is compiled")

@@ -39,6 +39,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include <functional>
+#include <optional>
+#include <string>
 
 namespace weft {
 struct Device;
@@ -56,9 +58,21 @@ llvm::SmallVector<mlir::Value> usedValues(mlir::Operation *op);
 
 class FusionConstraints;
 
+/// Who chooses among the groups that the rules allow. The rules are the same for all, so each plan can be run.
+enum class Planner {
+  Weft,      ///< From producers to consumers: post-dominators, then readers, then contractions that share an operand.
+  DnnFusion, ///< Seeds and expansion by the combination table (DNNFusion, PLDI'21, listing 1).
+  TvmRules,  ///< Kinds of operators and phases (TVM's FuseOps).
+  Exact,     ///< Weft, then the cheapest plan of each region of up to 25 ops by search.
+};
+/// "weft", "dnnfusion", "tvm-rules" or "exact".
+llvm::StringRef stringifyPlanner(Planner planner);
+std::optional<Planner> parsePlanner(llvm::StringRef name);
+
 struct GroupOptions {
   bool fuse = true;
   bool gpu = false; ///< Rules G instead of R; reshapes may be inside groups; groups may have several results.
+  Planner planner = Planner::Weft;
   int64_t maxRowBytes = int64_t(1) << 20;
   const Device *device = nullptr; ///< Set with `gpu`: whose rates the rules weigh with.
   /// What the user asks for (Constraints.h): nothing where it is null. The demands are groups from the start.
@@ -74,6 +88,11 @@ bool isRenaming(mlir::Operation *op);
 std::string findViolation(const Group &group, const GroupOptions &options);
 /// The same by the rules G; `options.device` must be set.
 std::string findGpuViolation(const Group &group, const GroupOptions &options);
+/// Seconds that the contractions of `group` lose to what is computed in front of their operands: the price that rule
+/// G2 compares with the bytes it saves.
+double priceGpuPrologues(const Group &group, const GroupOptions &options);
+/// Whether no legal group has both ops, whatever else is in it. False where that depends on other ops.
+bool excludeEachOther(mlir::Operation *a, mlir::Operation *b, const GroupOptions &options);
 
 /// Ops of a group whose results are used outside, the one with the largest result first (of equal ones the last).
 llvm::SmallVector<mlir::Operation *> findSinks(const Group &group);

@@ -35,6 +35,7 @@ struct PlanOptions {
   bool fuse = true;                              ///< Form groups of several ops.
   bool gpu = false;                              ///< By the rules for GPUs (weft/Plan/Groups.h).
   std::string target;                            ///< GPU whose SMs folds are split for; empty: none are.
+  std::string planner = "weft";                  ///< As that of --weft-form-kernels.
   std::string noFuse, forceFuse, plan, emitPlan; ///< As those of --weft-form-kernels.
   int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.
 };

@@ -12,7 +12,9 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
     weights, checks, and reshapes and bitcasts, which only rename dense memory) stay outside. Exact: no op changes.
 
     Each producer-consumer edge gets a remark of category `fusion`: passed, or missed with the rule that refused it; with the bytes of the results on it and
-    the bytes of traffic that fusing saves. So does each other pair that was considered and refused.
+    the bytes of traffic that fusing saves. So does each other pair that was considered and refused. A remark `planner` of the function has the number of
+    ops and groups, and what the model of groups (lib/Plan/Groups/GroupCost.h) says of them and of one kernel an op, in microseconds. With `exact`, each region
+    gets a remark `exact` of category `plan`: what its groups cost before and after the search, or that the search was given up.
 
     ```mlir
     %0 = tg.exp %x : tensor<4x8xf32>
@@ -31,6 +33,9 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target, that the rules G weigh for">,
     Option<"maxRowBytes", "max-row-bytes", "int64_t", /*default=*/"1048576",
            "largest working set, in bytes, of one row of a group with reductions">,
+    Option<"planner", "planner", "std::string", /*default=*/"\"weft\"",
+           "who chooses among legal groups: weft, dnnfusion (seeds and the combination table), tvm-rules (kinds and post-dominators), or "
+           "exact (weft, then the cheapest plan of each region of up to 25 ops)">,
     Option<"noFuse", "no-fuse", "std::string", /*default=*/"",
            "nodes that share no kernel: A alone, or A and B apart (A,B); several requests are separated by semicolons">,
     Option<"forceFuse", "force-fuse", "std::string", /*default=*/"",

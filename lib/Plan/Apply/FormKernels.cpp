@@ -72,6 +72,12 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     options.gpu = gpu;
     if (gpu && !(options.device = findDeviceOrError(func, target)))
       return signalPassFailure();
+    std::optional<Planner> chosen = parsePlanner(planner);
+    if (!chosen) {
+      func.emitError() << "planner: expected weft, dnnfusion, tvm-rules or exact, got `" << planner << "`";
+      return signalPassFailure();
+    }
+    options.planner = *chosen;
     FusionConstraints constraints;
     if (failed(constraints.read(func, noFuse, forceFuse)) ||
         (!plan.empty() && failed(constraints.readPlan(func, plan))))
@@ -85,8 +91,10 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     SmallVector<Group> groups = formGroups(func.getBody().front(), options, refused);
     if (failed(constraints.checkDemands(func, groups, options)))
       return signalPassFailure();
-    if (getContext().getRemarkEngine())
+    if (getContext().getRemarkEngine()) {
       emitRemarks(log.decide(func.getBody().front(), groups, options), func.getName());
+      emitPlannerRemark(func, groups, options);
+    }
     for (auto [i, group] : llvm::enumerate(groups)) {
       ++numKernels;
       if (group.size() > 1)

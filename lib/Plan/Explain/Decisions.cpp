@@ -1,11 +1,13 @@
 // Candidate edges of a plan, decided by its groups, and their remarks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Explain/Decisions.h"
+#include "../Groups/GroupCost.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <numeric>
 
 using namespace mlir;
@@ -146,6 +148,23 @@ std::vector<EdgeDecision> DecisionLog::decide(Block &block, ArrayRef<Group> grou
   for (size_t i : order)
     sorted.push_back(std::move(decisions[i]));
   return sorted;
+}
+
+void emitPlannerRemark(Operation *func, ArrayRef<Group> groups, const GroupOptions &options) {
+  SmallVector<Group> alone;
+  for (const Group &group : groups)
+    for (Operation *op : group) {
+      alone.emplace_back();
+      alone.back().insert(op);
+    }
+  auto microseconds = [&](ArrayRef<Group> list) {
+    return llvm::formatv("{0:f3}", estimateSeconds(list, options) * 1e6).str();
+  };
+  StringRef name = func->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()).getValue();
+  remark::analysis(func->getLoc(), remark::RemarkOpts::name("planner").category("fusion").function(name))
+      << remark::metric("planner", stringifyPlanner(options.planner)) << remark::metric("ops", alone.size())
+      << remark::metric("groups", groups.size()) << remark::metric("us", microseconds(groups))
+      << remark::metric("unfused-us", microseconds(alone));
 }
 
 void emitKernelRemark(Operation *kernel, unsigned number, size_t ops, StringRef function) {

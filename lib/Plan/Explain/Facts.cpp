@@ -21,7 +21,7 @@ double estimateBytes(Value value) {
   return bits / 8;
 }
 
-static double countFlops(Operation *op) {
+double estimateFlops(Operation *op) {
   double flops = 0;
   op->walk([&](tg::TileOpInterface tile) {
     double points = double(tile.getFlopsPerPoint());
@@ -34,8 +34,7 @@ static double countFlops(Operation *op) {
   return flops;
 }
 
-/// What the readers of `value` take of it: all, but for gathers and slices, which take what they return.
-static double takenBytes(Value value, llvm::function_ref<bool(Operation *)> isReader) {
+double takenBytes(Value value, llvm::function_ref<bool(Operation *)> isReader) {
   double whole = estimateBytes(value), parts = 0;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -58,7 +57,7 @@ UnfusedFacts measureUnfused(ModuleOp program) {
     if (isHostOp(&op))
       continue;
     ++facts.ops;
-    facts.flops += countFlops(&op);
+    facts.flops += estimateFlops(&op);
     for (Value operand : usedValues(&op))
       facts.bytes += takenBytes(operand, [&](Operation *user) { return op.isAncestor(user); });
     for (Value result : op.getResults()) {
@@ -150,7 +149,7 @@ KernelFacts measureKernel(ModuleOp kernel) {
   for (Operation &op : func.getBody().front().without_terminator()) {
     if (!isa<tg::ConstantOp>(op))
       facts.ops.push_back(op.getName().stripDialect().str());
-    facts.flops += countFlops(&op);
+    facts.flops += estimateFlops(&op);
     if (auto contract = dyn_cast<tg::ContractOp>(op))
       products.push_back(contract);
     if (auto fold = dyn_cast<tg::FoldOp>(op))

@@ -1,9 +1,9 @@
 // Legality of groups on a GPU: rules G1 to G5 of weft/Plan/Groups.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cost of an op is about its instructions an element: 1 for what the FMA and integer units do, 4 for the special
-// function unit, 16 for a library function. The cost of a value is that of all arithmetic in the group that it needs;
-// what is in memory, and views of it, cost nothing.
+// The cost of an op is about its instructions an element (GroupCost.h). The cost of a value is that of all arithmetic
+// in the group that it needs; what is in memory, and views of it, cost nothing.
+#include "GroupCost.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
@@ -51,18 +51,6 @@ int64_t elementsOf(Value value) {
   return product;
 }
 
-int64_t costOf(Operation *op) {
-  if (!isPointwise(op))
-    return 0;
-  if (isa<tg::ExpOp, tg::Expm1Op, tg::LogOp, tg::Log1pOp, tg::ErfOp, tg::SigmoidOp, tg::TanhOp, tg::PowOp, tg::SinOp,
-          tg::CosOp, tg::TanOp, tg::AsinOp, tg::AcosOp, tg::AtanOp, tg::SinhOp, tg::CoshOp, tg::AsinhOp, tg::AcoshOp,
-          tg::AtanhOp, tg::FModOp, tg::ModOp>(op))
-    return 16;
-  if (isa<tg::DivOp, tg::SqrtOp, tg::RsqrtOp, tg::ReciprocalOp>(op))
-    return 4;
-  return 1;
-}
-
 std::string nameOf(Operation *op) { return "'" + op->getName().stripDialect().str() + "'"; }
 
 /// What the ops of a group in front of a contraction's operand come down to.
@@ -78,6 +66,7 @@ public:
   Checker(const Group &group, const Device &device) : group(group), device(device) {}
 
   std::string run();
+  double pricePrologues();
 
 private:
   bool isInside(Value value) const {
@@ -89,7 +78,7 @@ private:
     auto [it, inserted] = costs.try_emplace(op, 0);
     if (!inserted)
       return it->second;
-    int64_t cost = costOf(op);
+    int64_t cost = countInstructions(op);
     for (Value operand : usedValues(op))
       if (isInside(operand))
         cost += costUpTo(operand.getDefiningOp());
@@ -112,6 +101,7 @@ private:
   bool endsProduct(Value value) const;
   std::string sumUpPrologue(Operation *last, Prologue &before);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
+  double priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
   std::string checkFoldOperands();
   std::string checkPads();
   std::string checkRows();
@@ -252,7 +242,7 @@ std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
     if (isa<tg::ReduceOp>(op))
       before.operations += double(elementsOf(op->getOperand(0)));
     else if (!isa<tg::CastOp>(op))
-      before.operations += double(costOf(op)) * double(elementsOf(op->getResult(0)));
+      before.operations += double(countInstructions(op)) * double(elementsOf(op->getResult(0)));
     before.reduces |= isa<tg::ReduceOp>(op);
     for (Value value : op->getOperands()) {
       if (isInside(value)) {
@@ -278,11 +268,20 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     return "";
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
-  // Rates of no device in particular: 20 T operations, 2 TB and 300 TFLOP a second. An operand that comes through
-  // registers loses a tenth of the contraction's time, and each step waits for its loads: five products of 1152 places
-  // in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all (H100).
-  constexpr double sms = 132, leastTile = 16, mostTile = 128, operationRate = 20e12, byteRate = 2e12;
-  constexpr double placesOfStep = 64, waitOfStep = 0.9e-6;
+  double lost = priceOf(contract, operand, before);
+  double saved = bytesOf(contract->getOperand(operand)) * 2 / gpuRates.bytes + device.kernelSeconds();
+  if (lost > saved)
+    return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
+           " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";
+  return "";
+}
+
+/// Seconds that `contract` loses where `operand` is computed by its kernel.
+double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
+  // An operand that comes through registers loses a tenth of the contraction's time, and each step waits for its loads:
+  // five products of 1152 places in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
+  // (H100).
+  constexpr double sms = 132, leastTile = 16, mostTile = 128, placesOfStep = 64, waitOfStep = 0.9e-6;
   // One SM alone reads about 64 bytes a clock from the L2. Until its warps have summed up nothing is multiplied: 7.5 us
   // more, and a launch less, for the norm before a decoded row's gates (H100).
   constexpr double byteRateOfSm = 80e9, waitOfSum = 9e-6;
@@ -298,21 +297,32 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
   tile = std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile);
   otherTiles = std::ceil(otherTiles / tile);
-  double whole = std::max(2 * pointsOf(contract) / 300e12, bytesOf(contract->getOperand(1 - operand)) / byteRate);
-  double lost = (otherTiles - 1) * before.operations / operationRate;
+  double whole =
+      std::max(2 * pointsOf(contract) / gpuRates.products, bytesOf(contract->getOperand(1 - operand)) / gpuRates.bytes);
+  double lost = (otherTiles - 1) * before.operations / gpuRates.operations;
   if (rows > 1)
     lost += 0.1 * whole + waitOfStep * double(elementsOf(contract->getOperand(operand))) / rows / placesOfStep;
   // Sums come before the first step, in each CTA alone: what was to be hidden by copies waits for them.
   if (before.reduces) {
     double share = std::ceil(rows / tile);
-    lost +=
-        waitOfSum + std::max(before.operations / share / (operationRate / sms), before.bytes / share / byteRateOfSm);
+    lost += waitOfSum +
+            std::max(before.operations / share / (gpuRates.operations / sms), before.bytes / share / byteRateOfSm);
   }
-  double saved = bytesOf(contract->getOperand(operand)) * 2 / byteRate + device.kernelSeconds();
-  if (lost > saved)
-    return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
-           " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";
-  return "";
+  return lost;
+}
+
+double Checker::pricePrologues() {
+  double lost = 0;
+  if (!checkKinds().empty())
+    return lost;
+  for (tg::ContractOp contract : contracts)
+    for (unsigned operand : {0u, 1u}) {
+      Prologue before;
+      if (isInside(contract->getOperand(operand)) &&
+          sumUpPrologue(contract->getOperand(operand).getDefiningOp(), before).empty() && before.operations > 0)
+        lost += priceOf(contract, operand, before);
+    }
+  return lost;
 }
 
 /// G2 for a fold: what it streams is loaded again for each tile of rows, by copies where it is memory; so views and
@@ -456,6 +466,10 @@ SmallVector<Operation *> findSinks(const Group &group) {
 
 std::string findGpuViolation(const Group &group, const GroupOptions &options) {
   return Checker(group, *options.device).run();
+}
+
+double priceGpuPrologues(const Group &group, const GroupOptions &options) {
+  return Checker(group, *options.device).pricePrologues();
 }
 
 } // namespace weft::plan

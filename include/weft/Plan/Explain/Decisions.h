@@ -49,6 +49,10 @@ llvm::StringRef findNodeName(mlir::Location location);
 /// order of groups), `bytes` and `saved-bytes`.
 void emitRemarks(llvm::ArrayRef<EdgeDecision> decisions, llvm::StringRef function);
 
+/// A remark `planner` (analysis) at the function: `planner`, `ops` and `groups`, and by the model of groups `us` and
+/// `unfused-us`, with each op a kernel.
+void emitPlannerRemark(mlir::Operation *func, llvm::ArrayRef<Group> groups, const GroupOptions &options);
+
 /// A remark `kernel` (analysis) at the kernel's location, which its dispatch has too: its number in the remarks above.
 void emitKernelRemark(mlir::Operation *kernel, unsigned number, size_t ops, llvm::StringRef function);
 

@@ -52,6 +52,11 @@ std::vector<DispatchFacts> measureDispatches(mlir::ModuleOp program, const llvm:
 
 /// Bytes of a tensor; symbols as above.
 double estimateBytes(mlir::Value value);
+/// Of them, what those of its users that are `isReader` take: all, but for gathers and slices, which take what they
+/// return.
+double takenBytes(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> isReader);
+/// Operations of `op`, and of the ops inside of it.
+double estimateFlops(mlir::Operation *op);
 
 } // namespace weft::plan
 

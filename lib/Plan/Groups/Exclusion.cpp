@@ -1,0 +1,56 @@
+// Pairs of ops that no group has both of: what the rules R and G (weft/Plan/Groups.h) say of kinds of ops, whatever
+// else is in the group. A search leaves such sets, and all that contain them, aside.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Groups.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+static bool haveSameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
+  return a.size() == b.size() &&
+         llvm::all_of(llvm::zip(a, b), [](auto pair) { return tg::isEqual(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+static bool isProduct(Operation *op) { return isa<tg::ContractOp, tg::FoldOp>(op); }
+
+/// R6 and G5: kinds that share a kernel with something.
+static bool isFusible(Operation *op, bool gpu) {
+  if (isa<tg::PointwiseOpInterface, tg::ContractOp, tg::FoldOp, tg::ReduceOp, tg::TransposeOp, tg::SliceOp,
+          tg::BroadcastOp, tg::PadOp, tg::GatherOp, tg::IotaOp, tg::ExtentsOp, tg::WindowOp>(op))
+    return true;
+  return gpu && isa<tg::ReshapeOp, tg::BitcastOp, tg::ConcatOp>(op);
+}
+
+/// R2 and R3.
+static bool excludeOnCpu(Operation *a, Operation *b) {
+  if (isProduct(a))
+    return !isa<tg::PointwiseOpInterface>(b);
+  if (isProduct(b))
+    return !isa<tg::PointwiseOpInterface>(a);
+  auto first = dyn_cast<tg::ReduceOp>(a), second = dyn_cast<tg::ReduceOp>(b);
+  if (first && second)
+    return first.getAxes() != second.getAxes() ||
+           !haveSameDims(tg::getDims(first.getInput().getType()), tg::getDims(second.getInput().getType()));
+  return (first && isa<tg::GatherOp>(b)) || (second && isa<tg::GatherOp>(a));
+}
+
+/// G2. (Reductions over other axes may be in front of a contraction.)
+static bool excludeOnGpu(Operation *a, Operation *b) {
+  auto anchors = [](Operation *op) { return isProduct(op) || isa<tg::ReduceOp>(op); };
+  if (isa<tg::FoldOp>(a) || isa<tg::FoldOp>(b))
+    return anchors(a) && anchors(b);
+  auto first = dyn_cast<tg::ContractOp>(a), second = dyn_cast<tg::ContractOp>(b);
+  return first && second &&
+         (first.getMap(2) != second.getMap(2) || !haveSameDims(first.getDomainExtents(), second.getDomainExtents()));
+}
+
+bool excludeEachOther(Operation *a, Operation *b, const GroupOptions &options) {
+  if (!isFusible(a, options.gpu) || !isFusible(b, options.gpu))
+    return true;
+  return a != b && (options.gpu ? excludeOnGpu(a, b) : excludeOnCpu(a, b));
+}
+
+} // namespace weft::plan

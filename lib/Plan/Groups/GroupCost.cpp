@@ -1,0 +1,115 @@
+// The model of lib/Plan/Groups/GroupCost.h.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "GroupCost.h"
+#include "Planners.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/KernelAccess.h"
+#include "weft/Target/Device.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+int64_t countInstructions(Operation *op) {
+  if (!isa<tg::PointwiseOpInterface>(op))
+    return 0;
+  if (isa<tg::ExpOp, tg::Expm1Op, tg::LogOp, tg::Log1pOp, tg::ErfOp, tg::SigmoidOp, tg::TanhOp, tg::PowOp, tg::SinOp,
+          tg::CosOp, tg::TanOp, tg::AsinOp, tg::AcosOp, tg::AtanOp, tg::SinhOp, tg::CoshOp, tg::AsinhOp, tg::AcoshOp,
+          tg::AtanhOp, tg::FModOp, tg::ModOp>(op))
+    return 16;
+  if (isa<tg::DivOp, tg::SqrtOp, tg::RsqrtOp, tg::ReciprocalOp>(op))
+    return 4;
+  return 1;
+}
+
+static double elementsOf(Value value) {
+  double elements = 1;
+  for (AffineExpr extent : tg::getDims(value.getType()))
+    elements *= double(std::max<int64_t>(estimateExtent(extent), 0));
+  return elements;
+}
+
+namespace {
+
+/// Sums up one group.
+class Pricer {
+public:
+  Pricer(const Group &group, const GroupOptions &options)
+      : group(group), options(options), rates(options.gpu ? gpuRates : cpuRates) {}
+
+  double run() {
+    bool reduces = llvm::any_of(group, llvm::IsaPred<tg::ReduceOp>);
+    double bytes = 0, operations = 0, points = 0;
+    llvm::SmallSetVector<Value, 8> read;
+    for (Operation *op : llvm::reverse(group)) {
+      double places = countPlaces(op, reduces);
+      placesOf[op] = places;
+      if (isa<tg::ContractOp, tg::FoldOp>(op))
+        points += estimateFlops(op) / 2;
+      else if (isa<tg::PointwiseOpInterface>(op))
+        operations += double(countInstructions(op)) * places;
+      else
+        operations += estimateFlops(op);
+      for (Value value : usedValues(op))
+        if (!group.contains(value.getDefiningOp()))
+          read.insert(value);
+      for (Value result : op->getResults())
+        if (isUsedOutside(result))
+          bytes += estimateBytes(result);
+    }
+    for (Value value : read)
+      bytes += takenBytes(value, [&](Operation *user) { return group.contains(find(user)); });
+    double seconds = std::max({bytes / rates.bytes, operations / rates.operations, 2 * points / rates.products});
+    if (options.gpu)
+      return options.device->kernelSeconds() + seconds + priceGpuPrologues(group, options);
+    return rates.launch + seconds;
+  }
+
+private:
+  /// The op of the block that `user` is, or is in; null at the end of the block's region.
+  Operation *find(Operation *user) const { return userInBlock(group.front(), user); }
+
+  bool isUsedOutside(Value result) const {
+    return llvm::any_of(result.getUsers(), [&](Operation *user) { return !group.contains(find(user)); });
+  }
+
+  /// For how many places the group computes an element of `op`, whose users have been asked. Pointwise readers of one
+  /// value ask for the same places, views for others; rows that are reduced keep what they read again.
+  double countPlaces(Operation *op, bool reduces) const {
+    double own = elementsOf(op->getResult(0)), same = 0, moved = 0;
+    for (Operation *each : op->getUsers()) {
+      Operation *user = find(each);
+      bool asks = group.contains(user);
+      if (asks && isa<tg::PointwiseOpInterface, tg::BroadcastOp>(user) && !reduces)
+        same = std::max(same, placesOf.lookup(user));
+      else if (asks && isa<tg::SliceOp, tg::ConcatOp>(user))
+        moved += std::min(placesOf.lookup(user), own);
+      else
+        same = std::max(same, own);
+    }
+    return std::max(same + moved, op->use_empty() ? own : 0.0);
+  }
+
+  const Group &group;
+  const GroupOptions &options;
+  const GroupRates &rates;
+  llvm::DenseMap<Operation *, double> placesOf;
+};
+
+} // namespace
+
+double estimateSeconds(const Group &group, const GroupOptions &options) {
+  Group kernel = options.gpu ? trimRenamings(group) : group;
+  return kernel.empty() ? 0 : Pricer(kernel, options).run();
+}
+
+double estimateSeconds(ArrayRef<Group> groups, const GroupOptions &options) {
+  double seconds = 0;
+  for (const Group &group : groups)
+    seconds += estimateSeconds(group, options);
+  return seconds;
+}
+
+} // namespace weft::plan

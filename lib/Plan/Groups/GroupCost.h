@@ -1,0 +1,37 @@
+// What a group costs, by a model of no device in particular: planners that weigh groups, and the exact search, ask it.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   seconds(group) = launch + max(bytes / byte rate, operations / operation rate, 2 * points / product rate) +
+//   prologues
+//
+// bytes: each value from outside that the group reads, once (of an operand that only slices and gathers read, what they
+// take), and each result that is used outside, once. operations: pointwise ones and sums, by instructions an element,
+// for as many places as ask for them: what is read under a broadcast or through a view is computed there. points: of
+// the domains of contractions. prologues: what rule G2 prices. Symbols count as `symbolEstimate`. A renaming alone
+// costs nothing.
+#ifndef WEFT_LIB_PLAN_GROUPS_GROUPCOST_H
+#define WEFT_LIB_PLAN_GROUPS_GROUPCOST_H
+
+#include "weft/Plan/Groups.h"
+
+namespace weft::plan {
+
+/// A second has so many; of a kernel more, the seconds. A GPU's launch is its device's (Device::kernelSeconds).
+struct GroupRates {
+  double launch, bytes, operations, products;
+};
+constexpr GroupRates gpuRates{0, 2e12, 20e12, 300e12}, cpuRates{3e-6, 20e9, 50e9, 200e9};
+
+/// Instructions an element, or about: 1 for what the FMA and integer units do, 4 for the special function unit, 16 for
+/// a library function; 0 for what computes nothing.
+int64_t countInstructions(mlir::Operation *op);
+
+/// Of a legal group; it may have renamings at its edges.
+double estimateSeconds(const Group &group, const GroupOptions &options);
+
+/// Of a plan.
+double estimateSeconds(llvm::ArrayRef<Group> groups, const GroupOptions &options);
+
+} // namespace weft::plan
+
+#endif // WEFT_LIB_PLAN_GROUPS_GROUPCOST_H
