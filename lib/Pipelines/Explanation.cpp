@@ -92,7 +92,7 @@ Edge readEdge(const remark::detail::Remark &remark, TextTable &names) {
 }
 
 json::Object readPlanner(const remark::detail::Remark &remark) {
-  json::Object planner{{"name", findArgument(remark, "planner")}};
+  json::Object planner{{"name", findArgument(remark, "planner").str()}};
   for (StringRef key : {"ops", "groups"})
     planner[key] = toNumber(findArgument(remark, key), 0);
   for (auto [key, field] : {std::pair("us", "us"), std::pair("unfused-us", "unfused_us")}) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How many kernels are started for each exported model and GPU.
 
-    count_kernels.py [--build=build] [--target=sm_80,sm_90a] [--model=GLOB,...] [--report=FILE.md] [--update]
+    count_kernels.py [--build=build] [--target=sm_80,sm_90a] [--planner=weft,tvm-rules,dnnfusion] [--model=GLOB,...] [--report=FILE.md] [--update]
 
 A model is lowered, with weights that are holes in a file: a plan does not depend on their values. Its launches are the GPU kernels that a run
-starts. What is counted of a model (a layer, or all of it) and the most it may be are in expected-kernels.json beside
+starts. The planners of other compilers are counted beside ours, on the same graph of primitives, without what comes after a plan: each group is a
+kernel. What is counted of a model (a layer, or all of it) and the most it may be are in expected-kernels.json beside
 the counts of this commit: a model whose counts differ from the list fails the run, in both directions; --update writes the list anew.
 Without the exported models there is nothing to count, and the script says so.
 """
@@ -33,6 +34,7 @@ from harness import limits  # noqa: E402
 
 EXPECTED = HERE / "expected-kernels.json"
 TARGETS = ("sm_80", "sm_90a")
+PLANNERS = ("weft", "tvm-rules", "dnnfusion")
 SECONDS = 60
 
 # Model, what is counted, the most kernels of it, how many such parts the model has, kernels around them (embeddings, masks, the last norm).
@@ -57,6 +59,12 @@ class Count:
     launches: int
     part: int  # Launches of one of the model's equal parts (its layers); all where it has none.
     seconds: float
+    planner: str = "weft"
+
+    @property
+    def column(self) -> str:
+        """Of the list and the table."""
+        return self.target if self.planner == "weft" else f"{self.target} {self.planner}"
 
 
 def labels_of(program: str) -> list[str]:
@@ -65,13 +73,13 @@ def labels_of(program: str) -> list[str]:
 
 
 def period_of(labels: Sequence[str], parts: int) -> int:
-    """The length of the part that stands `parts` times in a row, or all."""
-    if parts > 1:
-        for length in range(1, len(labels) // parts + 1):
-            for start in range(len(labels) - parts * length + 1):
-                if all(labels[i] == labels[i + length] for i in range(start, start + (parts - 1) * length)) and length * parts * 2 > len(labels):
+    """The length of the part that stands `parts` times in a row, or once less (the first or last may differ); else their mean, with what is around them."""
+    for times in (parts, parts - 1):
+        for length in range(1, len(labels) // times + 1 if times > 1 else 0):
+            for start in range(len(labels) - times * length + 1):
+                if all(labels[i] == labels[i + length] for i in range(start, start + (times - 1) * length)) and length * times * 2 > len(labels):
                     return length
-    return len(labels)
+    return -(-len(labels) // parts)
 
 
 def hollow(name: str, folder: pathlib.Path) -> pathlib.Path:
@@ -90,10 +98,10 @@ def hollow(name: str, folder: pathlib.Path) -> pathlib.Path:
     return target
 
 
-def compile_to(phase: str, compiler: pathlib.Path, model: pathlib.Path, target: str) -> tuple[float, str]:
+def compile_to(phase: str, compiler: pathlib.Path, model: pathlib.Path, target: str, *flags: str) -> tuple[float, str]:
     """Seconds, the compiler's start and the printing included, and the module's text."""
     path = model.with_suffix(f".{phase}.mlir")
-    command = [compiler, model, f"--target={target}", f"--emit=mlir:{phase}", "-o", path]
+    command = [compiler, model, f"--target={target}", f"--emit=mlir:{phase}", "-o", path, *flags]
     start = time.monotonic()
     outcome = limits.run(command, timeout=SECONDS)
     if outcome.code:
@@ -101,22 +109,25 @@ def compile_to(phase: str, compiler: pathlib.Path, model: pathlib.Path, target: 
     return time.monotonic() - start, path.read_text()
 
 
-def count(compiler: pathlib.Path, name: str, target: str) -> Count:
+def count(compiler: pathlib.Path, name: str, target: str, planner: str) -> Count:
     parts = next((goal[3] for goal in GOALS if goal[0] == name), 1)
     with tempfile.TemporaryDirectory() as folder:
         model = hollow(name, pathlib.Path(folder))
-        seconds, _ = compile_to("plan", compiler, model, target)
-        _, program = compile_to("lower", compiler, model, target)
+        if planner == "weft":
+            seconds, _ = compile_to("plan", compiler, model, target)
+            _, program = compile_to("lower", compiler, model, target)
+        else:
+            seconds, program = compile_to("outline", compiler, model, target, f"--planner={planner}")
     labels = labels_of(program)
-    return Count(name, target, len(labels), period_of(labels, parts), seconds)
+    return Count(name, target, len(labels), period_of(labels, parts), seconds, planner)
 
 
 def report(counts: Sequence[Count]) -> Iterable[str]:
     """A table in Markdown: a row for each model, a column for each target."""
-    columns = sorted({c.target for c in counts})
+    columns = sorted({c.column for c in counts})
     yield "| what | goal | " + " | ".join(columns) + " |"
     yield "|---|---|" + "---|" * len(columns)
-    found = {(c.model, c.target): c for c in counts}
+    found = {(c.model, c.column): c for c in counts}
     for model in dict.fromkeys(c.model for c in counts):
         goal = next(((goal[1], str(goal[2])) for goal in GOALS if goal[0] == model), (model, ""))
         yield f"| {goal[0]} | {goal[1]} | " + " | ".join(str(found[model, column].part) for column in columns) + " |"
@@ -124,14 +135,15 @@ def report(counts: Sequence[Count]) -> Iterable[str]:
 
 def judge(counts: Sequence[Count], listed: dict[str, dict[str, int]]) -> list[str]:
     """What is otherwise than listed."""
-    return [f"{c.model} for {c.target}: {c.part} launches, but {listed.get(c.target, {}).get(c.model, 'none')} are listed"
-            for c in counts if listed.get(c.target, {}).get(c.model) != c.part]
+    return [f"{c.model} for {c.column}: {c.part} launches, but {listed.get(c.column, {}).get(c.model, 'none')} are listed"
+            for c in counts if listed.get(c.column, {}).get(c.model) != c.part]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--target", default=",".join(TARGETS))
+    parser.add_argument("--planner", default=",".join(PLANNERS))
     parser.add_argument("--model", default="*", help="comma-separated globs")
     parser.add_argument("--report", type=pathlib.Path, help="write the table there")
     parser.add_argument("--update", action="store_true", help="write expected-kernels.json")
@@ -141,7 +153,9 @@ def main() -> int:
     if not names:
         print("no exported models here: nothing to count")
         return _finish(args, {"passed": 0, "failed": 0, "skipped": 1})
-    counts = [count(args.build / "bin" / "weft-compile", name, target) for name in names for target in args.target.split(",")]
+    compiler = args.build / "bin" / "weft-compile"
+    counts = [count(compiler, name, target, planner)
+              for name in names for target in args.target.split(",") for planner in args.planner.split(",")]
     lines = list(report(counts))
     print("\n".join(lines))
     slowest = max(counts, key=lambda c: c.seconds)
@@ -151,7 +165,7 @@ def main() -> int:
     data = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
     if args.update:
         for c in counts:
-            data.setdefault(c.target, {})[c.model] = c.part
+            data.setdefault(c.column, {})[c.model] = c.part
         EXPECTED.write_text(json.dumps({key: dict(sorted(value.items())) for key, value in sorted(data.items())}, indent=1) + "\n")
     problems = judge(counts, data)
     print("\n".join(problems))

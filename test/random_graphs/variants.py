@@ -4,6 +4,7 @@ fused      compiled as a user does, on the CPU (or the device that is asked for)
 unfused    the same, one kernel an op
 reference  imported, normalized, in the Reference
 planned    the same after planning for a GPU: derived folds, splits, groups, layouts
+dnnfusion, tvm-rules, exact    the same by other planners, each for a third of the graphs
 folded     the same with every fold that can be derived, each unrolled into 3 steps
 ort        onnxruntime
 """
@@ -68,6 +69,19 @@ class InReference(Variant):
             raise Failure(f"run: {str(error).replace(str(model.parent), '')[:300]}") from None
 
 
+class PlannedBy(InReference):
+    """By another planner, for every third graph."""
+
+    planners = ("dnnfusion", "tvm-rules", "exact")
+
+    def __init__(self, planner: str, build: pathlib.Path, target: str):
+        super().__init__(planner, build, ["--compile-to=plan", f"--target={target}", f"--planner={planner}"])
+        self.turn = self.planners.index(planner)
+
+    def skips(self, case: Case) -> bool:
+        return case.seed % len(self.planners) != self.turn
+
+
 class InOrt(Variant):
     def skips(self, case: Case) -> bool:
         types = [value.dtype for value in case.inputs.values()] + [dtype for node in case.nodes for dtype in node.dtypes]
@@ -102,11 +116,13 @@ def _isolated(function: Callable[[], Arrays]) -> Arrays:
 
 
 def all_variants(build: pathlib.Path, target: str, device: str) -> list[Variant]:
+    gpu = "sm_80" if target == "cpu" else target
     return [
         Variant("fused", build, target=target, device=device),
         Variant("unfused", build, ["--no-fuse"], target=target, device=device),
         InReference("reference", build, ["--compile-to=normalize"]),
-        InReference("planned", build, ["--compile-to=plan", f"--target={'sm_80' if target == 'cpu' else target}"]),
+        InReference("planned", build, ["--compile-to=plan", f"--target={gpu}"]),
+        *(PlannedBy(planner, build, gpu) for planner in PlannedBy.planners),
         InReference("folded", build, ["--compile-to=normalize"], ["--weft-derive-folds=when=proved", "--weft-unroll-folds=steps=3"]),
         InOrt("ort", build, loose=True),
     ]

@@ -103,6 +103,8 @@ void predict(Model &model);
 bundle::Error readMeasured(const std::string &path, Program &program);
 // Table.cpp
 void printTable(const Model &model, llvm::raw_ostream &os);
+/// A row for each program of each of `models`, which are one model by several planners.
+void printComparison(const std::vector<Model> &models, llvm::raw_ostream &os);
 // Why.cpp
 /// Answers why two nodes share a kernel, or do not: at most ten lines for each program.
 bundle::Error printReason(const Model &model, const std::string &request, llvm::raw_ostream &os);

@@ -123,9 +123,9 @@ static void writeSummary(json::OStream &out, const Summary &summary) {
 static void writePlanner(json::OStream &out, const PlannerNote &planner) {
   out.attributeObject("planner", [&] {
     out.attribute("name", json::fixUTF8(planner.name));
-    for (auto [key, value] : {std::pair("ops", planner.ops), std::pair("groups", planner.groups),
-                              std::pair("us", planner.microseconds),
-                              std::pair("unfused_us", planner.unfusedMicroseconds)})
+    for (auto [key, value] :
+         {std::pair("ops", planner.ops), std::pair("groups", planner.groups), std::pair("us", planner.microseconds),
+          std::pair("unfused_us", planner.unfusedMicroseconds)})
       out.attribute(key, value);
   });
 }

@@ -93,9 +93,9 @@ static void readPlanner(const json::Object &plan, PlannerNote &planner) {
   if (!object)
     return;
   planner.name = getText(*object, "name");
-  for (auto [key, field] : {std::pair("ops", &planner.ops), std::pair("groups", &planner.groups),
-                            std::pair("us", &planner.microseconds),
-                            std::pair("unfused_us", &planner.unfusedMicroseconds)})
+  for (auto [key, field] :
+       {std::pair("ops", &planner.ops), std::pair("groups", &planner.groups), std::pair("us", &planner.microseconds),
+        std::pair("unfused_us", &planner.unfusedMicroseconds)})
     *field = getNumber(*object, key);
 }
 

@@ -170,6 +170,27 @@ static void printDispatches(const Program &program, llvm::raw_ostream &os) {
   table.print(os);
 }
 
+void weft::explain::printComparison(const std::vector<Model> &models, llvm::raw_ostream &os) {
+  TextTable table(
+      {"target", "planner", "ops", "groups", "kernels", "distinct", "traffic", "bound", "model of groups us"},
+      "llrrrrrrr");
+  for (size_t p = 0; !models.empty() && p < models.front().programs.size(); ++p)
+    for (const Model &model : models) {
+      if (p >= model.programs.size())
+        continue;
+      const Program &program = model.programs[p];
+      double bound = 0;
+      for (const Dispatch &dispatch : program.dispatches)
+        bound += dispatch.boundBytes;
+      auto count = [](double value) { return std::to_string(int64_t(value)); };
+      table.add({program.target, program.planner.name, count(program.planner.ops), count(program.planner.groups),
+                 count(double(program.dispatches.size())), count(double(program.kernels)),
+                 formatBytes(program.summary.fusedBytes), formatBytes(bound),
+                 formatMicroseconds(program.planner.microseconds * 1e-6)});
+    }
+  table.print(os);
+}
+
 void weft::explain::printTable(const Model &model, llvm::raw_ostream &os) {
   std::string name = bundle::quote(model.name);
   os << "model     " << name.substr(1, name.size() - 2) << " (" << model.version << ")\n";

@@ -44,8 +44,8 @@ static Error load(const Options &options, Model &model) {
   if (Error error = readSymbols(options.dims, symbols))
     return error;
   if (isBundle(options.input)) {
-    for (auto [flag, isGiven] : {std::pair("--compile-flag", !options.compileFlags.empty()),
-                                 std::pair("--planner", !options.planner.empty())})
+    for (auto [flag, isGiven] :
+         {std::pair("--compile-flag", !options.compileFlags.empty()), std::pair("--planner", !options.planner.empty())})
       if (isGiven)
         return Error(ErrorCode::Usage, std::string(flag) + ": expected a model to compile, got the bundle " +
                                            bundle::quote(options.input));
@@ -83,7 +83,40 @@ static Error write(const Options &options, const std::string &text) {
   return code ? Error(ErrorCode::Input, bundle::quote(options.output) + ": " + code.message()) : Error();
 }
 
+/// The model by each of several planners, beside each other.
+static Error compare(const Options &options, const std::vector<std::string> &planners) {
+  for (auto [flag, isGiven] :
+       {std::pair("--why", !options.why.empty()), std::pair("--why-not", !options.whyNot.empty()),
+        std::pair("--json", options.json), std::pair("--output", !options.output.empty()),
+        std::pair("--measured", !options.measured.empty())})
+    if (isGiven)
+      return Error(ErrorCode::Usage,
+                   std::string(flag) + ": expected one planner, got " + bundle::quote(options.planner));
+  std::vector<Model> models(planners.size());
+  for (size_t i = 0; i < planners.size(); ++i) {
+    Options one = options;
+    one.planner = planners[i];
+    if (Error error = load(one, models[i]))
+      return error;
+    predict(models[i]);
+  }
+  printComparison(models, llvm::outs());
+  return {};
+}
+
+static std::vector<std::string> split(const std::string &list) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= list.size();) {
+    size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 static Error run(const Options &options) {
+  if (std::vector<std::string> planners = split(options.planner); planners.size() > 1)
+    return compare(options, planners);
   Model model;
   if (Error error = load(options, model))
     return error;

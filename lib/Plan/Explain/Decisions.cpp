@@ -160,9 +160,11 @@ void emitPlannerRemark(Operation *func, ArrayRef<Group> groups, const GroupOptio
   auto microseconds = [&](ArrayRef<Group> list) {
     return llvm::formatv("{0:f3}", estimateSeconds(list, options) * 1e6).str();
   };
+  bool isGiven = options.constraints && !options.constraints->getDemands().empty();
+  StringRef planner = options.fuse ? stringifyPlanner(options.planner) : isGiven ? "given" : "none";
   StringRef name = func->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()).getValue();
   remark::analysis(func->getLoc(), remark::RemarkOpts::name("planner").category("fusion").function(name))
-      << remark::metric("planner", stringifyPlanner(options.planner)) << remark::metric("ops", alone.size())
+      << remark::metric("planner", planner) << remark::metric("ops", alone.size())
       << remark::metric("groups", groups.size()) << remark::metric("us", microseconds(groups))
       << remark::metric("unfused-us", microseconds(alone));
 }

@@ -28,9 +28,10 @@ public:
     for (const Group &group : planning.partition.take()) // Demands of the user are blocks already.
       if (group.size() > 1)
         taken.insert(group.begin(), group.end());
+    joinOperators(planning);
     SmallVector<Operation *> seeds;
     for (Operation *op : planning.ops)
-      if (tg::getMappingType(op) == tg::MappingType::OneToOne)
+      if (typeOf(op) == tg::MappingClass::OneToOne)
         seeds.push_back(op);
     llvm::sort(seeds, [&](Operation *a, Operation *b) {
       return std::pair(sizeOf(a), planning.partition.numberOf(a)) <
@@ -40,8 +41,8 @@ public:
       if (!taken.insert(seed).second)
         continue;
       type = tg::MappingClass::OneToOne;
-      expand(seed, seed, /*forward=*/true);
-      expand(seed, seed, /*forward=*/false);
+      expand(seed, /*forward=*/true);
+      expand(seed, /*forward=*/false);
     }
   }
 
@@ -54,37 +55,69 @@ private:
     return bytes;
   }
 
-  SmallVector<Operation *> neighboursOf(Operation *op, bool forward) const {
-    llvm::SmallSetVector<Operation *, 8> found;
-    if (forward)
-      for (unsigned user : planning.partition.getUsers(planning.partition.numberOf(op)))
-        found.insert(planning.partition.getOp(user));
-    else
-      for (Value value : usedValues(op))
-        if (Operation *producer = value.getDefiningOp(); producer && planning.partition.contains(producer))
-          found.insert(producer);
-    return SmallVector<Operation *>(found.begin(), found.end());
+  /// Of a primitive. Parameters of arithmetic (weights, constants) are not among its inputs: so batch normalisation, a
+  /// clip, and a bias are One-to-One, as the paper lists them.
+  static tg::MappingType typeOfPrimitive(Operation *op) {
+    if (!isa<tg::PointwiseOpInterface>(op))
+      return tg::getMappingType(op);
+    tg::MappingType most = tg::MappingType::OneToOne;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      if (isa_and_nonnull<tg::ConstantOp, tg::WeightOp>(operand.getDefiningOp()))
+        continue;
+      tg::MappingType type = cast<tg::TileOpInterface>(op).getMappingType(i);
+      if (tg::getComplexity(type) > tg::getComplexity(most))
+        most = type;
+    }
+    return most;
   }
 
-  void expand(Operation *seed, Operation *from, bool forward) {
-    SmallVector<std::pair<Operation *, Operation *>> work; // Whose neighbour, and the neighbour.
-    auto push = [&](Operation *op) {
-      for (Operation *next : llvm::reverse(neighboursOf(op, forward)))
-        work.push_back({op, next});
-    };
-    push(from);
+  /// The most complex type in the group of `op`, which is an operator; none for an opaque one.
+  std::optional<tg::MappingClass> typeOf(Operation *op) const {
+    tg::MappingType most = tg::MappingType::OneToOne;
+    for (Operation *member : planning.partition.getGroup(op))
+      if (tg::MappingType type = typeOfPrimitive(member); tg::getComplexity(type) > tg::getComplexity(most))
+        most = type;
+    return tg::getMappingClass(most);
+  }
+
+  using Edge = std::pair<Operation *, Operation *>; ///< Of an operator, and a neighbour.
+
+  void pushNeighbours(const Group &ops, bool forward, SmallVectorImpl<Edge> &work) const {
+    llvm::SmallSetVector<Edge, 8> found;
+    for (Operation *op : ops) {
+      if (forward) {
+        for (unsigned user : planning.partition.getUsers(planning.partition.numberOf(op)))
+          found.insert({op, planning.partition.getOp(user)});
+        continue;
+      }
+      for (Value value : usedValues(op))
+        if (Operation *producer = value.getDefiningOp(); producer && planning.partition.contains(producer))
+          found.insert({op, producer});
+    }
+    work.append(found.rbegin(), found.rend());
+  }
+
+  /// Along readers or producers of `seed`, depth first.
+  void expand(Operation *seed, bool forward) {
+    SmallVector<Edge> work;
+    Group from;
+    from.insert(seed);
+    pushNeighbours(from, forward, work);
     while (!work.empty()) {
       auto [near, op] = work.pop_back_val();
-      if (!taken.contains(op) && take(seed, near, op, forward)) {
-        taken.insert(op);
-        push(op);
-      }
+      if (taken.contains(op))
+        continue;
+      Group ops = planning.partition.getGroup(op);
+      if (!take(seed, near, op, forward))
+        continue;
+      taken.insert(ops.begin(), ops.end());
+      pushNeighbours(ops, forward, work);
     }
   }
 
   /// `op`, a neighbour of `near`, joins the block of `seed`, or a remark says why not.
   bool take(Operation *seed, Operation *near, Operation *op, bool forward) {
-    std::optional<tg::MappingClass> other = tg::getMappingClass(tg::getMappingType(op));
+    std::optional<tg::MappingClass> other = typeOf(op);
     Operation *producer = forward ? near : op, *consumer = forward ? op : near;
     auto refuse = [&](const std::string &why) {
       planning.refused(producer, consumer, why);

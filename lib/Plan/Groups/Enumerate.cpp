@@ -37,6 +37,16 @@ bool Planning::mergePair(Operation *producer, Operation *consumer) const {
   return merge({producer, consumer}, producer, consumer);
 }
 
+void joinOperators(const Planning &planning) {
+  for (Operation *op : llvm::reverse(planning.ops)) { // Windows get their reductions before padding comes to them.
+    if (!isa<tg::PadOp, tg::WindowOp>(op) || !op->hasOneUse())
+      continue;
+    Operation *user = userInBlock(op, *op->getUsers().begin());
+    if (planning.partition.contains(user) && isa<tg::ContractOp, tg::ReduceOp, tg::WindowOp>(user))
+      (void)planning.partition.tryMerge({op, user}, planning.options);
+  }
+}
+
 /// The ops of `demand` together, if they may be.
 static void meetDemand(const FusionDemand &demand, const Planning &planning) {
   SmallVector<Operation *> ops =

@@ -21,6 +21,10 @@ struct Planning {
   bool mergePair(mlir::Operation *producer, mlir::Operation *consumer) const;
 };
 
+/// Merges what is one operator to other compilers: padding with the convolution or window that alone reads it, windows
+/// with their reduction.
+void joinOperators(const Planning &planning);
+
 void planByPostDominators(const Planning &planning);
 void planBySeeds(const Planning &planning);
 void planByKinds(const Planning &planning);

@@ -15,8 +15,8 @@
 // A group has the kind of its target, or of its complex op. Reductions take nothing in after them. An edge into a
 // broadcast whose extents do not change is element-wise. Groups must be legal by our rules too.
 //
-// TVM's operators are coarser than our primitives: padding belongs to the convolution and a window to the pooling that
-// reads it, so these are together from the start. (Softmax, one operator there, is several primitives here.)
+// TVM's operators are coarser than our primitives: what `joinOperators` merges is one from the start. (Softmax, one
+// operator there, is several primitives here.)
 #include "Planners.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -54,7 +54,7 @@ public:
   explicit KindPlanner(const Planning &planning) : planning(planning), postDominators(planning.ops) {}
 
   void run() {
-    joinOperators();
+    joinOperators(planning);
     for (Operation *op : planning.ops) {
       Kind &kind = kinds.try_emplace(planning.partition.groupOf(op), Kind::Elementwise).first->second;
       kind = std::max(kind, kindOf(op)); // Of a demand of the user, the most complex.
@@ -65,17 +65,6 @@ public:
   }
 
 private:
-  /// What is one operator in TVM.
-  void joinOperators() {
-    for (Operation *op : planning.ops) {
-      if (!isa<tg::PadOp, tg::WindowOp>(op) || !op->hasOneUse())
-        continue;
-      Operation *user = userInBlock(op, *op->getUsers().begin());
-      if (planning.partition.contains(user) && isa<tg::ContractOp, tg::ReduceOp, tg::WindowOp>(user))
-        (void)planning.partition.tryMerge({op, user}, planning.options);
-    }
-  }
-
   Kind getKind(Operation *op) const { return kinds.lookup(planning.partition.groupOf(op)); }
 
   void visit(Operation *op, int phase) {

@@ -4,6 +4,7 @@
 // RUN: weft explain %s --target=cpu,sm_90a --compile-flag=--ptxas=off --compile-flag=--cpu=x86-64-v3 | FileCheck %s
 // CHECK:      model     explain.mlir
 // CHECK:      program   cpu: 9 ops -> 2 kernels, 2 distinct
+// CHECK-NEXT: planner   weft: 9 ops in 2 groups, {{[0-9.]+}} us by its model; alone {{[0-9.]+}} us
 // CHECK-NEXT: compute   1.08 GFLOP (1.08 GFLOP unfused)
 // CHECK-NEXT: traffic   25.2 MB unfused -> 8.39 MB fused; by the models 8.39 MB, at least 8.39 MB
 // CHECK-NEXT: results   9.44 MB between ops, of them 7.34 MB never stored

@@ -49,7 +49,8 @@ llvm::StringRef findNodeName(mlir::Location location);
 /// order of groups), `bytes` and `saved-bytes`.
 void emitRemarks(llvm::ArrayRef<EdgeDecision> decisions, llvm::StringRef function);
 
-/// A remark `planner` (analysis) at the function: `planner`, `ops` and `groups`, and by the model of groups `us` and
+/// A remark `planner` (analysis) at the function: `planner` ("none" where nothing is fused, "given" for a plan of the
+/// user's), `ops` and `groups`, and by the model of groups `us` and
 /// `unfused-us`, with each op a kernel.
 void emitPlannerRemark(mlir::Operation *func, llvm::ArrayRef<Group> groups, const GroupOptions &options);
 

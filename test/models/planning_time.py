@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""How long planning takes: groups, layouts, outlining and schedules of BERT-base, ResNet-50 and 32 Llama layers.
+
+    planning_time.py [--build=build] [--target=sm_90a] [--planner=weft] [--most=SECONDS]
+
+A model is normalized, with weights that are holes in a file; then weft-opt runs --weft-plan, --weft-outline and --weft-plan-gpu under MLIR's timers, and the
+wall time of these passes is what counts, parsing and printing apart. The 32 layers are 16 copies of the exported two, end to end, each with weights of its own
+(and the norm after the last layer 16 times). A model that takes more than --most fails. Without the exported models there is nothing to time.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "test")]
+
+import onnx  # noqa: E402
+
+import catalogue  # noqa: E402
+from count_kernels import hollow  # noqa: E402
+from harness import limits  # noqa: E402
+
+SECONDS = 120
+LLAMA, COPIES = "llama3_8b_2layer_prefill_s512_f16", 16
+MODELS = (("bert_base_b1_s128", "BERT-base", 1), ("resnet50_b1", "ResNet-50", 1), (LLAMA, "32 Llama layers", COPIES))
+
+
+def chain(path: pathlib.Path, copies: int) -> None:
+    """Makes the model at `path`, of one input and one output of the same shape, `copies` of itself end to end."""
+    model = onnx.load(path, load_external_data=False)
+    graph = model.graph
+    first, last = graph.input[0].name, graph.output[0].name
+    nodes, weights = list(graph.node), list(graph.initializer)
+    del graph.node[:], graph.initializer[:], graph.value_info[:]
+
+    def rename(name: str, copy: int) -> str:
+        if name == first:
+            return first if copy == 0 else rename(last, copy - 1)
+        return name if not name or (name == last and copy == copies - 1) else f"{name}.{copy}"
+
+    for copy in range(copies):
+        for weight in weights:
+            graph.initializer.add().CopyFrom(weight)
+            graph.initializer[-1].name = rename(weight.name, copy)
+        for node in nodes:
+            made = graph.node.add()
+            made.CopyFrom(node)
+            made.name = f"{node.name}.{copy}"
+            made.input[:] = [rename(name, copy) for name in node.input]
+            made.output[:] = [rename(name, copy) for name in node.output]
+    onnx.save(model, path)
+
+
+def passes_of(report: str) -> dict[str, float]:
+    """Seconds of the passes in a report of --mlir-timing-display=list; parser and printer are not among them."""
+    seconds: dict[str, float] = {}
+    for found in re.finditer(r"^\s*([0-9.]+) \([^)]*\)\s+(\w+)", report, re.MULTILINE):
+        if found[2] not in ("Parser", "Output", "Rest", "Total", "root"):
+            seconds[found[2]] = seconds.get(found[2], 0) + float(found[1])
+    return seconds
+
+
+def plan(build: pathlib.Path, model: pathlib.Path, target: str, planner: str) -> dict[str, float]:
+    module = model.with_suffix(".mlir")
+    steps = [[build / "bin/weft-compile", model, "--emit=mlir:normalize", "-o", module],
+             [build / "bin/weft-opt", module, f"--weft-plan=gpu=true target={target} planner={planner}", "--weft-outline", f"--weft-plan-gpu=target={target}",
+              "--mlir-disable-threading", "--mlir-timing", "--mlir-timing-display=list", "-o", "/dev/null"]]
+    for command in steps:
+        outcome = limits.run(command, timeout=SECONDS)
+        if outcome.code:
+            raise SystemExit(f"{model.stem}: {(outcome.stdout + outcome.stderr).strip()[:300]}")
+    return passes_of(outcome.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--target", default="sm_90a")
+    parser.add_argument("--planner", default="weft")
+    parser.add_argument("--most", type=float, default=3.0, help="seconds that a model may take (default 3)")
+    parser.add_argument("--json", type=pathlib.Path, help="write passed, failed, skipped")
+    args = parser.parse_args()
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for name, title, copies in MODELS:
+        if name not in catalogue.shared_names():
+            counts["skipped"] += 1
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            model = hollow(name, pathlib.Path(folder))
+            if copies > 1:
+                chain(model, copies)
+            seconds = plan(args.build, model, args.target, args.planner)
+        total = sum(seconds.values())
+        slowest = max(seconds, key=lambda key: seconds[key])
+        print(f"{title} for {args.target}: {total:.2f} s, of them {slowest} {seconds[slowest]:.2f} s")
+        counts["failed" if total > args.most else "passed"] += 1
+    if args.json:
+        args.json.write_text(json.dumps(counts) + "\n")
+    print(", ".join(f"{number} {word}" for word, number in counts.items()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
