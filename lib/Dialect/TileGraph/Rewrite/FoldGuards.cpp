@@ -17,7 +17,8 @@ std::optional<FoldGuards> FoldGuards::without(llvm::ArrayRef<std::string> names,
   for (const std::string &name : names) {
     const auto *found = llvm::find(guardNames, llvm::StringRef(name));
     if (found == std::end(guardNames)) {
-      error = "expected a guard of " + llvm::join(llvm::make_range(std::begin(guardNames), std::end(guardNames)), ", ") + ", got '" + name + "'";
+      error = "expected a guard of " +
+              llvm::join(llvm::make_range(std::begin(guardNames), std::end(guardNames)), ", ") + ", got '" + name + "'";
       return std::nullopt;
     }
     guards.disabled.set(found - std::begin(guardNames));
