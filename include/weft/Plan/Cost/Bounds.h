@@ -55,6 +55,10 @@ struct AffineGroup {
   std::vector<GroupStatement> statements;
 };
 
+/// False, with `error`, for a malformed group: no statement, more than 10 dims or 6 intermediates, extents below 1 or
+/// above 2^31, numbers out of range, an array without a user.
+bool checkGroup(const AffineGroup &group, std::string &error);
+
 struct TrafficBound {
   double bytes = 0;         ///< The larger of the two below.
   double partition = 0;     ///< By the argument above.
@@ -63,8 +67,7 @@ struct TrafficBound {
   std::vector<double> tile; ///< Of the loops, of the part that attains V(X).
 };
 
-/// The bound for a fast memory of `fastBytes`. Fails (false, `error`) for a malformed group: no statement, more than 10
-/// dims or 6 intermediates, extents below 1 or above 2^31, numbers out of range, an array without a user.
+/// The bound for a fast memory of `fastBytes`. Fails (false, `error`) for a malformed group.
 bool computeTrafficBound(const AffineGroup &group, double fastBytes, TrafficBound &bound, std::string &error);
 
 /// C[m,n] += A[m,k] B[k,n], `batch` times.

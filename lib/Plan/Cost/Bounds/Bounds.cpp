@@ -181,7 +181,7 @@ double BoxSearch::maximise(double bytes) {
   return best;
 }
 
-static bool checkGroup(const AffineGroup &group, std::string &error) {
+bool weft::plan::checkGroup(const AffineGroup &group, std::string &error) {
   int64_t dims = int64_t(group.dims.size()), arrays = int64_t(group.arrays.size()), intermediates = 0;
   if (group.statements.empty() || dims < 1 || dims > 10 || arrays < 1 || arrays > 31)
     error = "expected a group of statements over 1 to 10 loops and 1 to 31 arrays";
