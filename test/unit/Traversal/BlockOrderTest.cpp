@@ -115,9 +115,12 @@ TEST(BlockOrder, Refuses) {
   };
   EXPECT_EQ(refuse({B, M, K, L, N}, {16, 16, 16, 16, 1}), "the order reads sums before they are complete");
   EXPECT_EQ(refuse({B, M, N, L, K}, {16, 16, 16, 16, 1}), "the order computes an intermediate several times");
-  EXPECT_EQ(refuse({B, M, L, N}, {16, 16, 16, 16, 1}), "expected an order of all loops and a tile of at least 1 for each");
-  EXPECT_EQ(refuse({B, M, L, K, K}, {16, 16, 16, 16, 1}), "expected an order of all loops and a tile of at least 1 for each");
-  EXPECT_EQ(refuse({B, M, L, K, N}, {16, 16, 0, 16, 1}), "expected an order of all loops and a tile of at least 1 for each");
+  EXPECT_EQ(refuse({B, M, L, N}, {16, 16, 16, 16, 1}),
+            "expected an order of all loops and a tile of at least 1 for each");
+  EXPECT_EQ(refuse({B, M, L, K, K}, {16, 16, 16, 16, 1}),
+            "expected an order of all loops and a tile of at least 1 for each");
+  EXPECT_EQ(refuse({B, M, L, K, N}, {16, 16, 0, 16, 1}),
+            "expected an order of all loops and a tile of at least 1 for each");
   EXPECT_FALSE(chooseBlockOrder(chain, 100, 16, order, error));
   EXPECT_EQ(error, "expected a fast memory that holds the least tiles");
   EXPECT_FALSE(chooseBlockOrder({}, 1e6, 16, order, error));

@@ -52,9 +52,8 @@ private:
   }
   /// Whether loop `i` of the order is around statement `s`: needed by it or later ones, with a loop of its own inside.
   bool isBelow(size_t s, const std::vector<int32_t> &loops, size_t i) const {
-    return isNeeded(loops[i], s) && std::any_of(loops.begin() + std::ptrdiff_t(i), loops.end(), [&](int32_t loop) {
-             return contains(group.statements[s].dims, loop);
-           });
+    return isNeeded(loops[i], s) && std::any_of(loops.begin() + std::ptrdiff_t(i), loops.end(),
+                                                [&](int32_t loop) { return contains(group.statements[s].dims, loop); });
   }
   double blocksOf(int32_t dim, const std::vector<double> &tile) const {
     double blocks = double(group.dims[dim].extent) / tile[dim];
