@@ -7,6 +7,9 @@ using namespace mlir;
 
 namespace weft::cpu {
 
+/// Bytes that a prefetch brings.
+static constexpr int64_t cacheLine = 64;
+
 /// Whether the columns of a panel are neighbours in C.
 Value PanelEmitter::isDense(Value panel) {
   return isContiguous(output.columns, mul(panel, index(panelColumns)), panelColumns);
@@ -111,7 +114,36 @@ SmallVector<Value> PanelEmitter::oldSums(Value memory, ArrayRef<SmallVector<Valu
   return llvm::to_vector(ValueRange(ifOp.getResults()));
 }
 
+/// While a panel is multiplied, the columns of the next one come nearer, each tile asking for its share: they lie in as
+/// many pieces of memory as K has elements, too many for the prefetchers of the hardware. Behind the last panel of a
+/// block of K comes the first one of the next block; behind the last block, the neighbour, which the next tile has.
+void PanelEmitter::prefetchNext(Value panel, Value block, Value k0, Value kCount) {
+  unsigned input = c.columns.inputs.front();
+  auto select = [&](Value condition, Value yes, Value no) {
+    return b.createOrFold<arith::SelectOp>(loc, condition, yes, no);
+  };
+  auto isLess = [&](Value x, Value y) { return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, x, y); };
+  Value hasPanel = isLess(add(panel, index(1)), panels), nextK = add(k0, kCount), hasBlock = isLess(nextK, k.total);
+  Value goesOn = b.createOrFold<arith::OrIOp>(
+      loc, hasPanel, b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, nextK, k.total));
+  Value column = mul(select(goesOn, panel, index(0)), index(panelColumns));
+  Value first = memref::LoadOp::create(b, loc, sideTable[input], column);
+  first = add(add(inputBase[input], first), select(goesOn, index(panelColumns), index(0)));
+  Value from = select(hasPanel, k0, select(hasBlock, nextK, index(0)));
+  Value share = b.createOrFold<arith::CeilDivUIOp>(loc, kCount, rowBlocks), start = mul(block, share);
+  Value end = min(min(add(start, share), kCount), sub(k.total, from));
+  int64_t bytes = cast<MemRefType>(inputs[input].memory.getType()).getElementTypeBitWidth() / 8;
+  loop(start, end, [&](Value kk) {
+    Value at = add(first, memref::LoadOp::create(b, loc, kTable[input], add(from, kk)));
+    for (int64_t line = 0; line < panelColumns * bytes; line += cacheLine)
+      memref::PrefetchOp::create(b, loc, inputs[input].memory, add(at, index(line / bytes)), /*isWrite=*/false,
+                                 /*localityHint=*/2, /*isDataCache=*/true);
+  });
+}
+
 void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount, bool dense) {
+  if (canPackVectors())
+    prefetchNext(panel, block, k0, kCount);
   Value row0 = mul(block, index(tileRows));
   SmallVector<Value> rowAddress;
   Value step;

@@ -11,9 +11,12 @@
 //   the
 //     end.
 //
+// Zeros before it and a pointwise op behind it join it as in the register tile (Epilogue.h): K is never cut here.
+//
 // What does not fill a vector at the end of the loop is masked. Matrix times vector, a decoder's products, and
 // depthwise convolutions (batch: channel, N: image, K: window) come out of this.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Epilogue.h"
 #include "FlatOperand.h"
 #include "MicroKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,7 +39,8 @@ constexpr int64_t minVectorExtent = 4;
 class StreamEmitter {
 public:
   StreamEmitter(linalg::GenericOp op, const Contraction &c, RegisterTile tile)
-      : b(op), loc(op.getLoc()), op(op), c(c), tile(tile) {}
+      : around(findSurroundings(op)), b(around.epilogue ? around.epilogue : op), loc(op.getLoc()), op(op), c(c),
+        tile(tile) {}
 
   LogicalResult run();
 
@@ -69,10 +73,15 @@ private:
   Value asVector(Value value);
   Value accumulate(Value x, Value y, Value sum);
 
+  void setUpEpilogue();
+  Value oldSum(Value at, Value lanesLeft, bool wantsVector);
+  void storeSum(Value sum, Value offset, Value lanesLeft);
+
   void alongColumns();
   void alongDepth();
   SmallVector<Value> multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft);
 
+  Surroundings around;
   OpBuilder b;
   Location loc;
   linalg::GenericOp op;
@@ -86,6 +95,7 @@ private:
   SmallVector<Value> extents, place;
   SmallVector<FlatOperand> inputs;
   FlatOperand output;
+  std::optional<Epilogue> epilogue;
 };
 
 //===--- What is possible ---===//
@@ -266,17 +276,8 @@ Value StreamEmitter::evaluate(const Factor &factor, Value offset, Value lanesLef
                        : memref::LoadOp::create(b, loc, inputs[input].memory, at).getResult();
     mapping.map(op.getBlock()->getArgument(input), value);
   }
-  for (Operation *def : bodySlice(op, factor.scalar)) {
-    bool isVector = llvm::any_of(
-        def->getOperands(), [&](Value operand) { return isa<VectorType>(mapping.lookupOrDefault(operand).getType()); });
-    if (isVector)
-      for (Value operand : def->getOperands())
-        mapping.map(operand, asVector(mapping.lookupOrDefault(operand)));
-    Operation *copy = b.clone(*def, mapping);
-    if (isVector)
-      for (OpResult result : copy->getResults())
-        result.setType(VectorType::get({lanes}, result.getType()));
-  }
+  for (Operation *def : bodySlice(op, factor.scalar))
+    cloneElementwise(b, def, mapping);
   Value value = mapping.lookupOrDefault(factor.scalar);
   return wantsVector ? asVector(value) : value;
 }
@@ -285,6 +286,42 @@ Value StreamEmitter::accumulate(Value x, Value y, Value sum) {
   if (isa<FloatType>(element))
     return vector::FMAOp::create(b, loc, x, y, sum);
   return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, x, y), sum);
+}
+
+/// What the sum at `at` begins with.
+Value StreamEmitter::oldSum(Value at, Value lanesLeft, bool wantsVector) {
+  if (around.zero) {
+    Type type = wantsVector ? Type(VectorType::get({lanes}, element)) : element;
+    return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  }
+  return wantsVector ? loadVector(output, at, 1, lanesLeft)
+                     : memref::LoadOp::create(b, loc, output.memory, at).getResult();
+}
+
+/// Stores the sum at the present place, a scalar or a vector `offset` further along the vectorised loop, or what the
+/// epilogue makes of it.
+void StreamEmitter::storeSum(Value sum, Value offset, Value lanesLeft) {
+  bool isVector = isa<VectorType>(sum.getType());
+  auto addressFrom = [&](const FlatOperand &operand) {
+    Value at = address(operand);
+    return isVector && operand.step(loop) == 1 ? add(at, offset) : at;
+  };
+  if (epilogue)
+    sum = epilogue->apply(b, loc, sum, [&](unsigned i) -> Value {
+      const FlatOperand &operand = epilogue->operands[i];
+      Value at = addressFrom(operand);
+      if (isVector && operand.step(loop) == 1)
+        return loadVector(operand, at, 1, lanesLeft);
+      return memref::LoadOp::create(b, loc, operand.memory, at);
+    });
+  const FlatOperand &target = epilogue ? epilogue->result : output;
+  Value at = addressFrom(target);
+  if (!isVector)
+    memref::StoreOp::create(b, loc, sum, target.memory, at);
+  else if (lanesLeft)
+    vector::MaskedStoreOp::create(b, loc, target.memory, at, mask(lanesLeft), sum);
+  else
+    vector::StoreOp::create(b, loc, sum, target.memory, at);
 }
 
 //===--- Vectors along N ---===//
@@ -305,23 +342,19 @@ SmallVector<Value> StreamEmitter::multiplyColumns(ValueRange sums, int64_t vecto
 
 void StreamEmitter::alongColumns() {
   auto block = [&](ValueRange, int64_t vectors, Value lanesLeft) -> SmallVector<Value> {
-    SmallVector<Value> sums, places;
+    SmallVector<Value> sums;
     auto maskOf = [&](int64_t v) { return v + 1 == vectors ? lanesLeft : Value(); };
     for (int64_t row = 0; row < rows; ++row) {
       setRow(row);
       Value at = address(output);
-      for (int64_t v = 0; v < vectors; ++v) {
-        places.push_back(add(at, index(v * lanes)));
-        sums.push_back(loadVector(output, places.back(), 1, maskOf(v)));
-      }
+      for (int64_t v = 0; v < vectors; ++v)
+        sums.push_back(oldSum(add(at, index(v * lanes)), maskOf(v), /*wantsVector=*/true));
     }
     setRow(0);
     sums = nestK(c.k, sums, [&](ValueRange state) { return multiplyColumns(state, vectors, lanesLeft); });
     for (int64_t i = 0; i < int64_t(sums.size()); ++i) {
-      if (Value count = maskOf(i % vectors))
-        vector::MaskedStoreOp::create(b, loc, output.memory, places[i], mask(count), sums[i]);
-      else
-        vector::StoreOp::create(b, loc, sums[i], output.memory, places[i]);
+      setRow(i / vectors);
+      storeSum(sums[i], index(i % vectors * lanes), maskOf(i % vectors));
     }
     return {};
   };
@@ -368,11 +401,10 @@ void StreamEmitter::alongDepth() {
       for (int64_t j = 0; j < width; ++j) {
         setRow(row);
         place[inner] = add(first, index(j));
-        Value at = address(output);
-        Value old = memref::LoadOp::create(b, loc, output.memory, at);
+        Value old = oldSum(address(output), {}, /*wantsVector=*/false);
         auto flags = isa<FloatType>(element) ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none;
         Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, sums[row * width + j], old, flags);
-        memref::StoreOp::create(b, loc, sum, output.memory, at);
+        storeSum(sum, {}, {});
       }
     place[inner] = first;
   };
@@ -391,6 +423,21 @@ void StreamEmitter::alongDepth() {
     if (width > 1)
       tiles(whole, extents[inner], 1);
   });
+}
+
+/// Takes the epilogue in if its operands are vectors or scalars along the vectorised loop.
+void StreamEmitter::setUpEpilogue() {
+  for (unsigned d : c.k) // Without an element of K nothing would be stored.
+    if (std::optional<int64_t> extent = getConstantIntValue(extents[d]); !extent || *extent < 1)
+      around.zero = around.epilogue = nullptr;
+  if (!around.epilogue)
+    return;
+  FailureOr<Epilogue> found = Epilogue::create(b, op, around);
+  auto suits = [&](const FlatOperand &operand) { return isK || operand.step(loop) == 0 || operand.step(loop) == 1; };
+  if (succeeded(found) && llvm::all_of(found->operands, suits) && (isK || found->result.step(loop) == 1))
+    epilogue = std::move(*found);
+  else
+    around.epilogue = nullptr;
 }
 
 LogicalResult StreamEmitter::run() {
@@ -421,8 +468,11 @@ LogicalResult StreamEmitter::run() {
   output = *flat;
   if (!chooseLoop())
     return failure();
+  setUpEpilogue();
   nest(c.batch, op.getNumLoops(), [&] { isK ? alongDepth() : alongColumns(); });
+  Value sums = op.getDpsInits()[0];
   op.erase();
+  eraseJoined(around, sums);
   return success();
 }
 

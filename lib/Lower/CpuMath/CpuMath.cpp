@@ -1,8 +1,10 @@
 // The pass --weft-expand-math: our expansions where there is one, the C library's functions for the rest.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Lower/CpuMath/CpuMath.h"
+#include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -45,7 +47,22 @@ static Value expandTruncation(const Emitter &e, arith::TruncFOp op) {
   return to.isBF16() ? expandToBF16(e, x) : arith::TruncFOp::create(e.b, op.getType(), x).getResult();
 }
 
+/// The larger or smaller of two floats as LLVM's own operation, NaN if one is: LLVM vectorises reductions by it, but
+/// not by the comparisons and selects of arith-expand. Null for types that it would call a function for.
+static Value expandExtremum(const Emitter &e, Operation *op) {
+  Type element = getElementTypeOrSelf(op->getResult(0));
+  if (!element.isF32() && !element.isF64())
+    return {};
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  auto flags = arith::convertArithFastMathAttrToLLVM(cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr());
+  if (isa<arith::MaximumFOp>(op))
+    return LLVM::MaximumOp::create(e.b, x.getType(), x, y, flags);
+  return LLVM::MinimumOp::create(e.b, x.getType(), x, y, flags);
+}
+
 static Value expand(const Emitter &e, Operation *op) {
+  if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    return expandExtremum(e, op);
   if (auto truncation = dyn_cast<arith::TruncFOp>(op))
     return expandTruncation(e, truncation);
   if (auto root = dyn_cast<math::RsqrtOp>(op)) {
@@ -65,7 +82,8 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<arith::TruncFOp>(op) || isa_and_nonnull<math::MathDialect>(op->getDialect()))
+      if (isa<arith::TruncFOp, arith::MaximumFOp, arith::MinimumFOp>(op) ||
+          isa_and_nonnull<math::MathDialect>(op->getDialect()))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

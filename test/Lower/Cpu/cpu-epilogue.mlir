@@ -192,3 +192,76 @@ module {
     return
   }
 }
+
+// -----
+
+// Few rows: vectors streamed along N. The sums begin as zeros, and the bias is added before they are stored.
+// CHECK-LABEL: func.func @kernel
+// CHECK-NOT: linalg.generic
+// CHECK-NOT: memref.alloc
+// CHECK: vector.fma
+// CHECK: %[[bias:.*]] = vector.load
+// CHECK: %[[sum:.*]] = arith.addf {{.*}}, %[[bias]] : vector<16xf32>
+// CHECK: vector.store %[[sum]]
+// CHECK-NOT: linalg.generic
+module {
+  func.func @kernel(%a: memref<64xf32>, %b: memref<64x128xf32>, %bias: memref<128xf32>, %out: memref<128xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %c = memref.alloc() : memref<128xf32>
+    linalg.generic {indexing_maps = [affine_map<(n) -> (n)>], iterator_types = ["parallel"]} outs(%c : memref<128xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (k, n)>, affine_map<(n, k) -> (n)>],
+                    iterator_types = ["parallel", "reduction"]}
+        ins(%a, %b : memref<64xf32>, memref<64x128xf32>) outs(%c : memref<128xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(n) -> (n)>, affine_map<(n) -> (n)>, affine_map<(n) -> (n)>], iterator_types = ["parallel"]}
+        ins(%c, %bias : memref<128xf32>, memref<128xf32>) outs(%out : memref<128xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Vectors along K: each sum is a scalar, and so is its epilogue.
+// CHECK-LABEL: func.func @kernel
+// CHECK-NOT: linalg.generic
+// CHECK: vector.fma
+// CHECK: %[[sum:.*]] = vector.reduction <add>
+// CHECK: %[[result:.*]] = arith.maximumf %[[sum]]
+// CHECK: memref.store %[[result]]
+// CHECK-NOT: linalg.generic
+module {
+  func.func @kernel(%a: memref<64xf32>, %b: memref<128x64xf32>, %out: memref<128xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %c = memref.alloc() : memref<128xf32>
+    linalg.generic {indexing_maps = [affine_map<(n) -> (n)>], iterator_types = ["parallel"]} outs(%c : memref<128xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (n, k)>, affine_map<(n, k) -> (n)>],
+                    iterator_types = ["parallel", "reduction"]}
+        ins(%a, %b : memref<64xf32>, memref<128x64xf32>) outs(%c : memref<128xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(n) -> (n)>, affine_map<(n) -> (n)>], iterator_types = ["parallel"]}
+        ins(%c : memref<128xf32>) outs(%out : memref<128xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %s = arith.maximumf %x, %zero : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}

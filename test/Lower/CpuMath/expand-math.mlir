@@ -43,3 +43,15 @@ func.func @conversions(%x: f32, %y: f64) -> (bf16, f16) {
   %1 = arith.truncf %y : f64 to f16
   return %0, %1 : bf16, f16
 }
+
+// Extrema of f32 and f64 become LLVM's operations, with their flags; f16 waits for its conversion.
+// CHECK-LABEL: func.func @extrema
+// CHECK: llvm.intr.maximum(%{{.*}}, %{{.*}}) : (vector<4xf32>, vector<4xf32>) -> vector<4xf32>
+// CHECK: llvm.intr.minimum(%{{.*}}, %{{.*}}) {fastmathFlags = #llvm.fastmath<nnan>} : (f64, f64) -> f64
+// CHECK: arith.maximumf {{.*}} : f16
+func.func @extrema(%a: vector<4xf32>, %b: f64, %c: f16) -> (vector<4xf32>, f64, f16) {
+  %0 = arith.maximumf %a, %a : vector<4xf32>
+  %1 = arith.minimumf %b, %b fastmath<nnan> : f64
+  %2 = arith.maximumf %c, %c : f16
+  return %0, %1, %2 : vector<4xf32>, f64, f16
+}

@@ -15,7 +15,8 @@ def ExpandMath : Pass<"weft-expand-math", "::mlir::ModuleOp"> {
     `fastmath<contract>`.
 
     rsqrt becomes 1 / sqrt. Conversions to bf16, and from f64 to f16, become integer arithmetic, rounding to nearest
-    even: the compiler's run-time library, which is not linked, would be called for them otherwise.
+    even: the compiler's run-time library, which is not linked, would be called for them otherwise. maximumf and minimumf
+    of f32 and f64 become LLVM's operations, by which it vectorises reductions.
 
     Every other math op that LLVM has no instruction for (and the above on f64) becomes a call of the C library's
     function. The others (sqrt, absf, floor, ceil, trunc, roundeven, copysign, fma, integer ones) stay for
@@ -36,8 +37,8 @@ def ExpandMath : Pass<"weft-expand-math", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif // WEFT_LOWER_CPUMATH_PASSES_TD
