@@ -117,3 +117,16 @@ func.func @opaque(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %1 = tg.scan add %0 axis = 1 : tensor<64x64xf32>
   return %1 : tensor<64x64xf32>
 }
+
+// Found by the exact search: what two products have in front of both joins when they are together, and a product that ends in a renaming joins one that
+// does not. The planner goes over readers and siblings in turns.
+// CHECK-LABEL: @rounds
+// WEFT: tg.kernel "neg_contract_contract
+// WEFT-NOT: tg.kernel
+func.func @rounds(%x: tensor<64x64xf16>, %v: tensor<64x64xf16>, %w: tensor<64x64xf16>) -> (tensor<8x8x64xf16>, tensor<64x64xf16>) {
+  %n = tg.neg %x : tensor<64x64xf16>
+  %0 = tg.contract %n, %v [#mk, #kn, #mn] : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>
+  %1 = tg.reshape %0 : tensor<64x64xf16> to tensor<8x8x64xf16>
+  %2 = tg.contract %n, %w [#mk, #kn, #mn] : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>
+  return %1, %2 : tensor<8x8x64xf16>, tensor<64x64xf16>
+}

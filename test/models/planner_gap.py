@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far Weft's greedy planner is from the best plan: regions of up to 25 ops of models and random graphs, each searched exactly.
 
-    planner_gap.py [--build=build] [--target=sm_90a,cpu] [--model=GLOB,...] [--seeds=0:60] [--report=FILE.md] [--most=PER_CENT]
+    planner_gap.py [--build=build] [--target=sm_90a,cpu] [--model=GLOB,...] [--seeds=0:60] [--report=FILE.md] [--most=PER_CENT] [--ci]
 
 `--planner=exact` cuts a graph into regions of whole groups of the greedy plan, tries every legal plan of each (lib/Plan/Groups/ExactSearch.h), and says in
 remarks what the plan cost before and after, by the model of groups. Here these are collected: equal regions (layers) of one source count once. The run
@@ -143,11 +143,14 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--target", default="sm_90a,cpu")
     parser.add_argument("--model", default="*", help="comma-separated globs")
+    parser.add_argument("--ci", action="store_true", help="a few models and graphs, for ./dev test")
     parser.add_argument("--seeds", default="0:60", help="FIRST:END of the random graphs")
-    parser.add_argument("--most", type=float, default=60.0, help="the largest gap of a region, in per cent")
+    parser.add_argument("--most", type=float, default=30.0, help="the largest gap of a region, in per cent")
     parser.add_argument("--report", type=pathlib.Path, help="write the table there")
     parser.add_argument("--json", type=pathlib.Path, help="write passed, failed, skipped")
     args = parser.parse_args()
+    if args.ci:
+        args.model, args.seeds = "llama_tiny_prefill_s32,bert_1layer_dynamic,resnet18_b1,sd_unet*", "0:40"
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for source, model in sources(args, pathlib.Path(folder)):

@@ -62,7 +62,7 @@ def passes_of(report: str) -> dict[str, float]:
     """Seconds of the passes in a report of --mlir-timing-display=list; parser and printer are not among them."""
     seconds: dict[str, float] = {}
     for found in re.finditer(r"^\s*([0-9.]+) \([^)]*\)\s+(\w+)", report, re.MULTILINE):
-        if found[2] not in ("Parser", "Output", "Rest", "Total", "root"):
+        if found[2] not in ("Parser", "Output", "Pipeline", "Rest", "Total", "root"):
             seconds[found[2]] = seconds.get(found[2], 0) + float(found[1])
     return seconds
 

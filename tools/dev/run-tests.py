@@ -208,6 +208,8 @@ STEPS: dict[str, Step] = {
     "folds": lambda c: c.suite([ROOT / "test/rules/run_folds.py", "--build", c.build], "folds"),
     "models": models,
     "kernel-counts": lambda c: c.suite([ROOT / "test/models/count_kernels.py", "--build", c.build], "kernel-counts"),
+    "planner-gap": lambda c: c.suite([ROOT / "test/models/planner_gap.py", "--ci", "--build", c.build], "planner-gap"),
+    "planning-time": lambda c: c.suite([ROOT / "test/models/planning_time.py", "--build", c.build], "planning-time"),
     "cpu-fusion": lambda c: c.suite([ROOT / "bench/cpu_fusion.py", "--check", "--build", c.build], "cpu-fusion"),
     "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
 }

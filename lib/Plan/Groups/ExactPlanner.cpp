@@ -105,14 +105,18 @@ private:
     Location loc = first->front()->getLoc();
     auto options = remark::RemarkOpts::name("exact").category("plan");
     auto microseconds = [](double seconds) { return llvm::formatv("{0:f3}", seconds * 1e6).str(); };
+    auto kernels = [&](ArrayRef<Group> groups) { // Those of renamings alone are none.
+      return llvm::count_if(groups,
+                            [&](const Group &group) { return !planning.options.gpu || !trimRenamings(group).empty(); });
+    };
     if (result.groups.empty()) {
       remark::missed(loc, options) << remark::add("{0}", "more sets or states than the search may visit")
-                                   << remark::metric("ops", ops) << remark::metric("groups", region.size())
+                                   << remark::metric("ops", ops) << remark::metric("groups", kernels(region))
                                    << remark::metric("sets", result.sets) << remark::metric("states", result.states);
       return;
     }
-    remark::analysis(loc, options) << remark::metric("ops", ops) << remark::metric("groups", region.size())
-                                   << remark::metric("exact-groups", result.groups.size())
+    remark::analysis(loc, options) << remark::metric("ops", ops) << remark::metric("groups", kernels(region))
+                                   << remark::metric("exact-groups", kernels(result.groups))
                                    << remark::metric("us", microseconds(result.before))
                                    << remark::metric("exact-us", microseconds(result.after))
                                    << remark::metric("sets", result.sets) << remark::metric("states", result.states);

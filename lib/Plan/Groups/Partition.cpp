@@ -134,6 +134,10 @@ bool Partition::isConvex(Operation *a, Operation *b) const {
   return true;
 }
 
+unsigned Partition::count() const {
+  return llvm::count_if(members, [](ArrayRef<unsigned> group) { return !group.empty(); });
+}
+
 SmallVector<Group> Partition::take() const {
   SmallVector<Group> result;
   for (auto [i, op] : llvm::enumerate(ops))

@@ -61,6 +61,8 @@ public:
   /// once. Goes from group to group.
   bool isConvex(mlir::Operation *a, mlir::Operation *b) const;
 
+  /// The number of groups.
+  unsigned count() const;
   /// All groups, in program order of their last ops; ops in program order.
   llvm::SmallVector<Group> take() const;
 

@@ -5,7 +5,7 @@
 // results' uses pass. Merging an op with everything up to there keeps rule R1 by construction, also for diamonds such
 // as softmax's x - max(x). (The same idea orders fusion in TVM's FuseOps; legality here is our own.) Greedy from
 // producers to consumers: a contraction takes its epilogue first, then rows form around reductions. On a GPU, readers
-// and contractions that share an operand follow.
+// and contractions that share an operand follow, in turns until nothing joins any more.
 #include "Planners.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/MapVector.h"
@@ -38,6 +38,23 @@ static void joinReaders(const Planning &planning) {
     }
 }
 
+/// Renamings at the edges of groups leave them: they cost nothing outside, and inside they give a group's result other
+/// extents than those of the groups that it could join.
+static void releaseRenamings(const Planning &planning) {
+  for (const Group &group : planning.partition.take()) {
+    Group rest = trimRenamings(group);
+    if (rest.size() == group.size())
+      continue;
+    SmallVector<Group> parts;
+    if (!rest.empty())
+      parts.push_back(rest);
+    for (Operation *op : group)
+      if (!rest.contains(op))
+        parts.emplace_back().insert(op);
+    planning.partition.assign(parts);
+  }
+}
+
 /// Contractions with an operand in common join where none needs the other: its tiles are loaded once, and a launch is
 /// saved.
 static void joinSiblings(const Planning &planning) {
@@ -55,8 +72,15 @@ static void joinSiblings(const Planning &planning) {
 
 void planByPostDominators(const Planning &planning) {
   joinPostDominators(planning);
-  if (planning.options.gpu) {
+  if (!planning.options.gpu)
+    return;
+  // What siblings have become may have room for what is in front of them, and the other way round.
+  constexpr unsigned mostRounds = 4;
+  releaseRenamings(planning);
+  for (unsigned round = 0, count = 0; round < mostRounds && planning.partition.count() != count; ++round) {
+    count = planning.partition.count();
     joinReaders(planning);
+    releaseRenamings(planning);
     joinSiblings(planning);
   }
 }
