@@ -1,6 +1,7 @@
 // Facts about a kernel before its conversion.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelInfo.h"
+#include "Streams.h"
 
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
@@ -101,6 +102,7 @@ KernelInfo::KernelInfo(func::FuncOp kernel, bool dependentLaunch) {
       symbolArguments.push_back(argument);
   indexBits = findIndexBits(kernel);
   recordFacts(kernel);
+  streams = findStreams(kernel, target);
   placeScratch(kernel);
   if (sharedBytes > 0) {
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());

@@ -45,6 +45,8 @@ public:
   llvm::ArrayRef<SymbolFacts> getSymbols(mlir::Operation *op) const;
   /// Whether nobody writes the tensor that a tk.load reads while the kernel runs, even before it has waited.
   bool isReadOnly(mlir::Operation *op) const { return readOnly.contains(op); }
+  /// Whether a tk.copy by TMA reads what the L2 cache need not keep (Streams.h).
+  bool isStream(mlir::Operation *op) const { return streams.contains(op); }
   /// Place of an op's scratch in dynamic shared memory; -1 if it has none.
   int64_t getScratch(mlir::Operation *op) const;
 
@@ -71,7 +73,7 @@ private:
 
   llvm::DenseMap<mlir::Operation *, Role> roles;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SymbolFacts>> symbols;
-  llvm::DenseSet<mlir::Operation *> readOnly;
+  llvm::DenseSet<mlir::Operation *> readOnly, streams;
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
 };
 

@@ -3,6 +3,7 @@
 #include "Tma.h"
 #include "Patterns.h"
 #include "Shared.h"
+#include "Streams.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -207,6 +208,7 @@ public:
     IndexArithmetic forms(rewriter, loc);
     SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), info.getSymbols(op));
     auto cluster = LLVM::LLVMPointerType::get(rewriter.getContext(), 7);
+    Value policy = info.isStream(op) ? emitStreamPolicy(rewriter, loc) : Value();
     Value mask, first = adaptor.getTarget().front();
     LinearForm line; // Where the lines begin that this CTA copies.
     if (op->hasAttr(multicastAttr)) {
@@ -226,7 +228,7 @@ public:
       Value target = addBytes(rewriter, loc, first, panel * panelBytes);
       target = LLVM::AddrSpaceCastOp::create(rewriter, loc, cluster, target);
       NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          rewriter, loc, target, map, place, barrier, ValueRange(), mask, Value(),
+          rewriter, loc, target, map, place, barrier, ValueRange(), mask, policy,
           NVVM::TMALoadModeAttr::get(rewriter.getContext(), NVVM::TMALoadMode::TILE), rewriter.getBoolAttr(false),
           NVVM::CTAGroupKindAttr(), Value());
     }
