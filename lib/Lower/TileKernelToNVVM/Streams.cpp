@@ -39,8 +39,8 @@ static llvm::SmallPtrSet<Value, 8> findRoots(ValueRange values) {
 }
 
 static std::optional<double> countTrips(scf::ForOp loop) {
-  std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()), to = getConstantIntValue(loop.getUpperBound()),
-                         step = getConstantIntValue(loop.getStep());
+  std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()),
+                         to = getConstantIntValue(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
   if (!from || !to || !step || *step < 1)
     return std::nullopt;
   return double(std::max<int64_t>(llvm::divideCeilSigned(*to - *from, *step), 0));
