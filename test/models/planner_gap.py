@@ -161,7 +161,7 @@ def main() -> int:
     print("\n".join(lines))
     print(f"{len(regions)} regions, {sum(each.abandoned for each in found)} given up, slowest compile {max(each.seconds for each in found):.1f} s")
     if args.report:
-        args.report.write_text("\n".join([*HEAD, *lines]) + "\n")
+        args.report.write_text("\n".join([*HEAD, "", *lines]) + "\n")
     problems = judge(regions, args.most)
     print("\n".join(problems))
     counts = {"passed": len(regions) - len(problems), "failed": len(problems), "skipped": 0}
