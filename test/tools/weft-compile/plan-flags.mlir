@@ -8,6 +8,10 @@
 // RUN: weft-compile %s --plan=%t.plan --emit=mlir:plan -o - | FileCheck %s --check-prefix=NONE
 // RUN: weft-compile %s --target=sm_80 --no-fuse=Neg_2 --emit-plan=%t.gpu.plan --emit=mlir:plan -o %t.1
 // RUN: weft-compile %s --target=sm_80 --plan=%t.gpu.plan --emit=mlir:plan -o %t.2 && diff %t.1 %t.2
+// RUN: weft-compile %s --target=sm_80 --planner=tvm-rules --emit-plan=%t.tvm.plan --emit=mlir:plan -o %t.3
+// RUN: weft-compile %s --target=sm_80 --planner=tvm-rules --plan=%t.tvm.plan --emit=mlir:plan -o %t.4 && diff %t.3 %t.4
+// RUN: %{exits} 2 weft-compile %s --planner=tvm 2>&1 | FileCheck %s --check-prefix=PLANNER
+// PLANNER: error: --planner: expected weft, dnnfusion, tvm-rules or exact, got `tvm`
 // APART: tg.kernel "exp_add"
 // APART: tg.kernel "neg"
 // NONE: tg.kernel "exp"
