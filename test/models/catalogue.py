@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 
 import generate
+import generate_quantised
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -23,7 +24,7 @@ FAST = ("bert_1layer_dynamic", "llama_tiny_prefill_s32", "llama_tiny_prefill_s32
 
 # What CI runs through the PTX emulator: every kind of network, small enough for a CPU to compute thread by thread.
 EMULATED = ("bert_1layer_dynamic", "llama_tiny_prefill_s32", "llama_tiny_prefill_s32_opset23", "llama_tiny_decode_past31",
-            "qwen_image_block_tiny", "generated_bert_small", "generated_mobilenet_small")
+            "qwen_image_block_tiny", "generated_bert_small", "generated_mobilenet_small", "generated_quantised")
 
 # Symbol values to try, for models with dynamic extents: one bundle must serve all of them.
 SHAPES = {"bert_1layer_dynamic": ({"batch": 1, "seq": 16}, {"batch": 3, "seq": 77}, {"batch": 8, "seq": 128})}
@@ -92,7 +93,10 @@ GENERATED = {
 GENERATED_SMALL = {
     "generated_bert_small": lambda folder: generate.bert(folder, "generated_bert_small", layers=1, hidden=128, heads=2, vocab=500, seq=24),
     "generated_mobilenet_small": lambda folder: generate.mobilenet_v2(folder, "generated_mobilenet_small", size=32),
+    "generated_quantised": lambda folder: generate_quantised.quantised(folder, "generated_quantised"),
 }
+# Of a kind that no exported model is of: run by default, too.
+ALWAYS = ("generated_quantised",)
 
 
 def prepare_generated(name: str, cache: pathlib.Path) -> Model:

@@ -190,7 +190,7 @@ def selection(args: argparse.Namespace) -> list[str]:
     if args.model:
         names = sorted(set(names) | set(catalogue.GENERATED) | set(catalogue.GENERATED_SMALL))
         return [n for n in names if any(fnmatch.fnmatchcase(n, g) for g in args.model.split(","))]
-    return names if args.all else [n for n in names if n in catalogue.FAST or n in catalogue.GENERATED]
+    return [n for n in names if args.all or n in catalogue.FAST or n in catalogue.GENERATED] + list(catalogue.ALWAYS)
 
 
 def main() -> int:
@@ -218,7 +218,7 @@ def main() -> int:
         print(f"run_models: expected a model that matches '{args.model}', got none", file=sys.stderr)
         return 2
     for name in names:
-        suite.run(name, fast=name in catalogue.FAST or name in catalogue.GENERATED)
+        suite.run(name, fast=name in catalogue.FAST or name in catalogue.GENERATED or name in catalogue.ALWAYS)
     if args.prepare:
         print(suite.weft.close())
         return 0

@@ -37,7 +37,14 @@ CONTRACTIONS = {
     "sub-of-contractions-rhs": (["mk,kn->mn"] * 2, {"x": (M, K), "a": (K, N), "b": (K, N)}),
     "add-of-contractions-lhs": (["bmk,bkn->bmn"] * 2, {"x": (2, K, N), "a": (2, M, K), "b": (2, M, K)}),
     "sub-of-contractions-lhs": (["mk,kn->mn"] * 2, {"x": (K, N), "a": (M, K), "b": (M, K)}),
+    "integer-contraction": (["mk,kn->mn"], {"a": (M, K), "b": (K, N)}),
+    "integer-contraction-wide": (["mk,nk->mn"], {"a": (M, K), "b": (N, K)}),
+    "integer-contraction-of-difference": (["mk,kn->mn"], {"a": (M, K), "z": (), "b": (K, N)}),
 }
+# Variables that are constants of one number.
+NUMBERS = {"integer-contraction-of-difference": {"z": 3.0}}
+# Places whose sums of products of 8-bit integers need more than 24 and than 31 bits.
+LONG, LONGER = 1100, 131100
 # Shapes that violate `uniform(s)` or `carried(s)`: the scale varies along a dimension that the move loses.
 BAD_SCALES = {
     "delayed-scale-lhs": (M, K), "delayed-scale-rhs": (K, 1), "delayed-normalisation-lhs": (K,), "delayed-normalisation-rhs": (1, K),
@@ -62,6 +69,7 @@ class Case:
     keep: bool = True
     einsums: tuple[str, ...] = ()
     cast: tuple[str, str] = ("f32", "f64")
+    numbers: dict[str, float] = dataclasses.field(default_factory=dict)
     result: str | None = None  # Element type of the outermost contraction, where it is another.
     nonzero: bool = False
     swap: bool = False  # Operands of commutative ops the other way round.
@@ -94,7 +102,9 @@ def base(rule: dict) -> Case:
     if "broadcast" in ops:
         case.shapes["a"] = (3, 1)
     if "cast" in ops:
+        case.cast = ("i8", "f32") if case.einsums else case.cast
         case.element = case.cast[1]
+    case.numbers = dict(NUMBERS.get(rule["name"], {}))
     return case
 
 
@@ -137,6 +147,10 @@ def positives(rule: dict, rng: random.Random) -> list[Case]:
         for stretched in ((1, 5), (5,), (3, 1)):
             full = rng.choice(names)
             found.append(dataclasses.replace(plain, shapes={name: (3, 5) if name == full else stretched for name in names}))
+    if rule["name"].startswith("delayed-"):
+        found.append(dataclasses.replace(plain, element="f16"))
+    if rule["family"] == "quantised":
+        found.append(dataclasses.replace(plain, cast=("ui8", "f32")))
     is_float = plain.element == "f64"
     if is_float and "cast" not in ops:
         found.append(dataclasses.replace(plain, element="f32"))
@@ -156,6 +170,15 @@ def near_misses(rule: dict) -> list[Case]:
         kind, _, name = guard.rstrip(")").partition("(")
         if kind == "licence":
             case.licence = "exact"
+        elif kind == "float" and rule["family"] == "quantised":
+            case.cast, case.element = ("i8", "i32"), "i32"
+        elif kind == "bytes":
+            case.cast = ("i16", "f32")
+        elif kind == "integer":
+            case.numbers = {name: 0.5}
+        elif kind in ("sum-exact", "sum-fits"):
+            places = LONG if kind == "sum-exact" else LONGER
+            case.shapes = {key: tuple(places if extent == K else extent for extent in shape) for key, shape in case.shapes.items()}
         elif kind == "float":
             case.element, case.wrapped = "i8", frozenset()
             if case.rule.endswith("-of-scaled"):  # Integers that are known not to be negative.

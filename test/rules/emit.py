@@ -9,7 +9,7 @@ import numpy as np
 from cases import COMMUTATIVE, Case
 
 BOOLEAN = {"cmp"}
-NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i8": np.int8, "i32": np.int32, "i64": np.int64, "ui16": np.uint16}
+NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i8": np.int8, "ui8": np.uint8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui16": np.uint16}
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 1e-3, 7.25, -3.5, 2.0]
 
 
@@ -67,10 +67,13 @@ class Emitter:
     def add(self, case: Case) -> None:
         environment = {}
         for name, shape in case.shapes.items():
-            element = case.cast[0] if "(cast" in case.expression else case.element
+            element = case.cast[0] if f"(cast ?{name})" in case.expression else case.element
             values = contents(shape, element, self.rng, case.nonzero)
             value = self.fresh()
-            if name in case.constants:
+            if name in case.numbers:
+                number = case.numbers[name] if element[0] == "f" else int(case.numbers[name])
+                self.lines.append(f"{value} = tg.constant dense<{number}> : {tensor(shape, element)}")
+            elif name in case.constants:
                 if case.what == "float":
                     values = np.abs(values) & np.int8(127)
                 data = re.sub(r"\s+", " ", str(values.tolist())).replace("inf", "0.0")

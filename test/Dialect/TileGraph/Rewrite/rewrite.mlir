@@ -110,9 +110,11 @@ func.func @wide(%x: tensor<?x4xf32, #tg.dims<()[s0] -> (s0, 4)>>, %a: tensor<4x6
 // CHECK-LABEL: @delayed
 // CHECK: %[[C:.*]] = tg.contract %arg0, %arg2
 // CHECK: tg.div %[[C]], %arg1 : tensor<16x8xf32>, tensor<16x1xf32>
+// In f16 the sum stays in f32 until it is divided.
 // CHECK-LABEL: @in_f16
-// CHECK: tg.div
-// CHECK: tg.contract
+// CHECK: %[[C:.*]] = tg.contract %arg0, %arg2 {{.*}} -> tensor<16x8xf32>
+// CHECK: tg.div %[[C]], %{{.*}} : tensor<16x8xf32>, tensor<16x1xf32>
+// CHECK: tg.cast %{{.*}} : tensor<16x8xf32> to tensor<16x8xf16>
 func.func @delayed(%p: tensor<16x128xf32>, %l: tensor<16x1xf32>, %v: tensor<128x8xf32>) -> tensor<16x8xf32> {
   %0 = tg.div %p, %l : tensor<16x128xf32>, tensor<16x1xf32>
   %1 = tg.contract %0, %v [#mk, #kn, #mn] : tensor<16x128xf32>, tensor<128x8xf32> -> tensor<16x8xf32>

@@ -1,6 +1,7 @@
 // Rules that follow from the table of properties: homomorphisms and monotone functions, of two values and of
 // reductions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "QuantisedRules.h"
 #include "RuleBuilder.h"
 #include "weft/Dialect/TileGraph/Analysis/Properties.h"
 
@@ -94,6 +95,7 @@ llvm::ArrayRef<Rule> getRules() {
     addDerivedRules(all);
     addReductionRules(all);
     addContractionRules(all);
+    addQuantisedRules(all);
     return all;
   }();
   return rules;
