@@ -6,6 +6,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Passes.h"
 
 using namespace mlir;
@@ -13,12 +14,16 @@ using namespace mlir;
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
   if (!options.gpu) // The CPU has no loop for folds: what a file may have of them becomes plain ops.
     pm.addPass(tg::createUnrollFolds());
+  // Neither of these planners has anything like folds.
+  bool hasFolds = options.planner != "dnnfusion" && options.planner != "tvm-rules";
   if (options.gpu && options.fuse) {
     pm.addPass(tg::createMoveViews());
-    if (options.planner != "dnnfusion" && options.planner != "tvm-rules") // Neither has anything like folds.
+    if (hasFolds)
       pm.addPass(tg::createDeriveFolds());
   }
   if (options.gpu && options.fuse && !options.target.empty()) {
+    if (hasFolds)
+      pm.addPass(createFuseChains({options.target}));
     pm.addPass(createSplitFolds({options.target}));
     pm.addPass(createSplitReductions({options.target}));
   }
@@ -53,6 +58,7 @@ struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
 } // namespace
 
 void weft::plan::registerPlanPipelines() {
+  registerPlanLevelPasses();
   PassPipelineRegistration<PlanPipelineOptions>("weft-plan", "group the ops of a normalized module into kernels",
                                                 [](OpPassManager &pm, const PlanPipelineOptions &flags) {
                                                   PlanOptions options;

@@ -46,7 +46,7 @@ def pages(build: pathlib.Path) -> dict[str, str]:
                          + tidy(tblgen(base / "TileGraphInterfaces.td", "-gen-op-interface-docs")),
     }
     passes = [NOTE.format("each room's Passes.td"), "# Passes\n"]
-    for path in sorted(ROOT.glob("include/weft/**/Passes.td")):
+    for path in sorted(ROOT.glob("include/weft/**/*Passes.td")):
         room = path.parent.relative_to(ROOT / "include" / "weft")
         passes += [f"\n## {room}\n\n", tidy(tblgen(path.relative_to(ROOT), "-gen-pass-doc"))]
     found["passes.md"] = "".join(passes)

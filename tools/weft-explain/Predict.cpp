@@ -74,8 +74,7 @@ static void predict(Program &program, Dispatch &dispatch, Predictions &predictio
 }
 
 /// Within a kernel a tensor is in registers, or in shared memory where a contraction reads it; between kernels it is in
-/// the L2 if all that is moved from its making to its use fits half of it (one of two halves holds a line), else in
-/// memory.
+/// the L2 if all that is moved from its making to its use fits what the L2 keeps for all SMs, else in memory.
 static const char *getLevel(const Program &program, const Edge &edge, const std::vector<double> &movedBefore) {
   if (edge.bytes < 0)
     return "";
@@ -87,7 +86,7 @@ static const char *getLevel(const Program &program, const Edge &edge, const std:
   if (!program.device || edge.producerDispatch < 0 || edge.consumerDispatch < edge.producerDispatch)
     return "memory";
   double moved = movedBefore[edge.consumerDispatch + 1] - movedBefore[edge.producerDispatch];
-  return moved <= double(program.device->l2Bytes) / 2 ? "L2" : "memory";
+  return moved <= double(program.device->effectiveL2Bytes) ? "L2" : "memory";
 }
 
 void weft::explain::predict(Model &model) {

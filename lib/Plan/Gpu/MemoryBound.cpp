@@ -5,6 +5,7 @@
 // H100, half of what its 2,048 threads bring with one 16-byte vector each. So a thread takes several vectors only where
 // enough CTAs remain to fill the SMs, and a tile whose rows are contiguous in one tensor and its columns in another is
 // wide in both.
+#include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -107,12 +108,9 @@ static SmallVector<int64_t> spread(ArrayRef<int64_t> extents, ArrayRef<unsigned>
   return tile;
 }
 
-ScheduleChoice chooseElementwise(const KernelToSchedule &kernel, const Device &device) {
+/// Tiles that are wide along these dimensions, with the most work a CTA that leaves enough of them.
+static ScheduleChoice tileMap(const KernelToSchedule &kernel, ArrayRef<unsigned> wide, const Device &device) {
   ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
-  SmallVector<unsigned> wide;
-  for (unsigned d : contiguousDims(kernel))
-    if (d < extents.size())
-      wide.push_back(d);
   int64_t vector = std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
   ScheduleChoice choice;
   // Warps, and vectors a thread: the most work a CTA first.
@@ -127,6 +125,25 @@ ScheduleChoice chooseElementwise(const KernelToSchedule &kernel, const Device &d
   }
   choice.reason = llvm::formatv("map of {0} elements: {1} CTAs of {2}", product(extents),
                                 countTiles(extents, choice.tile), textOf(choice.tile));
+  return choice;
+}
+
+ScheduleChoice chooseElementwise(const KernelToSchedule &kernel, const Device &device) {
+  SmallVector<unsigned> wide;
+  for (unsigned d : contiguousDims(kernel))
+    if (d < kernel.access.resultRank)
+      wide.push_back(d);
+  ScheduleChoice choice = tileMap(kernel, wide, device);
+  if (wide.size() < 2)
+    return choice;
+  // Tensors that lie across each other: wide along both, unless the model of reads finds one side's waste the lesser.
+  MLIRContext *context = func::FuncOp(kernel.func).getContext();
+  ScheduleChoice along = tileMap(kernel, wide.front(), device);
+  double both = estimateMemoryBound(kernel, choice.getAttr(context), device).seconds;
+  double one = estimateMemoryBound(kernel, along.getAttr(context), device).seconds;
+  if (one < both)
+    std::swap(choice, along);
+  choice.reason += llvm::formatv("; {0:f1} us wide along both sides, {1:f1} us along one", both * 1e6, one * 1e6);
   return choice;
 }
 

@@ -5,9 +5,11 @@
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Multicast.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace weft::plan {
@@ -62,6 +64,22 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     remark::passed(kernel.getLoc(),
                    remark::RemarkOpts::name("schedule").category("plan").function(module.getName().value_or("kernel")))
         << remark::add("{0}", choice.reason) << remark::metric("schedule", text);
+    if (getContext().getRemarkEngine() && !request.find<tg::ContractOp>() && !request.find<tg::FoldOp>())
+      explainTime(module, request, schedule, device);
+  }
+
+  /// What the model of reads says of a kernel that memory bounds.
+  static void explainTime(ModuleOp module, const KernelToSchedule &request, tg::ScheduleAttr schedule,
+                          const Device &device) {
+    MemoryTime time = estimateMemoryBound(request, schedule, device);
+    func::FuncOp func = request.func;
+    remark::analysis(func.getLoc(),
+                     remark::RemarkOpts::name("time").category("plan").function(module.getName().value_or("kernel")))
+        << remark::add("{0}", std::string(llvm::formatv(
+                                  "{0:f1} us: {1:f1} MB read, {2:f1} MB of them again, {3:f1} MB written; {4:f1} us of "
+                                  "arithmetic",
+                                  time.seconds * 1e6, (time.first + time.again) * 1e-6, time.again * 1e-6,
+                                  time.written * 1e-6, time.arithmetic * 1e6)));
   }
 };
 } // namespace

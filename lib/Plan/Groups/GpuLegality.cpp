@@ -8,6 +8,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
+#include "weft/Plan/MemoryLevels.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -269,7 +270,11 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   double lost = priceOf(contract, operand, before);
-  double saved = bytesOf(contract->getOperand(operand)) * 2 / gpuRates.bytes + device.kernelSeconds();
+  // Between two kernels it would be written and read: in the L2 where it fits with what they read beside it.
+  double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
+  MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
+  double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;
+  double saved = between * 2 / rate + device.kernelSeconds();
   if (lost > saved)
     return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
            " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";

@@ -113,9 +113,8 @@ std::string Cascade::findLoss() {
   std::optional<int64_t> columns = columnsOf(contract, operand);
   for (ContractOp inner : tree->getContractions()) {
     for (Operation *user : inner.getResult().getUsers())
-      for (Value result : user->getResults())
-        if (!tree->contains(result))
-          return "the streamed operand's contraction has other readers";
+      if (user != root && !llvm::any_of(user->getResults(), [&](Value result) { return tree->contains(result); }))
+        return "the streamed operand's contraction has other readers";
     std::optional<int64_t> depth = extentOf(inner, [&](unsigned dim) { return !inner.getMap(2).isFunctionOfDim(dim); });
     if (columns.value_or(maxResident + 1) > maxResident || depth.value_or(maxResident + 1) > maxResident)
       return "expected at most " + std::to_string(maxResident) +

@@ -4,6 +4,7 @@
 #define WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_CASCADE_H
 
 #include "FoldTerms.h"
+#include "weft/Dialect/TileGraph/Rewrite/FoldChain.h"
 
 namespace weft::tg {
 
@@ -16,9 +17,13 @@ public:
 
   /// Finds the streamed dimension and what depends on it; the reason if there is no cascade.
   std::string findStream();
-  /// Why the fold would not pay; "" if it does. After findStream.
+  /// The same where no reduction is between the streamed operand and the one contraction that makes it.
+  std::string findChain();
+  /// After findChain.
+  ChainShape describeChain() const;
+  /// Why the fold would not pay; "" if it does. After findStream or findChain.
   std::string findLoss();
-  /// Proves that there is a fold; the reason if not. After findStream.
+  /// Proves that there is a fold; the reason if not. After findStream or findChain.
   std::string derive();
   /// Why its states would not pay; "" if they do. After derive.
   std::string findLossOfStates();

@@ -1,0 +1,56 @@
+// Passes of the Plan room about where data lies and what moves.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_PLAN_LEVELPASSES_TD
+#define WEFT_PLAN_LEVELPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FuseChains : Pass<"weft-fuse-chains", "::mlir::ModuleOp"> {
+  let summary = "products of a product's result as one fold, where that moves fewer bytes";
+  let description = [{
+    A `tg.contract` E = f(A B) D of m x k x l x n places, f element by element, becomes a `tg.fold` over l with one state, E so far, if that pays: rows of
+    A and E stay in shared memory (S elements) while B and D pass by, which moves fewer bytes than tiles do where k + n < 2 sqrt S; and by the model of
+    lib/Plan/Gpu/FuseChains.cpp one kernel takes less time than two. Equal up to the order of E's sum.
+
+    Each chain gets a remark of category `plan` with the numbers that decided: `chain` (passed) or `no-chain` (missed). A fold that is there already, with a
+    softmax between its products, gets `chain` (analysis).
+
+    ```mlir
+    func.func @main(%a: tensor<8192x64xbf16>, %b: tensor<64x2048xbf16>, %d: tensor<2048x64xbf16>) -> tensor<8192x64xbf16> {
+      %c = tg.contract %a, %b [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+          : tensor<8192x64xbf16>, tensor<64x2048xbf16> -> tensor<8192x2048xbf16>
+      %e = tg.contract %c, %d [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>]
+          : tensor<8192x2048xbf16>, tensor<2048x64xbf16> -> tensor<8192x64xbf16>
+      return %e : tensor<8192x64xbf16> // of one tg.fold
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+  ];
+  let statistics = [Statistic<"numChains", "chains", "chains that became folds">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
+  let summary = "say in which memory every tensor is between the op that makes it and the one that reads it";
+  let description = [{
+    For each kernel module with a schedule: the tile of the result is propagated to every value of the kernel (Welder's propagation), and
+    `tg.levels` lists them, results first: the level (`register`, `shared`, `cluster`; of arguments that a product reads the level they are staged in), places
+    of the tile, its bytes, the reason. `tg.level_traffic` has the bytes that cross between the L2 and all SMs (whole sectors of 32 bytes), and what a CTA
+    holds in shared memory and registers. For each `tg.dispatch` of @main: `tg.operand_levels`, where each operand is read from: `L2` if all that
+    kernels move from its making on fits what the L2 keeps, else `memory`. Nothing else changes.
+
+    Each kernel gets a remark `levels` (analysis) of category `plan` with the sums, each operand that a kernel made one with the bytes that decided.
+
+    ```mlir
+    module attributes {tg.levels = [{bytes = 32768 : i64, level = "shared", of = "argument 0", reason = "a matrix product reads it", tile = array<i64: 128, 128>} ]} {}
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+  ];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+#endif // WEFT_PLAN_LEVELPASSES_TD

@@ -1,0 +1,77 @@
+// Seconds of memory-bound kernels.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Plan/ReadTime.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+/// Of DRAM's quoted rate, reading and writing: 2,760 to 2,880 of an H100's 3,352 GB/s and a kernel's launch
+/// (rmsnorm_8192x4096, residual_rmsnorm, softmax_16384x4096 in bench/results/2026-11-21-gpu-sm90a-h100.md).
+static constexpr double dramEfficiency = 0.875;
+static constexpr double l1BytesPerClock = 64, transactionBytes = 32;
+/// Of the lesser of memory's and arithmetic's time, what is hidden.
+static constexpr double overlap = 0.95;
+/// Instructions that all lanes of an SM start in a clock.
+static constexpr double lanes = 128;
+
+double readSeconds(double net, double total, double ctas, const Device &device) {
+  double first = std::min(net, total), again = total - first;
+  double dram = dramEfficiency * device.memoryBandwidth, most = ctas * device.clock * transactionBytes;
+  double rest = dram;
+  if (net <= double(device.effectiveL2Bytes))
+    rest = device.l2BytesPerSecond();
+  if (net <= double(device.l1PerSm - device.sharedPerSm) + double(device.l1PerSm) / 2)
+    rest = l1BytesPerClock * device.clock * device.sms;
+  return first / std::min(dram, most) + again / std::min(rest, most);
+}
+
+double writeSeconds(double bytes, const Device &device) { return bytes / (dramEfficiency * device.memoryBandwidth); }
+
+double kernelSeconds(double memory, double arithmetic, const Device &device) {
+  return memory + arithmetic - overlap * std::min(memory, arithmetic) + device.kernelSeconds();
+}
+
+static double elementsOf(Value value) {
+  double elements = 1;
+  for (AffineExpr extent : tg::getDims(value.getType()))
+    elements *= double(estimateExtent(extent));
+  return elements;
+}
+
+/// Instructions of an element: 1 by the FMA and integer units, 4 by the special function unit, 16 by a function.
+static double instructionsOf(Operation &op) {
+  if (isa<tg::ReduceOp>(op))
+    return elementsOf(op.getOperand(0));
+  if (!isa<tg::PointwiseOpInterface>(op))
+    return 0;
+  bool isFunction =
+      isa<tg::ExpOp, tg::LogOp, tg::ErfOp, tg::SigmoidOp, tg::TanhOp, tg::PowOp, tg::SinOp, tg::CosOp>(op);
+  bool isSpecial = isa<tg::DivOp, tg::SqrtOp, tg::RsqrtOp, tg::ReciprocalOp>(op);
+  return elementsOf(op.getResult(0)) * (isFunction ? 16 : isSpecial ? 4 : 1);
+}
+
+MemoryTime estimateMemoryBound(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, const Device &device) {
+  KernelLevels levels = analyseLevels(kernel, schedule, /*multicast=*/1);
+  MemoryTime time;
+  double memory = 0;
+  for (const ValueLevel &each : levels.values) {
+    if (!isa<BlockArgument>(each.value))
+      continue;
+    double bytes = double(tg::getElementBits(cast<RankedTensorType>(each.value.getType()).getElementType())) / 8;
+    double net = std::min(elementsOf(each.value) * bytes, each.moved);
+    memory += readSeconds(net, each.moved, levels.tiles, device);
+    time.first += net;
+    time.again += each.moved - net;
+  }
+  time.written = levels.written;
+  memory += writeSeconds(levels.written, device);
+  func::FuncOp func = kernel.func;
+  for (Operation &op : func.getBody().front().without_terminator())
+    time.arithmetic += instructionsOf(op) / (lanes * device.clock * device.sms);
+  time.seconds = kernelSeconds(memory, time.arithmetic, device);
+  return time;
+}
+
+} // namespace weft::plan

@@ -1,0 +1,222 @@
+// Tiles of a kernel's values, and the memory level of each.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Plan/MemoryLevels.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+/// Bytes that one SM reads of shared memory in a clock; of another SM's in its cluster.
+static constexpr double sharedBytesPerClock = 128, clusterBytesPerClock = 32;
+/// Of a warp's row: more elements are shared out to several warps.
+static constexpr int64_t warpThreads = 32;
+
+StringRef getLevelName(MemoryLevel level) {
+  constexpr StringLiteral names[] = {"register", "shared", "cluster", "L2", "memory"};
+  return names[unsigned(level)];
+}
+
+MemoryLevel levelBetweenKernels(double moved, const Device &device) {
+  return moved <= double(device.effectiveL2Bytes) ? MemoryLevel::L2 : MemoryLevel::Memory;
+}
+
+double bandwidthOf(MemoryLevel level, const Device &device) {
+  double clocks = device.clock * device.sms;
+  switch (level) {
+  case MemoryLevel::Register: // Three operands of four bytes for each lane of four FMA units.
+    return clocks * device.f32PerClock / 2 * 12;
+  case MemoryLevel::Shared:
+    return clocks * sharedBytesPerClock;
+  case MemoryLevel::Cluster:
+    return clocks * clusterBytesPerClock;
+  case MemoryLevel::L2:
+    return device.l2BytesPerSecond();
+  case MemoryLevel::Memory:
+    return device.memoryBandwidth;
+  }
+  return device.memoryBandwidth;
+}
+
+double coalescedBytes(ArrayRef<int64_t> tile, ArrayRef<int64_t> extents, double elementBytes, double transaction) {
+  double elements = 1, run = 1;
+  bool isWhole = true; // So far, from the last dimension on.
+  for (auto [size, extent] : llvm::reverse(llvm::zip_equal(tile, extents))) {
+    elements *= double(size);
+    if (isWhole)
+      run *= double(size);
+    isWhole &= size >= extent;
+  }
+  return std::max(transaction / std::min(transaction, run * elementBytes), 1.0) * elements * elementBytes;
+}
+
+namespace {
+
+class LevelReader {
+public:
+  LevelReader(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast)
+      : kernel(kernel), schedule(schedule), multicast(multicast) {
+    sizeDims();
+  }
+
+  KernelLevels run() {
+    for (const KernelRequest &request : kernel.access.requests)
+      see(request);
+    for (const auto &[value, found] : tiles)
+      place(value, found);
+    return std::move(levels);
+  }
+
+private:
+  /// The tile along each dimension of the iteration space: of the result, a step of a stream, or a whole reduction.
+  void sizeDims() {
+    const KernelAccess &access = kernel.access;
+    ArrayRef<int64_t> tile = schedule.getTile(), stream = schedule.getStream();
+    size_t streamed = 0;
+    sides.assign(access.dims.size(), 1);
+    for (auto [d, dim] : llvm::enumerate(access.dims)) {
+      int64_t extent = std::max<int64_t>(kernel.extents[d], 1), side = extent;
+      if (d < access.resultRank)
+        side = d < tile.size() ? tile[d] : 1;
+      else if (dim.along != d)
+        side = sides[dim.along];
+      else if (streamed < stream.size())
+        side = stream[streamed++];
+      sides[d] = std::clamp<int64_t>(side, 1, extent);
+      double blocks = double(llvm::divideCeil(extent, sides[d]));
+      if (d < access.resultRank)
+        levels.tiles *= blocks;
+      else if (dim.along == d)
+        levels.steps *= blocks;
+    }
+  }
+
+  /// Places between the least and the greatest value of `at` over a tile, both included.
+  int64_t spanOf(AffineExpr at) const {
+    if (auto dim = dyn_cast<AffineDimExpr>(at))
+      return sides[dim.getPosition()];
+    auto binary = dyn_cast<AffineBinaryOpExpr>(at);
+    if (!binary)
+      return 1;
+    int64_t left = spanOf(binary.getLHS()), right = spanOf(binary.getRHS());
+    auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    int64_t by = factor ? std::max<int64_t>(std::abs(factor.getValue()), 1) : 1;
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      return left + right - 1;
+    case AffineExprKind::Mul:
+      return llvm::SaturatingMultiply<uint64_t>(left - 1, by) + 1;
+    case AffineExprKind::FloorDiv:
+    case AffineExprKind::CeilDiv:
+      return (left - 1) / by + 1;
+    default: // Mod.
+      return std::min(left, by);
+    }
+  }
+
+  void see(const KernelRequest &request) {
+    auto type = dyn_cast<RankedTensorType>(request.value.getType());
+    if (!type)
+      return;
+    SmallVector<int64_t> tile;
+    bool depends = false; // On a stream: its steps come one after the other.
+    for (auto [at, extent] : llvm::zip_equal(request.coordinates, tg::getDims(type))) {
+      tile.push_back(at ? std::min(spanOf(at), std::max<int64_t>(estimateExtent(extent), 1)) : 1);
+      for (unsigned d = kernel.access.resultRank; at && d < kernel.access.dims.size(); ++d)
+        depends |= kernel.access.dims[d].along == d && at.isFunctionOfDim(d);
+    }
+    auto [it, isNew] = tiles.try_emplace(request.value, Tile{tile, depends});
+    for (auto [known, size] : llvm::zip_equal(it->second.sides, tile))
+      known = std::max(known, size);
+    it->second.isStreamed |= depends;
+  }
+
+  struct Tile {
+    SmallVector<int64_t> sides;
+    bool isStreamed;
+  };
+
+  static bool isProduct(Operation *op) { return isa<tg::ContractOp, tg::FoldOp>(op); }
+
+  void choose(ValueLevel &found) const {
+    Operation *op = found.value.getDefiningOp();
+    bool isRead = llvm::any_of(found.value.getUsers(),
+                               [&](Operation *user) { return isProduct(user) || user->getParentOfType<tg::FoldOp>(); });
+    if (op && isProduct(op)) {
+      bool isShared = schedule.getSplit() > 1;
+      found.level = isShared ? MemoryLevel::Cluster : MemoryLevel::Register;
+      found.reason = isShared ? "CTAs of a cluster add their sums" : "sums of a product";
+    } else if (isRead && schedule.getEngine() != tg::Engine::Simt) {
+      bool isCommon = !op && multicast > 1;
+      found.level = isCommon ? MemoryLevel::Cluster : MemoryLevel::Shared;
+      found.reason = isCommon ? "CTAs of a cluster read it once" : "a matrix product reads it";
+    } else if (isa_and_nonnull<tg::ReduceOp>(op) && schedule.getWarps() > 1 && rowOf(op) > warpThreads) {
+      found.level = MemoryLevel::Shared;
+      found.reason = "warps add their parts";
+    } else {
+      found.reason = op ? "element by element" : "read where it is used";
+    }
+  }
+
+  /// Elements of a row that `op` reduces.
+  int64_t rowOf(Operation *op) const {
+    auto it = tiles.find(op->getOperand(0));
+    if (it == tiles.end())
+      return 1;
+    int64_t row = 1;
+    for (int64_t axis : cast<tg::ReduceOp>(op).getAxes())
+      row *= it->second.sides[axis];
+    return row;
+  }
+
+  void place(Value value, const Tile &tile) {
+    auto type = cast<RankedTensorType>(value.getType());
+    double elementBytes = double(tg::getElementBits(type.getElementType())) / 8;
+    ValueLevel found;
+    found.value = value;
+    found.tile = tile.sides;
+    found.bytes = elementBytes;
+    SmallVector<int64_t> extents;
+    for (auto [size, extent] : llvm::zip_equal(tile.sides, tg::getDims(type))) {
+      found.bytes *= double(size);
+      extents.push_back(estimateExtent(extent));
+    }
+    Operation *op = value.getDefiningOp();
+    bool isResult =
+        llvm::any_of(value.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+    bool isConstant = op && op->getNumOperands() == 0;
+    found.isEdge = op && !isResult && !isConstant;
+    choose(found);
+    double whole = levels.tiles * coalescedBytes(tile.sides, extents, elementBytes);
+    if (!op) {
+      found.moved = whole * (tile.isStreamed ? levels.steps : 1) /
+                    (found.level == MemoryLevel::Cluster && multicast > 1 ? double(multicast) : 1.0);
+      levels.read += found.moved;
+    } else if (isResult) {
+      found.moved = whole;
+      levels.written += whole;
+    }
+    double stages = !op && tile.isStreamed ? double(schedule.getStages()) : 1;
+    if (found.level == MemoryLevel::Shared || found.level == MemoryLevel::Cluster)
+      levels.shared += found.bytes * stages;
+    else
+      levels.registers += found.bytes;
+    levels.values.push_back(std::move(found));
+  }
+
+  const KernelToSchedule &kernel;
+  tg::ScheduleAttr schedule;
+  int64_t multicast;
+  SmallVector<int64_t> sides;
+  llvm::MapVector<Value, Tile> tiles;
+  KernelLevels levels;
+};
+
+} // namespace
+
+KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast) {
+  return LevelReader(kernel, schedule, multicast).run();
+}
+
+} // namespace weft::plan

@@ -1,0 +1,66 @@
+// RUN: weft-opt %s --weft-memory-levels --remark-policy=all --remarks-filter=plan 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+// RUN: not weft-opt %s --weft-memory-levels=target=sm_10 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: error: expected a target of sm_80, {{.*}}, got 'sm_10'
+
+// Both operands are staged in shared memory, the sums are registers. From the L2 to the SMs move 4096^3 (1 / 128 + 1 / 256) elements:
+// 1,611 MB (research note 2.8). A CTA holds four steps of 128 x 64 and 64 x 256.
+// CHECK-LABEL: module @gemm
+// CHECK-SAME: tg.level_traffic = {read = 1610612736 : i64, registers = 65536 : i64, shared = 196608 : i64, written = 33554432 : i64}
+// CHECK-SAME: level = "register", of = "contract", reason = "sums of a product", tile = array<i64: 128, 256>
+// CHECK-SAME: bytes = 16384 : i64, level = "shared", of = "argument 0", reason = "a matrix product reads it", tile = array<i64: 128, 64>
+// CHECK-SAME: bytes = 32768 : i64, level = "shared", of = "argument 1", reason = "a matrix product reads it", tile = array<i64: 64, 256>
+// WHY: levels {{.*}}512 tiles of 64 steps, 0 edges inside: 1610.6 MB read and 33.6 MB written by all SMs; 192.0 KiB of shared memory and 64.0 KiB of registers a tile
+module @gemm attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+    %c = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+    return %c : tensor<4096x4096xbf16>
+  }
+}
+
+// Two CTAs of a cluster share a tile's steps, and read in common what they can: the sums go through the cluster.
+// CHECK-LABEL: module @clusters
+// CHECK-SAME: level = "cluster", of = "contract", reason = "CTAs of a cluster add their sums"
+// CHECK-SAME: level = "cluster", of = "argument 0", reason = "CTAs of a cluster read it once"
+module @clusters attributes {tk.multicast = 2 : i64, tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 2>} {
+  func.func @kernel(%a: tensor<512x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<512x4096xbf16> {
+    %c = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        : tensor<512x4096xbf16>, tensor<4096x4096xbf16> -> tensor<512x4096xbf16>
+    return %c : tensor<512x4096xbf16>
+  }
+}
+
+// A row's sum through shared memory, everything else in registers; the weight is read by each of the 64 tiles.
+// CHECK-LABEL: module @rows
+// CHECK-SAME: tg.level_traffic = {read = {{[0-9]+}} : i64
+// CHECK-SAME: level = "register", of = "mul", reason = "element by element", tile = array<i64: 1, 1024>
+// CHECK-SAME: level = "shared", of = "reduce", reason = "warps add their parts", tile = array<i64: 1, 1>
+// WHY: levels {{.*}}64 tiles of 1 steps, 4 edges inside: 0.5 MB read and 0.3 MB written by all SMs
+module @rows attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%x: tensor<64x1024xf32>, %w: tensor<1024xf32>) -> tensor<64x1024xf32> {
+    %s = tg.mul %x, %x : tensor<64x1024xf32>, tensor<64x1024xf32>
+    %r = tg.reduce add %s axes = [1] keep_dims : tensor<64x1024xf32>
+    %i = tg.rsqrt %r : tensor<64x1xf32>
+    %n = tg.mul %x, %i : tensor<64x1024xf32>, tensor<64x1xf32>
+    %y = tg.mul %n, %w : tensor<64x1024xf32>, tensor<1024xf32>
+    return %y : tensor<64x1024xf32>
+  }
+}
+
+// 33.6 MB and what is read and written in between stay in the L2 until the next kernel; after another product they do not.
+// CHECK-LABEL: func.func @main
+// CHECK: tg.dispatch @gemm{{.*}}tg.operand_levels = ["memory", "memory"]
+// CHECK: tg.dispatch @rows{{.*}}tg.operand_levels = ["memory", "memory"]
+// CHECK: tg.dispatch @rows{{.*}}tg.operand_levels = ["L2", "memory"]
+// CHECK: tg.dispatch @gemm{{.*}}tg.operand_levels = ["memory", "memory"]
+// WHY: level {{.*}}0.3 MB come from L2: 1.1 MB move from their making on, the L2 keeps 47.2 MB
+// WHY: level {{.*}}33.6 MB come from memory: 202.4 MB move from their making on, the L2 keeps 47.2 MB
+func.func @main(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %x: tensor<64x1024xf32>, %w: tensor<1024xf32>)
+    -> (tensor<4096x4096xbf16>, tensor<64x1024xf32>) {
+  %0 = tg.dispatch @gemm::@kernel(%a, %b) symbols = affine_map<() -> ()> : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %1 = tg.dispatch @rows::@kernel(%x, %w) symbols = affine_map<() -> ()> : (tensor<64x1024xf32>, tensor<1024xf32>) -> tensor<64x1024xf32>
+  %2 = tg.dispatch @rows::@kernel(%1, %w) symbols = affine_map<() -> ()> : (tensor<64x1024xf32>, tensor<1024xf32>) -> tensor<64x1024xf32>
+  %3 = tg.dispatch @gemm::@kernel(%0, %b) symbols = affine_map<() -> ()> : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  return %3, %2 : tensor<4096x4096xbf16>, tensor<64x1024xf32>
+}
