@@ -73,9 +73,11 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
-  if (options.mergeLaunches &&
+  if (options.mergeLaunches != "off" &&
       !options.dependentLaunch) // A merged kernel's parts would all have to gain from an early start.
-    pm.addPass(emit::createGpuMergeLaunches({options.target}));
+    pm.addPass(emit::createGpuMergeLaunches({options.target, options.mergeLaunches == "levels"   ? "none"
+                                                             : options.mergeLaunches == "chains" ? "all"
+                                                                                                 : "model"}));
 }
 
 } // namespace weft

@@ -38,10 +38,10 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
                                llvm::cl::desc("sm_90 and up: kernels start while the one before still runs"),
                                llvm::cl::init(true)};
   Option<std::string> traversal{*this, "traversal", llvm::cl::desc("Order of contractions' tiles (docs/traversal.md)")};
-  Option<bool> mergeLaunches{
+  Option<std::string> mergeLaunches{
       *this, "merge-launches",
-      llvm::cl::desc("kernels that do not need each other start as one, without dependent-launch"),
-      llvm::cl::init(true)};
+      llvm::cl::desc("kernels that start as one: off, levels, on or chains; without dependent-launch"),
+      llvm::cl::init("on")};
 
   GpuOptions get() const { return {target, fastMath, allowTf32, dependentLaunch, traversal, mergeLaunches}; }
 };

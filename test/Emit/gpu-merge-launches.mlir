@@ -19,7 +19,7 @@
 // IR-NOT: module @
 // REMARK: merged | Category:fusion | Function=main | Remark="2 kernels that do not need each other start as one", kernel=launch_reduce
 // OFF-COUNT-2: tg.dispatch @reduce
-// WORD: --merge-launches: expected on or off, got `maybe`
+// WORD: --merge-launches: expected on, levels, chains or off, got `maybe`
 // RESULT: device emu:
 
 module attributes {tg.symbols = []} {

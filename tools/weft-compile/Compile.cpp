@@ -77,7 +77,8 @@ bool Compilation::parseFlags() {
   expectWord("--explain", flags.explain, "on", "off");
   if (flags.weights != "omit")
     expectWord("--weights", flags.weights, "embed", "external");
-  expectWord("--merge-launches", flags.mergeLaunches, "on", "off");
+  if (!llvm::is_contained({"on", "levels", "chains", "off"}, flags.mergeLaunches))
+    fail(ErrorClass::Usage, "--merge-launches: expected on, levels, chains or off, got `" + flags.mergeLaunches + "`");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");
   if (std::string problem; !flags.traversal.empty() && !plan::checkOrderText(flags.traversal, problem))

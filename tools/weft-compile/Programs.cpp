@@ -39,7 +39,7 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   if (gpu)
     options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",
                              flags.allowTf32, flags.dependentLaunch != "off",
-                             flags.traversal, flags.mergeLaunches != "off" && options.fuse};
+                             flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off"};
   bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});

@@ -34,12 +34,17 @@ def GpuTensorMaps : Pass<"weft-gpu-tensor-maps", "::mlir::ModuleOp"> {
 }
 
 def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
-  let summary = "start kernels that do not need each other as one";
+  let summary = "start kernels that do not need each other, and chains of kernels, as one";
   let description = [{
     For a program of lowered GPU kernels: dispatches of one level (the longest chain of kernels in front of them) become one dispatch of a merged kernel,
     which has the CTAs of its parts one part after the other. Operands, results, scalars and tensor maps are those of the parts in turn; the CTA has the
     most warps and the most shared memory of a part. A part stays alone where it or another one would lose CTAs of an SM that it can fill, where
     registers do not suffice beside more warps, and where its grid depends on symbols, it has a cluster, or it waits for the kernel before it. Exact.
+
+    With `chains`, a launch also goes behind the launch whose results it reads, if no other kernel has to run between them: a chain. What a part reads of
+    another one is no operand, but its result's buffer, read coherently. CTAs take their numbers in the order in which they begin (a counter in global
+    memory), and a CTA waits for the part that it reads, whose CTAs have all begun by then: so it never waits for what cannot run. A part that is read
+    raises a counter for each of its CTAs when what that wrote can be seen.
 
     Each merged launch gets a remark `merged` of category `fusion`, each pair that was refused `not-merged` with the reason.
 
@@ -54,8 +59,10 @@ def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"deviceName", "device", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target (none: the kernels' target)">,
+    Option<"chainMode", "chains", "std::string", /*default=*/"\"model\"", "kernels that read each other's results: none, where the model says that it pays (model), or all that can (all)">,
   ];
-  let statistics = [Statistic<"numMerged", "merged", "launches of several kernels">];
+  let statistics = [Statistic<"numMerged", "merged", "launches of several kernels that do not need each other">,
+                    Statistic<"numChains", "chains", "launches of kernels that wait for each other">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::weft::tg::TileGraphDialect"];
 }
 

@@ -313,6 +313,8 @@ struct GpuModuleRecord {
 /// An entry that holds a griddepcontrol.wait is started with programmatic stream serialization, if it is not the first
 /// kernel of a run: its CTAs may begin before the kernels in front of it have ended. Every CTA must execute the wait,
 /// and each thread before it writes global memory or reads what a kernel of the entry writes.
+/// A module's variables in global memory belong to one session: they are as the text says when it begins, and keep what
+/// its launches, which come one after the other, leave there.
 struct GpuKernelRecord {
   uint32_t kernel;      ///< In Kernels; increasing within one module.
   uint32_t threads;     ///< Of a CTA, along x: 1 to 1024.

@@ -13,6 +13,7 @@
 #include "CudaCode.h"
 #include "CudaData.h"
 #include "CudaGraph.h"
+#include "../Gpu/PtxEntries.h"
 #include "StreamOrder.h"
 
 #include <algorithm>
@@ -118,6 +119,8 @@ Error CudaDevice::loadCode(LoadedBundle &bundle, std::string_view target) {
     std::string folder = options.cubinFolder ? *options.cubinFolder : getDefaultCubinFolder();
     return CudaCode::load(context, code, bundle.getTables(), folder, result);
   };
+  if (hasGlobalVariables(code.getPtx())) // Of this session, whose launches come one after the other.
+    return load(loaded);
   return bundle.getShared(name + "/" + codeText + "/" + options.cudaDriver, load, loaded);
 }
 

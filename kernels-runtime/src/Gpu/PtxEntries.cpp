@@ -86,6 +86,15 @@ std::map<std::string_view, PtxEntry> weft::scanPtxEntries(std::string_view ptx) 
   return entries;
 }
 
+bool weft::hasGlobalVariables(std::string_view ptx) {
+  Words words(ptx);
+  std::string_view before;
+  for (std::string_view word = words.next(); !word.empty(); before = word, word = words.next())
+    if (word == ".global" && before != ".ptr") // A parameter's `.ptr .global` says where it points to.
+      return true;
+  return false;
+}
+
 std::string_view weft::getPtxVersion(std::string_view ptx) {
   Words words(ptx); // It is the first word of any PTX.
   return words.next() == ".version" ? words.next() : std::string_view();

@@ -5,7 +5,8 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // What a launch must know of a kernel and only its text tells: how many parameters it takes (the driver can tell only
-// by failing, which tools that watch its calls report as an error), and whether it waits for the grids before it.
+// by failing, which tools that watch its calls report as an error), whether it waits for the grids before it, and whether
+// a module has memory of its own.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_GPU_PTXENTRIES_H
@@ -24,6 +25,9 @@ struct PtxEntry {
 /// Each `.entry` in `ptx`, by name. Linear in the text, which need not be valid: of what is no entry with a name and a
 /// closed list, nothing is said. Comments are skipped.
 std::map<std::string_view, PtxEntry> scanPtxEntries(std::string_view ptx);
+
+/// Whether the module has variables in global memory: what kernels leave there, others of the module find.
+bool hasGlobalVariables(std::string_view ptx);
 
 /// "8.6": what `.version` says; empty if nothing does.
 std::string_view getPtxVersion(std::string_view ptx);

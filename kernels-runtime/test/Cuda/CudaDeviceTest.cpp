@@ -63,6 +63,18 @@ TEST_F(CudaDeviceTest, SharesCodeBetweenSessions) {
   EXPECT_EQ(fake.compilations, 2u);
 }
 
+/// What kernels count in it would be mixed up by sessions that run at the same time.
+TEST_F(CudaDeviceTest, DoesNotShareCodeWithVariables) {
+  std::string ptx = makeAddPtx("sm_80");
+  ptx.insert(ptx.find(".visible"), ".global .align 8 .b8 counters[16];\n");
+  std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", ptx}});
+  BundlePtr bundle = open(bytes);
+  SessionPtr first, second;
+  ASSERT_EQ(create(bundle.get(), "cuda", first), "");
+  ASSERT_EQ(create(bundle.get(), "cuda", second), "");
+  EXPECT_EQ(fake.modules.size(), 2u);
+}
+
 TEST_F(CudaDeviceTest, LaunchesAsTheBundleSays) {
   std::vector<uint8_t> bytes = buildTileBundle();
   BundlePtr bundle = open(bytes);

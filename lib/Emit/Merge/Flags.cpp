@@ -1,0 +1,173 @@
+// Code that asks for tensors ahead, waits for counters, raises them and sets them back.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Flags.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::emit {
+
+/// Of a counter, so that polling one does not slow down raising another.
+static constexpr int64_t kCounterBytes = 128;
+/// What a part asks for ahead of its wait: what DRAM brings while one part ends and the next begins.
+static constexpr int64_t kPrefetchBytes = 8 << 20, kPrefetchBytesOfCta = 64 << 10, kLeastShare = 512;
+
+/// Counter 0 counts the CTAs that have waited.
+Flags::Flags(OpBuilder &builder, ModuleOp module, unsigned counters, int64_t readers)
+    : builder(builder), counters(counters), readers(readers) {
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  int64_t size = kCounterBytes * (1 + counters);
+  storage = LLVM::GlobalOp::create(builder, module.getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), size),
+                                   /*isConstant=*/false, LLVM::Linkage::Internal, "counters",
+                                   builder.getZeroAttr(RankedTensorType::get({size}, builder.getI8Type())),
+                                   /*alignment=*/kCounterBytes, /*addrSpace=*/1);
+}
+
+Value Flags::makeInt(Location loc, int64_t value, unsigned bits) {
+  Type type = builder.getIntegerType(bits);
+  return LLVM::ConstantOp::create(builder, loc, type, builder.getIntegerAttr(type, value));
+}
+
+Value Flags::makeAddress(Location loc, unsigned counter) {
+  Value base = LLVM::AddressOfOp::create(builder, loc, storage);
+  return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{int32_t(kCounterBytes * counter)});
+}
+
+Value Flags::makeAsm(Location loc, Type type, ValueRange operands, StringRef text, StringRef constraints) {
+  auto op = LLVM::InlineAsmOp::create(builder, loc, type ? TypeRange(type) : TypeRange(), operands, text, constraints,
+                                      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                      LLVM::AsmDialectAttr(), ArrayAttr());
+  return type ? op->getResult(0) : Value();
+}
+
+Block *Flags::addBlock() {
+  OpBuilder::InsertionGuard restore(builder);
+  Region *body = builder.getInsertionBlock()->getParent();
+  return builder.createBlock(body, body->end());
+}
+
+void Flags::branch(Location loc, Block *to, ValueRange operands) {
+  LLVM::BrOp::create(builder, loc, operands, to);
+  builder.setInsertionPointToEnd(to);
+}
+
+Block *Flags::beginIf(Location loc, Value condition, ValueRange otherwise) {
+  Block *then = addBlock(), *after = addBlock();
+  for (Value value : otherwise)
+    after->addArgument(value.getType(), loc);
+  LLVM::CondBrOp::create(builder, loc, condition, then, ValueRange(), after, otherwise);
+  builder.setInsertionPointToEnd(then);
+  return after;
+}
+
+Value Flags::isFirstThread(Location loc) {
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, thread, makeInt(loc, 0));
+}
+
+/// Rows of a tensor go to CTAs in order in most kernels, so the share is often what the CTA reads first.
+void Flags::prefetch(Location loc, Value tensor, int64_t bytes, int64_t grid, Value cta) {
+  int64_t share = std::max(int64_t(llvm::alignTo(llvm::divideCeil(bytes, grid), 128)), kLeastShare);
+  int64_t part = std::min({share, kPrefetchBytesOfCta, std::max(kPrefetchBytes / grid / 128 * 128, kLeastShare)});
+  int64_t whole = bytes / share; // CTAs whose share lies inside the tensor; the next one has the rest.
+  Value isInside = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sle, cta,
+                                        makeInt(loc, bytes % share ? whole : whole - 1));
+  Value isAsking = LLVM::AndOp::create(builder, loc, isFirstThread(loc), isInside);
+  Block *after = beginIf(loc, isAsking);
+  Value offset = LLVM::MulOp::create(
+      builder, loc, LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), cta), makeInt(loc, share, 64));
+  Value rest = LLVM::SubOp::create(builder, loc, makeInt(loc, bytes, 64), offset);
+  Value most = makeInt(loc, part, 64);
+  Value isShort = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, rest, most);
+  Value size = LLVM::TruncOp::create(builder, loc, builder.getI32Type(),
+                                     LLVM::SelectOp::create(builder, loc, isShort, rest, most));
+  Value address = LLVM::GEPOp::create(builder, loc, tensor.getType(), builder.getI8Type(), tensor,
+                                      ArrayRef<LLVM::GEPArg>{offset});
+  makeAsm(loc, Type(), {address, size}, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r");
+  branch(loc, after);
+}
+
+Value Flags::wait(Location loc, ArrayRef<std::pair<unsigned, int64_t>> counts, int64_t threads, bool readsInBulk) {
+  Type word = builder.getI32Type();
+  Block *after = beginIf(loc, isFirstThread(loc), makeInt(loc, -1));
+  for (auto [counter, count] : counts) {
+    Value address = makeAddress(loc, counter);
+    Block *poll = addBlock(), *next = addBlock();
+    branch(loc, poll);
+    Value found = makeAsm(loc, word, {address}, "ld.acquire.gpu.global.u32 $0, [$1];", "=r,l,~{memory}");
+    Value isReady = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, found, makeInt(loc, count));
+    LLVM::CondBrOp::create(builder, loc, isReady, next, poll);
+    builder.setInsertionPointToEnd(next);
+  }
+  Value before = makeAsm(loc, word, {makeAddress(loc, 0), makeInt(loc, readers - 1)},
+                         "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,~{memory}");
+  branch(loc, after, before);
+  NVVM::BarrierOp::create(builder, loc, TypeRange(), makeInt(loc, 0), makeInt(loc, threads),
+                          NVVM::BarrierReductionAttr(), Value());
+  if (readsInBulk)
+    makeAsm(loc, Type(), {}, "fence.proxy.async;", "~{memory}");
+  return after->getArgument(0);
+}
+
+void Flags::raise(Location loc, unsigned counter, int64_t threads, bool writesInBulk) {
+  if (writesInBulk)
+    makeAsm(loc, Type(), {}, "cp.async.bulk.wait_group 0;\n\tfence.proxy.async;", "~{memory}");
+  // Warps come from roles of their own, and lanes from loops that one of them ran: a barrier that does not ask for
+  // warps as a whole.
+  makeAsm(loc, Type(), {}, "barrier.sync 0, " + std::to_string(threads) + ";", "~{memory}");
+  Block *after = beginIf(loc, isFirstThread(loc));
+  makeAsm(loc, Type(), {makeAddress(loc, counter), makeInt(loc, 1)}, "red.release.gpu.global.add.u32 [$0], $1;",
+          "l,r,~{memory}");
+  branch(loc, after);
+}
+
+void Flags::leave(Location loc, Value waited) {
+  Value isLast = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, waited, makeInt(loc, readers - 1));
+  Block *after = beginIf(loc, isLast);
+  for (unsigned counter = 1; counter <= counters; ++counter)
+    LLVM::StoreOp::create(builder, loc, makeInt(loc, 0), makeAddress(loc, counter));
+  branch(loc, after);
+}
+
+//===--- Loads ---===//
+
+/// The parameter that `address` is derived from; null if that cannot be seen.
+static BlockArgument findParameter(Value address) {
+  while (Operation *op = address.getDefiningOp()) {
+    if (!isa<LLVM::GEPOp, LLVM::AddrSpaceCastOp, LLVM::BitcastOp>(op))
+      return {};
+    address = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(address);
+  return argument.getOwner()->isEntryBlock() ? argument : BlockArgument();
+}
+
+static constexpr llvm::StringLiteral kReadOnlyPath = "ld.global.nc";
+
+bool isStaleLoad(Operation *op, ArrayRef<bool> isWritten) {
+  auto isCovered = [&](Value address) {
+    BlockArgument parameter = findParameter(address);
+    return !parameter || isWritten[parameter.getArgNumber()];
+  };
+  if (auto load = dyn_cast<LLVM::LoadOp>(op))
+    return load.getInvariant() && isCovered(load.getAddr());
+  auto text = dyn_cast<LLVM::InlineAsmOp>(op);
+  return text && text.getAsmString().contains(kReadOnlyPath) &&
+         llvm::any_of(text.getOperands(), [&](Value operand) {
+           return isa<LLVM::LLVMPointerType>(operand.getType()) && isCovered(operand);
+         });
+}
+
+void makeCoherent(Operation *op) {
+  if (auto load = dyn_cast<LLVM::LoadOp>(op))
+    return load.setInvariant(false);
+  auto text = cast<LLVM::InlineAsmOp>(op);
+  auto [front, back] = text.getAsmString().split(kReadOnlyPath);
+  text.setAsmString((front + "ld.global" + back).str());
+  text.setHasSideEffects(true);
+  text.setConstraints((text.getConstraints() + ",~{memory}").str());
+}
+
+} // namespace weft::emit

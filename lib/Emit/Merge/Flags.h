@@ -1,0 +1,62 @@
+// Flags in global memory by which a part of a launch knows that another one is ready.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CTAs begin in the order of their numbers: no card does otherwise, and CUB's scans and CUTLASS's stream-K wait for CTAs
+// with smaller numbers too. So a CTA that waits for parts in front of its own waits for what runs or has run, however
+// many CTAs fit the card. (Tickets, which would prove it, cost each CTA a round trip to L2 before it knows its work:
+// 0.5 us of a launch that takes 3.)
+//
+// A part that is read raises its counter once for each CTA. Behind its waits, each waiting CTA counts itself; who finds
+// that all others did sets all counters back to zero, for the next launch. Launches of one module on one session come
+// one after the other, and its memory is the session's own.
+#ifndef WEFT_EMIT_MERGE_FLAGS_H
+#define WEFT_EMIT_MERGE_FLAGS_H
+
+#include "Part.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+namespace weft::emit {
+
+/// Makes code at a builder's place, which is behind it then; blocks are split.
+class Flags {
+public:
+  /// Makes the module's counters 1 to `counters`; `readers` CTAs wait.
+  Flags(mlir::OpBuilder &builder, mlir::ModuleOp module, unsigned counters, int64_t readers);
+
+  /// The first thread of CTA `cta` of `grid` asks L2 for the CTA's share of a tensor (sm_90 and up).
+  void prefetch(mlir::Location loc, mlir::Value tensor, int64_t bytes, int64_t grid, mlir::Value cta);
+  /// Until each counter stands at its count; `threads` threads of the CTA go on together then. Returns what
+  /// `leave` takes.
+  mlir::Value wait(mlir::Location loc, llvm::ArrayRef<std::pair<unsigned, int64_t>> counts, int64_t threads,
+                   bool readsInBulk);
+  /// What `threads` threads of the CTA have written can be seen by who waits for the counter.
+  void raise(mlir::Location loc, unsigned counter, int64_t threads, bool writesInBulk);
+  /// At the end of a CTA that has waited: the last one that did sets the counters back.
+  void leave(mlir::Location loc, mlir::Value waited);
+
+private:
+  mlir::Value makeAddress(mlir::Location loc, unsigned counter);
+  mlir::Value makeInt(mlir::Location loc, int64_t value, unsigned bits = 32);
+  mlir::Value makeAsm(mlir::Location loc, mlir::Type type, mlir::ValueRange operands, llvm::StringRef text,
+                      llvm::StringRef constraints);
+  mlir::Block *addBlock();
+  void branch(mlir::Location loc, mlir::Block *to, mlir::ValueRange operands = {});
+  /// What is inserted next only runs where `condition` holds; goes on at the returned block.
+  mlir::Block *beginIf(mlir::Location loc, mlir::Value condition, mlir::ValueRange otherwise = {});
+  mlir::Value isFirstThread(mlir::Location loc);
+
+  mlir::OpBuilder &builder;
+  mlir::LLVM::GlobalOp storage;
+  unsigned counters;
+  int64_t readers;
+};
+
+/// Whether `op`, in `function`, takes a path that does not see what other CTAs write (an invariant load, ld.global.nc) to
+/// a parameter that they write, as `isWritten` says for each. An address that cannot be followed counts as such.
+bool isStaleLoad(mlir::Operation *op, llvm::ArrayRef<bool> isWritten);
+/// Turns such a load into one that sees it, and stays where it is.
+void makeCoherent(mlir::Operation *load);
+
+} // namespace weft::emit
+
+#endif // WEFT_EMIT_MERGE_FLAGS_H

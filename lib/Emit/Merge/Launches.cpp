@@ -1,0 +1,203 @@
+// Launches by levels, and chains of launches.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Launches.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace weft::emit {
+
+tg::DispatchOp findWriter(Value value) {
+  while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
+    value = reshape->getOperand(0);
+  return value.getDefiningOp<tg::DispatchOp>();
+}
+
+static Value getStorage(Value value) {
+  while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
+    value = reshape->getOperand(0);
+  return value;
+}
+
+SmallVector<Wire> findWires(const Launch &launch) {
+  SmallVector<Wire> wires;
+  for (auto [reader, dispatch] : llvm::enumerate(launch.dispatches))
+    for (auto [input, operand] : llvm::enumerate(tg::DispatchOp(dispatch).getOperands_())) {
+      auto result = dyn_cast<OpResult>(getStorage(operand));
+      const auto *writer = result ? llvm::find(launch.dispatches, result.getOwner()) : launch.dispatches.end();
+      if (writer != launch.dispatches.end())
+        wires.push_back({unsigned(reader), unsigned(input), unsigned(writer - launch.dispatches.begin()),
+                         result.getResultNumber()});
+    }
+  return wires;
+}
+
+static void remarkNotMerged(tg::DispatchOp dispatch, const std::string &reason, const Part &part, const Part &beside) {
+  remark::missed(dispatch.getLoc(), remark::RemarkOpts::name("not-merged").category("fusion").function("main"))
+      << remark::add("launch of its own: {0}", reason) << remark::metric("kernel", part.getName())
+      << remark::metric("beside", beside.getName());
+}
+
+//===--- Levels ---===//
+
+/// Inputs that no kernel writes, in whole bulk copies.
+static SmallVector<std::pair<unsigned, int64_t>> findSteady(ModuleOp module, tg::DispatchOp dispatch) {
+  constexpr int64_t unit = 16;
+  SmallVector<std::pair<unsigned, int64_t>> found;
+  auto steady = module->getAttrOfType<DenseI64ArrayAttr>(gpu::steadyOperandsAttr);
+  for (int64_t number : steady ? steady.asArrayRef() : ArrayRef<int64_t>())
+    if (number >= 0 && size_t(number) < dispatch.getOperands_().size())
+      if (std::optional<int64_t> bytes = tg::getByteSize(dispatch.getOperands_()[number].getType()); bytes && *bytes >= unit)
+        found.push_back({unsigned(number), *bytes / unit * unit});
+  return found;
+}
+
+static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef deviceName, SmallVector<Launch> &launches) {
+  auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference());
+  std::optional<Part> part = module ? readPart(module) : std::nullopt;
+  auto target = module ? module->getAttrOfType<StringAttr>(gpu::targetAttr) : StringAttr();
+  const Device *device = findDevice(deviceName.empty() && target ? target.getValue() : deviceName);
+  if (!part || !device || dispatch.getOperands_().size() > part->buffers) {
+    launches.push_back({{dispatch}, {}, nullptr});
+    return;
+  }
+  part->inputs = dispatch.getOperands_().size();
+  part->steady = findSteady(module, dispatch);
+  for (Launch &launch : launches) {
+    if (launch.parts.empty())
+      continue;
+    SmallVector<Part> together(launch.parts);
+    together.push_back(*part);
+    std::string obstacle = findObstacle(together, *device);
+    if (obstacle.empty()) {
+      launch.dispatches.push_back(dispatch);
+      launch.parts = std::move(together);
+      return;
+    }
+    remarkNotMerged(dispatch, obstacle, *part, launch.parts.front());
+  }
+  launches.push_back({{dispatch}, {*part}, device});
+}
+
+static SmallVector<Launch> chooseLevels(func::FuncOp main, SymbolTable &symbols, StringRef deviceName) {
+  llvm::DenseMap<Operation *, unsigned> levels;
+  llvm::MapVector<unsigned, SmallVector<Launch>> launches;
+  for (Operation &op : main.getBody().front()) {
+    unsigned level = 0;
+    for (Value operand : op.getOperands())
+      if (Operation *before = operand.getDefiningOp())
+        level = std::max(level, levels.lookup(before));
+    auto dispatch = dyn_cast<tg::DispatchOp>(op);
+    levels[&op] = level + bool(dispatch);
+    if (dispatch)
+      place(dispatch, symbols, deviceName, launches[level]);
+  }
+  SmallVector<Launch> all;
+  for (auto &[level, ofLevel] : launches)
+    llvm::append_range(all, ofLevel);
+  return all;
+}
+
+//===--- Chains ---===//
+
+namespace {
+
+/// Puts launches behind those that they read from, in the order of levels.
+class Chainer {
+public:
+  Chainer(SmallVector<Launch> &launches, Chains mode) : launches(launches), mode(mode) {}
+
+  void run() {
+    for (auto [i, launch] : llvm::enumerate(launches))
+      for (tg::DispatchOp dispatch : launch.dispatches)
+        places[dispatch] = i;
+    for (unsigned i = 0; i < launches.size(); ++i)
+      if (!launches[i].parts.empty())
+        tryToMove(i);
+    llvm::erase_if(launches, [](const Launch &launch) { return launch.dispatches.empty(); });
+  }
+
+private:
+  /// Launches that write what `launch` reads.
+  llvm::SetVector<unsigned> findSources(unsigned number) const {
+    llvm::SetVector<unsigned> sources;
+    for (tg::DispatchOp dispatch : launches[number].dispatches)
+      for (Value operand : dispatch.getOperands_())
+        for (Operation *op = operand.getDefiningOp(); op;) { // Views of other elements count here.
+          if (auto found = places.find(op); found != places.end()) {
+            if (found->second != number)
+              sources.insert(found->second);
+            break;
+          }
+          op = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+        }
+    return sources;
+  }
+
+  /// Whether a third launch reads `from` and has to be done before `to`.
+  bool isBetween(unsigned from, unsigned to) const {
+    llvm::SetVector<unsigned> before;
+    for (unsigned source : findSources(to))
+      if (source != from)
+        before.insert(source);
+    for (unsigned i = 0; i < before.size(); ++i)
+      for (unsigned source : findSources(before[i])) {
+        if (source == from)
+          return true;
+        before.insert(source);
+      }
+    return false;
+  }
+
+  /// Behind the launch that comes last of those that it reads.
+  void tryToMove(unsigned number) {
+    Launch &launch = launches[number];
+    SmallVector<unsigned> sources(findSources(number).getArrayRef());
+    llvm::sort(sources, std::greater<unsigned>());
+    for (unsigned source : sources) {
+      Launch &front = launches[source];
+      if (front.parts.empty() || isBetween(source, number) || readsOtherElements(launch))
+        continue;
+      SmallVector<Part> together(front.parts);
+      llvm::append_range(together, launch.parts);
+      std::string obstacle = findObstacle(together, *front.device);
+      if (!obstacle.empty()) {
+        remarkNotMerged(launch.dispatches.front(), obstacle, launch.parts.front(), front.parts.front());
+        continue;
+      }
+      for (tg::DispatchOp dispatch : launch.dispatches)
+        places[dispatch] = source;
+      llvm::append_range(front.dispatches, launch.dispatches);
+      front.parts = std::move(together);
+      launch.dispatches.clear();
+      launch.parts.clear();
+      return;
+    }
+  }
+
+  /// A tensor that its writer made with elements of another type.
+  static bool readsOtherElements(const Launch &launch) {
+    return llvm::any_of(launch.dispatches, [](tg::DispatchOp dispatch) {
+      return llvm::any_of(dispatch.getOperands_(),
+                          [](Value operand) { return isa_and_nonnull<tg::BitcastOp>(getStorage(operand).getDefiningOp()); });
+    });
+  }
+
+  SmallVector<Launch> &launches;
+  [[maybe_unused]] Chains mode;
+  llvm::DenseMap<Operation *, unsigned> places; ///< The launch of each dispatch.
+};
+
+} // namespace
+
+SmallVector<Launch> chooseLaunches(func::FuncOp main, SymbolTable &symbols, StringRef deviceName, Chains chains) {
+  SmallVector<Launch> launches = chooseLevels(main, symbols, deviceName);
+  if (chains == Chains::All)
+    Chainer(launches, chains).run();
+  return launches;
+}
+
+} // namespace weft::emit

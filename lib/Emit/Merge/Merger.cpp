@@ -1,0 +1,324 @@
+// One kernel from several: CTAs, parameters, bodies, and what binds parts that read each other's results.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Merger.h"
+#include "Flags.h"
+#include "mlir/IR/IRMapping.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace weft::emit {
+
+namespace {
+
+class Merger {
+public:
+  Merger(ArrayRef<Part> parts, ArrayRef<Wire> wires)
+      : parts(parts), wires(wires), builder(ModuleOp(parts.front().module).getContext()), states(parts.size()) {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  /// What a part waits for, and where its parameters went.
+  struct State {
+    SmallVector<std::pair<unsigned, unsigned>> places; ///< The part's parameter, the merged kernel's.
+    SmallVector<bool> isWritten;                       ///< Parameters that another part writes.
+    unsigned counter = 0;                              ///< That the part raises; 0: nobody waits for it.
+    llvm::SetVector<unsigned> writers;                 ///< Parts that it waits for.
+    Value waited;                                      ///< What its CTAs take with them from their wait.
+  };
+
+  void readWires();
+  void cloneGlobals(ModuleOp module);
+  void makeFunction(Location loc);
+  Value makeInt(Location loc, int64_t value);
+  void addPart(size_t number, int64_t first);
+  void addWait(size_t number, Value cta);
+  Block *addThreadCheck(Location loc, Block *start, int64_t partWarps);
+  void cloneBody(size_t number, Block *start, Value cta);
+  void cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number);
+  void setAttributes(ModuleOp module, int64_t grid);
+  DictionaryAttr moveMap(DictionaryAttr map, size_t number);
+
+  ArrayRef<Part> parts;
+  ArrayRef<Wire> wires;
+  OpBuilder builder;
+  SmallVector<State> states;
+  llvm::DenseSet<StringAttr> names;
+  LLVM::LLVMFuncOp function;
+  Block *entry = nullptr;
+  int64_t warps = 0;
+  bool canPrefetch = false;
+  std::optional<Flags> flags;
+};
+
+} // namespace
+
+/// A part waits for the parts whose results it reads, but for those that one of them has waited for.
+void Merger::readWires() {
+  for (auto [part, state] : llvm::zip_equal(parts, states))
+    state.isWritten.assign(LLVM::LLVMFuncOp(part.function).getNumArguments(), false);
+  for (const Wire &wire : wires) {
+    states[wire.reader].writers.insert(wire.writer);
+    states[wire.reader].isWritten[wire.input] = true;
+  }
+  SmallVector<llvm::SetVector<unsigned>> before(parts.size()); // All parts that have ended when a part begins.
+  unsigned counters = 0;
+  for (auto [number, state] : llvm::enumerate(states)) {
+    for (unsigned writer : state.writers)
+      before[number].insert_range(before[writer]);
+    llvm::SetVector<unsigned> needed;
+    for (unsigned writer : state.writers)
+      if (!before[number].contains(writer))
+        needed.insert(writer);
+    before[number].insert_range(needed);
+    state.writers = needed;
+    for (unsigned writer : needed)
+      if (!states[writer].counter)
+        states[writer].counter = ++counters;
+  }
+}
+
+OwningOpRef<ModuleOp> Merger::run() {
+  ModuleOp front = parts.front().module;
+  Location loc = front.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  readWires();
+  for (const Part &part : parts)
+    cloneGlobals(part.module);
+  makeFunction(loc);
+  OpBuilder::InsertionGuard restore(builder);
+  int64_t grid = 0, first = 0, readers = 0;
+  for (auto [part, state] : llvm::zip_equal(parts, states)) {
+    grid += part.grid;
+    readers += state.writers.empty() ? 0 : part.grid;
+  }
+  auto target = front->getAttrOfType<StringAttr>(gpu::targetAttr);
+  const Device *device = target ? findDevice(target.getValue()) : nullptr;
+  canPrefetch = device && device->computeVersion >= 90;
+  if (!wires.empty())
+    flags.emplace(builder, *module, llvm::count_if(states, [](const State &state) { return state.counter > 0; }),
+                  readers);
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    addPart(number, first);
+    first += part.grid;
+  }
+  setAttributes(*module, grid);
+  return module;
+}
+
+/// What a body names: its dynamic shared memory, constants.
+void Merger::cloneGlobals(ModuleOp module) {
+  for (Operation &op : module.getBody()->getOperations()) {
+    auto symbol = dyn_cast<SymbolOpInterface>(op);
+    if (symbol && !isa<LLVM::LLVMFuncOp>(op) && names.insert(symbol.getNameAttr()).second)
+      builder.clone(op);
+    if (auto external = dyn_cast<LLVM::LLVMFuncOp>(op);
+        external && external.isExternal() && names.insert(external.getNameAttr()).second)
+      builder.clone(op);
+  }
+}
+
+/// Buffers of all parts (inputs first, then results), scalars, tensor maps; `places` says where a part's are. A wired
+/// input is its writer's result.
+void Merger::makeFunction(Location loc) {
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  auto takeAll = [&](auto first, auto count) {
+    for (auto [number, part] : llvm::enumerate(parts))
+      for (unsigned i = first(part), end = first(part) + count(part); i < end; ++i) {
+        LLVM::LLVMFuncOp from = part.function;
+        if (states[number].isWritten[i])
+          continue;
+        states[number].places.push_back({i, unsigned(types.size())});
+        types.push_back(from.getArgumentTypes()[i]);
+        attributes.push_back(from.getArgAttrDict(i));
+      }
+  };
+  auto inputs = [](const Part &part) { return part.inputs; };
+  takeAll([](const Part &) { return 0u; }, inputs);
+  takeAll(inputs, [](const Part &part) { return part.buffers - part.inputs; });
+  for (const Wire &wire : wires)
+    for (auto [from, to] : states[wire.writer].places)
+      if (from == parts[wire.writer].inputs + wire.result)
+        states[wire.reader].places.push_back({wire.input, to});
+  takeAll([](const Part &part) { return part.buffers; }, [](const Part &part) { return part.scalars; });
+  takeAll([](const Part &part) { return part.buffers + part.scalars; }, [](const Part &part) { return part.maps; });
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), types);
+  function = LLVM::LLVMFuncOp::create(builder, loc, "kernel", type);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+  for (const Part &part : parts)
+    warps = std::max(warps, part.warps);
+  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                    builder.getDenseI32ArrayAttr({int32_t(warps * kWarpThreads)}));
+  for (auto [i, dictionary] : llvm::enumerate(attributes))
+    if (dictionary)
+      function.setArgAttrs(i, dictionary);
+  entry = function.addEntryBlock(builder);
+}
+
+Value Merger::makeInt(Location loc, int64_t value) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(int32_t(value)));
+}
+
+/// From the end of `entry` to the body of part `number`, whose CTAs begin at `first`; `entry` is then the block for
+/// the parts behind it.
+void Merger::addPart(size_t number, int64_t first) {
+  const Part &part = parts[number];
+  State &state = states[number];
+  Location loc = LLVM::LLVMFuncOp(part.function).getLoc();
+  builder.setInsertionPointToEnd(entry);
+  Value mine = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+  if (first)
+    mine = LLVM::SubOp::create(builder, loc, mine, makeInt(loc, first));
+  Region &body = function.getBody();
+  Block *target = builder.createBlock(&body, body.end()), *start = target;
+  if (!state.writers.empty()) {
+    addWait(number, mine);
+    start = builder.getInsertionBlock();
+  }
+  cloneBody(number, start, mine);
+  if (part.warps < warps)
+    target = addThreadCheck(loc, target, part.warps);
+  builder.setInsertionPointToEnd(entry);
+  if (number + 1 == parts.size()) {
+    LLVM::BrOp::create(builder, loc, target);
+    return;
+  }
+  Block *rest = builder.createBlock(&body, body.end());
+  builder.setInsertionPointToEnd(entry);
+  Value isMine = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, mine, makeInt(loc, part.grid));
+  LLVM::CondBrOp::create(builder, loc, isMine, target, rest);
+  entry = rest;
+}
+
+/// Ahead of a part's body: its weights come to L2 while the parts that it reads still run.
+void Merger::addWait(size_t number, Value cta) {
+  const Part &part = parts[number];
+  State &state = states[number];
+  Location loc = LLVM::LLVMFuncOp(part.function).getLoc();
+  for (auto [argument, bytes] : part.steady)
+    for (auto [from, to] : state.places)
+      if (from == argument && canPrefetch)
+        flags->prefetch(loc, function.getArgument(to), bytes, part.grid, cta);
+  SmallVector<std::pair<unsigned, int64_t>> counts;
+  for (unsigned writer : state.writers)
+    counts.push_back({states[writer].counter, parts[writer].grid});
+  state.waited = flags->wait(loc, counts, part.warps * kWarpThreads, part.hasBulk);
+}
+
+/// A block in front of `start` in which threads beyond the part's return.
+Block *Merger::addThreadCheck(Location loc, Block *start, int64_t partWarps) {
+  Region &body = function.getBody();
+  Block *check = builder.createBlock(&body, body.end());
+  Block *leave = builder.createBlock(&body, body.end());
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  builder.setInsertionPointToEnd(check);
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  Value isMine =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, thread, makeInt(loc, partWarps * kWarpThreads));
+  LLVM::CondBrOp::create(builder, loc, isMine, start, leave);
+  return check;
+}
+
+/// The part's blocks; its entry block, which has no arguments of its own here, goes to the end of `start`.
+void Merger::cloneBody(size_t number, Block *start, Value cta) {
+  LLVM::LLVMFuncOp from = parts[number].function;
+  Location loc = from.getLoc();
+  IRMapping mapping;
+  for (auto [argument, to] : states[number].places)
+    mapping.map(from.getArgument(argument), function.getArgument(to));
+  Region &body = function.getBody();
+  for (Block &block : llvm::drop_begin(from.getBody())) {
+    Block *copy = builder.createBlock(&body, body.end(), block.getArgumentTypes(),
+                                      SmallVector<Location>(block.getNumArguments(), loc));
+    mapping.map(&block, copy);
+    for (auto [old, argument] : llvm::zip_equal(block.getArguments(), copy->getArguments()))
+      mapping.map(old, argument);
+  }
+  for (Block &block : from.getBody()) {
+    builder.setInsertionPointToEnd(&block == &from.getBody().front() ? start : mapping.lookup(&block));
+    for (Operation &op : block)
+      cloneOp(op, mapping, cta, number);
+  }
+}
+
+void Merger::cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number) {
+  Location loc = op.getLoc();
+  const Part &part = parts[number];
+  const State &state = states[number];
+  if (isa<NVVM::BlockIdXOp>(op)) {
+    mapping.map(op.getResult(0), cta);
+  } else if (isa<NVVM::GridDimXOp>(op)) {
+    mapping.map(op.getResult(0), makeInt(loc, part.grid));
+  } else if (isa<NVVM::Barrier0Op>(op) && part.warps < warps) {
+    NVVM::BarrierOp::create(builder, loc, TypeRange(), makeInt(loc, 0), makeInt(loc, part.warps * kWarpThreads),
+                            NVVM::BarrierReductionAttr(), Value());
+  } else if (isStaleLoad(&op, state.isWritten)) {
+    makeCoherent(builder.clone(op, mapping));
+  } else {
+    if (isa<LLVM::ReturnOp>(op) && state.counter)
+      flags->raise(loc, state.counter, part.warps * kWarpThreads, part.hasBulk);
+    if (isa<LLVM::ReturnOp>(op) && state.waited)
+      flags->leave(loc, state.waited);
+    builder.clone(op, mapping);
+  }
+}
+
+static void appendAll(ArrayAttr array, SmallVectorImpl<Attribute> &to) {
+  if (array)
+    llvm::append_range(to, array);
+}
+
+void Merger::setAttributes(ModuleOp module, int64_t grid) {
+  MLIRContext *context = builder.getContext();
+  module->setAttr(gpu::targetAttr, ModuleOp(parts.front().module)->getAttr(gpu::targetAttr));
+  module->setAttr(gpu::warpsAttr, builder.getI64IntegerAttr(warps));
+  module->setAttr(gpu::gridAttr, AffineMapAttr::get(AffineMap::getConstantMap(grid, context)));
+  int64_t shared = 0, version = 0;
+  SmallVector<Attribute> maps, operands, results;
+  SmallVector<AffineExpr> scalars;
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    ModuleOp from = part.module;
+    shared = std::max(shared, part.shared);
+    version = std::max(version, readInteger(from, gpu::ptxVersionAttr));
+    if (auto dims = from->getAttrOfType<ArrayAttr>("tg.operand_dims"))
+      for (auto [i, map] : llvm::enumerate(dims))
+        if (!states[number].isWritten[i])
+          operands.push_back(map);
+    appendAll(from->getAttrOfType<ArrayAttr>("tg.result_dims"), results);
+    if (auto map = from->getAttrOfType<AffineMapAttr>(gpu::scalarsAttr))
+      llvm::append_range(scalars, map.getValue().getResults());
+    if (auto array = from->getAttrOfType<ArrayAttr>(gpu::tensorMapsAttr))
+      for (Attribute map : array)
+        maps.push_back(moveMap(cast<DictionaryAttr>(map), number));
+  }
+  if (shared)
+    module->setAttr(gpu::sharedBytesAttr, builder.getI64IntegerAttr(shared));
+  if (version)
+    module->setAttr(gpu::ptxVersionAttr, builder.getI64IntegerAttr(version));
+  if (!maps.empty())
+    module->setAttr(gpu::tensorMapsAttr, builder.getArrayAttr(maps));
+  if (!scalars.empty())
+    module->setAttr(gpu::scalarsAttr, AffineMapAttr::get(AffineMap::get(0, 0, scalars, context)));
+  module->setAttr("tg.operand_dims", builder.getArrayAttr(operands));
+  module->setAttr("tg.result_dims", builder.getArrayAttr(results));
+}
+
+/// A tensor map's buffer has another number.
+DictionaryAttr Merger::moveMap(DictionaryAttr map, size_t number) {
+  NamedAttrList entries(map);
+  unsigned before = unsigned(cast<IntegerAttr>(map.get("argument")).getInt());
+  for (auto [from, to] : states[number].places)
+    if (from == before)
+      entries.set("argument", builder.getI64IntegerAttr(to));
+  return entries.getDictionary(builder.getContext());
+}
+
+OwningOpRef<ModuleOp> mergeParts(ArrayRef<Part> parts, ArrayRef<Wire> wires) { return Merger(parts, wires).run(); }
+
+} // namespace weft::emit

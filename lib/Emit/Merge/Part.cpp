@@ -1,0 +1,103 @@
+// Reads lowered kernels as parts, and says what speaks against having them in one launch.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Part.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/Ptx.h"
+#include "weft/Target/KernelAttributes.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::emit {
+
+int64_t readInteger(ModuleOp module, StringRef name) {
+  auto attribute = module->getAttrOfType<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : 0;
+}
+
+/// What a thread holds: the sums of its share of a product's tile, and what it works with.
+static int64_t estimateRegisters(ModuleOp module) {
+  constexpr int64_t ofMaps = 64, ofProducts = 96;
+  auto schedule = module->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
+  if (!schedule || schedule.getEngine() == tg::Engine::Simt)
+    return ofMaps;
+  int64_t elements = 1;
+  for (int64_t extent : schedule.getTile())
+    elements *= extent;
+  return ofProducts + elements / std::max<int64_t>(schedule.getWarps() * kWarpThreads, 1);
+}
+
+/// Whether an op of the kernel is called so or, as inline assembly, holds the word.
+static bool uses(LLVM::LLVMFuncOp function, StringRef word) {
+  WalkResult result = function.walk([&](Operation *op) {
+    auto text = dyn_cast<LLVM::InlineAsmOp>(op);
+    bool isFound = text ? text.getAsmString().contains(word) : op->getName().getStringRef().contains(word);
+    return isFound ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+std::optional<Part> readPart(ModuleOp module) {
+  Part part;
+  part.module = module;
+  part.function = getKernelFunction(module);
+  auto grid = module->getAttrOfType<AffineMapAttr>(gpu::gridAttr);
+  if (!part.function || !grid || grid.getValue().getNumSymbols() || readInteger(module, gpu::clusterAttr) > 1 ||
+      uses(part.function, "griddepcontrol"))
+    return std::nullopt;
+  for (AffineExpr expr : grid.getValue().getResults()) {
+    std::optional<int64_t> count = tg::getConstant(expr);
+    if (!count)
+      return std::nullopt;
+    part.grid = part.grid ? std::min(part.grid, *count) : *count;
+  }
+  for (auto [i, type] : llvm::enumerate(part.function.getArgumentTypes())) {
+    bool isMap = bool(part.function.getArgAttr(i, LLVM::LLVMDialect::getByValAttrName()));
+    ++(isMap ? part.maps : type.isInteger(64) ? part.scalars : part.buffers);
+  }
+  part.warps = readInteger(module, gpu::warpsAttr);
+  part.shared = readInteger(module, gpu::sharedBytesAttr);
+  part.registers = estimateRegisters(module);
+  part.hasBulk = uses(part.function, "cp.async.bulk");
+  return part.grid > 0 && part.warps > 0 ? std::optional(part) : std::nullopt;
+}
+
+/// CTAs of an SM with these needs.
+static int64_t countResident(int64_t warps, int64_t shared, int64_t registers, const Device &device) {
+  int64_t threads = warps * kWarpThreads;
+  registers = std::min<int64_t>(registers, int64_t(device.registersPerSm) / threads);
+  return std::min({int64_t(device.registersPerSm) / (registers * threads),
+                   int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta)),
+                   int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)});
+}
+
+std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
+  if (parts.size() > kMostParts)
+    return "a launch has at most " + std::to_string(kMostParts) + " parts";
+  int64_t warps = 0, shared = 0, registers = 0;
+  size_t parameters = 0, maps = 0;
+  for (const Part &each : parts) {
+    warps = std::max(warps, each.warps);
+    shared = std::max(shared, each.shared);
+    registers = std::max(registers, each.registers);
+    parameters += each.parameterBytes();
+    maps += each.maps;
+  }
+  if (parameters > kMostParameterBytes || maps > kMostTensorMaps)
+    return "more parameters than a launch takes";
+  int64_t limit = int64_t(device.registersPerSm) / (warps * kWarpThreads);
+  int64_t together = countResident(warps, shared, registers, device);
+  for (const Part &each : parts) {
+    if (each.warps != warps && each.registers > limit)
+      return llvm::formatv("{0} registers a thread beside {1} warps", each.registers, warps);
+    int64_t alone = countResident(each.warps, each.shared, each.registers, device);
+    int64_t needed = std::min<int64_t>(alone, llvm::divideCeil(each.grid, int64_t(device.sms)));
+    if (together < needed)
+      return llvm::formatv("{0} CTAs an SM instead of {1}: {2} bytes of shared memory, {3} warps", together, needed,
+                           shared, warps);
+  }
+  return "";
+}
+
+} // namespace weft::emit
