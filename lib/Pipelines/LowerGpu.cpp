@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/ChainOrder.h"
 #include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Kernelize/Passes.h"
@@ -54,11 +55,14 @@ private:
 void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   const Device *device = findDevice(options.target);
   StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
+  // An order of launches, or of the tiles of products.
+  std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
+  std::string traversal = chain ? "" : options.traversal;
   OpPassManager &kernel = pm.nest<ModuleOp>();
   // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
   kernel.addPass(plan::createCollapseDims());
   OpPassManager tiling(ModuleOp::getOperationName());
-  tiling.addPass(plan::createPlanGpu({options.target, options.allowTf32, options.traversal}));
+  tiling.addPass(plan::createPlanGpu({options.target, options.allowTf32, traversal}));
   tiling.addPass(kernelize::createKernelize({options.allowTf32}));
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());
@@ -68,16 +72,18 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   tiling.addPass(schedule::createTkPipeline());
   tiling.addPass(schedule::createTkLayouts());
   tiling.addPass(schedule::createTkAllocate());
-  kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32, options.traversal));
+  kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32, traversal));
   kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
   if (options.mergeLaunches != "off" &&
       !options.dependentLaunch) // A merged kernel's parts would all have to gain from an early start.
-    pm.addPass(emit::createGpuMergeLaunches({options.target, options.mergeLaunches == "levels"   ? "none"
-                                                             : options.mergeLaunches == "chains" ? "all"
-                                                                                                 : "model"}));
+    pm.addPass(emit::createGpuMergeLaunches({options.target,
+                                             options.mergeLaunches == "levels"            ? "none"
+                                             : options.mergeLaunches == "chains" || chain ? "all"
+                                                                                          : "model",
+                                             chain ? *chain : 0}));
 }
 
 } // namespace weft

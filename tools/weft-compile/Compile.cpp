@@ -4,6 +4,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
+#include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/OrderModel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -81,7 +82,8 @@ bool Compilation::parseFlags() {
     fail(ErrorClass::Usage, "--merge-launches: expected on, levels, chains or off, got `" + flags.mergeLaunches + "`");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");
-  if (std::string problem; !flags.traversal.empty() && !plan::checkOrderText(flags.traversal, problem))
+  if (std::string problem; !flags.traversal.empty() && !emit::parseChainOrder(flags.traversal) &&
+                           !plan::checkOrderText(flags.traversal, problem))
     fail(ErrorClass::Usage, "--traversal: " + problem);
   if (std::optional<Phase> phase = parsePhase(flags.compileFrom))
     from = *phase;

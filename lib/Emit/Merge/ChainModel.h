@@ -7,9 +7,9 @@
 
 namespace weft::emit {
 
-/// Why `back` should start by a launch of its own instead of waiting in the launch of `front`, with the numbers; empty if
-/// the wait is cheaper. Both run on `device`, and fit one launch (`findObstacle`).
-std::string findLoss(llvm::ArrayRef<Part> front, llvm::ArrayRef<Part> back, const Device &device);
+/// Why `back` should start by a launch of its own instead of waiting in the launch whose results it reads, with the
+/// numbers; empty if the wait is cheaper.
+std::string findLoss(llvm::ArrayRef<Part> back, const Device &device);
 
 } // namespace weft::emit
 

@@ -7,13 +7,13 @@ using namespace mlir;
 
 namespace weft::emit {
 
-/// Of a counter, so that polling one does not slow down raising another.
-static constexpr int64_t kCounterBytes = 128;
+/// Of a counter: a sector of its own.
+static constexpr int64_t kCounterBytes = 32;
 /// What a part asks for ahead of its wait: what DRAM brings while one part ends and the next begins.
 static constexpr int64_t kPrefetchBytes = 8 << 20, kPrefetchBytesOfCta = 64 << 10, kLeastShare = 512;
 
 /// Counter 0 counts the CTAs that have waited.
-Flags::Flags(OpBuilder &builder, ModuleOp module, unsigned counters, int64_t readers)
+Flags::Flags(OpBuilder &builder, ModuleOp module, int64_t counters, int64_t readers)
     : builder(builder), counters(counters), readers(readers) {
   OpBuilder::InsertionGuard restore(builder);
   builder.setInsertionPointToStart(module.getBody());
@@ -21,7 +21,7 @@ Flags::Flags(OpBuilder &builder, ModuleOp module, unsigned counters, int64_t rea
   storage = LLVM::GlobalOp::create(builder, module.getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), size),
                                    /*isConstant=*/false, LLVM::Linkage::Internal, "counters",
                                    builder.getZeroAttr(RankedTensorType::get({size}, builder.getI8Type())),
-                                   /*alignment=*/kCounterBytes, /*addrSpace=*/1);
+                                   /*alignment=*/128, /*addrSpace=*/1);
 }
 
 Value Flags::makeInt(Location loc, int64_t value, unsigned bits) {
@@ -29,10 +29,10 @@ Value Flags::makeInt(Location loc, int64_t value, unsigned bits) {
   return LLVM::ConstantOp::create(builder, loc, type, builder.getIntegerAttr(type, value));
 }
 
-Value Flags::makeAddress(Location loc, unsigned counter) {
+Value Flags::makeAddress(Location loc, Value counter) {
   Value base = LLVM::AddressOfOp::create(builder, loc, storage);
-  return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{int32_t(kCounterBytes * counter)});
+  Value offset = LLVM::MulOp::create(builder, loc, counter, makeInt(loc, kCounterBytes));
+  return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value Flags::makeAsm(Location loc, Type type, ValueRange operands, StringRef text, StringRef constraints) {
@@ -89,45 +89,65 @@ void Flags::prefetch(Location loc, Value tensor, int64_t bytes, int64_t grid, Va
   branch(loc, after);
 }
 
-Value Flags::wait(Location loc, ArrayRef<std::pair<unsigned, int64_t>> counts, int64_t threads, bool readsInBulk) {
+/// Thread t takes blocks from + t, from + t + threads, ...
+void Flags::pollBlocks(Location loc, const Awaited &awaited, int64_t threads) {
   Type word = builder.getI32Type();
-  Block *after = beginIf(loc, isFirstThread(loc), makeInt(loc, -1));
-  for (auto [counter, count] : counts) {
-    Value address = makeAddress(loc, counter);
-    Block *poll = addBlock(), *next = addBlock();
-    branch(loc, poll);
-    Value found = makeAsm(loc, word, {address}, "ld.acquire.gpu.global.u32 $0, [$1];", "=r,l,~{memory}");
-    Value isReady = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, found, makeInt(loc, count));
-    LLVM::CondBrOp::create(builder, loc, isReady, next, poll);
-    builder.setInsertionPointToEnd(next);
-  }
-  Value before = makeAsm(loc, word, {makeAddress(loc, 0), makeInt(loc, readers - 1)},
-                         "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,~{memory}");
-  branch(loc, after, before);
+  const Counters &of = awaited.of;
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, word);
+  Value start = LLVM::AddOp::create(builder, loc, awaited.from, thread);
+  Block *head = addBlock(), *begin = addBlock(), *poll = addBlock(), *next = addBlock(), *after = addBlock();
+  head->addArgument(word, loc);
+  branch(loc, head, start);
+  Value block = head->getArgument(0);
+  Value isInside = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sle, block, awaited.to);
+  LLVM::CondBrOp::create(builder, loc, isInside, begin, after);
+  builder.setInsertionPointToEnd(begin);
+  Value address = makeAddress(loc, LLVM::AddOp::create(builder, loc, block, makeInt(loc, of.first)));
+  Value isLast = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, block, makeInt(loc, of.blocks - 1));
+  Value count = LLVM::SelectOp::create(builder, loc, isLast, makeInt(loc, of.grid - (of.blocks - 1) * of.ctas),
+                                       makeInt(loc, of.ctas));
+  branch(loc, poll);
+  Value found = makeAsm(loc, word, {address}, "ld.acquire.gpu.global.u32 $0, [$1];", "=r,l,~{memory}");
+  Value isReady = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, found, count);
+  LLVM::CondBrOp::create(builder, loc, isReady, next, poll);
+  builder.setInsertionPointToEnd(next);
+  LLVM::BrOp::create(builder, loc, ValueRange(LLVM::AddOp::create(builder, loc, block, makeInt(loc, threads)).getResult()),
+                     head);
+  builder.setInsertionPointToEnd(after);
+}
+
+Value Flags::wait(Location loc, ArrayRef<Awaited> awaited, int64_t threads, bool readsInBulk) {
+  for (const Awaited &each : awaited)
+    pollBlocks(loc, each, threads);
   NVVM::BarrierOp::create(builder, loc, TypeRange(), makeInt(loc, 0), makeInt(loc, threads),
                           NVVM::BarrierReductionAttr(), Value());
+  Block *after = beginIf(loc, isFirstThread(loc), makeInt(loc, -1));
+  Value before = makeAsm(loc, builder.getI32Type(), {makeAddress(loc, makeInt(loc, 0)), makeInt(loc, readers - 1)},
+                         "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,~{memory}");
+  branch(loc, after, before);
   if (readsInBulk)
     makeAsm(loc, Type(), {}, "fence.proxy.async;", "~{memory}");
   return after->getArgument(0);
 }
 
-void Flags::raise(Location loc, unsigned counter, int64_t threads, bool writesInBulk) {
+void Flags::raise(Location loc, const Counters &counters, Value cta, int64_t threads, bool writesInBulk) {
   if (writesInBulk)
     makeAsm(loc, Type(), {}, "cp.async.bulk.wait_group 0;\n\tfence.proxy.async;", "~{memory}");
   // Warps come from roles of their own, and lanes from loops that one of them ran: a barrier that does not ask for
   // warps as a whole.
   makeAsm(loc, Type(), {}, "barrier.sync 0, " + std::to_string(threads) + ";", "~{memory}");
   Block *after = beginIf(loc, isFirstThread(loc));
-  makeAsm(loc, Type(), {makeAddress(loc, counter), makeInt(loc, 1)}, "red.release.gpu.global.add.u32 [$0], $1;",
-          "l,r,~{memory}");
+  Value block = LLVM::UDivOp::create(builder, loc, cta, makeInt(loc, counters.ctas));
+  Value address = makeAddress(loc, LLVM::AddOp::create(builder, loc, block, makeInt(loc, counters.first)));
+  makeAsm(loc, Type(), {address, makeInt(loc, 1)}, "red.release.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}");
   branch(loc, after);
 }
 
 void Flags::leave(Location loc, Value waited) {
   Value isLast = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, waited, makeInt(loc, readers - 1));
   Block *after = beginIf(loc, isLast);
-  for (unsigned counter = 1; counter <= counters; ++counter)
-    LLVM::StoreOp::create(builder, loc, makeInt(loc, 0), makeAddress(loc, counter));
+  for (int64_t counter = 1; counter <= counters; ++counter)
+    LLVM::StoreOp::create(builder, loc, makeInt(loc, 0), makeAddress(loc, makeInt(loc, counter)));
   branch(loc, after);
 }
 

@@ -6,7 +6,8 @@
 // many CTAs fit the card. (Tickets, which would prove it, cost each CTA a round trip to L2 before it knows its work:
 // 0.5 us of a launch that takes 3.)
 //
-// A part that is read raises its counter once for each CTA. Behind its waits, each waiting CTA counts itself; who finds
+// A part that is read has a counter for each block of its rows (one if its CTAs are not known to go by rows), which each
+// CTA of the block raises. A reader waits for the blocks that hold what its own block reads. Behind its waits, each waiting CTA counts itself; who finds
 // that all others did sets all counters back to zero, for the next launch. Launches of one module on one session come
 // one after the other, and its memory is the session's own.
 #ifndef WEFT_EMIT_MERGE_FLAGS_H
@@ -17,25 +18,36 @@
 
 namespace weft::emit {
 
+/// Of a part that is read: counters [first, first + blocks), one for every `ctas` of its `grid` CTAs.
+struct Counters {
+  int64_t first = 0, blocks = 0, ctas = 0, grid = 0;
+};
+
+/// Counters to wait for: of `of`, those of the blocks `from` to `to` (i32), which are inside.
+struct Awaited {
+  Counters of;
+  mlir::Value from, to;
+};
+
 /// Makes code at a builder's place, which is behind it then; blocks are split.
 class Flags {
 public:
   /// Makes the module's counters 1 to `counters`; `readers` CTAs wait.
-  Flags(mlir::OpBuilder &builder, mlir::ModuleOp module, unsigned counters, int64_t readers);
+  Flags(mlir::OpBuilder &builder, mlir::ModuleOp module, int64_t counters, int64_t readers);
 
   /// The first thread of CTA `cta` of `grid` asks L2 for the CTA's share of a tensor (sm_90 and up).
   void prefetch(mlir::Location loc, mlir::Value tensor, int64_t bytes, int64_t grid, mlir::Value cta);
-  /// Until each counter stands at its count; `threads` threads of the CTA go on together then. Returns what
-  /// `leave` takes.
-  mlir::Value wait(mlir::Location loc, llvm::ArrayRef<std::pair<unsigned, int64_t>> counts, int64_t threads,
-                   bool readsInBulk);
-  /// What `threads` threads of the CTA have written can be seen by who waits for the counter.
-  void raise(mlir::Location loc, unsigned counter, int64_t threads, bool writesInBulk);
+  /// Until all CTAs of the blocks have raised their counters; `threads` threads of the CTA, which poll side by side, go on
+  /// together then. Returns what `leave` takes.
+  mlir::Value wait(mlir::Location loc, llvm::ArrayRef<Awaited> awaited, int64_t threads, bool readsInBulk);
+  /// What `threads` threads of the part's CTA `cta` have written can be seen by who waits for its block.
+  void raise(mlir::Location loc, const Counters &counters, mlir::Value cta, int64_t threads, bool writesInBulk);
   /// At the end of a CTA that has waited: the last one that did sets the counters back.
   void leave(mlir::Location loc, mlir::Value waited);
 
 private:
-  mlir::Value makeAddress(mlir::Location loc, unsigned counter);
+  mlir::Value makeAddress(mlir::Location loc, mlir::Value counter);
+  void pollBlocks(mlir::Location loc, const Awaited &awaited, int64_t threads);
   mlir::Value makeInt(mlir::Location loc, int64_t value, unsigned bits = 32);
   mlir::Value makeAsm(mlir::Location loc, mlir::Type type, mlir::ValueRange operands, llvm::StringRef text,
                       llvm::StringRef constraints);
@@ -47,8 +59,7 @@ private:
 
   mlir::OpBuilder &builder;
   mlir::LLVM::GlobalOp storage;
-  unsigned counters;
-  int64_t readers;
+  int64_t counters, readers;
 };
 
 /// Whether `op`, in `function`, takes a path that does not see what other CTAs write (an invariant load, ld.global.nc) to

@@ -1,6 +1,7 @@
 // Launches by levels, and chains of launches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Launches.h"
+#include "ChainModel.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
@@ -44,9 +45,9 @@ static void remarkNotMerged(tg::DispatchOp dispatch, const std::string &reason, 
 //===--- Levels ---===//
 
 /// Inputs that no kernel writes, in whole bulk copies.
-static SmallVector<std::pair<unsigned, int64_t>> findSteady(ModuleOp module, tg::DispatchOp dispatch) {
+static std::vector<std::pair<unsigned, int64_t>> findSteady(ModuleOp module, tg::DispatchOp dispatch) {
   constexpr int64_t unit = 16;
-  SmallVector<std::pair<unsigned, int64_t>> found;
+  std::vector<std::pair<unsigned, int64_t>> found;
   auto steady = module->getAttrOfType<DenseI64ArrayAttr>(gpu::steadyOperandsAttr);
   for (int64_t number : steady ? steady.asArrayRef() : ArrayRef<int64_t>())
     if (number >= 0 && size_t(number) < dispatch.getOperands_().size())
@@ -164,6 +165,8 @@ private:
       SmallVector<Part> together(front.parts);
       llvm::append_range(together, launch.parts);
       std::string obstacle = findObstacle(together, *front.device);
+      if (obstacle.empty() && mode == Chains::Model)
+        obstacle = findLoss(launch.parts, *front.device);
       if (!obstacle.empty()) {
         remarkNotMerged(launch.dispatches.front(), obstacle, launch.parts.front(), front.parts.front());
         continue;
@@ -187,7 +190,7 @@ private:
   }
 
   SmallVector<Launch> &launches;
-  [[maybe_unused]] Chains mode;
+  Chains mode;
   llvm::DenseMap<Operation *, unsigned> places; ///< The launch of each dispatch.
 };
 
@@ -195,7 +198,7 @@ private:
 
 SmallVector<Launch> chooseLaunches(func::FuncOp main, SymbolTable &symbols, StringRef deviceName, Chains chains) {
   SmallVector<Launch> launches = chooseLevels(main, symbols, deviceName);
-  if (chains == Chains::All)
+  if (chains != Chains::None)
     Chainer(launches, chains).run();
   return launches;
 }

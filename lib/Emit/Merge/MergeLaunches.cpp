@@ -43,11 +43,18 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       program.emitError() << "expected none, model or all as chains, got " << chainMode;
       return signalPassFailure();
     }
+    numOrdered = 0;
+    problem.clear();
     SymbolTable symbols(program);
     llvm::StringMap<StringAttr> known;
     for (Launch &launch : chooseLaunches(main, symbols, deviceName, *chains))
       if (launch.parts.size() > 1)
         merge(launch, symbols, known);
+    if (chainHeight > 0 && numOrdered == 0) {
+      program.emitError() << "traversal chain<" << chainHeight << ">: no launch holds a chain of two kernels that go by rows"
+                          << (problem.empty() ? "" : ": " + problem);
+      return signalPassFailure();
+    }
     sortTopologically(&main.getBody().front());
     eraseUnused(program, main);
   }
@@ -62,7 +69,11 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       key += llvm::formatv(" {0}.{1}={2}.{3}", wire.reader, wire.input, wire.writer, wire.result);
     StringAttr &name = known[key];
     if (!name) {
-      OwningOpRef<ModuleOp> merged = mergeParts(launch.parts, wires);
+      std::optional<Interleaving> turns;
+      if (chainHeight > 0 && !wires.empty())
+        turns = findInterleaving(launch.parts, wires, chainHeight, problem);
+      OwningOpRef<ModuleOp> merged = mergeParts(launch.parts, wires, turns);
+      numOrdered += turns.has_value();
       merged->setSymName((wires.empty() ? "launch_" : "chain_") + launch.parts.front().getName().str());
       name = symbols.insert(merged.release());
     }
@@ -121,6 +132,9 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       if (getKernelFunction(module) && !used.contains(module.getSymNameAttr()))
         module.erase();
   }
+
+  unsigned numOrdered = 0; ///< Kernels whose parts take turns.
+  std::string problem;     ///< Why the last chain's do not.
 };
 
 } // namespace

@@ -6,7 +6,8 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SetVector.h"
+#include <array>
+#include <set>
 
 using namespace mlir;
 
@@ -16,8 +17,8 @@ namespace {
 
 class Merger {
 public:
-  Merger(ArrayRef<Part> parts, ArrayRef<Wire> wires)
-      : parts(parts), wires(wires), builder(ModuleOp(parts.front().module).getContext()), states(parts.size()) {}
+  Merger(ArrayRef<Part> parts, ArrayRef<Wire> wires, std::optional<Interleaving> turns)
+      : parts(parts), wires(wires), turns(turns), builder(ModuleOp(parts.front().module).getContext()), states(parts.size()) {}
 
   OwningOpRef<ModuleOp> run();
 
@@ -26,17 +27,19 @@ private:
   struct State {
     SmallVector<std::pair<unsigned, unsigned>> places; ///< The part's parameter, the merged kernel's.
     SmallVector<bool> isWritten;                       ///< Parameters that another part writes.
-    unsigned counter = 0;                              ///< That the part raises; 0: nobody waits for it.
-    llvm::SetVector<unsigned> writers;                 ///< Parts that it waits for.
+    Counters counters;                                 ///< That the part raises; none: nobody waits for it.
+    bool isReader = false;                             ///< It waits.
     Value waited;                                      ///< What its CTAs take with them from their wait.
   };
 
-  void readWires();
+  int64_t readWires();
   void cloneGlobals(ModuleOp module);
   void makeFunction(Location loc);
   Value makeInt(Location loc, int64_t value);
   void addPart(size_t number, int64_t first);
   void addWait(size_t number, Value cta);
+  SmallVector<Awaited> findAwaited(size_t number, Value cta);
+  void takeTurns(Location loc);
   Block *addThreadCheck(Location loc, Block *start, int64_t partWarps);
   void cloneBody(size_t number, Block *start, Value cta);
   void cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number);
@@ -45,6 +48,7 @@ private:
 
   ArrayRef<Part> parts;
   ArrayRef<Wire> wires;
+  std::optional<Interleaving> turns;
   OpBuilder builder;
   SmallVector<State> states;
   llvm::DenseSet<StringAttr> names;
@@ -52,34 +56,36 @@ private:
   Block *entry = nullptr;
   int64_t warps = 0;
   bool canPrefetch = false;
+  SmallVector<Value> numbers; ///< Of the CTA in each part, and whether it is one of the first, where parts take turns.
+  Value isWriter;
   std::optional<Flags> flags;
 };
 
 } // namespace
 
-/// A part waits for the parts whose results it reads, but for those that one of them has waited for.
-void Merger::readWires() {
+/// A part has a counter for each block of its rows if some reader knows which it needs, else one.
+int64_t Merger::readWires() {
   for (auto [part, state] : llvm::zip_equal(parts, states))
     state.isWritten.assign(LLVM::LLVMFuncOp(part.function).getNumArguments(), false);
   for (const Wire &wire : wires) {
-    states[wire.reader].writers.insert(wire.writer);
-    states[wire.reader].isWritten[wire.input] = true;
+    const Part &writer = parts[wire.writer];
+    Counters &counters = states[wire.writer].counters;
+    states[wire.reader].isWritten[wire.input] = states[wire.reader].isReader = true;
+    if (findNeed(parts, wire).written) {
+      counters.ctas = writer.rows.ctas * countShared(writer.rows);
+      counters.blocks = llvm::divideCeil(writer.grid, counters.ctas);
+    } else if (!counters.blocks) {
+      counters.ctas = writer.grid;
+      counters.blocks = 1;
+    }
+    counters.grid = writer.grid;
   }
-  SmallVector<llvm::SetVector<unsigned>> before(parts.size()); // All parts that have ended when a part begins.
-  unsigned counters = 0;
-  for (auto [number, state] : llvm::enumerate(states)) {
-    for (unsigned writer : state.writers)
-      before[number].insert_range(before[writer]);
-    llvm::SetVector<unsigned> needed;
-    for (unsigned writer : state.writers)
-      if (!before[number].contains(writer))
-        needed.insert(writer);
-    before[number].insert_range(needed);
-    state.writers = needed;
-    for (unsigned writer : needed)
-      if (!states[writer].counter)
-        states[writer].counter = ++counters;
+  int64_t next = 1;
+  for (State &state : states) {
+    state.counters.first = next;
+    next += state.counters.blocks;
   }
+  return next - 1;
 }
 
 OwningOpRef<ModuleOp> Merger::run() {
@@ -87,7 +93,7 @@ OwningOpRef<ModuleOp> Merger::run() {
   Location loc = front.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
-  readWires();
+  int64_t counters = readWires();
   for (const Part &part : parts)
     cloneGlobals(part.module);
   makeFunction(loc);
@@ -95,14 +101,15 @@ OwningOpRef<ModuleOp> Merger::run() {
   int64_t grid = 0, first = 0, readers = 0;
   for (auto [part, state] : llvm::zip_equal(parts, states)) {
     grid += part.grid;
-    readers += state.writers.empty() ? 0 : part.grid;
+    readers += state.isReader ? part.grid : 0;
   }
   auto target = front->getAttrOfType<StringAttr>(gpu::targetAttr);
   const Device *device = target ? findDevice(target.getValue()) : nullptr;
   canPrefetch = device && device->computeVersion >= 90;
   if (!wires.empty())
-    flags.emplace(builder, *module, llvm::count_if(states, [](const State &state) { return state.counter > 0; }),
-                  readers);
+    flags.emplace(builder, *module, counters, readers);
+  if (turns)
+    takeTurns(loc);
   for (auto [number, part] : llvm::enumerate(parts)) {
     addPart(number, first);
     first += part.grid;
@@ -172,12 +179,12 @@ void Merger::addPart(size_t number, int64_t first) {
   State &state = states[number];
   Location loc = LLVM::LLVMFuncOp(part.function).getLoc();
   builder.setInsertionPointToEnd(entry);
-  Value mine = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
-  if (first)
+  Value mine = turns ? numbers[number] : NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+  if (first && !turns)
     mine = LLVM::SubOp::create(builder, loc, mine, makeInt(loc, first));
   Region &body = function.getBody();
   Block *target = builder.createBlock(&body, body.end()), *start = target;
-  if (!state.writers.empty()) {
+  if (state.isReader) {
     addWait(number, mine);
     start = builder.getInsertionBlock();
   }
@@ -191,7 +198,8 @@ void Merger::addPart(size_t number, int64_t first) {
   }
   Block *rest = builder.createBlock(&body, body.end());
   builder.setInsertionPointToEnd(entry);
-  Value isMine = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, mine, makeInt(loc, part.grid));
+  Value isMine =
+      turns ? isWriter : LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, mine, makeInt(loc, part.grid));
   LLVM::CondBrOp::create(builder, loc, isMine, target, rest);
   entry = rest;
 }
@@ -205,10 +213,63 @@ void Merger::addWait(size_t number, Value cta) {
     for (auto [from, to] : state.places)
       if (from == argument && canPrefetch)
         flags->prefetch(loc, function.getArgument(to), bytes, part.grid, cta);
-  SmallVector<std::pair<unsigned, int64_t>> counts;
-  for (unsigned writer : state.writers)
-    counts.push_back({states[writer].counter, parts[writer].grid});
-  state.waited = flags->wait(loc, counts, part.warps * kWarpThreads, part.hasBulk);
+  state.waited = flags->wait(loc, findAwaited(number, cta), part.warps * kWarpThreads, part.hasBulk);
+}
+
+/// Of each writer all blocks, or those that hold what the block of CTA `cta` reads.
+SmallVector<Awaited> Merger::findAwaited(size_t number, Value cta) {
+  const Part &part = parts[number];
+  Location loc = LLVM::LLVMFuncOp(part.function).getLoc();
+  SmallVector<Awaited> awaited;
+  std::set<std::array<int64_t, 4>> known;
+  for (const Wire &wire : wires) {
+    if (wire.reader != number)
+      continue;
+    Need need = findNeed(parts, wire);
+    const Counters &of = states[wire.writer].counters;
+    if (!known.insert({wire.writer, need.step, need.first, need.last}).second)
+      continue;
+    Value last = makeInt(loc, of.blocks - 1);
+    if (!need.written) {
+      awaited.push_back({of, makeInt(loc, 0), last});
+      continue;
+    }
+    int64_t elements = need.written * countShared(parts[wire.writer].rows);
+    Value block = LLVM::UDivOp::create(builder, loc, cta, makeInt(loc, part.rows.ctas));
+    auto find = [&](int64_t offset) -> Value { // The counter of element step b + offset.
+      auto wide = [&](int64_t value) -> Value {
+        return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(value));
+      };
+      Value place = LLVM::MulOp::create(
+          builder, loc, LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), block), wide(need.step));
+      place = LLVM::AddOp::create(builder, loc, place, wide(offset));
+      place = LLVM::SMaxOp::create(builder, loc, place, wide(0));
+      place = LLVM::UDivOp::create(builder, loc, place, wide(elements));
+      return LLVM::SMinOp::create(builder, loc, LLVM::TruncOp::create(builder, loc, builder.getI32Type(), place), last);
+    };
+    Value from = find(need.first);
+    awaited.push_back({of, from, find(need.last)});
+  }
+  return awaited;
+}
+
+/// Groups of CTAs of the first part, each followed by the second part's; what is left over goes to the last group.
+void Merger::takeTurns(Location loc) {
+  auto make = [&](auto op, Value lhs, Value rhs) -> Value {
+    return decltype(op)::create(builder, loc, lhs, rhs);
+  };
+  builder.setInsertionPointToEnd(entry);
+  Value cta = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+  Value period = makeInt(loc, turns->writers + turns->readers), writers = makeInt(loc, turns->writers);
+  Value group = make(LLVM::UDivOp(), cta, period);
+  group = make(LLVM::SMinOp(), group, makeInt(loc, turns->groups - 1));
+  Value place = make(LLVM::SubOp(), cta, make(LLVM::MulOp(), group, period));
+  Value before = make(LLVM::MulOp(), group, writers);
+  Value mine = make(LLVM::SMinOp(), writers, make(LLVM::SubOp(), makeInt(loc, parts[0].grid), before));
+  isWriter = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, place, mine);
+  numbers = {make(LLVM::AddOp(), before, place),
+             make(LLVM::AddOp(), make(LLVM::MulOp(), group, makeInt(loc, turns->readers)),
+                  make(LLVM::SubOp(), place, mine))};
 }
 
 /// A block in front of `start` in which threads beyond the part's return.
@@ -261,8 +322,8 @@ void Merger::cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number
   } else if (isStaleLoad(&op, state.isWritten)) {
     makeCoherent(builder.clone(op, mapping));
   } else {
-    if (isa<LLVM::ReturnOp>(op) && state.counter)
-      flags->raise(loc, state.counter, part.warps * kWarpThreads, part.hasBulk);
+    if (isa<LLVM::ReturnOp>(op) && state.counters.blocks)
+      flags->raise(loc, state.counters, cta, part.warps * kWarpThreads, part.hasBulk);
     if (isa<LLVM::ReturnOp>(op) && state.waited)
       flags->leave(loc, state.waited);
     builder.clone(op, mapping);
@@ -319,6 +380,8 @@ DictionaryAttr Merger::moveMap(DictionaryAttr map, size_t number) {
   return entries.getDictionary(builder.getContext());
 }
 
-OwningOpRef<ModuleOp> mergeParts(ArrayRef<Part> parts, ArrayRef<Wire> wires) { return Merger(parts, wires).run(); }
+OwningOpRef<ModuleOp> mergeParts(ArrayRef<Part> parts, ArrayRef<Wire> wires, std::optional<Interleaving> turns) {
+  return Merger(parts, wires, turns).run();
+}
 
 } // namespace weft::emit

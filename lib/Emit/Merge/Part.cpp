@@ -4,6 +4,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/RowBlocks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -38,6 +39,67 @@ static bool uses(LLVM::LLVMFuncOp function, StringRef word) {
   return result.wasInterrupted();
 }
 
+static RowBlocks readRows(ModuleOp module, int64_t grid) {
+  RowBlocks rows;
+  auto attribute = module->getAttrOfType<DictionaryAttr>(gpu::rowBlocksAttr);
+  auto ctas = attribute ? attribute.getAs<IntegerAttr>("ctas") : IntegerAttr();
+  auto blocks = attribute ? attribute.getAs<IntegerAttr>("blocks") : IntegerAttr();
+  auto writes = attribute ? attribute.getAs<DenseI64ArrayAttr>("writes") : DenseI64ArrayAttr();
+  auto reads = attribute ? attribute.getAs<ArrayAttr>("reads") : ArrayAttr();
+  if (!ctas || !blocks || !writes || !reads || ctas.getInt() * blocks.getInt() != grid)
+    return rows;
+  rows.ctas = ctas.getInt();
+  rows.blocks = blocks.getInt();
+  llvm::append_range(rows.writes, writes.asArrayRef());
+  for (Attribute read : reads) {
+    auto numbers = dyn_cast<DenseI64ArrayAttr>(read);
+    rows.reads.emplace_back();
+    if (numbers && numbers.size() == 3)
+      llvm::append_range(rows.reads.back(), numbers.asArrayRef());
+  }
+  return rows;
+}
+
+Need findNeed(ArrayRef<Part> parts, const Wire &wire) {
+  const RowBlocks &reader = parts[wire.reader].rows, &writer = parts[wire.writer].rows;
+  bool isKnown = reader.ctas && writer.ctas && wire.input < reader.reads.size() && reader.reads[wire.input].size() == 3 &&
+                 wire.result < writer.writes.size() && writer.writes[wire.result] > 0;
+  if (!isKnown || writer.blocks == 1)
+    return {};
+  const std::vector<int64_t> &read = reader.reads[wire.input];
+  return {read[0], read[1], read[2], writer.writes[wire.result]};
+}
+
+int64_t countShared(const RowBlocks &rows) { return std::max<int64_t>(llvm::divideCeil(rows.blocks, kMostBlocks), 1); }
+
+std::optional<Interleaving> findInterleaving(ArrayRef<Part> parts, ArrayRef<Wire> wires, int64_t height,
+                                             std::string &reason) {
+  if (parts.size() != 2 || wires.empty()) {
+    reason = "expected two kernels, the second of which reads the first, got " + std::to_string(parts.size());
+    return std::nullopt;
+  }
+  const RowBlocks &writer = parts[0].rows, &reader = parts[1].rows;
+  Interleaving result;
+  for (const Wire &wire : wires) {
+    Need need = findNeed(parts, wire);
+    bool isInStep = need.written && need.step > 0 && need.first >= 0 && need.last < need.step &&
+                    height * need.written % need.step == 0;
+    int64_t readers = isInStep ? height * need.written / need.step * reader.ctas : 0;
+    if (!isInStep || (result.readers && result.readers != readers)) {
+      reason = "rows of the second kernel do not go in step with " + std::to_string(height) + " of the first one's blocks";
+      return std::nullopt;
+    }
+    result.readers = readers;
+  }
+  result.writers = height * writer.ctas;
+  result.groups = llvm::divideCeil(writer.blocks, height);
+  if (height % countShared(writer) || (result.groups - 1) * result.readers >= parts[1].grid) {
+    reason = "blocks of rows do not make groups of " + std::to_string(height);
+    return std::nullopt;
+  }
+  return result;
+}
+
 std::optional<Part> readPart(ModuleOp module) {
   Part part;
   part.module = module;
@@ -59,6 +121,7 @@ std::optional<Part> readPart(ModuleOp module) {
   part.warps = readInteger(module, gpu::warpsAttr);
   part.shared = readInteger(module, gpu::sharedBytesAttr);
   part.registers = estimateRegisters(module);
+  part.rows = readRows(module, part.grid);
   part.hasBulk = uses(part.function, "cp.async.bulk");
   return part.grid > 0 && part.warps > 0 ? std::optional(part) : std::nullopt;
 }

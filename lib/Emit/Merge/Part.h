@@ -7,12 +7,20 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "weft/Target/Device.h"
 #include <string>
+#include <vector>
 
 namespace weft::emit {
 
 inline constexpr int64_t kWarpThreads = 32;
 /// Of one launch: parts, parameters in bytes (the driver takes 4 KB), tensor maps (the bundle takes 16).
 inline constexpr size_t kMostParts = 12, kMostParameterBytes = 3072, kMostTensorMaps = 16;
+
+/// What the CTAs of a part write and read (weft/Target/RowBlocks.h): `ctas` of them make a block of rows.
+struct RowBlocks {
+  int64_t ctas = 0, blocks = 0;                                 ///< 0: nothing is known of them.
+  std::vector<int64_t> writes;                                  ///< Of each result, elements of a block; 0: any.
+  std::vector<std::vector<int64_t>> reads;                      ///< Of each input: step, first, last; empty: any.
+};
 
 /// A lowered kernel that can be a part.
 struct Part {
@@ -22,7 +30,8 @@ struct Part {
   unsigned inputs = 0;                         ///< Of the buffers, the first ones.
   int64_t grid = 0, warps = 0, shared = 0;     ///< CTAs; of a CTA, bytes of dynamic shared memory.
   int64_t registers = 0;                       ///< Of a thread, about.
-  llvm::SmallVector<std::pair<unsigned, int64_t>> steady; ///< Inputs that nobody writes, and their bytes.
+  std::vector<std::pair<unsigned, int64_t>> steady; ///< Inputs that nobody writes, and their bytes.
+  RowBlocks rows;
   bool hasBulk = false;                        ///< It reads or writes global memory through the asynchronous proxy.
 
   size_t parameterBytes() const { return 8 * (buffers + scalars) + 128 * maps; }
@@ -34,6 +43,26 @@ struct Wire {
   unsigned reader = 0, input = 0;  ///< Part, and which of its inputs.
   unsigned writer = 0, result = 0; ///< Part before it, and which of its results.
 };
+
+/// What a block of rows of the reader has to wait for: elements `step` b + `first` to `step` b + `last` of the wire's
+/// tensor, of which a block of the writer's makes `written`; all of the writer if `written` is 0.
+struct Need {
+  int64_t step = 0, first = 0, last = 0, written = 0;
+};
+Need findNeed(llvm::ArrayRef<Part> parts, const Wire &wire);
+
+/// Blocks of a part's rows that share a counter, so that a part has at most `kMostBlocks` of them.
+inline constexpr int64_t kMostBlocks = 256;
+int64_t countShared(const RowBlocks &rows);
+
+/// CTAs of the two parts of a chain that make a group: the reader's need nothing of later groups.
+struct Interleaving {
+  int64_t writers = 0, readers = 0, groups = 0;
+};
+/// The order chain<height>: groups of `height` blocks of the first part's rows, each followed by the second part's rows
+/// that need them. None (with the reason) where the launch has not two parts that go by rows in step.
+std::optional<Interleaving> findInterleaving(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, int64_t height,
+                                             std::string &reason);
 
 /// The attribute `name` of `module`, 0 if there is none.
 int64_t readInteger(mlir::ModuleOp module, llvm::StringRef name);

@@ -6,9 +6,11 @@
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/ReadTime.h"
+#include "weft/Plan/RowBlocks.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Multicast.h"
+#include "weft/Target/RowBlocks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -41,11 +43,18 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     });
   }
 
+  /// What launches of several kernels need to know when tiles are gone.
+  static void setRows(ModuleOp module, const KernelToSchedule &request, tg::ScheduleAttr schedule) {
+    module->removeAttr(gpu::rowBlocksAttr);
+    if (DictionaryAttr rows = makeRowBlocks(request.func, request.access, schedule))
+      module->setAttr(gpu::rowBlocksAttr, rows);
+  }
+
   void plan(ModuleOp module, func::FuncOp kernel, const Device &device) {
     module->setAttr(gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
-    if (module->hasAttr(scheduleAttr))
-      return;
     KernelToSchedule request(kernel);
+    if (auto given = module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr))
+      return setRows(module, request, given);
     request.allowTf32 = allowTf32;
     ScheduleChoice choice = chooseSchedule(request, device);
     if (!traversal.empty()) // An order of tiles, not of pairs of them.
@@ -59,6 +68,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     module->removeAttr(gpu::multicastAttr);
     if (choice.multicast > 1)
       module->setAttr(gpu::multicastAttr, Builder(&getContext()).getI64IntegerAttr(choice.multicast));
+    setRows(module, request, schedule);
     std::string text;
     llvm::raw_string_ostream(text) << schedule;
     remark::passed(kernel.getLoc(),

@@ -9,7 +9,7 @@
 // CHECK-DAG: Function=many | {{.*}}2048 tiles of 128x256x64, {{.*}}; clusters of 2 CTAs read once what their tiles have in common
 // CHECK-DAG: module @few attributes {tg.schedule = #tg.schedule<{{.*}} split = 4>, tk.target = "sm_90a"}
 // CHECK-DAG: module @wave attributes {tg.schedule = #tg.schedule<{{.*}} warps = 4, stages = 6, order = "column", persistent = false, split = 1>, tk.target = "sm_90a"}
-// CHECK-DAG: module @tall attributes {tg.schedule = #tg.schedule<{{.*}} warps = 4, stages = 6, order = "row", persistent = false, split = 1>, tk.target = "sm_90a"}
+// CHECK-DAG: module @tall attributes {tg.schedule = #tg.schedule<{{.*}} warps = 4, stages = 6, order = "row", persistent = false, split = 1>, tk.target = "sm_90a"
 // CHECK-DAG: module @many attributes {tg.schedule = #tg.schedule<{{.*}} split = 1>, tk.multicast = 2 : i64, tk.target = "sm_90a"}
 // ALONE-NOT: tk.multicast
 module @few {

@@ -21,7 +21,7 @@
 // PTX-NOT: ld.const
 // TEXT: --traversal: traversal 'table': expected '<', got the end
 // SIZE: table: expected 32 tiles, got 2
-// CHAIN: --traversal: traversal chain<4>: expected an order of one grid of tiles: no launch holds a chain
+// CHAIN: traversal chain<4>: no launch holds a chain of two kernels that go by rows
 module {
   func.func @main(%x: tensor<64x64xf16> {tg.name = "x"}, %w: tensor<64x64xf16> {tg.name = "w"}) -> (tensor<64x64xf16> {tg.name = "y"}) {
     %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>

@@ -1,0 +1,157 @@
+// Blocks of rows by interval arithmetic on a kernel's accesses.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles in the order of rows: those that share their place along the first dimension that is cut, R, have consecutive
+// numbers, and make a block. Block b has d_R in [b t, b t + t - 1] and all of the other dimensions. An operand's
+// row-major place is the sum of its coordinates times their strides; where that is alpha d_R + rest, the block reads from
+// alpha t b + min(rest) to alpha t b + alpha (t - 1) + max(rest).
+#include "weft/Plan/RowBlocks.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Target/RowBlocks.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+namespace {
+
+/// alpha d_R + something in [low, high].
+struct Places {
+  int64_t alpha = 0, low = 0, high = 0;
+
+  bool isConstant() const { return alpha == 0 && low == high; }
+};
+
+/// The iteration space, all extents known.
+struct Space {
+  SmallVector<int64_t> extents;
+  unsigned rows = 0; ///< R.
+};
+
+} // namespace
+
+static std::optional<Places> findPlaces(AffineExpr expr, const Space &space);
+
+static std::optional<Places> findPlaces(AffineBinaryOpExpr expr, const Space &space) {
+  std::optional<Places> lhs = findPlaces(expr.getLHS(), space), rhs = findPlaces(expr.getRHS(), space);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return Places{lhs->alpha + rhs->alpha, lhs->low + rhs->low, lhs->high + rhs->high};
+  if (expr.getKind() == AffineExprKind::Mul && lhs->isConstant())
+    std::swap(lhs, rhs);
+  if (!rhs->isConstant())
+    return std::nullopt;
+  int64_t factor = rhs->low;
+  if (expr.getKind() == AffineExprKind::Mul) {
+    auto [low, high] = std::minmax(lhs->low * factor, lhs->high * factor);
+    return Places{lhs->alpha * factor, low, high};
+  }
+  if (lhs->alpha || factor <= 0)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::FloorDiv)
+    return Places{0, llvm::divideFloorSigned(lhs->low, factor), llvm::divideFloorSigned(lhs->high, factor)};
+  if (expr.getKind() == AffineExprKind::CeilDiv)
+    return Places{0, llvm::divideCeilSigned(lhs->low, factor), llvm::divideCeilSigned(lhs->high, factor)};
+  return Places{0, 0, factor - 1};
+}
+
+static std::optional<Places> findPlaces(AffineExpr expr, const Space &space) {
+  if (!expr)
+    return std::nullopt;
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return Places{0, constant.getValue(), constant.getValue()};
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    unsigned d = dim.getPosition();
+    if (d >= space.extents.size())
+      return std::nullopt;
+    return d == space.rows ? Places{1, 0, 0} : Places{0, 0, space.extents[d] - 1};
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return binary ? findPlaces(binary, space) : std::nullopt;
+}
+
+/// Elements of `value` that a block of `tile` rows reads; empty: any.
+static SmallVector<int64_t> findRead(Value value, const KernelAccess &access, const Space &space, int64_t tile) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape())
+    return {};
+  std::optional<Places> all;
+  for (const KernelRequest *request : access.of(value)) {
+    Places sum;
+    int64_t stride = 1;
+    for (int64_t d = type.getRank() - 1; d >= 0; stride *= type.getDimSize(d--)) {
+      std::optional<Places> places = findPlaces(request->coordinates[d], space);
+      if (!places)
+        return {};
+      sum = {sum.alpha + places->alpha * stride, sum.low + places->low * stride, sum.high + places->high * stride};
+    }
+    if (sum.alpha < 0 || (all && all->alpha != sum.alpha))
+      return {};
+    all = all ? Places{sum.alpha, std::min(all->low, sum.low), std::max(all->high, sum.high)} : sum;
+  }
+  if (!all)
+    return {};
+  return {all->alpha * tile, all->low, all->high + all->alpha * (tile - 1)};
+}
+
+/// The first result's coordinates are the dimensions; another one has the same if its extents are.
+static bool hasExtents(Value value, ArrayRef<int64_t> extents) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getShape() == extents;
+}
+
+/// Whether other results are asked for at the places of the first one, dimension by dimension.
+static bool isAtDims(Value value, const KernelAccess &access, unsigned rank) {
+  return llvm::any_of(access.of(value), [&](const KernelRequest *request) {
+    if (request->coordinates.size() != rank)
+      return false;
+    for (auto [d, expr] : llvm::enumerate(request->coordinates))
+      if (auto dim = dyn_cast_or_null<AffineDimExpr>(expr); !dim || dim.getPosition() != d)
+        return false;
+    return true;
+  });
+}
+
+DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg::ScheduleAttr schedule) {
+  Space space;
+  for (const KernelDim &dim : access.dims) {
+    std::optional<int64_t> extent = tg::getConstant(dim.extent);
+    if (!extent)
+      return {};
+    space.extents.push_back(*extent);
+  }
+  ArrayRef<int64_t> tile = schedule.getTile();
+  unsigned rank = access.resultRank;
+  constexpr size_t mostRequests = 4096; // Of more, the analysis does not know all.
+  bool isByRows = access.requests.size() < mostRequests && schedule.getOrder() == "row" && !schedule.getPersistent() && schedule.getSplit() == 1;
+  // The tiles of a fold with most steps come first.
+  bool hasFold = llvm::any_of(kernel.getBody().front(), [](Operation &op) { return isa<tg::FoldOp>(op); });
+  if (!isByRows || hasFold || tile.size() != rank || !rank)
+    return {};
+  while (space.rows + 1 < rank && space.extents[space.rows] == 1)
+    ++space.rows;
+  int64_t ctas = 1, stride = 1, rows = tile[space.rows];
+  for (unsigned d = space.rows + 1; d < rank; ++d) {
+    ctas *= llvm::divideCeil(space.extents[d], tile[d]);
+    stride *= space.extents[d];
+  }
+  Builder builder(kernel.getContext());
+  SmallVector<int64_t> writes;
+  ArrayRef<int64_t> shape = ArrayRef<int64_t>(space.extents).take_front(rank);
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+    writes.push_back(hasExtents(result, shape) && isAtDims(result, access, rank) ? rows * stride : 0);
+  SmallVector<Attribute> reads;
+  for (BlockArgument argument : kernel.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      reads.push_back(builder.getDenseI64ArrayAttr(findRead(argument, access, space, rows)));
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("ctas", builder.getI64IntegerAttr(ctas)),
+       builder.getNamedAttr("blocks",
+                            builder.getI64IntegerAttr(llvm::divideCeil(space.extents[space.rows], rows))),
+       builder.getNamedAttr("writes", builder.getDenseI64ArrayAttr(writes)),
+       builder.getNamedAttr("reads", builder.getArrayAttr(reads))});
+}
+
+} // namespace weft::plan
