@@ -72,7 +72,8 @@ TEST(PtxEntries, TellsTheVersion) {
 TEST(PtxEntries, FindsVariables) {
   EXPECT_TRUE(hasGlobalVariables(".version 8.0\n.global .align 128 .b8 k0_counters[256];\n.entry k0() { ret; }"));
   EXPECT_TRUE(hasGlobalVariables(".visible .global .u32 x;"));
-  EXPECT_FALSE(hasGlobalVariables(".const .u32 x = 1; // .global .u32 y;\n.entry k0(.param .u64 .ptr .global .align 1 a) "
-                                  "{ ld.global.u32 r1, [d1]; cp.async.ca.shared.global [r2], [d3], 4; }"));
+  EXPECT_FALSE(
+      hasGlobalVariables(".const .u32 x = 1; // .global .u32 y;\n.entry k0(.param .u64 .ptr .global .align 1 a) "
+                         "{ ld.global.u32 r1, [d1]; cp.async.ca.shared.global [r2], [d3], 4; }"));
   EXPECT_FALSE(hasGlobalVariables(""));
 }

@@ -17,8 +17,8 @@
 // IR-NOT: tg.dispatch
 // IR: module @chain_reduce
 // IR-SAME: tg.operand_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}], tg.result_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}]
-// Two counters: of CTAs that have waited, and of the first part.
-// IR: llvm.mlir.global internal @counters(dense<0> : tensor<256xi8>)
+// Counters: of CTAs that have waited, and of the first part.
+// IR: llvm.mlir.global internal @counters(dense<0> :
 // IR: llvm.func @kernel(%[[X:.*]]: !llvm.ptr<1>, %[[W:.*]]: !llvm.ptr<1>, %[[Y:.*]]: !llvm.ptr<1>, %[[Z:.*]]: !llvm.ptr<1>)
 // IR: llvm.load {{.*}} invariant
 // IR: "red.release.gpu.global.add.u32 [$0], $1;"
@@ -26,13 +26,13 @@
 // IR: "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;"
 // REMARK: merged | Category:fusion | Function=main | Remark="2 kernels start as one, and wait for each other in it", kernel=chain_reduce
 
-// PTX: .global .align 128 .b8 k0_counters[256];
+// PTX: .global .align 128 .b8 k0_counters[
 // PTX: ld.global.nc.v4
 // PTX: barrier.sync 0, 512;
 // PTX: red.release.gpu.global.add.u32
 // PTX: ld.acquire.gpu.global.u32
+// PTX: bar.sync {{.*}}0, 256;
 // PTX: atom.relaxed.gpu.global.inc.u32
-// PTX: bar.sync 0, 256;
 // The sums are read coherently, the factors are not.
 // PTX: ld.global.b32
 // PTX: ld.global.nc

@@ -48,9 +48,10 @@ struct CompileFlags : ImportFlags {
       cl::cat(compileCategory)};
   cl::opt<std::string> mergeLaunches{
       "merge-launches", cl::init("on"), cl::cat(compileCategory),
-      cl::desc("GPU: kernels that start as one: on (those that do not need each other, and those that do where the model "
-               "says that it pays), levels (only the first), chains (all that can), or off; off with "
-               "--dependent-launch=on")};
+      cl::desc(
+          "GPU: kernels that start as one: on (those that do not need each other, and those that do where the model "
+          "says that it pays), levels (only the first), chains (all that can), or off; off with "
+          "--dependent-launch=on")};
   cl::opt<std::string> planner{
       "planner", cl::init("weft"), cl::value_desc("name"), cl::cat(compileCategory),
       cl::desc("Who chooses which ops share a kernel, of what the rules allow: weft, dnnfusion, tvm-rules, or exact "

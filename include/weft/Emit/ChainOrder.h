@@ -8,8 +8,8 @@
 
 namespace weft::emit {
 
-/// g of `chain<g>`: g blocks of rows of a launch's first kernel, then the rows of its second one that need them. None for
-/// other texts.
+/// g of `chain<g>`: g blocks of rows of a launch's first kernel, then the rows of its second one that need them. None
+/// for other texts.
 inline std::optional<int64_t> parseChainOrder(llvm::StringRef text) {
   int64_t height = 0;
   bool isChain = text.consume_front("chain<") && !text.consumeInteger(10, height) && text == ">" && height > 0;

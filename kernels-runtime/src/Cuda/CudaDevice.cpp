@@ -10,10 +10,10 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaDevice.h"
 
+#include "../Gpu/PtxEntries.h"
 #include "CudaCode.h"
 #include "CudaData.h"
 #include "CudaGraph.h"
-#include "../Gpu/PtxEntries.h"
 #include "StreamOrder.h"
 
 #include <algorithm>

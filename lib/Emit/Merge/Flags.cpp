@@ -76,15 +76,15 @@ void Flags::prefetch(Location loc, Value tensor, int64_t bytes, int64_t grid, Va
                                         makeInt(loc, bytes % share ? whole : whole - 1));
   Value isAsking = LLVM::AndOp::create(builder, loc, isFirstThread(loc), isInside);
   Block *after = beginIf(loc, isAsking);
-  Value offset = LLVM::MulOp::create(
-      builder, loc, LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), cta), makeInt(loc, share, 64));
+  Value offset = LLVM::MulOp::create(builder, loc, LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), cta),
+                                     makeInt(loc, share, 64));
   Value rest = LLVM::SubOp::create(builder, loc, makeInt(loc, bytes, 64), offset);
   Value most = makeInt(loc, part, 64);
   Value isShort = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, rest, most);
   Value size = LLVM::TruncOp::create(builder, loc, builder.getI32Type(),
                                      LLVM::SelectOp::create(builder, loc, isShort, rest, most));
-  Value address = LLVM::GEPOp::create(builder, loc, tensor.getType(), builder.getI8Type(), tensor,
-                                      ArrayRef<LLVM::GEPArg>{offset});
+  Value address =
+      LLVM::GEPOp::create(builder, loc, tensor.getType(), builder.getI8Type(), tensor, ArrayRef<LLVM::GEPArg>{offset});
   makeAsm(loc, Type(), {address, size}, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r");
   branch(loc, after);
 }
@@ -111,8 +111,8 @@ void Flags::pollBlocks(Location loc, const Awaited &awaited, int64_t threads) {
   Value isReady = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, found, count);
   LLVM::CondBrOp::create(builder, loc, isReady, next, poll);
   builder.setInsertionPointToEnd(next);
-  LLVM::BrOp::create(builder, loc, ValueRange(LLVM::AddOp::create(builder, loc, block, makeInt(loc, threads)).getResult()),
-                     head);
+  LLVM::BrOp::create(builder, loc,
+                     ValueRange(LLVM::AddOp::create(builder, loc, block, makeInt(loc, threads)).getResult()), head);
   builder.setInsertionPointToEnd(after);
 }
 
@@ -174,8 +174,7 @@ bool isStaleLoad(Operation *op, ArrayRef<bool> isWritten) {
   if (auto load = dyn_cast<LLVM::LoadOp>(op))
     return load.getInvariant() && isCovered(load.getAddr());
   auto text = dyn_cast<LLVM::InlineAsmOp>(op);
-  return text && text.getAsmString().contains(kReadOnlyPath) &&
-         llvm::any_of(text.getOperands(), [&](Value operand) {
+  return text && text.getAsmString().contains(kReadOnlyPath) && llvm::any_of(text.getOperands(), [&](Value operand) {
            return isa<LLVM::LLVMPointerType>(operand.getType()) && isCovered(operand);
          });
 }

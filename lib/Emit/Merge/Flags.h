@@ -1,15 +1,15 @@
 // Flags in global memory by which a part of a launch knows that another one is ready.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CTAs begin in the order of their numbers: no card does otherwise, and CUB's scans and CUTLASS's stream-K wait for CTAs
-// with smaller numbers too. So a CTA that waits for parts in front of its own waits for what runs or has run, however
-// many CTAs fit the card. (Tickets, which would prove it, cost each CTA a round trip to L2 before it knows its work:
-// 0.5 us of a launch that takes 3.)
+// CTAs begin in the order of their numbers: no card does otherwise, and CUB's scans and CUTLASS's stream-K wait for
+// CTAs with smaller numbers too. So a CTA that waits for parts in front of its own waits for what runs or has run,
+// however many CTAs fit the card. (Tickets, which would prove it, cost each CTA a round trip to L2 before it knows its
+// work: 0.5 us of a launch that takes 3.)
 //
-// A part that is read has a counter for each block of its rows (one if its CTAs are not known to go by rows), which each
-// CTA of the block raises. A reader waits for the blocks that hold what its own block reads. Behind its waits, each waiting CTA counts itself; who finds
-// that all others did sets all counters back to zero, for the next launch. Launches of one module on one session come
-// one after the other, and its memory is the session's own.
+// A part that is read has a counter for each block of its rows (one if its CTAs are not known to go by rows), which
+// each CTA of the block raises. A reader waits for the blocks that hold what its own block reads. Behind its waits,
+// each waiting CTA counts itself; who finds that all others did sets all counters back to zero, for the next launch.
+// Launches of one module on one session come one after the other, and its memory is the session's own.
 #ifndef WEFT_EMIT_MERGE_FLAGS_H
 #define WEFT_EMIT_MERGE_FLAGS_H
 
@@ -37,8 +37,8 @@ public:
 
   /// The first thread of CTA `cta` of `grid` asks L2 for the CTA's share of a tensor (sm_90 and up).
   void prefetch(mlir::Location loc, mlir::Value tensor, int64_t bytes, int64_t grid, mlir::Value cta);
-  /// Until all CTAs of the blocks have raised their counters; `threads` threads of the CTA, which poll side by side, go on
-  /// together then. Returns what `leave` takes.
+  /// Until all CTAs of the blocks have raised their counters; `threads` threads of the CTA, which poll side by side, go
+  /// on together then. Returns what `leave` takes.
   mlir::Value wait(mlir::Location loc, llvm::ArrayRef<Awaited> awaited, int64_t threads, bool readsInBulk);
   /// What `threads` threads of the part's CTA `cta` have written can be seen by who waits for its block.
   void raise(mlir::Location loc, const Counters &counters, mlir::Value cta, int64_t threads, bool writesInBulk);
@@ -62,8 +62,8 @@ private:
   int64_t counters, readers;
 };
 
-/// Whether `op`, in `function`, takes a path that does not see what other CTAs write (an invariant load, ld.global.nc) to
-/// a parameter that they write, as `isWritten` says for each. An address that cannot be followed counts as such.
+/// Whether `op`, in `function`, takes a path that does not see what other CTAs write (an invariant load, ld.global.nc)
+/// to a parameter that they write, as `isWritten` says for each. An address that cannot be followed counts as such.
 bool isStaleLoad(mlir::Operation *op, llvm::ArrayRef<bool> isWritten);
 /// Turns such a load into one that sees it, and stays where it is.
 void makeCoherent(mlir::Operation *load);

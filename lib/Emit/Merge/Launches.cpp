@@ -51,7 +51,8 @@ static std::vector<std::pair<unsigned, int64_t>> findSteady(ModuleOp module, tg:
   auto steady = module->getAttrOfType<DenseI64ArrayAttr>(gpu::steadyOperandsAttr);
   for (int64_t number : steady ? steady.asArrayRef() : ArrayRef<int64_t>())
     if (number >= 0 && size_t(number) < dispatch.getOperands_().size())
-      if (std::optional<int64_t> bytes = tg::getByteSize(dispatch.getOperands_()[number].getType()); bytes && *bytes >= unit)
+      if (std::optional<int64_t> bytes = tg::getByteSize(dispatch.getOperands_()[number].getType());
+          bytes && *bytes >= unit)
         found.push_back({unsigned(number), *bytes / unit * unit});
   return found;
 }
@@ -184,8 +185,9 @@ private:
   /// A tensor that its writer made with elements of another type.
   static bool readsOtherElements(const Launch &launch) {
     return llvm::any_of(launch.dispatches, [](tg::DispatchOp dispatch) {
-      return llvm::any_of(dispatch.getOperands_(),
-                          [](Value operand) { return isa_and_nonnull<tg::BitcastOp>(getStorage(operand).getDefiningOp()); });
+      return llvm::any_of(dispatch.getOperands_(), [](Value operand) {
+        return isa_and_nonnull<tg::BitcastOp>(getStorage(operand).getDefiningOp());
+      });
     });
   }
 

@@ -26,9 +26,9 @@ tg::DispatchOp findWriter(mlir::Value value);
 /// Operands of the launch's dispatches that its other dispatches write.
 llvm::SmallVector<Wire> findWires(const Launch &launch);
 
-/// Dispatches of one level (the longest chain of dispatches in front of them) share a launch where nothing speaks against
-/// it; then, as `chains` says, launches go behind the ones whose results they read. Every dispatch is in one launch.
-/// Remarks say what did not come together, and why.
+/// Dispatches of one level (the longest chain of dispatches in front of them) share a launch where nothing speaks
+/// against it; then, as `chains` says, launches go behind the ones whose results they read. Every dispatch is in one
+/// launch. Remarks say what did not come together, and why.
 llvm::SmallVector<Launch> chooseLaunches(mlir::func::FuncOp main, mlir::SymbolTable &symbols,
                                          llvm::StringRef deviceName, Chains chains);
 

@@ -51,7 +51,8 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       if (launch.parts.size() > 1)
         merge(launch, symbols, known);
     if (chainHeight > 0 && numOrdered == 0) {
-      program.emitError() << "traversal chain<" << chainHeight << ">: no launch holds a chain of two kernels that go by rows"
+      program.emitError() << "traversal chain<" << int64_t(chainHeight)
+                          << ">: no launch holds a chain of two kernels that go by rows"
                           << (problem.empty() ? "" : ": " + problem);
       return signalPassFailure();
     }

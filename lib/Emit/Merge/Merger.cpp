@@ -18,7 +18,8 @@ namespace {
 class Merger {
 public:
   Merger(ArrayRef<Part> parts, ArrayRef<Wire> wires, std::optional<Interleaving> turns)
-      : parts(parts), wires(wires), turns(turns), builder(ModuleOp(parts.front().module).getContext()), states(parts.size()) {}
+      : parts(parts), wires(wires), turns(turns), builder(ModuleOp(parts.front().module).getContext()),
+        states(parts.size()) {}
 
   OwningOpRef<ModuleOp> run();
 
@@ -240,8 +241,8 @@ SmallVector<Awaited> Merger::findAwaited(size_t number, Value cta) {
       auto wide = [&](int64_t value) -> Value {
         return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(value));
       };
-      Value place = LLVM::MulOp::create(
-          builder, loc, LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), block), wide(need.step));
+      Value place = LLVM::MulOp::create(builder, loc, LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), block),
+                                        wide(need.step));
       place = LLVM::AddOp::create(builder, loc, place, wide(offset));
       place = LLVM::SMaxOp::create(builder, loc, place, wide(0));
       place = LLVM::UDivOp::create(builder, loc, place, wide(elements));
@@ -255,9 +256,7 @@ SmallVector<Awaited> Merger::findAwaited(size_t number, Value cta) {
 
 /// Groups of CTAs of the first part, each followed by the second part's; what is left over goes to the last group.
 void Merger::takeTurns(Location loc) {
-  auto make = [&](auto op, Value lhs, Value rhs) -> Value {
-    return decltype(op)::create(builder, loc, lhs, rhs);
-  };
+  auto make = [&](auto op, Value lhs, Value rhs) -> Value { return decltype(op)::create(builder, loc, lhs, rhs); };
   builder.setInsertionPointToEnd(entry);
   Value cta = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
   Value period = makeInt(loc, turns->writers + turns->readers), writers = makeInt(loc, turns->writers);
@@ -267,9 +266,9 @@ void Merger::takeTurns(Location loc) {
   Value before = make(LLVM::MulOp(), group, writers);
   Value mine = make(LLVM::SMinOp(), writers, make(LLVM::SubOp(), makeInt(loc, parts[0].grid), before));
   isWriter = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, place, mine);
-  numbers = {make(LLVM::AddOp(), before, place),
-             make(LLVM::AddOp(), make(LLVM::MulOp(), group, makeInt(loc, turns->readers)),
-                  make(LLVM::SubOp(), place, mine))};
+  numbers = {
+      make(LLVM::AddOp(), before, place),
+      make(LLVM::AddOp(), make(LLVM::MulOp(), group, makeInt(loc, turns->readers)), make(LLVM::SubOp(), place, mine))};
 }
 
 /// A block in front of `start` in which threads beyond the part's return.

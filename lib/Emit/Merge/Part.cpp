@@ -62,11 +62,14 @@ static RowBlocks readRows(ModuleOp module, int64_t grid) {
 
 Need findNeed(ArrayRef<Part> parts, const Wire &wire) {
   const RowBlocks &reader = parts[wire.reader].rows, &writer = parts[wire.writer].rows;
-  bool isKnown = reader.ctas && writer.ctas && wire.input < reader.reads.size() && reader.reads[wire.input].size() == 3 &&
-                 wire.result < writer.writes.size() && writer.writes[wire.result] > 0;
+  bool isKnown = reader.ctas && writer.ctas && wire.input < reader.reads.size() &&
+                 reader.reads[wire.input].size() == 3 && wire.result < writer.writes.size() &&
+                 writer.writes[wire.result] > 0;
   if (!isKnown || writer.blocks == 1)
     return {};
   const std::vector<int64_t> &read = reader.reads[wire.input];
+  if (read[0] == 0) // Every block reads the same.
+    return {};
   return {read[0], read[1], read[2], writer.writes[wire.result]};
 }
 
@@ -86,7 +89,8 @@ std::optional<Interleaving> findInterleaving(ArrayRef<Part> parts, ArrayRef<Wire
                     height * need.written % need.step == 0;
     int64_t readers = isInStep ? height * need.written / need.step * reader.ctas : 0;
     if (!isInStep || (result.readers && result.readers != readers)) {
-      reason = "rows of the second kernel do not go in step with " + std::to_string(height) + " of the first one's blocks";
+      reason =
+          "rows of the second kernel do not go in step with " + std::to_string(height) + " of the first one's blocks";
       return std::nullopt;
     }
     result.readers = readers;

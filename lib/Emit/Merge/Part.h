@@ -17,22 +17,22 @@ inline constexpr size_t kMostParts = 12, kMostParameterBytes = 3072, kMostTensor
 
 /// What the CTAs of a part write and read (weft/Target/RowBlocks.h): `ctas` of them make a block of rows.
 struct RowBlocks {
-  int64_t ctas = 0, blocks = 0;                                 ///< 0: nothing is known of them.
-  std::vector<int64_t> writes;                                  ///< Of each result, elements of a block; 0: any.
-  std::vector<std::vector<int64_t>> reads;                      ///< Of each input: step, first, last; empty: any.
+  int64_t ctas = 0, blocks = 0;            ///< 0: nothing is known of them.
+  std::vector<int64_t> writes;             ///< Of each result, elements of a block; 0: any.
+  std::vector<std::vector<int64_t>> reads; ///< Of each input: step, first, last; empty: any.
 };
 
 /// A lowered kernel that can be a part.
 struct Part {
   mlir::ModuleOp module;
   mlir::LLVM::LLVMFuncOp function;
-  unsigned buffers = 0, scalars = 0, maps = 0; ///< Parameters, in this order.
-  unsigned inputs = 0;                         ///< Of the buffers, the first ones.
-  int64_t grid = 0, warps = 0, shared = 0;     ///< CTAs; of a CTA, bytes of dynamic shared memory.
-  int64_t registers = 0;                       ///< Of a thread, about.
+  unsigned buffers = 0, scalars = 0, maps = 0;      ///< Parameters, in this order.
+  unsigned inputs = 0;                              ///< Of the buffers, the first ones.
+  int64_t grid = 0, warps = 0, shared = 0;          ///< CTAs; of a CTA, bytes of dynamic shared memory.
+  int64_t registers = 0;                            ///< Of a thread, about.
   std::vector<std::pair<unsigned, int64_t>> steady; ///< Inputs that nobody writes, and their bytes.
   RowBlocks rows;
-  bool hasBulk = false;                        ///< It reads or writes global memory through the asynchronous proxy.
+  bool hasBulk = false; ///< It reads or writes global memory through the asynchronous proxy.
 
   size_t parameterBytes() const { return 8 * (buffers + scalars) + 128 * maps; }
   llvm::StringRef getName() const { return mlir::ModuleOp(module).getSymName().value_or("kernel"); }

@@ -3,8 +3,8 @@
 //
 // Tiles in the order of rows: those that share their place along the first dimension that is cut, R, have consecutive
 // numbers, and make a block. Block b has d_R in [b t, b t + t - 1] and all of the other dimensions. An operand's
-// row-major place is the sum of its coordinates times their strides; where that is alpha d_R + rest, the block reads from
-// alpha t b + min(rest) to alpha t b + alpha (t - 1) + max(rest).
+// row-major place is the sum of its coordinates times their strides; where that is alpha d_R + rest, the block reads
+// from alpha t b + min(rest) to alpha t b + alpha (t - 1) + max(rest).
 #include "weft/Plan/RowBlocks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Target/RowBlocks.h"
@@ -125,7 +125,8 @@ DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg
   ArrayRef<int64_t> tile = schedule.getTile();
   unsigned rank = access.resultRank;
   constexpr size_t mostRequests = 4096; // Of more, the analysis does not know all.
-  bool isByRows = access.requests.size() < mostRequests && schedule.getOrder() == "row" && !schedule.getPersistent() && schedule.getSplit() == 1;
+  bool isByRows = access.requests.size() < mostRequests && schedule.getOrder() == "row" && !schedule.getPersistent() &&
+                  schedule.getSplit() == 1;
   // The tiles of a fold with most steps come first.
   bool hasFold = llvm::any_of(kernel.getBody().front(), [](Operation &op) { return isa<tg::FoldOp>(op); });
   if (!isByRows || hasFold || tile.size() != rank || !rank)
@@ -148,8 +149,7 @@ DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg
       reads.push_back(builder.getDenseI64ArrayAttr(findRead(argument, access, space, rows)));
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("ctas", builder.getI64IntegerAttr(ctas)),
-       builder.getNamedAttr("blocks",
-                            builder.getI64IntegerAttr(llvm::divideCeil(space.extents[space.rows], rows))),
+       builder.getNamedAttr("blocks", builder.getI64IntegerAttr(llvm::divideCeil(space.extents[space.rows], rows))),
        builder.getNamedAttr("writes", builder.getDenseI64ArrayAttr(writes)),
        builder.getNamedAttr("reads", builder.getArrayAttr(reads))});
 }
