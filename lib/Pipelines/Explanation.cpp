@@ -9,6 +9,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
@@ -201,29 +202,41 @@ static json::Object writeSchedule(tg::ScheduleAttr schedule) {
                       {"split", schedule.getSplit()}};
 }
 
-/// The launch as the cost models and the explorer take it; none where the tile is not one of a matrix.
-static std::optional<json::Object> writeLaunch(const plan::LaunchProblem &problem, tg::ScheduleAttr schedule,
-                                               const Device &gpu, StringRef name) {
+/// A product of two matrices or attention in the terms that the explorer can edit; none where the tile is not one of a
+/// matrix.
+static std::optional<json::Object> nameProblem(const plan::LaunchProblem &problem, tg::ScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getTile(), stream = schedule.getStream();
   SmallVector<int64_t> sides;
   for (int64_t side : tile)
     if (side > 1 || tile.size() == 2)
       sides.push_back(side);
-  if (sides.size() != 2 || stream.size() != 1)
+  bool isRows = schedule.getOrder() == "row" || tile.size() == 2; // Of the same grid as the kernel's.
+  if (sides.size() != 2 || stream.size() != 1 || problem.isAttention || !isRows)
     return std::nullopt;
-  json::Object shape, kind;
-  if (problem.isAttention) {
-    kind = json::Object{
-        {"kind", "attention"},  {"heads", problem.heads},     {"group", problem.group}, {"queries", problem.queries},
-        {"keys", problem.keys}, {"headDim", problem.headDim}, {"causal", false}};
-    shape = json::Object{{"m", sides[0]}, {"n", stream[0]}, {"k", problem.headDim}};
-  } else {
-    kind = json::Object{{"kind", "gemm"}, {"m", problem.m}, {"n", problem.n}, {"k", problem.k}};
-    shape = json::Object{{"m", sides[0]}, {"n", sides[1]}, {"k", stream[0]}};
+  return json::Object{{"problem", json::Object{{"kind", "gemm"}, {"m", problem.m}, {"n", problem.n}, {"k", problem.k}}},
+                      {"tile", json::Object{{"m", sides[0]}, {"n", sides[1]}, {"k", stream[0]}}},
+                      {"elementBytes", problem.elementBytes}};
+}
+
+/// The launch as the cost models and the explorer take it.
+static void writeLaunch(ModuleOp kernel, const plan::KernelFacts &facts, tg::ScheduleAttr schedule,
+                        json::Object &object) {
+  auto text = kernel->getAttrOfType<StringAttr>(plan::launchAttr);
+  llvm::Expected<json::Value> read = json::parse(text ? text.getValue() : StringRef("0"));
+  json::Object *launch = read ? read->getAsObject() : nullptr;
+  if (!launch) {
+    llvm::consumeError(read.takeError());
+    return;
   }
-  return json::Object{{"name", json::fixUTF8(name)},  {"problem", std::move(kind)},
-                      {"tile", std::move(shape)},     {"elementBytes", problem.elementBytes},
-                      {"order", schedule.getOrder()}, {"machine", json::Object{{"device", gpu.name}}}};
+  object["launch_bytes"] = launch->getNumber("bytes").value_or(0);
+  launch->erase("bytes");
+  if (facts.problem)
+    if (std::optional<json::Object> named = nameProblem(*facts.problem, schedule)) {
+      for (auto &[key, value] : *named)
+        (*launch)[key] = std::move(value);
+      object["launch_bytes"] = facts.problem->bytes;
+    }
+  object["launch"] = std::move(*launch);
 }
 
 static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
@@ -240,11 +253,8 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
   object["traversal"] = schedule.getOrder();
   if (auto bytes = kernel->getAttrOfType<IntegerAttr>(gpu::sharedBytesAttr))
     object["shared_bytes"] = bytes.getInt();
-  if (facts->second.problem && notes.gpu)
-    if (auto launch = writeLaunch(*facts->second.problem, schedule, *notes.gpu, name)) {
-      object["launch"] = std::move(*launch);
-      object["launch_bytes"] = facts->second.problem->bytes;
-    }
+  if (notes.gpu)
+    writeLaunch(kernel, facts->second, schedule, object);
   return object;
 }
 

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
@@ -83,16 +84,17 @@ private:
       return found == extents.end() ? nullptr : found;
     };
     int64_t *step = largest(stream), *side = largest(tile);
+    std::string order = schedule.getOrder().str();
     if (stages > 2)
       --stages;
     else if (step && *step > (isSimt ? 1 : leastDepth))
       *step /= 2;
     else if (isSimt && side && *side > 1)
-      *side /= 2;
+      *side /= 2, order = "row"; // Of another grid.
     else
       return {};
     return tg::ScheduleAttr::get(schedule.getContext(), tile, stream, schedule.getEngine(), schedule.getWarps(), stages,
-                                 schedule.getOrder(), schedule.getPersistent(), schedule.getSplit());
+                                 order, schedule.getPersistent(), schedule.getSplit());
   }
 
   static constexpr int64_t leastShared = 16 << 10; ///< For which the planner is asked.
@@ -132,7 +134,7 @@ private:
     for (bool isFirst = true;; isFirst = false) {
       std::vector<Diagnostic> errors;
       if (succeeded(attempt(errors)))
-        return;
+        return noteLaunch(*original, *device);
       if (isFirst)
         first = std::move(errors);
       int64_t bytes = getSharedBytes(module);
@@ -148,6 +150,29 @@ private:
     for (Diagnostic &error : first)
       getContext().getDiagEngine().emit(std::move(error));
     signalPassFailure();
+  }
+
+  /// Leaves the kernel's launch for the explanation, with as many CTAs on an SM as its shared memory and warps allow.
+  void noteLaunch(ModuleOp original, const Device &device) {
+    ModuleOp module = getOperation();
+    auto schedule = module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr);
+    auto kernel = original.lookupSymbol<func::FuncOp>("kernel");
+    if (!schedule || !kernel || kernel.getNumResults() == 0)
+      return;
+    plan::ScheduleChoice choice = plan::readSchedule(schedule);
+    constexpr int64_t warpThreads = 32;
+    int64_t shared = std::max<int64_t>(getSharedBytes(module) + device.sharedReservedPerCta, 1),
+            threads = (choice.warps + (choice.engine == tg::Engine::Wgmma ? 4 : 0)) * warpThreads;
+    choice.ctasPerSm =
+        std::max<int64_t>(std::min<int64_t>({int64_t(device.sharedPerSm) / shared,
+                                             int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)}),
+                          1);
+    plan::KernelToSchedule request(kernel);
+    if (auto launch = plan::writeKernelLaunch(request, choice, device, module.getName().value_or("kernel"))) {
+      std::string text;
+      llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*launch));
+      module->setAttr(plan::launchAttr, StringAttr::get(&getContext(), text));
+    }
   }
 
   LogicalResult attempt(std::vector<Diagnostic> &errors) {

@@ -57,7 +57,7 @@ bool weft::explore::writeNumbers(const Configuration &c, json::OStream &json, st
   TrafficBound bound;
   if (!TileOrder::create(c.traversal, c.launch.getGrids(), order, error) ||
       !listPanels(c.launch, order, trace, error) || !simulate(c.launch, order, c.machine, simulation, error) ||
-      !computeTrafficBound(c.group, double(c.machine.cache.bytes), bound, error))
+      !computeBound(c, bound, error))
     return false;
   json.object([&] {
     json.attribute("order", c.traversal.print());

@@ -41,8 +41,10 @@ struct KernelAccess {
 };
 
 /// Analyses the body of a kernel: of the function of a kernel module, or of a tg.kernel, whose terminator has the
-/// results; its ops are primitives of tg. Kernels that ask for more than 4,096 places are followed no further.
-KernelAccess analyseAccess(mlir::Block &body);
+/// results; its ops are primitives of tg. Kernels that ask for more than 4,096 places are followed no further. What the
+/// regions of a fold read is asked for with `entersFolds`: the streamed dimension is one dimension, reduced by the
+/// fold.
+KernelAccess analyseAccess(mlir::Block &body, bool entersFolds = false);
 
 /// Dimensions [fromBegin, fromEnd) of one shape that hold the same elements as [toBegin, toEnd) of another.
 struct ReshapeSegment {

@@ -55,8 +55,9 @@ void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, c
 /// Whether a table is short enough to be emitted as arithmetic.
 constexpr int64_t maxTableTiles = 4096;
 
-/// Sets `choice.order` of a kernel with a contraction whose grid has rows and columns of tiles; leaves others alone.
-/// Fails (false, `error`) where grid and traversal do not fit.
+/// Sets `choice.order` of a kernel with a contraction or a fold whose grid has rows and columns of tiles; leaves others
+/// alone: each of their elements is read once in any order. `traversal` is the text of a GridOrder. Fails (false,
+/// `error`) where grid and traversal do not fit.
 bool overrideOrder(const KernelToSchedule &kernel, const std::string &traversal, ScheduleChoice &choice,
                    std::string &error);
 

@@ -23,11 +23,16 @@ struct ScheduleChoice {
   std::string order = "row";
   bool persistent = false;
   int64_t split = 1;
-  int64_t multicast = 1; ///< CTAs of a cluster with tiles side by side (weft/Target/Multicast.h).
-  std::string reason;    ///< The numbers that decided, for the remark.
+  int64_t ctasPerSm = 1;  ///< That run at once; an estimate.
+  bool isOrdered = false; ///< The choice of tiles has chosen their order too.
+  int64_t multicast = 1;  ///< CTAs of a cluster with tiles side by side (weft/Target/Multicast.h).
+  std::string reason;     ///< The numbers that decided, for the remark.
 
   tg::ScheduleAttr getAttr(mlir::MLIRContext *context) const;
 };
+
+/// The choice that an attribute stands for.
+ScheduleChoice readSchedule(tg::ScheduleAttr schedule);
 
 /// A kernel to schedule: its function, and what it accesses.
 struct KernelToSchedule {

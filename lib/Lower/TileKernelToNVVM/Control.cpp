@@ -5,7 +5,8 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "weft/Plan/Traversal/Traversal.h"
+#include "weft/Plan/Traversal/GridOrder.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace weft;
@@ -158,39 +159,40 @@ public:
   }
 
 private:
+  static FailureOr<SmallVector<Value>> locateByOrder(OpBuilder &builder, IndexArithmetic &forms, tk::ForTilesOp op,
+                                                     Value block, ArrayRef<LinearForm> extents, StringRef text) {
+    constexpr size_t mostOfTable = 4096;
+    std::vector<int64_t> counts;
+    for (const LinearForm &extent : extents) {
+      if (!extent.terms.empty())
+        return op.emitOpError("expected static extents for the order `") << text << "`; use `row`";
+      counts.push_back(std::max<int64_t>(extent.constant, 1)); // Without tiles nothing runs.
+    }
+    plan::GridOrder order;
+    plan::IndexProgram program;
+    std::string error;
+    if (!plan::parseGridOrder(text.str(), order, error) || !plan::buildGridOrder(order, counts, program, error))
+      return op.emitOpError("expected a traversal of ") << shapeOf(counts) << " tiles: " << error;
+    if (order.traversal.table.size() > mostOfTable)
+      return op.emitOpError("expected an order by arithmetic or a table of at most ")
+             << mostOfTable << " tiles, got a table of " << order.traversal.table.size();
+    Value index = forms.materialize(forms.get(block, {0, Bounds().max}));
+    return ProgramEmitter(builder, op.getLoc(), index).emit(program);
+  }
+
+  /// "16 x 56".
+  static std::string shapeOf(ArrayRef<int64_t> counts) {
+    return llvm::join(llvm::map_range(counts, [](int64_t count) { return std::to_string(count); }), " x ");
+  }
+
   /// The tile numbers of the linear block index.
   static FailureOr<SmallVector<Value>> locate(OpBuilder &builder, IndexArithmetic &forms, tk::ForTilesOp op,
                                               Value block, ArrayRef<LinearForm> extents) {
-    Location loc = op.getLoc();
+    if (std::optional<StringRef> order = op.getOrder(); order && *order != "row")
+      return locateByOrder(builder, forms, op, block, extents, *order);
     LinearForm rest = forms.get(block, {0, Bounds().max});
     SmallVector<Value> indices(extents.size());
-    unsigned outer = extents.size();
-    std::optional<StringRef> order = op.getOrder();
-    if (order && *order != "row" && extents.size() >= 2) {
-      outer -= 2;
-      const LinearForm &rows = extents[outer], &cols = extents[outer + 1];
-      if (!rows.terms.empty() || !cols.terms.empty())
-        return op.emitOpError("expected static extents for the order `") << *order << "`; use `row`";
-      plan::Traversal traversal;
-      plan::IndexProgram program;
-      std::string error;
-      if (!plan::parseTraversal(order->str(), traversal, error) ||
-          !plan::buildTraversal(traversal, {{rows.constant, cols.constant}}, program, error))
-        return op.emitOpError("expected a traversal of ")
-               << rows.constant << " x " << cols.constant << " tiles: " << error;
-      constexpr size_t mostOfTable = 4096;
-      if (traversal.table.size() > mostOfTable)
-        return op.emitOpError("expected an order by arithmetic or a table of at most ")
-               << mostOfTable << " tiles, got a table of " << traversal.table.size();
-      LinearForm area = IndexArithmetic::constant(rows.constant * cols.constant);
-      LinearForm inner = outer ? forms.mod(rest, area) : rest;
-      SmallVector<Value> place = ProgramEmitter(builder, loc, forms.materialize(inner)).emit(program);
-      indices[outer] = place[0];
-      indices[outer + 1] = place[1];
-      if (outer)
-        rest = forms.floorDiv(rest, area);
-    }
-    for (unsigned i = outer; i-- > 0;) {
+    for (unsigned i = extents.size(); i-- > 0;) {
       indices[i] = forms.materialize(i ? forms.mod(rest, extents[i]) : rest);
       if (i)
         rest = forms.floorDiv(rest, extents[i]);

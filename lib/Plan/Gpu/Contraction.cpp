@@ -343,6 +343,7 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
         llvm::formatv("; clusters of {0} CTAs read once what their tiles have in common", best.tile.multicast);
   if (problem.products > 1)
     choice.reason += llvm::formatv("; {0} products in a tile", problem.products);
+  choice.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
   chooseOrderOf(kernel, problem, best, *m, *n, device, choice);
   return choice;
 }

@@ -1,6 +1,7 @@
 // The recursion over a kernel's values, with coordinates in place of tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/KernelAccess.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -93,7 +94,7 @@ SmallVector<AffineExpr> placesBeforeReshape(ArrayRef<AffineExpr> from, ArrayRef<
 
 class Walk {
 public:
-  explicit Walk(KernelAccess &access) : access(access) {}
+  Walk(KernelAccess &access, bool entersFolds) : access(access), entersFolds(entersFolds) {}
 
   void run(Block &body) {
     ValueRange results = body.getTerminator()->getOperands();
@@ -114,6 +115,8 @@ public:
       KernelRequest current = access.requests[i];
       if (Operation *op = current.value.getDefiningOp(); op && body.findAncestorOpInBlock(*op))
         askOperands(op, cast<OpResult>(current.value).getResultNumber(), current.coordinates);
+      else if (auto state = dyn_cast<BlockArgument>(current.value))
+        askState(state, current.coordinates);
     }
   }
 
@@ -129,6 +132,11 @@ private:
 
   /// The dimension of the iteration space for dimension `d` of the op's domain.
   AffineExpr reducedDim(Operation *op, unsigned d, AffineExpr extent) {
+    auto fold = dyn_cast<tg::FoldOp>(op->getParentOp()); // All that reduce what a fold streams go along one dimension.
+    if (fold && tg::isStreamed(op) && tg::isEqual(extent, fold.getExtent().getResult(0))) {
+      op = fold;
+      d = 0;
+    }
     auto [it, inserted] = reduced.try_emplace({op, d}, access.dims.size());
     if (inserted)
       access.dims.push_back({extent, op, d, unsigned(access.dims.size())});
@@ -159,7 +167,16 @@ private:
     return domain;
   }
 
+  /// The states with which a fold finishes are those that its update yields.
+  void askState(BlockArgument state, ArrayRef<AffineExpr> coordinates) {
+    auto fold = entersFolds ? dyn_cast<tg::FoldOp>(state.getOwner()->getParentOp()) : tg::FoldOp();
+    if (fold && state.getOwner() == &fold.getFinish().front())
+      request(fold.getUpdate().front().getTerminator()->getOperand(state.getArgNumber()), coordinates);
+  }
+
   void askOperands(Operation *op, unsigned result, ArrayRef<AffineExpr> coordinates) {
+    if (auto fold = dyn_cast<tg::FoldOp>(op); fold && entersFolds)
+      request(fold.getFinish().front().getTerminator()->getOperand(result), coordinates);
     auto tiled = dyn_cast<tg::TileOpInterface>(op);
     if (!tiled)
       return;
@@ -193,6 +210,7 @@ private:
   }
 
   KernelAccess &access;
+  bool entersFolds;
   llvm::DenseMap<size_t, SmallVector<unsigned, 1>> known;
   llvm::DenseMap<std::pair<Operation *, unsigned>, unsigned> reduced;
 };
@@ -273,9 +291,9 @@ SmallVector<ReshapeSegment> splitReshape(ArrayRef<AffineExpr> from, ArrayRef<Aff
   return segments;
 }
 
-KernelAccess analyseAccess(Block &body) {
+KernelAccess analyseAccess(Block &body, bool entersFolds) {
   KernelAccess access;
-  Walk(access).run(body);
+  Walk(access, entersFolds).run(body);
   Alignment(access).run();
   return access;
 }

@@ -9,6 +9,7 @@
 #include "weft/Plan/Cost/Configuration.h"
 #include "weft/Plan/Cost/Simulate.h"
 #include "weft/Plan/Schedule.h"
+#include "weft/Plan/Traversal/GridOrder.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -243,7 +244,6 @@ static bool readsMoreByColumns(const OrderProblem &problem) {
 
 void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, const GemmChoice &best, unsigned m,
                    unsigned n, const Device &device, ScheduleChoice &choice) {
-  choice.order = "row";
   unsigned rank = kernel.access.resultRank;
   if (rank < 2 || m != rank - 2 || n != rank - 1)
     return;
@@ -264,7 +264,9 @@ void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, c
     return;
   }
   OrderChoice order = chooseOrder(launch, device);
-  choice.order = order.order;
+  bool isBatch = launch.batch > 1 && order.order != "row";
+  choice.order = isBatch ? llvm::formatv("each<{0},{1}>", launch.batch, order.order).str() : order.order;
+  choice.isOrdered = true;
   if (std::string numbers = order.describe(); !numbers.empty())
     choice.reason += "; " + numbers;
 }
@@ -272,14 +274,14 @@ void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, c
 //===--- Orders by hand ---===//
 
 bool checkOrderText(const std::string &text, std::string &error) {
-  Traversal traversal;
-  if (!parseTraversal(text, traversal, error))
+  GridOrder order;
+  if (!parseGridOrder(text, order, error))
     return false;
-  if (traversal.kind == Traversal::Kind::Chain)
+  if (order.traversal.kind == Traversal::Kind::Chain)
     error = "traversal " + text + ": expected an order of one grid of tiles: no launch holds a chain";
-  else if (int64_t(traversal.table.size()) > maxTableTiles)
+  else if (int64_t(order.traversal.table.size()) > maxTableTiles)
     error = "traversal table: expected at most " + std::to_string(maxTableTiles) + " tiles, got " +
-            std::to_string(traversal.table.size());
+            std::to_string(order.traversal.table.size());
   return error.empty();
 }
 
@@ -288,26 +290,31 @@ bool overrideOrder(const KernelToSchedule &kernel, const std::string &text, Sche
   error.clear();
   if (!checkOrderText(text, error))
     return false;
+  mlir::func::FuncOp func = kernel.func;
+  auto reuses = [](mlir::Operation &op) { return llvm::isa<tg::ContractOp, tg::FoldOp>(op); };
   unsigned rank = kernel.access.resultRank;
-  if (!kernel.find<tg::ContractOp>() || rank < 2 || choice.tile.size() != rank)
+  if (llvm::none_of(func.getBody().front(), reuses) || choice.tile.size() != rank)
     return true;
-  TileGrid grid;
-  for (auto [d, tiles] : {std::pair(rank - 2, &grid.rows), std::pair(rank - 1, &grid.cols)}) {
+  std::vector<int64_t> counts;
+  for (unsigned d = 0; d < rank; ++d) {
     std::optional<int64_t> extent = tg::getConstant(kernel.access.dims[d].extent);
     if (!extent) // Orders other than rows are made for grids of known extents.
       return true;
-    *tiles = llvm::divideCeil(*extent, choice.tile[d]);
+    counts.push_back(std::max<int64_t>(llvm::divideCeil(*extent, choice.tile[d]), 1));
   }
+  GridOrder order;
+  TileOrder tiles;
+  if (!parseGridOrder(text, order, error))
+    return false;
+  TileGrid grid = foldGrid(counts, order.colDims);
   if (grid.rows < 2 || grid.cols < 2)
     return true;
-  Traversal traversal;
-  TileOrder order;
-  if (!parseTraversal(text, traversal, error) || !TileOrder::create(traversal, {grid}, order, error))
+  if (!TileOrder::create(order.traversal, {grid}, tiles, error))
     return false;
-  choice.order = traversal.print();
+  choice.order = order.print();
   choice.reason +=
       llvm::formatv("; order {0} of {1} x {2} tiles as asked for",
-                    traversal.kind == Traversal::Kind::Table ? "table" : choice.order, grid.rows, grid.cols);
+                    order.traversal.kind == Traversal::Kind::Table ? "table" : choice.order, grid.rows, grid.cols);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // What all schedules share: estimates of the kernel, the choice between the kinds, the attribute.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Schedule.h"
+#include "weft/Plan/KernelLaunch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -9,6 +10,19 @@ namespace weft::plan {
 
 tg::ScheduleAttr ScheduleChoice::getAttr(MLIRContext *context) const {
   return tg::ScheduleAttr::get(context, tile, stream, engine, warps, stages, order, persistent, split);
+}
+
+ScheduleChoice readSchedule(tg::ScheduleAttr schedule) {
+  ScheduleChoice choice;
+  choice.tile.assign(schedule.getTile().begin(), schedule.getTile().end());
+  choice.stream.assign(schedule.getStream().begin(), schedule.getStream().end());
+  choice.engine = schedule.getEngine();
+  choice.warps = schedule.getWarps();
+  choice.stages = schedule.getStages();
+  choice.order = schedule.getOrder().str();
+  choice.persistent = schedule.getPersistent();
+  choice.split = schedule.getSplit();
+  return choice;
 }
 
 KernelToSchedule::KernelToSchedule(func::FuncOp kernel)
@@ -60,7 +74,7 @@ void spreadSide(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents, int64_t elem
 /// Reductions, order statistics and scans: they want the rows of their axes.
 static bool reducesRows(Operation &op) { return isa<tg::ReduceOp, tg::ArgReduceOp, tg::TopKOp, tg::ScanOp>(op); }
 
-ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &device) {
+static ScheduleChoice chooseTiles(const KernelToSchedule &kernel, const Device &device) {
   if (auto fold = kernel.find<tg::FoldOp>())
     return chooseFold(kernel, fold, device);
   if (auto contract = kernel.find<tg::ContractOp>())
@@ -69,6 +83,13 @@ ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &devi
   if (llvm::any_of(func.getBody().front(), reducesRows))
     return chooseReduction(kernel, device);
   return chooseElementwise(kernel, device);
+}
+
+ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &device) {
+  ScheduleChoice choice = chooseTiles(kernel, device);
+  if (!choice.isOrdered && choice.multicast == 1)
+    chooseOrderOfLaunch(kernel, device, choice);
+  return choice;
 }
 
 } // namespace weft::plan

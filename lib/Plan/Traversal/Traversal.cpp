@@ -45,6 +45,7 @@ public:
 private:
   Place buildSerpentine(Value at, const Extent &cols);
   Place buildStrips(Value at, int64_t width, bool isSnake, const Extent &rows, const Extent &cols);
+  Place buildEach(const Traversal &traversal, Value at, const Extent &rows, const Extent &cols);
   Place buildMorton(Value at, const Extent &rows, const Extent &cols);
   Place buildHilbert(Value at, const Extent &rows, const Extent &cols);
 
@@ -181,6 +182,14 @@ Place OrderBuilder::buildHilbert(Value at, const Extent &rows, const Extent &col
   return {p.add(row, p.mul(at, p.select(isAcross, bRow, aRow))), p.add(col, p.mul(at, p.select(isAcross, bCol, aCol)))};
 }
 
+/// `rows` has one choice, of which checkFits has seen that the runs divide it.
+Place OrderBuilder::buildEach(const Traversal &traversal, Value at, const Extent &rows, const Extent &cols) {
+  int64_t height = rows.getMax() / traversal.width;
+  Value ofRun = p.constant(height), tiles = p.mul(ofRun, cols.value);
+  Place place = build(traversal.inner ? *traversal.inner : Traversal(), p.rem(at, tiles), {ofRun, {height}}, cols);
+  return {p.add(p.mul(p.div(at, tiles), ofRun), place.row), place.col};
+}
+
 /// CUTLASS's choice of the strip width (GemmIdentityThreadblockSwizzle::get_log_tile).
 static int64_t chooseCutlassWidth(int64_t most, int64_t cols) {
   if (most >= 8 && cols >= 6)
@@ -214,6 +223,8 @@ Place OrderBuilder::build(const Traversal &traversal, Value at, const Extent &ro
     Value tile = p.lookup(traversal.table, at);
     return {p.div(tile, cols.value), p.rem(tile, cols.value)};
   }
+  case Kind::Each:
+    return buildEach(traversal, at, rows, cols);
   case Kind::Row:
   case Kind::Chain: // Refused by checkFits as an inner order, handled by buildChain as the outer.
     break;
@@ -266,8 +277,13 @@ static bool checkFits(const Traversal &traversal, const std::vector<TileGrid> &g
   else if (stages == 2 && grids[0].rows != grids[1].rows)
     error = "chain: expected as many tile rows in both stages, got " + std::to_string(grids[0].rows) + " and " +
             std::to_string(grids[1].rows);
-  else if (traversal.inner && (traversal.inner->kind == Kind::Chain || traversal.inner->kind == Kind::Table))
-    error = "chain: expected an inner order of one stage that is not a table";
+  else if (traversal.inner && (traversal.inner->kind == Kind::Chain || traversal.inner->kind == Kind::Table ||
+                               traversal.inner->kind == Kind::Each))
+    error = (traversal.kind == Kind::Each ? "each" : "chain") +
+            std::string(": expected an inner order of one stage that is not a table");
+  else if (traversal.kind == Kind::Each && grids[0].rows % traversal.width)
+    error = "each: expected tile rows in " + std::to_string(traversal.width) + " equal runs, got " +
+            std::to_string(grids[0].rows);
   else if (traversal.kind == Kind::Table && int64_t(traversal.table.size()) != total)
     error = "table: expected " + std::to_string(total) + " tiles, got " + std::to_string(traversal.table.size());
   return error.empty();

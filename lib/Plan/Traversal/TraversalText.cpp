@@ -16,8 +16,9 @@ using namespace weft::plan;
 using Kind = Traversal::Kind;
 
 const std::vector<std::string> &weft::plan::getTraversalNames() {
-  static const std::vector<std::string> names = {"row",     "column", "serpentine", "grouped", "grouped-snake",
-                                                 "cutlass", "morton", "hilbert",    "table",   "chain"};
+  static const std::vector<std::string> names = {"row",           "column",  "serpentine", "grouped",
+                                                 "grouped-snake", "cutlass", "morton",     "hilbert",
+                                                 "table",         "chain",   "each"};
   return names;
 }
 
@@ -43,6 +44,8 @@ std::string Traversal::print() const {
   case Kind::Chain:
     return text + "<" + std::to_string(width) +
            (inner && inner->kind != Kind::Column ? "," + inner->print() + ">" : ">");
+  case Kind::Each:
+    return text + "<" + std::to_string(width) + "," + (inner ? inner->print() : "row") + ">";
   }
   return text;
 }
@@ -113,16 +116,18 @@ private:
       position = start;
       return fail("expected the width 1, 2, 4 or 8");
     }
-    if (result.kind == Kind::Cutlass || !accept(","))
+    if (result.kind == Kind::Each && !expect(","))
+      return false;
+    if (result.kind == Kind::Cutlass || (result.kind != Kind::Each && !accept(",")))
       return true;
-    if (result.kind != Kind::Chain) {
+    if (result.kind != Kind::Chain && result.kind != Kind::Each) {
       result.isByColumns = true;
       return expect("columns");
     }
     auto inner = std::make_shared<Traversal>();
     if (!parse(*inner, true))
       return false;
-    if (inner->kind != Kind::Column)
+    if (inner->kind != Kind::Column || result.kind == Kind::Each)
       result.inner = inner;
     return true;
   }
@@ -139,7 +144,7 @@ private:
     }
     result = Traversal();
     result.kind = Kind(name - names.begin());
-    if (isInner && (result.kind == Kind::Chain || result.kind == Kind::Table)) {
+    if (isInner && (result.kind == Kind::Chain || result.kind == Kind::Table || result.kind == Kind::Each)) {
       position = start;
       return fail("expected an order of one stage that is not a table");
     }
@@ -150,6 +155,7 @@ private:
     case Kind::Cutlass:
     case Kind::Table:
     case Kind::Chain:
+    case Kind::Each:
       return expect("<") && parseArguments(result) && expect(">");
     default:
       return true;

@@ -152,7 +152,7 @@ func.func @kernel(%x: !tk.global<tensor<?x100xf32, #tg.dims<()[s0] -> (s0, 100)>
 
 // -----
 
-// A persistent loop in a grouped order, an index tile, floordiv and mod in the map.
+// A persistent loop in runs of a grouped order, an index tile, floordiv and mod in the map.
 // CHECK: module 5: right
 // input x 96x64xf32
 // input n 192xi32
@@ -160,7 +160,7 @@ func.func @kernel(%x: !tk.global<tensor<?x100xf32, #tg.dims<()[s0] -> (s0, 100)>
 // expect y = np.floor(x[n % 96] * np.arange(64, dtype=np.float32))
 module attributes {tk.target = "sm_80"} {
 func.func @kernel(%x: !tk.global<tensor<96x64xf32>>, %n: !tk.global<tensor<192xi32>>, %y: !tk.global<tensor<192x64xf32>>) attributes {tk.warps = 4 : i64} {
-  tk.for_tiles (%i, %j) in affine_map<() -> (12, 4)> order "grouped<4>" persistent {
+  tk.for_tiles (%i, %j) in affine_map<() -> (12, 4)> order "each<3,grouped<4>>" persistent {
     %0 = tk.load %n[%i] map affine_map<(d0, d1)[s0] -> (s0 * 16 + d0)> : !tk.global<tensor<192xi32>> -> !tk.tile<16x16xi32>
     %1 = tk.load %x[%j] map affine_map<(d0, d1, d2)[s0] -> (d2 mod 96, s0 * 16 + d1)> indices (%0 : !tk.tile<16x16xi32>)
         : !tk.global<tensor<96x64xf32>> -> !tk.tile<16x16xf32>

@@ -48,7 +48,8 @@ function readSettings() {
     return;
   }
   const config = state.config, kind = $("kind").value, number = (id) => Number($(id).value), wasChain = state.grids.length > 1, wasKind = config.problem.kind;
-  config.problem = { kind };
+  if (wasKind !== kind || kind !== "tiles")
+    config.problem = { kind };
   for (const name of Object.keys(problemFields[kind]))
     config.problem[name] = name === "causal" ? $("problem-causal").checked : number(`problem-${name}`);
   config.tile = { m: number("tileM"), n: number("tileN"), k: number("tileK") };
@@ -56,7 +57,7 @@ function readSettings() {
   Object.assign(config.machine, { sms: number("sms"), blocksPerSm: number("blocksPerSm"), skew: number("skew"), drift: number("drift"), smsPerPort: number("smsPerPort") });
   Object.assign(config.machine.cache, { bytes: Math.max(Math.round(number("cacheKib") * 1024), 256), ways: number("ways"), partitions: number("partitions") });
   config.hints = wasKind === kind ? $("hints").value.replace(/\s/g, "") : ""; // Other problems have other arrays.
-  if (wasChain !== (kind === "chain"))
+  if (wasChain !== (kind === "chain") || (wasKind === "tiles" && kind !== "tiles"))
     config.order = kind === "chain" ? "chain<1>" : "row";
   use(state.config);
 }

@@ -7,14 +7,16 @@
 const makeGroupArray = (name, kind, bytes, dims) => ({ name, kind, bytes, dims });
 
 /** The affine group of a configuration: products, and attention as a chain for each head. */
-function makeGroup(config) {
+function makeGroup(config, batch = 1) {
   const p = config.problem, b = config.elementBytes;
   if (p.kind === "gemm")
     return {
-      extents: [p.m, p.n, p.k, 1],
+      extents: [p.m, p.n, p.k, batch],
       arrays: [makeGroupArray("A", "input", b, [3, 0, 2]), makeGroupArray("B", "input", b, [3, 2, 1]), makeGroupArray("C", "output", b, [3, 0, 1])],
       statements: [{ dims: [0, 1, 2, 3], reads: [0, 1], result: 2 }],
     };
+  if (p.kind === "tiles")
+    return p.product ? makeGroup({ problem: { kind: "gemm", ...p.product }, elementBytes: b }, p.product.batch) : null;
   const isAttention = p.kind === "attention";
   // Heads of a group are rows of one product; a causal half has half of the keys at most. Whole groups only.
   const heads = Math.min(p.group, p.heads), keys = p.causal ? Math.floor((p.keys + 1) / 2) : p.keys;
@@ -108,6 +110,8 @@ class BoxSearch {
 
 /** {bytes, partition, compulsory} for a fast memory of `fastBytes`. */
 function computeTrafficBound(group, fastBytes) {
+  if (!group) // A launch of which only the boxes are known: what is compulsory is its caller's.
+    return { bytes: 0, partition: 0, compulsory: 0 };
   const choices = group.arrays.reduce((list, array, i) => (array.kind === "intermediate" ? [...list, ...list.map((c) => [...c, i])] : list), [[]]);
   const searches = choices.map((inside) => new BoxSearch(group, inside));
   const total = sumOperations(group, group.extents);

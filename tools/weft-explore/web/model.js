@@ -8,16 +8,28 @@ const ceilDiv = (a, b) => Math.floor((a + b - 1) / b);
 
 //===--- Launches (LaunchModel.cpp) ---===//
 
-const affine = (fields) => ({ base: 0, perRow: 0, perCol: 0, perStep: 0, ...fields });
-const at = (index, row, col, step) => index.base + index.perRow * row + index.perCol * col + index.perStep * step;
+const affine = (fields) => ({ base: 0, perRow: 0, perCol: 0, perStep: 0, terms: [], ...fields });
+
+/** Terms are [loop, divisor, modulus, factor] (LoopTerm of LaunchModel.h). */
+function at(index, row, col, step, rowDivisor = 1) {
+  let value = index.base + index.perRow * Math.floor(row / rowDivisor) + index.perCol * col + index.perStep * step;
+  for (const [loop, divisor, modulus, factor] of index.terms) {
+    const number = Math.floor((loop === "row" ? row : loop === "col" ? col : step) / divisor);
+    value += factor * (modulus ? number % modulus : number);
+  }
+  return value;
+}
 
 function makeAccess(fields) {
   const access = { array: 0, outer: {}, byte: {}, outers: 1, bytes: 1, rowDivisor: 1, when: "each", isWrite: false, hint: 1, ...fields };
   return { ...access, outer: affine(access.outer), byte: affine(access.byte) };
 }
 
-function getSteps(stage, col) {
-  return stage.causalRows ? Math.min(stage.steps, ceilDiv((col + 1) * stage.causalRows, stage.causalCols)) : stage.steps;
+function getSteps(stage, row, col) {
+  if (!stage.causalRows)
+    return stage.steps;
+  const place = stage.causalPlace ? at(stage.causalPlace, row, col, 0) : col;
+  return Math.min(Math.max(ceilDiv((place + 1) * stage.causalRows + (stage.causalBase || 0), stage.causalCols), 1), stage.steps);
 }
 
 function makeProduct(m, n, k, tile, elementBytes, arrays) {
@@ -52,6 +64,21 @@ function makeAttention(p, tile, b) {
   };
 }
 
+/** A launch of any tiles (TilesLaunch.cpp). */
+function makeTiles(p) {
+  const index = (fields) => affine(fields || {}), causal = p.causal || {};
+  return {
+    name: "tiles",
+    arrays: p.arrays.map((array, i) => ({ name: `T${i}`, outers: 1, ...array })),
+    stages: [{
+      grid: { rows: p.rows, cols: p.cols }, steps: p.steps || 1, causalRows: causal.rows || 0, causalCols: causal.cols || 1,
+      causalBase: causal.base || 0, causalPlace: causal.place ? index(causal.place) : null, isStatic: Boolean(p.static), operations: p.operations || 0,
+      accesses: p.accesses.map((access) => makeAccess({ array: access.array, outer: access.outer || {}, byte: access.byte || {}, outers: access.outers || 1,
+                                                        bytes: access.bytes, when: access.when || "each", isWrite: Boolean(access.write) })),
+    }],
+  };
+}
+
 /** The launch of a configuration (docs/explorer.md). */
 const hintNames = ["evict_first", "normal", "evict_last"];
 
@@ -77,6 +104,8 @@ function makeProblemLaunch(config) {
   const p = config.problem, tile = config.tile, b = config.elementBytes;
   if (p.kind === "attention")
     return makeAttention(p, tile, b);
+  if (p.kind === "tiles")
+    return makeTiles(p);
   if (p.kind === "chain")
     return {
       name: "chain",
@@ -107,10 +136,18 @@ function getCompulsory(launch) {
 
 function getRegion(access, array, tile, steps) {
   const first = access.when === "last" ? steps - 1 : 0, last = access.when === "first" ? 0 : steps - 1;
-  const row = Math.floor(tile.row / access.rowDivisor);
   const range = (index, extent, limit) => {
-    const a = at(index, row, tile.col, first), b = at(index, row, tile.col, last);
-    return [Math.max(Math.min(a, b), 0), Math.min(Math.max(a, b) + extent, limit)];
+    let below = 0, above = 0;
+    const terms = index.terms.filter(([loop, divisor, modulus, factor]) => {
+      if (loop !== "step" || first === last)
+        return true;
+      const number = Math.floor(last / divisor), most = factor * (modulus ? Math.min(number, modulus - 1) : number);
+      if (most < 0) below += most; else above += most;
+      return false;
+    });
+    const fixed = { ...index, terms };
+    const a = at(fixed, tile.row, tile.col, first, access.rowDivisor), b = at(fixed, tile.row, tile.col, last, access.rowDivisor);
+    return [Math.max(Math.min(a, b) + below, 0), Math.min(Math.max(a, b) + above + extent, limit)];
   };
   const [outer, outerEnd] = range(access.outer, access.outers, array.outers);
   const [byte, byteEnd] = range(access.byte, access.bytes, array.rowBytes);
@@ -156,7 +193,7 @@ function makePanels(launch) {
   const usesOf = (tile) => {
     const stage = launch.stages[tile.stage], uses = [];
     for (const access of stage.accesses) {
-      const cell = cells[access.array], region = getRegion(access, launch.arrays[access.array], tile, getSteps(stage, tile.col));
+      const cell = cells[access.array], region = getRegion(access, launch.arrays[access.array], tile, getSteps(stage, tile.row, tile.col));
       for (let row = Math.floor(region.outer / cell.rows); row * cell.rows < region.outerEnd; ++row)
         for (let col = Math.floor(region.byte / cell.bytes); col * cell.bytes < region.byteEnd; ++col)
           uses.push({ panel: cell.first + row * cell.perRow + col, isWrite: access.isWrite });
@@ -450,7 +487,7 @@ class Simulation {
     this.turn = 0;
     this.lastAsk = this.smsPerPort > 1 ? new Uint32Array(lines) : null;
     this.slots = Array.from({ length: resident }, (_, i) => ({
-      block: -1, step: 0, side: cache.partitions === 2 ? mixBits(Math.floor((i % machine.sms) / this.smsPerPort)) & 1 : 0,
+      block: -1, step: 0, next: i, side: cache.partitions === 2 ? mixBits(Math.floor((i % machine.sms) / this.smsPerPort)) & 1 : 0,
       delay: skew ? mixBits(i) % (skew + 1) : 0 }));
     this.doneInRow = new Array(launch.stages[0].grid.rows).fill(0);
     this.result = { readSectors: 0, writtenSectors: 0, merged: 0, lookups: 0, hits: 0, writeLookups: 0, dramReads: 0, dramWrites: 0, dirty: 0, fabric: 0, ticks: 0,
@@ -493,9 +530,9 @@ class Simulation {
     return missing;
   }
   runAccess(access, tile, step, side) {
-    const array = this.launch.arrays[access.array], row = Math.floor(tile.row / access.rowDivisor), r = this.result;
+    const array = this.launch.arrays[access.array], r = this.result;
     const { lineBytes, sectorBytes } = this.machine.cache;
-    const outerStart = at(access.outer, row, tile.col, step), byteStart = at(access.byte, row, tile.col, step);
+    const outerStart = at(access.outer, tile.row, tile.col, step, access.rowDivisor), byteStart = at(access.byte, tile.row, tile.col, step, access.rowDivisor);
     const outerEnd = Math.min(outerStart + access.outers, array.outers), byteEnd = Math.min(byteStart + access.bytes, array.rowBytes);
     const byte = Math.max(byteStart, 0);
     if (byte >= byteEnd)
@@ -525,9 +562,12 @@ class Simulation {
       return true;
     }
     if (slot.block < 0) {
-      if (this.nextBlock === this.tiles.length)
+      const isStatic = Boolean(this.launch.stages[0].isStatic);
+      if ((isStatic ? slot.next : this.nextBlock) >= this.tiles.length)
         return false;
-      slot.block = this.nextBlock++;
+      slot.block = isStatic ? slot.next : this.nextBlock;
+      slot.next += this.result.resident;
+      ++this.nextBlock;
       slot.step = 0;
       if (this.drift && slot.block >= this.result.resident)
         slot.delay = mixBits(Math.floor(slot.block / this.smsPerPort)) % (this.drift + 1);
@@ -537,7 +577,7 @@ class Simulation {
     const tile = this.tiles[slot.block], stage = this.launch.stages[tile.stage];
     if (tile.stage === 1 && this.doneInRow[tile.row] < this.launch.stages[0].grid.cols)
       return false;
-    const lastStep = getSteps(stage, tile.col) - 1;
+    const lastStep = getSteps(stage, tile.row, tile.col) - 1;
     for (const access of stage.accesses)
       if (access.when === "each" || slot.step === (access.when === "first" ? 0 : lastStep))
         this.runAccess(access, tile, slot.step, slot.side);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 "use strict";
 
-const orderNames = ["row", "column", "serpentine", "grouped", "grouped-snake", "cutlass", "morton", "hilbert", "table", "chain"];
+const orderNames = ["row", "column", "serpentine", "grouped", "grouped-snake", "cutlass", "morton", "hilbert", "table", "chain", "each"];
 const maxPageTiles = 1 << 18;
 
 /** Parses `grouped<8,columns>` and the like; throws an Error with the message of the compiler's parser. */
@@ -26,11 +26,11 @@ function parseOrder(text) {
     const start = position, name = /^[^<>,]*/.exec(text.slice(position))[0];
     if (!orderNames.includes(name))
       fail(`one of ${orderNames.join(", ")}`);
-    if (isInner && (name === "chain" || name === "table"))
+    if (isInner && ["chain", "table", "each"].includes(name))
       fail("an order of one stage that is not a table");
     position = start + name.length;
     const order = { kind: name, width: 1, byColumns: false, table: [], inner: null };
-    if (!["grouped", "grouped-snake", "cutlass", "table", "chain"].includes(name))
+    if (!["grouped", "grouped-snake", "cutlass", "table", "chain", "each"].includes(name))
       return order;
     expect("<");
     if (name === "table") {
@@ -42,7 +42,10 @@ function parseOrder(text) {
         position = at;
         fail("the width 1, 2, 4 or 8");
       }
-      if (name === "chain") {
+      if (name === "each") {
+        expect(",");
+        order.inner = parse(true);
+      } else if (name === "chain") {
         if (accept(","))
           order.inner = parse(true);
       } else if (name !== "cutlass" && accept(",")) {
@@ -148,6 +151,13 @@ function listPlaces(order, rows, cols) {
     if (order.table.length !== rows * cols || new Set(order.table).size !== rows * cols || order.table.some((tile) => tile >= rows * cols))
       throw new Error(`table: expected each of ${rows * cols} tiles once`);
     return order.table.map((tile) => all[tile]);
+  }
+  case "each": {
+    const height = rows / order.width;
+    if (!Number.isInteger(height))
+      throw new Error(`each: expected tile rows in ${order.width} equal runs, got ${rows}`);
+    const places = listPlaces(order.inner, height, cols);
+    return Array.from({ length: order.width }, (_, run) => places.map(([row, col]) => [run * height + row, col])).flat();
   }
   default: return all;
   }

@@ -6,6 +6,7 @@
 const problemFields = {
   gemm: { m: 1024, n: 1024, k: 4096 },
   chain: { m: 1024, k: 1024, l: 1024, n: 512 },
+  tiles: {}, // Of a compiled kernel: read from a file, not edited.
   attention: { heads: 16, group: 4, queries: 1024, keys: 1024, headDim: 128, causal: false },
 };
 const fieldNames = {
@@ -29,6 +30,41 @@ function applyDevice(machine, device) {
   machine.smsPerPort = device.smsPerPort;
 }
 
+/** A launch of any tiles, field by field (TilesLaunch.cpp has the same ranges). */
+function readTiles(p, fail) {
+  const most = 2 ** 31;
+  const number = (from, name, least, most, path, otherwise) => {
+    const value = from[name] === undefined ? otherwise : from[name];
+    return Number.isInteger(value) && value >= least && value <= most ? value : fail(`${path}.${name}`, `a whole number from ${least} to ${most}`);
+  };
+  const index = (value, path) => {
+    const from = value || {}, terms = from.terms || [];
+    const isGood = Array.isArray(terms) && terms.length <= 16 && terms.every((term) => Array.isArray(term) && term.length === 4 &&
+      ["row", "col", "step"].includes(term[0]) && term.slice(1).every((x) => Number.isInteger(x) && Math.abs(x) <= most) && term[1] >= 1 && term[2] >= 0);
+    return { base: number(from, "base", -most, most, path, 0), terms: isGood ? terms : fail(path, 'terms ["row" or "col" or "step", divisor, modulus, factor]') };
+  };
+  const list = (name) => (Array.isArray(p[name]) && p[name].length >= 1 && p[name].length <= 64 ? p[name] : fail(`problem.${name}`, "an array of 1 to 64"));
+  const tiles = { kind: "tiles", rows: number(p, "rows", 1, 1 << 24, "problem"), cols: number(p, "cols", 1, 1 << 24, "problem"),
+                  steps: number(p, "steps", 1, 1 << 24, "problem", 1), static: Boolean(p.static), operations: Number(p.operations) || 0 };
+  tiles.arrays = list("arrays").map((array, i) => ({ name: array.name === undefined ? `T${i}` : String(array.name),
+    outers: number(array, "outers", 1, most, `problem.arrays[${i}]`, 1), rowBytes: number(array, "rowBytes", 1, most, `problem.arrays[${i}]`) }));
+  tiles.accesses = list("accesses").map((access, i) => {
+    const path = `problem.accesses[${i}]`, when = access.when || "each";
+    if (!["each", "first", "last"].includes(when))
+      fail(`${path}.when`, "each, first or last");
+    return { array: number(access, "array", 0, tiles.arrays.length - 1, path), outers: number(access, "outers", 1, most, path, 1),
+             bytes: number(access, "bytes", 1, most, path), when, write: Boolean(access.write), outer: index(access.outer, `${path}.outer`),
+             byte: index(access.byte, `${path}.byte`) };
+  });
+  if (p.causal)
+    tiles.causal = { rows: number(p.causal, "rows", 1, 1 << 24, "problem.causal"), cols: number(p.causal, "cols", 1, 1 << 24, "problem.causal"),
+                     base: number(p.causal, "base", -most, most, "problem.causal", 0),
+                     ...(p.causal.place ? { place: index(p.causal.place, "problem.causal.place") } : {}) };
+  if (p.product)
+    tiles.product = Object.fromEntries(["batch", "m", "n", "k"].map((name) => [name, number(p.product, name, 1, most, "problem.product", 1)]));
+  return tiles;
+}
+
 /** Checks a configuration from outside field by field; throws an Error that names the field. */
 function readConfiguration(value, devices) {
   const config = makeDefault();
@@ -43,8 +79,8 @@ function readConfiguration(value, devices) {
   if (!value || typeof value !== "object" || !value.problem || typeof value.problem !== "object")
     fail("problem", "an object");
   if (!Object.prototype.hasOwnProperty.call(problemFields, value.problem.kind))
-    fail("problem.kind", "gemm, chain or attention");
-  config.problem = { kind: value.problem.kind, ...problemFields[value.problem.kind] };
+    fail("problem.kind", "gemm, chain, attention or tiles");
+  config.problem = value.problem.kind === "tiles" ? readTiles(value.problem, fail) : { kind: value.problem.kind, ...problemFields[value.problem.kind] };
   for (const name of Object.keys(problemFields[config.problem.kind]))
     if (name === "causal")
       config.problem.causal = Boolean(value.problem.causal);

@@ -15,6 +15,7 @@
 #include "weft/Plan/Cost/Simulate.h"
 #include "weft/Target/Device.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 
 namespace weft::plan {
 
@@ -22,7 +23,7 @@ namespace weft::plan {
 enum class MatrixEngine : uint8_t { Unknown, Simt, Mma, Wgmma };
 
 struct Configuration {
-  enum class Kind : uint8_t { Gemm, Chain, Attention };
+  enum class Kind : uint8_t { Gemm, Chain, Attention, Tiles };
 
   std::string name;
   Kind kind = Kind::Gemm;
@@ -31,7 +32,7 @@ struct Configuration {
   bool isPersistent = false; ///< Blocks take several tiles.
   int64_t headDim = 128;     ///< Attention only.
   LaunchModel launch;
-  AffineGroup group;
+  AffineGroup group; ///< Without statements the bound is what is compulsory.
   MachineModel machine;
   Traversal traversal;
   int64_t elementBytes = 2;
@@ -46,6 +47,16 @@ bool readConfiguration(const llvm::json::Value &value, Configuration &result, st
 
 /// An array of configurations, one, or an object with an array `launches`; from a file's text.
 bool readConfigurations(llvm::StringRef text, std::vector<Configuration> &result, std::string &error);
+
+/// The problem of kind `tiles` of a launch of one stage; with `batch` products of m x n x k elements where there are
+/// some, for the bound.
+struct ProductExtents {
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+};
+llvm::json::Object writeTilesLaunch(const LaunchModel &launch, const std::optional<ProductExtents> &product);
+
+/// The bytes that any schedule of the launch moves between the L2 and DRAM, at least the compulsory ones.
+bool computeBound(const Configuration &configuration, TrafficBound &bound, std::string &error);
 
 /// SMs, cache and halves of a device; one block on each SM.
 MachineModel makeMachine(const Device &device);

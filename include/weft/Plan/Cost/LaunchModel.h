@@ -23,9 +23,31 @@ struct ArrayModel {
   int64_t outers = 1, rowBytes = 1;
 };
 
-/// base + perRow * (row / rowDivisor) + perCol * col + perStep * step.
+/// The loops that a stage has, outermost first: rows of tiles, columns of tiles, steps.
+enum class LaunchLoop : uint8_t { Row, Col, Step };
+
+/// factor * (number / divisor % modulus) of a loop's number: one of several dimensions that a loop goes over. Modulus
+/// 0: none.
+struct LoopTerm {
+  LaunchLoop loop = LaunchLoop::Row;
+  int64_t divisor = 1, modulus = 0, factor = 0;
+
+  int64_t getValue(int64_t number) const { return factor * (modulus ? number / divisor % modulus : number / divisor); }
+};
+
+/// base + perRow * (row / rowDivisor) + perCol * col + perStep * step + the terms.
 struct AffineIndex {
   int64_t base = 0, perRow = 0, perCol = 0, perStep = 0;
+  std::vector<LoopTerm> terms;
+
+  int64_t getValue(int64_t row, int64_t col, int64_t step, int64_t rowDivisor = 1) const {
+    int64_t value = base + perRow * (row / rowDivisor) + perCol * col + perStep * step;
+    for (const LoopTerm &term : terms)
+      value += term.getValue(term.loop == LaunchLoop::Row ? row : term.loop == LaunchLoop::Col ? col : step);
+    return value;
+  }
+  /// Whether the loop's number is in it.
+  bool depends(LaunchLoop loop) const;
 };
 
 /// A box of an array, `outers` rows of `bytes` bytes, cut at the array's ends.
@@ -44,20 +66,21 @@ struct AccessModel {
 /// What an access does from one iteration of a loop to the next: touches a new box, one that overlaps the last, the
 /// same one again; a result in the same place is summed up (or written once, at the end).
 enum class ReuseClass : uint8_t { New, Window, Again, Sum };
-/// The loops that a stage has, outermost first: rows of tiles, columns of tiles, steps.
-enum class LaunchLoop : uint8_t { Row, Col, Step };
 ReuseClass classifyReuse(const AccessModel &access, LaunchLoop loop);
 
 /// One stage: tiles of a grid, each with a number of steps.
 struct StageModel {
   TileGrid grid;
   int64_t steps = 1;
-  /// Above 0: tile column c takes min(steps, ceil((c + 1) * causalRows / causalCols)) steps.
-  int64_t causalRows = 0, causalCols = 1;
+  /// Above 0: a tile takes ceil(((place + 1) * causalRows + causalBase) / causalCols) steps, at least 1 and at most
+  /// `steps`. The place is the tile's column unless `causalPlace` says otherwise.
+  int64_t causalRows = 0, causalCols = 1, causalBase = 0;
+  AffineIndex causalPlace = {0, 0, 1, 0, {}};
+  bool isStatic = false; ///< A place takes every resident-th block, not the next one that is free.
   std::vector<AccessModel> accesses;
   double operations = 0; ///< Of the whole stage; a multiply-add counts two.
 
-  int64_t getSteps(int64_t tileCol) const;
+  int64_t getSteps(int64_t tileRow, int64_t tileCol) const;
 };
 
 /// A tile of stage 1 may start when all tiles of its row in stage 0 are done.

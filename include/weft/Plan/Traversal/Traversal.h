@@ -49,14 +49,15 @@ struct Tile {
 ///   table<t0,t1,...>       the row-major number of the tile of every block
 ///   chain<g>, chain<g,O>   two dependent stages with as many tile rows: strips of g rows, the first stage's tiles of a
 ///                          strip, then the second's that need them; within a strip the order O (default: column)
+///   each<b,O>              b runs of R / b rows, one after the other, each in the order O: the grids of a batch
 struct Traversal {
-  enum class Kind { Row, Column, Serpentine, Grouped, GroupedSnake, Cutlass, Morton, Hilbert, Table, Chain };
+  enum class Kind { Row, Column, Serpentine, Grouped, GroupedSnake, Cutlass, Morton, Hilbert, Table, Chain, Each };
 
   Kind kind = Kind::Row;
-  int64_t width = 1;                      ///< g or w above; at least 1.
+  int64_t width = 1;                      ///< g, w or b above; at least 1.
   bool isByColumns = false;               ///< Strips of columns (Grouped, GroupedSnake).
   std::vector<int64_t> table;             ///< Kind::Table only.
-  std::shared_ptr<const Traversal> inner; ///< Kind::Chain only; null: column.
+  std::shared_ptr<const Traversal> inner; ///< Kind::Chain (null: column) and Kind::Each.
 
   std::string print() const;
 };

@@ -18,13 +18,32 @@ using When = AccessModel::When;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-int64_t StageModel::getSteps(int64_t tileCol) const {
-  return causalRows ? std::min(steps, ceilDiv((tileCol + 1) * causalRows, causalCols)) : steps;
+int64_t StageModel::getSteps(int64_t tileRow, int64_t tileCol) const {
+  if (!causalRows)
+    return steps;
+  constexpr int64_t most = int64_t(1) << 31;
+  int64_t place = std::clamp(causalPlace.getValue(tileRow, tileCol, 0), -most, most);
+  return std::clamp<int64_t>(ceilDiv((place + 1) * causalRows + causalBase, causalCols), 1, steps);
+}
+
+bool AffineIndex::depends(LaunchLoop loop) const {
+  int64_t linear = loop == LaunchLoop::Row ? perRow : loop == LaunchLoop::Col ? perCol : perStep;
+  return linear || std::any_of(terms.begin(), terms.end(),
+                               [&](const LoopTerm &term) { return term.loop == loop && term.factor; });
 }
 
 ReuseClass weft::plan::classifyReuse(const AccessModel &access, LaunchLoop loop) {
+  // The shortest step, of the loop's own number or of a dimension in it.
   auto advance = [&](const AffineIndex &index) {
-    return loop == LaunchLoop::Row ? index.perRow : loop == LaunchLoop::Col ? index.perCol : index.perStep;
+    int64_t least = loop == LaunchLoop::Row ? index.perRow : loop == LaunchLoop::Col ? index.perCol : index.perStep;
+    for (const LoopTerm &term : index.terms)
+      if (term.loop == loop && term.factor && (!least || std::abs(term.factor) < std::abs(least)))
+        least = term.factor;
+    return least;
+  };
+  auto repeats = [&](const AffineIndex &index) {
+    return std::any_of(index.terms.begin(), index.terms.end(),
+                       [&](const LoopTerm &term) { return term.loop == loop && (term.divisor > 1 || term.modulus); });
   };
   bool isOnce = loop == LaunchLoop::Step && access.when != When::EachStep;
   int64_t outer = advance(access.outer), byte = advance(access.byte);
@@ -32,7 +51,7 @@ ReuseClass weft::plan::classifyReuse(const AccessModel &access, LaunchLoop loop)
     return access.isWrite ? ReuseClass::Sum : ReuseClass::Again;
   // Boxes overlap if they do in both directions; rows that share (a group of heads) touch the same box several times.
   bool overlaps = std::abs(outer) < access.outers && std::abs(byte) < access.bytes;
-  bool shares = loop == LaunchLoop::Row && access.rowDivisor > 1;
+  bool shares = (loop == LaunchLoop::Row && access.rowDivisor > 1) || repeats(access.outer) || repeats(access.byte);
   return overlaps || shares ? ReuseClass::Window : ReuseClass::New;
 }
 

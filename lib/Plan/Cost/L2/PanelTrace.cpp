@@ -33,15 +33,29 @@ struct Cells {
 /// What a block touches over its steps.
 static Region getRegion(const AccessModel &access, const ArrayModel &array, const Tile &tile, int64_t steps) {
   int64_t first = access.when == When::LastStep ? steps - 1 : 0, last = access.when == When::FirstStep ? 0 : steps - 1;
-  int64_t row = tile.row / access.rowDivisor;
-  auto at = [&](const AffineIndex &index, int64_t step) {
-    return index.base + index.perRow * row + index.perCol * tile.col + index.perStep * step;
+  // Terms of the step go up and down: their range is from none to the most of any step.
+  auto range = [&](const AffineIndex &index) {
+    AffineIndex fixed = index;
+    std::pair<int64_t, int64_t> ends(0, 0);
+    for (LoopTerm &term : fixed.terms) {
+      if (term.loop != LaunchLoop::Step || first == last)
+        continue;
+      int64_t most = last / term.divisor;
+      most = term.factor * (term.modulus ? std::min(most, term.modulus - 1) : most);
+      (most < 0 ? ends.first : ends.second) += most;
+      term.factor = 0;
+    }
+    int64_t start = fixed.getValue(tile.row, tile.col, first, access.rowDivisor);
+    int64_t end = fixed.getValue(tile.row, tile.col, last, access.rowDivisor);
+    return std::pair(std::min(start, end) + ends.first, std::max(start, end) + ends.second);
   };
+  auto [outer, lastOuter] = range(access.outer);
+  auto [byte, lastByte] = range(access.byte);
   Region region;
-  region.outer = std::max<int64_t>(std::min(at(access.outer, first), at(access.outer, last)), 0);
-  region.outerEnd = std::min(std::max(at(access.outer, first), at(access.outer, last)) + access.outers, array.outers);
-  region.byte = std::max<int64_t>(std::min(at(access.byte, first), at(access.byte, last)), 0);
-  region.byteEnd = std::min(std::max(at(access.byte, first), at(access.byte, last)) + access.bytes, array.rowBytes);
+  region.outer = std::max<int64_t>(outer, 0);
+  region.outerEnd = std::min(lastOuter + access.outers, array.outers);
+  region.byte = std::max<int64_t>(byte, 0);
+  region.byteEnd = std::min(lastByte + access.bytes, array.rowBytes);
   return region;
 }
 
@@ -111,7 +125,7 @@ bool weft::plan::listPanels(const LaunchModel &launch, const TileOrder &order, P
     const StageModel &stage = launch.stages[tile.stage];
     for (const AccessModel &access : stage.accesses) {
       const Cells &cell = cells[access.array];
-      Region region = getRegion(access, launch.arrays[access.array], tile, stage.getSteps(tile.col));
+      Region region = getRegion(access, launch.arrays[access.array], tile, stage.getSteps(tile.row, tile.col));
       for (int64_t row = region.outer / cell.rows; row * cell.rows < region.outerEnd; ++row)
         for (int64_t col = region.byte / cell.bytes; col * cell.bytes < region.byteEnd; ++col)
           trace.uses.back().push_back({int32_t(cell.first + row * cell.perRow + col), access.isWrite});

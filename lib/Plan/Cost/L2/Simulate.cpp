@@ -55,6 +55,7 @@ private:
   /// A place for a block on an SM.
   struct Slot {
     int64_t block = -1, step = 0, delay = 0, side = 0;
+    int64_t next = 0; ///< Of blocks that go to places by their numbers.
   };
 
   bool prepare(std::string &error);
@@ -158,6 +159,20 @@ static bool checkLaunch(const LaunchModel &launch, const TileOrder &order, std::
   return error.empty();
 }
 
+/// Whether all boxes together have no more than 2^33 lines of the sample to look up.
+static bool isShort(const LaunchModel &launch, int64_t sampling, int64_t lineBytes) {
+  double lookups = 0;
+  for (const StageModel &stage : launch.stages)
+    for (const AccessModel &access : stage.accesses) {
+      double boxes =
+          double(stage.grid.rows) * double(stage.grid.cols) * (access.when == When::EachStep ? double(stage.steps) : 1);
+      const ArrayModel &array = launch.arrays[access.array];
+      int64_t rows = std::min(access.outers, array.outers) / sampling + 1;
+      lookups += boxes * double(rows) * double(std::min(access.bytes, array.rowBytes) / lineBytes + 1);
+    }
+  return lookups <= double(int64_t(1) << 33);
+}
+
 bool Simulation::prepare(std::string &error) {
   if (!checkMachine(machine, error) || !checkLaunch(launch, order, error))
     return false;
@@ -185,6 +200,10 @@ bool Simulation::prepare(std::string &error) {
     }
     lines += rows * perRow;
   }
+  if (!isShort(launch, sampling, machine.cache.lineBytes)) {
+    error = "expected at most 2^33 lines in the boxes of all steps; use larger tiles or a larger sampling";
+    return false;
+  }
   memory.emplace_back(machine.cache, sampling, lines);
   if (machine.smsPerPort > 1)
     lastAsk.assign(lines, 0);
@@ -194,6 +213,7 @@ bool Simulation::prepare(std::string &error) {
   slots.resize(result.resident);
   for (int64_t i = 0; i < result.resident; ++i) {
     int64_t port = i % machine.sms / machine.smsPerPort;
+    slots[i].next = i;
     slots[i].side = machine.cache.partitions == 2 ? mixBits(uint32_t(port)) & 1 : 0;
     slots[i].delay = machine.skew ? mixBits(uint32_t(i)) % uint32_t(machine.skew + 1) : 0;
   }
@@ -203,13 +223,11 @@ bool Simulation::prepare(std::string &error) {
 
 void Simulation::runAccess(const AccessModel &access, const Tile &tile, int64_t step, int64_t side) {
   const ArrayModel &array = launch.arrays[access.array];
-  int64_t row = tile.row / access.rowDivisor;
-  auto at = [&](const AffineIndex &index) {
-    return index.base + index.perRow * row + index.perCol * tile.col + index.perStep * step;
-  };
-  int64_t outer = std::max<int64_t>(at(access.outer), 0), byte = std::max<int64_t>(at(access.byte), 0);
-  int64_t outerEnd = std::min(at(access.outer) + access.outers, array.outers);
-  int64_t byteEnd = std::min(at(access.byte) + access.bytes, array.rowBytes);
+  auto at = [&](const AffineIndex &index) { return index.getValue(tile.row, tile.col, step, access.rowDivisor); };
+  int64_t outerStart = at(access.outer), byteStart = at(access.byte);
+  int64_t outer = std::max<int64_t>(outerStart, 0), byte = std::max<int64_t>(byteStart, 0);
+  int64_t outerEnd = std::min(outerStart + access.outers, array.outers);
+  int64_t byteEnd = std::min(byteStart + access.bytes, array.rowBytes);
   if (byte >= byteEnd)
     return;
   int64_t lineBytes = machine.cache.lineBytes, sectorBytes = machine.cache.sectorBytes, sampling = result.sampling;
@@ -243,9 +261,12 @@ bool Simulation::advance(Slot &slot) {
     return true;
   }
   if (slot.block < 0) {
-    if (nextBlock == order.size())
+    bool isStatic = launch.stages[0].isStatic;
+    if ((isStatic ? slot.next : nextBlock) >= order.size())
       return false;
-    slot.block = nextBlock++;
+    slot.block = isStatic ? slot.next : nextBlock;
+    slot.next += result.resident;
+    ++nextBlock;
     slot.step = 0;
     if (machine.drift && slot.block >= result.resident)
       slot.delay = mixBits(uint32_t(slot.block / machine.smsPerPort)) % uint32_t(machine.drift + 1);
@@ -255,7 +276,7 @@ bool Simulation::advance(Slot &slot) {
   const Tile &tile = order[slot.block];
   if (tile.stage == 1 && doneInRow[tile.row] < launch.stages[0].grid.cols)
     return false;
-  int64_t lastStep = launch.stages[tile.stage].getSteps(tile.col) - 1;
+  int64_t lastStep = launch.stages[tile.stage].getSteps(tile.row, tile.col) - 1;
   runStep(slot, tile, lastStep);
   if (slot.step++ == lastStep) {
     if (tile.stage == 0)

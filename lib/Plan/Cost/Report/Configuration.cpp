@@ -8,6 +8,8 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Configuration.h"
+#include "Fields.h"
+#include "TilesLaunch.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,85 +21,6 @@ namespace json = llvm::json;
 using llvm::StringRef;
 
 static constexpr int64_t kMost = int64_t(1) << 31;
-
-namespace {
-/// The fields of an object; the first failure stays in `error`.
-class Fields {
-public:
-  Fields(const json::Object *object, StringRef path, std::string &error) : object(object), path(path), error(error) {
-    if (!object)
-      fail("", "expected an object");
-  }
-
-  bool isGood() const { return error.empty(); }
-
-  void number(StringRef name, int64_t &value, int64_t least, int64_t most, bool isNeeded = false) {
-    const json::Value *field = find(name);
-    if (!field) {
-      if (isNeeded)
-        fail(name, "expected a number, got nothing");
-      return;
-    }
-    std::optional<int64_t> read = field->getAsInteger();
-    if (!read || *read < least || *read > most)
-      return fail(name, "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    value = *read;
-  }
-
-  void boolean(StringRef name, bool &value) {
-    if (const json::Value *field = find(name)) {
-      if (std::optional<bool> read = field->getAsBoolean())
-        value = *read;
-      else
-        fail(name, "expected true or false");
-    }
-  }
-
-  std::string text(StringRef name, StringRef otherwise) {
-    const json::Value *field = find(name);
-    if (!field)
-      return otherwise.str();
-    if (std::optional<StringRef> read = field->getAsString())
-      return read->str();
-    fail(name, "expected a text");
-    return "";
-  }
-
-  const json::Object *inner(StringRef name) {
-    const json::Value *field = find(name);
-    if (field && !field->getAsObject())
-      fail(name, "expected an object");
-    return field ? field->getAsObject() : nullptr;
-  }
-
-  void skip(StringRef name) { (void)find(name); }
-
-  void fail(StringRef name, const std::string &what) {
-    if (error.empty())
-      error = (path + (name.empty() ? StringRef() : ".") + name).str() + ": " + what;
-  }
-
-  /// After all fields were asked for: refuses others.
-  void finish() {
-    if (!object)
-      return;
-    for (const auto &entry : *object)
-      if (!llvm::is_contained(known, StringRef(entry.first)))
-        fail(StringRef(entry.first).take_front(40), "unknown field, expected one of " + llvm::join(known, ", "));
-  }
-
-private:
-  const json::Value *find(StringRef name) {
-    known.push_back(name.str());
-    return object ? object->get(name) : nullptr;
-  }
-
-  const json::Object *object;
-  std::string path;
-  std::string &error;
-  std::vector<std::string> known;
-};
-} // namespace
 
 MachineModel weft::plan::makeMachine(const Device &device) {
   MachineModel machine;
@@ -203,6 +126,7 @@ static void readProblem(const json::Object *object, Configuration &result, std::
   std::string kind = fields.text("kind", "");
   result.kind = kind == "chain"       ? Configuration::Kind::Chain
                 : kind == "attention" ? Configuration::Kind::Attention
+                : kind == "tiles"     ? Configuration::Kind::Tiles
                                       : Configuration::Kind::Gemm;
   if (kind == "gemm")
     readGemm(fields, result);
@@ -210,8 +134,10 @@ static void readProblem(const json::Object *object, Configuration &result, std::
     readChain(fields, result);
   else if (kind == "attention")
     readAttention(fields, result);
+  else if (kind == "tiles")
+    readTilesLaunch(fields, result, error);
   else
-    fields.fail("kind", "expected gemm, chain or attention");
+    fields.fail("kind", "expected gemm, chain, attention or tiles");
   fields.finish();
 }
 

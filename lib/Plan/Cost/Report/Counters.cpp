@@ -24,17 +24,20 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
   SimulationResult r;
   TrafficBound bound;
   if (!TileOrder::create(c.traversal, c.launch.getGrids(), order, error) ||
-      !simulate(c.launch, order, c.machine, r, error) ||
-      !computeTrafficBound(c.group, double(c.machine.cache.bytes), bound, error))
+      !simulate(c.launch, order, c.machine, r, error) || !computeBound(c, bound, error))
     return false;
   double sector = double(c.machine.cache.sectorBytes), operations = 0, waves = r.getWaves();
   for (const StageModel &stage : c.launch.stages)
     operations += stage.operations;
   double last = double(r.blocks % r.resident);
   int64_t blocks = c.isPersistent ? std::min(r.blocks, r.resident) : r.blocks;
-  double compulsory = double(c.launch.getCompulsoryReads() + c.launch.getCompulsoryWrites());
-  counters = {{"dram__bytes_read.sum", double(r.dramReads) * sector},
-              {"dram__bytes_write.sum", double(r.dramWrites) * sector},
+  double compulsoryReads = double(c.launch.getCompulsoryReads()), compulsory = double(c.launch.getCompulsoryWrites());
+  // A sample of rows may miss some: what must move is moved.
+  double reads = std::max(double(r.dramReads) * sector, compulsoryReads), writes = double(r.dramWrites) * sector;
+  double left = std::max(double(r.dirty) * sector, compulsory - writes);
+  compulsory += compulsoryReads;
+  counters = {{"dram__bytes_read.sum", reads},
+              {"dram__bytes_write.sum", writes},
               {"lts__t_sectors_op_read.sum", double(r.lookups - r.writeLookups)},
               {"lts__t_sectors_op_write.sum", double(r.writeLookups)},
               {"lts__t_sectors_srcunit_tex.sum", double(r.readSectors - r.merged + r.writtenSectors)},
@@ -46,7 +49,7 @@ bool weft::plan::predictCounters(const Configuration &c, Counters &counters, std
               {"launch__waves_per_multiprocessor", double(blocks) / double(r.resident)},
               {"weft.tile_waves", waves},
               {"weft.operations", operations},
-              {"weft.l2_dirty_bytes_at_end", double(r.dirty) * sector},
+              {"weft.l2_dirty_bytes_at_end", left},
               {"weft.dram_bytes_bound", std::max(bound.bytes, compulsory)},
               {"weft.dram_bytes_compulsory", compulsory},
               {"weft.last_wave_full_pct", last > 0 ? 100 * last / double(r.resident) : 100},

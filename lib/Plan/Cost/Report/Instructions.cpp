@@ -57,8 +57,12 @@ void weft::plan::countInstructions(const Configuration &c, Counters &counters) {
   double instructions = 0, bytes = 0;
   for (const StageModel &stage : c.launch.stages) {
     double steps = 0;
-    for (int64_t col = 0; col < stage.grid.cols; ++col)
-      steps += double(stage.getSteps(col) * stage.grid.rows);
+    if (!stage.causalRows)
+      steps = double(stage.steps) * double(stage.grid.rows) * double(stage.grid.cols);
+    else
+      for (int64_t row = 0; row < stage.grid.rows; ++row)
+        for (int64_t col = 0; col < stage.grid.cols; ++col)
+          steps += double(stage.getSteps(row, col));
     for (const TileProduct &product : products) {
       instructions += steps * countMatrix(product, c);
       bytes += steps * countReads(product, c);

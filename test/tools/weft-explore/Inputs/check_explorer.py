@@ -54,22 +54,47 @@ def make_problem(rng: random.Random, tile: dict) -> dict:
             "headDim": rng.choice((40, 64, 128)), "causal": rng.random() < 0.5}
 
 
+def make_tiles(rng: random.Random) -> dict:
+    """A launch of any boxes: rows of a batch, windows that overlap, taps within the steps, perhaps uneven steps."""
+    runs, inner, cols, channels, taps = (rng.randint(1, n) for n in (3, 5, 9, 4, 3))
+    stride, halo, unit = rng.randint(1, 4), rng.randint(0, 3), rng.choice((32, 96, 256))
+    rows, boxes = runs * inner, cols * stride + halo
+    problem = {"kind": "tiles", "rows": rows, "cols": cols, "steps": channels * taps, "static": rng.random() < 0.3, "operations": 1e6,
+               "arrays": [{"name": "in", "outers": 4 * runs * channels, "rowBytes": boxes * unit}, {"outers": inner * channels, "rowBytes": taps * unit},
+                          {"name": "out", "outers": rows * 2, "rowBytes": cols * unit}],
+               "accesses": [{"array": 0, "outers": 4, "outer": {"terms": [["row", inner, 0, 4 * channels], ["step", taps, 0, 4]]},
+                             "byte": {"base": rng.choice((0, -unit)), "terms": [["col", 1, 0, stride * unit], ["step", 1, taps, unit]]},
+                             "bytes": (stride + halo) * unit},
+                            {"array": 1, "outer": {"terms": [["row", 1, inner, channels], ["step", taps, channels, 1]]},
+                             "byte": {"terms": [["step", 1, taps, unit]]}, "bytes": unit, "when": rng.choice(("each", "first"))},
+                            {"array": 2, "outers": 2, "outer": {"terms": [["row", 1, 0, 2]]}, "byte": {"terms": [["col", 1, 0, unit]]}, "bytes": unit,
+                             "when": "last", "write": True}]}
+    if rng.random() < 0.4:
+        problem["causal"] = {"rows": rng.randint(1, 3), "cols": rng.randint(1, 3), "base": rng.randint(-2, 2),
+                             "place": {"base": cols - 1, "terms": [["col", 1, 0, -1]]}}
+    if rng.random() < 0.5:
+        problem["product"] = {"batch": runs, "m": inner * 64, "n": cols * 64, "k": channels * 64}
+    return problem
+
+
 def make_order(rng: random.Random, kind: str) -> str:
     width = rng.randint(1, 9)
     orders = ["row", "column", "serpentine", f"grouped<{width}>", f"grouped<{width},columns>", f"grouped-snake<{width}>",
               f"grouped-snake<{width},columns>", f"cutlass<{rng.choice((1, 2, 4, 8))}>", "morton", "hilbert"]
     inner = rng.choice(orders)
+    if kind == "tiles":
+        return rng.choice((inner, f"each<1,{inner}>"))
     return rng.choice((f"chain<{width}>", f"chain<{width},{inner}>")).replace(",column>", ">") if kind == "chain" else inner
 
 
-ARRAYS = {"gemm": ("A", "B", "C"), "chain": ("A", "B", "C", "D", "E"), "attention": ("Q", "K", "V", "O")}
+ARRAYS = {"gemm": ("A", "B", "C"), "chain": ("A", "B", "C", "D", "E"), "attention": ("Q", "K", "V", "O"), "tiles": ("in", "out")}
 
 
 def make_configurations() -> list[dict]:
     rng, result = random.Random(6), []
-    for _ in range(COUNT):
+    for i in range(COUNT):
         tile = {"m": rng.choice((16, 64, 128)), "n": rng.choice((16, 64, 128, 256)), "k": rng.choice((16, 32, 64))}
-        problem = make_problem(rng, tile)
+        problem = make_problem(rng, tile) if i % 4 else make_tiles(rng)
         cache = {"bytes": rng.choice((1 << 14, 1 << 17, 3 << 18, 1 << 20, 6 << 20)), "lineBytes": 128, "sectorBytes": 32, "ways": rng.choice((0, 1, 8, 16)),
                  "partitions": rng.choice((1, 2))}
         machine = {"sms": rng.choice((1, 3, 8, 20)), "blocksPerSm": rng.choice((1, 2)), "skew": rng.choice((0, 0, 5)), "sampling": rng.choice((0, 1, 4)), "cache": cache}

@@ -22,7 +22,7 @@ function computeNumbers(config) {
   numbers.simulation = {};
   for (const name of ["readSectors", "writtenSectors", "merged", "lookups", "writeLookups", "hits", "dramReads", "dramWrites", "dirty", "fabric", "ticks", "sampling", "dramReadsByArray"])
     numbers.simulation[name] = r[name];
-  const bound = computeTrafficBound(makeGroup(config), capacity);
-  numbers.bound = { partition: bound.partition, compulsory: bound.compulsory };
+  const group = makeGroup(config), bound = computeTrafficBound(group, capacity), once = getCompulsory(launch);
+  numbers.bound = { partition: bound.partition, compulsory: group ? bound.compulsory : once.reads + once.writes };
   return numbers;
 }

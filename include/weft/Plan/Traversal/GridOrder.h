@@ -1,0 +1,40 @@
+//===- GridOrder.h - A traversal over a grid of any rank ----------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Kernels have grids with a dimension for each of their results. An order sees rows and columns: the columns are the
+// last dimensions with more than one tile, `colDims` of them, the rows are all the dimensions before them, both
+// numbered in row-major order. The text is that of the traversal, and `@2` behind it where columns are two dimensions:
+// `grouped<8>@2`, `each<4,column>`. Plain C++17.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_PLAN_TRAVERSAL_GRIDORDER_H
+#define WEFT_PLAN_TRAVERSAL_GRIDORDER_H
+
+#include "weft/Plan/Traversal/Traversal.h"
+
+namespace weft::plan {
+
+struct GridOrder {
+  Traversal traversal;
+  int64_t colDims = 1; ///< 1 to 8.
+
+  std::string print() const;
+};
+
+/// Parses the text. On failure returns false and says why in `error`.
+bool parseGridOrder(std::string_view text, GridOrder &result, std::string &error);
+
+/// The grid's rows and columns. Fewer dimensions with several tiles than `colDims` + 1 leave one row.
+TileGrid foldGrid(const std::vector<int64_t> &counts, int64_t colDims);
+
+/// The tile number along each of `counts` (all at least 1) as results of index arithmetic. Fails as buildTraversal
+/// does.
+bool buildGridOrder(const GridOrder &order, const std::vector<int64_t> &counts, IndexProgram &program,
+                    std::string &error);
+
+} // namespace weft::plan
+
+#endif // WEFT_PLAN_TRAVERSAL_GRIDORDER_H
