@@ -61,8 +61,24 @@ struct ProgramNotes {
   /// Numbers of groups by the location of their kernels, in order.
   llvm::DenseMap<Location, SmallVector<int64_t, 1>> groups;
   llvm::StringMap<plan::KernelFacts> kernels;
+  llvm::StringMap<std::string> texts; ///< Kernels as they were outlined, without large constants.
   std::vector<plan::DispatchFacts> dispatches;
 };
+
+/// The most of one kernel's text, and of all of a program's.
+constexpr size_t mostText = 16 << 10, mostTexts = 1 << 20;
+
+std::string printKernel(ModuleOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(16).useLocalScope();
+  if (auto function = kernel.lookupSymbol<func::FuncOp>("kernel"))
+    function->print(stream, flags);
+  if (text.size() > mostText)
+    text = text.substr(0, mostText) + "\n... cut off";
+  return text;
+}
 
 StringRef findArgument(const remark::detail::Remark &remark, StringRef key) {
   for (const remark::detail::Remark::Arg &argument : remark.getArgs())
@@ -185,8 +201,12 @@ void Explanation::finishPhase(Phase phase, ModuleOp module) {
   if (phase != Phase::Outline || state->programs.empty())
     return;
   ProgramNotes &notes = *state->programs.back();
-  for (ModuleOp kernel : module.getOps<ModuleOp>())
+  size_t bytes = 0;
+  for (ModuleOp kernel : module.getOps<ModuleOp>()) {
     notes.kernels[kernel.getSymName().value_or("")] = plan::measureKernel(kernel);
+    if (bytes < mostTexts)
+      bytes += (notes.texts[kernel.getSymName().value_or("")] = printKernel(kernel)).size();
+  }
   notes.dispatches = plan::measureDispatches(module, notes.kernels);
 }
 
@@ -246,6 +266,8 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
   if (facts == notes.kernels.end())
     return object;
   object["ops"] = json::Array(facts->second.ops);
+  if (auto text = notes.texts.find(name); text != notes.texts.end())
+    object["ir"] = json::fixUTF8(text->second);
   auto schedule = kernel->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr);
   if (!schedule)
     return object;

@@ -18,9 +18,12 @@
 // FlashDecoding's second kernel costs 3 us in the decode cases. Of these 3 us a kernel's fill and drain is about 1 us:
 // a first load of 900 clocks and a last store. Other cards are taken to be the same.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Target/Device.h"
+#include "weft/Target/DeviceTable.h"
+#include <vector>
 
 namespace weft {
+
+using llvm::StringRef;
 
 namespace {
 
@@ -94,10 +97,25 @@ constexpr Device kDevices[] = {
 
 llvm::ArrayRef<Device> getDevices() { return kDevices; }
 
-const Device *findDevice(llvm::StringRef nameOrArchitecture) {
-  for (const Device &candidate : kDevices)
-    if (nameOrArchitecture.equals_insensitive(candidate.name) || nameOrArchitecture == candidate.architecture)
-      return &candidate;
+/// Devices with measured rates, which stand before the table's.
+static std::vector<Device> &getMeasured() {
+  static std::vector<Device> devices;
+  return devices;
+}
+
+void useDevice(const Device &device) {
+  getMeasured().reserve(std::size(kDevices)); // One of each: pointers to them stay.
+  for (Device &measured : getMeasured())
+    if (measured.name == StringRef(device.name))
+      return void(measured = device);
+  getMeasured().push_back(device);
+}
+
+const Device *findDevice(StringRef nameOrArchitecture) {
+  for (llvm::ArrayRef<Device> list : {llvm::ArrayRef<Device>(getMeasured()), getDevices()})
+    for (const Device &candidate : list)
+      if (nameOrArchitecture.equals_insensitive(candidate.name) || nameOrArchitecture == candidate.architecture)
+        return &candidate;
   return nullptr;
 }
 

@@ -6,9 +6,11 @@
 #include "mlir/Parser/Parser.h"
 #include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/OrderModel.h"
+#include "weft/Target/DeviceTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -19,6 +21,24 @@ namespace weft::tools {
 bool Compilation::fail(ErrorClass cls, const llvm::Twine &cause) {
   (void)diagnostics.report(cls, cause);
   return false;
+}
+
+/// Before any device is looked up.
+bool Compilation::useMeasuredRates() {
+  if (flags.deviceTable.empty())
+    return true;
+  constexpr uint64_t mostText = 1 << 20;
+  auto file = llvm::MemoryBuffer::getFile(flags.deviceTable.getValue(), /*IsText=*/true);
+  if (!file)
+    return fail(ErrorClass::Invalid, "--device-table: " + flags.deviceTable + ": " + file.getError().message());
+  Device device;
+  std::string problem;
+  if ((*file)->getBufferSize() > mostText)
+    problem = "expected at most 1 MiB";
+  if (!problem.empty() || !readDeviceTable((*file)->getBuffer(), device, problem))
+    return fail(ErrorClass::Invalid, "--device-table: " + flags.deviceTable + ": " + problem);
+  useDevice(device);
+  return true;
 }
 
 bool Compilation::parseTargets() {
@@ -67,6 +87,8 @@ bool Compilation::parseEmission() {
 
 bool Compilation::parseFlags() {
   importOptions = flags.get(diagnostics);
+  if (!useMeasuredRates())
+    return false;
   parseTargets();
   auto expectWord = [&](const llvm::Twine &flag, const std::string &value, llvm::StringRef first,
                         llvm::StringRef second) {

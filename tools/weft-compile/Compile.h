@@ -38,6 +38,7 @@ private:
 
   // Compile.cpp
   bool parseFlags();
+  bool useMeasuredRates();
   bool parseTargets();
   bool parseEmission();
   bool readInput();

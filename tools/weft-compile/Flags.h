@@ -19,6 +19,9 @@ struct CompileFlags : ImportFlags {
       "target", cl::init("cpu"), cl::value_desc("list"), cl::cat(compileCategory),
       cl::desc("Targets, separated by commas: cpu, sm_80, sm_86, sm_89, sm_90a, or a device such "
                "as H100, A100-40, RTX4090")};
+  cl::opt<std::string> deviceTable{
+      "device-table", cl::value_desc("file"), cl::cat(compileCategory),
+      cl::desc("GPU: measured rates of the card, as `weft calibrate` wrote them, for the cost models")};
   cl::opt<std::string> fallback{
       "fallback", cl::init("error"), cl::cat(compileCategory),
       cl::desc("An op that a GPU target cannot do: error, or allow (the model runs on the CPU instead)")};
@@ -39,7 +42,7 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> traversal{
       "traversal", cl::value_desc("order"), cl::cat(compileCategory),
       cl::desc(
-          "GPU: order of the tiles of products, such as row, grouped<8>, hilbert or table<...> (docs/traversal.md); "
+          "GPU: order of the tiles of products and folds, such as row, grouped<8>, hilbert or table<...> (docs/traversal.md); "
           "default: the model's choice for each kernel")};
   cl::opt<std::string> weights{
       "weights", cl::init("embed"),

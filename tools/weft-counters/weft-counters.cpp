@@ -2,7 +2,7 @@
 // `predicted` added, which `weft compare-counters` and the explorer open.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../common/CommandLine.h"
-#include "../common/TextFile.h"
+#include "../common/DeviceTable.h"
 #include "weft/Plan/Cost/Counters.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -52,12 +52,16 @@ static Error printCounters(const std::string &path) {
 }
 
 int main(int argc, char **argv) {
-  std::string input;
+  std::string input, deviceTable;
   CLI::App app("Predict the counters of launches, under Nsight Compute's names (docs/explorer.md)", "weft-counters");
   app.add_option("launches", input, "Launches as JSON; - is standard input")->option_text("FILE")->required();
+  app.add_option("--device-table", deviceTable, "Measured rates of the card, as weft calibrate wrote them")
+      ->option_text("FILE");
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;
-  Error error = printCounters(input);
+  Error error = tools::useDeviceTable(deviceTable).within("--device-table");
+  if (!error)
+    error = printCounters(input);
   return error ? tools::reportError("weft-counters", error) : 0;
 }

@@ -64,6 +64,11 @@ struct PlannerNote {
   double ops = 0, groups = 0, microseconds = 0, unfusedMicroseconds = 0;
 };
 
+/// What a kernel is, as outlined, and what it became; long texts are cut off.
+struct KernelText {
+  std::string name, ir, ptx;
+};
+
 struct Program {
   std::string target;
   const Device *device = nullptr;
@@ -72,6 +77,7 @@ struct Program {
   PlannerNote planner;
   int64_t kernels = 0; ///< Distinct ones.
   std::vector<Dispatch> dispatches;
+  std::vector<KernelText> texts; ///< Of distinct kernels.
   std::vector<Edge> edges;
   std::vector<Remark> remarks;
   double edgesLeftOut = 0, remarksLeftOut = 0;
@@ -84,6 +90,23 @@ struct Model {
   std::string name, version;
   std::vector<Program> programs;
   llvm::json::Value source = nullptr; ///< What was read; dispatches point into it.
+};
+
+/// Two compiles of a model, of the same target. Pointers go into the models.
+struct Total {
+  const char *name; ///< A field of the JSON; "bytes", "flops" and "seconds" have these units.
+  double before, now;
+};
+struct ProgramDiff {
+  std::string target;
+  std::vector<Total> totals;
+  std::vector<std::pair<const Edge *, const Edge *>> edges; ///< Fused in one of the two: before, now.
+  /// Before and now: null where the other has no kernel of the same nodes.
+  std::vector<std::pair<const Dispatch *, const Dispatch *>> kernels;
+};
+struct ModelDiff {
+  std::string before, now;
+  std::vector<ProgramDiff> programs;
 };
 
 /// Values of symbols; others are 256.
@@ -109,8 +132,14 @@ void printComparison(const std::vector<Model> &models, llvm::raw_ostream &os);
 /// Answers why two nodes share a kernel, or do not: at most ten lines for each program.
 bundle::Error printReason(const Model &model, const std::string &request, llvm::raw_ostream &os);
 // Json.cpp
-/// Everything, schema "weft.explain/3", with `launches` that the explorer opens.
-std::string writeJson(const Model &model);
+/// Everything, schema "weft.explain/3", with `launches` that the explorer opens; and `diff`, if there is one.
+std::string writeJson(const Model &model, const ModelDiff *diff = nullptr);
+// Diff.cpp
+/// Programs of the same targets; fails if there are none.
+bundle::Error compareModels(const Model &before, const Model &now, ModelDiff &diff);
+void printDiff(const ModelDiff &diff, llvm::raw_ostream &os);
+/// The attribute `diff` of an object.
+void writeDiff(const ModelDiff &diff, llvm::json::OStream &out);
 
 /// "3.20 MB", "1.24 GFLOP": 3 digits.
 std::string formatBytes(double bytes);

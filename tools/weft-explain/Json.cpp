@@ -148,6 +148,15 @@ static void writeProgram(json::OStream &out, const Program &program) {
       for (size_t i = 0; i < program.dispatches.size(); ++i)
         writeDispatch(out, program.dispatches[i], int64_t(i));
     });
+    out.attributeArray("code", [&] {
+      for (const KernelText &text : program.texts)
+        out.object([&] {
+          for (const auto &[key, value] :
+               {std::pair("kernel", &text.name), std::pair("ir", &text.ir), std::pair("ptx", &text.ptx)})
+            if (!value->empty())
+              out.attribute(key, json::fixUTF8(*value));
+        });
+    });
     writeEdges(out, program, names);
     names.write(out);
     out.attribute("edges_left_out", program.edgesLeftOut);
@@ -196,7 +205,7 @@ static void writeLaunches(json::OStream &out, const Model &model) {
   });
 }
 
-std::string weft::explain::writeJson(const Model &model) {
+std::string weft::explain::writeJson(const Model &model, const ModelDiff *diff) {
   std::string text;
   llvm::raw_string_ostream os(text);
   json::OStream out(os);
@@ -209,6 +218,8 @@ std::string weft::explain::writeJson(const Model &model) {
         writeProgram(out, program);
     });
     writeLaunches(out, model);
+    if (diff)
+      writeDiff(*diff, out);
   });
   return text;
 }

@@ -144,6 +144,15 @@ static void readKernel(const json::Object &kernel, const json::Object *facts, Di
   }
 }
 
+/// The IR of kernels, by their numbers in the bundle.
+static void readTexts(const json::Array &kernels, const json::Array &facts, Program &program) {
+  for (size_t i = 0; i < std::min(kernels.size(), facts.size()); ++i) {
+    const json::Object *kernel = kernels[i].getAsObject(), *fact = facts[i].getAsObject();
+    if (kernel && fact)
+      program.texts.push_back({getText(*kernel, "name"), getText(*fact, "ir"), ""});
+  }
+}
+
 static Error readProgram(const json::Object &object, Program &program) {
   program.target = getText(object, "target");
   const json::Object *plan = object.getObject("plan");
@@ -153,6 +162,8 @@ static Error readProgram(const json::Object &object, Program &program) {
     program.device = findDevice(program.target);
   std::map<std::string, std::pair<const json::Object *, const json::Object *>> kernels;
   const json::Array *facts = plan ? plan->getArray("kernel_facts") : nullptr;
+  if (const json::Array *list = object.getArray("kernels"); list && facts)
+    readTexts(*list, *facts, program);
   if (const json::Array *list = object.getArray("kernels"))
     for (size_t i = 0; i < list->size(); ++i)
       if (const json::Object *kernel = (*list)[i].getAsObject())
@@ -224,6 +235,34 @@ static void readMemory(const bundle::Tables &tables, const Symbols &symbols, Pro
         program.memoryNote = error.getMessage();
 }
 
+//===--- Code ---===//
+
+/// The entry of every kernel in the PTX of the program's module; at most 64 KiB each and 2 MiB in all.
+static void readPtx(const bundle::Reader &reader, Program &program) {
+  constexpr size_t mostText = 64 << 10, mostTexts = 2 << 20;
+  const bundle::Tables &tables = reader.getTables();
+  std::map<std::string, int64_t> numbers;
+  for (const Dispatch &dispatch : program.dispatches)
+    numbers[dispatch.kernel] = dispatch.kernelId;
+  for (const bundle::GpuModuleRecord &module : tables.gpuModules) {
+    if (tables.getString(module.target) != program.target)
+      continue;
+    bundle::Blob blob = reader.getSection(module.section);
+    StringRef ptx(reinterpret_cast<const char *>(blob.data), blob.size);
+    size_t bytes = 0;
+    for (KernelText &text : program.texts) {
+      size_t begin = ptx.find(".visible .entry k" + std::to_string(numbers[text.name]) + "(");
+      if (begin == StringRef::npos || bytes >= mostTexts)
+        continue;
+      StringRef entry = ptx.substr(begin);
+      size_t end = entry.find("\n}");
+      entry = entry.take_front(end == StringRef::npos ? entry.size() : end + 2);
+      text.ptx = json::fixUTF8(entry.take_front(mostText)) + (entry.size() > mostText ? "\n... cut off" : "");
+      bytes += text.ptx.size();
+    }
+  }
+}
+
 //===--- The bundle ---===//
 
 /// Whether brackets nest deeper than the compiler nests them: the parser of JSON recurses.
@@ -279,6 +318,7 @@ Error weft::explain::loadBundle(const std::string &path, const Symbols &symbols,
       if (Error error = readProgram(*object, program))
         return std::move(error).within(bundle::quote(path));
       readMemory(tables, symbols, program);
+      readPtx(reader, program);
       model.programs.push_back(std::move(program));
     }
   return {};

@@ -2,6 +2,7 @@
 // --why-not, JSON, or a page.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../common/CommandLine.h"
+#include "../common/DeviceTable.h"
 #include "Explain.h"
 #include "Page.h"
 #include "llvm/Support/FileSystem.h"
@@ -16,7 +17,7 @@ using bundle::ErrorCode;
 
 namespace {
 struct Options {
-  std::string input, target, planner, measured, output, why, whyNot;
+  std::string input, target, planner, measured, output, why, whyNot, deviceTable, diff;
   std::vector<std::string> dims, compileFlags;
   bool json = false;
 };
@@ -39,17 +40,17 @@ static bool isBundle(const std::string &path) {
   return path.size() >= 5 && path.compare(path.size() - 5, 5, ".weft") == 0;
 }
 
-static Error load(const Options &options, Model &model) {
+static Error load(const Options &options, const std::string &input, Model &model) {
   Symbols symbols;
   if (Error error = readSymbols(options.dims, symbols))
     return error;
-  if (isBundle(options.input)) {
+  if (isBundle(input)) {
     for (auto [flag, isGiven] :
          {std::pair("--compile-flag", !options.compileFlags.empty()), std::pair("--planner", !options.planner.empty())})
-      if (isGiven)
-        return Error(ErrorCode::Usage, std::string(flag) + ": expected a model to compile, got the bundle " +
-                                           bundle::quote(options.input));
-    if (Error error = loadBundle(options.input, symbols, model))
+      if (isGiven && isBundle(options.input))
+        return Error(ErrorCode::Usage,
+                     std::string(flag) + ": expected a model to compile, got the bundle " + bundle::quote(input));
+    if (Error error = loadBundle(input, symbols, model))
       return error;
   } else {
     std::vector<std::string> flags = options.compileFlags;
@@ -57,10 +58,12 @@ static Error load(const Options &options, Model &model) {
       flags.push_back("--target=" + options.target);
     if (!options.planner.empty())
       flags.push_back("--planner=" + options.planner);
-    if (Error error = compileAndLoad(options.input, flags, symbols, model))
+    if (!options.deviceTable.empty())
+      flags.push_back("--device-table=" + options.deviceTable);
+    if (Error error = compileAndLoad(input, flags, symbols, model))
       return error;
   }
-  if (!isBundle(options.input) || options.target.empty())
+  if (!isBundle(input) || options.target.empty())
     return {};
   std::string targets;
   for (const Program &program : model.programs)
@@ -88,7 +91,7 @@ static Error compare(const Options &options, const std::vector<std::string> &pla
   for (auto [flag, isGiven] :
        {std::pair("--why", !options.why.empty()), std::pair("--why-not", !options.whyNot.empty()),
         std::pair("--json", options.json), std::pair("--output", !options.output.empty()),
-        std::pair("--measured", !options.measured.empty())})
+        std::pair("--measured", !options.measured.empty()), std::pair("--diff", !options.diff.empty())})
     if (isGiven)
       return Error(ErrorCode::Usage,
                    std::string(flag) + ": expected one planner, got " + bundle::quote(options.planner));
@@ -96,7 +99,7 @@ static Error compare(const Options &options, const std::vector<std::string> &pla
   for (size_t i = 0; i < planners.size(); ++i) {
     Options one = options;
     one.planner = planners[i];
-    if (Error error = load(one, models[i]))
+    if (Error error = load(one, one.input, models[i]))
       return error;
     predict(models[i]);
   }
@@ -115,12 +118,25 @@ static std::vector<std::string> split(const std::string &list) {
 }
 
 static Error run(const Options &options) {
+  if (Error error = tools::useDeviceTable(options.deviceTable))
+    return std::move(error).within("--device-table");
   if (std::vector<std::string> planners = split(options.planner); planners.size() > 1)
     return compare(options, planners);
   Model model;
-  if (Error error = load(options, model))
+  if (Error error = load(options, options.input, model))
     return error;
   predict(model);
+  Model before;
+  ModelDiff changes;
+  if (!options.diff.empty()) {
+    Error error = load(options, options.diff, before);
+    if (error)
+      return std::move(error).within("--diff");
+    predict(before);
+    if ((error = compareModels(before, model, changes)))
+      return std::move(error).within("--diff");
+  }
+  const ModelDiff *diff = options.diff.empty() ? nullptr : &changes;
   if (!options.measured.empty()) {
     if (model.programs.size() != 1)
       return Error(ErrorCode::Usage, "--measured: expected --target, since the bundle has " +
@@ -132,9 +148,11 @@ static Error run(const Options &options) {
     if (!request->empty())
       return printReason(model, *request, llvm::outs()).within(request == &options.why ? "--why" : "--why-not");
   if (!options.output.empty())
-    return write(options, options.json ? writeJson(model) + "\n" : explore::makeReport(writeJson(model)));
+    return write(options, options.json ? writeJson(model, diff) + "\n" : explore::makeReport(writeJson(model, diff)));
   if (options.json)
-    llvm::outs() << writeJson(model) << '\n';
+    llvm::outs() << writeJson(model, diff) << '\n';
+  else if (diff)
+    printDiff(*diff, llvm::outs());
   else
     printTable(model, llvm::outs());
   return {};
@@ -158,6 +176,10 @@ int main(int argc, char **argv) {
   app.add_option("--planner", options.planner,
                  "Of a model: who chooses the groups; several, separated by commas, are compared in one table")
       ->option_text("NAME");
+  app.add_option("--diff", options.diff, "What is other than in this bundle (or model): an earlier compile")
+      ->option_text("FILE");
+  app.add_option("--device-table", options.deviceTable, "Measured rates of the card, as weft calibrate wrote them")
+      ->option_text("FILE");
   app.add_option("--dim", options.dims, "Value of a symbol, for the memory plan (256 otherwise)")
       ->option_text("NAME=NUMBER");
   app.add_option("--compile-flag", options.compileFlags, "A flag for weft-compile, where a model is compiled")

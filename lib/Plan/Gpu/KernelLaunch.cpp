@@ -301,7 +301,7 @@ void Describer::addOperand(const Operand &operand) {
   // Rows of a box stand for rows of the array: one of several is simulated.
   int64_t fold = 1;
   if (!alongRows)
-    while (fold < 64 && unit % (2 * fold) == 0 && unit / (2 * fold) * places >= 128)
+    while (fold < request.mostRows && unit % (2 * fold) == 0 && unit / (2 * fold) * places >= request.rowBytes)
       fold *= 2;
   unit /= fold;
   if (alongRows) {

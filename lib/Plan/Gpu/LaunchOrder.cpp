@@ -60,10 +60,10 @@ static LaunchModel sampleSteps(const LaunchModel &whole, int64_t depth) {
   stage.steps = std::max<int64_t>(stage.steps / depth, 1);
   stage.causalCols *= depth;
   for (AccessModel &access : stage.accesses)
-    if (access.when != AccessModel::When::EachStep) { // Shorter rows first: as many rows stay to take a sample of.
-      int64_t part = std::min(depth, std::max<int64_t>(access.bytes / 32, 1));
-      access.bytes = std::max<int64_t>(access.bytes / part, 1);
-      access.outers = std::max<int64_t>(access.outers * part / depth, 1);
+    if (access.when != AccessModel::When::EachStep) {
+      int64_t part = std::min(depth, access.outers);
+      access.outers /= part;
+      access.bytes = std::max<int64_t>(access.bytes * part / depth, 1);
     }
   return launch;
 }
@@ -89,10 +89,14 @@ static int64_t countSteps(const StageModel &stage, const TileOrder &order, int64
   return last;
 }
 
+/// Rows of a box, and bytes of a row: sectors, each a line of its own. What of a box is in the cache is there as a
+/// whole.
+static constexpr int64_t mostRows = 1024, sectorBytes = 32;
+
 /// One of so many rows is simulated: of what is read in each step every box has one. What tiles touch once may have one
 /// in some tiles only.
 static int64_t chooseSampling(const LaunchModel &launch) {
-  int64_t sampling = 64, most = 1;
+  int64_t sampling = mostRows, most = 1;
   for (const AccessModel &access : launch.stages[0].accesses)
     most = std::max(most, std::min(access.outers, launch.arrays[access.array].outers));
   for (const AccessModel &access : launch.stages[0].accesses)
@@ -106,13 +110,13 @@ int64_t Sampler::countLookups(const LaunchModel &launch) const {
   int64_t sampling = chooseSampling(launch), count = 0;
   for (const AccessModel &access : stage.accesses)
     count += (access.when == AccessModel::When::EachStep ? stage.steps : 1) *
-             std::max<int64_t>(access.outers / sampling, 1) * (access.bytes / 128 + 1);
+             std::max<int64_t>(access.outers / sampling, 1) * ((access.bytes + sectorBytes - 1) / sectorBytes);
   return count * stage.grid.rows * stage.grid.cols;
 }
 
 bool Sampler::prepare() {
   constexpr int64_t mostTiles = 1 << 14, mostLookups = 1 << 16;
-  LaunchRequest request{1, /*mergesTaps=*/true};
+  LaunchRequest request{1, /*mergesTaps=*/true, mostRows, sectorBytes};
   std::optional<KernelLaunch> first = describeLaunch(kernel, choice, request);
   if (!first)
     return false;
@@ -203,6 +207,8 @@ bool Sampler::simulate(Candidate &candidate) const {
   MachineModel machine = makeMachine(device);
   machine.blocksPerSm = choice.ctasPerSm;
   machine.cache.bytes = std::max<int64_t>(machine.cache.bytes / depth, machine.cache.lineBytes);
+  machine.cache.lineBytes = machine.cache.sectorBytes = sectorBytes;
+  machine.cache.ways = 0; // A few boxes: sets would be smaller than one.
   machine.drift = 0;
   LaunchModel launch = sampleSteps(whole.launch, depth);
   machine.sampling = chooseSampling(launch);
@@ -264,7 +270,7 @@ std::optional<json::Object> writeKernelLaunch(const KernelToSchedule &kernel, co
   std::string error;
   if (!parseGridOrder(choice.order, order, error))
     return std::nullopt;
-  std::optional<KernelLaunch> launch = describeLaunch(kernel, choice, {order.colDims, /*mergesTaps=*/false});
+  std::optional<KernelLaunch> launch = describeLaunch(kernel, choice, {order.colDims});
   if (!launch)
     return std::nullopt;
   return json::Object{{"name", json::fixUTF8(name)},

@@ -260,6 +260,7 @@ void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, c
   launch.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
   if (isLongWave(problem, best.tile, best.cost.tiles, device) && readsMoreByColumns(launch)) {
     choice.order = "column";
+    choice.isOrdered = true;
     choice.reason += "; order column: tiles that read one panel of the larger operand start together";
     return;
   }

@@ -178,6 +178,9 @@ function cutArrays(launch) {
   return cells;
 }
 
+/** How many panels a launch has, before their names are made. */
+const countPanels = (launch) => cutArrays(launch).reduce((sum, cell) => sum + cell.count, 0);
+
 /** Panels of a launch: `names`, `bytes`, and `usesOf(tile)`, a list of {panel, isWrite}. */
 function makePanels(launch) {
   const cells = cutArrays(launch), names = [], bytes = [], arrayOf = [];
@@ -612,4 +615,4 @@ class Simulation {
 const simulate = (launch, tiles, machine) => new Simulation(launch, tiles, machine).run();
 
 if (typeof module !== "undefined")
-  module.exports = { makeLaunch, getCompulsory, makePanels, runPanels, computeReuse, getLruLoads, simulate, mixBits, ceilDiv, getSteps };
+  module.exports = { makeLaunch, getCompulsory, countPanels, makePanels, runPanels, computeReuse, getLruLoads, simulate, mixBits, ceilDiv, getSteps };

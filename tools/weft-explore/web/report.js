@@ -61,6 +61,11 @@ function describeDispatch(number) {
   byId("selected").textContent = `Kernel ${number}, ${dispatch.kernel}: ${formatScaled(dispatch.flops, "FLOP")}, ${formatSize(dispatch.model_bytes)} by the model, at least ` +
     `${formatSize(dispatch.bound_bytes)}${dispatch.bound_by ? `, bound by ${dispatch.bound_by}` : ""}${dispatch.tile ? `, tile ${dispatch.tile}` : ""}` +
     `${dispatch.traversal ? `, order ${dispatch.traversal}` : ""}. Nodes: ${shown}`;
+  const code = (program.code || []).findIndex((each) => each.kernel === dispatch.kernel);
+  if (code >= 0 && byId("code-kernel").options.length > code) {
+    byId("code-kernel").selectedIndex = code;
+    drawCode();
+  }
 }
 
 function showDispatch(number) {
@@ -92,7 +97,8 @@ const tables = {
     textColumn("order", (row) => row.traversal || ""), { label: "operations", value: (row) => row.flops, show: (row) => formatScaled(row.flops, "") },
     sizeColumn("bound", (row) => row.bound_bytes), sizeColumn("model", (row) => row.model_bytes), sizeColumn("measured", measuredBytes),
     numberColumn("L2 hit %", (row) => row.l2_hit_pct ?? -1, 1), textColumn("bound by", (row) => row.bound_by || ""),
-    numberColumn("µs at peak", (row) => row.seconds * 1e6, 1),
+    numberColumn("µs at peak", (row) => row.seconds * 1e6, 1), numberColumn("FLOP/B", (row) => (row.model_bytes > 0 ? row.flops / row.model_bytes : -1), 1),
+    numberColumn("µs measured", (row) => (measuredSeconds(row) ?? -1e-6) * 1e6, 1),
   ]),
   edges: new ReportTable("edges", [
     textColumn("from", (row) => row.producer || row.producerOp), textColumn("to", (row) => row.consumer || row.consumerOp),
@@ -167,6 +173,21 @@ function drawOrder() {
     makeElement("tbody", {}, ...rows)));
 }
 
+let codeForm = "ir";
+
+/** The chosen kernel's IR, as outlined, or its PTX. */
+function drawCode() {
+  const each = (program.code || [])[byId("code-kernel").selectedIndex];
+  for (const form of ["ir", "ptx"])
+    byId(`code-${form}`).setAttribute("aria-selected", String(codeForm === form));
+  byId("code-text").textContent = (each && each[codeForm]) || "not in the bundle";
+}
+
+function chooseForm(form) {
+  codeForm = form;
+  drawCode();
+}
+
 function showProgram(index) {
   program = readProgram(weftExplanation.programs[index]);
   program.launches = weftExplanation.launches.map((launch, i) => ({ ...launch, place: weftExplanation.launch_places[i] })).filter((launch) => launch.place[0] === index);
@@ -178,7 +199,12 @@ function showProgram(index) {
   tables.remarks.setRows(program.remarks);
   tables.buffers.setRows(program.memory.buffers);
   drawTraffic();
+  byId("roofline-section").hidden = !drawRoofline(program, byId("roofline"), showDispatch);
+  byId("diff-section").hidden = !drawDiff(weftExplanation, program.target, byId("diff"));
   drawMemory();
+  byId("code-kernel").replaceChildren(...(program.code || []).map((each) => new Option(each.kernel)));
+  byId("code-section").hidden = !(program.code || []).length;
+  drawCode();
   byId("launch").replaceChildren(...program.launches.map((launch) => new Option(`${launch.place[1]}: ${launch.name}`)));
   byId("orders-section").hidden = program.launches.length === 0;
   drawOrder();
@@ -206,6 +232,15 @@ function start() {
   byId("fit").addEventListener("click", () => graph.fit());
   byId("find").addEventListener("input", findNode);
   byId("launch").addEventListener("change", drawOrder);
+  byId("code-kernel").addEventListener("change", drawCode);
+  for (const form of ["ir", "ptx"])
+    byId(`code-${form}`).addEventListener("click", () => chooseForm(form));
+  document.querySelector("#code-section [role=tablist]").addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight")
+      return;
+    chooseForm(codeForm === "ir" ? "ptx" : "ir");
+    byId(`code-${codeForm}`).focus();
+  });
   tables.edges.keep = (edge) => !byId("edges-missed").checked || !edge.isFused;
   byId("edges-missed").addEventListener("change", () => tables.edges.setRows(program.edges));
   byId("save-json").addEventListener("click", () => {

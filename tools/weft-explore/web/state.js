@@ -13,6 +13,7 @@ const fieldNames = {
   m: "M (rows)", n: "N (columns)", k: "K (depth)", l: "L (between the products)", heads: "heads x batch", group: "heads that share keys",
   queries: "queries", keys: "keys", headDim: "size of a head", causal: "causal",
 };
+const maxPagePanels = 1 << 18;
 const policies = ["lru", "fifo", "farthest"];
 
 function makeDefault() {
@@ -133,7 +134,7 @@ class State {
     this.launch = makeLaunch(config);
     this.grids = this.launch.stages.map((stage) => stage.grid);
     this.total = this.grids.reduce((sum, grid) => sum + grid.rows * grid.cols, 0);
-    this.hasPanels = this.total <= maxPageTiles;
+    this.hasPanels = this.total <= maxPageTiles && countPanels(this.launch) <= maxPagePanels;
     this.panels = this.hasPanels ? makePanels(this.launch) : null;
     this.path = [];
     this.shown = 0;

@@ -1,8 +1,8 @@
 """The report of weft-explain in headless Chromium.
 
-    check_report.py page|large TOOL BUNDLE
+    check_report.py page|large TOOL BUNDLE [BEFORE]
 
-`page` uses the report of BUNDLE as a person would. `large` writes the report of BUNDLE with a model of 10,000 nodes in the place of its own, and
+`page` uses the report of BUNDLE, beside BEFORE, as a person would. `large` writes the report of BUNDLE with a model of 10,000 nodes in the place of its own, and
 measures the time from the start of the navigation until it is loaded, laid out and drawn. Exit 1 and a line for each difference; a console message or a
 request is one.
 """
@@ -28,7 +28,7 @@ EXPECTED = {
     "programs": ["cpu", "sm_90a (H100)"], "summary": True, "title": "explain.mlir", "kernels": ["contract_add_tanh", "cast_mul_reduce_rsqrt_and_2"],
     "sorted": ["4.20 MB", "descending"], "reversed": "2.10 MB", "edges": "9 of 9", "missed": ["1 of 9", True], "filtered": "1 of 9", "remarks": True,
     "boxes": [2, 2, 1], "opened": True, "all": 2, "selected": [1, True], "found": ["1 kernels", 0], "isDrawn": True, "tiles": True, "metrics": True, "bars": 2,
-    "memory": True, "narrow": True, "unlabelled": 0, "requests": 0,
+    "roofline": [True, 1, False], "chosen": True, "diff": ["2", True, True], "code": [True, True, "true"], "launches": 2, "memory": True, "narrow": True, "unlabelled": 0, "requests": 0,
 }
 
 # Loaded, laid out, and the canvases' pixels there.
@@ -51,7 +51,7 @@ def browse(url: str, folder: pathlib.Path, flags: tuple = ()) -> tuple[dict, lis
 
 
 def write_report(tool: str, bundle: str, page: pathlib.Path) -> str:
-    subprocess.run([tool, bundle, "-o", page], check=True)
+    subprocess.run([tool, bundle, "-o", page, *[f"--diff={before}" for before in sys.argv[4:]]], check=True)
     return page.read_text()
 
 
@@ -119,7 +119,7 @@ def check_large(tool: str, bundle: str, folder: pathlib.Path) -> int:
 
 
 def main() -> int:
-    mode, tool, bundle = sys.argv[1:]
+    mode, tool, bundle = sys.argv[1:4]
     with tempfile.TemporaryDirectory() as name:
         return {"page": check_page, "large": check_large}[mode](tool, bundle, pathlib.Path(name))
 

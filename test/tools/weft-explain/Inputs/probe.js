@@ -5,7 +5,10 @@
 (() => {
   const seen = {}, click = (name) => byId(name).click(), type = (name, text) => { byId(name).value = text; byId(name).dispatchEvent(new Event("input")); };
   const press = (key, shift) => byId("graph").dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey: Boolean(shift), bubbles: true, cancelable: true }));
-  const readLaunchTiles = () => { const { problem, tile } = program.launches[0]; return Math.ceil(problem.m / tile.m) * Math.ceil(problem.n / tile.n); };
+  const readLaunchTiles = () => {
+    const { problem, tile } = program.launches[0];
+    return problem.kind === "tiles" ? problem.rows * problem.cols : Math.ceil(problem.m / tile.m) * Math.ceil(problem.n / tile.n);
+  };
   const count = (selector) => document.querySelectorAll(selector).length;
   seen.programs = [...byId("program").options].map((option) => option.text);
   seen.summary = byId("summary").textContent.includes("25.2 MB → 8.39 MB");
@@ -41,6 +44,16 @@
   seen.tiles = count("#order-picture .tile") === readLaunchTiles();
   seen.metrics = byId("order-numbers").textContent.includes("dram__bytes_read.sum");
   seen.bars = count("#traffic rect");
+  seen.roofline = [count("#roofline circle") > 0, count("#roofline .roof"), byId("roofline-section").hidden];
+  document.querySelector("#roofline circle").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  seen.chosen = byId("selected").textContent.startsWith("Kernel 0, contract_add_tanh");
+  seen.diff = [byId("diff-totals").rows[1].cells[2].textContent, count("#diff-edges tbody tr") > 0, byId("diff-kernels").textContent.includes("contract_add_tanh")];
+  byId("code-kernel").selectedIndex = 0;
+  byId("code-kernel").dispatchEvent(new Event("change"));
+  seen.code = [byId("code-text").textContent.includes("tg.contract")];
+  click("code-ptx");
+  seen.code.push(byId("code-text").textContent.startsWith(".visible .entry k"), byId("code-ptx").getAttribute("aria-selected"));
+  seen.launches = byId("launch").options.length;
   seen.memory = byId("memory-note").textContent.startsWith("1 buffers share 1.05 MB");
   seen.narrow = document.documentElement.scrollWidth <= window.innerWidth + 1;
   seen.unlabelled = [...document.querySelectorAll("input, select, button, canvas")].filter((each) =>

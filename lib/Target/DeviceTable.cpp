@@ -1,0 +1,117 @@
+// Calibrations: read as what they are, text from elsewhere.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A rate that was measured takes the place of the quoted one; rates of types that were not measured go with the one of
+// f16 of the same instructions. Rates by the clock are by the table's clock, at which they are multiplied again.
+#include "weft/Target/DeviceTable.h"
+#include "llvm/Support/JSON.h"
+#include <cmath>
+
+namespace weft {
+
+namespace json = llvm::json;
+using llvm::StringRef;
+
+/// The parser of JSON recurses; a calibration has lists in an object.
+static bool isDeep(StringRef text) {
+  constexpr int most = 8;
+  int depth = 0;
+  for (char c : text) { // Brackets in texts count too: there are none.
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (depth > most)
+      return true;
+  }
+  return false;
+}
+
+/// By architecture and SMs; of several the one whose name ("H100", "A100-80") has all its parts in the driver's.
+static const Device *findCard(StringRef architecture, int64_t sms, StringRef driverName) {
+  for (const Device &device : getDevices()) {
+    auto [family, variant] = StringRef(device.name).split('-');
+    if (architecture == device.architecture && sms == int64_t(device.sms) &&
+        driverName.contains(family.drop_while([](char c) { return !(c >= '0' && c <= '9') && c != 'A' && c != 'H'; })) &&
+        driverName.contains(variant))
+      return &device;
+  }
+  return nullptr;
+}
+
+namespace {
+/// Numbers of a calibration; the first that is missing or out of range stays in `error`.
+struct Numbers {
+  const json::Object &object;
+  std::string &error;
+
+  double get(const json::Object &from, StringRef name, double least, double most) {
+    std::optional<double> value = from.getNumber(name);
+    if ((!value || !(*value >= least && *value <= most)) && error.empty())
+      error = name.str() + ": expected a number from " + std::to_string(int64_t(least)) + " to " +
+              std::to_string(int64_t(most));
+    return value.value_or(least);
+  }
+  double get(StringRef name, double least, double most) { return get(object, name, least, most); }
+};
+} // namespace
+
+static void scaleRates(MatrixRates &rates, double f16) {
+  double factor = rates.f16 ? f16 / rates.f16 : 1;
+  for (unsigned *rate : {&rates.f16, &rates.tf32, &rates.f8, &rates.i8})
+    *rate = unsigned(std::lround(double(*rate) * factor));
+}
+
+static bool measure(const json::Object &object, Device &device, std::string &error) {
+  constexpr double tera = 1e12;
+  Numbers numbers{object, error};
+  double perClock = double(device.sms) * device.clock;
+  device.memoryBandwidth = numbers.get("dramReadBytesPerSecond", 1e9, 100 * tera);
+  device.l2BytesPerClock = unsigned(numbers.get("l2ReadBytesPerSecond", 1e9, 1000 * tera) / device.clock);
+  scaleRates(device.mmaSync, numbers.get("mmaSyncF16Flops", 1e9, 1e6 * tera) / perClock);
+  if (device.hasWgmma())
+    scaleRates(device.matrix, numbers.get("wgmmaF16Flops", 1e9, 1e6 * tera) / perClock);
+  else
+    device.matrix = device.mmaSync;
+  if (const json::Object *effective = object.getObject("effectiveL2Bytes"))
+    device.effectiveL2Bytes = uint64_t(numbers.get(*effective, "own", 1 << 16, double(device.l2Bytes) * 2));
+  else if (error.empty())
+    error = "effectiveL2Bytes: expected an object";
+  double launch = numbers.get("launchSeconds", 0, 1);
+  device.launchSeconds = std::max(launch - device.tailSeconds, 0.0); // Empty kernels were measured, drained too.
+  return error.empty();
+}
+
+bool readDeviceTable(StringRef text, Device &device, std::string &error) {
+  constexpr size_t mostText = size_t(1) << 20;
+  error.clear();
+  if (text.size() > mostText || isDeep(text)) {
+    error = "expected a calibration of at most 1 MiB that does not nest";
+    return false;
+  }
+  llvm::Expected<json::Value> root = json::parse(text);
+  if (!root) {
+    error = "expected JSON: " + llvm::toString(root.takeError());
+    return false;
+  }
+  const json::Object *object = root->getAsObject();
+  StringRef schema = object ? object->getString("schema").value_or("") : "";
+  if (schema != "weft.calibration/1") {
+    error =
+        "expected schema weft.calibration/1, as `weft calibrate` writes it, got '" + schema.take_front(40).str() + "'";
+    return false;
+  }
+  if (object->getBoolean("emulated").value_or(false)) {
+    error = "expected the calibration of a card, got one of an emulated card";
+    return false;
+  }
+  StringRef architecture = object->getString("architecture").value_or(""),
+            name = object->getString("device").value_or("");
+  const Device *known = findCard(architecture, object->getInteger("sms").value_or(0), name);
+  if (!known) {
+    error = "expected a card of the device table, got '" + name.take_front(60).str() + "' (" +
+            architecture.take_front(20).str() + ", " + std::to_string(object->getInteger("sms").value_or(0)) + " SMs)";
+    return false;
+  }
+  device = *known;
+  return measure(*object, device, error);
+}
+
+} // namespace weft
