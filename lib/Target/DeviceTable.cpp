@@ -29,7 +29,8 @@ static const Device *findCard(StringRef architecture, int64_t sms, StringRef dri
   for (const Device &device : getDevices()) {
     auto [family, variant] = StringRef(device.name).split('-');
     if (architecture == device.architecture && sms == int64_t(device.sms) &&
-        driverName.contains(family.drop_while([](char c) { return !(c >= '0' && c <= '9') && c != 'A' && c != 'H'; })) &&
+        driverName.contains(
+            family.drop_while([](char c) { return !(c >= '0' && c <= '9') && c != 'A' && c != 'H'; })) &&
         driverName.contains(variant))
       return &device;
   }

@@ -39,11 +39,10 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> dependentLaunch{
       "dependent-launch", cl::init("off"), cl::cat(compileCategory),
       cl::desc("sm_90 and up: on (kernels start while the one before still runs, and wait for it), or off")};
-  cl::opt<std::string> traversal{
-      "traversal", cl::value_desc("order"), cl::cat(compileCategory),
-      cl::desc(
-          "GPU: order of the tiles of products and folds, such as row, grouped<8>, hilbert or table<...> (docs/traversal.md); "
-          "default: the model's choice for each kernel")};
+  cl::opt<std::string> traversal{"traversal", cl::value_desc("order"), cl::cat(compileCategory),
+                                 cl::desc("GPU: order of the tiles of products and folds, such as row, grouped<8>, "
+                                          "hilbert or table<...> (docs/traversal.md); "
+                                          "default: the model's choice for each kernel")};
   cl::opt<std::string> weights{
       "weights", cl::init("embed"),
       cl::desc("Weights: embed, external (by reference to the model's files), or omit (a bundle "

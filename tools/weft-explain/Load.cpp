@@ -251,12 +251,14 @@ static void readPtx(const bundle::Reader &reader, Program &program) {
     StringRef ptx(reinterpret_cast<const char *>(blob.data), blob.size);
     size_t bytes = 0;
     for (KernelText &text : program.texts) {
-      size_t begin = ptx.find(".visible .entry k" + std::to_string(numbers[text.name]) + "(");
-      if (begin == StringRef::npos || bytes >= mostTexts)
+      auto number = numbers.find(text.name);
+      if (number == numbers.end() || bytes >= mostTexts)
         continue;
-      StringRef entry = ptx.substr(begin);
-      size_t end = entry.find("\n}");
-      entry = entry.take_front(end == StringRef::npos ? entry.size() : end + 2);
+      size_t begin = ptx.find(".visible .entry k" + std::to_string(number->second) + "(");
+      if (begin == StringRef::npos)
+        continue;
+      StringRef entry = ptx.slice(begin, ptx.find(".visible .entry", begin + 1));
+      entry = entry.take_front(entry.rfind("\n}") + 2); // Blocks of inline assembly have such lines too.
       text.ptx = json::fixUTF8(entry.take_front(mostText)) + (entry.size() > mostText ? "\n... cut off" : "");
       bytes += text.ptx.size();
     }

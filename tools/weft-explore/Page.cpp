@@ -79,7 +79,7 @@ std::string weft::explore::makeReport(StringRef explanation) {
   return fillPage("report.html",
                   "const weftDevices = " + escapeForScript(listDevices()) +
                       ";\nconst weftExplanation = " + escapeForScript(explanation) + ";",
-                  {"model.js", "orders.js", "state.js", "grid.js", "report-graph.js", "report-tables.js", "report-roofline.js",
-                   "report.js"},
+                  {"model.js", "orders.js", "state.js", "grid.js", "report-graph.js", "report-tables.js",
+                   "report-roofline.js", "report.js"},
                   {"style.css", "report.css"});
 }

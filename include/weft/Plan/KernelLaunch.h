@@ -30,7 +30,8 @@ struct LaunchRequest {
   int64_t colDims = 1;
   /// Steps along the longest reduced dimension only; the others (taps of a window) are in a step whole.
   bool mergesTaps = false;
-  /// Boxes are laid out in at most so many rows (a power of two) of at least so many bytes: one of several is simulated.
+  /// Boxes are laid out in at most so many rows (a power of two) of at least so many bytes: one of several is
+  /// simulated.
   int64_t mostRows = 64, rowBytes = 128;
 };
 

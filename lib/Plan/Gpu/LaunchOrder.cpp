@@ -35,6 +35,9 @@ public:
   bool prepare();
   std::vector<GridOrder> listOrders() const;
   bool simulate(Candidate &candidate) const;
+  /// A part of the steps was simulated. CTAs of a wave are as many as before, so that what they ask for at once takes
+  /// too much of the smaller cache: bytes are too many, and count only against an order.
+  bool isCoarse() const { return depth > 1; }
   /// Whether no order can do better than one that moves `bytes`: tiles take equally many steps, nothing moves twice.
   bool isBest(double bytes) const {
     return !launches[0].launch.stages[0].causalRows && bytes <= 1.05 * launches[0].bytes;
@@ -115,7 +118,7 @@ int64_t Sampler::countLookups(const LaunchModel &launch) const {
 }
 
 bool Sampler::prepare() {
-  constexpr int64_t mostTiles = 1 << 14, mostLookups = 1 << 16;
+  constexpr int64_t mostTiles = 1 << 14, mostLookups = 1 << 18;
   LaunchRequest request{1, /*mergesTaps=*/true, mostRows, sectorBytes};
   std::optional<KernelLaunch> first = describeLaunch(kernel, choice, request);
   if (!first)
@@ -127,7 +130,7 @@ bool Sampler::prepare() {
   const StageModel &stage = first->launch.stages[0];
   while ((lookups = countLookups(sampleSteps(first->launch, depth))) > mostLookups && stage.steps / depth > 2)
     depth *= 2;
-  if (lookups > 4 * mostLookups)
+  if (lookups > 2 * mostLookups)
     return false;
   double operations = 0;
   for (Operation &op : func::FuncOp(kernel.func).getBody().front())
@@ -153,7 +156,7 @@ bool Sampler::prepare() {
 
 /// Rows first, then from short index arithmetic to long, as many as the time allows.
 std::vector<GridOrder> Sampler::listOrders() const {
-  constexpr int64_t mostInAll = 1 << 19;
+  constexpr int64_t mostInAll = 1 << 20;
   std::vector<GridOrder> orders(1);
   auto add = [&](Traversal traversal, const KernelLaunch &launch, int64_t runs) {
     GridOrder order;
@@ -221,8 +224,9 @@ bool Sampler::simulate(Candidate &candidate) const {
   double sectors = double(result.dramReads + result.dramWrites + result.dirty);
   candidate.bytes = double(depth * machine.cache.sectorBytes) * sectors;
   candidate.seconds =
-      std::max(candidate.bytes / device.memoryBandwidth,
-               double(countSteps(whole.launch.stages[0], order, machine.sms * machine.blocksPerSm)) * secondsOfStep);
+      double(countSteps(whole.launch.stages[0], order, machine.sms * machine.blocksPerSm)) * secondsOfStep;
+  if (!isCoarse())
+    candidate.seconds = std::max(candidate.seconds, candidate.bytes / device.memoryBandwidth);
   candidate.hitRate = result.getHitRate();
   return true;
 }
@@ -247,7 +251,10 @@ void chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device, S
   const Candidate &rows = candidates[0], *best = &rows;
   for (const Candidate &candidate : candidates) {
     bool isFaster = candidate.seconds < lessTime * rows.seconds;
-    bool isLighter = candidate.seconds <= sameTime * rows.seconds && candidate.bytes < fewerBytes * rows.bytes;
+    if (sampler.isCoarse() && candidate.bytes > same * rows.bytes)
+      continue;
+    bool isLighter = !sampler.isCoarse() && candidate.seconds <= sameTime * rows.seconds &&
+                     candidate.bytes < fewerBytes * rows.bytes;
     if (!isFaster && !isLighter)
       continue;
     bool isBetter = candidate.seconds * same < best->seconds ||

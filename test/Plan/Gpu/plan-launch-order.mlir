@@ -10,7 +10,7 @@
 
 // A causal fold: rows take 7 % longer, since the last heads begin with their longest tiles when others are done. Columns of all heads would read
 // the keys and values of all of them again and again; the heads of a group do not.
-// CHECK: Function=causal | Remark="fold of 4096 places: {{[^"]*}}; order each<16,column>: row 16{{[0-9.]+}} MB 30{{[0-9]}} us (L2 9{{[0-9]}} %), column 5{{[0-9.]+}} MB 28{{[0-9]}} us {{[^"]*}}", schedule={{.*}}order = "each<16,column>"
+// CHECK: Function=causal | Remark="fold of 4096 places: {{[^"]*}}; order each<16,column>: row 16{{[0-9.]+}} MB 30{{[0-9]}} us (L2 9{{[0-9]}} %), column 3{{[0-9.]+}} MB 28{{[0-9]}} us {{[^"]*}}", schedule={{.*}}order = "each<16,column>"
 // HAND: Function=causal | Remark="{{[^"]*}}; order grouped<4> of 64 x 32 tiles as asked for"
 // TWO: Function=causal | Remark="{{[^"]*}}; order column@2 of 16 x 128 tiles as asked for", schedule={{.*}}order = "column@2"
 module @causal {
@@ -48,9 +48,9 @@ module @causal {
   }
 }
 
-// A convolution of a large image: rows of tiles go over the image once for every 128 channels of the result, since two images do not fit the L2;
-// with the channels innermost it is read once.
-// CHECK: Function=window | Remark="{{[^"]*}}; order [[ORDER:[^:]*]]: row {{[0-9.]+}} MB {{[^"]*}}", schedule={{.*}}order = "[[ORDER]]"
+// A convolution of a large image has more boxes than the time allows to simulate: of a part of its steps the bytes are too many, and
+// count against an order only. Rows stay.
+// CHECK: Function=window | Remark="{{[^"]*}}; order row: row {{[0-9.]+}} MB {{[^"]*}}", schedule={{.*}}order = "row"
 module @window {
   func.func @kernel(%x: tensor<1x256x512x512xbf16>, %w: tensor<256x256x3x3xbf16>) -> tensor<1x256x510x510xbf16> {
     %0 = tg.contract %x, %w [affine_map<(n, o, y, x, c, r, s) -> (n, c, y + r, x + s)>, affine_map<(n, o, y, x, c, r, s) -> (o, c, r, s)>, affine_map<(n, o, y, x, c, r, s) -> (n, o, y, x)>] : tensor<1x256x512x512xbf16>, tensor<256x256x3x3xbf16> -> tensor<1x256x510x510xbf16>

@@ -11,7 +11,7 @@
 // RUN: not weft-compile %s --target=H100 -o %t.weft --device-table=%t.none 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not weft-counters --device-table=%s %t.slow.json 2>&1 | FileCheck %s --check-prefix=JSON
 
-// QUOTED: contraction 1 x 8192 x 256 x 256: {{.*}} [[#]].[[#]] us, bound by dram
+// QUOTED: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by
 // MEASURED: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by
 // SLOW: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by dram
 // EXPLAIN: contract {{.*}}memory

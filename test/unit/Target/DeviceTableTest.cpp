@@ -7,8 +7,9 @@ using namespace weft;
 
 static std::string makeCalibration(const std::string &card, const std::string &rest) {
   return R"({"schema": "weft.calibration/1", )" + card + R"(, "dramReadBytesPerSecond": 3.0e12,
-    "l2ReadBytesPerSecond": 7.32e12, "effectiveL2Bytes": {"own": 47000000}, "launchSeconds": 4e-06,
-    "mmaSyncF16Flops": 5.0e14)" + rest + "}";
+    "l2ReadBytesPerSecond": 7.32e12, "effectiveL2Bytes": {"own": 4000000}, "launchSeconds": 4e-06,
+    "mmaSyncF16Flops": 5.0e14)" +
+         rest + "}";
 }
 
 static const char *h100 = R"("device": "NVIDIA H100 80GB HBM3", "architecture": "sm_90a", "sms": 132)";
@@ -22,7 +23,7 @@ TEST(DeviceTable, ReplacesWhatWasMeasured) {
   EXPECT_STREQ(device.name, "H100");
   EXPECT_DOUBLE_EQ(device.memoryBandwidth, 3.0e12);
   EXPECT_EQ(device.l2BytesPerClock, 4000u);
-  EXPECT_EQ(device.effectiveL2Bytes, 47000000u);
+  EXPECT_EQ(device.effectiveL2Bytes, 4000000u);
   EXPECT_NEAR(device.perSecond(device.matrix.f16), 9.0e14, 1e12);
   EXPECT_NEAR(device.perSecond(device.mmaSync.f16), 5.0e14, 1e12);
   // What was not measured goes with f16; the rest is the table's.
@@ -51,14 +52,16 @@ TEST(DeviceTable, OfTheCardThatItWasTakenOn) {
 TEST(DeviceTable, Refused) {
   Device device;
   for (auto [text, reason] :
-       {std::pair(std::string("{"), "expected JSON: "), {"[]", "expected schema weft.calibration/1"},
+       {std::pair(std::string("{"), "expected JSON: "),
+        {"[]", "expected schema weft.calibration/1"},
         {std::string(100000, '['), "expected a calibration of at most 1 MiB that does not nest"},
         {std::string(2 << 20, ' '), "expected a calibration of at most 1 MiB that does not nest"},
         {R"({"schema": "weft.calibration/2"})", "got 'weft.calibration/2'"},
         {makeCalibration(h100, R"(, "emulated": true)"), "got one of an emulated card"},
         {makeCalibration(R"("device": "NVIDIA H100", "architecture": "sm_90a", "sms": 114)", wgmma),
          "expected a card of the device table, got 'NVIDIA H100' (sm_90a, 114 SMs)"},
-        {makeCalibration(R"("device": 7, "architecture": [], "sms": "many")", wgmma), "expected a card of the device table"},
+        {makeCalibration(R"("device": 7, "architecture": [], "sms": "many")", wgmma),
+         "expected a card of the device table"},
         {makeCalibration(h100, ""), "wgmmaF16Flops: expected a number from 1000000000 to"},
         {makeCalibration(h100, R"(, "wgmmaF16Flops": -1)"), "wgmmaF16Flops: expected"},
         {makeCalibration(h100, R"(, "wgmmaF16Flops": 1e300)"), "wgmmaF16Flops: expected"},

@@ -7,11 +7,11 @@
 const makeGroupArray = (name, kind, bytes, dims) => ({ name, kind, bytes, dims });
 
 /** The affine group of a configuration: products, and attention as a chain for each head. */
-function makeGroup(config, batch = 1) {
+function makeGroup(config, copies = 1) {
   const p = config.problem, b = config.elementBytes;
   if (p.kind === "gemm")
     return {
-      extents: [p.m, p.n, p.k, batch],
+      extents: [p.m, p.n, p.k, copies],
       arrays: [makeGroupArray("A", "input", b, [3, 0, 2]), makeGroupArray("B", "input", b, [3, 2, 1]), makeGroupArray("C", "output", b, [3, 0, 1])],
       statements: [{ dims: [0, 1, 2, 3], reads: [0, 1], result: 2 }],
     };
