@@ -156,7 +156,7 @@ bool Sampler::prepare() {
 
 /// Rows first, then from short index arithmetic to long, as many as the time allows.
 std::vector<GridOrder> Sampler::listOrders() const {
-  constexpr int64_t mostInAll = 1 << 20;
+  constexpr int64_t mostInAll = 1 << 19;
   std::vector<GridOrder> orders(1);
   auto add = [&](Traversal traversal, const KernelLaunch &launch, int64_t runs) {
     GridOrder order;
