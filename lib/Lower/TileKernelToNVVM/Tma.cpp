@@ -274,6 +274,7 @@ public:
       return op.emitOpError("expected whole blocks of 64x")
              << line << " elements for each CTA of the cluster, got " << type;
     Value rank = op.getParted() ? emitClusterRank(rewriter, loc) : Value();
+    int64_t each = share / registers; // Blocks that one CTA sends.
     for (int64_t rowStep = 0; rowStep < tiling->rowSteps; ++rowStep)
       for (int64_t column = 0; column < tiling->columns * tiling->columnSteps; column += line, ++number) {
         LinearForm row = site.row, from = site.column;
@@ -283,12 +284,12 @@ public:
         OpBuilder::InsertionGuard guard(rewriter);
         if (rank) { // Only the CTA that has the sums.
           Value isHere = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, rank,
-                                               makeInt(rewriter, loc, number * registers / share));
+                                               makeInt(rewriter, loc, number / each));
           auto branch = scf::IfOp::create(rewriter, loc, isHere, /*withElseRegion=*/false);
           rewriter.setInsertionPoint(branch.thenYield());
         }
         int64_t place = number % depth * buffer.getSlotBytes();
-        waitForSlot(rewriter, loc, site, depth);
+        waitForSlot(rewriter, loc, site, std::min(number % each, depth - 1));
         if (failed(writeShared(rewriter, loc, info, role, addBytes(rewriter, loc, adaptor.getBuffer().front(), place),
                                adaptor.getValue().slice(number * registers, registers), slots.registers, slots.memory)))
           return failure();
@@ -361,11 +362,12 @@ private:
     NVVM::SyncWarpOp::create(builder, loc, makeInt(builder, loc, -1));
   }
 
-  /// All copies but the last depth - 1 have read their slots.
-  static void waitForSlot(OpBuilder &builder, Location loc, const Site &site, int64_t depth) {
+  /// All copies but the last `pending` have read their slots. Those before this store may have left any slot last:
+  /// they are not among the pending ones.
+  static void waitForSlot(OpBuilder &builder, Location loc, const Site &site, int64_t pending) {
     auto branch = scf::IfOp::create(builder, loc, site.isSender, /*withElseRegion=*/false);
     OpBuilder then = branch.getThenBodyBuilder();
-    NVVM::CpAsyncBulkWaitGroupOp::create(then, loc, then.getI32IntegerAttr(depth - 1), then.getUnitAttr());
+    NVVM::CpAsyncBulkWaitGroupOp::create(then, loc, then.getI32IntegerAttr(int32_t(pending)), then.getUnitAttr());
     emitWarpSync(builder, loc);
   }
 
