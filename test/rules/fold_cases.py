@@ -57,6 +57,12 @@ def soft(g: Graph, x: Value, most: Value, factor: Value | None = None) -> list[V
     return [total(g, g.op("exp", g.op("mul", s, factor) if factor else s))]
 
 
+def soft_of_soft(g: Graph, x: Value) -> list[Value]:
+    s = g.op("sub", x, g.reduce("max", x))
+    v = g.op("sub", s, g.op("log", total(g, g.op("exp", s))))
+    return soft(g, v, g.reduce("max", v))
+
+
 def moment(g: Graph, x: Value, centre: Value) -> list[Value]:
     d = g.op("sub", x, centre)
     return [total(g, g.op("mul", d, d))]
@@ -273,6 +279,7 @@ CASES = [
     NearMiss("nan-in-rows", guarded_share, one_infinity),
     NearMiss("uniform-condition", above),
     NearMiss("zero-then", one_then),
+    NearMiss("free-exponent", with_row(soft_of_soft), late(20000.0), folds=1),
     NearMiss("free-divisor", with_row(lambda g, x: [total(g, g.op("div", x, g.op("add", g.op("abs", x), size(g, x))))])),
     NearMiss("float-cast", with_row(lambda g, x: [total(g, g.cast(g.cast(g.op("mul", x, total(g, x)), "i64"), g.element))])),
     NearMiss("square", with_row(lambda g, x: [total(g, g.op("pow", graphs.deviations(g, x), g.constant(3.0)))])),

@@ -39,6 +39,7 @@ namespace weft::tg {
       guard(NanInRows, "nan-in-rows")                /* in the whole row, as in a softmax */                           \
       guard(UniformCondition, "uniform-condition")   /* a condition that reads a reduction is that of a row */         \
       guard(ZeroThen, "zero-then")                   /* and the row is 0 there */                                      \
+      guard(FreeExponent, "free-exponent")           /* x of exp(x - max x) depends on no reduction */                 \
       guard(FreeDivisor, "free-divisor")           /* divisors that change along the stream depend on no reduction */  \
       guard(FloatCast, "float-cast")               /* casts of floats are linear, those of integers are not */         \
       guard(Square, "square")                      /* powers are squares */                                            \

@@ -140,7 +140,8 @@ Separator::Terms Separator::multiply(const Terms &left, const Terms &right) {
              : fail("more than " + Twine(mostTerms) + " products would have to be summed apart");
 }
 
-/// c * (x - m), c >= 0 and m at least the maximum of x so far: its exp stays within [0, 1] on the way.
+/// c * (x - m), c >= 0 and m at least the maximum of x so far: its exp stays within [0, 1] on the way. An x that
+/// depends on reductions itself is another one with each step: what it was is not, in numbers, what it is now.
 bool Separator::isBounded(Value exponent) const {
   exponent = withoutCasts(exponent);
   Operation *op = exponent.getDefiningOp();
@@ -149,7 +150,8 @@ bool Separator::isBounded(Value exponent) const {
       if ((i == 1 || isa<MulOp>(op)) && isBounded(op->getOperand(1 - i)))
         return tree.holds(FoldGuard::ExponentSign, isNonNegative(op->getOperand(i)));
   auto difference = dyn_cast_or_null<SubOp>(op);
-  return difference && isMaximum(difference.getRhs(), withoutCasts(difference.getLhs()));
+  return difference && isMaximum(difference.getRhs(), withoutCasts(difference.getLhs())) &&
+         tree.holds(FoldGuard::FreeExponent, tree.getDependencies(difference.getLhs()).empty());
 }
 
 /// Whether `value` is at least the maximum of `of`, or what takes its place in rows without any: `select` by a
