@@ -341,7 +341,7 @@ static json::Array writeEdges(ModuleOp module, ProgramNotes &notes) {
 }
 
 /// Kernels are lowered side by side: their remarks go by the kernels' places, each kernel's as they came; those that
-/// name no kernel go by what they say, so that two compiles give equal bytes.
+/// name no kernel, or one that is a part of a launch now, go by what they say, so that two compiles give equal bytes.
 static json::Array writeRemarks(ModuleOp module, const ProgramNotes &shared, const ProgramNotes &notes,
                                 int64_t &leftOut) {
   llvm::StringMap<size_t> place;
@@ -354,7 +354,8 @@ static json::Array writeRemarks(ModuleOp module, const ProgramNotes &shared, con
   auto key = [&](size_t i) {
     bool hasKernel = place.count(list[i]->function) || list[i]->function == "main";
     return std::tuple(place.lookup(list[i]->function), hasKernel ? StringRef() : StringRef(list[i]->node),
-                      hasKernel ? StringRef() : StringRef(list[i]->text), i);
+                      hasKernel ? StringRef() : StringRef(list[i]->text),
+                      hasKernel ? StringRef() : StringRef(list[i]->function), i);
   };
   std::vector<size_t> order(list.size());
   for (size_t i = 0; i < order.size(); ++i)
