@@ -80,6 +80,10 @@ bool tools::parse(CLI::App &app, int argc, char **argv, int &exitCode) {
   } catch (const CLI::ParseError &error) {
     exitCode = reportError(tool.c_str(), Error(ErrorCode::Usage, std::string(error.what()) + "; see --help"));
     return true;
+  } catch (const std::logic_error &) { // CLI11 reads the value of a flag that takes none as a number.
+    exitCode = reportError(tool.c_str(), Error(ErrorCode::Usage, "expected flags without values, got one of another "
+                                                                 "kind than true or false; see --help"));
+    return true;
   }
   std::vector<std::string> extras = app.remaining();
   if (extras.empty())
