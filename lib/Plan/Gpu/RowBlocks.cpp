@@ -45,8 +45,8 @@ static std::optional<Places> findPlaces(AffineBinaryOpExpr expr, const Space &sp
     return std::nullopt;
   int64_t factor = rhs->low;
   if (expr.getKind() == AffineExprKind::Mul) {
-    auto [low, high] = std::minmax(lhs->low * factor, lhs->high * factor);
-    return Places{lhs->alpha * factor, low, high};
+    int64_t one = lhs->low * factor, other = lhs->high * factor;
+    return Places{lhs->alpha * factor, std::min(one, other), std::max(one, other)};
   }
   if (lhs->alpha || factor <= 0)
     return std::nullopt;
