@@ -5,8 +5,8 @@
 // ak[k]. The parts are tables, filled once; thus transposes, windows (im2col), strides and batches need no code of
 // their own. K is cut in blocks of `blockK`; per block
 //
-//   pack B panels [k][NR] (converting elements; this is where f16 becomes f32), pack A [k][MR] unless it can be read in
-//   place, multiply MR x NR register tiles onto C.
+//   pack B panels [k][NR] (converting elements; this is where f16 becomes f32), pack A [k][MR] or [MR][k] unless it can
+//   be read in place, multiply MR x NR register tiles onto C.
 //
 // Rows beyond the edge repeat the last one; a repeated row writes what the row itself writes. Where all columns are
 // neighbours in C, the last panel's loads and stores are masked (not its inner loop). Else a panel whose columns are
@@ -244,7 +244,8 @@ void PanelEmitter::allocate() {
     accumulators = shaped({panels, paddedRows, index(panelColumns)});
   packedColumns = shaped({index(blockK), index(panelColumns)});
   if (!rowsInPlace)
-    packedRows = shaped({rowBlocks, index(blockK), index(tileRows)});
+    packedRows = rowsAlongK ? shaped({rowBlocks, index(tileRows), index(blockK)})
+                            : shaped({rowBlocks, index(blockK), index(tileRows)});
 }
 
 LogicalResult PanelEmitter::run() {
@@ -263,6 +264,7 @@ LogicalResult PanelEmitter::run() {
   panels = ceilDiv(n.total, panelColumns);
   paddedColumns = mul(panels, index(panelColumns));
   rowsInPlace = c.rows.inputs.size() == 1 && c.rows.scalar == op.getBlock()->getArgument(c.rows.inputs.front());
+  rowsAlongK = !rowsInPlace && canPackRowVectors();
   alwaysDense = hasNeighbours(output.flat);
   hasTail = alwaysDense && !(columns && *columns % panelColumns == 0);
   // Without a block of K nothing would be stored.

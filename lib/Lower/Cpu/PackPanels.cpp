@@ -1,5 +1,6 @@
-// Packing of contractions: panels of B as [k][columns of a register tile], rows of A as [k][rows], elements converted
-// and pointwise prologues evaluated on the way.
+// Packing of contractions: panels of B as [k][columns of a register tile], rows of A as [rows][k] where neighbours
+// along K can be computed as vectors, else as [k][rows]; elements converted and pointwise prologues evaluated on the
+// way.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PanelEmitter.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -9,7 +10,68 @@ using namespace mlir;
 
 namespace weft::cpu {
 
+/// Whether what computes `scalar` has the same form on vectors.
+static bool isElementwise(linalg::GenericOp op, Value scalar) {
+  return llvm::all_of(bodySlice(op, scalar), [](Operation *def) {
+    return isa<arith::ConstantOp>(def) ||
+           (isa<arith::ArithDialect>(def->getDialect()) && OpTrait::hasElementwiseMappableTraits(def));
+  });
+}
+
+/// Whether neighbours along K can be computed as a vector: inputs of A are neighbours in memory there, or one element.
+bool PanelEmitter::canPackRowVectors() {
+  bool moves = false;
+  for (unsigned input : c.rows.inputs) {
+    if (hasNoPart(inputs[input], c.k))
+      continue;
+    Value step = linearStep(inputs[input], c.k);
+    if (!step || getConstantIntValue(step) != 1 ||
+        cast<MemRefType>(inputs[input].memory.getType()).getElementTypeBitWidth() < 8)
+      return false;
+    moves = true;
+  }
+  return moves && isElementwise(op, c.rows.scalar);
+}
+
+/// A as [block][row][k], by vectors along K.
+void PanelEmitter::packRowVectors(Value k0, Value kCount) {
+  Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, kCount, index(lanes)), index(lanes));
+  loop(index(0), paddedRows, [&](Value row) {
+    Value block = b.createOrFold<arith::DivUIOp>(loc, row, index(tileRows));
+    Value i = sub(row, mul(block, index(tileRows)));
+    SmallVector<Value> first(inputs.size());
+    for (unsigned input : c.rows.inputs)
+      first[input] = add(inputBase[input], memref::LoadOp::create(b, loc, sideTable[input], row));
+    auto addressAt = [&](unsigned input, Value kk) {
+      return add(first[input], memref::LoadOp::create(b, loc, kTable[input], add(k0, kk)));
+    };
+    auto forOp = scf::ForOp::create(b, loc, index(0), whole, index(lanes));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(forOp.getBody());
+      Value kk = forOp.getInductionVar();
+      IRMapping mapping;
+      for (unsigned input : c.rows.inputs) {
+        Value memory = inputs[input].memory, at = addressAt(input, kk);
+        auto type = VectorType::get({lanes}, cast<MemRefType>(memory.getType()).getElementType());
+        mapping.map(op.getBlock()->getArgument(input), hasNoPart(inputs[input], c.k)
+                                                           ? memref::LoadOp::create(b, loc, memory, at).getResult()
+                                                           : loadVector(type, memory, at, Value()));
+      }
+      for (Operation *def : bodySlice(op, c.rows.scalar))
+        cloneElementwise(b, def, mapping);
+      vector::StoreOp::create(b, loc, mapping.lookupOrDefault(c.rows.scalar), packedRows, ValueRange{block, i, kk});
+    }
+    loop(whole, kCount, [&](Value kk) {
+      Value value = evaluate(c.rows, [&](unsigned input) { return addressAt(input, kk); });
+      memref::StoreOp::create(b, loc, value, packedRows, ValueRange{block, i, kk});
+    });
+  });
+}
+
 void PanelEmitter::packRows(Value k0, Value kCount) {
+  if (rowsAlongK)
+    return packRowVectors(k0, kCount);
   loop(index(0), rowBlocks, [&](Value block) {
     loop(index(0), kCount, [&](Value kk) {
       Value kIndex = add(k0, kk);
@@ -35,10 +97,7 @@ bool PanelEmitter::canPackVectors() {
   // Masked loads of short elements need AVX-512.
   if (bits < 8 || (!isWhole && bits < 32 && tile.vectorBits < 512))
     return false;
-  return llvm::all_of(bodySlice(op, c.columns.scalar), [](Operation *def) {
-    return isa<arith::ConstantOp>(def) ||
-           (isa<arith::ArithDialect>(def->getDialect()) && OpTrait::hasElementwiseMappableTraits(def));
-  });
+  return isElementwise(op, c.columns.scalar);
 }
 
 void PanelEmitter::packVectors(Value panel, Value k0, Value kCount) {

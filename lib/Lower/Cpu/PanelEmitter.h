@@ -73,6 +73,8 @@ private:
   void fillTables();
   void allocate();
   void packRows(mlir::Value k0, mlir::Value kCount);
+  bool canPackRowVectors();
+  void packRowVectors(mlir::Value k0, mlir::Value kCount);
   void packColumns(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
   void packSegment(mlir::Value panel, int64_t segment, mlir::Value k0, mlir::Value kCount, bool contiguous);
   bool canPackVectors();
@@ -102,6 +104,7 @@ private:
   mlir::VectorType vector; ///< One register.
   int64_t lanes, panelColumns, tileRows, blockK;
   bool oneBlockK, rowsInPlace;
+  bool rowsAlongK;                        ///< Packed rows are [block][row][k], not [block][k][row].
   bool alwaysDense;                       ///< All panels are neighbours in C,
   bool hasTail = false;                   ///< the last one maybe not whole.
   llvm::SmallVector<mlir::Value> extents; ///< Of each loop.

@@ -182,10 +182,13 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
       offset =
           step ? mul(step, kk) : memref::LoadOp::create(b, loc, kTable[c.rows.inputs.front()], add(k0, kk)).getResult();
     for (int64_t i = 0; i < tileRows; ++i) {
-      Value scalar =
-          rowsInPlace ? memref::LoadOp::create(b, loc, inputs[c.rows.inputs.front()].memory, add(rowAddress[i], offset))
-                            .getResult()
-                      : memref::LoadOp::create(b, loc, packedRows, ValueRange{block, kk, index(i)}).getResult();
+      Value rows = rowsInPlace ? inputs[c.rows.inputs.front()].memory : packedRows;
+      SmallVector<Value> at{block, kk, index(i)};
+      if (rowsInPlace)
+        at = {add(rowAddress[i], offset)};
+      else if (rowsAlongK)
+        std::swap(at[1], at[2]);
+      Value scalar = memref::LoadOp::create(b, loc, rows, at);
       Value broadcast = vector::BroadcastOp::create(b, loc, vector, scalar);
       for (int64_t v = 0; v < rowVectors; ++v)
         next[i * rowVectors + v] = accumulate(broadcast, bVectors[v], next[i * rowVectors + v]);

@@ -112,3 +112,56 @@ module {
     return
   }
 }
+
+// -----
+
+// Rows that are converted are packed by vectors along K, as [block][row][k]: 40 elements are two vectors of 16 and 8 single ones.
+// CHECK-LABEL: func.func @kernel
+// CHECK: %[[PACKED:.*]] = memref.alloc() : memref<2x8x40xf32>
+// CHECK: %[[HALVES:.*]] = vector.load {{.*}} : memref<{{.*}}xf16>, vector<16xf16>
+// CHECK-NEXT: %[[ROW:.*]] = arith.extf %[[HALVES]] : vector<16xf16> to vector<16xf32>
+// CHECK-NEXT: vector.store %[[ROW]], %[[PACKED]]
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK-NEXT: memref.store %{{.*}}, %[[PACKED]]
+// CHECK: memref.load %[[PACKED]]
+// CHECK: vector.fma
+// AVX2: memref<3x6x40xf32>
+// AVX2: arith.extf %{{.*}} : vector<8xf16> to vector<8xf32>
+module {
+  func.func @kernel(%a: memref<16x40xf16>, %b: memref<40x96xf16>, %c: memref<16x96xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<16x40xf16>, memref<40x96xf16>) outs(%c : memref<16x96xf32>) {
+    ^bb0(%x: f16, %y: f16, %o: f32):
+      %wideX = arith.extf %x : f16 to f32
+      %wideY = arith.extf %y : f16 to f32
+      %p = arith.mulf %wideX, %wideY : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Neighbours along K lie apart: rows are packed one by one, as [block][k][row].
+// CHECK-LABEL: func.func @kernel
+// CHECK: memref.alloc() : memref<2x40x8xf32>
+// CHECK-NOT: vector<16xf16>
+// CHECK: memref.load {{.*}} : memref<{{.*}}xf16>
+// CHECK-NEXT: arith.extf {{.*}} : f16 to f32
+module {
+  func.func @kernel(%a: memref<40x16xf16>, %b: memref<40x96xf32>, %c: memref<16x96xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<40x16xf16>, memref<40x96xf32>) outs(%c : memref<16x96xf32>) {
+    ^bb0(%x: f16, %y: f32, %o: f32):
+      %wideX = arith.extf %x : f16 to f32
+      %p = arith.mulf %wideX, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
