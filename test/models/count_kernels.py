@@ -152,7 +152,7 @@ def main() -> int:
     names = [name for name in catalogue.shared_names() if any(fnmatch.fnmatchcase(name, glob) for glob in args.model.split(","))]
     if not names:
         print("no exported models here: nothing to count")
-        return _finish(args, {"passed": 0, "failed": 0, "skipped": 1})
+        return finish(args, {"passed": 0, "failed": 0, "skipped": 1})
     compiler = args.build / "bin" / "weft-compile"
     counts = [count(compiler, name, target, planner)
               for name in names for target in args.target.split(",") for planner in args.planner.split(",")]
@@ -169,10 +169,11 @@ def main() -> int:
         EXPECTED.write_text(json.dumps({key: dict(sorted(value.items())) for key, value in sorted(data.items())}, indent=1) + "\n")
     problems = judge(counts, data)
     print("\n".join(problems))
-    return _finish(args, {"passed": len(counts) - len(problems), "failed": len(problems), "skipped": 0})
+    return finish(args, {"passed": len(counts) - len(problems), "failed": len(problems), "skipped": 0})
 
 
-def _finish(args: argparse.Namespace, counts: dict[str, int]) -> int:
+def finish(args: argparse.Namespace, counts: dict[str, int]) -> int:
+    """Writes and prints the counts; the exit status."""
     if args.json:
         args.json.write_text(json.dumps(counts) + "\n")
     print(", ".join(f"{number} {word}" for word, number in counts.items()))

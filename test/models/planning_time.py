@@ -11,7 +11,6 @@ wall time of these passes is what counts, parsing and printing apart. The 32 lay
 from __future__ import annotations
 
 import argparse
-import json
 import pathlib
 import re
 import sys
@@ -24,7 +23,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "test")]
 import onnx  # noqa: E402
 
 import catalogue  # noqa: E402
-from count_kernels import hollow  # noqa: E402
+from count_kernels import finish, hollow  # noqa: E402
 from harness import limits  # noqa: E402
 
 SECONDS = 120
@@ -101,10 +100,7 @@ def main() -> int:
         slowest = max(seconds, key=lambda key: seconds[key])
         print(f"{title} for {args.target}: {total:.2f} s, of them {slowest} {seconds[slowest]:.2f} s")
         counts["failed" if total > args.most else "passed"] += 1
-    if args.json:
-        args.json.write_text(json.dumps(counts) + "\n")
-    print(", ".join(f"{number} {word}" for word, number in counts.items()))
-    return 1 if counts["failed"] else 0
+    return finish(args, counts)
 
 
 if __name__ == "__main__":

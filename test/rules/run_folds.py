@@ -11,23 +11,21 @@ as many folds as the case says, and they, unrolled and merged, give what weft-re
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
 import fnmatch
-import json
 import pathlib
 import re
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE)]
 
 import numpy as np  # noqa: E402
 
 import fold_cases  # noqa: E402
-from run_rules import LEAST_SCORE, Tools  # noqa: E402
+import mutation  # noqa: E402
+from run_rules import Tools  # noqa: E402
 
 DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "i1": np.bool_}
 UNROLLED = ("steps=5", "steps=3 merge")
@@ -96,36 +94,23 @@ def check(tools: Tools, case: fold_cases.NearMiss, seed: int) -> tuple[list[str]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--guards", default="*", help="only guards whose names match")
-    parser.add_argument("--mutants", action="store_true", help="print a line for each guard")
-    parser.add_argument("--json", type=pathlib.Path)
-    args = parser.parse_args()
+    args = mutation.arguments(__doc__, "guards")
     tools = Tools(args.build)
-    names = [name for name in guards(tools) if fnmatch.fnmatch(name, args.guards)]
-    chosen = [case for case in fold_cases.CASES if fnmatch.fnmatch(case.guard, args.guards)]
+    names = [name for name in guards(tools) if fnmatch.fnmatch(name, args.chosen)]
+    chosen = [case for case in fold_cases.CASES if fnmatch.fnmatch(case.guard, args.chosen)]
     lacking = set(names).symmetric_difference(case.guard for case in chosen)
     for name in sorted(lacking):
         print(f"{name}: expected a guard and a near miss, got one of them")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(lambda case: check(tools, case, args.seed), chosen))
-    failed, caught = len(lacking), set()
-    for case, (problems, shown) in zip(chosen, outcomes):
-        failed += bool(problems)
+    wrong, shown = len(lacking), {name: "" for name in names}
+    for case, (problems, text) in zip(chosen, outcomes):
+        wrong += bool(problems)
+        shown[case.guard] = shown.get(case.guard) or text
         for problem in problems:
             print(f"{case.guard}: {problem}")
-        if shown:
-            caught.add(case.guard)
-        if args.mutants or not shown:
-            print(f"mutant {case.guard}: {'caught, ' + shown if shown else 'SURVIVED'}")
-    score = len(caught) / max(1, len(names))
-    print(f"{len(names)} guards, {failed} with problems; {len(caught)} caught ({score:.1%})")
-    failed += score < LEAST_SCORE
-    if args.json:
-        args.json.write_text(json.dumps({"passed": len(names) + len(caught) - failed, "failed": failed, "skipped": 0, "caught": sorted(caught)}))
-    return 1 if failed else 0
+    mutants = [{"guard": name, "caught": bool(text), "shown": text} for name, text in shown.items()]
+    return mutation.finish(args, "graphs", len(chosen) + len(lacking), wrong, mutants)
 
 
 if __name__ == "__main__":

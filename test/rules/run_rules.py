@@ -12,7 +12,6 @@ is switched off (`disable-guard`): the near miss now fires, so the suite would n
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
 import fnmatch
 import json
@@ -24,16 +23,15 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE)]
 
 import numpy as np  # noqa: E402
 
 import cases  # noqa: E402
 import emit  # noqa: E402
+import mutation  # noqa: E402
 
 TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "f16": 5e-2}
-LEAST_SCORE = 0.9
 SECONDS = 60
 
 
@@ -121,33 +119,33 @@ def check_flops(tools: Tools, rule: dict, seed: int) -> list[str]:
     return [] if change == after - before else [f"FLOPs change by {change}, `{rule['gain']}` says {after - before}"]
 
 
-def check_near_miss(tools: Tools, rule: dict, case: cases.Case, seed: int, mutate: bool) -> tuple[list[str], dict]:
+def check_near_miss(tools: Tools, rule: dict, case: cases.Case, seed: int) -> tuple[list[str], dict]:
     """Problems of a near miss, and what its mutant showed."""
     emitter = emit.Emitter(np.random.default_rng([seed, 1]))
     emitter.add(case)
     module, inputs = emitter.module(), [values for _, values, _ in emitter.arguments]
     rewritten, fired = tools.rewrite(module, rule["name"], case.licence)
-    mutant = {"rule": rule["name"], "guard": case.what, "caught": False, "shown": False}
+    mutant = {"guard": f"{rule['name']}:{case.what}", "caught": False, "shown": ""}
     problems = [f"{case.what}: the near miss fired"] if fired else []
     if rewritten is None:
         problems.append(f"{case.what}: the near miss is no valid module")
-    if problems or not mutate:
+    if problems:
         return problems, mutant
     rewritten, fired = tools.rewrite(module, rule["name"], case.licence, disabled=case.what)
     mutant["caught"] = bool(fired) or rewritten is None
     if rewritten is None:
-        mutant["shown"] = True
+        mutant["shown"] = "invalid IR"
     elif fired:
         before, after = tools.evaluate(module, inputs), tools.evaluate(rewritten, inputs)
-        mutant["shown"] = any(difference(a, b, case) for a, b in zip(before, after))
+        mutant["shown"] = "values differ" if any(difference(a, b, case) for a, b in zip(before, after)) else ""
     return problems, mutant
 
 
-def check_rule(tools: Tools, rule: dict, seed: int, mutate: bool) -> tuple[str, list[str], list[dict]]:
+def check_rule(tools: Tools, rule: dict, seed: int) -> tuple[str, list[str], list[dict]]:
     try:
         problems, mutants = check_positive(tools, rule, seed) + check_flops(tools, rule, seed), []
         for case in cases.near_misses(rule):
-            found, mutant = check_near_miss(tools, rule, case, seed, mutate)
+            found, mutant = check_near_miss(tools, rule, case, seed)
             problems += found
             mutants.append(mutant)
         return rule["name"], problems, mutants
@@ -156,34 +154,16 @@ def check_rule(tools: Tools, rule: dict, seed: int, mutate: bool) -> tuple[str, 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rules", default="*", help="only rules whose names match")
-    parser.add_argument("--mutants", action="store_true", help="print a line for each guard")
-    parser.add_argument("--json", type=pathlib.Path)
-    args = parser.parse_args()
+    args = mutation.arguments(__doc__, "rules")
     tools = Tools(args.build)
-    rules = [rule for rule in tools.rules() if fnmatch.fnmatch(rule["name"], args.rules)]
+    rules = [rule for rule in tools.rules() if fnmatch.fnmatch(rule["name"], args.chosen)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(lambda rule: check_rule(tools, rule, args.seed, mutate=True), rules))
-    failed = 0
+        outcomes = list(pool.map(lambda rule: check_rule(tools, rule, args.seed), rules))
     for name, problems, _ in outcomes:
-        failed += bool(problems)
         for problem in problems:
             print(f"{name}: {problem}")
     mutants = [mutant for _, _, found in outcomes for mutant in found]
-    for mutant in mutants:
-        if args.mutants or not mutant["caught"]:
-            print(f"mutant {mutant['rule']}:{mutant['guard']}: {'caught' if mutant['caught'] else 'SURVIVED'}{', values differ' if mutant['shown'] else ''}")
-    caught, shown = sum(m["caught"] for m in mutants), sum(m["shown"] for m in mutants)
-    score = caught / len(mutants) if mutants else 1.0
-    print(f"{len(rules)} rules, {failed} with problems; {len(mutants)} guards, {caught} caught ({score:.1%}), {shown} by values too")
-    failed += score < LEAST_SCORE
-    if args.json:
-        args.json.write_text(json.dumps({"passed": len(rules) + caught, "failed": failed + len(mutants) - caught if score < LEAST_SCORE else failed,
-                                         "skipped": 0, "mutants": mutants}))
-    return 1 if failed else 0
+    return mutation.finish(args, "rules", len(rules), sum(bool(problems) for _, problems, _ in outcomes), mutants)
 
 
 if __name__ == "__main__":
