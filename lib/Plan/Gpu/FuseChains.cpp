@@ -46,9 +46,9 @@ struct ChainCost {
 double limitOf(const ChainCost &cost) { return 2 * std::sqrt(cost.elements); }
 
 void estimateSeconds(const tg::ChainShape &s, const Device &device, ChainCost &cost) {
-  double batch = double(s.batch), flops = 2 * batch * double(s.m) * double(s.l) * double(s.k + s.n);
-  double b = double(s.elementBytes), between = 2 * batch * double(s.m) * double(s.l) * b;
-  double ends = batch * b * double(s.m * s.k + s.k * s.l + s.l * s.n + s.m * s.n);
+  double batch = double(s.batch), m = double(s.m), l = double(s.l), outer = double(s.k + s.n);
+  double b = double(s.elementBytes), flops = 2 * batch * m * l * outer, between = 2 * batch * m * l * b;
+  double ends = batch * b * (m + l) * outer; // m k + k l + l n + m n elements.
   unsigned rate = s.elementBytes == 2 ? device.matrix.f16 : device.f32PerClock;
   double peak = device.perSecond(rate), bandwidth = device.memoryBandwidth;
   bool isNear = between / 2 <= double(device.effectiveL2Bytes);

@@ -56,8 +56,9 @@ static void releaseRenamings(const Planning &planning) {
 }
 
 /// Contractions with an operand in common join where none needs the other: its tiles are loaded once, and a launch is
-/// saved.
+/// saved. Each asks those that follow it: a recurrent network reads one weight in all of its steps, and none may join.
 static void joinSiblings(const Planning &planning) {
+  constexpr size_t mostFollowers = 16;
   llvm::MapVector<Value, SmallVector<Operation *>> readers;
   for (Operation *op : planning.ops)
     if (auto contract = dyn_cast<tg::ContractOp>(op))
@@ -65,7 +66,7 @@ static void joinSiblings(const Planning &planning) {
         readers[contract->getOperand(i)].push_back(op);
   for (auto &[value, contracts] : readers)
     for (size_t i = 0; i < contracts.size(); ++i)
-      for (size_t j = i + 1; j < contracts.size(); ++j)
+      for (size_t j = i + 1; j < std::min(contracts.size(), i + 1 + mostFollowers); ++j)
         if (!planning.partition.areTogether(contracts[i], contracts[j]))
           planning.mergePair(contracts[i], contracts[j]);
 }
