@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/BundleWriter.h"
 #include "weft/Lower/Cpu/Passes.h"
+#include "weft/Plan/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,6 +21,19 @@ static std::string mapText(Operation *op, llvm::StringRef attribute) {
   return text;
 }
 
+/// What profiles call a kernel or the group of a dispatch (docs/profile.md).
+static void explainSubgraph(llvm::json::OStream &json, Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(plan::subgraphAttr);
+  auto shapes = op->getAttrOfType<ArrayAttr>(plan::shapesAttr);
+  if (!name || !shapes)
+    return;
+  json.attribute("subgraph", name.getValue());
+  json.attributeArray("shapes", [&] {
+    for (Attribute shape : shapes)
+      json.value(cast<StringAttr>(shape).getValue());
+  });
+}
+
 static void explainKernel(llvm::json::OStream &json, ModuleOp kernel, unsigned number) {
   json.object([&] {
     json.attribute("id", int64_t(number));
@@ -31,6 +45,12 @@ static void explainKernel(llvm::json::OStream &json, ModuleOp kernel, unsigned n
         for (int64_t size : tile.asArrayRef())
           json.value(size);
       });
+    explainSubgraph(json, kernel);
+    if (Attribute schedule = kernel->getAttr(plan::scheduleAttr)) {
+      std::string text;
+      llvm::raw_string_ostream(text) << schedule;
+      json.attribute("schedule", text);
+    }
     if (auto reason = kernel->getAttrOfType<StringAttr>(cpu::fallbackAttr))
       json.attribute("fallback", llvm::json::fixUTF8(reason.getValue()));
     if (auto ops = kernel->getAttrOfType<ArrayAttr>(cpu::opsAttr))
@@ -49,6 +69,7 @@ static void explainDispatch(llvm::json::OStream &json, tg::DispatchOp op) {
         for (Attribute node : nodes)
           json.value(llvm::json::fixUTF8(cast<StringAttr>(node).getValue()));
     });
+    explainSubgraph(json, op);
   });
 }
 

@@ -55,6 +55,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
     plan.forceFuse = options.forceFuse;
     plan.plan = options.plan;
     plan.emitPlan = options.emitPlan;
+    plan.profile = options.profile;
     plan.gpu = options.gpu.has_value();
     if (options.gpu)
       plan.target = options.gpu->target;

@@ -43,7 +43,9 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
       llvm::cl::desc("kernels that start as one: off, levels, on or chains; without dependent-launch"),
       llvm::cl::init("on")};
 
-  GpuOptions get() const { return {target, fastMath, allowTf32, dependentLaunch, traversal, mergeLaunches}; }
+  GpuOptions get() const {
+    return {target, fastMath, allowTf32, dependentLaunch, traversal, mergeLaunches, /*profile=*/""};
+  }
 };
 
 } // namespace

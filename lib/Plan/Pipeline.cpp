@@ -37,6 +37,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   form.noFuse = options.noFuse;
   form.forceFuse = options.forceFuse;
   form.plan = options.plan;
+  form.profile = options.profile;
   form.emitPlan = options.emitPlan;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
   if (options.gpu) {
@@ -54,6 +55,7 @@ struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
   Option<std::string> planner{*this, "planner", llvm::cl::desc("as that of --weft-form-kernels"),
                               llvm::cl::init("weft")};
   Option<std::string> target{*this, "target", llvm::cl::desc("GPU that folds are split for (none: they are not)")};
+  Option<std::string> profile{*this, "profile", llvm::cl::desc("file of measured times")};
 };
 } // namespace
 
@@ -66,6 +68,7 @@ void weft::plan::registerPlanPipelines() {
                                                   options.gpu = flags.gpu;
                                                   options.target = flags.target;
                                                   options.planner = flags.planner;
+                                                  options.profile = flags.profile;
                                                   buildPlanPipeline(pm, options);
                                                 });
   PassPipelineRegistration<>("weft-outline", "move kernels into modules of their own, equal ones once",

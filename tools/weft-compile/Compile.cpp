@@ -144,7 +144,7 @@ static std::string categoryOf(llvm::StringRef text) {
 static std::optional<ErrorClass> classifyRequest(llvm::StringRef text) {
   if (text.starts_with("planner: ") || text.starts_with("no-fuse: ") || text.starts_with("force-fuse: "))
     return ErrorClass::Usage;
-  if (text.starts_with("plan: "))
+  if (text.starts_with("plan: ") || text.starts_with("profile: "))
     return ErrorClass::Invalid;
   return std::nullopt;
 }

@@ -68,6 +68,9 @@ struct CompileFlags : ImportFlags {
       cl::desc("Nodes that share a kernel, with what lies between, or an error that says why not")};
   cl::opt<std::string> plan{"plan", cl::value_desc("file"), cl::cat(compileCategory),
                             cl::desc("Which ops share a kernel, as --emit-plan wrote it for this model and target")};
+  cl::opt<std::string> profile{
+      "profile", cl::value_desc("file"), cl::cat(compileCategory),
+      cl::desc("Measured times of subgraphs, which override the planner's estimates (docs/profile.md)")};
   cl::opt<std::string> emitPlan{"emit-plan", cl::value_desc("file"), cl::cat(compileCategory),
                                 cl::desc("Write the plan: the program with its kernels, to edit and give to --plan")};
   cl::opt<std::string> emit{

@@ -33,13 +33,15 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
       llvm::join(llvm::make_filter_range(flags.noFuse, [](const std::string &s) { return !s.empty(); }), ";");
   options.forceFuse = llvm::join(flags.forceFuse, ";");
   options.plan = flags.plan;
+  options.profile = flags.profile;
   options.emitPlan = flags.emitPlan;
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.fastMath = flags.fp == "fast";
   if (gpu)
     options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",
                              flags.allowTf32, flags.dependentLaunch != "off",
-                             flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off"};
+                             flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
+                             flags.profile};
   bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});

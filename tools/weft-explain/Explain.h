@@ -21,6 +21,9 @@ struct Dispatch {
   std::string kernel;
   std::vector<std::string> nodes, ops;
   std::string grid, tile, traversal, engine, fallback;
+  /// What profiles call the group of ops and, as planned, the kernel (docs/profile.md); and its #tg.schedule.
+  std::string subgraph, kernelSubgraph, schedule;
+  std::vector<std::string> shapes, kernelShapes;
   double flops = 0, readBytes = 0, writeBytes = 0;
   const llvm::json::Object *launch = nullptr; ///< Of the kernel, if the cost models know its kind.
   double launchBytes = 0;                     ///< Of the launch's tensors; the rest is read or written once.

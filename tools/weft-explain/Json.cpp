@@ -45,14 +45,18 @@ static void writeDispatch(json::OStream &out, const Dispatch &dispatch, int64_t 
     out.attribute("number", number);
     out.attribute("kernel", json::fixUTF8(dispatch.kernel));
     out.attribute("id", dispatch.kernelId);
-    for (const auto &[key, list] : {std::pair("nodes", &dispatch.nodes), std::pair("ops", &dispatch.ops)})
+    for (const auto &[key, list] :
+         {std::pair("nodes", &dispatch.nodes), std::pair("ops", &dispatch.ops), std::pair("shapes", &dispatch.shapes),
+          std::pair("kernel_shapes", &dispatch.kernelShapes)})
       out.attributeArray(key, [&, list = list] {
         for (const std::string &text : *list)
           out.value(json::fixUTF8(text));
       });
-    for (const auto &[key, text] : {std::pair("grid", &dispatch.grid), std::pair("tile", &dispatch.tile),
-                                    std::pair("traversal", &dispatch.traversal), std::pair("engine", &dispatch.engine),
-                                    std::pair("fallback", &dispatch.fallback)})
+    for (const auto &[key, text] :
+         {std::pair("grid", &dispatch.grid), std::pair("tile", &dispatch.tile),
+          std::pair("traversal", &dispatch.traversal), std::pair("engine", &dispatch.engine),
+          std::pair("fallback", &dispatch.fallback), std::pair("subgraph", &dispatch.subgraph),
+          std::pair("kernel_subgraph", &dispatch.kernelSubgraph), std::pair("schedule", &dispatch.schedule)})
       if (!text->empty())
         out.attribute(key, json::fixUTF8(*text));
     for (auto [key, value] :

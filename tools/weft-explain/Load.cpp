@@ -129,6 +129,9 @@ static void readKernel(const json::Object &kernel, const json::Object *facts, Di
   dispatch.grid = getText(kernel, "grid");
   dispatch.tile = getTile(kernel, "tile");
   dispatch.fallback = getText(kernel, "fallback");
+  dispatch.kernelSubgraph = getText(kernel, "subgraph");
+  dispatch.kernelShapes = getTexts(kernel, "shapes");
+  dispatch.schedule = getText(kernel, "schedule");
   if (!facts)
     return;
   if (std::vector<std::string> ops = getTexts(*facts, "ops"); !ops.empty())
@@ -178,6 +181,8 @@ static Error readProgram(const json::Object &object, Program &program) {
       Dispatch dispatch;
       dispatch.kernel = getText(*entry, "kernel");
       dispatch.nodes = getTexts(*entry, "nodes");
+      dispatch.subgraph = getText(*entry, "subgraph");
+      dispatch.shapes = getTexts(*entry, "shapes");
       if (auto found = kernels.find(dispatch.kernel); found != kernels.end())
         readKernel(*found->second.first, found->second.second, dispatch);
       if (const json::Array *row = measures && i < measures->size() ? (*measures)[i].getAsArray() : nullptr;

@@ -20,8 +20,8 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 
 struct PhaseOptions {
   bool fuse = true;
-  std::string planner = "weft";                  ///< As in plan::PlanOptions.
-  std::string noFuse, forceFuse, plan, emitPlan; ///< As in plan::PlanOptions.
+  std::string planner = "weft";                           ///< As in plan::PlanOptions.
+  std::string noFuse, forceFuse, plan, emitPlan, profile; ///< As in plan::PlanOptions.
   cpu::StrategyOptions strategy;
   std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.
   /// Called after each phase with the time it took.

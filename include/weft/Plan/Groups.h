@@ -57,6 +57,7 @@ mlir::Operation *userInBlock(mlir::Operation *op, mlir::Operation *user);
 llvm::SmallVector<mlir::Value> usedValues(mlir::Operation *op);
 
 class FusionConstraints;
+class Profile;
 
 /// Who chooses among the groups that the rules allow. The rules are the same for all, so each plan can be run.
 enum class Planner {
@@ -75,6 +76,9 @@ struct GroupOptions {
   Planner planner = Planner::Weft;
   int64_t maxRowBytes = int64_t(1) << 20;
   const Device *device = nullptr; ///< Set with `gpu`: whose rates the rules weigh with.
+  /// Measured times that override the rules' estimates; may be null.
+  const Profile *profile = nullptr;
+  bool isMeasured = false; ///< The group was measured as a kernel: rules that only estimate do not count.
   /// What the user asks for (Constraints.h): nothing where it is null. The demands are groups from the start.
   const FusionConstraints *constraints = nullptr;
 };

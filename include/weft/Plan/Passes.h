@@ -26,6 +26,10 @@ namespace weft::plan {
 /// Module attribute of a kernel module: its #tg.schedule.
 inline constexpr llvm::StringLiteral scheduleAttr = "tg.schedule";
 
+/// Attribute of a tg.kernel and its dispatch: the name of its subgraph in profiles; and the types of what it reads and
+/// writes, an array of texts.
+inline constexpr llvm::StringLiteral subgraphAttr = "tg.subgraph", shapesAttr = "tg.shapes";
+
 /// Module attributes of a kernel module: the extents of operands and results over the kernel's symbols.
 inline constexpr llvm::StringLiteral operandDimsAttr = "tg.operand_dims", resultDimsAttr = "tg.result_dims";
 /// Their value for tensors of these types.
@@ -37,6 +41,7 @@ struct PlanOptions {
   std::string target;                            ///< GPU whose SMs folds are split for; empty: none are.
   std::string planner = "weft";                  ///< As that of --weft-form-kernels.
   std::string noFuse, forceFuse, plan, emitPlan; ///< As those of --weft-form-kernels.
+  std::string profile;                           ///< File of measured times (docs/profile.md); empty: none.
   int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.
 };
 

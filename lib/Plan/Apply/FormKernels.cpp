@@ -3,11 +3,14 @@
 #include "../Gpu/Target.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Plan/Profile.h"
+#include "weft/Target/Device.h"
 
 namespace weft::plan {
 #define GEN_PASS_DEF_FORMKERNELS
@@ -55,6 +58,13 @@ static tg::KernelOp applyGroup(const Group &group) {
   return kernel;
 }
 
+static void emitProfileRemark(const SubgraphKey &key, const Group &group, const GroupOptions &options) {
+  StringRef device = options.device ? options.device->name : "cpu";
+  if (const ProfileRecord *record = options.profile->find(key, device))
+    remark::passed(group.back()->getLoc(), remark::RemarkOpts::name("profile").category("fusion"))
+        << remark::add("{0}", describe(*record, device)) << remark::metric("subgraph", key.name);
+}
+
 namespace {
 struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
   using Base::Base;
@@ -82,6 +92,12 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     if (failed(constraints.read(func, noFuse, forceFuse)) ||
         (!plan.empty() && failed(constraints.readPlan(func, plan))))
       return signalPassFailure();
+    Profile measured;
+    if (std::string error; !profile.empty() && !measured.read(profile, error)) {
+      func.emitError() << "profile: " << error;
+      return signalPassFailure();
+    }
+    options.profile = measured.isEmpty() ? nullptr : &measured;
     options.fuse &= plan.empty();
     options.constraints = &constraints;
     DecisionLog log;
@@ -91,7 +107,8 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     SmallVector<Group> groups = formGroups(func.getBody().front(), options, refused);
     if (failed(constraints.checkDemands(func, groups, options)))
       return signalPassFailure();
-    if (getContext().getRemarkEngine()) {
+    bool isExplained = getContext().getRemarkEngine();
+    if (isExplained) {
       emitRemarks(log.decide(func.getBody().front(), groups, options), func.getName());
       emitPlannerRemark(func, groups, options);
     }
@@ -99,7 +116,13 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
       ++numKernels;
       if (group.size() > 1)
         numFused += group.size();
-      emitKernelRemark(applyGroup(group), i, group.size(), func.getName());
+      SubgraphKey key = isExplained || options.profile ? describeSubgraph(group) : SubgraphKey();
+      if (options.profile)
+        emitProfileRemark(key, group, options);
+      tg::KernelOp kernel = applyGroup(group);
+      if (isExplained)
+        nameSubgraph(kernel, key);
+      emitKernelRemark(kernel, i, group.size(), func.getName());
     }
     if (gpu) // A result that is not the last op's may have readers above the kernel.
       sortTopologically(&func.getBody().front());

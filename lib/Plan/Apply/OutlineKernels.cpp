@@ -273,6 +273,9 @@ struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsP
     });
     if (!names.empty())
       dispatch->setAttr("tg.nodes", builder.getArrayAttr(SmallVector<Attribute>(names.begin(), names.end())));
+    for (StringRef name : {StringRef(subgraphAttr), StringRef(shapesAttr)})
+      if (Attribute value = kernel->getAttr(name))
+        dispatch->setAttr(name, value);
     kernel->replaceAllUsesWith(dispatch.getResults());
     kernel.erase();
   }

@@ -1,10 +1,12 @@
 // weft-plan-gpu: sets the schedule of a kernel module.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Target.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Plan/Profile.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/RowBlocks.h"
 #include "weft/Plan/Schedule.h"
@@ -35,6 +37,10 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
       getOperation().emitError() << problem;
       return signalPassFailure();
     }
+    if (std::string error; !profile.empty() && measured.isEmpty() && !measured.read(profile, error)) {
+      getOperation().emitError() << "profile: " << error;
+      return signalPassFailure();
+    }
     // A kernel module, or a program that holds some.
     getOperation()->walk([&](ModuleOp module) {
       auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
@@ -50,12 +56,48 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
       module->setAttr(gpu::rowBlocksAttr, rows);
   }
 
+  Profile measured;
+
+  static Group opsOf(func::FuncOp kernel) {
+    Group group;
+    for (Operation &op : kernel.getBody().front().without_terminator())
+      group.insert(&op);
+    return group;
+  }
+
+  /// The schedule that the profile has for this kernel; null if there is none, or if an order is asked for. Fails the
+  /// pass if it is no schedule.
+  tg::ScheduleAttr findRecorded(ModuleOp module, func::FuncOp kernel, const Device &device) {
+    if (!measured.knows(device.name) || !traversal.empty())
+      return {};
+    const ProfileRecord *record = measured.find(describeSubgraph(opsOf(kernel)), device.name);
+    if (!record || record->schedule.empty())
+      return {};
+    auto schedule = dyn_cast_or_null<tg::ScheduleAttr>(parseAttribute(record->schedule, &getContext()));
+    if (!schedule) {
+      kernel.emitError() << "profile: expected a #tg.schedule, got '" << record->schedule << "'";
+      signalPassFailure();
+      return {};
+    }
+    remark::passed(kernel.getLoc(),
+                   remark::RemarkOpts::name("schedule").category("plan").function(module.getName().value_or("kernel")))
+        << remark::add("by the profile: {0}", describe(*record, device.name))
+        << remark::metric("schedule", record->schedule);
+    return schedule;
+  }
+
   void plan(ModuleOp module, func::FuncOp kernel, const Device &device) {
     module->setAttr(gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
+    if (getContext().getRemarkEngine())
+      nameSubgraph(module, describeSubgraph(opsOf(kernel)));
     KernelToSchedule request(kernel);
     if (auto given = module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr))
       return setRows(module, request, given);
     request.allowTf32 = allowTf32;
+    if (tg::ScheduleAttr recorded = findRecorded(module, kernel, device)) {
+      module->setAttr(scheduleAttr, recorded);
+      return setRows(module, request, recorded);
+    }
     ScheduleChoice choice = chooseSchedule(request, device);
     if (!traversal.empty()) // An order of tiles, not of pairs of them.
       choice.multicast = 1;

@@ -64,7 +64,8 @@ struct Prologue {
 /// A group with what its rules ask again and again.
 class Checker {
 public:
-  Checker(const Group &group, const Device &device) : group(group), device(device) {}
+  Checker(const Group &group, const GroupOptions &options)
+      : group(group), device(*options.device), isMeasured(options.isMeasured) {}
 
   std::string run();
   double pricePrologues();
@@ -109,6 +110,7 @@ private:
 
   const Group &group;
   const Device &device;
+  bool isMeasured; ///< Estimates do not count.
   llvm::DenseMap<Operation *, int64_t> costs;
   SmallVector<tg::ContractOp> contracts;
   tg::FoldOp fold;
@@ -265,7 +267,7 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   Prologue before;
   if (std::string violation = sumUpPrologue(producer, before); !violation.empty())
     return violation;
-  if (before.operations == 0)
+  if (before.operations == 0 || isMeasured)
     return "";
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
@@ -469,12 +471,10 @@ SmallVector<Operation *> findSinks(const Group &group) {
   return sinks;
 }
 
-std::string findGpuViolation(const Group &group, const GroupOptions &options) {
-  return Checker(group, *options.device).run();
-}
+std::string findGpuViolation(const Group &group, const GroupOptions &options) { return Checker(group, options).run(); }
 
 double priceGpuPrologues(const Group &group, const GroupOptions &options) {
-  return Checker(group, *options.device).pricePrologues();
+  return Checker(group, options).pricePrologues();
 }
 
 } // namespace weft::plan

@@ -3,6 +3,8 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Constraints.h"
+#include "weft/Plan/Profile.h"
+#include "weft/Target/Device.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -141,12 +143,25 @@ static std::string checkElementwise(const Group &group) {
   return "";
 }
 
+/// Whose records count.
+static StringRef deviceOf(const GroupOptions &options) { return options.device ? options.device->name : "cpu"; }
+
 std::string findViolation(const Group &group, const GroupOptions &options) {
   if (group.size() == 1)
     return "";
   if (options.constraints)
     if (std::string violation = options.constraints->findViolation(group); !violation.empty())
       return violation;
+  if (options.profile && options.profile->knows(deviceOf(options)))
+    if (const ProfileRecord *record = options.profile->find(describeSubgraph(group), deviceOf(options));
+        record && record->choice != ProfileRecord::Choice::None) {
+      if (record->choice == ProfileRecord::Choice::Apart)
+        return "profile: " + describe(*record, deviceOf(options));
+      GroupOptions measured = options;
+      measured.profile = nullptr;
+      measured.isMeasured = true;
+      return findViolation(group, measured);
+    }
   if (options.gpu)
     return findGpuViolation(group, options);
   if (!findSink(group))

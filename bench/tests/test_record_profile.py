@@ -1,0 +1,50 @@
+"""Records of a profile from an explanation and times, without measuring any."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import record_profile  # noqa: E402
+
+BENCH = {"schema": "weft.bench/1", "kernels": [{"kernel": "mul_contract", "dispatches": 2, "ms": 0.024, "origins": []},
+                                               {"kernel": "exp", "dispatches": 1, "ms": 0.005, "origins": []}]}
+FUSED = [{"kernel": "mul_contract", "nodes": ["m", "c"], "ops": ["mul", "contract"], "subgraph": "a" * 32, "shapes": ["4xf32"],
+          "kernel_subgraph": "b" * 32, "kernel_shapes": ["4xf32"], "schedule": "#tg.schedule<>"},
+         {"kernel": "unknown", "nodes": ["u"], "ops": ["neg"], "subgraph": "c" * 32, "shapes": []}]
+
+
+def apart(*entries: tuple[list[str], float]):
+    return [({"nodes": nodes}, seconds) for nodes, seconds in entries]
+
+
+class Records(unittest.TestCase):
+    def test_times_of_one_start(self):
+        self.assertEqual({name: round(seconds, 9) for name, seconds in record_profile.times_of(BENCH).items()}, {"mul_contract": 12e-6, "exp": 5e-6})
+        with self.assertRaisesRegex(ValueError, "weft bench --json"):
+            record_profile.times_of({"schema": "weft.bench/1", "kernels": []})
+
+    def test_choice_by_what_the_nodes_take_apart(self):
+        times = record_profile.times_of(BENCH)
+        group, kernel = record_profile.make_records(FUSED, times, "H100", apart((["m"], 4e-6), (["c"], 9e-6), (["c", "x"], 1e-6)))
+        self.assertEqual((group["choice"], round(group["seconds"], 9), round(group["apart_seconds"], 9)), ("fused", 12e-6, 13e-6))
+        self.assertEqual((kernel["subgraph"], kernel["schedule"]), ("b" * 32, "#tg.schedule<>"))
+        self.assertNotIn("choice", kernel)
+        slower = record_profile.make_records(FUSED, times, "H100", apart((["m"], 4e-6), (["c"], 7e-6)))
+        self.assertEqual(slower[0]["choice"], "apart")
+
+    def test_no_choice_where_nodes_are_missing(self):
+        group = record_profile.make_records(FUSED, record_profile.times_of(BENCH), "H100", apart((["m"], 4e-6)))[0]
+        self.assertNotIn("choice", group)
+
+    def test_merge(self):
+        records = record_profile.make_records(FUSED, record_profile.times_of(BENCH), "H100")
+        once = record_profile.merge(None, records)
+        self.assertEqual(record_profile.merge(once, records), once)
+        with self.assertRaisesRegex(ValueError, "weft.profile/1"):
+            record_profile.merge({"schema": "weft.profile/9", "records": []}, records)
+
+
+if __name__ == "__main__":
+    unittest.main()
