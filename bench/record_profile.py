@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 def times_of(bench: Mapping[str, Any]) -> dict[str, float]:
     """Seconds of one start of each kernel, by its name."""
-    if bench.get("schema") != "weft.bench/1" or not bench.get("kernels"):
+    if not isinstance(bench, dict) or bench.get("schema") != "weft.bench/1" or not bench.get("kernels"):
         raise ValueError("expected the output of weft bench --json --kernels=N")
     return {kernel["kernel"]: kernel["ms"] / 1e3 / max(kernel["dispatches"], 1) for kernel in bench["kernels"]}
 
@@ -70,8 +70,9 @@ def explain(tool: pathlib.Path, bundle: str, target: str) -> list[Mapping[str, A
 
 
 def merge(old: Mapping[str, Any] | None, records: Sequence[Record]) -> dict[str, Any]:
-    if old is not None and old.get("schema") != SCHEMA:
-        raise ValueError(f"expected schema {SCHEMA} in the file to add to, got {old.get('schema')}")
+    found = old.get("schema") if isinstance(old, dict) else None
+    if old is not None and (found != SCHEMA or not isinstance(old.get("records"), list)):
+        raise ValueError(f"expected records of schema {SCHEMA} in the file to add to, got {found}")
     known = list(old["records"]) if old else []
     return {"schema": SCHEMA, "records": known + [record for record in records if record not in known]}
 
@@ -87,6 +88,8 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1] / "build")
     parser.add_argument("-o", "--out", type=pathlib.Path, required=True)
     args = parser.parse_args()
+    if bool(args.apart) != bool(args.apart_bench):
+        parser.error("expected --apart and --apart-bench together")
     tool = args.build / "bin" / "weft-explain"
     try:
         apart = []

@@ -24,6 +24,8 @@ class Records(unittest.TestCase):
         self.assertEqual({name: round(seconds, 9) for name, seconds in record_profile.times_of(BENCH).items()}, {"mul_contract": 12e-6, "exp": 5e-6})
         with self.assertRaisesRegex(ValueError, "weft bench --json"):
             record_profile.times_of({"schema": "weft.bench/1", "kernels": []})
+        with self.assertRaisesRegex(ValueError, "weft bench --json"):
+            record_profile.times_of([])
 
     def test_choice_by_what_the_nodes_take_apart(self):
         times = record_profile.times_of(BENCH)
@@ -42,8 +44,9 @@ class Records(unittest.TestCase):
         records = record_profile.make_records(FUSED, record_profile.times_of(BENCH), "H100")
         once = record_profile.merge(None, records)
         self.assertEqual(record_profile.merge(once, records), once)
-        with self.assertRaisesRegex(ValueError, "weft.profile/1"):
-            record_profile.merge({"schema": "weft.profile/9", "records": []}, records)
+        for other in ({"schema": "weft.profile/9", "records": []}, {"schema": "weft.profile/1"}, []):
+            with self.assertRaisesRegex(ValueError, "weft.profile/1"):
+                record_profile.merge(other, records)
 
 
 if __name__ == "__main__":

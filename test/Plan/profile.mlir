@@ -43,9 +43,17 @@
 // RUN: FileCheck %s --check-prefix=TAKEN --input-file=%t/schedule.remarks
 // SCHEDULE: tg.schedule = #tg.schedule<tile = [2048], engine = simt, warps = 8
 // TAKEN: by the profile: 3.0 us together, measured on H100
-// RUN: sed 's/#tg.schedule<tile/#tg.nothing<tile/' %t/schedule.json > %t/nothing.json
-// RUN: not weft-opt %t/kernel.mlir --weft-plan-gpu='target=H100 profile=%t/nothing.json' 2>&1 | FileCheck %s --check-prefix=NOTHING
-// NOTHING: error: profile: expected a #tg.schedule, got '#tg.nothing<tile
+// DEFINE: %{bad} = not weft-opt %t/kernel.mlir --weft-plan-gpu='target=H100 profile=%t/bad.json' 2>&1
+// RUN: sed 's/#tg.schedule<tile/#tg.nothing<tile/' %t/schedule.json > %t/bad.json
+// RUN: %{bad} | FileCheck %s --check-prefix=NOTHING
+// RUN: sed 's/warps = 8/warps = 7/' %t/schedule.json > %t/bad.json
+// RUN: %{bad} | FileCheck %s --check-prefix=WARPS
+// RUN: sed 's/tile = \[2048\]/tile = [2048, 2048]/' %t/schedule.json > %t/bad.json
+// RUN: %{bad} | FileCheck %s --check-prefix=RANK
+// NOTHING: error: profile: expected a #tg.schedule with 1 tile extents, one for each dimension of the result, got '#tg.nothing<tile
+// WARPS-NOT: expected 1 to 32 warps
+// WARPS: error: profile: expected a #tg.schedule with 1 tile extents, {{.*}}warps = 7
+// RANK: error: profile: expected a #tg.schedule with 1 tile extents, {{.*}}tile = [2048, 2048]
 
 // What is no profile is refused.
 // DEFINE: %{refuse} = not weft-opt %t/scaled.mlir --pass-pipeline='builtin.module(func.func(weft-form-kernels{gpu=true

@@ -14,6 +14,7 @@
 #include "weft/Target/Multicast.h"
 #include "weft/Target/RowBlocks.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace weft::plan {
@@ -65,6 +66,14 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     return group;
   }
 
+  /// Null if the text is none; what the parser says is dropped, but not what other threads say meanwhile.
+  tg::ScheduleAttr parseSchedule(StringRef text) {
+    ScopedDiagnosticHandler quiet(&getContext(), [thread = llvm::get_threadid()](Diagnostic &) {
+      return success(llvm::get_threadid() == thread);
+    });
+    return dyn_cast_or_null<tg::ScheduleAttr>(parseAttribute(text, &getContext()));
+  }
+
   /// The schedule that the profile has for this kernel; null if there is none, or if an order is asked for. Fails the
   /// pass if it is no schedule.
   tg::ScheduleAttr findRecorded(ModuleOp module, func::FuncOp kernel, const Device &device) {
@@ -73,9 +82,11 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     const ProfileRecord *record = measured.find(describeSubgraph(opsOf(kernel)), device.name);
     if (!record || record->schedule.empty())
       return {};
-    auto schedule = dyn_cast_or_null<tg::ScheduleAttr>(parseAttribute(record->schedule, &getContext()));
-    if (!schedule) {
-      kernel.emitError() << "profile: expected a #tg.schedule, got '" << record->schedule << "'";
+    tg::ScheduleAttr schedule = parseSchedule(record->schedule);
+    size_t rank = cast<RankedTensorType>(kernel.getResultTypes().front()).getRank();
+    if (!schedule || schedule.getTile().size() != rank) {
+      kernel.emitError() << "profile: expected a #tg.schedule with " << rank
+                         << " tile extents, one for each dimension of the result, got '" << record->schedule << "'";
       signalPassFailure();
       return {};
     }
