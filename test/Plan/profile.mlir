@@ -9,7 +9,7 @@
 // RUN: FileCheck %s --check-prefix=ONE --input-file=%t/a40.mlir
 // TWO-COUNT-2: tg.kernel
 // TWO-NOT: tg.kernel
-// ESTIMATE: not-fused {{.*}} G2: computing 'mul' again for each tile costs {{[0-9]+}} us and saves {{[0-9]+}} us
+// ESTIMATE: not-fused {{.*}}Remark="G2: computing 'mul' again for each tile costs {{[0-9]+}} us and saves {{[0-9]+}} us
 // ONE-COUNT-1: tg.kernel
 // ONE-NOT: tg.kernel
 
@@ -25,15 +25,15 @@
 // RUN: %python %S/Inputs/make_profile.py %t/a40.mlir a40 apart 30e-6 25e-6 > %t/apart.json
 // RUN: %{plan} --weft-plan='gpu=true target=A40 profile=%t/apart.json' 2> %t/apart.remarks | FileCheck %s --check-prefix=TWO
 // RUN: FileCheck %s --check-prefix=APART --input-file=%t/apart.remarks
-// APART: not-fused {{.*}} profile: 30.0 us together, 25.0 us apart, measured on A40
+// APART: not-fused {{.*}}Remark="profile: 30.0 us together, 25.0 us apart, measured on A40
 
 // Another shape of the same ops, and ops that differ: not the record's subgraph.
-// RUN: sed 's/8192x/4096x/g' %t/scaled.mlir > %t/fewer.mlir
-// RUN: weft-opt %t/fewer.mlir --weft-plan='gpu=true target=A40 profile=%t/apart.json' | FileCheck %s --check-prefix=ONE
+// RUN: sed 's/8192x/16384x/g' %t/scaled.mlir > %t/more.mlir
+// RUN: weft-opt %t/more.mlir --weft-plan='gpu=true target=A40 profile=%t/apart.json' | FileCheck %s --check-prefix=ONE
 // RUN: sed 's/tg.mul/tg.max/' %t/scaled.mlir > %t/max.mlir
 // RUN: weft-opt %t/max.mlir --weft-plan='gpu=true target=A40 profile=%t/apart.json' | FileCheck %s --check-prefix=ONE
 // Names and the order of ops that need not follow each other do not matter.
-// RUN: sed 's/%%scale/%%s/g; s/@main/@other/' %t/scaled.mlir > %t/renamed.mlir
+// RUN: sed 's/%%scale/%%factors/g; s/@main/@other/' %t/scaled.mlir > %t/renamed.mlir
 // RUN: weft-opt %t/renamed.mlir --weft-plan='gpu=true target=A40 profile=%t/apart.json' | FileCheck %s --check-prefix=TWO
 
 // A schedule of a record is taken.

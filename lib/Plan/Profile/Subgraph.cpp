@@ -28,7 +28,8 @@ static void visit(Operation *op, const Group &group, Group &ordered) {
     if (ordered.contains(next) || !seen.insert(next).second)
       continue;
     work.push_back({next, true});
-    for (Value value : llvm::reverse(usedValues(next)))
+    SmallVector<Value> used = usedValues(next); // Outlives the range that goes through it.
+    for (Value value : llvm::reverse(used))
       if (Operation *maker = value.getDefiningOp(); maker && group.contains(maker))
         work.push_back({maker, false});
   }
