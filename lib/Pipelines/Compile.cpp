@@ -56,6 +56,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
     plan.plan = options.plan;
     plan.emitPlan = options.emitPlan;
     plan.profile = options.profile;
+    plan.nameSubgraphs = options.nameSubgraphs;
     plan.gpu = options.gpu.has_value();
     if (options.gpu)
       plan.target = options.gpu->target;

@@ -38,6 +38,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   form.forceFuse = options.forceFuse;
   form.plan = options.plan;
   form.profile = options.profile;
+  form.nameSubgraphs = options.nameSubgraphs;
   form.emitPlan = options.emitPlan;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
   if (options.gpu) {
@@ -56,6 +57,8 @@ struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
                               llvm::cl::init("weft")};
   Option<std::string> target{*this, "target", llvm::cl::desc("GPU that folds are split for (none: they are not)")};
   Option<std::string> profile{*this, "profile", llvm::cl::desc("file of measured times")};
+  Option<bool> nameSubgraphs{*this, "name-subgraphs", llvm::cl::desc("as that of --weft-form-kernels"),
+                             llvm::cl::init(false)};
 };
 } // namespace
 
@@ -69,6 +72,7 @@ void weft::plan::registerPlanPipelines() {
                                                   options.target = flags.target;
                                                   options.planner = flags.planner;
                                                   options.profile = flags.profile;
+                                                  options.nameSubgraphs = flags.nameSubgraphs;
                                                   buildPlanPipeline(pm, options);
                                                 });
   PassPipelineRegistration<>("weft-outline", "move kernels into modules of their own, equal ones once",

@@ -5,7 +5,7 @@
 // Between two kernels the scaled operand would stay in an H100's L2, so computing it again does not pay; an A40's L2 does not hold it.
 // RUN: %{plan} --weft-plan='gpu=true target=H100' 2> %t/h100.remarks | FileCheck %s --check-prefix=TWO
 // RUN: FileCheck %s --check-prefix=ESTIMATE --input-file=%t/h100.remarks
-// RUN: %{plan} --weft-plan='gpu=true target=A40' 2> /dev/null > %t/a40.mlir
+// RUN: %{plan} --weft-plan='gpu=true target=A40 name-subgraphs=true' 2> /dev/null > %t/a40.mlir
 // RUN: FileCheck %s --check-prefix=ONE --input-file=%t/a40.mlir
 // TWO-COUNT-2: tg.kernel
 // TWO-NOT: tg.kernel
@@ -37,7 +37,7 @@
 // RUN: weft-opt %t/renamed.mlir --weft-plan='gpu=true target=A40 profile=%t/apart.json' | FileCheck %s --check-prefix=TWO
 
 // A schedule of a record is taken.
-// RUN: weft-opt %t/kernel.mlir --weft-plan-gpu=target=H100 --remark-policy=all --remarks-filter=none > %t/planned.mlir
+// RUN: weft-opt %t/kernel.mlir --weft-plan-gpu='target=H100 name-subgraphs=true' > %t/planned.mlir
 // RUN: %python %S/Inputs/make_profile.py %t/planned.mlir H100 fused 3e-6 | sed 's/"choice": "fused"/"schedule": "#tg.schedule<tile = [2048], engine = simt, warps = 8, stages = 1, order = \\"row\\", persistent = false, split = 1>"/' > %t/schedule.json
 // RUN: weft-opt %t/kernel.mlir --weft-plan-gpu='target=H100 profile=%t/schedule.json' --remark-policy=all --remarks-filter=plan 2> %t/schedule.remarks | FileCheck %s --check-prefix=SCHEDULE
 // RUN: FileCheck %s --check-prefix=TAKEN --input-file=%t/schedule.remarks

@@ -34,6 +34,7 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   options.forceFuse = llvm::join(flags.forceFuse, ";");
   options.plan = flags.plan;
   options.profile = flags.profile;
+  options.nameSubgraphs = isExplaining();
   options.emitPlan = flags.emitPlan;
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.fastMath = flags.fp == "fast";
@@ -41,7 +42,7 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
     options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",
                              flags.allowTf32, flags.dependentLaunch != "off",
                              flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
-                             flags.profile};
+                             flags.profile,   isExplaining()};
   bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});

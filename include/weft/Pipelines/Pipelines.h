@@ -21,7 +21,8 @@ struct GpuOptions {
   /// Kernels that start as one, not with dependentLaunch: "off", "levels" (those that do not need each other), "on"
   /// (also those that do, where the model says that it pays), "chains" (wherever that can be).
   std::string mergeLaunches = "on";
-  std::string profile; ///< File of measured times (docs/profile.md); empty: none.
+  std::string profile;        ///< File of measured times (docs/profile.md); empty: none.
+  bool nameSubgraphs = false; ///< Kernels say what profiles call them.
 };
 
 /// --weft-lower-gpu: every kernel module nested in the module, from `tg` to one llvm.func with nvvm.kernel and the

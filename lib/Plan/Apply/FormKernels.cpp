@@ -107,8 +107,7 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     SmallVector<Group> groups = formGroups(func.getBody().front(), options, refused);
     if (failed(constraints.checkDemands(func, groups, options)))
       return signalPassFailure();
-    bool isExplained = getContext().getRemarkEngine();
-    if (isExplained) {
+    if (getContext().getRemarkEngine()) {
       emitRemarks(log.decide(func.getBody().front(), groups, options), func.getName());
       emitPlannerRemark(func, groups, options);
     }
@@ -116,11 +115,11 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
       ++numKernels;
       if (group.size() > 1)
         numFused += group.size();
-      SubgraphKey key = isExplained || options.profile ? describeSubgraph(group) : SubgraphKey();
+      SubgraphKey key = nameSubgraphs || options.profile ? describeSubgraph(group) : SubgraphKey();
       if (options.profile)
         emitProfileRemark(key, group, options);
       tg::KernelOp kernel = applyGroup(group);
-      if (isExplained)
+      if (nameSubgraphs)
         nameSubgraph(kernel, key);
       emitKernelRemark(kernel, i, group.size(), func.getName());
     }

@@ -99,7 +99,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
 
   void plan(ModuleOp module, func::FuncOp kernel, const Device &device) {
     module->setAttr(gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
-    if (getContext().getRemarkEngine())
+    if (nameSubgraphs)
       nameSubgraph(module, describeSubgraph(opsOf(kernel)));
     KernelToSchedule request(kernel);
     if (auto given = module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr))
