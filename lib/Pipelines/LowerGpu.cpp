@@ -62,7 +62,8 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
   kernel.addPass(plan::createCollapseDims());
   OpPassManager tiling(ModuleOp::getOperationName());
-  tiling.addPass(plan::createPlanGpu({options.target, options.allowTf32, traversal, options.profile, options.nameSubgraphs}));
+  tiling.addPass(
+      plan::createPlanGpu({options.target, options.allowTf32, traversal, options.profile, options.nameSubgraphs}));
   tiling.addPass(kernelize::createKernelize({options.allowTf32}));
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());

@@ -44,7 +44,8 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
       llvm::cl::init("on")};
 
   GpuOptions get() const {
-    return {target, fastMath, allowTf32, dependentLaunch, traversal, mergeLaunches, /*profile=*/"", /*nameSubgraphs=*/false};
+    return {target,    fastMath,      allowTf32,      dependentLaunch,
+            traversal, mergeLaunches, /*profile=*/"", /*nameSubgraphs=*/false};
   }
 };
 
