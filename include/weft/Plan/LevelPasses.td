@@ -32,6 +32,26 @@ def FuseChains : Pass<"weft-fuse-chains", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def SinkReshapes : Pass<"weft-sink-reshapes", "::mlir::ModuleOp"> {
+  let summary = "the epilogue of a contraction comes before the reshape of its result";
+  let description = [{
+    Pointwise ops of a reshaped contraction are computed in the contraction's extents, and the reshape follows the last of them; so they can
+    share its kernel on the CPU, whose kernels have no reshapes. Where all readers of the reshaped tensor are pointwise ops that come together in one
+    result, none of which widens elements, and the other operands have all extents of those that the reshape merges or divides, or 1 in place of all. Exact.
+
+    ```mlir
+    func.func @main(%a: tensor<8x4xf32>, %b: tensor<4x6xf32>, %r: tensor<1x8x6xf32>) -> tensor<1x8x6xf32> {
+      %c = tg.contract %a, %b [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+          : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+      %d = tg.reshape %c : tensor<8x6xf32> to tensor<1x8x6xf32>
+      %e = tg.add %d, %r : tensor<1x8x6xf32>, tensor<1x8x6xf32> // becomes one of tensor<8x6xf32>
+      return %e : tensor<1x8x6xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
   let summary = "say in which memory every tensor is between the op that makes it and the one that reads it";
   let description = [{
