@@ -41,15 +41,16 @@ def rms_qkv_rope(f, tokens: int, width: int, heads: int, groups: int, hidden: in
         f.output(name, value)
 
 
-def llama_layer(f, batch: int, tokens: int, past: int, width: int, heads: int, groups: int, hidden: int) -> None:
-    """One layer. With a past, its keys and values are inputs; the new ones are outputs, for the caller's cache"""
+def llama_layer(f, batch: int, tokens: int, past: int, width: int, heads: int, groups: int, hidden: int, cache: bool = False) -> None:
+    """One layer. With a past, its keys and values are inputs; the new ones are outputs, for the caller's cache, or with `cache` all of them"""
     cos, sin = (f.input(kind, (tokens, width // heads), kind=kind) for kind in ("cos", "sin"))
     x = f.input("x", (batch, tokens, width))
     q, k, v = _llama_qkv(f, x, width, heads, groups, cos, sin)
-    f.output("k", k)
-    f.output("v", v)
+    new = (k, v)
     if past:
-        k, v = (f.cat([f.input(f"past_{name}", (batch, groups, past, width // heads)), new], 2) for name, new in (("k", k), ("v", v)))
+        k, v = (f.cat([f.input(f"past_{name}", (batch, groups, past, width // heads)), row], 2) for name, row in (("k", k), ("v", v)))
+    for name, value in zip("kv", (k, v) if cache else new):
+        f.output(name, value)
     y = _tokens(f, f.attention(q, k, v, causal=not past))
     x = x + f.linear(y, f.weight("wo", (width, width)))
     y = f.rms_norm(x, f.weight("norm2", (width,), mean=1.0), 1e-5)
@@ -138,7 +139,10 @@ CASES = [
     Case("rms_qkv_rope_llama8b_T2048", rms_qkv_rope, dict(tokens=2048, **LLAMA_8B), dict(tokens=32, **LLAMA_SMALL), opset=23),
     Case("llama8b_layer_prefill_T2048", llama_layer, dict(batch=1, tokens=2048, past=0, **LLAMA_8B),
          dict(batch=1, tokens=40, past=0, **LLAMA_SMALL), opset=23),
-    _decode(1), _decode(16), _bert(8, 512), _bert(1, 128),
+    _decode(1), _decode(16),
+    Case("llama8b_layer_decode_B1_ctx511_cache", llama_layer, dict(batch=1, tokens=1, past=511, cache=True, **LLAMA_8B),
+         dict(batch=2, tokens=1, past=31, cache=True, **LLAMA_SMALL), opset=23),
+    _bert(8, 512), _bert(1, 128),
     Case("qwen_image_block_I4096_T256", qwen_image_block, dict(image=4096, text=256, width=3072, heads=24),
          dict(image=48, text=16, width=128, heads=4)),
     Case("sd_unet_resblock_2x320x64x64", unet_resblock, dict(batch=2, channels=320, size=64, embedding=1280),

@@ -125,7 +125,8 @@ Tile Kernelizer::concat(tg::ConcatOp op, ArrayRef<AffineExpr> at) {
     if (tg::getConstant(extent) == 0)
       continue;
     Exprs places(at);
-    places[axis] = space.simplify(at[axis] - begin);
+    // One place wherever it is asked for: it is computed once, not for each coordinate.
+    places[axis] = tg::getConstant(extent) == 1 ? space.constant(0) : space.simplify(at[axis] - begin);
     // Parts that these coordinates cannot reach.
     if (space.isNonNegative(begin - 1 - at[axis]) || space.isNonNegative(at[axis] - end))
       continue;

@@ -26,6 +26,9 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   if (options.gpu && options.fuse && !options.target.empty()) {
     if (hasFolds)
       pm.addPass(createFuseChains({options.target}));
+    pm.addPass(createReadThrough());
+    if (hasFolds)
+      pm.addPass(createDelayScales({options.target}));
     pm.addPass(createSplitFolds({options.target}));
     pm.addPass(createSplitReductions({options.target}));
   }

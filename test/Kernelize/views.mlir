@@ -82,6 +82,18 @@ func.func @kernel(%x: tensor<4x8xf32>, %y: tensor<4x3xf32>, %z: tensor<4x5xf32>)
 }
 
 // -----
+// A part of one place is computed once for all of them: a cache, and a row behind it.
+// CHECK: tk.for_tiles
+// CHECK-DAG: %[[ROW:.*]] = tk.load %arg1{{.*}} -> <8xf32>
+// CHECK-DAG: tk.map(%[[ROW]] : !tk.tile<8xf32>) -> !tk.tile<8xf32>
+// CHECK: arith.select
+func.func @kernel(%x: tensor<7x8xf32>, %y: tensor<1x8xf32>) -> tensor<8x8xf32> {
+  %e = tg.exp %y : tensor<1x8xf32>
+  %0 = tg.concat %x, %e axis = 0 : tensor<7x8xf32>, tensor<1x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
 // CHECK: arith.bitcast {{.*}} : f32 to i32
 func.func @kernel(%x: tensor<8xf32>) -> tensor<2x8xi32> {
   %0 = tg.bitcast %x : tensor<8xf32> to tensor<8xi32>

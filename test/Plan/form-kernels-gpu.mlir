@@ -184,3 +184,21 @@ func.func @readtwice(%x: tensor<16x64xf16>, %w: tensor<64x64xf16>, %v: tensor<64
   %3 = tg.add %2, %0 : tensor<16x64xf16>, tensor<16x64xf16>
   return %3 : tensor<16x64xf16>
 }
+
+// Values that are widened for a vector's products are no result of the product in front: its readers widen them.
+// CHECK-LABEL: @widened
+// CHECK: %[[X:.*]] = tg.kernel "contract_add" -> tensor<1x128xf16>
+// CHECK: tg.kernel {{.*}} -> tensor<1x64xf32>, tensor<1x64xf32>
+// CHECK: return
+// WHY: G5: arithmetic on widened values belongs to its reader
+func.func @widened(%a: tensor<1x128xf16>, %o: tensor<128x128xf16>, %g: tensor<128xf16>, %k: tensor<128x64xf32>, %v: tensor<128x64xf32>)
+    -> (tensor<1x128xf16>, tensor<1x64xf32>, tensor<1x64xf32>) {
+  %y = tg.contract %a, %o [#mk, #kn, #mn] : tensor<1x128xf16>, tensor<128x128xf16> -> tensor<1x128xf16>
+  %x = tg.add %a, %y : tensor<1x128xf16>, tensor<1x128xf16>
+  %x32 = tg.cast %x : tensor<1x128xf16> to tensor<1x128xf32>
+  %g32 = tg.cast %g : tensor<128xf16> to tensor<128xf32>
+  %n = tg.mul %g32, %x32 : tensor<128xf32>, tensor<1x128xf32>
+  %0 = tg.contract %n, %k [#mk, #kn, #mn] : tensor<1x128xf32>, tensor<128x64xf32> -> tensor<1x64xf32>
+  %1 = tg.contract %n, %v [#mk, #kn, #mn] : tensor<1x128xf32>, tensor<128x64xf32> -> tensor<1x64xf32>
+  return %x, %0, %1 : tensor<1x128xf16>, tensor<1x64xf32>, tensor<1x64xf32>
+}

@@ -52,6 +52,57 @@ def SinkReshapes : Pass<"weft-sink-reshapes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
+  let summary = "scales of a norm behind the products of its row, where that saves a kernel";
+  let description = [{
+    contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections. Behind the product the reduction is a
+    second sum of the product's loop, so the norm needs no kernel. Done for one row (decoding), if only products read the norm, and if what their CTAs
+    read again takes less time than a kernel. Products over equal extents share the factors and the scale; others get their own.
+
+    x g is made in f32, and so is the sum until it is scaled: 16-bit values are rounded less often than before, and what is large without its scale has room.
+    A product with `tg.numerics = "exact"` stays.
+
+    Each operand with such a scale gets a remark of category `plan`: `delayed-scale` (passed) or `no-delayed-scale` (missed), with the numbers or the reason.
+
+    ```mlir
+    func.func @main(%x: tensor<1x512xf32>, %w: tensor<512x768xf32>) -> tensor<1x768xf32> {
+      %q = tg.mul %x, %x : tensor<1x512xf32>, tensor<1x512xf32>
+      %s = tg.reduce add %q axes = [1] keep_dims : tensor<1x512xf32>
+      %r = tg.rsqrt %s : tensor<1x1xf32>
+      %a = tg.mul %x, %r : tensor<1x512xf32>, tensor<1x1xf32>
+      %y = tg.contract %a, %w [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+          : tensor<1x512xf32>, tensor<512x768xf32> -> tensor<1x768xf32>
+      return %y : tensor<1x768xf32> // tg.mul of the product with %x, and %r
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+  ];
+  let statistics = [Statistic<"numScales", "scales", "norms whose scale went behind their products">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def ReadThrough : Pass<"weft-read-through", "::mlir::ModuleOp"> {
+  let summary = "folds read the parts of a concatenation that is stored for others";
+  let description = [{
+    A fold with few rows streams a `tg.concat` (a cache and what is appended to it) which others read too, or whose small parts others read: the concatenation,
+    and at most 16 ops that make its parts of less than a sixteenth of it, are repeated for the fold. It needs the kernel that stores the
+    new cache no more; the two can start as one.
+
+    ```mlir
+    func.func @main(%cache: tensor<8x511x128xf16>, %row: tensor<8x1x128xf16>) -> tensor<8x512x128xf16> {
+      %all = tg.concat %cache, %row axis = 1 : tensor<8x511x128xf16>, tensor<8x1x128xf16>
+      return %all : tensor<8x512x128xf16> // a fold that reads %all, too, would read a tg.concat of its own
+    }
+    ```
+
+    Each gets a remark `read-through` of category `plan`.
+  }];
+  let statistics = [Statistic<"numConcats", "concats", "concatenations that were repeated for a fold">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
   let summary = "say in which memory every tensor is between the op that makes it and the one that reads it";
   let description = [{

@@ -68,6 +68,8 @@ static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef devic
   }
   part->inputs = dispatch.getOperands_().size();
   part->steady = findSteady(module, dispatch);
+  for (Type type : llvm::concat<const Type>(dispatch.getOperandTypes(), dispatch.getResultTypes()))
+    part->bytes += double(tg::getByteSize(type).value_or(0));
   for (Launch &launch : launches) {
     if (launch.parts.empty())
       continue;

@@ -127,6 +127,8 @@ std::optional<Part> readPart(ModuleOp module) {
   part.registers = estimateRegisters(module);
   part.rows = readRows(module, part.grid);
   part.hasBulk = uses(part.function, "cp.async.bulk");
+  auto schedule = module->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
+  part.isMap = schedule && schedule.getEngine() == tg::Engine::Simt;
   return part.grid > 0 && part.warps > 0 ? std::optional(part) : std::nullopt;
 }
 
@@ -155,12 +157,16 @@ std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
     return "more parameters than a launch takes";
   int64_t limit = int64_t(device.registersPerSm) / (warps * kWarpThreads);
   int64_t together = countResident(warps, shared, registers, device);
+  double lost = 0;
   for (const Part &each : parts) {
     if (each.warps != warps && each.registers > limit)
       return llvm::formatv("{0} registers a thread beside {1} warps", each.registers, warps);
     int64_t alone = countResident(each.warps, each.shared, each.registers, device);
     int64_t needed = std::min<int64_t>(alone, llvm::divideCeil(each.grid, int64_t(device.sms)));
-    if (together < needed)
+    if (together >= needed)
+      continue;
+    lost += each.bytes / device.memoryBandwidth * (double(needed) / double(together) - 1);
+    if (!each.isMap || lost > device.launchSeconds)
       return llvm::formatv("{0} CTAs an SM instead of {1}: {2} bytes of shared memory, {3} warps", together, needed,
                            shared, warps);
   }

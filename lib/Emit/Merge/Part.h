@@ -33,6 +33,8 @@ struct Part {
   std::vector<std::pair<unsigned, int64_t>> steady; ///< Inputs that nobody writes, and their bytes.
   RowBlocks rows;
   bool hasBulk = false; ///< It reads or writes global memory through the asynchronous proxy.
+  bool isMap = false;   ///< No products by matrix instructions: memory bounds it.
+  double bytes = 0;     ///< Of all that it reads and writes, each once.
 
   size_t parameterBytes() const { return 8 * (buffers + scalars) + 128 * maps; }
   llvm::StringRef getName() const { return mlir::ModuleOp(module).getSymName().value_or("kernel"); }
@@ -71,7 +73,8 @@ int64_t readInteger(mlir::ModuleOp module, llvm::StringRef name);
 std::optional<Part> readPart(mlir::ModuleOp module);
 
 /// Why the last of `parts` is better off in a launch of its own than behind the others; empty if it is not: together
-/// some part has fewer CTAs on an SM than it can fill, or there are more parameters than a launch takes.
+/// some part has fewer CTAs on an SM than it can fill, or there are more parameters than a launch takes. What memory
+/// bounds may have fewer where its bytes then take less time more than a launch.
 std::string findObstacle(llvm::ArrayRef<Part> parts, const Device &device);
 
 } // namespace weft::emit

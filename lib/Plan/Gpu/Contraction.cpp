@@ -280,7 +280,10 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
   choice.tile.assign(kernel.access.resultRank, 1);
   choice.stream.assign(roles.k.size(), 1);
   Value matrix = bool(n) != roles.isSwapped ? contract.getRhs() : contract.getLhs();
-  int64_t vector = std::max<int64_t>(16 / bytesOf(matrix), 1);
+  Value stored = matrix; // A cast is part of the load.
+  while (auto cast = stored.getDefiningOp<tg::CastOp>())
+    stored = cast.getInput();
+  int64_t vector = std::max<int64_t>(16 / bytesOf(stored), 1);
   int64_t others = 1;
   for (unsigned d = 0; d < kernel.access.resultRank; ++d)
     if (d != m && d != n)

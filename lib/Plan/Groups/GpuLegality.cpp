@@ -117,6 +117,15 @@ private:
   tg::ReduceOp reduce;
 };
 
+/// Whether all that `op` computes with are narrower values, cast to its type.
+static bool onlyWidens(Operation *op) {
+  auto bits = [](Value v) { return tg::getElementBits(cast<RankedTensorType>(v.getType()).getElementType()); };
+  return isPointwise(op) && !isa<tg::CastOp>(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+           auto cast = operand.getDefiningOp<tg::CastOp>();
+           return cast && bits(cast.getInput()) < bits(op->getResult(0));
+         });
+}
+
 std::string Checker::checkResults() {
   SmallVector<Operation *> sinks = findSinks(group);
   if (sinks.size() > mostResults)
@@ -134,6 +143,9 @@ std::string Checker::checkResults() {
     if (isRead && bits(cast.getResult()) > bits(cast.getInput()))
       return "G5: a widening cast belongs to its reader";
   }
+  // Beside a product's result in 16 bits the same in 32, with arithmetic that the reader could do as well.
+  if (!contracts.empty() && sinks.size() > 1 && llvm::any_of(sinks, onlyWidens))
+    return "G5: arithmetic on widened values belongs to its reader";
   return "";
 }
 

@@ -6,6 +6,7 @@
 // norm into a convolution). Which way pays is the driver's business.
 #include "RuleBuilder.h"
 #include "mlir/IR/Builders.h"
+#include "weft/Dialect/TileGraph/Rewrite/Scales.h"
 
 using namespace mlir;
 
@@ -15,39 +16,6 @@ using P = RuleProperty;
 using C = Contract;
 
 static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
-/// The domain dimension that place `i` of a tensor under `map` is, if it is one alone.
-static std::optional<unsigned> getDomainDim(AffineMap map, unsigned i) {
-  auto dim = dyn_cast<AffineDimExpr>(map.getResult(i));
-  return dim ? std::optional(dim.getPosition()) : std::nullopt;
-}
-
-/// The place of `map` that is domain dimension `dim` alone.
-static std::optional<unsigned> findPlace(AffineMap map, unsigned dim) {
-  for (unsigned i = 0; i < map.getNumResults(); ++i)
-    if (getDomainDim(map, i) == dim)
-      return i;
-  return std::nullopt;
-}
-
-/// The extents of `scale`, which broadcasts to a tensor under `from`, as a tensor of the rank of `to`; none if it
-/// varies along a dimension that `to` has not, or if its elements would be in another order.
-static std::optional<Dims> moveScale(Value scale, AffineMap from, AffineMap to) {
-  Dims dims = getDims(scale.getType()), moved(to.getNumResults(), getAffineConstantExpr(1, to.getContext()));
-  int64_t shift = int64_t(from.getNumResults()) - int64_t(dims.size());
-  int64_t last = -1;
-  for (auto [i, extent] : llvm::enumerate(dims)) {
-    if (getConstant(extent) == 1)
-      continue;
-    std::optional<unsigned> dim = shift < 0 ? std::nullopt : getDomainDim(from, i + shift);
-    std::optional<unsigned> place = dim ? findPlace(to, *dim) : std::nullopt;
-    if (!place || int64_t(*place) <= last)
-      return std::nullopt;
-    moved[*place] = extent;
-    last = *place;
-  }
-  return moved;
-}
 
 /// What `moveScale` found, or, with its guard switched off by a test, a shape that the verifier refuses.
 static Dims orUnit(const std::optional<Dims> &moved, AffineMap to) {

@@ -1,0 +1,304 @@
+// weft-delay-scales: a norm's row scale behind the products that read the norm.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// contract(x g s, w) = contract(x g, w) s where s does not vary along what is summed up. The scale of a norm needs the
+// whole row, so in front of a product all of it waits: for the sum of squares, or for a kernel of the norm. Behind it
+// the sum of squares is a second sum of the product's loop, over the same x. Each CTA of the product then reads g and
+// adds squares: little where x has one row (decoding) and the matrix streams through. It is `pays` below.
+//
+// Rounding: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g without s
+// might not fit f16); the sum stays in f32 until it is scaled.
+#include "Target.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileGraph/Rewrite/Scales.h"
+#include "weft/Plan/KernelAccess.h"
+#include "weft/Plan/LevelPasses.h"
+#include "weft/Target/Device.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace weft::plan {
+#define GEN_PASS_DEF_DELAYSCALES
+#include "weft/Plan/LevelPasses.h.inc"
+} // namespace weft::plan
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::plan;
+
+namespace {
+
+Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+double elementsOf(Value value) {
+  double elements = 1;
+  for (AffineExpr extent : tg::getDims(value.getType()))
+    elements *= double(estimateExtent(extent));
+  return elements;
+}
+
+double bytesOf(Value value) { return elementsOf(value) * double(tg::getElementBits(elementOf(value))) / 8; }
+
+/// `value` without casts from float to float.
+Value skipCasts(Value value) {
+  while (auto cast = value.getDefiningOp<tg::CastOp>()) {
+    if (!isa<FloatType>(elementOf(cast.getInput())) || !isa<FloatType>(elementOf(value)))
+      break;
+    value = cast.getInput();
+  }
+  return value;
+}
+
+/// A product of floats: factors that vary along the sum, and scales that do not, by which it is multiplied or divided.
+struct Factors {
+  llvm::SetVector<Value> kept;
+  SmallVector<std::pair<Value, bool>> scales; ///< And whether it divides.
+};
+
+/// A contraction's operand with what would be moved.
+class Delay {
+public:
+  Delay(Value operand, const Device &device) : operand(operand), device(device) {}
+
+  /// Moves the scales. Why not, or an empty string; nothing if the operand is no product with a reduction's scale.
+  /// `text` has the numbers that decided.
+  std::optional<std::string> run(std::string &text);
+
+private:
+  bool collect(Value value);
+  bool isUniform(Value value) const;
+  void collectReaders();
+  std::string checkReaders() const;
+  std::string collectScaling();
+  bool pays(std::string &text) const;
+  Value cloneOf(Value value, IRMapping &clones, OpBuilder &builder) const;
+  Value buildKept(OpBuilder &builder, Location loc) const;
+  void build();
+
+  Value operand;
+  const Device &device;
+  SmallVector<std::pair<tg::ContractOp, unsigned>> readers; ///< And which operand they read it as.
+  Factors factors;
+  llvm::SetVector<Operation *> scaling; ///< All ops that the scales need, down to what the product reads anyway.
+};
+
+/// Whether `value`, which broadcasts to the operand, is the same for all terms of each sum.
+bool Delay::isUniform(Value value) const {
+  auto [contract, i] = readers.front();
+  return tg::moveScale(value, contract.getMap(i), contract.getMap(2)).has_value();
+}
+
+/// Takes `value` apart. False if it is no product of floats with a scale in it.
+bool Delay::collect(Value value) {
+  value = skipCasts(value);
+  if (!isa<FloatType>(elementOf(value)))
+    return false;
+  if (isUniform(value)) {
+    factors.scales.push_back({value, false});
+    return true;
+  }
+  if (auto mul = value.getDefiningOp<tg::MulOp>())
+    return collect(mul->getOperand(0)) && collect(mul->getOperand(1));
+  if (auto div = value.getDefiningOp<tg::DivOp>(); div && isUniform(div->getOperand(1))) {
+    factors.scales.push_back({div->getOperand(1), true});
+    return collect(div->getOperand(0));
+  }
+  if (!factors.kept.insert(value)) // A square.
+    return false;
+  return true;
+}
+
+void Delay::collectReaders() {
+  for (OpOperand &use : operand.getUses())
+    if (auto contract = dyn_cast<tg::ContractOp>(use.getOwner()); contract && !contract->getParentOfType<tg::FoldOp>())
+      readers.push_back({contract, use.getOperandNumber()});
+}
+
+/// All who read the operand must be products of one vector: else the norm is computed in any case.
+std::string Delay::checkReaders() const {
+  if (llvm::range_size(operand.getUses()) != readers.size())
+    return "others than products read it";
+  for (auto [contract, i] : readers) {
+    if (contract.getLhs() == contract.getRhs() || !isa<FloatType>(elementOf(contract.getResult())))
+      return "a product of it with itself, or of integers";
+    if (auto numerics = contract->getAttrOfType<StringAttr>("tg.numerics"); numerics && numerics.getValue() == "exact")
+      return "a product's licence is exact";
+    AffineMap map = contract.getMap(i), result = contract.getMap(2);
+    for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
+      if (map.isFunctionOfDim(d) && (result.isFunctionOfDim(d) ? tg::getConstant(extent) != 1 : !tg::getConstant(extent)))
+        return "more rows than one: each tile of them would sum up its rows again";
+  }
+  return "";
+}
+
+/// What makes the scales: pointwise ops on at least one reduction of what the product keeps. Why that cannot be; where
+/// there is no such reduction, `scaling` is left empty.
+std::string Delay::collectScaling() {
+  SmallVector<Value> work;
+  for (auto [scale, divides] : factors.scales)
+    work.push_back(scale);
+  bool reduces = false, readsRow = false;
+  std::string reason;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    readsRow |= factors.kept.contains(value);
+    if (factors.kept.contains(value) || !op || isa<tg::ConstantOp, tg::WeightOp>(op) || !scaling.insert(op))
+      continue;
+    auto reduce = dyn_cast<tg::ReduceOp>(op);
+    reduces |= bool(reduce);
+    if (reduce ? elementsOf(reduce.getInput()) != elementsOf(operand) : !isa<tg::PointwiseOpInterface, tg::ReshapeOp>(op))
+      reason = "its scale needs " + (reduce ? "a reduction of other extents" : "'" + op->getName().stripDialect().str() + "'");
+    else
+      llvm::append_range(work, op->getOperands());
+  }
+  constexpr size_t mostOps = 24;
+  if (!reduces || !readsRow)
+    scaling.clear();
+  return reason.empty() && scaling.size() > mostOps ? "its scale takes more than 24 ops" : reason;
+}
+
+/// Seconds: the L2 gives each CTA the row, as before, and what the row is multiplied with beside it, while the matrix
+/// comes from memory; against a kernel.
+bool Delay::pays(std::string &text) const {
+  constexpr double columnsOfCta = 16;
+  double lost = 0, row = 0;
+  for (Value value : factors.kept)
+    row += bytesOf(value);
+  for (auto [contract, i] : readers) {
+    double matrix = bytesOf(skipCasts(contract->getOperand(1 - i)));
+    double ctas = std::ceil(elementsOf(contract.getResult()) / columnsOfCta);
+    double stream = matrix / device.memoryBandwidth;
+    auto near = [&](double bytes) { return ctas * bytes / device.l2BytesPerSecond(); };
+    lost += std::max(stream, near(row)) - std::max(stream, near(bytesOf(operand)));
+  }
+  double saved = device.kernelSeconds();
+  text = llvm::formatv("scale of a row of {0} behind {1} products: {2:f1} us in their kernels, {3:f1} us a kernel less",
+                       int64_t(elementsOf(operand)), readers.size(), lost * 1e6, saved * 1e6);
+  return lost < saved;
+}
+
+/// `value` in terms of clones of what makes the scales.
+Value Delay::cloneOf(Value value, IRMapping &clones, OpBuilder &builder) const {
+  Operation *op = value.getDefiningOp();
+  if (clones.contains(value) || !op || !scaling.contains(op))
+    return clones.lookupOrDefault(value);
+  for (Value each : op->getOperands())
+    cloneOf(each, clones, builder);
+  return builder.clone(*op, clones)->getResult(0);
+}
+
+/// The product of what is kept: as it is where it is one factor, else in f32.
+Value Delay::buildKept(OpBuilder &builder, Location loc) const {
+  Value product;
+  for (Value factor : factors.kept) {
+    if (factors.kept.size() > 1 && elementOf(factor) != builder.getF32Type())
+      factor = tg::CastOp::create(builder, loc, factor, builder.getF32Type());
+    product = product ? tg::MulOp::create(builder, loc, product, factor).getResult() : factor;
+  }
+  return product;
+}
+
+/// Products over equal extents share what is kept and the scales, so that they can share a kernel; others do not, so
+/// that nothing has to be stored.
+void Delay::build() {
+  struct Shared {
+    Value kept;
+    SmallVector<Value> scales;
+  };
+  llvm::MapVector<std::pair<Attribute, unsigned>, Shared> shared;
+  for (auto [contract, i] : readers) {
+    OpBuilder builder(contract);
+    Location loc = contract.getLoc();
+    Shared &made = shared[{builder.getArrayAttr({TypeAttr::get(contract.getType()), contract.getMaps()}), i}];
+    if (!made.kept) {
+      builder.setInsertionPointAfterValue(operand);
+      made.kept = buildKept(builder, loc);
+      IRMapping clones;
+      for (auto [scale, divides] : factors.scales)
+        made.scales.push_back(cloneOf(scale, clones, builder));
+      builder.setInsertionPoint(contract);
+    }
+    SmallVector<Value, 2> operands(contract->getOperands());
+    operands[i] = made.kept;
+    if (elementOf(operands[1 - i]) != elementOf(made.kept))
+      operands[1 - i] = tg::CastOp::create(builder, loc, operands[1 - i], elementOf(made.kept));
+    tg::Dims dims = tg::getDims(contract.getType());
+    Type sum = tg::getTensorType(dims, tg::getComputeType(elementOf(contract.getResult())));
+    Value value = tg::ContractOp::create(builder, loc, sum, operands[0], operands[1], contract.getMaps());
+    for (auto [scale, from] : llvm::zip(made.scales, factors.scales)) {
+      tg::Dims places = *tg::moveScale(scale, contract.getMap(i), contract.getMap(2));
+      if (Type there = tg::getTensorType(places, elementOf(scale)); scale.getType() != there)
+        scale = tg::ReshapeOp::create(builder, loc, there, scale);
+      if (elementOf(scale) != elementOf(value))
+        scale = tg::CastOp::create(builder, loc, scale, elementOf(value));
+      value = from.second ? tg::DivOp::create(builder, loc, value, scale).getResult()
+                          : tg::MulOp::create(builder, loc, value, scale).getResult();
+    }
+    if (value.getType() != contract.getType())
+      value = tg::CastOp::create(builder, loc, value, elementOf(contract.getResult()));
+    contract.getResult().replaceAllUsesWith(value);
+  }
+  for (auto [contract, i] : readers)
+    contract->erase();
+}
+
+std::optional<std::string> Delay::run(std::string &text) {
+  collectReaders();
+  if (readers.empty() || !collect(operand) || factors.kept.empty() || factors.scales.empty())
+    return std::nullopt;
+  std::string reason = collectScaling();
+  if (scaling.empty())
+    return std::nullopt;
+  if (reason.empty())
+    reason = checkReaders();
+  if (reason.empty() && !pays(text))
+    reason = text;
+  if (reason.empty())
+    build();
+  return reason;
+}
+
+struct DelayScalesPass : weft::plan::impl::DelayScalesBase<DelayScalesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    const Device *device = findDeviceOrError(getOperation(), target);
+    if (!device)
+      return signalPassFailure();
+    llvm::SetVector<Value> operands;
+    getOperation()->walk([&](tg::ContractOp contract) {
+      for (Value operand : contract->getOperands())
+        if (Operation *op = operand.getDefiningOp(); op && isa<tg::MulOp, tg::DivOp, tg::CastOp>(op))
+          operands.insert(operand);
+    });
+    for (Value operand : operands)
+      consider(operand, *device);
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
+  }
+
+  void consider(Value operand, const Device &device) {
+    Location loc = operand.getLoc();
+    std::string text;
+    std::optional<std::string> reason = Delay(operand, device).run(text);
+    if (!reason)
+      return;
+    if (reason->empty()) {
+      ++numScales;
+      remark::passed(loc, remark::RemarkOpts::name("delayed-scale").category("plan")) << remark::add("{0}", text);
+    } else {
+      remark::missed(loc, remark::RemarkOpts::name("no-delayed-scale").category("plan")) << remark::add("{0}", *reason);
+    }
+  }
+};
+
+} // namespace
