@@ -48,41 +48,62 @@ std::optional<AffineExpr> Kernelizer::indexForm(Value value, ArrayRef<AffineExpr
   return space.simplify(forms[0] * forms[1]);
 }
 
-/// Adds forms that are at least 0 exactly where the comparison holds (does not hold, if `isNegated`), if it is one of
-/// index forms.
-void Kernelizer::compareForms(tg::CmpOp op, ArrayRef<AffineExpr> at, bool isNegated, Exprs &forms) {
-  auto places = [&](unsigned i) { return composed(tg::detail::broadcastMap(op, i), at); };
-  std::optional<AffineExpr> lhs = indexForm(op.getLhs(), places(0)), rhs = indexForm(op.getRhs(), places(1));
-  if (!lhs || !rhs)
-    return;
-  auto atLeast = [&](AffineExpr more, AffineExpr less) { forms.push_back(space.simplify(more - less)); };
+namespace {
+/// Operand `more` of a comparison is at least the other one plus `distance`.
+struct AtLeast {
+  unsigned more;
+  int64_t distance;
+};
+} // namespace
+
+/// What holds where the comparison of integers does (does not, if `isNegated`).
+static SmallVector<AtLeast, 2> differencesOf(tg::CmpPredicate predicate, bool isNegated) {
   using P = tg::CmpPredicate;
-  P predicate = op.getPredicate();
-  if (predicate == (isNegated ? P::Gt : P::Le)) {
-    atLeast(*rhs, *lhs);
-  } else if (predicate == (isNegated ? P::Ge : P::Lt)) {
-    atLeast(*rhs - 1, *lhs);
-  } else if (predicate == (isNegated ? P::Lt : P::Ge)) {
-    atLeast(*lhs, *rhs);
-  } else if (predicate == (isNegated ? P::Le : P::Gt)) {
-    atLeast(*lhs - 1, *rhs);
-  } else if (predicate == (isNegated ? P::Ne : P::Eq)) {
-    atLeast(*lhs, *rhs);
-    atLeast(*rhs, *lhs);
+  if (predicate == (isNegated ? P::Gt : P::Le))
+    return {{1, 0}};
+  if (predicate == (isNegated ? P::Ge : P::Lt))
+    return {{1, 1}};
+  if (predicate == (isNegated ? P::Lt : P::Ge))
+    return {{0, 0}};
+  if (predicate == (isNegated ? P::Le : P::Gt))
+    return {{0, 1}};
+  if (predicate == (isNegated ? P::Ne : P::Eq))
+    return {{0, 0}, {1, 0}};
+  return {};
+}
+
+/// Adds forms that are at least 0 exactly where the comparison holds (does not hold, if `isNegated`), if it is one of
+/// index forms, or of one and of numbers in memory.
+void Kernelizer::compareForms(tg::CmpOp op, ArrayRef<AffineExpr> at, bool isNegated, MaskForms &forms) {
+  Exprs places[2];
+  std::optional<AffineExpr> sides[2];
+  for (unsigned i : {0u, 1u}) {
+    places[i] = composed(tg::detail::broadcastMap(op, i), at);
+    sides[i] = indexForm(op->getOperand(i), places[i]);
+  }
+  if (!sides[0] && !sides[1])
+    return;
+  for (auto [more, distance] : differencesOf(op.getPredicate(), isNegated)) {
+    unsigned less = 1 - more;
+    if (sides[0] && sides[1])
+      forms.affine.push_back(space.simplify(*sides[more] - *sides[less] - distance));
+    else if (auto data = dataForm(op->getOperand(sides[0] ? 1 : 0), places[sides[0] ? 1 : 0]))
+      forms.data.push_back({space.simplify((sides[more] ? *sides[more] : -*sides[less]) - distance), data->first,
+                            data->second, sides[more] ? -1 : 1});
   }
 }
 
 Constraints Kernelizer::indexCondition(tg::CmpOp op, ArrayRef<AffineExpr> at) {
-  Exprs forms;
+  MaskForms forms;
   compareForms(op, at, /*isNegated=*/false, forms);
   Constraints constraints;
-  for (AffineExpr form : forms)
+  for (AffineExpr form : forms.affine)
     constraints.push_back({form});
-  return space.lanesOf(forms).empty() ? Constraints() : constraints;
+  return space.lanesOf(forms.affine).empty() ? Constraints() : constraints;
 }
 
 /// Adds forms that are at least 0 wherever `condition` holds (does not hold, if `isNegated`).
-void Kernelizer::findConditions(Value condition, ArrayRef<AffineExpr> at, bool isNegated, Exprs &forms) {
+void Kernelizer::findConditions(Value condition, ArrayRef<AffineExpr> at, bool isNegated, MaskForms &forms) {
   Operation *op = condition.getDefiningOp();
   if (!op)
     return;
@@ -101,7 +122,7 @@ void Kernelizer::findConditions(Value condition, ArrayRef<AffineExpr> at, bool i
 }
 
 /// Conditions under which the masks of `op` keep a place, from what `value` at `at` is made of.
-void Kernelizer::findMasks(tg::FoldOp op, Value value, ArrayRef<AffineExpr> at, AffineExpr step, Exprs &forms,
+void Kernelizer::findMasks(tg::FoldOp op, Value value, ArrayRef<AffineExpr> at, AffineExpr step, MaskForms &forms,
                            std::set<Key> &seen) {
   Operation *made = value.getDefiningOp();
   if (!made || !op->isProperAncestor(made) || !seen.insert(keyOf(value.getAsOpaquePointer(), at)).second)
@@ -181,21 +202,25 @@ Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &pl
   if (tg::getConstant(count).value_or(2) <= 1)
     return range;
   AffineExpr step = space.addScalar({}, dim.extent, &root);
-  Exprs forms;
+  MaskForms forms;
   std::set<Key> seen;
   for (auto [i, yielded] : llvm::enumerate(op.getUpdate().front().getTerminator()->getOperands()))
     if (places[i])
       findMasks(op, yielded, *places[i], step, forms, seen);
   auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, value); };
-  for (AffineExpr form : forms) {
-    std::optional<StepBound> bound = boundOf(form, step);
-    if (!bound)
-      continue;
+  SmallVector<StepBound> bounds;
+  for (AffineExpr form : forms.affine)
+    if (std::optional<StepBound> bound = boundOf(form, step))
+      bounds.push_back(*bound);
+  for (const DataForm &form : forms.data)
+    if (std::optional<StepBound> bound = boundOf(form, step, dim.extent))
+      bounds.push_back(*bound);
+  for (const StepBound &bound : bounds) {
     // max(a T + R, 0) / (a T) steps from the first on, or none before max(a - 1 - R, 0) / (a T).
-    bool isUpper = bound->factor < 0;
-    int64_t a = std::abs(bound->factor), unit = a * dim.step, sign = isUpper ? 1 : -1;
-    Value sum = number(isUpper ? unit + bound->most : a - 1 - bound->most);
-    for (auto [scalar, factor] : bound->rest)
+    bool isUpper = bound.factor < 0;
+    int64_t a = std::abs(bound.factor), unit = a * dim.step, sign = isUpper ? 1 : -1;
+    Value sum = number(isUpper ? unit + bound.most : a - 1 - bound.most);
+    for (auto [scalar, factor] : bound.rest)
       sum = arith::AddIOp::create(builder, sum, arith::MulIOp::create(builder, scalar, number(sign * factor)));
     sum = arith::MaxSIOp::create(builder, sum, number(0));
     Value steps = arith::DivUIOp::create(builder, sum, number(unit));
@@ -205,7 +230,7 @@ Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &pl
     }
     Value end = range.upper ? range.upper : index(count);
     range.upper = arith::MinSIOp::create(builder, end, steps);
-    for (auto [scalar, factor] : bound->rest)
+    for (auto [scalar, factor] : bound.rest)
       if (factor > 0 && isa<BlockArgument>(scalar) && scalar.getParentBlock() == root.block)
         growing.insert(scalar);
   }

@@ -99,6 +99,19 @@ private:
     llvm::SmallVector<std::pair<mlir::Value, int64_t>> rest;
   };
 
+  /// rest + sign * data[places] >= 0; the places do not depend on the fold's.
+  struct DataForm {
+    mlir::AffineExpr rest;
+    mlir::BlockArgument data;
+    Exprs places;
+    int64_t sign;
+  };
+  /// What holds wherever a mask keeps a place: sums of axes that are at least 0, and the same with numbers from memory.
+  struct MaskForms {
+    Exprs affine;
+    llvm::SmallVector<DataForm> data;
+  };
+
   // Sinks.cpp: the function, its tile loop and its results.
   void makeFunction();
   void readSymbols();
@@ -242,13 +255,19 @@ private:
 
   // FoldSteps.cpp
   std::optional<mlir::AffineExpr> indexForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
-  void compareForms(tg::CmpOp op, llvm::ArrayRef<mlir::AffineExpr> at, bool isNegated, Exprs &forms);
+  void compareForms(tg::CmpOp op, llvm::ArrayRef<mlir::AffineExpr> at, bool isNegated, MaskForms &forms);
   /// A comparison of index forms as constraints; none for others.
   Constraints indexCondition(tg::CmpOp op, llvm::ArrayRef<mlir::AffineExpr> at);
-  void findConditions(mlir::Value condition, llvm::ArrayRef<mlir::AffineExpr> at, bool isNegated, Exprs &forms);
+  void findConditions(mlir::Value condition, llvm::ArrayRef<mlir::AffineExpr> at, bool isNegated, MaskForms &forms);
   void findMasks(tg::FoldOp op, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, mlir::AffineExpr step,
-                 Exprs &forms, std::set<Key> &seen);
+                 MaskForms &forms, std::set<Key> &seen);
   std::optional<StepBound> boundOf(mlir::AffineExpr form, mlir::AffineExpr step);
+
+  // FoldBounds.cpp: bounds of steps that are data.
+  std::optional<std::pair<mlir::BlockArgument, Exprs>> dataForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
+  mlir::Value numberOf(mlir::AffineExpr expr);
+  /// The greatest value of sign * data over the tile, as a number and its sign; null if it takes too many loads.
+  std::optional<StepBound> boundOf(const DataForm &form, mlir::AffineExpr step, mlir::AffineExpr extent);
   StepRange findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim);
   void putLongTilesFirst();
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "weft/Dialect/TileGraph/IR/Implied.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 
 using namespace mlir;
@@ -21,6 +22,8 @@ Tile Kernelizer::apply(tg::PointwiseOpInterface op, ArrayRef<Tile> operands) {
 }
 
 Tile Kernelizer::pointwise(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {
+  if (op->hasAttr(tg::impliedAttr))
+    return tile(op->getOperand(0), composed(tg::detail::broadcastMap(op, 0), at));
   if (std::optional<Tile> sum = addToContraction(op, at))
     return *sum;
   if (std::optional<Tile> power = foldExp(op, at))

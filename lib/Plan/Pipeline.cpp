@@ -20,8 +20,10 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   bool hasFolds = options.planner != "dnnfusion" && options.planner != "tvm-rules";
   if (options.gpu && options.fuse) {
     pm.addPass(tg::createMoveViews());
-    if (hasFolds)
+    if (hasFolds) {
       pm.addPass(tg::createDeriveFolds());
+      pm.addPass(tg::createBoundMasks());
+    }
   }
   if (options.gpu && options.fuse && !options.target.empty()) {
     if (hasFolds)

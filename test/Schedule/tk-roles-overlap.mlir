@@ -24,11 +24,13 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
     // CHECK-NOT: %[[VC]]
     // CHECK: %[[P:.*]] = tk.map{{.*}} -> !tk.tile<128x64xf16>
     // CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%[[OLD:.*]] = %{{.*}}, %[[HELD:.*]] = %[[P]])
-    // CHECK: tk.wait %[[KC]][%[[IT:.*]]] :
-    // CHECK: %[[S:.*]] = tk.dot
+    // Nothing waits between the dots: ptxas would run them one after the other.
     // CHECK: %[[BEFORE:.*]] = arith.subi %[[I]]
+    // CHECK: tk.wait %[[KC]][%[[IT:.*]]] :
     // CHECK: %[[PREV:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
     // CHECK: tk.wait %[[VC]][%[[PREV]]]
+    // CHECK: %[[S:.*]] = tk.dot
+    // CHECK-NOT: tk.wait
     // CHECK: %[[O:.*]] = tk.dot %[[HELD]], %{{.*}}, %[[OLD]]
     // CHECK: %[[S1:.*]] = tk.dot_wait %[[S]] pending 1
     // CHECK: tk.release %[[KC]][%[[IT]]]

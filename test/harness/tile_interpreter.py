@@ -246,6 +246,12 @@ class Kernel:
         values = buffer[tuple(np.where(inside, place, 0) for place in places)]
         return [np.where(inside, np.broadcast_to(values, shape), fill).astype(DTYPES[element])]
 
+    def load_index(self, op, operands):
+        buffer, *places = operands
+        if any(not 0 <= place < extent for place, extent in zip(places, buffer.shape, strict=True)):
+            raise AssertionError(f"{op.name} out of bounds: {places} of {buffer.shape}")
+        return [max(-(1 << 30), min(int(buffer[tuple(places)]), 1 << 30))]
+
     def store(self, op, operands):
         (value,), (buffer,), symbols, indices, mask = self.segments(op, operands)
         inside, places = self.access(op, buffer, value.shape, symbols, indices, mask)

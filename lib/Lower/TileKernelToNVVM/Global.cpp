@@ -4,6 +4,7 @@
 #include "Patterns.h"
 
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Dialect/TileKernel/IR/ScalarOps.h"
 
 using namespace mlir;
 using namespace weft;
@@ -111,6 +112,36 @@ public:
   }
 };
 
+class LowerLoadIndex : public TilePattern<tk::LoadIndexOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::LoadIndexOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType tensor = op.getSource().getType().getTensor();
+    Type element = tensor.getElementType();
+    Value offset;
+    for (auto [extent, place] : llvm::zip_equal(tensor.getShape(), takeFirst(adaptor.getPlaces()))) {
+      if (offset)
+        offset = arith::MulIOp::create(rewriter, loc, offset, arith::ConstantIndexOp::create(rewriter, loc, extent));
+      offset = offset ? Value(arith::AddIOp::create(rewriter, loc, offset, place)) : place;
+    }
+    Value pointer =
+        offsetPointer(rewriter, loc, adaptor.getSource().front(), offset, element.getIntOrFloatBitWidth() / 8);
+    Value fill = arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(element, 0));
+    Value number =
+        emitGlobalLoad(rewriter, loc, pointer, /*byteOffset=*/0, element, /*count=*/1, Predicate(), fill, {}).front();
+    auto bound = [&](int64_t value) {
+      return arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(element, value));
+    };
+    constexpr int64_t most = int64_t(1) << 30; // Indices have 32 bits.
+    number = arith::MinSIOp::create(rewriter, loc, number, bound(most));
+    number = arith::MaxSIOp::create(rewriter, loc, number, bound(-most));
+    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, rewriter.getIndexType(), number);
+    return success();
+  }
+};
+
 class LowerStore : public TilePattern<tk::StoreOp> {
 public:
   using TilePattern::TilePattern;
@@ -184,5 +215,5 @@ private:
 
 void weft::gpu::populateGlobalPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                        const KernelInfo &info) {
-  addTilePatterns<LowerLoad, LowerStore>(patterns, converter, info);
+  addTilePatterns<LowerLoad, LowerLoadIndex, LowerStore>(patterns, converter, info);
 }

@@ -3,6 +3,7 @@
 #include "Roles.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "weft/Dialect/TileKernel/IR/ScalarOps.h"
 
 using namespace mlir;
 using namespace weft;
@@ -210,7 +211,7 @@ private:
     if (auto branch = dyn_cast<scf::IfOp>(op); branch && holdsCopies(op))
       return cloneBranch(builder, branch);
     bool isNeeded = isProducing(op);
-    bool isScalar = isMemoryEffectFree(&op) && op.getNumRegions() == 0 &&
+    bool isScalar = (isMemoryEffectFree(&op) || isa<tk::LoadIndexOp>(op)) && op.getNumRegions() == 0 &&
                     llvm::none_of(op.getResultTypes(), llvm::IsaPred<tk::TileType>);
     if (!isNeeded && (!isScalar || !areKnown(op.getOperands())))
       return true;

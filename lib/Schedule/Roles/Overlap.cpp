@@ -53,6 +53,7 @@ private:
   void cloneSlice(OpBuilder &builder, Operation *op, IRMapping &mapping);
   /// The late dot of iteration `number`; wait and slot before it. Ops that give slots back are left to `release`.
   Value emitLate(OpBuilder &builder, Value number, Value lhs, Value acc, IRMapping &scalars);
+  void emitWaits(OpBuilder &builder, Value number, IRMapping &scalars);
   void release(OpBuilder &builder, IRMapping &scalars);
   SmallVector<Value> emitRest(OpBuilder &builder, ArrayRef<Value> inits);
   SmallVector<Value> emitFirst(OpBuilder &builder, ArrayRef<Value> inits);
@@ -164,6 +165,14 @@ void Overlap::cloneSlice(OpBuilder &builder, Operation *op, IRMapping &mapping) 
   builder.clone(*op, mapping);
 }
 
+/// The waits for the late dot of iteration `number`, which emitLate then leaves out.
+void Overlap::emitWaits(OpBuilder &builder, Value number, IRMapping &scalars) {
+  scalars.map(loop.getInductionVar(), number);
+  for (Operation *op : late)
+    if (isa<tk::WaitOp>(op))
+      cloneSlice(builder, op, scalars);
+}
+
 Value Overlap::emitLate(OpBuilder &builder, Value number, Value lhs, Value acc, IRMapping &scalars) {
   scalars.map(loop.getInductionVar(), number);
   scalars.map(last.getLhs(), lhs);
@@ -207,14 +216,16 @@ void Overlap::emitBody(scf::ForOp next) {
   IRMapping mapping, scalars;
   mapping.map(loop.getInductionVar(), next.getInductionVar());
   mapping.map(ValueRange(loop.getRegionIterArgs()), ValueRange(next.getRegionIterArgs().drop_back()));
-  auto op = loop.getBody()->begin();
-  for (bool isDone = false; !isDone; ++op) {
-    isDone = &*op == first;
-    if (!isLate(&*op))
-      builder.clone(*op, mapping);
-  }
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value before = arith::SubIOp::create(builder, loc, next.getInductionVar(), one);
+  auto op = loop.getBody()->begin();
+  for (; &*op != first; ++op)
+    if (!isLate(&*op))
+      builder.clone(*op, mapping);
+  // A loop between the two dots makes ptxas run them one after the other (C7514). The late dot's tile was copied before
+  // the first dot's, so that this wait is over when the one before it is.
+  emitWaits(builder, before, scalars);
+  builder.clone(*op++, mapping);
   Value sum = emitLate(builder, before, next.getRegionIterArgs().back(), next.getRegionIterArg(argument), scalars);
   auto ready = tk::DotWaitOp::create(builder, loc, mapping.lookup(first.getResult()), /*pending=*/1);
   mapping.map(first.getResult(), ready.getResult(0));

@@ -340,3 +340,17 @@ func.func @f(%y: !tk.global<tensor<64x64xf16>>, %t: !tk.tile<64x64xf16>, %b: !tk
   tk.store_box %t, %y map affine_map<(d0, d1) -> (d0, d1)> through %b : !tk.tile<64x64xf16>, !tk.global<tensor<64x64xf16>>, !tk.shared<1 x 64x32xf16>
   return
 }
+
+// -----
+func.func @f(%x: !tk.global<tensor<8x1xf32>>, %i: index) {
+  // expected-error @+1 {{expected a tensor of constant extents with elements of i32 or i64, got 'tensor<8x1xf32>'}}
+  %0 = tk.load_index %x[%i, %i] : !tk.global<tensor<8x1xf32>>
+  return
+}
+
+// -----
+func.func @f(%x: !tk.global<tensor<8x1xi64>>, %i: index) {
+  // expected-error @+1 {{expected a place for each of 2 dimensions, got 1}}
+  %0 = tk.load_index %x[%i] : !tk.global<tensor<8x1xi64>>
+  return
+}

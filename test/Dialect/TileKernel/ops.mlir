@@ -117,3 +117,12 @@ func.func @boxes(%y: !tk.global<tensor<1024x768xf16>>, %t: !tk.tile<128x256xf16>
       : !tk.tile<128x256xf16>, !tk.global<tensor<1024x768xf16>>, !tk.shared<4 x 64x64xf16>
   return
 }
+
+// CHECK-LABEL: func @numbers
+func.func @numbers(%x: !tk.global<tensor<8x1xi64>>, %y: !tk.global<tensor<i32>>, %i: index) -> (index, index) {
+  // CHECK: tk.load_index %{{.*}}[%{{.*}}, %{{.*}}] : <tensor<8x1xi64>>
+  %0 = tk.load_index %x[%i, %i] : !tk.global<tensor<8x1xi64>>
+  // CHECK: tk.load_index %{{.*}}[] : <tensor<i32>>
+  %1 = tk.load_index %y[] : !tk.global<tensor<i32>>
+  return %0, %1 : index, index
+}

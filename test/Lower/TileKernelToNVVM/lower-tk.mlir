@@ -302,3 +302,37 @@ func.func @kernel(%x: !g, %y: !g, %v: !g) attributes {tk.warps = 4 : i64} {
   return
 }
 }
+
+// -----
+
+// A loop whose bounds are numbers in memory.
+// CHECK: module 9: right
+// input x 100x128xf32
+// input first 4xi64
+// input last 4x2xi32
+// output y 4x128xf32
+// expect y = np.stack([x[first[i]:last[i, 1]].sum(0) for i in range(4)])
+// tolerance 1e-4
+#x = affine_map<(d0)[s0] -> (s0, d0)>
+module attributes {tk.target = "sm_80"} {
+func.func @kernel(%x: !tk.global<tensor<100x128xf32>>, %first: !tk.global<tensor<4xi64>>, %last: !tk.global<tensor<4x2xi32>>, %y: !tk.global<tensor<4x128xf32>>) attributes {tk.warps = 4 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (4)> {
+    %c1 = arith.constant 1 : index
+    %from = tk.load_index %first[%i] : !tk.global<tensor<4xi64>>
+    %to = tk.load_index %last[%i, %c1] : !tk.global<tensor<4x2xi32>>
+    %zero = tk.constant 0.0 : f32 : !tk.tile<128xf32>
+    %sum = scf.for %j = %from to %to step %c1 iter_args(%acc = %zero) -> (!tk.tile<128xf32>) {
+      %row = tk.load %x[%j] map #x : !tk.global<tensor<100x128xf32>> -> !tk.tile<128xf32>
+      %next = tk.map (%acc, %row : !tk.tile<128xf32>, !tk.tile<128xf32>) -> !tk.tile<128xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %s = arith.addf %a, %b : f32
+        tk.yield %s : f32
+      }
+      scf.yield %next : !tk.tile<128xf32>
+    }
+    tk.store %sum, %y[%i] map #x : !tk.tile<128xf32>, !tk.global<tensor<4x128xf32>>
+    tk.yield
+  }
+  return
+}
+}

@@ -242,6 +242,43 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def BoundMasks : Pass<"weft-bound-masks"> {
+  let summary = "masks of folds that compare data get bounds, computed at run time";
+  let description = [{
+    Where a `select` of -inf in a fold compares integers x of the rows with integers y of the streamed places (document or segment ids: x = y; positions that are
+    data: y <= x), the first and the last place that the mask may keep are computed for blocks of up to 64 rows: those with y within the least and
+    greatest x of the block. This holds for any ids; where documents follow each other it leaves the document's places. The condition gets "first <= place < end" as an
+    operand that it implies (`tg.implied`): it need not be evaluated, and kernels start and end their loops by it. Comparisons of places alone (causal masks,
+    windows) need no data and are left as they are.
+
+    A mask that is data itself (a tensor of booleans) is left alone; one of another form, or of extents that are not constant, gets a missed remark of category `fold`.
+
+    ```mlir
+    func.func @main(%s: tensor<16x64xf32>, %x: tensor<16x1xi64>, %y: tensor<1x64xi64>) -> tensor<16x1xf32> {
+      %inf = tg.constant dense<0xFF800000> : tensor<f32>
+      %r = tg.fold over affine_map<() -> (64)> init [0xFF800000 : f32] update {
+      ^bb0(%m: tensor<16x1xf32>):
+        %keep = tg.cmp eq %x, %y : tensor<16x1xi64>, tensor<1x64xi64>
+        %k = tg.select %keep, %s, %inf : tensor<16x64xi1>, tensor<16x64xf32>, tensor<f32>
+        %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<16x64xf32>
+        %m2 = tg.max %m, %b : tensor<16x1xf32>, tensor<16x1xf32>
+        tg.fold_yield %m2 : tensor<16x1xf32>
+      } merge {
+      } finish {
+      ^bb0(%m: tensor<16x1xf32>):
+        tg.fold_yield %m : tensor<16x1xf32>
+      } : tensor<16x1xf32>
+      return %r : tensor<16x1xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"leastPlaces", "least-places", "int64_t", /*default=*/"1024", "streamed places from which on bounds pay for the kernels that compute them">,
+  ];
+  let statistics = [Statistic<"numMasks", "masks", "masks with bounds">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def UnrollFolds : Pass<"weft-unroll-folds"> {
   let summary = "folds become their updates, one after the other";
   let description = [{

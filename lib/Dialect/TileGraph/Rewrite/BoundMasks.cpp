@@ -1,0 +1,346 @@
+// weft-bound-masks: where a mask of a fold keeps anything, computed from the data that it compares.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A mask keeps place j of row i where x[i] ~ y[j], ~ one of =, <=, <, >=, > of integers: document ids, segment
+// ids, positions that are data. Let a block be G rows, lo and hi the least and greatest x in it. Then nothing of the
+// block is kept unless y[j] >= lo and y[j] <= hi (or the one of both that ~ asks for). With first and last the least
+// and greatest such j, "first <= j <= last" is implied by the mask, whatever the ids are; where documents follow each
+// other it is exactly the rows' documents. `first` and `last + 1` are small tensors, computed before the fold at run
+// time. The mask is and-ed with the implied condition (`tg.implied`), from which kernels take the bounds of
+// their loops.
+#include "FoldTerms.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/Implied.h"
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace weft::tg {
+
+#define GEN_PASS_DEF_BOUNDMASKS
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h.inc"
+
+namespace {
+
+/// The rows that share bounds, at most.
+constexpr int64_t mostRows = 64, leastRows = 8;
+
+bool isNegInf(Value value) {
+  std::optional<double> number = getSplatFloat(value);
+  return number && std::isinf(*number) && *number < 0;
+}
+
+/// `y ~ x`: y changes along the stream, x does not.
+struct Comparison {
+  Value x, y;
+  CmpPredicate predicate;
+};
+
+/// The extent of dimension `axis` < 0, counted from the last; 1 if there is none.
+AffineExpr extentAt(Value value, int64_t axis) {
+  int64_t rank = GraphBuilder::rankOf(value);
+  return rank + axis < 0 ? getAffineConstantExpr(1, value.getContext()) : getDim(value.getType(), rank + axis);
+}
+bool isOneAt(Value value, int64_t axis) { return getConstant(extentAt(value, axis)) == 1; }
+
+CmpPredicate mirrored(CmpPredicate predicate) {
+  switch (predicate) {
+  case CmpPredicate::Lt:
+    return CmpPredicate::Gt;
+  case CmpPredicate::Le:
+    return CmpPredicate::Ge;
+  case CmpPredicate::Gt:
+    return CmpPredicate::Lt;
+  case CmpPredicate::Ge:
+    return CmpPredicate::Le;
+  default:
+    return predicate;
+  }
+}
+
+CmpPredicate negated(CmpPredicate predicate) {
+  switch (predicate) {
+  case CmpPredicate::Eq:
+    return CmpPredicate::Ne;
+  case CmpPredicate::Ne:
+    return CmpPredicate::Eq;
+  case CmpPredicate::Lt:
+    return CmpPredicate::Ge;
+  case CmpPredicate::Le:
+    return CmpPredicate::Gt;
+  case CmpPredicate::Gt:
+    return CmpPredicate::Le;
+  default:
+    return CmpPredicate::Lt;
+  }
+}
+
+/// Whether the op shows its operand as it is, and the dimensions from `axis` on where they were: broadcasting, or a
+/// reshape of an operand that has no others (the bounds are made of dimensions counted from the last).
+bool keepsDimsFrom(Operation *op, int64_t axis) {
+  if (!isa_and_nonnull<BroadcastOp, ReshapeOp>(op))
+    return false;
+  Value from = op->getOperand(0);
+  bool isBroadcast = isa<BroadcastOp>(op);
+  for (int64_t d = axis; d < 0; ++d)
+    if (!isEqual(extentAt(from, d), extentAt(op->getResult(0), d)) && !(isBroadcast && isOneAt(from, d)))
+      return false;
+  for (int64_t d = -GraphBuilder::rankOf(from); d < axis; ++d)
+    if (!isBroadcast && !isOneAt(from, d))
+      return false;
+  return true;
+}
+
+/// Whether an integer is made of places and extents alone: the analysis of affine masks sees it.
+bool isIndex(Value value, unsigned depth = 8) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (isa<IotaOp, ExtentsOp, ConstantOp>(op))
+    return true;
+  return isa<CastOp, AddOp, SubOp, MulOp, ReshapeOp, BroadcastOp, TransposeOp, SliceOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isIndex(operand, depth - 1); });
+}
+
+/// `value` before the fold; null if it is made of states, or by more than arithmetic.
+Value hoist(OpBuilder &builder, FoldOp fold, Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (op ? !fold->isProperAncestor(op) : cast<BlockArgument>(value).getOwner()->getParentOp() != fold)
+    return value;
+  if (!op || !(isa<PointwiseOpInterface, BroadcastOp, ReshapeOp, TransposeOp>(op) || op->getNumOperands() == 0))
+    return {};
+  for (Value operand : op->getOperands()) {
+    Value stand = hoist(builder, fold, operand, mapping);
+    if (!stand)
+      return {};
+    mapping.map(operand, stand);
+  }
+  return builder.clone(*op, mapping)->getResult(0);
+}
+
+class MaskBounds {
+public:
+  MaskBounds(SelectOp select, int64_t axis, bool isKeptWhereTrue)
+      : select(select), axis(axis), isKeptWhereTrue(isKeptWhereTrue) {
+    collect(select.getCondition(), !isKeptWhereTrue);
+  }
+
+  bool hasData() const { return !comparisons.empty(); }
+  /// Puts the bounds into the mask; the reason if that is not possible.
+  std::string build(FoldOp fold);
+  int64_t blocks = 1, rows = 1;
+
+private:
+  void collect(Value condition, bool isNegated);
+  bool hasRows(const Comparison &comparison) const;
+  std::string findRows();
+  Value cutIntoBlocks(GraphBuilder &b, Value x, Monoid kind);
+  Value ofRows(GraphBuilder &b, Value table);
+
+  SelectOp select;
+  int64_t axis; ///< The stream, from the last dimension.
+  bool isKeptWhereTrue;
+  SmallVector<Comparison> comparisons;
+  std::optional<int64_t> rowAxis;
+};
+
+/// Comparisons of data that hold wherever `condition` does (does not, if `isNegated`).
+void MaskBounds::collect(Value condition, bool isNegated) {
+  Operation *op = condition.getDefiningOp();
+  while (keepsDimsFrom(op, axis - 1))
+    op = op->getOperand(0).getDefiningOp();
+  if (isa_and_nonnull<NotOp>(op))
+    return collect(op->getOperand(0), !isNegated);
+  if (isNegated ? isa_and_nonnull<OrOp>(op) : isa_and_nonnull<AndOp>(op)) {
+    for (Value operand : op->getOperands())
+      collect(operand, isNegated);
+    return;
+  }
+  auto cmp = dyn_cast_or_null<CmpOp>(op);
+  if (!cmp || !isa<IntegerType>(GraphBuilder::elementOf(cmp.getLhs())))
+    return;
+  CmpPredicate predicate = isNegated ? negated(cmp.getPredicate()) : cmp.getPredicate();
+  Value lhs = cmp.getLhs(), rhs = cmp.getRhs();
+  if (predicate == CmpPredicate::Ne || isOneAt(lhs, axis) == isOneAt(rhs, axis) || (isIndex(lhs) && isIndex(rhs)))
+    return;
+  Comparison found{lhs, rhs, mirrored(predicate)};
+  if (isOneAt(rhs, axis))
+    found = {rhs, lhs, predicate};
+  if (!isIndex(found.y) || hasRows(found)) // Kernels read numbers of no rows themselves.
+    comparisons.push_back(found);
+}
+
+/// Whether the x change along a dimension that the y lack.
+bool MaskBounds::hasRows(const Comparison &comparison) const {
+  for (int64_t d = -GraphBuilder::rankOf(comparison.x); d < 0; ++d)
+    if (d != axis && !isOneAt(comparison.x, d) && isOneAt(comparison.y, d))
+      return true;
+  return false;
+}
+
+/// The dimension of the rows: the last that the x change along and the y do not.
+std::string MaskBounds::findRows() {
+  for (const Comparison &comparison : comparisons) {
+    std::optional<int64_t> own;
+    for (int64_t d = -GraphBuilder::rankOf(comparison.x); d < 0; ++d) {
+      if (!getConstant(extentAt(comparison.x, d)) || !getConstant(extentAt(comparison.y, d)))
+        return "the extents of what the mask compares are not constant";
+      if (d != axis && !isOneAt(comparison.x, d) && isOneAt(comparison.y, d))
+        own = d;
+    }
+    if (own && rowAxis && own != rowAxis)
+      return "the mask compares rows of several dimensions";
+    rowAxis = own ? own : rowAxis;
+  }
+  if (!rowAxis)
+    return "";
+  for (const Comparison &comparison : comparisons) {
+    int64_t extent = *getConstant(extentAt(comparison.x, *rowAxis));
+    if (extent == 1)
+      continue;
+    for (rows = mostRows; rows > 1 && extent % rows != 0;)
+      rows /= 2;
+    blocks = extent / rows;
+    if (rows < leastRows)
+      return "expected a multiple of " + std::to_string(leastRows) + " rows, got " + std::to_string(extent);
+  }
+  return "";
+}
+
+/// The least or greatest x of each block of rows, which stay with the number of blocks as extent.
+Value MaskBounds::cutIntoBlocks(GraphBuilder &b, Value x, Monoid kind) {
+  if (!rowAxis || isOneAt(x, *rowAxis))
+    return x;
+  Dims dims = getDims(x.getType());
+  int64_t place = int64_t(dims.size()) + *rowAxis;
+  dims[place] = b.builder.getAffineConstantExpr(blocks);
+  dims.insert(dims.begin() + place + 1, b.builder.getAffineConstantExpr(rows));
+  Value cut = b.reshape(x, dims);
+  return ReduceOp::create(b.builder, b.loc, kind, cut, ArrayRef<int64_t>{place + 1}, /*keepDims=*/false);
+}
+
+/// An entry of the table for each row.
+Value MaskBounds::ofRows(GraphBuilder &b, Value table) {
+  if (!rowAxis || isOneAt(table, *rowAxis))
+    return table;
+  Dims dims = getDims(table.getType()), whole = dims;
+  int64_t place = int64_t(dims.size()) + *rowAxis;
+  dims.insert(dims.begin() + place + 1, b.builder.getAffineConstantExpr(1));
+  Value repeated = b.reshape(table, dims);
+  dims[place + 1] = b.builder.getAffineConstantExpr(rows);
+  whole[place] = b.builder.getAffineConstantExpr(blocks * rows);
+  return b.reshape(b.op<BroadcastOp>(getTensorType(dims, GraphBuilder::elementOf(table)), repeated), whole);
+}
+
+std::string MaskBounds::build(FoldOp fold) {
+  if (std::string reason = findRows(); !reason.empty())
+    return reason;
+  IRMapping outside;
+  for (Comparison &comparison : comparisons)
+    for (Value *side : {&comparison.x, &comparison.y}) {
+      OpBuilder before(fold);
+      *side = hoist(before, fold, *side, outside);
+      if (!*side)
+        return "what the mask compares depends on the fold";
+    }
+  int64_t places = *getConstant(extentAt(comparisons.front().y, axis));
+  OpBuilder builder(fold);
+  GraphBuilder b{builder, select.getLoc()};
+  Value within;
+  auto demand = [&](Value condition) { within = within ? b.op<AndOp>(within, condition) : condition; };
+  for (const Comparison &comparison : comparisons) {
+    CmpPredicate predicate = comparison.predicate;
+    bool isEqual = predicate == CmpPredicate::Eq;
+    if (isEqual || predicate == CmpPredicate::Ge || predicate == CmpPredicate::Gt)
+      demand(b.op<CmpOp>(isEqual ? CmpPredicate::Ge : predicate, comparison.y,
+                         cutIntoBlocks(b, comparison.x, Monoid::Min)));
+    if (isEqual || predicate == CmpPredicate::Le || predicate == CmpPredicate::Lt)
+      demand(b.op<CmpOp>(isEqual ? CmpPredicate::Le : predicate, comparison.y,
+                         cutIntoBlocks(b, comparison.x, Monoid::Max)));
+  }
+  int64_t rank = GraphBuilder::rankOf(within), along = rank + axis;
+  Type index = builder.getI64Type();
+  Dims line(rank, builder.getAffineConstantExpr(1));
+  line[along] = builder.getAffineConstantExpr(places);
+  auto number = [&](int64_t value) {
+    return b.op<ConstantOp>(
+        DenseElementsAttr::get(RankedTensorType::get({}, index), builder.getI64IntegerAttr(value).getValue()));
+  };
+  auto makePlaces = [&] { return b.op<IotaOp>(getTensorType(line, index), uint64_t(along)); };
+  Value place = makePlaces();
+  Value from = b.op<SelectOp>(within, place, number(places));
+  Value to = b.op<SelectOp>(within, b.op<AddOp>(place, number(1)), number(0));
+  Value first = b.reduce(Monoid::Min, from, along), end = b.reduce(Monoid::Max, to, along);
+  builder.setInsertionPoint(select);
+  place = makePlaces();
+  Value implied = b.op<AndOp>(b.op<CmpOp>(CmpPredicate::Ge, place, ofRows(b, first)),
+                              b.op<CmpOp>(CmpPredicate::Lt, place, ofRows(b, end)));
+  Value condition = isKeptWhereTrue ? b.op<AndOp>(select.getCondition(), implied)
+                                    : b.op<OrOp>(select.getCondition(), b.op<NotOp>(implied));
+  condition.getDefiningOp()->setAttr(impliedAttr, builder.getUnitAttr());
+  select.getConditionMutable().assign(condition);
+  return "";
+}
+
+struct BoundMasks : impl::BoundMasksBase<BoundMasks> {
+  using Base::Base;
+
+  /// The masks behind the reductions of the stream, and its dimension in them from the last.
+  static void findMasks(FoldOp fold, Value value, int64_t axis, llvm::SetVector<std::pair<Operation *, int64_t>> &found,
+                        llvm::SmallPtrSetImpl<Operation *> &seen) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !fold->isProperAncestor(op) || isOneAt(value, axis) || !isa<PointwiseOpInterface>(op) ||
+        !seen.insert(op).second)
+      return;
+    if (isa<SelectOp>(op))
+      found.insert({op, axis});
+    for (Value operand : op->getOperands())
+      findMasks(fold, operand, axis, found, seen);
+  }
+
+  void bound(FoldOp fold) {
+    llvm::SetVector<std::pair<Operation *, int64_t>> masks;
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    for (auto reduce : fold.getUpdate().front().getOps<ReduceOp>())
+      if (isStreamed(reduce) && reduce.getAxes().size() == 1)
+        findMasks(fold, reduce.getInput(), reduce.getAxes().front() - GraphBuilder::rankOf(reduce.getInput()), masks,
+                  seen);
+    for (auto [op, axis] : masks) {
+      auto select = cast<SelectOp>(op);
+      bool isKeptWhereTrue = isNegInf(select.getOnFalse());
+      if (!isKeptWhereTrue && !isNegInf(select.getOnTrue()))
+        continue;
+      MaskBounds bounds(select, axis, isKeptWhereTrue);
+      if (!bounds.hasData())
+        continue;
+      auto options = [](StringRef name) { return remark::RemarkOpts::name(name).category("fold"); };
+      std::optional<int64_t> places = getConstant(fold.getExtent().getResult(0));
+      std::string reason = !places                 ? "the number of places is not constant"
+                           : *places < leastPlaces ? "fewer than " + std::to_string(leastPlaces) + " places"
+                                                   : bounds.build(fold);
+      if (!reason.empty()) {
+        remark::missed(select.getLoc(), options("no-bounds")) << remark::add("{0}", reason);
+        continue;
+      }
+      ++numMasks;
+      remark::passed(select.getLoc(), options("mask-bounds"))
+          << remark::add("the mask depends on data: the first and last place that it may keep are computed for each of "
+                         "{0} blocks of {1} rows",
+                         bounds.blocks, bounds.rows);
+    }
+  }
+
+  void runOnOperation() override {
+    SmallVector<FoldOp> folds;
+    getOperation()->walk([&](FoldOp fold) { folds.push_back(fold); });
+    for (FoldOp fold : folds)
+      bound(fold);
+  }
+};
+
+} // namespace
+} // namespace weft::tg

@@ -1,0 +1,21 @@
+// Verifier of tk.load_index.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileKernel/IR/ScalarOps.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace weft::tk;
+
+#define GET_OP_CLASSES
+#include "weft/Dialect/TileKernel/IR/ScalarOps.cpp.inc"
+
+LogicalResult LoadIndexOp::verify() {
+  RankedTensorType tensor = getSource().getType().getTensor();
+  if (!tensor.hasStaticShape() ||
+      !(tensor.getElementType().isSignlessInteger(32) || tensor.getElementType().isSignlessInteger(64)))
+    return emitOpError("expected a tensor of constant extents with elements of i32 or i64, got ") << tensor;
+  if (int64_t(getPlaces().size()) != tensor.getRank())
+    return emitOpError("expected a place for each of ")
+           << tensor.getRank() << " dimensions, got " << getPlaces().size();
+  return success();
+}

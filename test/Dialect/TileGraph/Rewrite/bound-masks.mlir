@@ -1,0 +1,257 @@
+// Bounds of masks that compare data.
+// RUN: weft-opt %s --split-input-file '--weft-bound-masks=least-places=64' --remarks-filter=fold --remark-format=emitRemark 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+// RUN: weft-opt %s --split-input-file --weft-bound-masks --remarks-filter=fold --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=DEFAULT
+// DEFAULT-NOT: tg.implied
+// DEFAULT: Remark="fewer than 1024 places"
+
+// Documents: blocks of 64 rows, the least and greatest id of each, the first and last place with an id between them.
+// CHECK-LABEL: func.func @documents
+// CHECK: %[[CUT:.*]] = tg.reshape %arg1 : tensor<128x1xi64> to tensor<2x64x1xi64>
+// CHECK: %[[LO:.*]] = tg.reduce min %[[CUT]] axes = [1] : tensor<2x64x1xi64>
+// CHECK: %[[ABOVE:.*]] = tg.cmp ge %arg2, %[[LO]] : tensor<1x256xi64>, tensor<2x1xi64>
+// CHECK: %[[HI:.*]] = tg.reduce max %{{.*}} axes = [1] : tensor<2x64x1xi64>
+// CHECK: %[[BELOW:.*]] = tg.cmp le %arg2, %[[HI]]
+// CHECK: %[[WITHIN:.*]] = tg.and %[[ABOVE]], %[[BELOW]] : tensor<2x256xi1>, tensor<2x256xi1>
+// CHECK: %[[PLACE:.*]] = tg.iota 1 : tensor<1x256xi64>
+// CHECK: tg.select %[[WITHIN]], %[[PLACE]]
+// CHECK: tg.select %[[WITHIN]]
+// CHECK: %[[FIRST:.*]] = tg.reduce min %{{.*}} axes = [1] keep_dims : tensor<2x256xi64>
+// CHECK: %[[END:.*]] = tg.reduce max %{{.*}} axes = [1] keep_dims : tensor<2x256xi64>
+// CHECK: tg.fold over
+// CHECK: %[[KEEP:.*]] = tg.cmp eq %arg1, %arg2
+// CHECK: tg.reshape %[[FIRST]] : tensor<2x1xi64> to tensor<2x1x1xi64>
+// CHECK: tg.broadcast %{{.*}} : tensor<2x1x1xi64> to tensor<2x64x1xi64>
+// CHECK: tg.cmp ge
+// CHECK: tg.reshape %[[END]]
+// CHECK: tg.cmp lt
+// CHECK: %[[MASK:.*]] = tg.and %[[KEEP]], %{{.*}} {tg.implied} : tensor<128x256xi1>, tensor<128x256xi1>
+// CHECK: tg.select %[[MASK]], %arg0
+// WHY: [Passed] mask-bounds {{.*}} Remark="the mask depends on data: the first and last place that it may keep are computed for each of 2 blocks of 64 rows"
+func.func @documents(%s: tensor<128x256xf32>, %x: tensor<128x1xi64>, %y: tensor<1x256xi64>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %keep = tg.cmp eq %x, %y : tensor<128x1xi64>, tensor<1x256xi64>
+    %k = tg.select %keep, %s, %inf : tensor<128x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+
+// -----
+
+// Positions, and -inf where the mask holds: y > x is left out, so what is kept is y <= x.
+// CHECK-LABEL: func.func @positions
+// CHECK: %[[HI:.*]] = tg.reduce max %{{.*}} axes = [1] : tensor<2x64x1xi64>
+// CHECK: tg.cmp le %arg2, %[[HI]]
+// CHECK-NOT: tg.reduce min %{{.*}} axes = [1] : tensor<2x64x1xi64>
+// CHECK: tg.not
+// CHECK: tg.or %{{.*}}, %{{.*}} {tg.implied}
+// WHY: [Passed] mask-bounds
+func.func @positions(%s: tensor<128x256xf32>, %x: tensor<128x1xi64>, %y: tensor<1x256xi64>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %keep = tg.cmp lt %x, %y : tensor<128x1xi64>, tensor<1x256xi64>
+    %k = tg.select %keep, %inf, %s : tensor<128x256xi1>, tensor<f32>, tensor<128x256xf32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+
+// -----
+
+// Documents of a causal mask: the comparison of places needs no data.
+// CHECK-LABEL: func.func @both
+// CHECK-COUNT-1: tg.reduce min %{{.*}} axes = [1] : tensor<2x64x1xi64>
+// CHECK: tg.fold over
+// CHECK: tg.and %{{.*}} {tg.implied}
+// WHY: [Passed] mask-bounds
+func.func @both(%s: tensor<128x256xf32>, %x: tensor<128x1xi64>, %y: tensor<1x256xi64>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %row = tg.iota 0 : tensor<128x1xi64>
+  %col = tg.iota 1 : tensor<1x256xi64>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %same = tg.cmp eq %x, %y : tensor<128x1xi64>, tensor<1x256xi64>
+    %past = tg.cmp ge %row, %col : tensor<128x1xi64>, tensor<1x256xi64>
+    %keep = tg.and %same, %past : tensor<128x256xi1>, tensor<128x256xi1>
+    %k = tg.select %keep, %s, %inf : tensor<128x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+
+// -----
+
+// Places alone, lengths without rows, booleans: nothing to compute.
+// CHECK-LABEL: func.func @affine
+// CHECK-NOT: tg.implied
+// CHECK-LABEL: func.func @length
+// CHECK-NOT: tg.implied
+// CHECK-LABEL: func.func @booleans
+// CHECK-NOT: tg.implied
+func.func @affine(%s: tensor<128x256xf32>, %x: tensor<1xf32>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %row = tg.iota 0 : tensor<128x1xi64>
+  %col = tg.iota 1 : tensor<1x256xi64>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %keep = tg.cmp ge %row, %col : tensor<128x1xi64>, tensor<1x256xi64>
+    %k = tg.select %keep, %s, %inf : tensor<128x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+func.func @length(%s: tensor<128x256xf32>, %x: tensor<1x1xi64>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %col = tg.iota 1 : tensor<1x256xi64>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %keep = tg.cmp gt %x, %col : tensor<1x1xi64>, tensor<1x256xi64>
+    %k = tg.select %keep, %s, %inf : tensor<1x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+func.func @booleans(%s: tensor<128x256xf32>, %x: tensor<128x256xi1>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %k = tg.select %x, %s, %inf : tensor<128x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @odd
+// CHECK-NOT: tg.implied
+// WHY: Remark="expected a multiple of 8 rows, got 100"
+func.func @odd(%s: tensor<100x256xf32>, %x: tensor<100x1xi64>, %y: tensor<1x256xi64>) -> tensor<100x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<100x1xf32>):
+    %keep = tg.cmp eq %x, %y : tensor<100x1xi64>, tensor<1x256xi64>
+    %k = tg.select %keep, %s, %inf : tensor<100x256xi1>, tensor<100x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<100x256xf32>
+    %m2 = tg.max %m, %b : tensor<100x1xf32>, tensor<100x1xf32>
+    tg.fold_yield %m2 : tensor<100x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<100x1xf32>):
+    tg.fold_yield %m : tensor<100x1xf32>
+  } : tensor<100x1xf32>
+  return %r : tensor<100x1xf32>
+}
+
+// -----
+
+// What is computed in the fold, of values from outside, is computed before it as well.
+// CHECK-LABEL: func.func @inside
+// CHECK: %[[Z:.*]] = tg.neg %arg2
+// CHECK: tg.cmp ge %[[Z]]
+// CHECK: tg.fold over
+// CHECK: tg.implied
+// WHY: [Passed] mask-bounds
+func.func @inside(%s: tensor<128x256xf32>, %x: tensor<128x1xi64>, %y: tensor<1x256xi64>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %z = tg.neg %y : tensor<1x256xi64>
+    %keep = tg.cmp eq %x, %z : tensor<128x1xi64>, tensor<1x256xi64>
+    %k = tg.select %keep, %s, %inf : tensor<128x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @state
+// CHECK-NOT: tg.implied
+// WHY: Remark="what the mask compares depends on the fold"
+func.func @state(%s: tensor<128x256xf32>, %x: tensor<128x1xi64>, %y: tensor<1x256xi64>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %z = tg.cast %m : tensor<128x1xf32> to tensor<128x1xi64>
+    %keep = tg.cmp eq %z, %y : tensor<128x1xi64>, tensor<1x256xi64>
+    %k = tg.select %keep, %s, %inf : tensor<128x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
+
+// -----
+
+// Behind a reshape the dimensions of the batch are others than those that are compared: no bounds.
+// CHECK-LABEL: func.func @merged
+// CHECK-NOT: tg.implied
+func.func @merged(%s: tensor<6x128x256xf32>, %x: tensor<2x1x128x1xi64>, %y: tensor<1x3x1x256xi64>) -> tensor<6x128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<6x128x1xf32>):
+    %same = tg.cmp eq %x, %y : tensor<2x1x128x1xi64>, tensor<1x3x1x256xi64>
+    %keep = tg.reshape %same : tensor<2x3x128x256xi1> to tensor<6x128x256xi1>
+    %k = tg.select %keep, %s, %inf : tensor<6x128x256xi1>, tensor<6x128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [2] keep_dims {tg.streamed} : tensor<6x128x256xf32>
+    %m2 = tg.max %m, %b : tensor<6x128x1xf32>, tensor<6x128x1xf32>
+    tg.fold_yield %m2 : tensor<6x128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<6x128x1xf32>):
+    tg.fold_yield %m : tensor<6x128x1xf32>
+  } : tensor<6x128x1xf32>
+  return %r : tensor<6x128x1xf32>
+}
