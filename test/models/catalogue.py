@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import json
 import pathlib
 import zlib
 
@@ -12,6 +13,7 @@ import onnx
 
 import generate
 import generate_quantised
+import transform
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -31,6 +33,10 @@ SHAPES = {"bert_1layer_dynamic": ({"batch": 1, "seq": 16}, {"batch": 3, "seq": 7
 
 # The same for the emulator.
 EMULATED_SHAPES = {"bert_1layer_dynamic": ({"batch": 1, "seq": 8}, {"batch": 2, "seq": 13})}
+
+# Beginnings of exported models that the emulator also runs, once, in their own sizes: small graphs lack the kernels of large ones. By target: (model, up to
+# which tensors). A Llama layer up to its attention: a norm, a product with rotated results, and a fold with a mask of its own.
+EMULATED_PARTS = {"sm_90a": (("llama3_8b_2layer_prefill_s512_f16", ("view_3",)),)}
 
 # Models whose graph is also cut in two places and compiled in part.
 CUTS = ("gpt2_b1_s128", "mobilenet_v2_b1")
@@ -69,18 +75,38 @@ def shared_names() -> list[str]:
     return sorted(p.stem for p in folder.glob("*.onnx")) if folder else []
 
 
+def _weights_tool(folder: pathlib.Path):
+    """make_weights.py of the exported models."""
+    spec = importlib.util.spec_from_file_location("make_weights", folder / "make_weights.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
 def prepare_shared(name: str, cache: pathlib.Path) -> Model:
     """Copy the graph to the cache and draw its weights there (once)."""
     source = shared_models() / f"{name}.onnx"
-    spec = importlib.util.spec_from_file_location("make_weights", source.parent / "make_weights.py")
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
     cache.mkdir(parents=True, exist_ok=True)
     target, weights = cache / source.name, cache / f"{name}.weights.bin"
     if not (target.exists() and weights.exists()):
-        tool.write_weights(source, cache)
+        _weights_tool(source.parent).write_weights(source, cache)
         target.write_bytes(source.read_bytes())  # Last, so that an interrupted run starts again.
     return Model(name, target, [target, weights])
+
+
+def prepare_part(name: str, targets: tuple[str, ...], folder: pathlib.Path) -> Model:
+    """What computes `targets` from the inputs of an exported model, in an empty folder: its graph, and those weights alone (a file of holes otherwise)."""
+    source = shared_models() / f"{name}.onnx"
+    proto = onnx.load(source, load_external_data=False)
+    part = transform.extract(proto, [value.name for value in proto.graph.input], list(targets))
+    used = {tensor.name for tensor in part.graph.initializer}
+    drawn = json.loads(source.with_suffix(".init.json").read_text())
+    drawn["tensors"] = [tensor for tensor in drawn["tensors"] if tensor["name"] in used]
+    model = folder / source.name
+    model.with_suffix(".init.json").write_text(json.dumps(drawn))
+    onnx.save(part, model)
+    _weights_tool(source.parent).write_weights(model, folder)
+    return Model(name, model)
 
 
 # Built by generate.py when there are no exported models: smaller than the real ones, but whole networks.

@@ -12,8 +12,8 @@ extents are compiled once and run at several. Two models are also cut at tensors
 Without the exported models (../shared/models) two generated networks take their place.
 
 With --target everything is compiled for a GPU and runs on --device, the target's emulator by default; --emulated takes the models
-that are small enough for it. What does not work there yet is listed in expected-gpu.json, and a listed model that does better, or
-otherwise, fails the run.
+that are small enough for it, and beginnings of large ones in their own sizes. What does not work there yet is listed in
+expected-gpu.json, and a listed model that does better, or otherwise, fails the run.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Suite:
         return row.passed
 
     def check(self, name: str, model: pathlib.Path, reference: pathlib.Path, feeds: list[dict], labels: list[str],
-              tolerance: float, extra: list[str] = (), twice: bool = False) -> None:
+              tolerance: float, extra: list[str] = (), twice: bool = False, repeats: int | None = None) -> None:
         """Compile `model` once, run it and the reference on every set of inputs, compare; one row for each."""
         with tempfile.TemporaryDirectory(dir=self.cache) as folder:
             bundle = pathlib.Path(folder) / "model.weft"
@@ -119,17 +119,17 @@ class Suite:
                 if outcome.code != 0 or _digest(bundle) != _digest(again):
                     head.status = "a second compile gave other bytes"
                 again.unlink(missing_ok=True)
-            self._compare(head, bundle, reference, feeds, labels, tolerance, pathlib.Path(folder))
+            self._compare(head, bundle, reference, feeds, labels, tolerance, pathlib.Path(folder), self.repeats if repeats is None else repeats)
 
-    def _compare(self, head: Row, bundle, reference, feeds, labels, tolerance, folder: pathlib.Path) -> None:
+    def _compare(self, head: Row, bundle, reference, feeds, labels, tolerance, folder: pathlib.Path, repeats: int) -> None:
         if self.weft.device == "none":  # It only compiles.
             self._add(head)
             return
         got, want = folder / "got.npz", folder / "want.npz"
-        ort_times, problem = execute(self.ort, reference, _widened(feeds, reference), self.repeats, want)
+        ort_times, problem = execute(self.ort, reference, _widened(feeds, reference), repeats, want)
         if problem:
             raise RuntimeError(f"{head.name}: onnxruntime: {problem}")
-        times, problem = execute(self.weft, bundle, feeds, self.repeats, got)
+        times, problem = execute(self.weft, bundle, feeds, repeats, got)
         if problem:
             head.status = problem
             self._add(head)
@@ -146,10 +146,7 @@ class Suite:
     def run(self, name: str, fast: bool) -> None:
         model = catalogue.prepare(name, self.cache)
         proto = model.proto()
-        reference, extra_files = model.path, []
-        if model.precision == "f16":
-            reference = self.cache / f"{name}.f32.onnx"
-            extra_files = transform.widen(model.path, reference)
+        reference, extra_files = self._reference(model)
         try:
             shapes = (catalogue.EMULATED_SHAPES if self.emulated else catalogue.SHAPES).get(name, ({},))
             feeds = [catalogue.inputs(proto, symbols) for symbols in shapes]
@@ -164,6 +161,21 @@ class Suite:
                 path.unlink(missing_ok=True)
             if not fast and not self.keep:
                 model.discard()
+
+    def _reference(self, model: catalogue.Model) -> tuple[pathlib.Path, list[pathlib.Path]]:
+        """The model that onnxruntime runs, which is f32, and the files that were written for it."""
+        if model.precision != "f16":
+            return model.path, []
+        widened = model.path.with_name(f"{model.path.stem}.f32.onnx")
+        return widened, transform.widen(model.path, widened)
+
+    def run_part(self, name: str, targets: tuple[str, ...]) -> None:
+        """The beginning of a model, up to `targets`; one run, without a warm-up: the emulator takes its time."""
+        with tempfile.TemporaryDirectory(dir=self.cache) as folder:
+            model = catalogue.prepare_part(name, targets, pathlib.Path(folder))
+            reference, _ = self._reference(model)
+            self.check(f"{name}..{'+'.join(targets)}", model.path, reference, [catalogue.inputs(model.proto())], [""],
+                       catalogue.TOLERANCE[model.precision], repeats=0)
 
     def run_cuts(self, model: catalogue.Model, proto: onnx.ModelProto) -> None:
         for index, (sources, targets) in enumerate(transform.cuts(proto)):
@@ -193,6 +205,12 @@ def selection(args: argparse.Namespace) -> list[str]:
     return [n for n in names if args.all or n in catalogue.FAST or n in catalogue.GENERATED] + list(catalogue.ALWAYS)
 
 
+def parts(args: argparse.Namespace) -> list[tuple[str, tuple[str, ...]]]:
+    """Beginnings of exported models for the target's emulator; none without those models."""
+    wanted = catalogue.EMULATED_PARTS.get(args.target, ()) if args.emulated else ()
+    return [(name, targets) for name, targets in wanted if name in catalogue.shared_names()]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
@@ -219,6 +237,8 @@ def main() -> int:
         return 2
     for name in names:
         suite.run(name, fast=name in catalogue.FAST or name in catalogue.GENERATED or name in catalogue.ALWAYS)
+    for name, targets in parts(args):
+        suite.run_part(name, targets)
     if args.prepare:
         print(suite.weft.close())
         return 0

@@ -131,7 +131,8 @@ std::string Delay::checkReaders() const {
       return "a product's licence is exact";
     AffineMap map = contract.getMap(i), result = contract.getMap(2);
     for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
-      if (map.isFunctionOfDim(d) && (result.isFunctionOfDim(d) ? tg::getConstant(extent) != 1 : !tg::getConstant(extent)))
+      if (map.isFunctionOfDim(d) &&
+          (result.isFunctionOfDim(d) ? tg::getConstant(extent) != 1 : !tg::getConstant(extent)))
         return "more rows than one: each tile of them would sum up its rows again";
   }
   return "";
@@ -153,8 +154,10 @@ std::string Delay::collectScaling() {
       continue;
     auto reduce = dyn_cast<tg::ReduceOp>(op);
     reduces |= bool(reduce);
-    if (reduce ? elementsOf(reduce.getInput()) != elementsOf(operand) : !isa<tg::PointwiseOpInterface, tg::ReshapeOp>(op))
-      reason = "its scale needs " + (reduce ? "a reduction of other extents" : "'" + op->getName().stripDialect().str() + "'");
+    if (reduce ? elementsOf(reduce.getInput()) != elementsOf(operand)
+               : !isa<tg::PointwiseOpInterface, tg::ReshapeOp>(op))
+      reason = "its scale needs " +
+               (reduce ? "a reduction of other extents" : "'" + op->getName().stripDialect().str() + "'");
     else
       llvm::append_range(work, op->getOperands());
   }

@@ -39,9 +39,7 @@ double elementsOf(Value value) {
   return elements;
 }
 
-bool isView(Operation *op) {
-  return isa_and_nonnull<tg::TransposeOp, tg::SliceOp, tg::ReshapeOp, tg::BroadcastOp>(op);
-}
+bool isView(Operation *op) { return isa_and_nonnull<tg::TransposeOp, tg::SliceOp, tg::ReshapeOp, tg::BroadcastOp>(op); }
 
 /// Whether `op` goes with the product whose result it reads.
 bool isEpilogue(Operation *op) {
