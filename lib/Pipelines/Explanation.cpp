@@ -7,6 +7,7 @@
 #include "weft/Pipelines/Explanation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/KernelLaunch.h"
@@ -239,9 +240,8 @@ static std::optional<json::Object> nameProblem(const plan::LaunchProblem &proble
 }
 
 /// The launch as the cost models and the explorer take it.
-static void writeLaunch(ModuleOp kernel, const plan::KernelFacts &facts, tg::ScheduleAttr schedule,
+static void writeLaunch(StringAttr text, const plan::KernelFacts &facts, tg::ScheduleAttr schedule,
                         json::Object &object) {
-  auto text = kernel->getAttrOfType<StringAttr>(plan::launchAttr);
   llvm::Expected<json::Value> read = json::parse(text ? text.getValue() : StringRef("0"));
   json::Object *launch = read ? read->getAsObject() : nullptr;
   if (!launch) {
@@ -259,8 +259,9 @@ static void writeLaunch(ModuleOp kernel, const plan::KernelFacts &facts, tg::Sch
   object["launch"] = std::move(*launch);
 }
 
-static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
-  StringRef name = kernel.getSymName().value_or("");
+/// What is known of the kernel `name` as outlined, and of what the plan made of it.
+static json::Object writeParts(StringRef name, tg::ScheduleAttr schedule, StringAttr launch,
+                               const ProgramNotes &notes) {
   json::Object object{{"name", json::fixUTF8(name)}};
   auto facts = notes.kernels.find(name);
   if (facts == notes.kernels.end())
@@ -268,16 +269,75 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
   object["ops"] = json::Array(facts->second.ops);
   if (auto text = notes.texts.find(name); text != notes.texts.end())
     object["ir"] = json::fixUTF8(text->second);
-  auto schedule = kernel->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr);
   if (!schedule)
     return object;
   object["schedule"] = writeSchedule(schedule);
   object["traversal"] = schedule.getOrder();
+  if (notes.gpu)
+    writeLaunch(launch, facts->second, schedule, object);
+  return object;
+}
+
+/// Kernels that were merged into the module.
+static SmallVector<DictionaryAttr> partsOf(ModuleOp kernel) {
+  SmallVector<DictionaryAttr> parts;
+  if (auto list = kernel->getAttrOfType<ArrayAttr>(emit::partsAttr))
+    for (Attribute part : list)
+      parts.push_back(cast<DictionaryAttr>(part));
+  return parts;
+}
+
+static StringRef nameOf(DictionaryAttr part) { return part.getAs<StringAttr>("name").getValue(); }
+
+static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
+  StringRef name = kernel.getSymName().value_or("");
+  json::Object object = writeParts(name, kernel->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr),
+                                   kernel->getAttrOfType<StringAttr>(plan::launchAttr), notes);
   if (auto bytes = kernel->getAttrOfType<IntegerAttr>(gpu::sharedBytesAttr))
     object["shared_bytes"] = bytes.getInt();
-  if (notes.gpu)
-    writeLaunch(kernel, facts->second, schedule, object);
+  if (auto order = kernel->getAttrOfType<StringAttr>(emit::traversalAttr))
+    object["traversal"] = order.getValue();
+  json::Array parts, ops;
+  std::string text;
+  for (DictionaryAttr part : partsOf(kernel)) {
+    json::Object each =
+        writeParts(nameOf(part), part.getAs<tg::ScheduleAttr>("schedule"), part.getAs<StringAttr>("launch"), notes);
+    if (json::Array *list = each.getArray("ops"))
+      llvm::append_range(ops, *list);
+    text += each.getString("ir").value_or("");
+    each.erase("ir");
+    parts.push_back(std::move(each));
+  }
+  if (parts.empty())
+    return object;
+  object["ops"] = std::move(ops);
+  object["ir"] = text.size() > mostText ? json::fixUTF8(text.substr(0, mostText)) + "\n... cut off" : text;
+  object["parts"] = std::move(parts);
   return object;
+}
+
+/// Facts of dispatches as they are now: of launches of several kernels those of all, without what one of them writes
+/// for another.
+static std::vector<plan::DispatchFacts> measureLaunches(ModuleOp module, const ProgramNotes &notes) {
+  llvm::StringMap<plan::KernelFacts> kernels;
+  bool hasParts = false;
+  for (ModuleOp kernel : module.getOps<ModuleOp>()) {
+    StringRef name = kernel.getSymName().value_or("");
+    SmallVector<DictionaryAttr> parts = partsOf(kernel);
+    hasParts |= !parts.empty();
+    if (auto found = notes.kernels.find(name); parts.empty() && found != notes.kernels.end())
+      kernels[name] = found->second;
+    for (DictionaryAttr part : parts) {
+      auto facts = notes.kernels.find(nameOf(part));
+      if (facts == notes.kernels.end())
+        continue;
+      kernels[name].flops += facts->second.flops;
+      for (auto [i, bytes] : llvm::enumerate(facts->second.readBytes))
+        if (!llvm::is_contained(part.getAs<DenseI64ArrayAttr>("wired").asArrayRef(), int64_t(i)))
+          kernels[name].readBytes.push_back(bytes);
+    }
+  }
+  return hasParts ? plan::measureDispatches(module, kernels) : notes.dispatches;
 }
 
 /// What a location is made of.
@@ -384,6 +444,7 @@ json::Object Explanation::takeProgram(StringRef target, ModuleOp module) {
   const plan::UnfusedFacts &unfused = state->unfused;
   double flops = 0, bytes = 0, intermediates = 0;
   json::Array dispatches, kernels;
+  notes.dispatches = measureLaunches(module, notes);
   for (const plan::DispatchFacts &facts : notes.dispatches) {
     flops += facts.flops;
     bytes += facts.readBytes + facts.writeBytes;

@@ -15,6 +15,13 @@
 
 namespace weft::explain {
 
+/// What the cost models know of a kernel, or of one of several that start as one.
+struct Launch {
+  const llvm::json::Object *source = nullptr;
+  double bytes = 0; ///< Of its tensors; the rest of the kernel's is read or written once.
+  plan::Counters predicted;
+};
+
 /// Bytes and operations may be estimates: symbols count as 256, unless the bundle's own sizes say otherwise.
 struct Dispatch {
   int64_t kernelId = -1;
@@ -25,15 +32,15 @@ struct Dispatch {
   std::string subgraph, kernelSubgraph, schedule;
   std::vector<std::string> shapes, kernelShapes;
   double flops = 0, readBytes = 0, writeBytes = 0;
-  const llvm::json::Object *launch = nullptr; ///< Of the kernel, if the cost models know its kind.
-  double launchBytes = 0;                     ///< Of the launch's tensors; the rest is read or written once.
+  std::vector<Launch> launches; ///< Of its kernels, those whose kind the cost models know.
+  bool hasParts = false;        ///< Several kernels start as one.
 
   // By the models.
-  double boundBytes = 0, modelBytes = 0;
+  double boundBytes = 0, compulsoryBytes = 0, modelBytes = 0;
   std::optional<double> hitRate; ///< Per cent.
   const char *boundBy = "";      ///< "memory", "compute", or empty without a device.
   double seconds = 0;            ///< At the device's peak rates; 0 without a device.
-  plan::Counters predicted, measured;
+  plan::Counters measured;
 };
 
 struct Edge {

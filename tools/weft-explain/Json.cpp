@@ -62,7 +62,8 @@ static void writeDispatch(json::OStream &out, const Dispatch &dispatch, int64_t 
     for (auto [key, value] :
          {std::pair("flops", dispatch.flops), std::pair("read_bytes", dispatch.readBytes),
           std::pair("write_bytes", dispatch.writeBytes), std::pair("bound_bytes", dispatch.boundBytes),
-          std::pair("model_bytes", dispatch.modelBytes), std::pair("seconds", dispatch.seconds)})
+          std::pair("compulsory_bytes", dispatch.compulsoryBytes), std::pair("model_bytes", dispatch.modelBytes),
+          std::pair("seconds", dispatch.seconds)})
       out.attribute(key, value);
     if (dispatch.hitRate)
       out.attribute("l2_hit_pct", *dispatch.hitRate);
@@ -187,16 +188,19 @@ static void writeLaunches(json::OStream &out, const Model &model) {
       std::map<std::string, bool> done;
       for (size_t i = 0; i < model.programs[p].dispatches.size(); ++i) {
         const Dispatch &dispatch = model.programs[p].dispatches[i];
-        if (!dispatch.launch || (done[dispatch.kernel] && dispatch.measured.empty()))
+        if (dispatch.launches.empty() || (done[dispatch.kernel] && dispatch.measured.empty()))
           continue;
         done[dispatch.kernel] = true;
-        places.push_back({p, i});
-        out.object([&] {
-          for (const auto &[key, value] : *dispatch.launch)
-            out.attribute(key, value);
-          writeCounters(out, "predicted", dispatch.predicted);
-          writeCounters(out, "measured", dispatch.measured);
-        });
+        for (const Launch &launch : dispatch.launches) {
+          places.push_back({p, i});
+          out.object([&] {
+            for (const auto &[key, value] : *launch.source)
+              out.attribute(key, value);
+            writeCounters(out, "predicted", launch.predicted);
+            if (!dispatch.hasParts) // Of one of several kernels nothing is measured.
+              writeCounters(out, "measured", dispatch.measured);
+          });
+        }
       }
     }
   });

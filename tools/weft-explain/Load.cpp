@@ -122,6 +122,21 @@ static Error readPlan(const json::Object &plan, Program &program) {
   return {};
 }
 
+/// A kernel, or one of several that start as one: their tiles side by side, the engine of the fastest.
+static void readPart(const json::Object &facts, Dispatch &dispatch) {
+  if (const json::Object *launch = facts.getObject("launch"))
+    dispatch.launches.push_back({launch, getNumber(facts, "launch_bytes"), {}});
+  const json::Object *schedule = facts.getObject("schedule");
+  if (!schedule)
+    return;
+  std::string engine = getText(*schedule, "engine");
+  if (dispatch.engine.empty() || engine == "wgmma" || (engine == "mma" && dispatch.engine == "simt"))
+    dispatch.engine = engine;
+  dispatch.tile += (dispatch.tile.empty() || !dispatch.hasParts ? "" : " + ") + getTile(*schedule, "tile");
+  if (std::string stream = getTile(*schedule, "stream"); !stream.empty())
+    dispatch.tile += " by " + stream;
+}
+
 /// What the compiler says of a kernel; members may be missing.
 static void readKernel(const json::Object &kernel, const json::Object *facts, Dispatch &dispatch) {
   dispatch.kernelId = kernel.getInteger("id").value_or(-1);
@@ -137,14 +152,13 @@ static void readKernel(const json::Object &kernel, const json::Object *facts, Di
   if (std::vector<std::string> ops = getTexts(*facts, "ops"); !ops.empty())
     dispatch.ops = std::move(ops); // Before the target's own rewrites.
   dispatch.traversal = getText(*facts, "traversal");
-  dispatch.launch = facts->getObject("launch");
-  dispatch.launchBytes = getNumber(*facts, "launch_bytes");
-  if (const json::Object *schedule = facts->getObject("schedule")) {
-    dispatch.engine = getText(*schedule, "engine");
-    dispatch.tile = getTile(*schedule, "tile");
-    if (std::string stream = getTile(*schedule, "stream"); !stream.empty())
-      dispatch.tile += " by " + stream;
-  }
+  const json::Array *parts = facts->getArray("parts");
+  dispatch.hasParts = parts && !parts->empty();
+  if (!dispatch.hasParts)
+    return readPart(*facts, dispatch);
+  for (const json::Value &part : *parts)
+    if (const json::Object *object = part.getAsObject())
+      readPart(*object, dispatch);
 }
 
 /// The IR of kernels, by their numbers in the bundle.

@@ -41,29 +41,51 @@ static Prediction predictLaunch(const json::Object &launch) {
   return prediction;
 }
 
-static void predict(Program &program, Dispatch &dispatch, Predictions &predictions) {
-  dispatch.boundBytes = dispatch.modelBytes = dispatch.readBytes + dispatch.writeBytes;
+/// Predicts the dispatch's launches; those that the models refuse are streams from then on, as what they do not know.
+static int64_t predictLaunches(Program &program, Dispatch &dispatch, Predictions &predictions) {
   int64_t elementBytes = 2;
-  if (dispatch.launch) {
-    auto [it, isNew] = predictions.try_emplace(dispatch.launch);
+  for (Launch &launch : dispatch.launches) {
+    auto [it, isNew] = predictions.try_emplace(launch.source);
     if (isNew)
-      it->second = predictLaunch(*dispatch.launch);
+      it->second = predictLaunch(*launch.source);
     if (!it->second.refusal.empty()) {
-      dispatch.launch = nullptr; // A stream, as what the models do not know.
+      launch.source = nullptr;
       if (isNew)
         program.remarks.push_back({"Missed", "no-model", "cost", dispatch.kernel, "", it->second.refusal});
+      continue;
     }
-    dispatch.predicted = it->second.counters;
+    launch.predicted = it->second.counters;
     elementBytes = it->second.elementBytes;
   }
-  if (dispatch.launch) {
-    double others = std::max(dispatch.readBytes + dispatch.writeBytes - dispatch.launchBytes, 0.0);
-    // What a launch leaves in the cache is written sooner or later; a sample of rows may miss some that are read.
-    double moved = dispatch.predicted["dram__bytes_read.sum"] + dispatch.predicted["dram__bytes_write.sum"] +
-                   dispatch.predicted["weft.l2_dirty_bytes_at_end"];
-    dispatch.boundBytes = others + dispatch.predicted["weft.dram_bytes_bound"];
+  llvm::erase_if(dispatch.launches, [](const Launch &launch) { return !launch.source; });
+  return elementBytes;
+}
+
+static void predict(Program &program, Dispatch &dispatch, Predictions &predictions) {
+  dispatch.boundBytes = dispatch.compulsoryBytes = dispatch.modelBytes = dispatch.readBytes + dispatch.writeBytes;
+  int64_t elementBytes = predictLaunches(program, dispatch, predictions);
+  if (!dispatch.launches.empty()) {
+    double known = 0, moved = 0, bound = 0, compulsory = 0, lookups = 0, hits = 0;
+    for (Launch &launch : dispatch.launches) {
+      plan::Counters &counters = launch.predicted;
+      known += launch.bytes;
+      // What a launch leaves in the cache is written sooner or later; a sample of rows may miss some that are read.
+      moved +=
+          counters["dram__bytes_read.sum"] + counters["dram__bytes_write.sum"] + counters["weft.l2_dirty_bytes_at_end"];
+      bound += counters["weft.dram_bytes_bound"];
+      compulsory += counters["weft.dram_bytes_compulsory"];
+      lookups += counters["lts__t_sectors.sum"];
+      hits += counters["lts__t_sectors.sum"] * counters["lts__t_sector_hit_rate.pct"];
+    }
+    double others = std::max(dispatch.readBytes + dispatch.writeBytes - known, 0.0);
+    // Of several kernels one may read what another one left in the cache: only what crosses the launch is certain.
+    if (!dispatch.hasParts) {
+      dispatch.boundBytes = others + bound;
+      dispatch.compulsoryBytes = others + compulsory;
+    }
     dispatch.modelBytes = std::max(others + moved, dispatch.boundBytes);
-    dispatch.hitRate = dispatch.predicted["lts__t_sector_hit_rate.pct"];
+    if (lookups > 0)
+      dispatch.hitRate = hits / lookups;
   }
   if (!program.device)
     return;

@@ -46,16 +46,18 @@ static void printSummary(const Program &program, llvm::raw_ostream &os) {
        << llvm::format(": %.0f ops in %.0f groups, %.1f us by its model; alone %.1f us\n", planner.ops, planner.groups,
                        planner.microseconds, planner.unfusedMicroseconds);
   }
-  double model = 0, bound = 0, seconds = 0;
+  double model = 0, bound = 0, compulsory = 0, seconds = 0;
   for (const Dispatch &dispatch : program.dispatches) {
     model += dispatch.modelBytes;
     bound += dispatch.boundBytes;
+    compulsory += dispatch.compulsoryBytes;
     seconds += dispatch.seconds;
   }
   if (program.hasPlan) {
     os << "compute   " << formatFlops(summary.flops) << " (" << formatFlops(summary.unfusedFlops) << " unfused)\n";
     os << "traffic   " << formatBytes(summary.unfusedBytes) << " unfused -> " << formatBytes(summary.fusedBytes)
-       << " fused; by the models " << formatBytes(model) << ", at least " << formatBytes(bound) << "\n";
+       << " fused; by the models " << formatBytes(model) << ", at least " << formatBytes(bound) << " (compulsory "
+       << formatBytes(compulsory) << ")\n";
     os << "results   " << formatBytes(summary.intermediateBytes) << " between ops, of them "
        << formatBytes(summary.intermediateBytes - summary.keptIntermediateBytes) << " never stored\n";
     size_t fused = llvm::count_if(program.edges, [](const Edge &edge) { return edge.isFused; });
@@ -124,9 +126,9 @@ static std::string orDash(std::string text) { return text.empty() ? "-" : text; 
 
 static void printDispatches(const Program &program, llvm::raw_ostream &os) {
   bool isMeasured = llvm::any_of(program.dispatches, [](const Dispatch &d) { return !d.measured.empty(); });
-  std::vector<std::string> header{"#",     "kernel", "ops",   "grid",     "tile",     "order", "edges",
-                                  "flops", "bound",  "model", "L2 hit %", "bound by", "us"};
-  std::string align = "rlrllllrrrrlr";
+  std::vector<std::string> header{"#",     "kernel", "ops",        "grid",  "tile",     "order",    "edges",
+                                  "flops", "bound",  "compulsory", "model", "L2 hit %", "bound by", "us"};
+  std::string align = "rlrllllrrrrrlr";
   if (isMeasured) {
     header.insert(header.end(), {"measured", "L2 hit %", "us"});
     align += "rrr";
@@ -149,6 +151,7 @@ static void printDispatches(const Program &program, llvm::raw_ostream &os) {
                                  levels[i],
                                  formatFlops(d.flops),
                                  formatBytes(d.boundBytes),
+                                 formatBytes(d.compulsoryBytes),
                                  formatBytes(d.modelBytes),
                                  d.hitRate ? number(*d.hitRate) : "-",
                                  orDash(d.boundBy),

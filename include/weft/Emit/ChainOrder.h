@@ -1,4 +1,4 @@
-// Orders of launches that hold a chain, by hand.
+// Orders of launches that hold a chain, and what a module of several kernels says of itself.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_EMIT_CHAINORDER_H
 #define WEFT_EMIT_CHAINORDER_H
@@ -7,6 +7,11 @@
 #include <optional>
 
 namespace weft::emit {
+
+/// Of a module that several kernels were merged into: the parts in order, {name: str, wired: array<i64> (operands that
+/// other parts write), schedule, launch (as on a kernel's own module)}; and the order of its CTAs where two take turns,
+/// `chain<g>`.
+inline constexpr llvm::StringLiteral partsAttr = "weft.parts", traversalAttr = "weft.traversal";
 
 /// g of `chain<g>`: g blocks of rows of a launch's first kernel, then the rows of its second one that need them. None
 /// for other texts.

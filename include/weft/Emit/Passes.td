@@ -42,11 +42,13 @@ def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
     registers do not suffice beside more warps, and where its grid depends on symbols, it has a cluster, or it waits for the kernel before it. Exact.
 
     With `chains`, a launch also goes behind the launch whose results it reads, if no other kernel has to run between them: a chain. What a part reads of
-    another one is no operand, but its result's buffer, read coherently. CTAs take their numbers in the order in which they begin (a counter in global
-    memory), and a CTA waits for the part that it reads, whose CTAs have all begun by then: so it never waits for what cannot run. A part that is read
-    raises a counter for each of its CTAs when what that wrote can be seen. Where both parts go by rows (`tk.tile_rows`, from `--weft-plan-gpu`), there is a
-    counter for each block of rows, and a CTA waits for those that hold what it reads. `chain-height` then orders the CTAs of a chain of two: so many
-    blocks of the first, and the rows of the second that need them. A program without such a chain is an error then.
+    another one is no operand, but its result's buffer, read coherently. CTAs begin in the order of their numbers, and a CTA waits for parts in front of
+    its own, whose CTAs have all begun by then: so it never waits for what cannot run. A part that is read raises a counter for each of its CTAs when what
+    that wrote can be seen. Where both parts go by rows (`tk.tile_rows`, from `--weft-plan-gpu`), there is a counter for each block of rows, and a CTA waits
+    for those that hold what it reads. The CTAs of a chain of two then have an order, `chain<g>`: g blocks of the first, then the rows of the second that
+    need them. g is the one of the fewest bytes by the simulation of both parts' CTAs in the L2, if it moves 5 % fewer than all of the first before the
+    second in no more time (the remark `chain-order`, category `plan`, has the numbers); `chain-height` sets it. A program without such a chain is an error
+    then.
 
     Each merged launch gets a remark `merged` of category `fusion`, each pair that was refused `not-merged` with the reason.
 
@@ -62,7 +64,7 @@ def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
   let options = [
     Option<"deviceName", "device", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target (none: the kernels' target)">,
     Option<"chainMode", "chains", "std::string", /*default=*/"\"model\"", "kernels that read each other's results: none, where the model says that it pays (model), or all that can (all)">,
-    Option<"chainHeight", "chain-height", "int64_t", /*default=*/"0", "blocks of rows of the first kernel of a chain of two that are followed by the rows of the second which need them; 0: all">,
+    Option<"chainHeight", "chain-height", "int64_t", /*default=*/"0", "blocks of rows of the first kernel of a chain of two that are followed by the rows of the second which need them; 0: as the simulation says">,
   ];
   let statistics = [Statistic<"numMerged", "merged", "launches of several kernels that do not need each other">,
                     Statistic<"numChains", "chains", "launches of kernels that wait for each other">];

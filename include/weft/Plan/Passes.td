@@ -178,8 +178,9 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
     Sets the module attribute `tg.schedule` of a kernel module (or of each one nested in the module) that has none yet: a legal schedule for every
     kernel of tg primitives, a good one by the model of weft/Plan/Schedule.h, and `tk.target`, its architecture. Nothing else changes.
 
-    Each choice gets a remark of category `plan` with the numbers that decided. The order of a contraction's tiles is the one that moves the fewest
-    bytes between DRAM and the L2: by formula, and of the best few by simulation (weft/Plan/OrderModel.h); the remark has the bytes of all.
+    Each choice gets a remark of category `plan` with the numbers that decided. The order of the tiles of one product is the one that moves the fewest
+    bytes between DRAM and the L2: by formula, and of the best few by simulation (weft/Plan/OrderModel.h). Those of all other kernels (folds, windows,
+    batches, any rank) are followed by their access maps, and all candidates simulated (weft/Plan/KernelLaunch.h). The remark has the numbers of all.
 
     ```mlir
     module @scale attributes {tg.schedule = #tg.schedule<tile = [1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {
@@ -190,7 +191,7 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
     Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "products of f32 may round their operands to tf32">,
-    Option<"traversal", "traversal", "std::string", /*default=*/"\"\"", "order of the tiles of every contraction with rows and columns of them (docs/traversal.md), instead of the model's choice">,
+    Option<"traversal", "traversal", "std::string", /*default=*/"\"\"", "order of the tiles of every contraction and fold with rows and columns of them (docs/traversal.md), instead of the model's choice">,
     Option<"profile", "profile", "std::string", /*default=*/"", "file of measured times: a kernel takes the schedule of its record (docs/profile.md)">,
     Option<"nameSubgraphs", "name-subgraphs", "bool", /*default=*/"false", "kernels get the names of their subgraphs in profiles, as attributes">,
   ];

@@ -1,4 +1,4 @@
-// Whether a wait inside of a launch is cheaper than another launch.
+// Whether a wait inside of a launch is cheaper than another launch, and how its two kernels take turns.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_EMIT_MERGE_CHAINMODEL_H
 #define WEFT_EMIT_MERGE_CHAINMODEL_H
@@ -10,6 +10,18 @@ namespace weft::emit {
 /// Why `back` should start by a launch of its own instead of waiting in the launch whose results it reads, with the
 /// numbers; empty if the wait is cheaper.
 std::string findLoss(llvm::ArrayRef<Part> back, const Device &device);
+
+/// How two parts of a launch take turns: `height` blocks of the first (0: all of it, then the second), with what
+/// decided.
+struct Turns {
+  int64_t height = 0;
+  std::string numbers; ///< Empty: nothing could be chosen, for `reason`.
+  std::string reason;
+};
+
+/// The height of the fewest bytes between the L2 and DRAM, by the simulation of both parts
+/// (weft/Plan/Cost/ChainOrder.h) with as many CTAs on an SM as their launch has.
+Turns chooseTurns(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, const Device &device);
 
 } // namespace weft::emit
 

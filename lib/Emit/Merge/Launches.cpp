@@ -11,12 +11,6 @@ using namespace mlir;
 
 namespace weft::emit {
 
-tg::DispatchOp findWriter(Value value) {
-  while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
-    value = reshape->getOperand(0);
-  return value.getDefiningOp<tg::DispatchOp>();
-}
-
 static Value getStorage(Value value) {
   while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
     value = reshape->getOperand(0);

@@ -20,9 +20,6 @@ struct Launch {
   const Device *device = nullptr;
 };
 
-/// The dispatch that writes what `value` is, a view of it included; null if there is none, or if it has other elements.
-tg::DispatchOp findWriter(mlir::Value value);
-
 /// Operands of the launch's dispatches that its other dispatches write.
 llvm::SmallVector<Wire> findWires(const Launch &launch);
 

@@ -6,11 +6,13 @@
 // own threads. Parts of one level of the program (the longest chain of kernels in front of them) do not need each
 // other. Behind them may come parts that read their results, and wait for them (Flags.h). No other kernel must have to
 // run between the parts.
+#include "ChainModel.h"
 #include "Launches.h"
 #include "Merger.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Emit/ChainOrder.h"
 #include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
 #include "llvm/ADT/StringMap.h"
@@ -70,15 +72,34 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       key += llvm::formatv(" {0}.{1}={2}.{3}", wire.reader, wire.input, wire.writer, wire.result);
     StringAttr &name = known[key];
     if (!name) {
+      std::string merged = (wires.empty() ? "launch_" : "chain_") + launch.parts.front().getName().str();
+      int64_t height = wires.empty() ? 0 : chainHeight > 0 ? int64_t(chainHeight) : chooseHeight(launch, wires, merged);
       std::optional<Interleaving> turns;
-      if (chainHeight > 0 && !wires.empty())
-        turns = findInterleaving(launch.parts, wires, chainHeight, problem);
-      OwningOpRef<ModuleOp> merged = mergeParts(launch.parts, wires, turns);
+      if (height > 0)
+        turns = findInterleaving(launch.parts, wires, height, problem);
+      OwningOpRef<ModuleOp> module = mergeParts(launch.parts, wires, turns);
       numOrdered += turns.has_value();
-      merged->setSymName((wires.empty() ? "launch_" : "chain_") + launch.parts.front().getName().str());
-      name = symbols.insert(merged.release());
+      if (turns)
+        module.get()->setAttr(traversalAttr, StringAttr::get(&getContext(), "chain<" + std::to_string(height) + ">"));
+      module->setSymName(merged);
+      name = symbols.insert(module.release());
     }
     return name;
+  }
+
+  /// By the simulation; a remark has its numbers.
+  static int64_t chooseHeight(const Launch &launch, ArrayRef<Wire> wires, const std::string &kernel) {
+    Turns turns = chooseTurns(launch.parts, wires, *launch.device);
+    auto options = remark::RemarkOpts::name("chain-order").category("plan").function(kernel);
+    Location loc = launch.dispatches.front()->getLoc();
+    if (turns.numbers.empty())
+      remark::missed(loc, options) << remark::add("one after the other: {0}", turns.reason);
+    else
+      remark::passed(loc, options) << remark::add("order {0}: {1}",
+                                                  turns.height ? "chain<" + std::to_string(turns.height) + ">"
+                                                               : std::string("of one after the other"),
+                                                  turns.numbers);
+    return turns.height;
   }
 
   static bool isWired(ArrayRef<Wire> wires, size_t reader, size_t input) {

@@ -4,6 +4,9 @@
 #include "Flags.h"
 #include "mlir/IR/IRMapping.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/ChainOrder.h"
+#include "weft/Plan/KernelLaunch.h"
+#include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/DenseSet.h"
 #include <array>
@@ -45,6 +48,7 @@ private:
   void cloneBody(size_t number, Block *start, Value cta);
   void cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number);
   void setAttributes(ModuleOp module, int64_t grid);
+  DictionaryAttr describePart(size_t number);
   DictionaryAttr moveMap(DictionaryAttr map, size_t number);
 
   ArrayRef<Part> parts;
@@ -334,6 +338,22 @@ static void appendAll(ArrayAttr array, SmallVectorImpl<Attribute> &to) {
     llvm::append_range(to, array);
 }
 
+/// What the explanation says of a part.
+DictionaryAttr Merger::describePart(size_t number) {
+  ModuleOp from = parts[number].module;
+  NamedAttrList entries;
+  entries.set("name", builder.getStringAttr(parts[number].getName()));
+  SmallVector<int64_t> wired;
+  for (unsigned i = 0; i < parts[number].inputs; ++i)
+    if (states[number].isWritten[i])
+      wired.push_back(i);
+  entries.set("wired", builder.getDenseI64ArrayAttr(wired));
+  for (auto [name, attribute] : {std::pair("schedule", plan::scheduleAttr), std::pair("launch", plan::launchAttr)})
+    if (Attribute value = from->getAttr(attribute))
+      entries.set(name, value);
+  return entries.getDictionary(builder.getContext());
+}
+
 void Merger::setAttributes(ModuleOp module, int64_t grid) {
   MLIRContext *context = builder.getContext();
   module->setAttr(gpu::targetAttr, ModuleOp(parts.front().module)->getAttr(gpu::targetAttr));
@@ -365,6 +385,10 @@ void Merger::setAttributes(ModuleOp module, int64_t grid) {
     module->setAttr(gpu::tensorMapsAttr, builder.getArrayAttr(maps));
   if (!scalars.empty())
     module->setAttr(gpu::scalarsAttr, AffineMapAttr::get(AffineMap::get(0, 0, scalars, context)));
+  SmallVector<Attribute> described;
+  for (size_t number = 0; number < parts.size(); ++number)
+    described.push_back(describePart(number));
+  module->setAttr(partsAttr, builder.getArrayAttr(described));
   module->setAttr("tg.operand_dims", builder.getArrayAttr(operands));
   module->setAttr("tg.result_dims", builder.getArrayAttr(results));
 }

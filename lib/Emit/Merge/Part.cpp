@@ -141,22 +141,31 @@ static int64_t countResident(int64_t warps, int64_t shared, int64_t registers, c
                    int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)});
 }
 
-std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
-  if (parts.size() > kMostParts)
-    return "a launch has at most " + std::to_string(kMostParts) + " parts";
-  int64_t warps = 0, shared = 0, registers = 0;
-  size_t parameters = 0, maps = 0;
+int64_t countResident(ArrayRef<Part> parts, const Device &device) {
+  int64_t warps = 1, shared = 0, registers = 1;
   for (const Part &each : parts) {
     warps = std::max(warps, each.warps);
     shared = std::max(shared, each.shared);
     registers = std::max(registers, each.registers);
+  }
+  return countResident(warps, shared, registers, device);
+}
+
+std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
+  if (parts.size() > kMostParts)
+    return "a launch has at most " + std::to_string(kMostParts) + " parts";
+  int64_t warps = 0, shared = 0;
+  size_t parameters = 0, maps = 0;
+  for (const Part &each : parts) {
+    warps = std::max(warps, each.warps);
+    shared = std::max(shared, each.shared);
     parameters += each.parameterBytes();
     maps += each.maps;
   }
   if (parameters > kMostParameterBytes || maps > kMostTensorMaps)
     return "more parameters than a launch takes";
   int64_t limit = int64_t(device.registersPerSm) / (warps * kWarpThreads);
-  int64_t together = countResident(warps, shared, registers, device);
+  int64_t together = countResident(parts, device);
   double lost = 0;
   for (const Part &each : parts) {
     if (each.warps != warps && each.registers > limit)

@@ -72,6 +72,9 @@ int64_t readInteger(mlir::ModuleOp module, llvm::StringRef name);
 /// None for kernels whose grid depends on symbols, that have clusters, or that wait for the grids before them.
 std::optional<Part> readPart(mlir::ModuleOp module);
 
+/// CTAs of a launch of these parts on an SM.
+int64_t countResident(llvm::ArrayRef<Part> parts, const Device &device);
+
 /// Why the last of `parts` is better off in a launch of its own than behind the others; empty if it is not: together
 /// some part has fewer CTAs on an SM than it can fill, or there are more parameters than a launch takes. What memory
 /// bounds may have fewer where its bytes then take less time more than a launch.

@@ -98,6 +98,8 @@ private:
   void collectOperands();
   void orderBySteps(tg::FoldOp fold);
   void findProduct();
+  double countOperations();
+  std::string nameOf(const Operand &operand) const;
   int64_t extentOf(unsigned dim) const { return estimateExtent(access.dims[dim].extent); }
 
   const KernelToSchedule &kernel;
@@ -168,6 +170,15 @@ void Describer::makeSteps() {
       }
     stage.steps = std::max(stage.steps, below);
   }
+}
+
+/// `in` or `out` with the number of the kernel's argument or result.
+std::string Describer::nameOf(const Operand &operand) const {
+  if (!operand.isWrite)
+    return "in" + std::to_string(cast<BlockArgument>(operand.value).getArgNumber());
+  func::FuncOp func = kernel.func;
+  auto results = func.getBody().front().getTerminator()->getOperands();
+  return "out" + std::to_string(llvm::find(results, operand.value) - results.begin());
 }
 
 /// The start along one axis as a function of a dimension's tile number: factor * (number / divisor % modulus).
@@ -256,7 +267,7 @@ void Describer::addUnknown(const Operand &operand) {
   access.outer.perCol = 1;
   access.isWrite = operand.isWrite;
   access.when = operand.isWrite ? AccessModel::When::LastStep : AccessModel::When::FirstStep;
-  result.launch.arrays.push_back({"", tiles, access.bytes});
+  result.launch.arrays.push_back({nameOf(operand), tiles, access.bytes});
   stage.accesses.push_back(access);
 }
 
@@ -320,7 +331,7 @@ void Describer::addOperand(const Operand &operand) {
       term.factor *= unit;
       access.byte.terms.push_back(term);
     }
-  result.launch.arrays.push_back({"", boxes * rows * fold, alongBytes ? alongBytes->extent * unit : unit});
+  result.launch.arrays.push_back({nameOf(operand), boxes * rows * fold, alongBytes ? alongBytes->extent * unit : unit});
   stage.accesses.push_back(access);
 }
 
@@ -424,6 +435,19 @@ void Describer::collectOperands() {
     addOperand(operand);
 }
 
+/// Of all products.
+double Describer::countOperations() {
+  func::FuncOp func = kernel.func;
+  double operations = 0;
+  func.walk([&](tg::ContractOp contract) {
+    double points = 2;
+    for (AffineExpr extent : cast<tg::TileOpInterface>(contract.getOperation()).getDomainExtents())
+      points *= double(estimateExtent(extent));
+    operations += points;
+  });
+  return operations;
+}
+
 void Describer::orderBySteps(tg::FoldOp fold) {
   std::optional<GrowingFold> growing = findGrowingFold(fold, access);
   if (!growing || choice.stream.empty())
@@ -445,12 +469,10 @@ std::optional<KernelLaunch> Describer::run() {
   if (auto fold = kernel.find<tg::FoldOp>())
     orderBySteps(fold);
   findProduct();
+  stage.operations = countOperations();
   result.launch.name = "tiles";
-  for (size_t i = 0; i < result.launch.arrays.size(); ++i) {
-    ArrayModel &array = result.launch.arrays[i];
-    array.name = (stage.accesses[i].isWrite ? "out" : "in") + std::to_string(i);
+  for (const ArrayModel &array : result.launch.arrays)
     result.bytes += double(array.outers) * double(array.rowBytes);
-  }
   result.launch.stages = {stage};
   return result;
 }

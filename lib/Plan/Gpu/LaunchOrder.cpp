@@ -132,19 +132,11 @@ bool Sampler::prepare() {
     depth *= 2;
   if (lookups > 2 * mostLookups)
     return false;
-  double operations = 0;
-  for (Operation &op : func::FuncOp(kernel.func).getBody().front())
-    op.walk([&](tg::ContractOp contract) {
-      double points = 2;
-      for (AffineExpr extent : cast<tg::TileOpInterface>(contract.getOperation()).getDomainExtents())
-        points *= double(estimateExtent(extent));
-      operations += points;
-    });
   const MatrixRates &rates = choice.engine == tg::Engine::Wgmma ? device.matrix : device.mmaSync;
   double peak = device.perSecond(choice.engine == tg::Engine::Simt ? device.f32PerClock : rates.f16);
   // A step's share of an SM that holds several CTAs takes that many times as long.
   secondsOfStep =
-      operations / (double(tiles) * double(stage.steps)) / (peak / double(device.sms)) * double(choice.ctasPerSm);
+      stage.operations / (double(tiles) * double(stage.steps)) / (peak / double(device.sms)) * double(choice.ctasPerSm);
   launches.push_back(std::move(*first));
   for (size_t colDims = 2; colDims < several; ++colDims) {
     request.colDims = int64_t(colDims);
@@ -283,6 +275,8 @@ std::optional<json::Object> writeKernelLaunch(const KernelToSchedule &kernel, co
   return json::Object{{"name", json::fixUTF8(name)},
                       {"problem", writeTilesLaunch(launch->launch, launch->product)},
                       {"elementBytes", launch->elementBytes},
+                      {"engine", tg::stringifyEngine(choice.engine)},
+                      {"warps", choice.warps},
                       {"bytes", launch->bytes},
                       {"order", order.traversal.print()},
                       {"persistent", choice.persistent},

@@ -31,6 +31,24 @@ struct Space {
 
 } // namespace
 
+/// a + b and a * factor; none where they leave 64 bits.
+static std::optional<Places> add(const Places &a, const Places &b) {
+  Places sum;
+  bool hasLeft = llvm::AddOverflow(a.alpha, b.alpha, sum.alpha) | llvm::AddOverflow(a.low, b.low, sum.low) |
+                 llvm::AddOverflow(a.high, b.high, sum.high);
+  return hasLeft ? std::nullopt : std::optional(sum);
+}
+static std::optional<Places> multiply(const Places &a, int64_t factor) {
+  Places product;
+  int64_t one = 0, other = 0;
+  if (llvm::MulOverflow(a.alpha, factor, product.alpha) | llvm::MulOverflow(a.low, factor, one) |
+      llvm::MulOverflow(a.high, factor, other))
+    return std::nullopt;
+  product.low = std::min(one, other);
+  product.high = std::max(one, other);
+  return product;
+}
+
 static std::optional<Places> findPlaces(AffineExpr expr, const Space &space);
 
 static std::optional<Places> findPlaces(AffineBinaryOpExpr expr, const Space &space) {
@@ -38,16 +56,14 @@ static std::optional<Places> findPlaces(AffineBinaryOpExpr expr, const Space &sp
   if (!lhs || !rhs)
     return std::nullopt;
   if (expr.getKind() == AffineExprKind::Add)
-    return Places{lhs->alpha + rhs->alpha, lhs->low + rhs->low, lhs->high + rhs->high};
+    return add(*lhs, *rhs);
   if (expr.getKind() == AffineExprKind::Mul && lhs->isConstant())
     std::swap(lhs, rhs);
   if (!rhs->isConstant())
     return std::nullopt;
   int64_t factor = rhs->low;
-  if (expr.getKind() == AffineExprKind::Mul) {
-    int64_t one = lhs->low * factor, other = lhs->high * factor;
-    return Places{lhs->alpha * factor, std::min(one, other), std::max(one, other)};
-  }
+  if (expr.getKind() == AffineExprKind::Mul)
+    return multiply(*lhs, factor);
   if (lhs->alpha || factor <= 0)
     return std::nullopt;
   if (expr.getKind() == AffineExprKind::FloorDiv)
@@ -72,6 +88,20 @@ static std::optional<Places> findPlaces(AffineExpr expr, const Space &space) {
   return binary ? findPlaces(binary, space) : std::nullopt;
 }
 
+/// The row-major place in a tensor that a request asks for.
+static std::optional<Places> findPlace(const KernelRequest &request, RankedTensorType type, const Space &space) {
+  std::optional<Places> sum = Places();
+  int64_t stride = 1;
+  for (int64_t d = type.getRank() - 1; d >= 0 && sum; --d) {
+    std::optional<Places> places = findPlaces(request.coordinates[d], space);
+    places = places ? multiply(*places, stride) : std::nullopt;
+    sum = places ? add(*sum, *places) : std::nullopt;
+    if (llvm::MulOverflow(stride, type.getDimSize(d), stride))
+      return std::nullopt;
+  }
+  return sum;
+}
+
 /// Elements of `value` that a block of `tile` rows reads; empty: any.
 static SmallVector<int64_t> findRead(Value value, const KernelAccess &access, const Space &space, int64_t tile) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -79,21 +109,16 @@ static SmallVector<int64_t> findRead(Value value, const KernelAccess &access, co
     return {};
   std::optional<Places> all;
   for (const KernelRequest *request : access.of(value)) {
-    Places sum;
-    int64_t stride = 1;
-    for (int64_t d = type.getRank() - 1; d >= 0; stride *= type.getDimSize(d--)) {
-      std::optional<Places> places = findPlaces(request->coordinates[d], space);
-      if (!places)
-        return {};
-      sum = {sum.alpha + places->alpha * stride, sum.low + places->low * stride, sum.high + places->high * stride};
-    }
-    if (sum.alpha < 0 || (all && all->alpha != sum.alpha))
+    std::optional<Places> sum = findPlace(*request, type, space);
+    if (!sum || sum->alpha < 0 || (all && all->alpha != sum->alpha))
       return {};
-    all = all ? Places{sum.alpha, std::min(all->low, sum.low), std::max(all->high, sum.high)} : sum;
+    all = all ? Places{sum->alpha, std::min(all->low, sum->low), std::max(all->high, sum->high)} : *sum;
   }
-  if (!all)
+  int64_t step = 0, reach = 0, last = 0;
+  if (!all || llvm::MulOverflow(all->alpha, tile, step) || llvm::MulOverflow(all->alpha, tile - 1, reach) ||
+      llvm::AddOverflow(all->high, reach, last))
     return {};
-  return {all->alpha * tile, all->low, all->high + all->alpha * (tile - 1)};
+  return {step, all->low, last};
 }
 
 /// The first result's coordinates are the dimensions; another one has the same if its extents are.
@@ -135,14 +160,18 @@ DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg
     ++space.rows;
   int64_t ctas = 1, stride = 1, rows = tile[space.rows];
   for (unsigned d = space.rows + 1; d < rank; ++d) {
-    ctas *= llvm::divideCeil(space.extents[d], tile[d]);
-    stride *= space.extents[d];
+    ctas *= llvm::divideCeil(space.extents[d], tile[d]); // At most the stride.
+    if (llvm::MulOverflow(stride, space.extents[d], stride))
+      return {};
   }
+  int64_t elements = 0;
+  if (llvm::MulOverflow(rows, stride, elements))
+    return {};
   Builder builder(kernel.getContext());
   SmallVector<int64_t> writes;
   ArrayRef<int64_t> shape = ArrayRef<int64_t>(space.extents).take_front(rank);
   for (Value result : kernel.getBody().front().getTerminator()->getOperands())
-    writes.push_back(hasExtents(result, shape) && isAtDims(result, access, rank) ? rows * stride : 0);
+    writes.push_back(hasExtents(result, shape) && isAtDims(result, access, rank) ? elements : 0);
   SmallVector<Attribute> reads;
   for (BlockArgument argument : kernel.getArguments())
     if (isa<RankedTensorType>(argument.getType()))

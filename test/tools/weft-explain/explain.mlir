@@ -6,17 +6,17 @@
 // CHECK:      program   cpu: 9 ops -> 2 kernels, 2 distinct
 // CHECK-NEXT: planner   weft: 9 ops in 2 groups, {{[0-9.]+}} us by its model; alone {{[0-9.]+}} us
 // CHECK-NEXT: compute   1.08 GFLOP (1.08 GFLOP unfused)
-// CHECK-NEXT: traffic   25.2 MB unfused -> 8.39 MB fused; by the models 8.39 MB, at least 8.39 MB
+// CHECK-NEXT: traffic   25.2 MB unfused -> 8.39 MB fused; by the models 8.39 MB, at least 8.39 MB (compulsory 8.39 MB)
 // CHECK-NEXT: results   9.44 MB between ops, of them 7.34 MB never stored
 // CHECK-NEXT: edges     9 considered, 7 fused, 2 not
 // CHECK-NEXT: memory    2.10 MB of activations (2.10 MB without sharing)
-// CHECK:      #  kernel {{ *}}ops  grid  tile {{ *}}order  edges {{ *}}flops {{ *}}bound {{ *}}model  L2 hit %  bound by  us
-// CHECK-NEXT: 0  contract_add_tanh_cast {{ *}}4 {{.*}} 3 cache {{ *}}1.07 GFLOP  5.24 MB  5.24 MB         -  -          -
+// CHECK:      #  kernel {{ *}}ops  grid  tile {{ *}}order  edges {{ *}}flops {{ *}}bound  compulsory {{ *}}model  L2 hit %  bound by  us
+// CHECK-NEXT: 0  contract_add_tanh_cast {{ *}}4 {{.*}} 3 cache {{ *}}1.07 GFLOP  5.24 MB     5.24 MB  5.24 MB         -  -          -
 // CHECK-NEXT: 1  mul_reduce_rsqrt_mul_and_1 {{ *}}5 {{.*}} 4 cache, 2 memory
 // CHECK:      program   sm_90a (H100): 9 ops -> 2 kernels, 2 distinct
 // CHECK:      traffic   25.2 MB unfused -> 6.29 MB fused
 // CHECK:      time      at least {{.*}} us at the device's peak rates, launches apart
-// CHECK:      0  contract_add_tanh {{ *}}3 {{.*}} 2 register {{ *}}1.07 GFLOP  4.20 MB  4.20 MB {{ *[0-9.]+}}  memory
+// CHECK:      0  contract_add_tanh {{ *}}3 {{.*}} 2 register {{ *}}1.07 GFLOP  4.20 MB     4.20 MB  4.20 MB {{ *[0-9.]+}}  memory
 
 // RUN: weft explain %t.weft --target=cpu --why=MatMul_0,Add_1 | FileCheck %s --check-prefix=WHY --match-full-lines
 //      WHY:fused on cpu: "MatMul_0" -> "Add_1", in kernel 0 (contract_add_tanh_cast)

@@ -60,7 +60,7 @@ TEST(Load, ReadsWhatIsThere) {
   ASSERT_EQ(program.edges.size(), 1u);
   EXPECT_EQ(program.edges[0].reason, "why");
   EXPECT_STREQ(program.edges[0].level, "memory");
-  EXPECT_EQ(program.dispatches[0].launch, nullptr);
+  EXPECT_TRUE(program.dispatches[0].launches.empty());
   ASSERT_EQ(program.remarks.size(), 1u);
   EXPECT_EQ(program.remarks[0].name, "no-model");
   std::string text;

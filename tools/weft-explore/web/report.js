@@ -95,7 +95,7 @@ const tables = {
     { label: "#", value: (row) => row.number, show: (row) => linkTo(row.number) }, textColumn("kernel", (row) => row.kernel),
     { ...textColumn("nodes", (row) => nodesOf(row).join(" ")), show: (row) => nodesOf(row).slice(0, 3).join(" ") + (nodesOf(row).length > 3 ? ` … ${nodesOf(row).length} nodes` : "") }, textColumn("grid", (row) => row.grid || ""), textColumn("tile", (row) => row.tile || ""),
     textColumn("order", (row) => row.traversal || ""), { label: "operations", value: (row) => row.flops, show: (row) => formatScaled(row.flops, "") },
-    sizeColumn("bound", (row) => row.bound_bytes), sizeColumn("model", (row) => row.model_bytes), sizeColumn("measured", measuredBytes),
+    sizeColumn("bound", (row) => row.bound_bytes), sizeColumn("compulsory", (row) => row.compulsory_bytes), sizeColumn("model", (row) => row.model_bytes), sizeColumn("measured", measuredBytes),
     numberColumn("L2 hit %", (row) => row.l2_hit_pct ?? -1, 1), textColumn("bound by", (row) => row.bound_by || ""),
     numberColumn("µs at peak", (row) => row.seconds * 1e6, 1), numberColumn("FLOP/B", (row) => (row.model_bytes > 0 ? row.flops / row.model_bytes : -1), 1),
     numberColumn("µs measured", (row) => (measuredSeconds(row) ?? -1e-6) * 1e6, 1),
@@ -123,7 +123,7 @@ function drawTraffic() {
     const y = i * height + 4;
     svg.appendChild(makeSvg("text", { x: left - 6, y: y + 13, "text-anchor": "end" }, `${row.number} ${row.kernel.slice(0, 32)}`));
     svg.appendChild(makeSvg("rect", { x: left, y: y + 3, width: Math.max(x(row.model_bytes) - left, 0.5), height: 12, class: "bar-model" }))
-      .appendChild(makeSvg("title", {}, `${row.kernel}: ${formatSize(row.model_bytes)} by the model, at least ${formatSize(row.bound_bytes)}`));
+      .appendChild(makeSvg("title", {}, `${row.kernel}: ${formatSize(row.model_bytes)} by the model, at least ${formatSize(row.bound_bytes)}, compulsory ${formatSize(row.compulsory_bytes)}`));
     svg.appendChild(makeSvg("line", { x1: x(row.bound_bytes), x2: x(row.bound_bytes), y1: y, y2: y + 18, class: "bar-bound" }));
     if (measuredBytes(row) >= 0)
       svg.appendChild(makeSvg("circle", { cx: x(measuredBytes(row)), cy: y + 9, r: 5, class: "dot" }));

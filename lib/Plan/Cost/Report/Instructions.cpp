@@ -48,7 +48,7 @@ static double countReads(const TileProduct &p, const Configuration &c) {
 }
 
 void weft::plan::countInstructions(const Configuration &c, Counters &counters) {
-  if (c.engine != MatrixEngine::Mma && c.engine != MatrixEngine::Wgmma)
+  if (c.kind == Configuration::Kind::Tiles || (c.engine != MatrixEngine::Mma && c.engine != MatrixEngine::Wgmma))
     return;
   bool isAttention = c.kind == Configuration::Kind::Attention;
   std::vector<TileProduct> products = {{c.tileM, c.tileN, isAttention ? c.headDim : c.tileK}};

@@ -79,7 +79,7 @@ def make_large() -> dict:
         read, written = rng.randint(1 << 16, 1 << 24), rng.randint(1 << 16, 1 << 24)
         dispatches.append({"number": number, "kernel": f"add_mul_{number % 97}", "id": number % 97, "nodes": [names[first + i] for i in nodes], "ops": ["add"] * len(nodes),
                            "grid": "128", "tile": "128x128 by 64", "traversal": "row", "engine": "mma", "flops": 1e9, "read_bytes": read, "write_bytes": written,
-                           "bound_bytes": read, "model_bytes": read + written, "seconds": 1e-6, "bound_by": "memory"})
+                           "bound_bytes": read, "compulsory_bytes": read, "model_bytes": read + written, "seconds": 1e-6, "bound_by": "memory"})
         for i in nodes:
             for back in {1, rng.choice((2, 3, 40))}:
                 if i >= back:

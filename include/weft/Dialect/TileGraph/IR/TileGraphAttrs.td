@@ -97,8 +97,8 @@ def TG_ScheduleAttr : TG_Attr<"Schedule", "schedule"> {
     contraction in the order of its domain, or the axes of the reductions. A reduced dimension that the result has is covered by its `tile`; if that is
     less than the dimension's extent, the rows are streamed.
 
-    `engine` multiplies; `warps` of a CTA (for wgmma the consumers only); `stages` of the channels; `order` is the traversal of the last two
-    dimensions of the tile grid (docs/traversal.md); `persistent` CTAs take several tiles; `split` parts of the streamed dimensions go to different CTAs.
+    `engine` multiplies; `warps` of a CTA (for wgmma the consumers only); `stages` of the channels; `order` is the traversal of the tile
+    grid, of any rank (docs/traversal.md: `grouped<8>`, `each<b,ORDER>`, `ORDER@2`); `persistent` CTAs take several tiles; `split` parts of the streamed dimensions go to different CTAs.
 
     ```mlir
     #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<8>", persistent = true, split = 1>

@@ -20,7 +20,7 @@ def TK_ForTilesOp : TK_Op<"for_tiles", [SingleBlock, RecursiveMemoryEffects]> {
   let summary = "the tiles of a launch, each computed by one CTA";
   let description = [{
     Runs the region once for each point of the box of `extents` (tile counts, as expressions of the kernel's symbols), the last index fastest
-    unless `order` (the text of a traversal, docs/traversal.md; it orders the last two extents) says otherwise. Points run in any order, on different CTAs or,
+    unless `order` (the text of a traversal, docs/traversal.md: of a grid of any rank, the last extents above 1 are its columns) says otherwise. Points run in any order, on different CTAs or,
     with `persistent`, several on one. Regions of different points write disjoint memory, except through `tk.store` with a combiner.
 
     ```mlir
