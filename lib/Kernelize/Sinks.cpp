@@ -70,16 +70,18 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
 //===-- Dimensions of the results ---------------------------------------------------------------------------------===//
 
 /// Whether an op of the kernel goes along this dimension, as one that its operand and the results have.
+/// Beside a contraction reductions go along what it sums up, be its extent that of a result's dimension or not.
 bool Kernelizer::isRow(int64_t dim) {
-  bool found = false;
+  bool found = false, hasContraction = false;
   source.walk([&](Operation *op) {
+    hasContraction |= isa<tg::ContractOp>(op) && !tg::isStreamed(op) && !op->getParentOfType<tg::FoldOp>();
     if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp>(op) || tg::isStreamed(op))
       return;
     tg::Dims dims = tg::getDims(op->getOperand(0).getType()), sink = tg::getDims(domain);
     auto kinds = cast<tg::TileOpInterface>(op).getDomainIterators();
     found |= dims.size() == sink.size() && dims[dim] == sink[dim] && kinds[dim] == utils::IteratorType::reduction;
   });
-  return found;
+  return found && !hasContraction;
 }
 
 bool Kernelizer::isStreamedRow(int64_t dim) {
