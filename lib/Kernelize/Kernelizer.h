@@ -123,6 +123,8 @@ private:
   bool findContraction(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> probes,
                        llvm::SmallVectorImpl<int> &sides, llvm::SmallPtrSetImpl<mlir::Operation *> &seen);
   void makeSinkLanes();
+  /// Whether dimension `axis` of an op with these extents is the same dimension of the results.
+  bool isAlongSink(llvm::ArrayRef<mlir::AffineExpr> dims, int64_t axis);
   bool isRow(int64_t dim);
   bool isStreamedRow(int64_t dim);
   mlir::AffineExpr sinkPlace(int64_t dim, mlir::AffineExpr base);

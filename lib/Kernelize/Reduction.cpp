@@ -20,13 +20,13 @@ unsigned Kernelizer::reductionLane(int64_t extent, double key, ArrayRef<unsigned
 SmallVector<Streamed> Kernelizer::planReduction(Value input, ArrayRef<int64_t> axes, ArrayRef<AffineExpr> kept) {
   constexpr int64_t defaultStep = 1024;
   constexpr double afterSinks = 1000;
-  tg::Dims dims = tg::getDims(input.getType()), sink = tg::getDims(domain);
+  tg::Dims dims = tg::getDims(input.getType());
   SmallVector<unsigned> taken = space.lanesOf(kept);
   SmallVector<Streamed> result;
   for (auto [i, axis] : llvm::enumerate(axes)) {
     // A reduced dimension that the results have goes by their tile, in the same lane: equal places then are equal
     // tiles.
-    bool inSink = dims.size() == sink.size() && dims[axis] == sink[axis];
+    bool inSink = isAlongSink(dims, axis);
     int64_t step = inSink                            ? schedule.getTile()[axis]
                    : i < schedule.getStream().size() ? schedule.getStream()[i]
                                                      : defaultStep;

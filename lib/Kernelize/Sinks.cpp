@@ -69,19 +69,27 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
 
 //===-- Dimensions of the results ---------------------------------------------------------------------------------===//
 
+/// Beside a contraction reductions go along what it sums up, be its extent that of a dimension of the results or not.
+bool Kernelizer::isAlongSink(ArrayRef<AffineExpr> dims, int64_t axis) {
+  tg::Dims sink = tg::getDims(domain);
+  if (dims.size() != sink.size() || dims[axis] != sink[axis])
+    return false;
+  auto walk = source.walk([](tg::ContractOp op) {
+    return tg::isStreamed(op) || op->getParentOfType<tg::FoldOp>() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
+}
+
 /// Whether an op of the kernel goes along this dimension, as one that its operand and the results have.
-/// Beside a contraction reductions go along what it sums up, be its extent that of a result's dimension or not.
 bool Kernelizer::isRow(int64_t dim) {
-  bool found = false, hasContraction = false;
+  bool found = false;
   source.walk([&](Operation *op) {
-    hasContraction |= isa<tg::ContractOp>(op) && !tg::isStreamed(op) && !op->getParentOfType<tg::FoldOp>();
     if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp>(op) || tg::isStreamed(op))
       return;
-    tg::Dims dims = tg::getDims(op->getOperand(0).getType()), sink = tg::getDims(domain);
     auto kinds = cast<tg::TileOpInterface>(op).getDomainIterators();
-    found |= dims.size() == sink.size() && dims[dim] == sink[dim] && kinds[dim] == utils::IteratorType::reduction;
+    found |= isAlongSink(tg::getDims(op->getOperand(0).getType()), dim) && kinds[dim] == utils::IteratorType::reduction;
   });
-  return found && !hasContraction;
+  return found;
 }
 
 bool Kernelizer::isStreamedRow(int64_t dim) {
