@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """What fusion gains on the CPU: each model compiled as planned and with --no-fuse (one kernel an op), run in turns.
 
-    bench/cpu_fusion.py [--build=build] [--model=GLOB,...] [--threads=1,2] [--seconds=6] [--save]
+    bench/cpu_fusion.py [--build=build] [--model=GLOB,...] [--threads=1,2] [--seconds=6] [--ceiling] [--save]
     bench/cpu_fusion.py --check [--at-most=1.05]
 
 Both bundles come from the same code generator with the same options; --no-fuse changes which ops share a kernel and nothing else,
 so that products are packed and tiled alike. They run in one process, in rounds A B B A and B A A B of some 20 ms a letter, and
-onnxruntime once a round.
+onnxruntime once a round. --ceiling adds the products of the model alone (products.py), compiled like the unfused bundle, as a third
+letter: what no fusion takes away, so that unfused : products bounds unfused : fused.
 Each round gives one ratio unfused : fused of processor time (getrusage: all threads of the process, which other work on the machine
 hardly stretches) and one of wall-clock time; the table has the medians and, for the ratios, the quartiles over the rounds.
 Outputs are compared: fused with unfused bit by bit (the numerics contract says that fusion changes none), and with onnxruntime by the
 tolerance of the models' suite.
 
---check runs a few small models and fails where the fused code takes more than --at-most times the unfused code's processor time in
+--check runs the models whose runs are short and fails where the fused code takes more than --at-most times the unfused code's processor time in
 three quarters of the rounds: noise of the machine falls on both. --save writes bench/results/DATE-HOST-cpu-fusion.*.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,14 +34,17 @@ import time
 import run as beside  # Puts the suites on the path.
 
 import numpy as np
+import onnx
 
 import catalogue
+import products
 from harness import backends, compare, limits
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-CHECKED = ("bert_1layer_dynamic", "mobilenet_v2_b1", "squeezenet1_1_b1", "llama_tiny_prefill_s32", "qwen_image_block_tiny",
-           "generated_bert_2layer", "generated_mobilenet_v2")
-MIN_ROUNDS, MAX_ROUNDS = 6, 400
+CHECKED = ("bert_1layer_dynamic", "bert_base_b1_s128", "efficientnet_b0_b1", "llama_tiny_decode_past31", "llama_tiny_prefill_s32",
+           "llama_tiny_prefill_s32_opset23", "mobilenet_v2_b1", "qwen_image_block_tiny", "resnet18_b1", "sd_unet_resblock_b2_f16",
+           "squeezenet1_1_b1", "generated_bert_2layer", "generated_mobilenet_v2")
+MAX_ROUNDS = 400
 LETTER_S = 0.02
 
 
@@ -66,19 +70,31 @@ class Case:
     fused: Series
     unfused: Series
     ort: Series
+    products: Series  # Empty without --ceiling.
+    gflop: float  # Of the products.
     kernels: tuple[int, int]
     exact: bool
     error: float
     tolerance: float
 
-    def ratios(self, clock: str = "cpu") -> list[float]:
-        """Unfused over fused, one for each round, sorted."""
-        a, b = getattr(self.fused, clock), getattr(self.unfused, clock)
+    def ratios(self, clock: str = "cpu", below: Series | None = None) -> list[float]:
+        """Unfused over fused (or what else is `below`), one for each round, sorted."""
+        a, b = getattr(below or self.fused, clock), getattr(self.unfused, clock)
         return sorted(sum(b[i:i + 2]) / sum(a[i:i + 2]) for i in range(0, len(a), 2))
 
     @property
     def agrees(self) -> bool:
         return self.error <= self.tolerance
+
+
+@dataclasses.dataclass
+class Effort:
+    """What to measure of each case: for so long, so many rounds at least; `ceiling`: the products alone, too; `beside`: onnxruntime, too."""
+
+    seconds: float
+    rounds: int
+    ceiling: bool
+    beside: bool
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -105,27 +121,32 @@ def _runs_of_letter(run) -> int:
     return max(1, round(LETTER_S / max(time.perf_counter() - start, 1e-6)))
 
 
-def _measure(weft, bundles: tuple[pathlib.Path, pathlib.Path], model: pathlib.Path, feeds: dict, threads: int, seconds: float) -> tuple:
+def _measure(weft, bundles: list[pathlib.Path], feeds: list[dict], model: pathlib.Path, threads: int, effort: Effort) -> tuple:
+    """Runs the bundles (fused, unfused, maybe the products alone) and onnxruntime in rounds. Their series, onnxruntime's last; whether fused and
+    unfused outputs are the same bits; relative L2 error against onnxruntime."""
     ort = backends.OrtBackend()
     session = ort.session(model, threads=threads)
-    fused, unfused = (weft.session(bundle, threads=threads).bind(feeds) for bundle in bundles)
-    runs = [fused, unfused, lambda: ort.outputs(session, feeds)]
+    bound = [weft.session(bundle, threads=threads).bind(values) for bundle, values in zip(bundles, feeds)]
+    runs = [*bound, lambda: ort.outputs(session, feeds[0])]
+    last = len(bound)
     series, counts = [Series() for _ in runs], []
     for run in runs:
         run()
         counts.append(_runs_of_letter(run))
-    outputs, plain, want = list(fused().values()), list(unfused().values()), runs[2]()
+    outputs, plain, want = list(bound[0]().values()), list(bound[1]().values()), runs[last]()
     error = max(compare.relative_l2(np.asarray(x), np.asarray(y)) for x, y in zip(outputs, want))
     start = time.perf_counter()
     for done in range(MAX_ROUNDS):
-        if done >= MIN_ROUNDS and time.perf_counter() - start > seconds:
+        if done >= effort.rounds and time.perf_counter() - start > effort.seconds:
             break
-        for i in ((0, 1, 1, 0), (1, 0, 0, 1))[done % 2]:
+        order = [*range(last)][::1 if done % 2 else -1]
+        for i in order + order[::-1]:
             _letter(series[i], runs[i], counts[i])
-        _letter(series[2], runs[2], counts[2])
+        if effort.beside:
+            _letter(series[last], runs[last], counts[last])
         time.sleep(0.002)  # Spinning threads of onnxruntime go to sleep.
         _letter(None, runs[done % 2], 1)
-    return *series, _same(outputs, plain), error
+    return series, _same(outputs, plain), error
 
 
 def _kernels(summary: str) -> int:
@@ -134,39 +155,50 @@ def _kernels(summary: str) -> int:
     return int(line.split()[1])
 
 
-def bench(name: str, weft, cache: pathlib.Path, threads: list[int], seconds: float) -> list[Case] | str:
+def bench(name: str, weft, cache: pathlib.Path, threads: list[int], effort: Effort) -> list[Case] | str:
     """The measured cases, or why there are none."""
     model = catalogue.prepare(name, cache)
     feeds = catalogue.inputs(model.proto(), catalogue.SHAPES.get(name, ({},))[-1])
     with tempfile.TemporaryDirectory(dir=cache) as folder:
+        programs, gflop = [("fused", model.path, feeds, ()), ("unfused", model.path, feeds, ("--no-fuse",))], 0.0
+        alone = cache / f"{name}.products.onnx"  # Beside the weights.
+        if effort.ceiling and (gflop := products.write(model.path, alone)):
+            programs.append(("products", alone, catalogue.inputs(onnx.load(alone, load_external_data=False)), ("--no-fuse",)))
         bundles, kernels = [], []
-        for kind, flags in (("fused", ()), ("unfused", ("--no-fuse",))):
+        for kind, source, _, flags in programs:
             bundles.append(pathlib.Path(folder) / f"{kind}.weft")
-            outcome = weft.compile(model.path, bundles[-1], extra=flags, timeout=600)
+            outcome = weft.compile(source, bundles[-1], extra=flags, timeout=600)
             if outcome.code != 0:
                 return f"compile exit {outcome.code}: {outcome.stderr.strip().splitlines()[:1]}"
             kernels.append(_kernels(outcome.stdout + outcome.stderr))
+        alone.unlink(missing_ok=True)
         cases = []
         for count in threads:
-            result = limits.isolated(lambda: _measure(weft, tuple(bundles), model.path, feeds, count, seconds), timeout=900)
+            values = [program[2] for program in programs]
+            result = limits.isolated(lambda: _measure(weft, bundles, values, model.path, count, effort), timeout=900)
             if result.value is None:
                 return result.error or (f"signal {result.signal}" if not result.timed_out else "hang")
-            a, b, o, exact, error = result.value
-            cases.append(Case(name, count, a, b, o, tuple(kernels), exact, error, catalogue.TOLERANCE[model.precision]))
+            series, exact, error = result.value
+            alone_series = series[2] if gflop else Series()
+            cases.append(Case(name, count, *series[:2], series[-1], alone_series, gflop, tuple(kernels[:2]), exact, error,
+                              catalogue.TOLERANCE[model.precision]))
         return cases
 
 
 def table(cases: list[Case]) -> list[str]:
     lines = ["| model | threads | kernels fused / unfused | fused, processor | unfused | **unfused : fused** (quartiles) | wall-clock: fused | unfused "
-             "| ratio | onnxruntime, processor | fused : onnxruntime | same bits | rel. L2 to onnxruntime |",
-             "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|"]
+             "| ratio | products alone, processor | unfused : products | onnxruntime, processor | fused : onnxruntime | same bits "
+             "| rel. L2 to onnxruntime |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|"]
     median = statistics.median
     for c in cases:
         low, middle, high = quartiles(c.ratios())
+        alone = [f"{median(c.products.cpu):.2f} ms ({c.gflop:.1f} GFLOP)", f"{median(c.ratios(below=c.products)):.2f}"] if c.gflop else ["", ""]
+        other = [f"{median(c.ort.cpu):.2f} ms", f"{median(c.fused.cpu) / median(c.ort.cpu):.2f}"] if c.ort.cpu else ["", ""]
         lines.append(
             f"| {c.name} | {c.threads} | {c.kernels[0]} / {c.kernels[1]} | {median(c.fused.cpu):.2f} ms | {median(c.unfused.cpu):.2f} ms "
             f"| **{middle:.2f}** ({low:.2f} to {high:.2f}) | {median(c.fused.wall):.2f} ms | {median(c.unfused.wall):.2f} ms "
-            f"| {median(c.ratios('wall')):.2f} | {median(c.ort.cpu):.2f} ms | {median(c.fused.cpu) / median(c.ort.cpu):.2f} "
+            f"| {median(c.ratios('wall')):.2f} | {' | '.join(alone + other)} "
             f"| {'yes' if c.exact else 'no'} | {c.error:.1e}{'' if c.agrees else ' **differs**'} |")
     return lines
 
@@ -175,7 +207,7 @@ def save(cases: list[Case], about: dict) -> pathlib.Path:
     stem = ROOT / "bench" / "results" / f"{about['date'][:10]}-{platform.node()}-cpu-fusion"
     rows = [{**dataclasses.asdict(c), "ratio_quartiles": quartiles(c.ratios())} for c in cases]
     for row in rows:
-        for kind in ("fused", "unfused", "ort"):
+        for kind in ("fused", "unfused", "ort", "products"):
             row[kind] = {clock: [round(v, 3) for v in values] for clock, values in row[kind].items()}
     stem.with_suffix(".json").write_text(json.dumps({"schema": "weft.bench/1", "machine": about, "cases": rows}) + "\n")
     facts = "\n".join(f"* {key}: {value}" for key, value in about.items())
@@ -202,8 +234,10 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--model", help="comma-separated globs of model names (default: all)")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
-    parser.add_argument("--seconds", type=float, help="time of each case, six rounds at least (default 6; 2 with --check)")
-    parser.add_argument("--check", action="store_true", help="a few small models, one thread; fail where fused is slower")
+    parser.add_argument("--seconds", type=float, help="time of each case (default 6; 1 with --check)")
+    parser.add_argument("--rounds", type=int, default=6, help="rounds of each case at least (default 6)")
+    parser.add_argument("--ceiling", action="store_true", help="measure the products of each model alone, too")
+    parser.add_argument("--check", action="store_true", help="models of short runs, one thread; fail where fused is slower")
     parser.add_argument("--at-most", type=float, default=1.05, help="fused over unfused processor time that --check allows (default 1.05)")
     parser.add_argument("--save", action="store_true", help="write bench/results/")
     parser.add_argument("--json", type=pathlib.Path, help="write the counts of what passed and failed here")
@@ -222,10 +256,10 @@ def main() -> int:
         print(f"cpu_fusion: no model matches {','.join(globs)}", file=sys.stderr)
         return 2
     threads = [1] if args.check else [int(t) for t in args.threads.split(",")]
-    seconds = args.seconds or (2 if args.check else 6)
+    effort = Effort(args.seconds or (1 if args.check else 6), args.rounds, args.ceiling, not args.check)
     cases, failures, about = [], [], beside.machine()
     for name in names:
-        result = bench(name, weft, cache, threads, seconds)
+        result = bench(name, weft, cache, threads, effort)
         if isinstance(result, str):
             failures.append(f"{name}: {result}")
             continue

@@ -122,9 +122,79 @@ void PanelEmitter::packVectors(Value panel, Value k0, Value kCount) {
   });
 }
 
+/// Whether each column's elements along K are neighbours in B, which is one tensor, and can be converted as vectors.
+bool PanelEmitter::canPackTransposed() {
+  if (c.columns.inputs.size() != 1 || !isElementwise(op, c.columns.scalar))
+    return false;
+  const FlatOperand &operand = inputs[c.columns.inputs.front()];
+  std::optional<int64_t> depth = getConstantIntValue(k.total);
+  Value step = linearStep(operand, c.k);
+  return step && getConstantIntValue(step) == 1 && (!depth || *depth >= lanes) &&
+         cast<MemRefType>(operand.memory.getType()).getElementTypeBitWidth() >= 8;
+}
+
+/// Transposes the square of as many vectors as each has elements: for each bit of the position, pairs of vectors that
+/// differ in it exchange the elements that differ in it.
+static void transpose(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
+  int64_t size = square.size();
+  for (int64_t bit = 1; bit < size; bit *= 2)
+    for (int64_t i = 0; i < size; ++i) {
+      if (i & bit)
+        continue;
+      SmallVector<int64_t> low, high; // Elements of the pair, `size` and up being the second's.
+      for (int64_t j = 0; j < size; ++j) {
+        low.push_back(j & bit ? size + j - bit : j);
+        high.push_back(j & bit ? size + j : j + bit);
+      }
+      Value first = square[i], second = square[i | bit];
+      square[i] = vector::ShuffleOp::create(b, loc, first, second, low);
+      square[i | bit] = vector::ShuffleOp::create(b, loc, first, second, high);
+    }
+}
+
+/// A panel of columns that are contiguous along K: vectors along K, transposed in registers.
+void PanelEmitter::packTransposed(Value panel, Value k0, Value kCount) {
+  unsigned input = c.columns.inputs.front();
+  Value memory = inputs[input].memory;
+  auto type = VectorType::get({lanes}, cast<MemRefType>(memory.getType()).getElementType());
+  Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, kCount, index(lanes)), index(lanes));
+  loop(index(0), index(rowVectors), [&](Value segment) {
+    Value column = mul(segment, index(lanes)), from = add(mul(panel, index(panelColumns)), column);
+    SmallVector<Value> first;
+    for (int64_t j = 0; j < lanes; ++j)
+      first.push_back(add(inputBase[input], memref::LoadOp::create(b, loc, sideTable[input], add(from, index(j)))));
+    auto forOp = scf::ForOp::create(b, loc, index(0), whole, index(lanes));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(forOp.getBody());
+      Value kk = forOp.getInductionVar(), part = memref::LoadOp::create(b, loc, kTable[input], add(k0, kk));
+      SmallVector<Value> square;
+      for (Value base : first) {
+        IRMapping mapping;
+        mapping.map(op.getBlock()->getArgument(input), loadVector(type, memory, add(base, part), Value()));
+        for (Operation *def : bodySlice(op, c.columns.scalar))
+          cloneElementwise(b, def, mapping);
+        square.push_back(mapping.lookupOrDefault(c.columns.scalar));
+      }
+      transpose(b, loc, square);
+      for (auto [i, row] : llvm::enumerate(square))
+        vector::StoreOp::create(b, loc, row, packedColumns, ValueRange{add(kk, index(i)), column});
+    }
+    loop(whole, kCount, [&](Value kk) {
+      Value part = memref::LoadOp::create(b, loc, kTable[input], add(k0, kk));
+      for (auto [j, base] : llvm::enumerate(first)) {
+        Value value = evaluate(c.columns, [&](unsigned) { return add(base, part); });
+        memref::StoreOp::create(b, loc, value, packedColumns, ValueRange{kk, add(column, index(j))});
+      }
+    });
+  });
+}
+
 void PanelEmitter::packColumns(Value panel, Value k0, Value kCount) {
   if (canPackVectors())
     return packVectors(panel, k0, kCount);
+  if (canPackTransposed())
+    return packTransposed(panel, k0, kCount);
   for (int64_t segment = 0; segment < rowVectors; ++segment) {
     if (c.columns.inputs.size() > 1) {
       packSegment(panel, segment, k0, kCount, /*contiguous=*/false);

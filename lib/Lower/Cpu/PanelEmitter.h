@@ -78,6 +78,8 @@ private:
   void packColumns(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
   void packSegment(mlir::Value panel, int64_t segment, mlir::Value k0, mlir::Value kCount, bool contiguous);
   bool canPackVectors();
+  bool canPackTransposed();
+  void packTransposed(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
   void packVectors(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
   mlir::Value isDense(mlir::Value panel);
   void multiplyPanel(mlir::Value panel, mlir::Value k0, mlir::Value kCount);

@@ -165,3 +165,33 @@ module {
     return
   }
 }
+
+// -----
+
+// Columns that are contiguous along K are packed by squares, transposed in registers: 4 times 8 shuffles of two vectors; the 4 elements of
+// K that are left, one by one.
+// CHECK-LABEL: func.func @kernel
+// CHECK: %[[PACKED:.*]] = memref.alloc() : memref<36x32xf32>
+// CHECK-COUNT-16: vector.load {{.*}} : memref<{{.*}}xf32>, vector<16xf32>
+// CHECK-NEXT: vector.shuffle %{{.*}}, %{{.*}} [0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30] : vector<16xf32>, vector<16xf32>
+// CHECK-COUNT-63: vector.shuffle
+// CHECK-COUNT-16: vector.store {{.*}}, %[[PACKED]]
+// CHECK-NOT: vector.shuffle
+// CHECK: memref.store {{.*}}, %[[PACKED]]
+// CHECK: vector.fma
+// AVX2: memref.alloc() : memref<36x16xf32>
+// AVX2-COUNT-24: vector.shuffle {{.*}} : vector<8xf32>, vector<8xf32>
+// AVX2-NOT: vector.shuffle
+module {
+  func.func @kernel(%a: memref<16x36xf32>, %b: memref<96x36xf32>, %c: memref<16x96xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<16x36xf32>, memref<96x36xf32>) outs(%c : memref<16x96xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
