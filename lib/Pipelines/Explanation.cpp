@@ -5,6 +5,7 @@
 // and `mostRemarks` remarks are kept, the first ones, and `left_out` counts the others: 10,000 nodes have some 15,000
 // edges of 40 bytes.
 #include "weft/Pipelines/Explanation.h"
+#include "EdgeLevels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/ChainOrder.h"
@@ -35,6 +36,7 @@ public:
       texts.push_back(json::fixUTF8(text));
     return it->second;
   }
+  StringRef get(int64_t number) const { return texts[number].getAsString().value_or(""); }
   json::Array take() { return json::Array(std::exchange(texts, {})); }
 
 private:
@@ -60,7 +62,9 @@ struct ProgramNotes {
   size_t edgesLeftOut = 0;
   json::Object planner; ///< What formed the groups, how many, and what they cost by its model.
   /// Numbers of groups by the location of their kernels, in order.
-  llvm::DenseMap<Location, SmallVector<int64_t, 1>> groups;
+  using Groups = llvm::DenseMap<Location, SmallVector<int64_t, 1>>;
+  Groups groups;
+  EdgeLevels levels;
   llvm::StringMap<plan::KernelFacts> kernels;
   llvm::StringMap<std::string> texts; ///< Kernels as they were outlined, without large constants.
   std::vector<plan::DispatchFacts> dispatches;
@@ -132,6 +136,59 @@ std::string printArguments(const remark::detail::Remark &remark) {
 
 } // namespace
 
+//===--- Groups and dispatches ---===//
+
+/// What a location is made of.
+static llvm::SmallSetVector<Location, 8> leavesOf(Location location) {
+  llvm::SmallSetVector<Location, 8> leaves;
+  location->walk([&](Location part) {
+    if (!isa<FusedLoc>(part))
+      leaves.insert(part);
+    return WalkResult::advance();
+  });
+  return leaves;
+}
+
+/// Numbers of dispatches by numbers of groups: a kernel keeps its location, unless later passes put several into one,
+/// whose location has the parts of all.
+static std::vector<int64_t> mapGroups(ModuleOp module, ProgramNotes::Groups groups) {
+  std::vector<int64_t> dispatchOf;
+  auto assign = [&](int64_t group, int64_t dispatch) {
+    if (group < 0)
+      return;
+    dispatchOf.resize(std::max(dispatchOf.size(), size_t(group) + 1), -1);
+    dispatchOf[group] = dispatch;
+  };
+  llvm::DenseMap<Location, SmallVector<int64_t, 2>> dispatchesWith;
+  int64_t number = 0;
+  for (auto main : module.getOps<func::FuncOp>())
+    for (tg::DispatchOp dispatch : main.getOps<tg::DispatchOp>()) {
+      SmallVector<int64_t, 1> &waiting = groups[dispatch.getLoc()];
+      if (!waiting.empty()) {
+        assign(waiting.front(), number);
+        waiting.erase(waiting.begin());
+      }
+      for (Location leaf : leavesOf(dispatch.getLoc()))
+        dispatchesWith[leaf].push_back(number);
+      ++number;
+    }
+  for (auto &[location, waiting] : groups) {
+    if (waiting.empty())
+      continue;
+    auto leaves = leavesOf(location);
+    for (int64_t candidate : dispatchesWith.lookup(leaves.empty() ? location : leaves.front()))
+      if (llvm::all_of(leaves,
+                       [&](Location leaf) { return llvm::is_contained(dispatchesWith.lookup(leaf), candidate); })) {
+        for (int64_t group : waiting)
+          assign(group, candidate);
+        break;
+      }
+  }
+  return dispatchOf;
+}
+
+//===--- What the phases say ---===//
+
 struct Explanation::State {
   std::mutex mutex;
   std::vector<std::unique_ptr<ProgramNotes>> programs;
@@ -159,6 +216,13 @@ struct Explanation::State {
     if (remark.getCategoryName() == "fusion" && name == "planner") {
       if (remark.getFunction() == "main")
         notes.planner = readPlanner(remark);
+      return;
+    }
+    if (remark.getCategoryName() == "levels") {
+      notes.levels.add(remark.getFunction(),
+                       {plan::findNodeName(remark.getLocation()).str(), findArgument(remark, "op").str(),
+                        findArgument(remark, "readers").str(), findArgument(remark, "level").str(),
+                        findArgument(remark, "reason").str(), toNumber(findArgument(remark, "bytes"), -1)});
       return;
     }
     notes.remarks.push_back({remark.getRemarkTypeString().str(), name.str(), remark.getCombinedCategoryName().str(),
@@ -209,6 +273,7 @@ void Explanation::finishPhase(Phase phase, ModuleOp module) {
       bytes += (notes.texts[kernel.getSymName().value_or("")] = printKernel(kernel)).size();
   }
   notes.dispatches = plan::measureDispatches(module, notes.kernels);
+  notes.levels.mapGroups(module, mapGroups(module, notes.groups));
 }
 
 //===--- As JSON ---===//
@@ -340,63 +405,21 @@ static std::vector<plan::DispatchFacts> measureLaunches(ModuleOp module, const P
   return hasParts ? plan::measureDispatches(module, kernels) : notes.dispatches;
 }
 
-/// What a location is made of.
-static llvm::SmallSetVector<Location, 8> leavesOf(Location location) {
-  llvm::SmallSetVector<Location, 8> leaves;
-  location->walk([&](Location part) {
-    if (!isa<FusedLoc>(part))
-      leaves.insert(part);
-    return WalkResult::advance();
-  });
-  return leaves;
-}
-
-/// Numbers of dispatches by numbers of groups: a kernel keeps its location, unless later passes put several into one,
-/// whose location has the parts of all.
-static std::vector<int64_t> mapGroups(ModuleOp module, ProgramNotes &notes) {
-  std::vector<int64_t> dispatchOf;
-  auto assign = [&](int64_t group, int64_t dispatch) {
-    if (group < 0)
-      return;
-    dispatchOf.resize(std::max(dispatchOf.size(), size_t(group) + 1), -1);
-    dispatchOf[group] = dispatch;
-  };
-  llvm::DenseMap<Location, SmallVector<int64_t, 2>> dispatchesWith;
-  int64_t number = 0;
-  for (auto main : module.getOps<func::FuncOp>())
-    for (tg::DispatchOp dispatch : main.getOps<tg::DispatchOp>()) {
-      SmallVector<int64_t, 1> &waiting = notes.groups[dispatch.getLoc()];
-      if (!waiting.empty()) {
-        assign(waiting.front(), number);
-        waiting.erase(waiting.begin());
-      }
-      for (Location leaf : leavesOf(dispatch.getLoc()))
-        dispatchesWith[leaf].push_back(number);
-      ++number;
-    }
-  for (auto &[location, waiting] : notes.groups) {
-    if (waiting.empty())
-      continue;
-    auto leaves = leavesOf(location);
-    for (int64_t candidate : dispatchesWith.lookup(leaves.empty() ? location : leaves.front()))
-      if (llvm::all_of(leaves,
-                       [&](Location leaf) { return llvm::is_contained(dispatchesWith.lookup(leaf), candidate); })) {
-        for (int64_t group : waiting)
-          assign(group, candidate);
-        break;
-      }
-  }
-  return dispatchOf;
-}
-
 static json::Array writeEdges(ModuleOp module, ProgramNotes &notes) {
-  std::vector<int64_t> dispatchOf = mapGroups(module, notes);
+  std::vector<int64_t> dispatchOf = mapGroups(module, notes.groups);
   auto dispatch = [&](int64_t group) { return size_t(group) < dispatchOf.size() ? dispatchOf[group] : -1; };
   json::Array edges;
-  for (const Edge &edge : notes.edges)
+  for (const Edge &edge : notes.edges) {
+    const LevelNote *found = nullptr;
+    if (edge.reason < 0 && edge.bytes >= 0)
+      found = notes.levels.find(edge.producerGroup, notes.names.get(edge.producerNode),
+                                notes.names.get(edge.producerOp), notes.names.get(edge.consumerOp));
     edges.push_back(json::Array{edge.producerNode, edge.consumerNode, edge.producerOp, edge.consumerOp,
                                 dispatch(edge.producerGroup), dispatch(edge.consumerGroup), edge.reason,
-                                int64_t(edge.bytes), int64_t(edge.savedBytes)});
+                                int64_t(edge.bytes), int64_t(edge.savedBytes),
+                                found ? notes.names.add(found->level) : -1, found ? found->bytes : -1,
+                                found ? notes.names.add(found->reason) : -1});
+  }
   return edges;
 }
 

@@ -4,12 +4,14 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Plan/Explain/LevelRemarks.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/Multicast.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -152,7 +154,8 @@ private:
     signalPassFailure();
   }
 
-  /// Leaves the kernel's launch for the explanation, with as many CTAs on an SM as its shared memory and warps allow.
+  /// Leaves the kernel's launch and the levels of its values for the explanation, with as many CTAs on an SM as its
+  /// shared memory and warps allow.
   void noteLaunch(ModuleOp original, const Device &device) {
     ModuleOp module = getOperation();
     auto schedule = module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr);
@@ -168,6 +171,11 @@ private:
                                              int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)}),
                           1);
     plan::KernelToSchedule request(kernel);
+    if (getContext().getRemarkEngine()) {
+      auto multicast = module->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
+      plan::emitLevelRemarks(module.getName().value_or("kernel"),
+                             plan::analyseLevels(request, schedule, multicast ? multicast.getInt() : 1));
+    }
     if (auto launch = plan::writeKernelLaunch(request, choice, device, module.getName().value_or("kernel"))) {
       std::string text;
       llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*launch));

@@ -50,7 +50,18 @@ struct Edge {
   std::string reason;     ///< Of an edge that is not fused.
   double bytes = -1;      ///< -1: the pair shares an operand, no tensor goes along it.
   double savedBytes = -1; ///< By fusing it, or lost by not doing so.
-  const char *level = ""; ///< Where the tensor is between the two: "register", "shared", "L2", "memory".
+  /// Where the tensor is between the two: "register", "shared", "cluster", "cache", "L2", "memory"; empty where none
+  /// goes along it.
+  std::string level;
+  std::string levelReason;
+  double tileBytes = -1; ///< Of it, what a tile of the kernel holds; -1: not known.
+};
+
+/// Edges whose tensors are on one level.
+struct LevelTotal {
+  std::string level;
+  int64_t edges = 0;
+  double bytes = 0;
 };
 
 /// A transient buffer of the memory plan.
@@ -119,6 +130,12 @@ struct ModelDiff {
   std::vector<ProgramDiff> programs;
 };
 
+// Levels.cpp
+/// Finds the levels of edges: of those in a kernel the compiler's word, of the others by what moves in between.
+void findLevels(Program &program);
+/// By level, the nearest to the arithmetic first.
+std::vector<LevelTotal> sumUpLevels(const Program &program);
+
 /// Values of symbols; others are 256.
 using Symbols = std::map<std::string, int64_t>;
 
@@ -136,6 +153,8 @@ void predict(Model &model);
 bundle::Error readMeasured(const std::string &path, Program &program);
 // Table.cpp
 void printTable(const Model &model, llvm::raw_ostream &os);
+/// A row for each edge along which a tensor goes: where it is, and why.
+void printLevels(const Model &model, llvm::raw_ostream &os);
 /// A row for each program of each of `models`, which are one model by several planners.
 void printComparison(const std::vector<Model> &models, llvm::raw_ostream &os);
 // Why.cpp

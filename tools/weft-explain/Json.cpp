@@ -75,8 +75,9 @@ static void writeDispatch(json::OStream &out, const Dispatch &dispatch, int64_t 
 
 static void writeEdges(json::OStream &out, const Program &program, Names &names) {
   out.attributeArray("edge_columns", [&] {
-    for (const char *name : {"producer_node", "consumer_node", "producer_op", "consumer_op", "producer_dispatch",
-                             "consumer_dispatch", "reason", "bytes", "saved_bytes", "level"})
+    for (const char *name :
+         {"producer_node", "consumer_node", "producer_op", "consumer_op", "producer_dispatch", "consumer_dispatch",
+          "reason", "bytes", "saved_bytes", "level", "tile_bytes", "level_reason"})
       out.value(name);
   });
   out.attributeArray("edges", [&] {
@@ -90,6 +91,8 @@ static void writeEdges(json::OStream &out, const Program &program, Names &names)
         out.value(int64_t(edge.bytes));
         out.value(int64_t(edge.savedBytes));
         out.value(names.add(edge.level));
+        out.value(int64_t(edge.tileBytes));
+        out.value(names.add(edge.levelReason));
       });
   });
 }
@@ -163,6 +166,14 @@ static void writeProgram(json::OStream &out, const Program &program) {
         });
     });
     writeEdges(out, program, names);
+    out.attributeArray("levels", [&] {
+      for (const LevelTotal &total : sumUpLevels(program))
+        out.object([&] {
+          out.attribute("level", total.level);
+          out.attribute("edges", total.edges);
+          out.attribute("bytes", total.bytes);
+        });
+    });
     names.write(out);
     out.attribute("edges_left_out", program.edgesLeftOut);
     out.attributeArray("remarks", [&] {

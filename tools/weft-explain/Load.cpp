@@ -60,10 +60,11 @@ static void readSummary(const json::Object &plan, Program &program) {
 }
 
 /// A row of `edges`: producer node, consumer node, producer op, consumer op (numbers of names), producer dispatch,
-/// consumer dispatch, reason (a name, or -1), bytes, saved bytes.
+/// consumer dispatch, reason (a name, or -1), bytes, saved bytes; and, of what a compiler before did not say, level (a
+/// name, or -1), bytes of a tile, the level's reason (a name, or -1).
 static bool readEdge(const json::Array &row, const std::vector<std::string> &names, int64_t dispatches, Edge &edge) {
-  int64_t values[9];
-  if (row.size() != std::size(values))
+  int64_t values[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1};
+  if (row.size() != std::size(values) && row.size() != 9)
     return false;
   for (size_t i = 0; i < row.size(); ++i) {
     std::optional<int64_t> value = row[i].getAsInteger();
@@ -73,7 +74,8 @@ static bool readEdge(const json::Array &row, const std::vector<std::string> &nam
   }
   auto isName = [&](int64_t i) { return i >= 0 && i < int64_t(names.size()); };
   if (!isName(values[0]) || !isName(values[1]) || !isName(values[2]) || !isName(values[3]) ||
-      (values[6] != -1 && !isName(values[6])) || values[4] >= dispatches || values[5] >= dispatches)
+      (values[6] != -1 && !isName(values[6])) || (values[9] != -1 && !isName(values[9])) ||
+      (values[11] != -1 && !isName(values[11])) || values[4] >= dispatches || values[5] >= dispatches)
     return false;
   edge.producerNode = names[values[0]];
   edge.consumerNode = names[values[1]];
@@ -85,6 +87,9 @@ static bool readEdge(const json::Array &row, const std::vector<std::string> &nam
   edge.reason = edge.isFused ? "" : names[values[6]];
   edge.bytes = double(values[7]);
   edge.savedBytes = double(values[8]);
+  edge.level = values[9] == -1 ? "" : names[values[9]];
+  edge.tileBytes = double(values[10]);
+  edge.levelReason = values[11] == -1 ? "" : names[values[11]];
   return true;
 }
 

@@ -1,4 +1,4 @@
-// What the cost models add: traffic and hit rate of launches, bounds, what a kernel is bound by, where tensors live.
+// What the cost models add: traffic and hit rate of launches, bounds, what a kernel is bound by.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A launch that the models know is simulated; tensors of its kernel beyond the launch's own cross memory once. All
@@ -95,32 +95,12 @@ static void predict(Program &program, Dispatch &dispatch, Predictions &predictio
   dispatch.boundBy = compute > memory ? "compute" : "memory";
 }
 
-/// Within a kernel a tensor is in registers, or in shared memory where a contraction reads it; between kernels it is in
-/// the L2 if all that is moved from its making to its use fits what the L2 keeps for all SMs, else in memory.
-static const char *getLevel(const Program &program, const Edge &edge, const std::vector<double> &movedBefore) {
-  if (edge.bytes < 0)
-    return "";
-  if (edge.isFused) {
-    if (!program.device)
-      return "cache";
-    return edge.consumerOp == "tg.contract" || edge.consumerOp == "tg.fold" ? "shared" : "register";
-  }
-  if (!program.device || edge.producerDispatch < 0 || edge.consumerDispatch < edge.producerDispatch)
-    return "memory";
-  double moved = movedBefore[edge.consumerDispatch + 1] - movedBefore[edge.producerDispatch];
-  return moved <= double(program.device->effectiveL2Bytes) ? "L2" : "memory";
-}
-
 void weft::explain::predict(Model &model) {
   Predictions predictions;
   for (Program &program : model.programs) {
-    std::vector<double> movedBefore{0};
-    for (Dispatch &dispatch : program.dispatches) {
+    for (Dispatch &dispatch : program.dispatches)
       ::predict(program, dispatch, predictions);
-      movedBefore.push_back(movedBefore.back() + dispatch.readBytes + dispatch.writeBytes);
-    }
-    for (Edge &edge : program.edges)
-      edge.level = getLevel(program, edge, movedBefore);
+    findLevels(program);
   }
 }
 

@@ -28,6 +28,18 @@ static std::string formatMicroseconds(double seconds) {
   return text;
 }
 
+/// "register 7.34 MB on 5 edges, ...": bytes of the tensors on each level.
+static void printLevelTotals(const Program &program, llvm::raw_ostream &os) {
+  const char *comma = "levels    ";
+  for (const LevelTotal &total : sumUpLevels(program)) {
+    os << comma << total.level << " " << formatBytes(total.bytes) << " on " << total.edges
+       << (total.edges == 1 ? " edge" : " edges");
+    comma = ", ";
+  }
+  if (*comma == ',')
+    os << "\n";
+}
+
 static void printSummary(const Program &program, llvm::raw_ostream &os) {
   os << "program   " << program.target;
   if (program.device)
@@ -66,6 +78,7 @@ static void printSummary(const Program &program, llvm::raw_ostream &os) {
     if (program.edgesLeftOut > 0)
       os << llvm::format("; %.0f more left out", program.edgesLeftOut);
     os << "\n";
+    printLevelTotals(program, os);
   }
   if (program.memoryNote.empty())
     os << "memory    " << formatBytes(double(program.arenaBytes)) << " of activations ("
@@ -109,12 +122,12 @@ private:
 static std::vector<std::string> listLevels(const Program &program) {
   std::vector<std::map<StringRef, int>> counts(program.dispatches.size());
   for (const Edge &edge : program.edges)
-    if (edge.consumerDispatch >= 0 && *edge.level)
+    if (edge.consumerDispatch >= 0 && !edge.level.empty())
       ++counts[edge.consumerDispatch][edge.level];
   std::vector<std::string> texts;
   for (const auto &count : counts) {
     std::string text;
-    for (const char *level : {"register", "cache", "shared", "L2", "memory"})
+    for (const char *level : {"register", "cache", "shared", "cluster", "L2", "memory"})
       if (auto found = count.find(level); found != count.end())
         text += (text.empty() ? "" : ", ") + std::to_string(found->second) + " " + level;
     texts.push_back(text.empty() ? "-" : text);
@@ -192,6 +205,28 @@ void weft::explain::printComparison(const std::vector<Model> &models, llvm::raw_
                  formatMicroseconds(program.planner.microseconds * 1e-6)});
     }
   table.print(os);
+}
+
+void weft::explain::printLevels(const Model &model, llvm::raw_ostream &os) {
+  auto nameOf = [](const std::string &node, const std::string &op) {
+    std::string name = node.empty() ? op : bundle::quote(node);
+    return node.empty() ? name : name.substr(1, name.size() - 2) + " (" + op + ")";
+  };
+  for (const Program &program : model.programs) {
+    TextTable table({"#", "from", "to", "level", "bytes", "a tile", "why"}, "rlllrrl");
+    for (const Edge &edge : program.edges) {
+      if (edge.level.empty())
+        continue;
+      std::string kernels = std::to_string(edge.consumerDispatch);
+      if (edge.producerDispatch != edge.consumerDispatch)
+        kernels = std::to_string(edge.producerDispatch) + " -> " + kernels;
+      table.add({kernels, nameOf(edge.producerNode, edge.producerOp), nameOf(edge.consumerNode, edge.consumerOp),
+                 edge.level, formatBytes(edge.bytes), edge.tileBytes < 0 ? "-" : formatBytes(edge.tileBytes),
+                 edge.levelReason});
+    }
+    os << "program   " << program.target << "\n";
+    table.print(os);
+  }
 }
 
 void weft::explain::printTable(const Model &model, llvm::raw_ostream &os) {

@@ -19,7 +19,7 @@ namespace {
 struct Options {
   std::string input, target, planner, measured, output, why, whyNot, deviceTable, diff;
   std::vector<std::string> dims, compileFlags;
-  bool json = false;
+  bool json = false, levels = false;
 };
 } // namespace
 
@@ -90,8 +90,9 @@ static Error write(const Options &options, const std::string &text) {
 static Error compare(const Options &options, const std::vector<std::string> &planners) {
   for (auto [flag, isGiven] :
        {std::pair("--why", !options.why.empty()), std::pair("--why-not", !options.whyNot.empty()),
-        std::pair("--json", options.json), std::pair("--output", !options.output.empty()),
-        std::pair("--measured", !options.measured.empty()), std::pair("--diff", !options.diff.empty())})
+        std::pair("--json", options.json), std::pair("--levels", options.levels),
+        std::pair("--output", !options.output.empty()), std::pair("--measured", !options.measured.empty()),
+        std::pair("--diff", !options.diff.empty())})
     if (isGiven)
       return Error(ErrorCode::Usage,
                    std::string(flag) + ": expected one planner, got " + bundle::quote(options.planner));
@@ -151,6 +152,8 @@ static Error run(const Options &options) {
     return write(options, options.json ? writeJson(model, diff) + "\n" : explore::makeReport(writeJson(model, diff)));
   if (options.json)
     llvm::outs() << writeJson(model, diff) << '\n';
+  else if (options.levels)
+    printLevels(model, llvm::outs());
   else if (diff)
     printDiff(*diff, llvm::outs());
   else
@@ -164,6 +167,7 @@ int main(int argc, char **argv) {
   app.add_option("model", options.input, "model.weft, or a model to compile")->option_text("FILE")->required();
   app.add_option("--why", options.why, "Why two nodes share a kernel, or do not: A,B")->option_text("A,B");
   app.add_option("--why-not", options.whyNot, "The same")->option_text("A,B");
+  app.add_flag("--levels", options.levels, "Where the tensor of every edge is: its memory level, bytes, and why");
   app.add_flag("--json", options.json, "Everything as JSON, on standard output or to -o");
   app.add_option("-o,--output", options.output, "Write a page that shows everything; - is standard output")
       ->option_text("FILE");

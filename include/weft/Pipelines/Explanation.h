@@ -20,7 +20,7 @@ public:
   ~Explanation();
 
   /// Categories that the engine must let through.
-  static constexpr llvm::StringLiteral categories = "^(fusion|fold|plan|rewrite)";
+  static constexpr llvm::StringLiteral categories = "^(fusion|fold|plan|rewrite|levels)";
   /// For `enableOptimizationRemarks`; may be called from any thread. The explanation must outlive the context.
   std::unique_ptr<mlir::remark::detail::MLIRRemarkStreamerBase> makeStreamer();
 

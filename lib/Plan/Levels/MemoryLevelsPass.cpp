@@ -4,6 +4,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Explain/LevelRemarks.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/MemoryLevels.h"
 #include "weft/Plan/Passes.h"
@@ -76,6 +77,7 @@ struct MemoryLevelsPass : weft::plan::impl::MemoryLevelsBase<MemoryLevelsPass> {
                           "SMs; {5:f1} KiB of shared memory and {6:f1} KiB of registers a tile",
                           levels.tiles, levels.steps, edges, levels.read * 1e-6, levels.written * 1e-6,
                           levels.shared / 1024, levels.registers / 1024)));
+    emitLevelRemarks(module.getName().value_or("kernel"), levels);
   }
 
   /// Of each operand that a kernel made: what moves from its making on.

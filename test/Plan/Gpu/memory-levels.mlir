@@ -1,5 +1,6 @@
 // RUN: weft-opt %s --weft-memory-levels --remark-policy=all --remarks-filter=plan 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+// RUN: weft-opt %s --weft-memory-levels --remark-policy=all --remarks-filter=levels 2>&1 | FileCheck %s --check-prefix=VALUES
 // RUN: not weft-opt %s --weft-memory-levels=target=sm_10 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: expected a target of sm_80, {{.*}}, got 'sm_10'
 
@@ -47,6 +48,9 @@ module @rows attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = s
     return %y : tensor<64x1024xf32>
   }
 }
+
+// A remark for each value between two ops, at the op that makes it.
+// VALUES: [Analysis] value | Category:levels | Function=rows | bytes={{[0-9]+}}, level={{.*}}, op=tg.{{.*}}, readers=tg.{{.*}}, reason={{.*}}
 
 // 33.6 MB and what is read and written in between stay in the L2 until the next kernel; after another product they do not.
 // CHECK-LABEL: func.func @main

@@ -9,6 +9,7 @@
 // CHECK-NEXT: traffic   25.2 MB unfused -> 8.39 MB fused; by the models 8.39 MB, at least 8.39 MB (compulsory 8.39 MB)
 // CHECK-NEXT: results   9.44 MB between ops, of them 7.34 MB never stored
 // CHECK-NEXT: edges     9 considered, 7 fused, 2 not
+// CHECK-NEXT: levels    cache 7.34 MB on 7 edges, memory 4.19 MB on 2 edges
 // CHECK-NEXT: memory    2.10 MB of activations (2.10 MB without sharing)
 // CHECK:      #  kernel {{ *}}ops  grid  tile {{ *}}order  edges {{ *}}flops {{ *}}bound  compulsory {{ *}}model  L2 hit %  bound by  us
 // CHECK-NEXT: 0  contract_add_tanh_cast {{ *}}4 {{.*}} 3 cache {{ *}}1.07 GFLOP  5.24 MB     5.24 MB  5.24 MB         -  -          -
@@ -40,8 +41,21 @@
 
 // RUN: weft explain %t.weft --json | FileCheck %s --check-prefix=JSON
 // JSON: {"schema":"weft.explain/3","model":"explain.mlir"
-// JSON: "edge_columns":["producer_node","consumer_node","producer_op","consumer_op","producer_dispatch","consumer_dispatch","reason","bytes","saved_bytes","level"]
+// JSON: "edge_columns":["producer_node","consumer_node","producer_op","consumer_op","producer_dispatch","consumer_dispatch","reason","bytes","saved_bytes","level","tile_bytes","level_reason"]
+// JSON: "levels":[{"level":"cache","edges":7,"bytes":{{[0-9.e+]+}}},{"level":"memory","edges":2,
 // JSON: "launches":[{{.*}}"problem":{"k":1024,"kind":"gemm","m":512,"n":1024}
+
+// Where the tensor of each edge is, what a tile holds of it, and why.
+// RUN: weft explain %t.weft --levels | FileCheck %s --check-prefix=LEVELS
+// LEVELS:      program   cpu
+// LEVELS-NEXT: {{ *}}# from {{ *}}to {{ *}}level {{ *}}bytes {{ *}}a tile  why
+// LEVELS-NEXT: {{ *}}0 MatMul_0 (tg.contract) Add_1 (tg.add) cache 1.05 MB - tiles of a nest of loops
+// LEVELS:      0 -> 1 Norm_3 (tg.cast) Norm_3 (tg.mul) memory 2.10 MB - a buffer between kernels
+// LEVELS:      program   sm_90a
+// LEVELS:      0 MatMul_0 (tg.contract) Add_1 (tg.add) register 1.05 MB {{[0-9.]+}} kB sums of a product
+// LEVELS:      0 -> 1 Tanh_2 (tg.tanh) Norm_3 (tg.cast) L2 1.05 MB - 6.29 MB move from its making on, the L2 keeps 47.2 MB
+// LEVELS:      1 Norm_3 (tg.reduce) Norm_3 (tg.rsqrt) shared 2.05 kB 4 B warps add their parts
+// LEVELS-NEXT: 1 Norm_3 (tg.cast) Norm_3 (tg.mul) register 2.10 MB {{[0-9.]+}} kB element by element
 // The explorer's numbers of a plan's launches, and measurements beside predictions.
 // RUN: weft explain %t.weft --target=sm_90a --json -o %t.json
 // RUN: weft explore --numbers=%t.json | FileCheck %s --check-prefix=NUMBERS

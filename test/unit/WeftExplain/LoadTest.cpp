@@ -59,7 +59,8 @@ TEST(Load, ReadsWhatIsThere) {
   const Program &program = model.programs[0];
   ASSERT_EQ(program.edges.size(), 1u);
   EXPECT_EQ(program.edges[0].reason, "why");
-  EXPECT_STREQ(program.edges[0].level, "memory");
+  EXPECT_EQ(program.edges[0].level, "memory");
+  EXPECT_EQ(program.edges[0].levelReason, "a buffer between kernels");
   EXPECT_TRUE(program.dispatches[0].launches.empty());
   ASSERT_EQ(program.remarks.size(), 1u);
   EXPECT_EQ(program.remarks[0].name, "no-model");

@@ -9,7 +9,7 @@ let program = null, graph = null;
 function readProgram(source) {
   const names = source.names, edges = source.edges.map((row) => ({
     producer: names[row[0]], consumer: names[row[1]], producerOp: names[row[2]], consumerOp: names[row[3]], from: row[4], to: row[5],
-    isFused: row[6] === -1, reason: row[6] === -1 ? "" : names[row[6]], bytes: row[7], saved: row[8], level: names[row[9]],
+    isFused: row[6] === -1, reason: row[6] === -1 ? "" : names[row[6]], bytes: row[7], saved: row[8], level: names[row[9]], tile: row[10], levelReason: names[row[11]],
   }));
   return { ...source, edges };
 }
@@ -105,6 +105,7 @@ const tables = {
     textColumn("ops", (row) => `${row.producerOp} → ${row.consumerOp}`), textColumn("decision", (row) => (row.isFused ? "fused" : "not fused")),
     { label: "kernels", value: (row) => row.from, show: (row) => makeElement("span", {}, linkTo(row.from), row.from === row.to ? "" : " → ", row.from === row.to ? "" : linkTo(row.to)) },
     textColumn("reason", (row) => row.reason), textColumn("in", (row) => row.level), sizeColumn("bytes", (row) => row.bytes), sizeColumn("saved", (row) => row.saved),
+    sizeColumn("a tile", (row) => row.tile), textColumn("why there", (row) => row.levelReason),
   ]),
   remarks: new ReportTable("remarks", [
     textColumn("kind", (row) => row.kind), textColumn("category", (row) => row.category), textColumn("name", (row) => row.name),

@@ -85,7 +85,7 @@ def make_large() -> dict:
                 if i >= back:
                     other = (i - back) // NODES_OF_KERNEL
                     fused = other == number
-                    edges.append([first + i - back, first + i, 2, 2, other, number, -1 if fused else 3, 1 << 20, 1 << 21, 0 if fused else 1])
+                    edges.append([first + i - back, first + i, 2, 2, other, number, -1 if fused else 3, 1 << 20, 1 << 21, 0 if fused else 1, 1 << 12, 2])
     buffers = [[1 << 20, (i % 8) << 20, i, min(i + 7, kernels - 1)] for i in range(kernels)]
     remarks = [{"kind": "Passed", "category": "plan", "name": "schedule", "function": f"add_mul_{i % 97}", "node": names[first + i], "text": "matrix 12 us, dram 10 us"}
                for i in range(3000)]
