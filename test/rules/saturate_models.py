@@ -20,17 +20,18 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REMARK = re.compile(r'Remark="flops (\d+), greedy (\d+) \((\d+) rewrites\), saturated (\d+); modelled ([\d.]+) us, ([\d.]+) us, ([\d.]+) us; '
-                    r'(\d+) nodes, (\d+) iterations, (\w+)"')
+                    r'(\d+) nodes, (\d+) iterations, (\w+), extraction (\w+)"')
 NOTE = """<!-- Written by test/rules/saturate_models.py; do not edit. -->
 # Greedy rewriting and equality saturation
 
 Of each model after `--weft-normalize` without rewrites: FLOPs and modelled time (price list `{prices}`) before, by `--weft-rewrite` and by
-`--weft-saturate`, licence `{licence}`. Saturation stops at {nodes} nodes or 8 iterations, whichever comes first. Where it is the dearer of the
-two, extraction lost what greedy rewriting has for nothing: it prices each expression as a tree, so a projection that several heads or
-branches share seems to cost as often as it is read. `--weft-saturate` keeps the greedy program then.
+`--weft-saturate`, licence `{licence}`. Saturation stops at {nodes} nodes or 8 iterations, whichever comes first. Of the graph
+the cheapest program is taken, in which what several expressions share counts once: by local search and branch and bound, *proved* where no
+program of the graph has less by the prices of single ops, *bounded* where the search ended before. Where saturation is the dearer of the two, single
+ops' prices did not see what fusion keeps; `--weft-saturate` keeps the greedy program then.
 
-| model | MFLOPs | greedy | saturated | us | greedy | saturated | rewrites | nodes | stopped by | seconds |
-|---|---|---|---|---|---|---|---|---|---|---|
+| model | MFLOPs | greedy | saturated | us | greedy | saturated | rewrites | nodes | stopped by | extraction | seconds |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -49,9 +50,9 @@ def row(tools: pathlib.Path, model: pathlib.Path, args: argparse.Namespace) -> s
     if not match:
         print(f"{model.name}: no remark: {done.stderr.strip()[:200]}", file=sys.stderr)
         return None
-    before, greedy, rewrites, saturated, *times, nodes, _, stop = match.groups()
+    before, greedy, rewrites, saturated, *times, nodes, _, stop, proof = match.groups()
     flops = " | ".join(f"{int(value) / 1e6:.2f}" for value in (before, greedy, saturated))
-    return f"| {model.stem} | {flops} | {' | '.join(times)} | {rewrites} | {nodes} | {stop} | {time.monotonic() - start:.1f} |\n"
+    return f"| {model.stem} | {flops} | {' | '.join(times)} | {rewrites} | {nodes} | {stop} | {proof} | {time.monotonic() - start:.1f} |\n"
 
 
 def main() -> int:

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/Rewrite/EGraph.h"
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
 #include <random>
+#include <set>
 
 using weft::EGraph;
 using Id = EGraph::Id;
@@ -73,6 +76,114 @@ TEST(EGraph, FindsWhatGreedyMisses) {
   graph.rebuild();
   EXPECT_EQ(graph.find(quotient), graph.find(x));
   EXPECT_EQ(weft::extract(graph, unit).cost[graph.find(quotient)], 1);
+}
+
+double byOp(Id, const EGraph::Node &node) {
+  static constexpr double prices[] = {0, 0, 0, 4, 1, 1, 1, 3, 1, 3};
+  return node.op < std::size(prices) ? prices[node.op] : 0;
+}
+
+// a and b are g (3) or f of what both can share (1 + 4): as trees 3 + 3 is least, as a program (with c) 4 + 1 + 1 + 1.
+TEST(EGraph, SharedTermsCountOnce) {
+  EGraph graph;
+  Id x = graph.add({X, {}}), y = graph.add({Y, {}}), z = graph.add({Z, {}}), two = graph.add({Two, {}});
+  std::vector<Id> roots;
+  for (Id leaf : {x, y, z}) {
+    Id own = graph.add({G, {leaf}});
+    graph.merge(own, graph.add({Mul, {leaf, two}}));
+    roots.push_back(own);
+  }
+  graph.rebuild();
+  weft::Extraction trees = weft::extract(graph, byOp);
+  for (Id root : roots)
+    EXPECT_EQ(trees.best[graph.find(root)]->op, uint32_t(G));
+  weft::SharedExtraction shared = weft::extractShared(graph, roots, byOp, 1000);
+  EXPECT_EQ(shared.cost, 7);
+  EXPECT_TRUE(shared.isCheapest);
+  for (Id root : roots)
+    EXPECT_EQ(shared.best[graph.find(root)]->op, uint32_t(Mul));
+}
+
+TEST(EGraph, SharedExtractionIsBounded) {
+  EGraph graph;
+  Id x = graph.add({X, {}}), product = graph.add({Mul, {x, graph.add({One, {}})}}), fx = graph.add({F, {x}});
+  graph.merge(x, product); // A cycle, which no program may have.
+  graph.rebuild();
+  weft::SharedExtraction none = weft::extractShared(graph, {fx}, byOp, 0);
+  EXPECT_EQ(none.cost, 1);
+  EXPECT_FALSE(none.isCheapest);
+  EXPECT_EQ(none.best[graph.find(x)]->op, uint32_t(X));
+  EXPECT_TRUE(weft::extractShared(graph, {fx, fx, x}, byOp, 100).isCheapest);
+  auto never = [](Id, const EGraph::Node &node) {
+    return node.op == F ? std::numeric_limits<double>::infinity() : 1.0;
+  };
+  EXPECT_TRUE(std::isinf(weft::extractShared(graph, {fx}, never, 100).cost));
+}
+
+/// The price of the cheapest program by trying all choices of nodes; infinite ones among them.
+double tryAllChoices(const EGraph &graph, const std::vector<Id> &roots, std::map<Id, const EGraph::Node *> &choice) {
+  std::vector<Id> work(roots.rbegin(), roots.rend());
+  std::set<Id> seen;
+  std::function<int(Id, std::set<Id> &)> depth = [&](Id id, std::set<Id> &above) -> int {
+    id = graph.find(id);
+    auto found = choice.find(id);
+    if (found == choice.end())
+      return 0;
+    if (!above.insert(id).second)
+      return -1;
+    for (Id child : found->second->children)
+      if (depth(child, above) < 0)
+        return -1;
+    above.erase(id);
+    return 1;
+  };
+  while (!work.empty()) {
+    Id id = graph.find(work.back());
+    work.pop_back();
+    if (!seen.insert(id).second)
+      continue;
+    if (choice.count(id)) {
+      for (Id child : choice[id]->children)
+        work.push_back(child);
+      continue;
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (const EGraph::Node &node : graph.nodes(id)) {
+      choice[id] = &node;
+      std::set<Id> above;
+      if (depth(id, above) >= 0)
+        least = std::min(least, tryAllChoices(graph, roots, choice));
+      choice.erase(id);
+    }
+    return least;
+  }
+  double sum = 0;
+  for (Id id : seen)
+    sum += byOp(id, *choice[id]);
+  return sum;
+}
+
+TEST(EGraph, SharedExtractionAgainstAllChoices) {
+  std::mt19937 random(11);
+  for (int trial = 0; trial < 200; ++trial) {
+    EGraph graph;
+    std::vector<Id> ids{graph.add({X, {}}), graph.add({Y, {}})};
+    for (int i = 0; i < 9; ++i) {
+      uint32_t op = Two + uint32_t(random() % 7);
+      EGraph::Node node{op, {ids[random() % ids.size()]}};
+      if (random() % 2)
+        node.children.push_back(ids[random() % ids.size()]);
+      ids.push_back(graph.add(node));
+    }
+    for (int i = 0; i < 3; ++i)
+      graph.merge(ids[random() % ids.size()], ids[random() % ids.size()]);
+    graph.rebuild();
+    std::vector<Id> roots{graph.find(ids.back()), graph.find(ids[ids.size() - 2])};
+    weft::SharedExtraction shared = weft::extractShared(graph, roots, byOp, 1000000);
+    std::map<Id, const EGraph::Node *> choice;
+    EXPECT_TRUE(shared.isCheapest) << "trial " << trial;
+    EXPECT_EQ(shared.cost, tryAllChoices(graph, roots, choice)) << "trial " << trial;
+  }
 }
 
 // Congruence against a naive closure over random merges.

@@ -62,13 +62,16 @@ private:
     limits.maxIterations = maxIterations;
     OwningOpRef<func::FuncOp> saturated;
     std::string effort;
+    bool allCheapest = true;
     for (bool countBytes : {true, false}) { // Extraction sees nodes alone; the better of two is what counts.
       OwningOpRef<func::FuncOp> candidate = function.clone();
       Saturation saturation(candidate->front(), ruleLicence, limits);
       saturation.run(rules);
-      effort = llvm::formatv("{0} nodes, {1} iterations, {2}", saturation.getNumNodes(), saturation.getNumIterations(),
-                             saturation.getStop());
-      if (!saturation.replace(list, countBytes))
+      bool isProgram = saturation.replace(list, countBytes);
+      allCheapest &= saturation.isCheapest();
+      effort = llvm::formatv("{0} nodes, {1} iterations, {2}, extraction {3}", saturation.getNumNodes(),
+                             saturation.getNumIterations(), saturation.getStop(), allCheapest ? "proved" : "bounded");
+      if (!isProgram)
         continue;
       Work work = countBlock(candidate->front());
       if (saturated && getSeconds(work, list) >= getSeconds(bySaturation, list))

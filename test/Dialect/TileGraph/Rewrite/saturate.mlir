@@ -13,7 +13,7 @@
 // CHECK: tg.add %arg2, %[[P]]
 // CHECK-NEXT: return
 // REMARK: [Analysis] saturated | {{.*}}Function=step_without_gain | Remark="flops 128, greedy 128 (0 rewrites), saturated 96;
-// BOUND: [Analysis] greedy | {{.*}}Function=step_without_gain | {{.*}} nodes"
+// BOUND: [Analysis] greedy | {{.*}}Function=step_without_gain | {{.*}} nodes, extraction proved"
 func.func @step_without_gain(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4x8xf32>, %w: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = tg.mul %x, %y : tensor<4x8xf32>, tensor<4x8xf32>
   %1 = tg.add %0, %z : tensor<4x8xf32>, tensor<4x8xf32>
@@ -25,7 +25,7 @@ func.func @step_without_gain(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tenso
 // CHECK-LABEL: @greedy_is_enough
 // CHECK: %[[S:.*]] = tg.add %arg1, %arg2
 // CHECK: tg.mul %arg0, %[[S]]
-// REMARK: [Analysis] greedy | {{.*}}Function=greedy_is_enough | Remark="flops 96, greedy 64 (1 rewrites), saturated 64;{{.*}} saturated"
+// REMARK: [Analysis] greedy | {{.*}}Function=greedy_is_enough | Remark="flops 96, greedy 64 (1 rewrites), saturated 64;{{.*}} saturated, extraction proved"
 func.func @greedy_is_enough(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = tg.mul %x, %y : tensor<4x8xf32>, tensor<4x8xf32>
   %1 = tg.mul %x, %z : tensor<4x8xf32>, tensor<4x8xf32>

@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -60,6 +61,17 @@ struct Extraction {
 };
 /// `cost` is of a node alone and must not be negative. The graph must be rebuilt, and must outlive the result.
 Extraction extract(const EGraph &graph, llvm::function_ref<double(EGraph::Id, const EGraph::Node &)> cost);
+
+/// A node for each class that `roots` need.
+struct SharedExtraction {
+  double cost = std::numeric_limits<double>::infinity(); ///< Of these nodes, each once.
+  std::vector<const EGraph::Node *> best;                ///< By class; others may be null.
+  bool isCheapest = false;                               ///< Proved: no choice of nodes costs less.
+};
+/// The cheapest choice that was found, as programs are: what several expressions share is computed once. It costs no
+/// more than the trees of `extract` do so. `steps` bounds the search for the cheapest. `cost` as above.
+SharedExtraction extractShared(const EGraph &graph, llvm::ArrayRef<EGraph::Id> roots,
+                               llvm::function_ref<double(EGraph::Id, const EGraph::Node &)> cost, size_t steps);
 
 } // namespace weft
 

@@ -222,12 +222,12 @@ double Saturation::priceNode(const EGraph::Node &node, const Prices &prices, boo
   return getSeconds(work, prices) + 1e-15;
 }
 
-Value Saturation::buildClass(Id id, const Extraction &best, std::map<Id, Value> &built) {
+Value Saturation::buildClass(Id id, const SharedExtraction &best, std::map<Id, Value> &built) {
   id = graph.find(id);
   auto found = built.find(id);
   if (found != built.end())
     return found->second;
-  const EGraph::Node *node = best.best[id];
+  const EGraph::Node *node = id < best.best.size() ? best.best[id] : nullptr;
   if (!node)
     return built[id] = getValue(id);
   if (!prototypes[node->op])
@@ -256,13 +256,20 @@ bool Saturation::replace(const Prices &prices, bool countBytes) {
           changed = isConstant[id] = true;
       }
   }
-  Extraction best =
-      extract(graph, [&](Id, const EGraph::Node &node) { return priceNode(node, prices, countBytes, isConstant); });
-  std::map<Id, Value> built;
   SmallVector<Operation *> users{block.getTerminator()};
   for (Operation &op : block.without_terminator())
     if (!isNode(&op) && op.getNumOperands() > 0)
       users.push_back(&op);
+  SmallVector<Id> roots;
+  for (Operation *user : users)
+    for (Value operand : user->getOperands())
+      if (auto found = ids.find(operand); found != ids.end())
+        roots.push_back(found->second);
+  SharedExtraction best = extractShared(
+      graph, roots, [&](Id, const EGraph::Node &node) { return priceNode(node, prices, countBytes, isConstant); },
+      limits.maxSteps);
+  cheapest = best.isCheapest;
+  std::map<Id, Value> built;
   for (Operation *user : users)
     for (OpOperand &operand : user->getOpOperands())
       if (auto found = ids.find(operand.get()); found != ids.end())

@@ -15,6 +15,7 @@ struct SaturationLimits {
   size_t maxNodes = 4000;
   unsigned maxIterations = 8;
   size_t maxMatches = 2000; ///< Of one rule in one iteration.
+  size_t maxSteps = 100000; ///< Of the search for the cheapest program.
 };
 
 /// Works on a block that nothing else uses: it adds ops to it freely and, with `replace`, leaves the cheapest program.
@@ -24,14 +25,17 @@ public:
 
   /// Applies `rules` until nothing is new or a limit is reached.
   void run(llvm::ArrayRef<const Rule *> rules);
-  /// Rebuilds the block's results from the cheapest nodes by `prices`. A node's price is its own, whoever shares it and
-  /// whatever fusion keeps, so that bytes may mislead: without `countBytes` they cost nothing. False, with the block of
+  /// Rebuilds the block's results from the cheapest nodes by `prices`, each of which counts once, however many share
+  /// it. A node's price knows nothing of what fusion keeps, so that bytes may mislead: without `countBytes` they cost
+  /// nothing. False, with the block of
   /// no further use, if they depend on each other in a circle.
   bool replace(const Prices &prices, bool countBytes);
 
   size_t getNumNodes() const { return graph.numNodes(); }
   unsigned getNumIterations() const { return iterations; }
   llvm::StringRef getStop() const { return stop; } ///< "saturated", "nodes" or "iterations".
+  /// After `replace`: whether no program of the graph is cheaper.
+  bool isCheapest() const { return cheapest; }
 
 private:
   using Id = EGraph::Id;
@@ -48,7 +52,7 @@ private:
   void findMatches(const Rule &rule, std::vector<Found> &found);
   bool apply(const Found &found);
   double priceNode(const EGraph::Node &node, const Prices &prices, bool countBytes, llvm::ArrayRef<bool> isConstant);
-  mlir::Value buildClass(Id id, const Extraction &best, std::map<Id, mlir::Value> &built);
+  mlir::Value buildClass(Id id, const SharedExtraction &best, std::map<Id, mlir::Value> &built);
 
   friend class ClassMatcher;
   mlir::Block &block;
@@ -63,6 +67,7 @@ private:
   llvm::DenseMap<mlir::Value, Id> ids;
   unsigned iterations = 0;
   llvm::StringRef stop = "iterations";
+  bool cheapest = false;
 };
 
 } // namespace weft::tg
