@@ -104,6 +104,31 @@ TEST(EGraph, SharedTermsCountOnce) {
     EXPECT_EQ(shared.best[graph.find(root)]->op, uint32_t(Mul));
 }
 
+// Three readers go over to the shared term at once or not at all: one by one they lose. The given program has it.
+TEST(EGraph, SharedExtractionStartsFromTheGivenProgram) {
+  EGraph graph;
+  Id two = graph.add({Two, {}});
+  std::vector<Id> roots;
+  std::vector<EGraph::Node> wanted;
+  for (uint32_t leaf : {X, Y, Z}) {
+    Id x = graph.add({leaf, {}}), own = graph.add({F, {x}});
+    graph.merge(own, graph.add({Mul, {x, two}}));
+    roots.push_back(own);
+    wanted.push_back({Mul, {x, two}});
+  }
+  graph.rebuild();
+  auto cost = [](Id, const EGraph::Node &node) {
+    return node.op == Two ? 4 : node.op == F ? 2 : node.op == Mul ? 0.5 : 0;
+  };
+  std::vector<const EGraph::Node *> given(graph.allClasses().back() + 1, nullptr);
+  for (size_t i = 0; i < roots.size(); ++i)
+    for (const EGraph::Node &node : graph.nodes(roots[i]))
+      if (node == wanted[i])
+        given[graph.find(roots[i])] = &node;
+  EXPECT_EQ(weft::extractShared(graph, roots, cost, 0, given).cost, 5.5);
+  EXPECT_EQ(weft::extractShared(graph, roots, cost, 1000).cost, 5.5);
+}
+
 TEST(EGraph, SharedExtractionIsBounded) {
   EGraph graph;
   Id x = graph.add({X, {}}), product = graph.add({Mul, {x, graph.add({One, {}})}}), fx = graph.add({F, {x}});

@@ -1,4 +1,5 @@
-// How two dependent kernels take turns: the launch of both against the chain's own model, the choice of g, what it costs.
+// How two dependent kernels take turns: the launch of both against the chain's own model, the choice of g, what it
+// costs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Cost/ChainOrder.h"
 #include "weft/Plan/Cost/Configuration.h"
@@ -64,9 +65,10 @@ TEST(ChainOrder, PlacesAreThoseOfTheParts) {
   shape.m = 3 * 1024, shape.n = 768, shape.k = 256;
   LaunchModel own = makeGemmLaunch(shape);
   StageModel &stage = own.stages[0];
-  stage.accesses[1].outer.terms = {{LaunchLoop::Row, 8, 0, 256}};    // B of the batch's member.
-  stage.accesses[2].byte.terms = {{LaunchLoop::Row, 1, 8, 16}};      // Within a member.
-  stage.accesses[0].byte.terms = {{LaunchLoop::Col, 2, 0, 32}, {LaunchLoop::Col, 1, 2, 64}, {LaunchLoop::Step, 1, 0, 8}};
+  stage.accesses[1].outer.terms = {{LaunchLoop::Row, 8, 0, 256}}; // B of the batch's member.
+  stage.accesses[2].byte.terms = {{LaunchLoop::Row, 1, 8, 16}};   // Within a member.
+  stage.accesses[0].byte.terms = {
+      {LaunchLoop::Col, 2, 0, 32}, {LaunchLoop::Col, 1, 2, 64}, {LaunchLoop::Step, 1, 0, 8}};
   own.arrays[1].outers *= 3;
   for (int64_t blocks : {2, 8}) {
     ChainProblem problem;

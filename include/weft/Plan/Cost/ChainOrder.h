@@ -46,7 +46,7 @@ struct ChainSample {
 bool joinLaunches(const ChainProblem &problem, const ChainSample &sample, LaunchModel &result, std::string &error);
 
 struct ChainCandidate {
-  int64_t units = 1; ///< Of the first part, before the second's; all of them: the second part comes last.
+  int64_t units = 1;  ///< Of the first part, before the second's; all of them: the second part comes last.
   double bytes = 0;   ///< Between the L2 and DRAM, read and written.
   double seconds = 0; ///< The longer of two: until the last CTA is done, waiting included; the bytes at DRAM's rate.
   double hitRate = 0;

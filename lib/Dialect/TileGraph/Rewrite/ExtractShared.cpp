@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Finding the cheapest program is NP-hard, so it is bounded: local search from the cheapest trees (by whole prices, and
-// by prices divided among a class's readers), then branch and bound, which proves the result if its steps suffice. A
-// branch costs what it chose and, of every class that it still needs, the cheapest node at least.
+// by prices divided among a class's readers) and from the program that was given, then branch and bound, which proves
+// the result if its steps suffice. A branch costs what it chose and, of every class that it still needs, the cheapest
+// node at least.
 #include "weft/Dialect/TileGraph/Rewrite/EGraph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -43,9 +44,14 @@ public:
       ++readers[root];
   }
 
-  SharedExtraction run(size_t steps) {
+  SharedExtraction run(size_t steps, llvm::ArrayRef<const Node *> given) {
     for (bool divides : {false, true})
-      start(divides);
+      improve(findTrees(divides));
+    Choice start = findTrees(/*divides=*/false);
+    for (size_t id = 0; id < std::min(size, given.size()); ++id)
+      start[id] = given[id] ? given[id] : start[id];
+    if (!given.empty())
+      improve(std::move(start));
     stepsLeft = steps;
     if (best.cost < infinite)
       search();
@@ -97,12 +103,17 @@ private:
     }
   }
 
-  /// From the cheapest trees, one class's node after the other for another one, while that pays.
-  void start(bool divides) {
+  /// The cheapest node of each class by trees.
+  Choice findTrees(bool divides) const {
     Choice choice = extract(graph, [&](Id id, const Node &node) {
                       return priceOf(&node) / (divides ? std::max(readers[id], 1.0) : 1.0);
                     }).best;
     choice.resize(size, nullptr);
+    return choice;
+  }
+
+  /// One class's node after the other for another one, while that pays.
+  void improve(Choice choice) {
     std::vector<Id> needed;
     double cost = price(choice, &needed);
     for (unsigned round = 0; round < maxRounds && cost < infinite; ++round) {
@@ -236,8 +247,9 @@ private:
 } // namespace
 
 SharedExtraction extractShared(const EGraph &graph, llvm::ArrayRef<EGraph::Id> roots,
-                               llvm::function_ref<double(EGraph::Id, const EGraph::Node &)> cost, size_t steps) {
-  return SharedExtractor(graph, roots, cost).run(steps);
+                               llvm::function_ref<double(EGraph::Id, const EGraph::Node &)> cost, size_t steps,
+                               llvm::ArrayRef<const EGraph::Node *> given) {
+  return SharedExtractor(graph, roots, cost).run(steps, given);
 }
 
 } // namespace weft

@@ -87,7 +87,8 @@ static void sampleSteps(StageModel &stage, const ChainSample &sample) {
     access.byte.perStep /= sample.thinning;
     for (LoopTerm &term : access.byte.terms)
       term.factor /= sample.thinning;
-    int64_t rest = access.when == When::EachStep ? sample.depth / bySteps : sample.depth, part = std::min(rest, access.outers);
+    int64_t rest = access.when == When::EachStep ? sample.depth / bySteps : sample.depth,
+            part = std::min(rest, access.outers);
     access.outers /= part;
     access.bytes = std::max<int64_t>(access.bytes * part / rest, 1);
   }
@@ -183,7 +184,8 @@ bool weft::plan::joinLaunches(const ChainProblem &problem, const ChainSample &sa
       error = "expected arrays " + link.written + " and " + link.read;
       return false;
     }
-    // As many rows as can be sampled, of a sector (a byte in the sample) for each CTA of the writer, step of the reader.
+    // As many rows as can be sampled, of a sector (a byte in the sample) for each CTA of the writer, step of the
+    // reader.
     int64_t bytes = std::max<int64_t>(array->outers * array->rowBytes / problem.units, 1);
     int64_t rows = first.blocks * second.blocks, part = sample.depth * sample.thinning;
     int64_t least = std::max(sectorBytes, part) * std::max(first.ctas, second.launch.stages[0].steps);

@@ -69,9 +69,11 @@ struct SharedExtraction {
   bool isCheapest = false;                               ///< Proved: no choice of nodes costs less.
 };
 /// The cheapest choice that was found, as programs are: what several expressions share is computed once. It costs no
-/// more than the trees of `extract` do so. `steps` bounds the search for the cheapest. `cost` as above.
+/// more than the trees of `extract` do so, nor than the nodes of `given` (by class; null: any), if those are a program.
+/// `steps` bounds the search for the cheapest. `cost` as above.
 SharedExtraction extractShared(const EGraph &graph, llvm::ArrayRef<EGraph::Id> roots,
-                               llvm::function_ref<double(EGraph::Id, const EGraph::Node &)> cost, size_t steps);
+                               llvm::function_ref<double(EGraph::Id, const EGraph::Node &)> cost, size_t steps,
+                               llvm::ArrayRef<const EGraph::Node *> given = {});
 
 } // namespace weft
 

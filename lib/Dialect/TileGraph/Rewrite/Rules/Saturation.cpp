@@ -19,6 +19,8 @@ Saturation::Saturation(Block &block, RuleLicence licence, SaturationLimits limit
     : block(block), licence(licence), limits(limits) {
   for (Operation &op : block.without_terminator())
     addOp(&op);
+  for (const auto &[node, op] : ops)
+    original.push_back({ids.lookup(op->getResult(0)), node});
 }
 
 uint32_t Saturation::internOp(Operation *op) {
@@ -222,6 +224,20 @@ double Saturation::priceNode(const EGraph::Node &node, const Prices &prices, boo
   return getSeconds(work, prices) + 1e-15;
 }
 
+/// The nodes of the given program, by class.
+std::vector<const EGraph::Node *> Saturation::findOriginal() const {
+  std::vector<const EGraph::Node *> nodes(values.size(), nullptr);
+  for (const auto &[id, given] : original) {
+    EGraph::Node node = given;
+    for (Id &child : node.children)
+      child = graph.find(child);
+    for (const EGraph::Node &each : graph.nodes(id))
+      if (each == node)
+        nodes[graph.find(id)] = &each;
+  }
+  return nodes;
+}
+
 Value Saturation::buildClass(Id id, const SharedExtraction &best, std::map<Id, Value> &built) {
   id = graph.find(id);
   auto found = built.find(id);
@@ -267,7 +283,7 @@ bool Saturation::replace(const Prices &prices, bool countBytes) {
         roots.push_back(found->second);
   SharedExtraction best = extractShared(
       graph, roots, [&](Id, const EGraph::Node &node) { return priceNode(node, prices, countBytes, isConstant); },
-      limits.maxSteps);
+      limits.maxSteps, findOriginal());
   cheapest = best.isCheapest;
   std::map<Id, Value> built;
   for (Operation *user : users)

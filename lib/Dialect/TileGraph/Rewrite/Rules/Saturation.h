@@ -52,6 +52,7 @@ private:
   void findMatches(const Rule &rule, std::vector<Found> &found);
   bool apply(const Found &found);
   double priceNode(const EGraph::Node &node, const Prices &prices, bool countBytes, llvm::ArrayRef<bool> isConstant);
+  std::vector<const EGraph::Node *> findOriginal() const;
   mlir::Value buildClass(Id id, const SharedExtraction &best, std::map<Id, mlir::Value> &built);
 
   friend class ClassMatcher;
@@ -65,6 +66,7 @@ private:
   std::map<EGraph::Node, mlir::Operation *> ops; ///< An op for each node that a match named.
   std::vector<mlir::Value> values;               ///< By class: one of its values.
   llvm::DenseMap<mlir::Value, Id> ids;
+  std::vector<std::pair<Id, EGraph::Node>> original; ///< The program as it was given.
   unsigned iterations = 0;
   llvm::StringRef stop = "iterations";
   bool cheapest = false;
