@@ -17,6 +17,8 @@ namespace weft::plan {
 double readSeconds(double net, double total, double ctas, const Device &device);
 /// Of writing.
 double writeSeconds(double bytes, const Device &device);
+/// Of `bytes` that are read or written at this level between kernels: the L2, or memory.
+double moveSeconds(double bytes, MemoryLevel level, const Device &device);
 /// Of both and of `arithmetic` seconds beside, in one kernel of a graph.
 double kernelSeconds(double memory, double arithmetic, const Device &device);
 

@@ -29,6 +29,10 @@ double readSeconds(double net, double total, double ctas, const Device &device) 
 
 double writeSeconds(double bytes, const Device &device) { return bytes / (dramEfficiency * device.memoryBandwidth); }
 
+double moveSeconds(double bytes, MemoryLevel level, const Device &device) {
+  return level == MemoryLevel::L2 ? bytes / device.l2BytesPerSecond() : writeSeconds(bytes, device);
+}
+
 double kernelSeconds(double memory, double arithmetic, const Device &device) {
   return memory + arithmetic - overlap * std::min(memory, arithmetic) + device.kernelSeconds();
 }

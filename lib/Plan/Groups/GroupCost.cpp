@@ -6,6 +6,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/KernelAccess.h"
+#include "weft/Plan/ReadTime.h"
 #include "weft/Target/Device.h"
 
 using namespace mlir;
@@ -41,7 +42,7 @@ public:
 
   double run() {
     bool reduces = llvm::any_of(group, llvm::IsaPred<tg::ReduceOp>);
-    double bytes = 0, operations = 0, points = 0;
+    double operations = 0, points = 0;
     llvm::SmallSetVector<Value, 8> read;
     for (Operation *op : llvm::reverse(group)) {
       double places = countPlaces(op, reduces);
@@ -57,17 +58,32 @@ public:
           read.insert(value);
       for (Value result : op->getResults())
         if (isUsedOutside(result))
-          bytes += estimateBytes(result);
+          between += estimateBytes(result);
     }
     for (Value value : read)
-      bytes += takenBytes(value, [&](Operation *user) { return group.contains(find(user)); });
-    double seconds = std::max({bytes / rates.bytes, operations / rates.operations, 2 * points / rates.products});
+      (isMade(value) ? between : given) +=
+          takenBytes(value, [&](Operation *user) { return group.contains(find(user)); });
+    double arithmetic = std::max(operations / rates.operations, 2 * points / rates.products);
     if (options.gpu)
-      return options.device->kernelSeconds() + seconds + priceGpuPrologues(group, options);
-    return rates.launch + seconds;
+      return kernelSeconds(memorySeconds(), arithmetic, *options.device) + priceGpuPrologues(group, options);
+    return rates.launch + std::max((given + between) / rates.bytes, arithmetic);
   }
 
 private:
+  /// What other kernels make or read is in the L2 where all that this one moves fits it.
+  double memorySeconds() const {
+    MemoryLevel level = levelBetweenKernels(given + between, *options.device);
+    return moveSeconds(given, MemoryLevel::Memory, *options.device) + moveSeconds(between, level, *options.device);
+  }
+
+  /// Whether another kernel makes `value`: weights, constants and the program's arguments come from memory.
+  static bool isMade(Value value) {
+    Operation *op = value.getDefiningOp();
+    while (op && isRenaming(op))
+      op = op->getOperand(0).getDefiningOp();
+    return op && op->getNumOperands() > 0;
+  }
+
   /// The op of the block that `user` is, or is in; null at the end of the block's region.
   Operation *find(Operation *user) const { return userInBlock(group.front(), user); }
 
@@ -96,6 +112,7 @@ private:
   const GroupOptions &options;
   const GroupRates &rates;
   llvm::DenseMap<Operation *, double> placesOf;
+  double given = 0, between = 0; ///< Bytes from outside of all kernels; and from or for others.
 };
 
 } // namespace
