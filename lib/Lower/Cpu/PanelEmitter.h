@@ -84,6 +84,7 @@ private:
   mlir::Value isDense(mlir::Value panel);
   void multiplyPanel(mlir::Value panel, mlir::Value k0, mlir::Value kCount);
   void prefetchNext(mlir::Value panel, mlir::Value block, mlir::Value k0, mlir::Value kCount);
+  void prefetchEpilogue(mlir::Value panel, mlir::Value row0, mlir::Value k0, mlir::Value kCount);
   void multiplyTile(mlir::Value panel, mlir::Value block, mlir::Value k0, mlir::Value kCount, bool dense);
   llvm::SmallVector<mlir::Value> oldSums(mlir::Value memory, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> places,
                                          mlir::Value k0, bool dense);

@@ -141,10 +141,37 @@ void PanelEmitter::prefetchNext(Value panel, Value block, Value k0, Value kCount
   });
 }
 
+/// While a tile's last sums are computed, what its epilogue reads comes nearer, and the lines that it writes: rows of a
+/// panel are short pieces that lie far apart.
+void PanelEmitter::prefetchEpilogue(Value panel, Value row0, Value k0, Value kCount) {
+  OpBuilder::InsertionGuard guard(b);
+  if (!oneBlockK) {
+    Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, add(k0, kCount), k.total);
+    b.setInsertionPointToStart(&scf::IfOp::create(b, loc, isLast).getThenRegion().front());
+  }
+  auto prefetch = [&](const Place &place, bool isWrite) {
+    if (!place.rows || !place.columns)
+      return;
+    int64_t bytes = cast<MemRefType>(place.flat.memory.getType()).getElementTypeBitWidth() / 8;
+    for (int64_t i = 0; i < tileRows; ++i) {
+      Value at = addressOf(place, add(row0, index(i)), panel, 0);
+      for (int64_t line = 0; line < panelColumns * bytes; line += cacheLine)
+        memref::PrefetchOp::create(b, loc, place.flat.memory, add(at, index(line / bytes)), isWrite,
+                                   /*localityHint=*/3, /*isDataCache=*/true);
+    }
+  };
+  for (auto [i, place] : llvm::enumerate(extra))
+    if (i != around.sumInput)
+      prefetch(place, /*isWrite=*/false);
+  prefetch(result, /*isWrite=*/true);
+}
+
 void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount, bool dense) {
   if (canPackVectors())
     prefetchNext(panel, block, k0, kCount);
   Value row0 = mul(block, index(tileRows));
+  if (epilogue)
+    prefetchEpilogue(panel, row0, k0, kCount);
   SmallVector<Value> rowAddress;
   Value step;
   if (rowsInPlace) {

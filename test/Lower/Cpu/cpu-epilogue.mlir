@@ -6,6 +6,7 @@
 // CHECK-LABEL: func.func @kernel
 // CHECK-NOT: linalg.generic
 // CHECK-NOT: memref.alloc() : memref<8x64xf32>
+// CHECK-COUNT-16: memref.prefetch {{.*}}, write, locality<3>, data
 // CHECK: %[[sums:.*]]:16 = scf.for
 // CHECK-COUNT-16: vector.fma
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<16xf32>
@@ -43,10 +44,15 @@ module {
 
 // -----
 
-// Two blocks of K: C has the sums of the first; the second stores results. The bias of a column is a vector.
+// Two blocks of K: C has the sums of the first; the second stores results. The bias of a column is a vector. Pieces of the
+// residual and of the result are fetched while the last sums are computed.
 // CHECK-LABEL: func.func @kernel
 // CHECK-NOT: linalg.generic
 // CHECK: memref.alloc() : memref<8x64xf32>
+// CHECK: arith.cmpi eq
+// CHECK-NEXT: scf.if
+// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<3>, data
+// CHECK-COUNT-16: memref.prefetch {{.*}}, write, locality<3>, data
 // CHECK: arith.cmpi eq
 // CHECK: scf.if {{.*}} -> (vector<16xf32>
 // CHECK-COUNT-16: vector.fma
@@ -57,7 +63,7 @@ module {
 // CHECK-COUNT-16: vector.store
 // CHECK-NOT: linalg.generic
 module {
-  func.func @kernel(%a: memref<8x512xf32>, %b: memref<512x64xf32>, %bias: memref<64xf32>, %out: memref<8x64xf32>) {
+  func.func @kernel(%a: memref<8x512xf32>, %b: memref<512x64xf32>, %bias: memref<64xf32>, %res: memref<8x64xf32>, %out: memref<8x64xf32>) {
     %zero = arith.constant 0.0 : f32
     %c = memref.alloc() : memref<8x64xf32>
     linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} outs(%c : memref<8x64xf32>) {
@@ -72,11 +78,13 @@ module {
       %s = arith.addf %o, %p : f32
       linalg.yield %s : f32
     }
-    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>],
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>,
+                                     affine_map<(m, n) -> (m, n)>],
                     iterator_types = ["parallel", "parallel"]}
-        ins(%c, %bias : memref<8x64xf32>, memref<64xf32>) outs(%out : memref<8x64xf32>) {
-    ^bb0(%x: f32, %y: f32, %o: f32):
-      %s = arith.addf %x, %y : f32
+        ins(%c, %bias, %res : memref<8x64xf32>, memref<64xf32>, memref<8x64xf32>) outs(%out : memref<8x64xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32, %o: f32):
+      %q = arith.addf %x, %y : f32
+      %s = arith.addf %q, %z : f32
       %r = arith.maximumf %s, %zero : f32
       linalg.yield %r : f32
     }
