@@ -5,7 +5,7 @@
 // ids, positions that are data. Let a block be G rows, lo and hi the least and greatest x in it. Then nothing of the
 // block is kept unless y[j] >= lo and y[j] <= hi (or the one of both that ~ asks for). With first and last the least
 // and greatest such j, "first <= j <= last" is implied by the mask, whatever the ids are; where documents follow each
-// other it is exactly the rows' documents. `first` and `last + 1` are small tensors, computed before the fold at run
+// other it is exactly the rows' documents. `first` and `last` are small tensors, computed before the fold at run
 // time. The mask is and-ed with the implied condition (`tg.implied`), from which kernels take the bounds of
 // their loops.
 #include "FoldTerms.h"
@@ -139,6 +139,7 @@ private:
   bool hasRows(const Comparison &comparison) const;
   std::string findRows();
   Value cutIntoBlocks(GraphBuilder &b, Value x, Monoid kind);
+  SmallVector<Comparison> findLimits(GraphBuilder &b);
   Value ofRows(GraphBuilder &b, Value table);
 
   SelectOp select;
@@ -236,6 +237,22 @@ Value MaskBounds::ofRows(GraphBuilder &b, Value table) {
   return b.reshape(b.op<BroadcastOp>(getTensorType(dims, GraphBuilder::elementOf(table)), repeated), whole);
 }
 
+/// What y must be to the extremes of x in a block, for any of its rows to keep the place.
+SmallVector<Comparison> MaskBounds::findLimits(GraphBuilder &b) {
+  SmallVector<Comparison> limits;
+  for (const Comparison &comparison : comparisons) {
+    CmpPredicate predicate = comparison.predicate;
+    bool isEqual = predicate == CmpPredicate::Eq;
+    if (isEqual || predicate == CmpPredicate::Ge || predicate == CmpPredicate::Gt)
+      limits.push_back(
+          {cutIntoBlocks(b, comparison.x, Monoid::Min), comparison.y, isEqual ? CmpPredicate::Ge : predicate});
+    if (isEqual || predicate == CmpPredicate::Le || predicate == CmpPredicate::Lt)
+      limits.push_back(
+          {cutIntoBlocks(b, comparison.x, Monoid::Max), comparison.y, isEqual ? CmpPredicate::Le : predicate});
+  }
+  return limits;
+}
+
 std::string MaskBounds::build(FoldOp fold) {
   if (std::string reason = findRows(); !reason.empty())
     return reason;
@@ -250,35 +267,33 @@ std::string MaskBounds::build(FoldOp fold) {
   int64_t places = *getConstant(extentAt(comparisons.front().y, axis));
   OpBuilder builder(fold);
   GraphBuilder b{builder, select.getLoc()};
-  Value within;
-  auto demand = [&](Value condition) { within = within ? b.op<AndOp>(within, condition) : condition; };
-  for (const Comparison &comparison : comparisons) {
-    CmpPredicate predicate = comparison.predicate;
-    bool isEqual = predicate == CmpPredicate::Eq;
-    if (isEqual || predicate == CmpPredicate::Ge || predicate == CmpPredicate::Gt)
-      demand(b.op<CmpOp>(isEqual ? CmpPredicate::Ge : predicate, comparison.y,
-                         cutIntoBlocks(b, comparison.x, Monoid::Min)));
-    if (isEqual || predicate == CmpPredicate::Le || predicate == CmpPredicate::Lt)
-      demand(b.op<CmpOp>(isEqual ? CmpPredicate::Le : predicate, comparison.y,
-                         cutIntoBlocks(b, comparison.x, Monoid::Max)));
-  }
-  int64_t rank = GraphBuilder::rankOf(within), along = rank + axis;
+  SmallVector<Comparison> limits = findLimits(b);
   Type index = builder.getI64Type();
-  Dims line(rank, builder.getAffineConstantExpr(1));
-  line[along] = builder.getAffineConstantExpr(places);
   auto number = [&](int64_t value) {
     return b.op<ConstantOp>(
         DenseElementsAttr::get(RankedTensorType::get({}, index), builder.getI64IntegerAttr(value).getValue()));
   };
-  auto makePlaces = [&] { return b.op<IotaOp>(getTensorType(line, index), uint64_t(along)); };
-  Value place = makePlaces();
-  Value from = b.op<SelectOp>(within, place, number(places));
-  Value to = b.op<SelectOp>(within, b.op<AddOp>(place, number(1)), number(0));
-  Value first = b.reduce(Monoid::Min, from, along), end = b.reduce(Monoid::Max, to, along);
+  auto makePlaces = [&](int64_t rank) {
+    Dims line(rank, builder.getAffineConstantExpr(1));
+    line[rank + axis] = builder.getAffineConstantExpr(places);
+    return b.op<IotaOp>(getTensorType(line, index), uint64_t(rank + axis));
+  };
+  // Each reduction gets conditions of its own: what both read would be a tensor in memory.
+  int64_t rank = 0;
+  auto reduce = [&](Monoid kind, int64_t otherwise) {
+    Value within;
+    for (const Comparison &limit : limits) {
+      Value holds = b.op<CmpOp>(limit.predicate, limit.y, limit.x);
+      within = within ? b.op<AndOp>(within, holds) : holds;
+    }
+    rank = GraphBuilder::rankOf(within);
+    return b.reduce(kind, b.op<SelectOp>(within, makePlaces(rank), number(otherwise)), rank + axis);
+  };
+  Value first = reduce(Monoid::Min, places), last = reduce(Monoid::Max, -1);
   builder.setInsertionPoint(select);
-  place = makePlaces();
+  Value place = makePlaces(rank);
   Value implied = b.op<AndOp>(b.op<CmpOp>(CmpPredicate::Ge, place, ofRows(b, first)),
-                              b.op<CmpOp>(CmpPredicate::Lt, place, ofRows(b, end)));
+                              b.op<CmpOp>(CmpPredicate::Le, place, ofRows(b, last)));
   Value condition = isKeptWhereTrue ? b.op<AndOp>(select.getCondition(), implied)
                                     : b.op<OrOp>(select.getCondition(), b.op<NotOp>(implied));
   condition.getDefiningOp()->setAttr(impliedAttr, builder.getUnitAttr());

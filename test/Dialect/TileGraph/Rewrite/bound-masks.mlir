@@ -9,22 +9,28 @@
 // CHECK-LABEL: func.func @documents
 // CHECK: %[[CUT:.*]] = tg.reshape %arg1 : tensor<128x1xi64> to tensor<2x64x1xi64>
 // CHECK: %[[LO:.*]] = tg.reduce min %[[CUT]] axes = [1] : tensor<2x64x1xi64>
-// CHECK: %[[ABOVE:.*]] = tg.cmp ge %arg2, %[[LO]] : tensor<1x256xi64>, tensor<2x1xi64>
 // CHECK: %[[HI:.*]] = tg.reduce max %{{.*}} axes = [1] : tensor<2x64x1xi64>
+// CHECK: %[[ABOVE:.*]] = tg.cmp ge %arg2, %[[LO]] : tensor<1x256xi64>, tensor<2x1xi64>
 // CHECK: %[[BELOW:.*]] = tg.cmp le %arg2, %[[HI]]
 // CHECK: %[[WITHIN:.*]] = tg.and %[[ABOVE]], %[[BELOW]] : tensor<2x256xi1>, tensor<2x256xi1>
 // CHECK: %[[PLACE:.*]] = tg.iota 1 : tensor<1x256xi64>
-// CHECK: tg.select %[[WITHIN]], %[[PLACE]]
-// CHECK: tg.select %[[WITHIN]]
+// CHECK: %[[NONE:.*]] = tg.constant dense<256>
+// CHECK: tg.select %[[WITHIN]], %[[PLACE]], %[[NONE]]
 // CHECK: %[[FIRST:.*]] = tg.reduce min %{{.*}} axes = [1] keep_dims : tensor<2x256xi64>
-// CHECK: %[[END:.*]] = tg.reduce max %{{.*}} axes = [1] keep_dims : tensor<2x256xi64>
+// The last place is computed apart: a condition of both would be a tensor in memory.
+// CHECK: tg.cmp ge %arg2, %[[LO]]
+// CHECK: tg.cmp le %arg2, %[[HI]]
+// CHECK: %[[WITHIN2:.*]] = tg.and
+// CHECK: %[[NONE2:.*]] = tg.constant dense<-1>
+// CHECK: tg.select %[[WITHIN2]], %{{.*}}, %[[NONE2]]
+// CHECK: %[[LAST:.*]] = tg.reduce max %{{.*}} axes = [1] keep_dims : tensor<2x256xi64>
 // CHECK: tg.fold over
 // CHECK: %[[KEEP:.*]] = tg.cmp eq %arg1, %arg2
 // CHECK: tg.reshape %[[FIRST]] : tensor<2x1xi64> to tensor<2x1x1xi64>
 // CHECK: tg.broadcast %{{.*}} : tensor<2x1x1xi64> to tensor<2x64x1xi64>
 // CHECK: tg.cmp ge
-// CHECK: tg.reshape %[[END]]
-// CHECK: tg.cmp lt
+// CHECK: tg.reshape %[[LAST]]
+// CHECK: tg.cmp le
 // CHECK: %[[MASK:.*]] = tg.and %[[KEEP]], %{{.*}} {tg.implied} : tensor<128x256xi1>, tensor<128x256xi1>
 // CHECK: tg.select %[[MASK]], %arg0
 // WHY: [Passed] mask-bounds {{.*}} Remark="the mask depends on data: the first and last place that it may keep are computed for each of 2 blocks of 64 rows"

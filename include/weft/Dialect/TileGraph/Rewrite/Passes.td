@@ -247,7 +247,7 @@ def BoundMasks : Pass<"weft-bound-masks"> {
   let description = [{
     Where a `select` of -inf in a fold compares integers x of the rows with integers y of the streamed places (document or segment ids: x = y; positions that are
     data: y <= x), the first and the last place that the mask may keep are computed for blocks of up to 64 rows: those with y within the least and
-    greatest x of the block. This holds for any ids; where documents follow each other it leaves the document's places. The condition gets "first <= place < end" as an
+    greatest x of the block. This holds for any ids; where documents follow each other it leaves the document's places. The condition gets "first <= place <= last" as an
     operand that it implies (`tg.implied`): it need not be evaluated, and kernels start and end their loops by it. Comparisons of places alone (causal masks,
     windows) need no data and are left as they are.
 
