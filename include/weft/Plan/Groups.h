@@ -5,32 +5,43 @@
 // in remarks):
 //
 //  R1  Values leave a group through one op, its sink; so no value is computed twice and each kernel has one iteration
-//  space of outputs. R2  A group has at most one contraction. With one, all other ops are pointwise, downstream of it,
-//  with its result's extents
-//      (an epilogue), so that they apply to the accumulator tile.
+//      space of outputs.
+//
+//  R2  A group has at most one contraction. With one, all other ops are pointwise, downstream of it, with its result's
+//      extents (an epilogue), so that they apply to the accumulator tile.
+//
 //  R3  Reductions of a group run over the same axes of the same extents, and every other op has those extents, with or
-//  without
-//      extents 1 in place of the reduced ones, or (after a reduction without keep_dims) with the reduced ones gone: the
-//      group is a loop over rows, and a row's working set stays below a limit.
+//      without extents 1 in place of the reduced ones, or (after a reduction without keep_dims) with the reduced ones
+//      gone: the group is a loop over rows, and a row's working set stays below a limit.
+//
 //  R4  In a group without reductions, values keep their extents along pointwise edges: a producer under a stretching
-//  broadcast would be
-//      computed again for every copy (an iota and extents are free). Views (transpose, slice, broadcast, pad) compose
-//      with pointwise ops; a gather may be read by pointwise ops, but nothing is fused into its operands.
+//      broadcast would be computed again for every copy (an iota and extents are free). Views (transpose, slice,
+//      broadcast, pad) compose with pointwise ops; a gather may be read by pointwise ops, but nothing is fused into its
+//      operands.
+//
 //  R5  A window belongs to the reduction that consumes it.
+//
 //  R6  Everything else (concat, scatter, scan, arg_reduce, top_k) is a kernel of its own.
+//
+//  R7  A group has at most 64 ops, also on a GPU: the time that a kernel takes to compile grows faster than its ops.
 //
 // On a GPU Kernelize computes any value at any coordinates, so more is legal; what counts is that little is computed
 // twice (costs in operations of an element, see GpuLegality.cpp):
 //
-//  G1  All results of a group have the extents of the largest one, or 1 in places. G2  A group has at most one fold, or
-//  contractions (up to 4) over equal extents with an operand in common, none of which needs another's result. After it:
-//  pointwise ops over its result, seen through transpositions and reshapes. Before it:
-//  views and casts; arithmetic where the model says that recomputing costs less than the bytes it saves. A pad that
-//  contractions alone read is theirs. G3  Reductions run over the same axes of the same extents; every op after them
-//  has the extents of the rows, whole or reduced. Before them: row-shaped ops, views, gathers, and cheap ops of any
-//  extents. G4  What is read at several places (under a broadcast, through views that move elements, as indices) is
-//  cheap. G5  Scatter, scan, arg_reduce and top_k are kernels of their own. A group that ends in a widening cast leaves
-//  it to the reader.
+//  G1  All results of a group have the extents of the largest one, or 1 in places.
+//
+//  G2  A group has at most one fold, or contractions (up to 4) over equal extents with an operand in common, none of
+//      which needs another's result. After it: pointwise ops over its result, seen through transpositions and reshapes.
+//      Before it: views and casts; arithmetic where the model says that recomputing costs less than the bytes it saves.
+//      A pad that contractions alone read is theirs.
+//
+//  G3  Reductions run over the same axes of the same extents; every op after them has the extents of the rows, whole or
+//      reduced. Before them: row-shaped ops, views, gathers, and cheap ops of any extents.
+//
+//  G4  What is read at several places (under a broadcast, through views that move elements, as indices) is cheap.
+//
+//  G5  Scatter, scan, arg_reduce and top_k are kernels of their own. A group that ends in a widening cast leaves it to
+//      the reader.
 //
 #ifndef WEFT_PLAN_GROUPS_H
 #define WEFT_PLAN_GROUPS_H
@@ -49,6 +60,8 @@ struct Device;
 namespace weft::plan {
 
 using Group = llvm::SetVector<mlir::Operation *>;
+
+constexpr size_t mostOpsOfGroup = 64; ///< R7.
 
 /// The op of `op`'s block that uses one of its results through `user`, which may be inside of a fold. Null at the end
 /// of the block's own region.

@@ -1,4 +1,4 @@
-// Legality of groups: rules R1 to R6 of weft/Plan/Groups.h.
+// Legality of groups: rules R1 to R7 of weft/Plan/Groups.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
@@ -149,6 +149,8 @@ static StringRef deviceOf(const GroupOptions &options) { return options.device ?
 std::string findViolation(const Group &group, const GroupOptions &options) {
   if (group.size() == 1)
     return "";
+  if (group.size() > mostOpsOfGroup)
+    return "R7: more than 64 ops";
   if (options.constraints)
     if (std::string violation = options.constraints->findViolation(group); !violation.empty())
       return violation;

@@ -75,7 +75,7 @@ private:
     bool isSimple = kind <= Kind::Broadcast;
     if (phase == 0 ? kind == Kind::Injective : kind != Kind::Injective && !isSimple)
       return;
-    std::optional<SmallVector<Operation *>> way = opsBetween(op, target, mostOps);
+    std::optional<SmallVector<Operation *>> way = opsBetween(op, target, mostOpsOfGroup);
     if (!way)
       return planning.refused(op, target, "more than 64 ops between them");
     std::string problem =
@@ -117,7 +117,6 @@ private:
       kinds[planning.partition.groupOf(op)] = kind;
   }
 
-  static constexpr size_t mostOps = 64;
   const Planning &planning;
   PostDominators postDominators;
   llvm::DenseMap<unsigned, Kind> kinds; ///< By group.
