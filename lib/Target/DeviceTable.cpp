@@ -4,25 +4,13 @@
 // A rate that was measured takes the place of the quoted one; rates of types that were not measured go with the one of
 // f16 of the same instructions. Rates by the clock are by the table's clock, at which they are multiplied again.
 #include "weft/Target/DeviceTable.h"
-#include "llvm/Support/JSON.h"
+#include "weft/Support/InputFile.h"
 #include <cmath>
 
 namespace weft {
 
 namespace json = llvm::json;
 using llvm::StringRef;
-
-/// The parser of JSON recurses; a calibration has lists in an object.
-static bool isDeep(StringRef text) {
-  constexpr int most = 8;
-  int depth = 0;
-  for (char c : text) { // Brackets in texts count too: there are none.
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > most)
-      return true;
-  }
-  return false;
-}
 
 /// By architecture and SMs; of several the one whose name ("H100", "A100-80") has all its parts in the driver's.
 static const Device *findCard(StringRef architecture, int64_t sms, StringRef driverName) {
@@ -81,17 +69,10 @@ static bool measure(const json::Object &object, Device &device, std::string &err
 }
 
 bool readDeviceTable(StringRef text, Device &device, std::string &error) {
-  constexpr size_t mostText = size_t(1) << 20;
   error.clear();
-  if (text.size() > mostText || isDeep(text)) {
-    error = "expected a calibration of at most 1 MiB that does not nest";
+  std::optional<json::Value> root = parseJson(text, error);
+  if (!root)
     return false;
-  }
-  llvm::Expected<json::Value> root = json::parse(text);
-  if (!root) {
-    error = "expected JSON: " + llvm::toString(root.takeError());
-    return false;
-  }
   const json::Object *object = root->getAsObject();
   StringRef schema = object ? object->getString("schema").value_or("") : "";
   if (schema != "weft.calibration/1") {

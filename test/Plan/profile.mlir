@@ -68,7 +68,7 @@
 // RUN: %python -c "print('[' * 100000)" > %t/deep.json
 // RUN: %{refuse} profile=%t/deep.json}))' 2>&1 | FileCheck %s --check-prefix=DEEP
 // RUN: %{refuse} profile=/dev/zero}))' 2>&1 | FileCheck %s --check-prefix=DEVICE
-// ABSENT: error: profile: cannot open '{{.*}}absent.json': No such file or directory
+// ABSENT: error: profile: '{{.*}}absent.json': No such file or directory
 // TEXT: error: profile: '{{.*}}text.json': expected JSON:
 // VERSION: error: profile: '{{.*}}': expected schema weft.profile/1, got 'weft.profile/9'
 // FIELD: error: profile: '{{.*}}': record 0: unknown field 'time'
@@ -76,7 +76,7 @@
 // SECONDS: error: profile: '{{.*}}': record 0: seconds: expected seconds above 0, at most 1e6
 // CHOICE: error: profile: '{{.*}}': record 0: choice: expected fused or apart, got 'both'
 // SHAPES: error: profile: '{{.*}}': record 0: shapes: expected a list of at most 256 texts
-// DEEP: error: profile: '{{.*}}': it nests too deeply
+// DEEP: error: profile: '{{.*}}': expected JSON that nests at most 64 deep
 // DEVICE: error: profile: '/dev/zero': expected a file
 
 //--- scaled.mlir

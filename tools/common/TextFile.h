@@ -5,20 +5,17 @@
 
 #include "weft/Bundle/Error.h"
 #include "weft/Plan/Cost/Configuration.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "weft/Support/InputFile.h"
 
 namespace weft::tools {
 
 /// A file's text, or standard input for "-"; at most 64 MiB.
 inline bundle::Error readTextFile(const std::string &path, std::string &text) {
   using bundle::ErrorCode;
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
-  if (!buffer)
-    return bundle::Error(ErrorCode::Input, bundle::quote(path) + ": " + buffer.getError().message());
-  if ((*buffer)->getBufferSize() > size_t(64) << 20)
-    return bundle::Error(ErrorCode::Resource, bundle::quote(path) + ": expected at most 64 MiB of text");
-  text = (*buffer)->getBuffer().str();
-  return {};
+  std::string reason;
+  if (readInputFile(path, text, reason))
+    return {};
+  return bundle::Error(ErrorCode::Input, bundle::quote(path) + ": " + reason);
 }
 
 /// The launches of a JSON file (docs/explorer.md), and its text.

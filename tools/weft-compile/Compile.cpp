@@ -6,6 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/OrderModel.h"
+#include "weft/Support/InputFile.h"
 #include "weft/Target/DeviceTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -27,15 +28,9 @@ bool Compilation::fail(ErrorClass cls, const llvm::Twine &cause) {
 bool Compilation::useMeasuredRates() {
   if (flags.deviceTable.empty())
     return true;
-  constexpr uint64_t mostText = 1 << 20;
-  auto file = llvm::MemoryBuffer::getFile(flags.deviceTable.getValue(), /*IsText=*/true);
-  if (!file)
-    return fail(ErrorClass::Invalid, "--device-table: " + flags.deviceTable + ": " + file.getError().message());
   Device device;
-  std::string problem;
-  if ((*file)->getBufferSize() > mostText)
-    problem = "expected at most 1 MiB";
-  if (!problem.empty() || !readDeviceTable((*file)->getBuffer(), device, problem))
+  std::string text, problem;
+  if (!readInputFile(flags.deviceTable.getValue(), text, problem) || !readDeviceTable(text, device, problem))
     return fail(ErrorClass::Invalid, "--device-table: " + flags.deviceTable + ": " + problem);
   useDevice(device);
   return true;

@@ -7,6 +7,7 @@
 #include "weft/Bundle/MemoryPlan.h"
 #include "weft/Bundle/Reader.h"
 #include "weft/Bundle/ShapeProgram.h"
+#include "weft/Support/InputFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstring>
@@ -291,25 +292,6 @@ static void readPtx(const bundle::Reader &reader, Program &program) {
 
 //===--- The bundle ---===//
 
-/// Whether brackets nest deeper than the compiler nests them: the parser of JSON recurses.
-static bool isDeep(StringRef text) {
-  constexpr int most = 64;
-  int depth = 0;
-  bool isQuoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isQuoted && c == '\\')
-      ++i;
-    else if (c == '"')
-      isQuoted = !isQuoted;
-    else if (!isQuoted)
-      depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > most)
-      return true;
-  }
-  return false;
-}
-
 Error weft::explain::loadBundle(const std::string &path, const Symbols &symbols, Model &model) {
   auto fail = [&](ErrorCode code, const std::string &text) { return Error(code, bundle::quote(path) + ": " + text); };
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
@@ -322,11 +304,10 @@ Error weft::explain::loadBundle(const std::string &path, const Symbols &symbols,
   StringRef text(reinterpret_cast<const char *>(tables.explain.data), tables.explain.size);
   if (text.empty())
     return fail(ErrorCode::Usage, "the bundle has no explanation: it was compiled with --explain=off");
-  if (isDeep(text))
-    return fail(ErrorCode::Input, "its explanation nests too deeply");
-  llvm::Expected<json::Value> value = json::parse(text);
+  std::string reason;
+  std::optional<json::Value> value = parseJson(text, reason);
   if (!value)
-    return fail(ErrorCode::Input, "its explanation: " + llvm::toString(value.takeError()));
+    return fail(ErrorCode::Input, "its explanation: " + reason);
   model.source = std::move(*value);
   const json::Object *root = model.source.getAsObject();
   std::string schema = root ? getText(*root, "schema") : "";

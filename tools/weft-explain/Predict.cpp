@@ -6,6 +6,7 @@
 // bounds.
 #include "../common/TextFile.h"
 #include "Explain.h"
+#include "weft/Support/InputFile.h"
 
 using namespace weft;
 using namespace weft::explain;
@@ -108,11 +109,9 @@ void weft::explain::predict(Model &model) {
 
 /// Launches with `measured`, in an array or an object with `launches`, by dispatch.
 static bool parseLaunches(llvm::StringRef text, std::vector<plan::MeasuredKernel> &kernels, std::string &reason) {
-  llvm::Expected<json::Value> root = json::parse(text);
-  if (!root) {
-    reason = llvm::toString(root.takeError());
+  std::optional<json::Value> root = parseJson(text, reason);
+  if (!root)
     return false;
-  }
   const json::Array *list = root->getAsArray();
   if (const json::Object *object = root->getAsObject())
     list = object->getArray("launches");

@@ -1,11 +1,9 @@
 // Profiles: reading them, finding records.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Profile.h"
+#include "weft/Support/InputFile.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
 using llvm::StringRef, llvm::StringMap;
@@ -14,29 +12,10 @@ namespace json = llvm::json;
 namespace weft::plan {
 
 static constexpr StringRef schema = "weft.profile/1";
-static constexpr size_t mostBytes = size_t(64) << 20, mostRecords = 200000, mostShapes = 256, mostText = 4096;
-/// Deeper than any profile; the parser of JSON recurses.
-static constexpr int mostNesting = 16;
+static constexpr size_t mostRecords = 200000, mostShapes = 256, mostText = 4096;
 
 static std::string makeKey(StringRef name, StringRef device, llvm::ArrayRef<std::string> shapes) {
   return (name + "|" + device.lower() + "|" + llvm::join(shapes, ",")).str();
-}
-
-static bool nestsTooDeeply(StringRef text) {
-  int depth = 0;
-  bool isText = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '\\' && isText)
-      ++i;
-    else if (c == '"')
-      isText = !isText;
-    else if (!isText && (c == '[' || c == '{') && ++depth > mostNesting)
-      return true;
-    else if (!isText && (c == ']' || c == '}'))
-      --depth;
-  }
-  return false;
 }
 
 namespace {
@@ -122,15 +101,9 @@ private:
 } // namespace
 
 bool Profile::parse(StringRef text, std::string &error) {
-  if (text.size() > mostBytes || nestsTooDeeply(text)) {
-    error = text.size() > mostBytes ? "expected at most 64 MiB" : "it nests too deeply";
+  std::optional<json::Value> root = parseJson(text, error);
+  if (!root)
     return false;
-  }
-  llvm::Expected<json::Value> root = json::parse(text);
-  if (!root) {
-    error = "expected JSON: " + llvm::toString(root.takeError());
-    return false;
-  }
   const json::Object *object = root->getAsObject();
   std::optional<StringRef> found = object ? object->getString("schema") : std::nullopt;
   const json::Array *list = object ? object->getArray("records") : nullptr;
@@ -160,22 +133,10 @@ bool Profile::parse(StringRef text, std::string &error) {
 }
 
 bool Profile::read(StringRef file, std::string &error) {
-  uint64_t size = 0; // Of a device or a pipe there would be no end.
-  if (llvm::sys::fs::is_regular_file(file) && !llvm::sys::fs::file_size(file, size) && size > mostBytes) {
-    error = "'" + file.str() + "': expected at most 64 MiB";
-    return false;
-  }
-  if (llvm::sys::fs::exists(file) && !llvm::sys::fs::is_regular_file(file)) {
-    error = "'" + file.str() + "': expected a file";
-    return false;
-  }
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(file);
-  if (!text)
-    error = "cannot open '" + file.str() + "': " + text.getError().message();
-  else if (parse((*text)->getBuffer(), error))
+  std::string text;
+  if (readInputFile(file, text, error) && parse(text, error))
     return true;
-  else
-    error = "'" + file.str() + "': " + error;
+  error = "'" + file.str() + "': " + error;
   return false;
 }
 

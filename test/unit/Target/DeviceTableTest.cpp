@@ -54,8 +54,8 @@ TEST(DeviceTable, Refused) {
   for (auto [text, reason] :
        {std::pair(std::string("{"), "expected JSON: "),
         {"[]", "expected schema weft.calibration/1"},
-        {std::string(100000, '['), "expected a calibration of at most 1 MiB that does not nest"},
-        {std::string(2 << 20, ' '), "expected a calibration of at most 1 MiB that does not nest"},
+        {std::string(100000, '['), "expected JSON that nests at most 64 deep"},
+        {std::string(2 << 20, ' '), "expected JSON: "},
         {R"({"schema": "weft.calibration/2"})", "got 'weft.calibration/2'"},
         {makeCalibration(h100, R"(, "emulated": true)"), "got one of an emulated card"},
         {makeCalibration(R"("device": "NVIDIA H100", "architecture": "sm_90a", "sms": 114)", wgmma),

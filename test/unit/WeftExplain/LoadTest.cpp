@@ -27,7 +27,7 @@ static std::string loadProgram(const std::string &members, Model &model) {
 TEST(Load, RefusesWhatIsNoExplanation) {
   Model model;
   EXPECT_EQ(load("", model), "the bundle has no explanation: it was compiled with --explain=off");
-  EXPECT_EQ(load(std::string(1000000, '['), model), "its explanation nests too deeply");
+  EXPECT_EQ(load(std::string(1000000, '['), model), "its explanation: expected JSON that nests at most 64 deep");
   EXPECT_EQ(load("{", model).substr(0, 17), "its explanation: ");
   EXPECT_EQ(load("[]", model), "expected an explanation of schema weft.explain/3, got ''; compile the model again");
   EXPECT_EQ(load(R"({"schema": "weft.explain/3", "programs": [7]})", model),

@@ -11,6 +11,7 @@
 #include "Fields.h"
 #include "TilesLaunch.h"
 
+#include "weft/Support/InputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -183,11 +184,9 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
 
 bool weft::plan::readConfigurations(StringRef text, std::vector<Configuration> &result, std::string &error) {
   error.clear();
-  llvm::Expected<json::Value> root = json::parse(text);
-  if (!root) {
-    error = "expected JSON: " + llvm::toString(root.takeError());
+  std::optional<json::Value> root = parseJson(text, error);
+  if (!root)
     return false;
-  }
   json::Array one;
   const json::Array *list = root->getAsArray();
   if (const json::Object *object = root->getAsObject()) {
