@@ -102,23 +102,36 @@ Constraints Kernelizer::indexCondition(tg::CmpOp op, ArrayRef<AffineExpr> at) {
   return space.lanesOf(forms.affine).empty() ? Constraints() : constraints;
 }
 
-/// Adds forms that are at least 0 wherever `condition` holds (does not hold, if `isNegated`).
+/// Adds forms that are at least 0 wherever `condition` holds (does not hold, if `isNegated`). Masks share parts: each
+/// is looked at once.
 void Kernelizer::findConditions(Value condition, ArrayRef<AffineExpr> at, bool isNegated, MaskForms &forms) {
-  Operation *op = condition.getDefiningOp();
-  if (!op)
-    return;
-  if (std::optional<Exprs> through = throughView(op, at))
-    return findConditions(op->getOperand(0), *through, isNegated, forms);
-  auto places = [&](unsigned i) { return composed(tg::detail::broadcastMap(op, i), at); };
-  if (isa<tg::NotOp>(op))
-    return findConditions(op->getOperand(0), places(0), !isNegated, forms);
-  if (isNegated ? isa<tg::OrOp>(op) : isa<tg::AndOp>(op)) {
-    for (unsigned i : {0u, 1u})
-      findConditions(op->getOperand(i), places(i), isNegated, forms);
-    return;
+  struct Item {
+    Value condition;
+    Exprs at;
+    bool isNegated;
+  };
+  std::vector<Item> todo{{condition, Exprs(at), isNegated}};
+  std::set<Key> seen[2];
+  while (!todo.empty()) {
+    Item item = std::move(todo.back());
+    todo.pop_back();
+    Operation *op = item.condition.getDefiningOp();
+    if (!op || !seen[item.isNegated].insert(keyOf(item.condition.getAsOpaquePointer(), item.at)).second)
+      continue;
+    auto push = [&](unsigned i, bool isItemNegated) {
+      todo.push_back({op->getOperand(i), Exprs(composed(tg::detail::broadcastMap(op, i), item.at)), isItemNegated});
+    };
+    if (std::optional<Exprs> through = throughView(op, item.at)) {
+      todo.push_back({op->getOperand(0), *through, item.isNegated});
+    } else if (isa<tg::NotOp>(op)) {
+      push(0, !item.isNegated);
+    } else if (item.isNegated ? isa<tg::OrOp>(op) : isa<tg::AndOp>(op)) {
+      push(1, item.isNegated);
+      push(0, item.isNegated);
+    } else if (auto cmp = dyn_cast<tg::CmpOp>(op)) {
+      compareForms(cmp, item.at, item.isNegated, forms);
+    }
   }
-  if (auto cmp = dyn_cast<tg::CmpOp>(op))
-    compareForms(cmp, at, isNegated, forms);
 }
 
 /// Conditions under which the masks of `op` keep a place, from what `value` at `at` is made of.

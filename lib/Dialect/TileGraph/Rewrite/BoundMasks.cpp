@@ -136,6 +136,7 @@ public:
 
 private:
   void collect(Value condition, bool isNegated);
+  void collectComparison(CmpOp cmp, bool isNegated);
   bool hasRows(const Comparison &comparison) const;
   std::string findRows();
   Value cutIntoBlocks(GraphBuilder &b, Value x, Monoid kind);
@@ -149,20 +150,29 @@ private:
   std::optional<int64_t> rowAxis;
 };
 
-/// Comparisons of data that hold wherever `condition` does (does not, if `isNegated`).
+/// Comparisons of data that hold wherever `condition` does (does not, if `isNegated`). Masks share parts: each is
+/// looked at once.
 void MaskBounds::collect(Value condition, bool isNegated) {
-  Operation *op = condition.getDefiningOp();
-  while (keepsDimsFrom(op, axis - 1))
-    op = op->getOperand(0).getDefiningOp();
-  if (isa_and_nonnull<NotOp>(op))
-    return collect(op->getOperand(0), !isNegated);
-  if (isNegated ? isa_and_nonnull<OrOp>(op) : isa_and_nonnull<AndOp>(op)) {
-    for (Value operand : op->getOperands())
-      collect(operand, isNegated);
-    return;
+  SmallVector<std::pair<Value, bool>> todo{{condition, isNegated}};
+  llvm::DenseSet<std::pair<Operation *, unsigned>> seen;
+  while (!todo.empty()) {
+    auto [value, isLeftOut] = todo.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    while (keepsDimsFrom(op, axis - 1))
+      op = op->getOperand(0).getDefiningOp();
+    if (!op || !seen.insert({op, isLeftOut}).second)
+      continue;
+    if (isa<NotOp>(op))
+      todo.push_back({op->getOperand(0), !isLeftOut});
+    else if (isLeftOut ? isa<OrOp>(op) : isa<AndOp>(op))
+      todo.append({{op->getOperand(1), isLeftOut}, {op->getOperand(0), isLeftOut}});
+    else if (auto cmp = dyn_cast<CmpOp>(op))
+      collectComparison(cmp, isLeftOut);
   }
-  auto cmp = dyn_cast_or_null<CmpOp>(op);
-  if (!cmp || !isa<IntegerType>(GraphBuilder::elementOf(cmp.getLhs())))
+}
+
+void MaskBounds::collectComparison(CmpOp cmp, bool isNegated) {
+  if (!isa<IntegerType>(GraphBuilder::elementOf(cmp.getLhs())))
     return;
   CmpPredicate predicate = isNegated ? negated(cmp.getPredicate()) : cmp.getPredicate();
   Value lhs = cmp.getLhs(), rhs = cmp.getRhs();

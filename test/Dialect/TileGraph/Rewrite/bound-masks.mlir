@@ -261,3 +261,108 @@ func.func @merged(%s: tensor<6x128x256xf32>, %x: tensor<2x1x128x1xi64>, %y: tens
   } : tensor<6x128x1xf32>
   return %r : tensor<6x128x1xf32>
 }
+
+// -----
+
+// What parts of a mask share is looked at once: else this took 2^40 steps.
+// CHECK-LABEL: func.func @shared
+// CHECK-COUNT-2: tg.reduce min %{{.*}} axes = [1] : tensor<2x64x1xi64>
+// CHECK-NOT: tg.reduce min %{{.*}} axes = [1] : tensor<2x64x1xi64>
+// CHECK: tg.and %{{.*}} {tg.implied}
+func.func @shared(%s: tensor<128x256xf32>, %x: tensor<128x1xi64>, %y: tensor<1x256xi64>) -> tensor<128x1xf32> {
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
+  ^bb0(%m: tensor<128x1xf32>):
+    %same = tg.cmp eq %x, %y : tensor<128x1xi64>, tensor<1x256xi64>
+    %t0 = tg.cmp ge %y, %x : tensor<1x256xi64>, tensor<128x1xi64>
+    %u0 = tg.and %t0, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t1 = tg.and %t0, %u0 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u1 = tg.and %t1, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t2 = tg.and %t1, %u1 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u2 = tg.and %t2, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t3 = tg.and %t2, %u2 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u3 = tg.and %t3, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t4 = tg.and %t3, %u3 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u4 = tg.and %t4, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t5 = tg.and %t4, %u4 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u5 = tg.and %t5, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t6 = tg.and %t5, %u5 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u6 = tg.and %t6, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t7 = tg.and %t6, %u6 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u7 = tg.and %t7, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t8 = tg.and %t7, %u7 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u8 = tg.and %t8, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t9 = tg.and %t8, %u8 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u9 = tg.and %t9, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t10 = tg.and %t9, %u9 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u10 = tg.and %t10, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t11 = tg.and %t10, %u10 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u11 = tg.and %t11, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t12 = tg.and %t11, %u11 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u12 = tg.and %t12, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t13 = tg.and %t12, %u12 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u13 = tg.and %t13, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t14 = tg.and %t13, %u13 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u14 = tg.and %t14, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t15 = tg.and %t14, %u14 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u15 = tg.and %t15, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t16 = tg.and %t15, %u15 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u16 = tg.and %t16, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t17 = tg.and %t16, %u16 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u17 = tg.and %t17, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t18 = tg.and %t17, %u17 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u18 = tg.and %t18, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t19 = tg.and %t18, %u18 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u19 = tg.and %t19, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t20 = tg.and %t19, %u19 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u20 = tg.and %t20, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t21 = tg.and %t20, %u20 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u21 = tg.and %t21, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t22 = tg.and %t21, %u21 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u22 = tg.and %t22, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t23 = tg.and %t22, %u22 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u23 = tg.and %t23, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t24 = tg.and %t23, %u23 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u24 = tg.and %t24, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t25 = tg.and %t24, %u24 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u25 = tg.and %t25, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t26 = tg.and %t25, %u25 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u26 = tg.and %t26, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t27 = tg.and %t26, %u26 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u27 = tg.and %t27, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t28 = tg.and %t27, %u27 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u28 = tg.and %t28, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t29 = tg.and %t28, %u28 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u29 = tg.and %t29, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t30 = tg.and %t29, %u29 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u30 = tg.and %t30, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t31 = tg.and %t30, %u30 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u31 = tg.and %t31, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t32 = tg.and %t31, %u31 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u32 = tg.and %t32, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t33 = tg.and %t32, %u32 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u33 = tg.and %t33, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t34 = tg.and %t33, %u33 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u34 = tg.and %t34, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t35 = tg.and %t34, %u34 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u35 = tg.and %t35, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t36 = tg.and %t35, %u35 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u36 = tg.and %t36, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t37 = tg.and %t36, %u36 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u37 = tg.and %t37, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t38 = tg.and %t37, %u37 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u38 = tg.and %t38, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t39 = tg.and %t38, %u38 : tensor<128x256xi1>, tensor<128x256xi1>
+    %u39 = tg.and %t39, %same : tensor<128x256xi1>, tensor<128x256xi1>
+    %t40 = tg.and %t39, %u39 : tensor<128x256xi1>, tensor<128x256xi1>
+    %k = tg.select %t40, %s, %inf : tensor<128x256xi1>, tensor<128x256xf32>, tensor<f32>
+    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+    %m2 = tg.max %m, %b : tensor<128x1xf32>, tensor<128x1xf32>
+    tg.fold_yield %m2 : tensor<128x1xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<128x1xf32>):
+    tg.fold_yield %m : tensor<128x1xf32>
+  } : tensor<128x1xf32>
+  return %r : tensor<128x1xf32>
+}
