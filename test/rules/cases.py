@@ -42,7 +42,7 @@ CONTRACTIONS = {
     "integer-contraction-of-difference": (["mk,kn->mn"], {"a": (M, K), "z": (), "b": (K, N)}),
 }
 # Variables that are constants of one number.
-NUMBERS = {"integer-contraction-of-difference": {"z": 3.0}}
+NUMBERS = {"integer-contraction-of-difference": {"z": 3.0}, "zero-added": {"z": -0.0}}
 # Places whose sums of products of 8-bit integers need more than 24 and than 31 bits.
 LONG, LONGER = 1100, 131100
 # Shapes that violate `uniform(s)` or `carried(s)`: the scale varies along a dimension that the move loses.
@@ -105,6 +105,7 @@ def base(rule: dict) -> Case:
         case.cast = ("i8", "f32") if case.einsums else case.cast
         case.element = case.cast[1]
     case.numbers = dict(NUMBERS.get(rule["name"], {}))
+    case.shapes.update({name: () for name in case.numbers})
     return case
 
 
@@ -143,10 +144,10 @@ def positives(rule: dict, rng: random.Random) -> list[Case]:
         found.append(dataclasses.replace(plain, axes=(axis - rank,), keep=rule["name"].endswith("-twice") or not "broadcast" in ops and rng.random() < 0.5,
                                          shapes={name: small if name in is_small else shape for name in plain.shapes}))
     elif not plain.einsums:
-        names = list(plain.shapes)
+        names = [name for name in plain.shapes if name not in plain.numbers]
         for stretched in ((1, 5), (5,), (3, 1)):
             full = rng.choice(names)
-            found.append(dataclasses.replace(plain, shapes={name: (3, 5) if name == full else stretched for name in names}))
+            found.append(dataclasses.replace(plain, shapes={**plain.shapes, **{name: (3, 5) if name == full else stretched for name in names}}))
     if rule["name"].startswith("delayed-"):
         found.append(dataclasses.replace(plain, element="f16"))
     if rule["family"] == "quantised":
@@ -183,6 +184,10 @@ def near_misses(rule: dict) -> list[Case]:
             case.element, case.wrapped = "i8", frozenset()
             if case.rule.endswith("-of-scaled"):  # Integers that are known not to be negative.
                 case.constants, case.wrapped = frozenset({name for name in ("s",)}), frozenset()
+        elif kind == "signed":
+            case.element = "ui16"
+        elif kind == "no-addend":
+            case.numbers = {name: 0.0}
         elif kind == "non-negative":
             case.wrapped = case.wrapped - {name}
         elif kind == "constant":

@@ -156,7 +156,9 @@ def check_rule(tools: Tools, rule: dict, seed: int) -> tuple[str, list[str], lis
 def main() -> int:
     args = mutation.arguments(__doc__, "rules")
     tools = Tools(args.build)
-    rules = [rule for rule in tools.rules() if fnmatch.fnmatch(rule["name"], args.chosen)]
+    # Canonical rules that are code are about views, casts and choices, which the pattern language cannot make cases of: simplify.mlir and
+    # move-views.mlir have theirs.
+    rules = [rule for rule in tools.rules() if not (rule["isCanonical"] and rule["isCode"]) and fnmatch.fnmatch(rule["name"], args.chosen)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(lambda rule: check_rule(tools, rule, args.seed), rules))
     for name, problems, _ in outcomes:

@@ -19,8 +19,12 @@ void printPage(llvm::raw_ostream &os) {
   os << "# Rewrite rules\n\n"
         "What `--weft-rewrite` may do. A rule fires where its pattern matches, its guards hold, the licence allows its "
         "contract (on\n"
-        "integers, modulo 2^n, reassociating rules are exact) and what dies costs more than what is added. Gains are "
-        "for `A`, `B`, `C` of m x n\n"
+        "integers, modulo 2^n, reassociating rules are exact) and what dies costs more than what is added. Rules of "
+        "the families "
+        "`identities` and\n"
+        "`views` (in `--weft-simplify`) and `movements` (in `--weft-move-views`) are canonical: they are applied "
+        "wherever they "
+        "match. Gains are for `A`, `B`, `C` of m x n\n"
         "and m row results unless a row says otherwise; what a match gains is computed for its shapes and printed in "
         "its remark.\n";
   llvm::MapVector<llvm::StringRef, std::vector<const Rule *>> families;
@@ -47,6 +51,7 @@ void printJson(llvm::raw_ostream &os) {
         json.attribute("after", rule.after);
         json.attribute("gain", rule.gain);
         json.attribute("isCode", bool(rule.build));
+        json.attribute("isCanonical", rule.isCanonical);
         json.attribute("property", stringify(rule.property));
         json.attribute("contract", stringify(rule.contract));
         json.attributeArray("guards", [&] {

@@ -1,6 +1,6 @@
 // The pass that brings `tg` into canonical form.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "mlir/IR/PatternMatch.h"
+#include "Rules/Canonical.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
@@ -15,6 +15,15 @@ namespace weft::tg {
 
 namespace {
 
+/// A check that holds for all values of the symbols.
+LogicalResult dropTrueCheck(AssumeEqualOp op, PatternRewriter &rewriter) {
+  ArrayRef<AffineExpr> exprs = op.getMap().getResults();
+  if (!llvm::all_of(exprs, [&](AffineExpr expr) { return isEqual(expr, exprs.front()); }))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
 struct Simplify : impl::SimplifyBase<Simplify> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
@@ -22,8 +31,8 @@ struct Simplify : impl::SimplifyBase<Simplify> {
       dialect->getCanonicalizationPatterns(set);
     for (RegisteredOperationName op : context->getRegisteredOperations())
       op.getCanonicalizationPatterns(set, context);
-    populatePointwiseSimplifications(set);
-    populateViewSimplifications(set);
+    populateCanonicalRules(set, {"identities", "views"});
+    set.add(dropTrueCheck);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();
   }

@@ -8,6 +8,13 @@
 // CHECK: ## contractions
 // CHECK: | associate-lhs-rhs | `(contract (contract ?a ?b) ?c)` | A (B C) | associative | reassociating | licence, same-ring(a) |
 
+// CHECK: ## identities
+// CHECK: | zero-added | `(add ?a ?z)` | `?a` | identity | exact | no-addend(z) | mn -> 0 |
+// CHECK: ## views
+// CHECK: | slice-of-slice | `(slice (slice ?a))` | `(slice ?a)` | movement | exact | 64-bits | 0 -> 0 |
+// CHECK: ## movements
+// CHECK: | transpose-before-merge | `(transpose (reshape (transpose ?a)))` |
+
 // JSON: "name": "product-of-roots"
 // JSON: "contract": "reassociating"
 // JSON: "guards": [

@@ -28,10 +28,6 @@ void populateDecompositionPatterns(mlir::RewritePatternSet &patterns);
 void populateNormDecompositions(mlir::RewritePatternSet &patterns);
 void populateAttentionDecompositions(mlir::RewritePatternSet &patterns);
 
-/// Exact rewrites of pointwise ops, and of views and checks.
-void populatePointwiseSimplifications(mlir::RewritePatternSet &patterns);
-void populateViewSimplifications(mlir::RewritePatternSet &patterns);
-
 struct NormalizeOptions {
   bool decompose = true;                    ///< Rewrite composites; off keeps them, and skips the final check.
   int64_t foldMaxBytes = int64_t(64) << 10; ///< Largest result of constant folding; 0 folds nothing.

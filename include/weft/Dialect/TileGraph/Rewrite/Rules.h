@@ -3,13 +3,15 @@
 //
 // A rule says what it matches (a pattern), what it uses (a property), when it may (guards, and a licence for its
 // numerics contract) and what it builds. Whether it pays is no property of a rule: the driver prices what the match
-// removes against what it adds, for the matched shapes.
+// removes against what it adds, for the matched shapes. Canonical rules have no price: `--weft-simplify` and
+// `--weft-move-views` apply them wherever they match, and the others see what they leave.
 //
 // Patterns are S-expressions over the scalar ops of `tg`: `(mul ?a (sqrt ?b))`; a variable that occurs twice must be
 // the same value both times (the same SSA value, or equal pure ops of equal operands); a number matches a constant all
 // of whose elements have it; commutative ops match in both orders; `reduce.add` and so on match `tg.reduce` of that
-// monoid. In what is built, `reduce.X` reduces over the axes of the matched reduction (with its keep_dims), `(reduced
-// ?s)` is ?s without the axes that this reduction drops, and `count` is the number of elements it reduces.
+// monoid, `reduce` of any, `pointwise` any pointwise op; operands written `...` are not looked at. In what is built,
+// `reduce.X` reduces over the axes of the matched reduction (with its keep_dims), `(reduced ?s)` is ?s without the axes
+// that this reduction drops, and `count` is the number of elements it reduces.
 #ifndef WEFT_DIALECT_TILEGRAPH_REWRITE_RULES_H
 #define WEFT_DIALECT_TILEGRAPH_REWRITE_RULES_H
 
@@ -20,8 +22,20 @@
 
 namespace weft::tg {
 
-/// What makes both sides of a rule equal.
-enum class RuleProperty { Associative, Commutative, Distributive, Homomorphism, Idempotent, Inverse, Linear, Monotone };
+/// What makes both sides of a rule equal. Identity: of an identity element. Movement: it only says which element is
+/// where.
+enum class RuleProperty {
+  Associative,
+  Commutative,
+  Distributive,
+  Homomorphism,
+  Idempotent,
+  Identity,
+  Inverse,
+  Linear,
+  Monotone,
+  Movement
+};
 
 /// How results may differ on floats.
 enum class Contract {
@@ -81,11 +95,12 @@ struct Rule {
   std::string after; ///< A pattern; in words if `build` is set.
   std::string gain;  ///< FLOPs before -> after for A, B, C of m x n unless it says otherwise.
   /// Guards beside the licence: `float`, `non-empty`, `non-negative(x)`, `uniform(x)`, `constant(x)` are known to the
-  /// engine; all others are asked by `build`.
+  /// engine, as are `signed` and `no-addend(x)`; all others are asked by `build`.
   std::vector<std::string> guards = {};
   /// Builds the replacement before the root; null refuses (a guard of its own failed, or it cannot).
   std::function<mlir::Value(const Match &, mlir::OpBuilder &, Guards &)> build = nullptr;
   bool isExactOnIntegers = true; ///< Modulo 2^n; else integers need the licence too.
+  bool isCanonical = false;      ///< Applied wherever it matches, without a price.
 };
 
 /// All rules, in a fixed order; names are unique.

@@ -96,6 +96,8 @@ llvm::ArrayRef<Rule> getRules() {
     addReductionRules(all);
     addContractionRules(all);
     addQuantisedRules(all);
+    addIdentityRules(all);
+    addViewRules(all);
     return all;
   }();
   return rules;
@@ -103,7 +105,8 @@ llvm::ArrayRef<Rule> getRules() {
 
 llvm::StringRef stringify(RuleProperty property) {
   static constexpr llvm::StringLiteral names[] = {"associative", "commutative", "distributive", "homomorphism",
-                                                  "idempotent",  "inverse",     "linear",       "monotone"};
+                                                  "idempotent",  "identity",    "inverse",      "linear",
+                                                  "monotone",    "movement"};
   return names[unsigned(property)];
 }
 

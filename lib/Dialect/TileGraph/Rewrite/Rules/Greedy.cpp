@@ -81,7 +81,7 @@ LogicalResult parseRuleOptions(Operation *op, llvm::StringRef licence, llvm::Str
       return op->emitError("prices: expected cpu, gpu, dnnfusion or none, got `") << name << "`";
   }
   for (const Rule &rule : getRules())
-    if (only.empty() || llvm::is_contained(only, rule.name))
+    if (only.empty() ? !rule.isCanonical : llvm::is_contained(only, rule.name))
       rules.push_back(&rule);
   for (const std::string &name : only)
     if (llvm::none_of(rules, [&](const Rule *rule) { return rule->name == name; }))

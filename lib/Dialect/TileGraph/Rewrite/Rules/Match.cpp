@@ -57,7 +57,9 @@ bool isOfKind(Operation *op, llvm::StringRef name) {
   if (!kind.consume_front("tg."))
     return false;
   if (auto reduce = dyn_cast<ReduceOp>(op))
-    return name.consume_front("reduce.") && stringifyMonoid(reduce.getKind()) == name;
+    return name == "reduce" || (name.consume_front("reduce.") && stringifyMonoid(reduce.getKind()) == name);
+  if (name == "pointwise")
+    return isa<PointwiseOpInterface>(op);
   return kind == name;
 }
 
@@ -82,10 +84,16 @@ public:
   }
 
   bool visitOp(const Pattern &pattern, Operation *op, Next next) {
-    if (op->getNumResults() != 1 || op->getNumOperands() != pattern.children.size() || !isOfKind(op, pattern.name))
+    if (op->getNumResults() != 1 || (!pattern.takesAny && op->getNumOperands() != pattern.children.size()) ||
+        !isOfKind(op, pattern.name))
       return false;
     match.ops.push_back(op);
     size_t mark = match.ops.size();
+    if (pattern.takesAny) {
+      bool isFound = next();
+      match.ops.truncate(isFound ? mark : mark - 1);
+      return isFound;
+    }
     SmallVector<Value> operands(op->getOperands());
     if (visitOperands(pattern.children, operands, next))
       return true;

@@ -47,7 +47,10 @@ private:
     for (rest = rest.ltrim(); !rest.consume_front(")"); rest = rest.ltrim()) {
       if (rest.empty())
         fail();
-      pattern.children.push_back(parse());
+      if (rest.consume_front("..."))
+        pattern.takesAny = true;
+      else
+        pattern.children.push_back(parse());
     }
     return pattern;
   }

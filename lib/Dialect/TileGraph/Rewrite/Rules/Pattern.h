@@ -15,6 +15,7 @@ struct Pattern {
   std::string name; ///< Of the variable or op, without `?` or `tg.`.
   double number = 0;
   std::vector<Pattern> children;
+  bool takesAny = false; ///< Operands written `...`.
 };
 
 /// Parses a whole expression; rules are part of the program, so bad text is a fatal error.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RuleBuilder.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 
 using namespace mlir;
 
@@ -138,6 +139,17 @@ static Value buildExpression(const Pattern &pattern, const Match &match, OpBuild
   return buildPointwise(builder, loc, pattern.name, operands);
 }
 
+/// Whether x + `value` is x for every x: -0.0, or an integer 0. (0.0 turns -0.0 to itself.)
+static bool isNoAddend(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || elements.empty() || !elements.isSplat())
+    return false;
+  if (isa<FloatType>(elements.getElementType()))
+    return elements.getSplatValue<APFloat>().isNegZero();
+  return elements.getSplatValue<APInt>().isZero();
+}
+
 static bool isConstant(Value value) { return isa_and_nonnull<ConstantOp, WeightOp>(value.getDefiningOp()); }
 
 /// Asks the guards that the engine knows; the others are the rule's own.
@@ -161,6 +173,10 @@ static bool checkGuards(const Rule &rule, const Match &match, Guards &guards, co
       holds = isUniform(value, reduce);
     else if (kind == "constant")
       holds = value && isConstant(value);
+    else if (kind == "no-addend")
+      holds = value && isNoAddend(value);
+    else if (kind == "signed")
+      holds = !isUnsignedElement(match.getElementType());
     if (!guards.require(guard, holds))
       return false;
   }

@@ -42,6 +42,9 @@ void addReductionRules(std::vector<Rule> &rules);
 void addContractionRules(std::vector<Rule> &rules);
 /// Rules that follow from the table of properties.
 void addDerivedRules(std::vector<Rule> &rules);
+/// Canonical rules.
+void addIdentityRules(std::vector<Rule> &rules);
+void addViewRules(std::vector<Rule> &rules);
 /// Rules as data.
 void addPointwiseRules(std::vector<Rule> &rules);
 

@@ -1,0 +1,75 @@
+// Canonical rules in MLIR's greedy driver: its worklist is the way to a fixpoint, the rules say what is done.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Canonical.h"
+#include "Cost.h"
+#include "Rewriter.h"
+#include "RuleBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+
+namespace weft::tg {
+namespace {
+
+/// Replaces a match's root, and says so. What is built is out of the driver's sight until it is kept: a guard that
+/// fails on the way takes it back.
+class CanonicalPattern : public RewritePattern {
+public:
+  CanonicalPattern(const Rule &rule, StringRef root, MLIRContext *context)
+      : RewritePattern(root, /*benefit=*/1, context), rule(rule) {}
+  CanonicalPattern(const Rule &rule, TypeID interface, MLIRContext *context)
+      : RewritePattern(MatchInterfaceOpTypeTag(), interface, /*benefit=*/1, context), rule(rule) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!mayMatch(rule, op))
+      return failure();
+    OpBuilder builder(op->getContext());
+    Operation *before = op->getPrevNode();
+    Value replacement;
+    forEachMatch(rule, op, [&](const Match &match) {
+      RuleLicence licence;
+      Guards guards(rule.name, licence);
+      replacement = applyRule(rule, match, builder, guards, licence);
+      return bool(replacement);
+    });
+    if (!replacement)
+      return failure();
+    OpSet root, added;
+    root.insert(op);
+    for (Operation *next = before ? before->getNextNode() : &op->getBlock()->front(); next != op;
+         next = next->getNextNode())
+      added.insert(next);
+    if (auto *listener = dyn_cast_or_null<RewriterBase::Listener>(rewriter.getListener()))
+      for (Operation *each : added)
+        listener->notifyOperationInserted(each, {});
+    if (op->getContext()->getRemarkEngine())
+      remark::passed(op->getLoc(), remark::RemarkOpts::name("rewrite").category("rewrite"))
+          << remark::add("{0}", rule.name + ": " + describe(countWork(root), countWork(added)));
+    rewriter.replaceOp(op, replacement);
+    return success();
+  }
+
+private:
+  const Rule &rule;
+};
+
+} // namespace
+
+void populateCanonicalRules(RewritePatternSet &patterns, ArrayRef<StringRef> families) {
+  MLIRContext *context = patterns.getContext();
+  for (const Rule &rule : getRules()) {
+    if (!rule.isCanonical || !llvm::is_contained(families, rule.family))
+      continue;
+    StringRef root = getBefore(rule).name;
+    std::unique_ptr<RewritePattern> pattern;
+    if (root == "pointwise")
+      pattern = std::make_unique<CanonicalPattern>(rule, PointwiseOpInterface::getInterfaceID(), context);
+    else
+      pattern = std::make_unique<CanonicalPattern>(
+          rule, ("tg." + root.take_until([](char c) { return c == '.'; })).str(), context);
+    patterns.add(std::move(pattern));
+  }
+}
+
+} // namespace weft::tg

@@ -1,0 +1,227 @@
+// Canonical rules of views and weights: chains of data movement become one, and what moves nothing becomes a reshape.
+// Movements go behind arithmetic that treats all elements alike, to where their readers take them as views.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RuleBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::tg {
+
+using P = RuleProperty;
+using C = Contract;
+
+/// `op`, a view of a view, of what that one reads.
+static Value skipInner(const Match &match, OpBuilder &builder, Guards &) {
+  Operation *copy = builder.clone(*match.root);
+  copy->setOperand(0, match["a"]);
+  return copy->getResult(0);
+}
+
+/// The root's result as a reshape of ?a.
+static Value reshapeTo(const Match &match, OpBuilder &builder) {
+  return ReshapeOp::create(builder, match.root->getLoc(), match.root->getResult(0).getType(), match["a"]);
+}
+
+/// A broadcast that only adds dimensions of extent 1 moves nothing.
+static Value reshapeForBroadcast(const Match &match, OpBuilder &builder, Guards &guards) {
+  Dims from = getDims(match["a"].getType()), to = getDims(match.root->getResult(0).getType());
+  size_t lead = to.size() - from.size();
+  bool movesNothing = true;
+  for (size_t d = 0; d < to.size(); ++d)
+    movesNothing &= d < lead ? getConstant(to[d]) == 1 : to[d] == from[d - lead];
+  return guards.require("moves-nothing(a)", movesNothing) ? reshapeTo(match, builder) : Value();
+}
+
+/// A transposition that keeps the order of all dimensions but those of extent 1 moves nothing.
+static Value reshapeForTranspose(const Match &match, OpBuilder &builder, Guards &guards) {
+  auto op = cast<TransposeOp>(match.root);
+  Dims dims = getDims(op.getInput().getType());
+  SmallVector<int64_t> moved;
+  for (int64_t d : op.getPermutation())
+    if (getConstant(dims[d]) != 1)
+      moved.push_back(d);
+  bool movesNothing = llvm::is_sorted(moved) && !llvm::is_sorted(op.getPermutation());
+  return guards.require("moves-nothing(a)", movesNothing) ? reshapeTo(match, builder) : Value();
+}
+
+/// A reduction over dimensions of extent 1 combines each element with the identity alone. That gives the element, but
+/// for floats 0.0 + (-0.0) is 0.0: sums stay.
+static Value reshapeForReduce(const Match &match, OpBuilder &builder, Guards &guards) {
+  auto op = cast<ReduceOp>(match.root);
+  Dims dims = getDims(op.getInput().getType());
+  bool isSum = op.getKind() == Monoid::Add && isa<FloatType>(op.getType().getElementType());
+  if (!guards.require("no-sum", !isSum) || !guards.require("single(a)", llvm::all_of(op.getAxes(), [&](int64_t axis) {
+                                                             return getConstant(dims[axis]) == 1;
+                                                           })))
+    return {};
+  return reshapeTo(match, builder);
+}
+
+/// x[o1 + s1 (o2 + s2 i)].
+static Value composeSlices(const Match &match, OpBuilder &builder, Guards &guards) {
+  auto op = cast<SliceOp>(match.root), inner = cast<SliceOp>(match.ops[1]);
+  SmallVector<int64_t> offsets, strides;
+  bool overflows = false;
+  for (size_t d = 0; d < op.getOffsets().size(); ++d) {
+    int64_t offset = 0, stride = 0;
+    overflows |= llvm::MulOverflow(inner.getStrides()[d], op.getOffsets()[d], offset) ||
+                 llvm::AddOverflow(offset, inner.getOffsets()[d], offset) ||
+                 llvm::MulOverflow(inner.getStrides()[d], op.getStrides()[d], stride) || offset < 0;
+    offsets.push_back(offset);
+    strides.push_back(stride);
+  }
+  if (!guards.require("64-bits", !overflows))
+    return {};
+  return SliceOp::create(builder, op.getLoc(), op.getType(), inner.getInput(), offsets, strides);
+}
+
+/// The concatenation of `parts` instead of the root's.
+static Value concat(const Match &match, OpBuilder &builder, ArrayRef<Value> parts) {
+  Operation *copy = builder.clone(*match.root);
+  copy->setOperands(parts);
+  return copy->getResult(0);
+}
+
+static Value dropEmptyParts(const Match &match, OpBuilder &builder, Guards &guards) {
+  auto op = cast<ConcatOp>(match.root);
+  SmallVector<Value> kept;
+  for (Value input : op.getInputs())
+    if (getConstant(getDim(input.getType(), op.getAxis())) != 0)
+      kept.push_back(input);
+  bool isSmaller = !kept.empty() && kept.size() < op.getInputs().size();
+  return guards.require("some-empty", isSmaller) ? concat(match, builder, kept) : Value();
+}
+
+/// A part that is itself a concatenation along the axis gives its own parts.
+static Value flattenConcat(const Match &match, OpBuilder &builder, Guards &guards) {
+  auto op = cast<ConcatOp>(match.root);
+  SmallVector<Value> parts;
+  for (Value input : op.getInputs()) {
+    auto inner = input.getDefiningOp<ConcatOp>();
+    if (inner && inner.getAxis() == op.getAxis() && inner->hasOneUse())
+      llvm::append_range(parts, inner.getInputs());
+    else
+      parts.push_back(input);
+  }
+  return guards.require("same-axis", parts.size() > op.getInputs().size()) ? concat(match, builder, parts) : Value();
+}
+
+/// A reshaped or bitcast weight is a weight of another type on the same bytes.
+static Value retypeWeight(const Match &match, OpBuilder &builder, Guards &guards) {
+  auto weight = match["a"].getDefiningOp<WeightOp>();
+  auto type = cast<RankedTensorType>(match.root->getResult(0).getType());
+  bool keepsBytes = weight && !weight.getOrder() && getByteSize(type) == weight.getData().getSize();
+  if (!guards.require("whole-weight(a)", keepsBytes))
+    return {};
+  return WeightOp::create(builder, match.root->getLoc(), type, weight.getData());
+}
+
+//===--- Movements behind arithmetic ---===//
+
+/// The only operand that is no scalar; null if there are several.
+static OpOperand *findMoved(Operation *op) {
+  OpOperand *moved = nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (getDims(operand.get().getType()).empty())
+      continue;
+    if (moved)
+      return nullptr;
+    moved = &operand;
+  }
+  return moved;
+}
+
+/// f(move(x), c) = move(f(x, c)) for a scalar c. Not where f widens elements: the moved tensor would be larger.
+static Value moveBehind(const Match &match, OpBuilder &builder, Guards &guards) {
+  Operation *op = match.root;
+  OpOperand *moved = findMoved(op);
+  Operation *movement = moved ? moved->get().getDefiningOp() : nullptr;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!guards.require("one-moved", isa_and_nonnull<TransposeOp, ReshapeOp>(movement) && movement->hasOneUse()) ||
+      !guards.require("same-places", getDims(type) == getDims(moved->get().getType())) ||
+      !guards.require("no-wider", getElementBits(type.getElementType()) <=
+                                      getElementBits(cast<RankedTensorType>(moved->get().getType()).getElementType())))
+    return {};
+  Value input = movement->getOperand(0);
+  SmallVector<Value> operands(op->getOperands());
+  operands[moved->getOperandNumber()] = input;
+  OperationState state(op->getLoc(), op->getName(), operands,
+                       getTensorType(getDims(input.getType()), type.getElementType()), op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  Value inner = builder.create(state)->getResult(0);
+  if (auto transpose = dyn_cast<TransposeOp>(movement))
+    return TransposeOp::create(builder, op->getLoc(), type, inner, transpose.getPermutation());
+  return ReshapeOp::create(builder, op->getLoc(), type, inner);
+}
+
+/// For each dimension of `to` the neighbouring ones of `from` that it holds; none if one of `from` is divided.
+static std::optional<SmallVector<SmallVector<int64_t>>> findMergedDims(ArrayRef<AffineExpr> from,
+                                                                       ArrayRef<AffineExpr> to) {
+  SmallVector<SmallVector<int64_t>> groups;
+  size_t next = 0;
+  for (AffineExpr extent : to) {
+    AffineExpr product = getAffineConstantExpr(1, extent.getContext());
+    SmallVector<int64_t> &group = groups.emplace_back();
+    while (!isEqual(product, extent) && next < from.size()) {
+      product = simplify(product * from[next]);
+      group.push_back(next++);
+    }
+    if (!isEqual(product, extent))
+      return std::nullopt;
+  }
+  for (; next < from.size(); ++next) { // Extents of 1 are left.
+    if (getConstant(from[next]) != 1 || groups.empty())
+      return std::nullopt;
+    groups.back().push_back(next);
+  }
+  return groups;
+}
+
+/// A transposition of merged dimensions moves them all: transpose(merge(x)) = merge(transpose(x)). Where x is
+/// transposed itself, that makes one of two.
+static Value transposeFirst(const Match &match, OpBuilder &builder, Guards &guards) {
+  auto op = cast<TransposeOp>(match.root);
+  auto reshape = cast<ReshapeOp>(match.ops[1]);
+  Dims from = getDims(reshape.getInput().getType()), to = getDims(reshape.getType());
+  auto groups = findMergedDims(from, to);
+  if (!guards.require("one-reader", reshape->hasOneUse()) ||
+      !guards.require("merges", groups.has_value() && from.size() > to.size()))
+    return {};
+  SmallVector<int64_t> permutation;
+  Dims dims;
+  for (int64_t d : op.getPermutation())
+    for (int64_t member : (*groups)[d]) {
+      permutation.push_back(member);
+      dims.push_back(from[member]);
+    }
+  auto type = getTensorType(dims, op.getType().getElementType());
+  Value inner = TransposeOp::create(builder, op.getLoc(), type, reshape.getInput(), permutation);
+  return ReshapeOp::create(builder, op.getLoc(), op.getType(), inner);
+}
+
+void addViewRules(std::vector<Rule> &rules) {
+  auto add = [&](const char *family, const char *name, const char *before, const char *after,
+                 std::vector<std::string> guards, decltype(Rule::build) build) {
+    rules.push_back(
+        {name, family, P::Movement, C::Exact, before, after, "0 -> 0", std::move(guards), std::move(build)});
+    rules.back().isCanonical = true;
+  };
+  const char *reshape = "`(reshape ?a)`", *weight = "a weight of the same bytes";
+  add("views", "broadcast-of-broadcast", "(broadcast (broadcast ?a))", "`(broadcast ?a)`", {}, skipInner);
+  add("views", "broadcast-in-place", "(broadcast ?a)", reshape, {"moves-nothing(a)"}, reshapeForBroadcast);
+  add("views", "slice-of-slice", "(slice (slice ?a))", "`(slice ?a)`", {"64-bits"}, composeSlices);
+  add("views", "transpose-in-place", "(transpose ?a)", reshape, {"moves-nothing(a)"}, reshapeForTranspose);
+  add("views", "reduce-of-one", "(reduce ?a)", reshape, {"no-sum", "single(a)"}, reshapeForReduce);
+  add("views", "concat-of-nothing", "(concat ...)", "the parts that have elements", {"some-empty"}, dropEmptyParts);
+  add("views", "concat-of-concat", "(concat ...)", "one concatenation", {"same-axis"}, flattenConcat);
+  add("views", "weight-reshaped", "(reshape ?a)", weight, {"whole-weight(a)"}, retypeWeight);
+  add("views", "weight-bitcast", "(bitcast ?a)", weight, {"whole-weight(a)"}, retypeWeight);
+  add("movements", "movement-behind-arithmetic", "(pointwise ...)",
+      "the movement `(transpose ?a)` or `(reshape ?a)` of its one operand that is no scalar, of the op on `?a`",
+      {"one-moved", "same-places", "no-wider"}, moveBehind);
+  add("movements", "transpose-before-merge", "(transpose (reshape (transpose ?a)))",
+      "`(reshape (transpose (transpose ?a)))`", {"one-reader", "merges"}, transposeFirst);
+}
+
+} // namespace weft::tg
