@@ -25,10 +25,15 @@ def _tokens(f, x):
     return f.reshape(f.swap(x, 1, 2), [x.shape[0], x.shape[2], x.shape[1] * x.shape[3]])
 
 
-def _llama_qkv(f, x, width: int, heads: int, groups: int, cos, sin):
+def _matrix(f, name: str, n: int, k: int, columns: bool = False):
+    """[n, k]; with `columns` in memory as exporters leave it, [k, n]"""
+    return f.swap(f.weight(name, (k, n)), 0, 1) if columns else f.weight(name, (n, k))
+
+
+def _llama_qkv(f, x, width: int, heads: int, groups: int, cos, sin, columns: bool = False):
     d = width // heads
     y = f.rms_norm(x, f.weight("norm1", (width,), mean=1.0), 1e-5)
-    q, k, v = (_heads(f, f.linear(y, f.weight(name, (n * d, width))), n) for name, n in (("wq", heads), ("wk", groups), ("wv", groups)))
+    q, k, v = (_heads(f, f.linear(y, _matrix(f, name, n * d, width, columns)), n) for name, n in (("wq", heads), ("wk", groups), ("wv", groups)))
     return _rope(f, q, cos, sin), _rope(f, k, cos, sin), v
 
 
@@ -42,20 +47,21 @@ def rms_qkv_rope(f, tokens: int, width: int, heads: int, groups: int, hidden: in
 
 
 def llama_layer(f, batch: int, tokens: int, past: int, width: int, heads: int, groups: int, hidden: int, cache: bool = False) -> None:
-    """One layer. With a past, its keys and values are inputs; the new ones are outputs, for the caller's cache, or with `cache` all of them"""
+    """One layer. With a past, its keys and values are inputs; the new ones are outputs, for the caller's cache, or with `cache` all of them; weights then are
+    [in, out], as torch.onnx writes them"""
     cos, sin = (f.input(kind, (tokens, width // heads), kind=kind) for kind in ("cos", "sin"))
     x = f.input("x", (batch, tokens, width))
-    q, k, v = _llama_qkv(f, x, width, heads, groups, cos, sin)
+    q, k, v = _llama_qkv(f, x, width, heads, groups, cos, sin, cache)
     new = (k, v)
     if past:
         k, v = (f.cat([f.input(f"past_{name}", (batch, groups, past, width // heads)), row], 2) for name, row in (("k", k), ("v", v)))
     for name, value in zip("kv", (k, v) if cache else new):
         f.output(name, value)
     y = _tokens(f, f.attention(q, k, v, causal=not past))
-    x = x + f.linear(y, f.weight("wo", (width, width)))
+    x = x + f.linear(y, _matrix(f, "wo", width, width, cache))
     y = f.rms_norm(x, f.weight("norm2", (width,), mean=1.0), 1e-5)
-    gate, up = (f.linear(y, f.weight(name, (hidden, width))) for name in ("gate", "up"))
-    f.output("y", x + f.linear(f.silu(gate) * up, f.weight("down", (width, hidden))))
+    gate, up = (f.linear(y, _matrix(f, name, hidden, width, cache)) for name in ("gate", "up"))
+    f.output("y", x + f.linear(f.silu(gate) * up, _matrix(f, "down", width, hidden, cache)))
 
 
 def _linear(f, x, name: str, n: int):

@@ -138,6 +138,24 @@ func.func @other_extents(%x: tensor<1x512xf32>, %z: tensor<1x2048xf32>, %w: tens
 #w = affine_map<(i, j, k) -> (k, j)>
 #y = affine_map<(i, j, k) -> (i, j)>
 
+// Rows of the matrix along the sum.
+// CHECK-LABEL: func.func @rows_of_matrix
+// CHECK: tg.mul %arg0, %{{.*}}
+// CHECK-NEXT: tg.contract
+// CHECK-NEXT: return
+// WHY: [Missed] no-delayed-scale {{.*}}each CTA has few rows of the matrix, and would read two vectors for them instead of one
+func.func @rows_of_matrix(%x: tensor<1x512xf32>, %w: tensor<768x512xf32>) -> tensor<1x768xf32> {
+  %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x512xf32>
+  %a = tg.mul %x, %s : tensor<1x512xf32>, tensor<1x1xf32>
+  %y1 = tg.contract %a, %w [#x, affine_map<(i, j, k) -> (j, k)>, #y] : tensor<1x512xf32>, tensor<768x512xf32> -> tensor<1x768xf32>
+  return %y1 : tensor<1x768xf32>
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
 // What is no scale of the row says nothing: a difference, a constant.
 // CHECK-LABEL: func.func @silent
 // CHECK-COUNT-2: tg.contract
