@@ -1,6 +1,7 @@
 // weft-fit-kernel: see the header. A schedule is tried on the module itself; what the module was is kept as a clone.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FitKernel.h"
+#include "CountDots.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
@@ -177,6 +178,8 @@ private:
                              plan::analyseLevels(request, schedule, multicast ? multicast.getInt() : 1));
     }
     if (auto launch = plan::writeKernelLaunch(request, choice, device, module.getName().value_or("kernel"))) {
+      if (std::optional<plan::MatrixWork> work = countDots(module, choice.warps))
+        (*launch)["matrix"] = plan::writeMatrixWork(*work);
       std::string text;
       llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*launch));
       module->setAttr(plan::launchAttr, StringAttr::get(&getContext(), text));

@@ -72,14 +72,15 @@ std::string weft::explore::makePage(StringRef launches) {
   return fillPage("index.html",
                   "const weftDevices = " + escapeForScript(listDevices()) +
                       ";\nconst weftLaunches = " + (launches.empty() ? "null" : escapeForScript(launches)) + ";",
-                  {"model.js", "orders.js", "bounds.js", "state.js", "grid.js", "charts.js", "app.js"}, {"style.css"});
+                  {"model.js", "simulation.js", "orders.js", "bounds.js", "state.js", "grid.js", "charts.js", "app.js"},
+                  {"style.css"});
 }
 
 std::string weft::explore::makeReport(StringRef explanation) {
   return fillPage("report.html",
                   "const weftDevices = " + escapeForScript(listDevices()) +
                       ";\nconst weftExplanation = " + escapeForScript(explanation) + ";",
-                  {"model.js", "orders.js", "state.js", "grid.js", "report-graph.js", "report-tables.js",
-                   "report-roofline.js", "report.js"},
+                  {"model.js", "simulation.js", "orders.js", "state.js", "grid.js", "report-graph.js",
+                   "report-tables.js", "report-roofline.js", "report.js"},
                   {"style.css", "report.css"});
 }

@@ -39,6 +39,10 @@ struct LaunchRequest {
 std::optional<KernelLaunch> describeLaunch(const KernelToSchedule &kernel, const ScheduleChoice &choice,
                                            const LaunchRequest &request);
 
+/// The kernel's contractions with affine operands, fused, for the lower bounds on traffic (weft/Plan/Cost/Bounds.h);
+/// none without such a contraction, or where a mask other than a causal one says which steps of a fold are needed.
+std::optional<AffineGroup> describeGroup(const KernelToSchedule &kernel);
+
 /// Which places of the kernel's result make a fold take more steps: a causal mask.
 struct GrowingFold {
   unsigned dim = 0; ///< Of the result: query d sees the keys up to d + base.
@@ -46,9 +50,11 @@ struct GrowingFold {
 };
 std::optional<GrowingFold> findGrowingFold(tg::FoldOp fold, const KernelAccess &access);
 
+/// The most sectors that the choice of one launch's order looks up in all its simulations: what 20 ms allow.
+constexpr int64_t mostOrderLookups = int64_t(1) << 20;
 /// Sets `choice.order` of any kernel by the simulation of its launch, and adds the numbers to its reason where another
-/// order than rows gains more than the model errs. `choice.ctasPerSm` is known. At most 20 ms.
-void chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device, ScheduleChoice &choice);
+/// order than rows gains more than the model errs. `choice.ctasPerSm` is known. Returns the lookups.
+int64_t chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device, ScheduleChoice &choice);
 
 /// The launch as `weft explain` and the explorer take it: JSON of a configuration. None as above.
 std::optional<llvm::json::Object> writeKernelLaunch(const KernelToSchedule &kernel, const ScheduleChoice &choice,

@@ -35,6 +35,7 @@ public:
   bool prepare();
   std::vector<GridOrder> listOrders() const;
   bool simulate(Candidate &candidate) const;
+  int64_t getLookups() const { return lookups; } ///< Of one simulation.
   /// A part of the steps was simulated. CTAs of a wave are as many as before, so that what they ask for at once takes
   /// too much of the smaller cache: bytes are too many, and count only against an order.
   bool isCoarse() const { return depth > 1; }
@@ -118,7 +119,7 @@ int64_t Sampler::countLookups(const LaunchModel &launch) const {
 }
 
 bool Sampler::prepare() {
-  constexpr int64_t mostTiles = 1 << 14, mostLookups = 1 << 18;
+  constexpr int64_t mostTiles = 1 << 14, mostLookups = mostOrderLookups / 4;
   LaunchRequest request{1, /*mergesTaps=*/true, mostRows, sectorBytes};
   std::optional<KernelLaunch> first = describeLaunch(kernel, choice, request);
   if (!first)
@@ -148,7 +149,7 @@ bool Sampler::prepare() {
 
 /// Rows first, then from short index arithmetic to long, as many as the time allows.
 std::vector<GridOrder> Sampler::listOrders() const {
-  constexpr int64_t mostInAll = 1 << 19;
+  constexpr int64_t mostInAll = mostOrderLookups / 2;
   std::vector<GridOrder> orders(1);
   auto add = [&](Traversal traversal, const KernelLaunch &launch, int64_t runs) {
     GridOrder order;
@@ -223,23 +224,25 @@ bool Sampler::simulate(Candidate &candidate) const {
   return true;
 }
 
-void chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device, ScheduleChoice &choice) {
+int64_t chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device, ScheduleChoice &choice) {
   // What the model errs by: bytes by 1.5 % at the median, and it ranks orders that differ by 5 % right; time is
   // coarser.
   constexpr double fewerBytes = 0.95, lessTime = 0.97, sameTime = 1.005, same = 1.01;
   Sampler sampler(kernel, device, choice);
   if (!sampler.prepare())
-    return;
+    return 0;
   std::vector<Candidate> candidates;
+  int64_t work = 0;
   for (const GridOrder &order : sampler.listOrders()) {
     Candidate candidate{order};
+    work += sampler.getLookups();
     if (sampler.simulate(candidate))
       candidates.push_back(candidate);
     if (candidates.empty() || (candidates.size() == 1 && sampler.isBest(candidates[0].bytes)))
-      return;
+      return work;
   }
   if (candidates.size() < 2 || candidates[0].order.traversal.kind != Traversal::Kind::Row)
-    return;
+    return work;
   const Candidate &rows = candidates[0], *best = &rows;
   for (const Candidate &candidate : candidates) {
     bool isFaster = candidate.seconds < lessTime * rows.seconds;
@@ -259,6 +262,7 @@ void chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device, S
     text += llvm::formatv("{0}{1} {2:f1} MB {3:f0} us (L2 {4:f0} %)", text.empty() ? "" : ", ", candidate.order.print(),
                           candidate.bytes * 1e-6, candidate.seconds * 1e6, 100 * candidate.hitRate);
   choice.reason += "; order " + choice.order + ": " + text;
+  return work;
 }
 
 //===--- As JSON ---===//
@@ -272,8 +276,9 @@ std::optional<json::Object> writeKernelLaunch(const KernelToSchedule &kernel, co
   std::optional<KernelLaunch> launch = describeLaunch(kernel, choice, {order.colDims});
   if (!launch)
     return std::nullopt;
+  std::optional<AffineGroup> group = launch->product ? std::nullopt : describeGroup(kernel);
   return json::Object{{"name", json::fixUTF8(name)},
-                      {"problem", writeTilesLaunch(launch->launch, launch->product)},
+                      {"problem", writeTilesLaunch(launch->launch, launch->product, group ? &*group : nullptr)},
                       {"elementBytes", launch->elementBytes},
                       {"engine", tg::stringifyEngine(choice.engine)},
                       {"warps", choice.warps},

@@ -4,7 +4,10 @@
 
 //===--- Groups ---===//
 
-const makeGroupArray = (name, kind, bytes, dims) => ({ name, kind, bytes, dims });
+const makeGroupArray = (name, kind, bytes, dims, axes = dims.map((dim) => [dim, 1])) => ({ name, kind, bytes, dims, axes });
+/** A group as JSON (GroupText.cpp). */
+const readGroup = (group) => ({ extents: group.dims, statements: group.statements,
+  arrays: group.arrays.map((array, i) => makeGroupArray(`T${i}`, array.kind, array.bytes, array.axes.flatMap((axis) => axis.filter((_, k) => k % 2 === 0)), array.axes)) });
 
 /** The affine group of a configuration: products, and attention as a chain for each head. */
 function makeGroup(config, copies = 1) {
@@ -16,7 +19,7 @@ function makeGroup(config, copies = 1) {
       statements: [{ dims: [0, 1, 2, 3], reads: [0, 1], result: 2 }],
     };
   if (p.kind === "tiles")
-    return p.product ? makeGroup({ problem: { kind: "gemm", ...p.product }, elementBytes: b }, p.product.batch) : null;
+    return p.product ? makeGroup({ problem: { kind: "gemm", ...p.product }, elementBytes: b }, p.product.batch) : p.group ? readGroup(p.group) : null;
   const isAttention = p.kind === "attention";
   // Heads of a group are rows of one product; a causal half has half of the keys at most. Whole groups only.
   const heads = Math.min(p.group, p.heads), keys = p.causal ? Math.floor((p.keys + 1) / 2) : p.keys;
@@ -32,6 +35,10 @@ function makeGroup(config, copies = 1) {
 //===--- V(X) ---===//
 
 const product = (dims, sides) => dims.reduce((value, dim) => value * sides[dim], 1);
+/** Distinct values of s[1] a + s[3] b for a and b in the box, by what lies between whole numbers. */
+const getAxisSide = ([first, stride, second, other], sides) => second === undefined ? sides[first]
+  : Math.min(stride * (sides[first] - 1) + other * (sides[second] - 1) + 1, sides[first] * sides[second]);
+const getArrayElements = (array, sides) => array.axes.reduce((value, axis) => value * getAxisSide(axis, sides), 1);
 const sumOperations = (group, sides) => group.statements.reduce((sum, statement) => sum + product(statement.dims, sides), 0);
 
 class BoxSearch {
@@ -46,7 +53,7 @@ class BoxSearch {
           for (const dim of statement.dims)
             this.isFull[dim] = this.isFull[dim] || !group.arrays[i].dims.includes(dim);
   }
-  getFootprint(sides) { return this.counted.reduce((sum, array) => sum + array.bytes * product(array.dims, sides), 0); }
+  getFootprint(sides) { return this.counted.reduce((sum, array) => sum + array.bytes * getArrayElements(array, sides), 0); }
   /** {sides, operations} of the box at `logs`, all sides moved by one factor until it touches `bytes`. */
   scale(logs, bytes) {
     const sides = new Array(logs.length);
@@ -138,7 +145,7 @@ function computeTrafficBound(group, fastBytes) {
       atRight = evaluate((right = low + ratio * (high - low)));
     }
   }
-  const compulsory = group.arrays.reduce((sum, array) => sum + (array.kind === "intermediate" ? 0 : array.bytes * product(array.dims, group.extents)), 0);
+  const compulsory = group.arrays.reduce((sum, array) => sum + (array.kind === "intermediate" ? 0 : array.bytes * getArrayElements(array, group.extents)), 0);
   return { bytes: Math.max(partition, compulsory), partition, compulsory };
 }
 
@@ -224,6 +231,3 @@ function findOptimalOrder(rows, cols, capacity) {
   }
   return { loads: layers.length - 1, table };
 }
-
-if (typeof module !== "undefined")
-  module.exports = { makeGroup, computeTrafficBound, findOptimalOrder, maxPageSearchBits };

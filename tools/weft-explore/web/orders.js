@@ -179,6 +179,3 @@ function listTiles(text, grids) {
         tiles.push({ stage, row: top + row, col });
   return tiles;
 }
-
-if (typeof module !== "undefined")
-  module.exports = { parseOrder, listTiles, orderNames };

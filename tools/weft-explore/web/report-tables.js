@@ -83,6 +83,3 @@ class ReportTable {
       count.textContent = `${rows.length} of ${this.rows.length}`;
   }
 }
-
-if (typeof module !== "undefined")
-  module.exports = { formatScaled };

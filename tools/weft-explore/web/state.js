@@ -63,6 +63,16 @@ function readTiles(p, fail) {
                      ...(p.causal.place ? { place: index(p.causal.place, "problem.causal.place") } : {}) };
   if (p.product)
     tiles.product = Object.fromEntries(["batch", "m", "n", "k"].map((name) => [name, number(p.product, name, 1, most, "problem.product", 1)]));
+  if (p.group) {
+    const isList = (value, most, isGood) => Array.isArray(value) && value.length <= most && value.every(isGood);
+    const isWhole = (x) => Number.isInteger(x) && x >= 0 && x < most, { dims, arrays, statements } = p.group;
+    const isDim = (x) => isWhole(x) && x < dims.length, isArray = (x) => isWhole(x) && x < arrays.length;
+    const isAxis = (axis) => isList(axis, 4, isWhole) && [2, 4].includes(axis.length) && axis.every((x, k) => (k % 2 ? x >= 1 : isDim(x)));
+    if (!isList(dims, 10, (x) => isWhole(x) && x >= 1) || !isList(arrays, 31, (array) => ["input", "output", "intermediate"].includes(array.kind) && isWhole(array.bytes) && isList(array.axes, 16, isAxis)) ||
+        !isList(statements, 16, (each) => isList(each.dims, 10, isDim) && isList(each.reads, 31, isArray) && isArray(each.result)))
+      fail("problem.group", "dims, arrays of kind, bytes and axes, statements of dims, reads and a result");
+    tiles.group = { dims, arrays, statements };
+  }
   return tiles;
 }
 
@@ -225,6 +235,3 @@ function listCandidates(state) {
   const widths = [2, 3, 4, 6, 8, 12, 16].filter((width) => width < rows);
   return ["row", "column", "serpentine", ...widths.flatMap((width) => [`grouped<${width}>`, `grouped-snake<${width}>`]), "cutlass<8>", "morton", "hilbert"];
 }
-
-if (typeof module !== "undefined")
-  module.exports = { State, readConfiguration, readLaunches, makeDefault };

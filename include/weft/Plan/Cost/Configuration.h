@@ -22,15 +22,24 @@ namespace weft::plan {
 /// What multiplies; Unknown: no instructions are predicted.
 enum class MatrixEngine : uint8_t { Unknown, Simt, Mma, Wgmma };
 
+/// What matrix units execute in a launch as it was compiled: instructions of all warps, and bytes of shared memory that
+/// they read, of each of `tiles` tiles and of each step of the model. Where both are there a tile's own are those of
+/// one of its steps.
+struct MatrixWork {
+  bool isGmma = false; ///< wgmma, else mma.sync.
+  double tiles = 0, fixed = 0, fixedBytes = 0, perStep = 0, perStepBytes = 0;
+};
+
 struct Configuration {
   enum class Kind : uint8_t { Gemm, Chain, Attention, Tiles };
 
   std::string name;
   Kind kind = Kind::Gemm;
   MatrixEngine engine = MatrixEngine::Unknown;
-  int64_t warps = 4;         ///< Of a block, those that multiply.
-  bool isPersistent = false; ///< Blocks take several tiles.
-  int64_t headDim = 128;     ///< Attention only.
+  std::optional<MatrixWork> matrix; ///< Else counted by `engine` and tile, of kinds that have one tile shape.
+  int64_t warps = 4;                ///< Of a block, those that multiply.
+  bool isPersistent = false;        ///< Blocks take several tiles.
+  int64_t headDim = 128;            ///< Attention only.
   LaunchModel launch;
   AffineGroup group; ///< Without statements the bound is what is compulsory.
   MachineModel machine;
@@ -48,12 +57,15 @@ bool readConfiguration(const llvm::json::Value &value, Configuration &result, st
 /// An array of configurations, one, or an object with an array `launches`; from a file's text.
 bool readConfigurations(llvm::StringRef text, std::vector<Configuration> &result, std::string &error);
 
-/// The problem of kind `tiles` of a launch of one stage; with `batch` products of m x n x k elements where there are
-/// some, for the bound.
+/// The problem of kind `tiles` of a launch of one stage; for the bound with `batch` products of m x n x k elements
+/// where there are some, else the group, if there is one.
 struct ProductExtents {
   int64_t batch = 1, m = 1, n = 1, k = 1;
 };
-llvm::json::Object writeTilesLaunch(const LaunchModel &launch, const std::optional<ProductExtents> &product);
+llvm::json::Object writeTilesLaunch(const LaunchModel &launch, const std::optional<ProductExtents> &product,
+                                    const AffineGroup *group = nullptr);
+
+llvm::json::Object writeMatrixWork(const MatrixWork &work);
 
 /// The bytes that any schedule of the launch moves between the L2 and DRAM, at least the compulsory ones.
 bool computeBound(const Configuration &configuration, TrafficBound &bound, std::string &error);

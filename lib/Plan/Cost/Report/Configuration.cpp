@@ -122,6 +122,23 @@ static MatrixEngine readEngine(Fields &fields) {
   return MatrixEngine::Unknown;
 }
 
+static void readMatrixWork(const json::Object *object, Configuration &c, std::string &error) {
+  MatrixWork work;
+  Fields fields(object, "matrix", error);
+  fields.boolean("gmma", work.isGmma);
+  for (auto [name, value] :
+       {std::pair("tiles", &work.tiles), std::pair("fixed", &work.fixed), std::pair("fixedBytes", &work.fixedBytes),
+        std::pair("perStep", &work.perStep), std::pair("perStepBytes", &work.perStepBytes)})
+    fields.positive(name, *value);
+  fields.finish();
+  c.matrix = work;
+}
+
+json::Object weft::plan::writeMatrixWork(const MatrixWork &work) {
+  return json::Object{{"gmma", work.isGmma},           {"tiles", work.tiles},     {"fixed", work.fixed},
+                      {"fixedBytes", work.fixedBytes}, {"perStep", work.perStep}, {"perStepBytes", work.perStepBytes}};
+}
+
 static void readProblem(const json::Object *object, Configuration &result, std::string &error) {
   Fields fields(object, "problem", error);
   std::string kind = fields.text("kind", "");
@@ -152,7 +169,7 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
   fields.number("warps", result.warps, 1, 32);
   fields.boolean("persistent", result.isPersistent);
   const json::Object *tile = fields.inner("tile"), *problem = fields.inner("problem"),
-                     *machine = fields.inner("machine");
+                     *machine = fields.inner("machine"), *matrix = fields.inner("matrix");
   if (const json::Object *measured = fields.inner("measured"))
     result.measured = *measured;
   std::string order = fields.text("order", "row"), hints = fields.text("hints", "");
@@ -171,6 +188,8 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
       sides.number(name, *side, 1, 1 << 20);
     sides.finish();
   }
+  if (matrix && error.empty())
+    readMatrixWork(matrix, result, error);
   if (error.empty())
     readMachine(machine, result, error);
   if (error.empty())

@@ -47,7 +47,39 @@ static double countReads(const TileProduct &p, const Configuration &c) {
   return lhs * double(std::max<int64_t>(c.warps / rows, 1)) + rhs * double(rows);
 }
 
+static double countSteps(const StageModel &stage) {
+  if (!stage.causalRows)
+    return double(stage.steps) * double(stage.grid.rows) * double(stage.grid.cols);
+  double steps = 0;
+  for (int64_t row = 0; row < stage.grid.rows; ++row)
+    for (int64_t col = 0; col < stage.grid.cols; ++col)
+      steps += double(stage.getSteps(row, col));
+  return steps;
+}
+
+static void setCounters(bool isGmma, double instructions, double bytes, Counters &counters) {
+  counters["sm__inst_executed_pipe_tensor.sum"] = instructions;
+  counters[isGmma ? "sm__inst_executed_pipe_tensor_op_gmma.sum" : "sm__inst_executed_pipe_tensor_op_hmma.sum"] =
+      instructions;
+  counters["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = bytes / 128;
+}
+
+/// Of a kernel as it was compiled; its results go through shared memory once.
+static void countCompiled(const Configuration &c, const MatrixWork &work, Counters &counters) {
+  const StageModel &stage = c.launch.stages.front();
+  double steps = work.perStep > 0 ? countSteps(stage) : 0;
+  if (work.fixed > 0) // The pipeline took one step of each tile out of the loop.
+    steps = std::max(steps - work.tiles, 0.0);
+  double bytes = work.tiles * work.fixedBytes + steps * work.perStepBytes;
+  for (const AccessModel &access : stage.accesses)
+    if (access.isWrite)
+      bytes += double(stage.grid.rows * stage.grid.cols) * double(access.outers) * double(access.bytes);
+  setCounters(work.isGmma, work.tiles * work.fixed + steps * work.perStep, bytes, counters);
+}
+
 void weft::plan::countInstructions(const Configuration &c, Counters &counters) {
+  if (c.matrix && c.launch.stages.size() == 1)
+    return countCompiled(c, *c.matrix, counters);
   if (c.kind == Configuration::Kind::Tiles || (c.engine != MatrixEngine::Mma && c.engine != MatrixEngine::Wgmma))
     return;
   bool isAttention = c.kind == Configuration::Kind::Attention;
@@ -56,13 +88,7 @@ void weft::plan::countInstructions(const Configuration &c, Counters &counters) {
     products.push_back({c.tileM, c.headDim, c.tileN, /*isLeftInRegisters=*/true});
   double instructions = 0, bytes = 0;
   for (const StageModel &stage : c.launch.stages) {
-    double steps = 0;
-    if (!stage.causalRows)
-      steps = double(stage.steps) * double(stage.grid.rows) * double(stage.grid.cols);
-    else
-      for (int64_t row = 0; row < stage.grid.rows; ++row)
-        for (int64_t col = 0; col < stage.grid.cols; ++col)
-          steps += double(stage.getSteps(row, col));
+    double steps = countSteps(stage);
     for (const TileProduct &product : products) {
       instructions += steps * countMatrix(product, c);
       bytes += steps * countReads(product, c);
@@ -70,8 +96,5 @@ void weft::plan::countInstructions(const Configuration &c, Counters &counters) {
     int64_t columns = isAttention ? c.headDim : c.tileN;
     bytes += double(stage.grid.rows * stage.grid.cols * c.tileM * columns * c.elementBytes);
   }
-  counters["sm__inst_executed_pipe_tensor.sum"] = instructions;
-  counters[c.engine == MatrixEngine::Wgmma ? "sm__inst_executed_pipe_tensor_op_gmma.sum"
-                                           : "sm__inst_executed_pipe_tensor_op_hmma.sum"] = instructions;
-  counters["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = bytes / 128;
+  setCounters(c.engine == MatrixEngine::Wgmma, instructions, bytes, counters);
 }

@@ -111,7 +111,8 @@ void weft::plan::readTilesLaunch(Fields &fields, Configuration &result, std::str
   fields.positive("operations", stage.operations);
   const json::Array *arrays = fields.list("arrays", mostArrays, true),
                     *accesses = fields.list("accesses", mostArrays, true);
-  const json::Object *causal = fields.inner("causal"), *product = fields.inner("product");
+  const json::Object *causal = fields.inner("causal"), *product = fields.inner("product"),
+                     *group = fields.inner("group");
   if (!fields.isGood())
     return;
   for (size_t i = 0; i < arrays->size() && error.empty(); ++i) {
@@ -132,6 +133,8 @@ void weft::plan::readTilesLaunch(Fields &fields, Configuration &result, std::str
     readCausal(causal, stage, error);
   if (product && error.empty())
     readProduct(product, result, error);
+  if (group && error.empty())
+    result.group = readGroup(group, error);
   launch.stages = {stage};
 }
 
@@ -155,7 +158,8 @@ static json::Object writeIndex(const AffineIndex &index, int64_t rowDivisor) {
   return object;
 }
 
-json::Object weft::plan::writeTilesLaunch(const LaunchModel &launch, const std::optional<ProductExtents> &product) {
+json::Object weft::plan::writeTilesLaunch(const LaunchModel &launch, const std::optional<ProductExtents> &product,
+                                          const AffineGroup *group) {
   const StageModel &stage = launch.stages.front();
   json::Array arrays, accesses;
   for (const ArrayModel &array : launch.arrays)
@@ -185,6 +189,8 @@ json::Object weft::plan::writeTilesLaunch(const LaunchModel &launch, const std::
   if (product)
     object["product"] =
         json::Object{{"batch", product->batch}, {"m", product->m}, {"n", product->n}, {"k", product->k}};
+  else if (group)
+    object["group"] = writeGroup(*group);
   return object;
 }
 

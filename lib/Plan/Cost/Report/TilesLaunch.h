@@ -11,6 +11,10 @@ namespace weft::plan {
 /// Reads launch and group of the problem's kind `tiles`.
 void readTilesLaunch(Fields &fields, Configuration &result, std::string &error);
 
+/// The problem's `group`; fails (`error`) for one that the bounds refuse.
+AffineGroup readGroup(const llvm::json::Object *object, std::string &error);
+llvm::json::Object writeGroup(const AffineGroup &group);
+
 } // namespace weft::plan
 
 #endif // WEFT_LIB_PLAN_COST_REPORT_TILESLAUNCH_H

@@ -74,6 +74,12 @@ def make_tiles(rng: random.Random) -> dict:
                              "place": {"base": cols - 1, "terms": [["col", 1, 0, -1]]}}
     if rng.random() < 0.5:
         problem["product"] = {"batch": runs, "m": inner * 64, "n": cols * 64, "k": channels * 64}
+    elif rng.random() < 0.7:  # A window of two taps, summed up with what a second product makes of it.
+        problem["group"] = {"dims": [inner * 40, cols * 16, channels * 48, taps, 64],
+                            "arrays": [{"kind": "input", "bytes": 2, "axes": [[0, stride, 3, 1], [2, 1]]}, {"kind": "input", "bytes": 2, "axes": [[3, 1], [2, 1], [1, 1]]},
+                                       {"kind": "intermediate", "bytes": 4, "axes": [[0, 1], [1, 1]]}, {"kind": "input", "bytes": 2, "axes": [[1, 1], [4, 1]]},
+                                       {"kind": "output", "bytes": 2, "axes": [[0, 1], [4, 1]]}],
+                            "statements": [{"dims": [0, 1, 2, 3], "reads": [0, 1], "result": 2}, {"dims": [0, 1, 4], "reads": [2, 3], "result": 4}]}
     return problem
 
 
@@ -117,7 +123,7 @@ def check_numbers(tool: str, folder: pathlib.Path) -> int:
     configurations = make_configurations()
     text = json.dumps(configurations)
     wants = json.loads(subprocess.run([tool, "--numbers=-"], input=text, capture_output=True, text=True, check=True).stdout)
-    scripts = "\n".join((WEB / name).read_text() for name in ("model.js", "orders.js", "bounds.js")) + (HERE / "numbers.js").read_text()
+    scripts = "\n".join((WEB / name).read_text() for name in ("model.js", "simulation.js", "orders.js", "bounds.js")) + (HERE / "numbers.js").read_text()
     page = folder / "numbers.html"
     page.write_text(f'<!doctype html><meta charset="utf-8"><pre id="numbers"></pre><script>{scripts}\n'
                     f'document.getElementById("numbers").textContent = JSON.stringify({text}.map(computeNumbers));</script>')
