@@ -99,8 +99,9 @@ bool Delay::isUniform(Value value) const {
 
 /// Takes `value` apart. False if it is no product of floats with a scale in it.
 bool Delay::collect(Value value) {
+  constexpr size_t mostFactors = 8; // Each product has one more, so this bounds the recursion, too.
   value = skipCasts(value);
-  if (!isa<FloatType>(elementOf(value)))
+  if (!isa<FloatType>(elementOf(value)) || factors.scales.size() + factors.kept.size() > mostFactors)
     return false;
   if (isUniform(value)) {
     factors.scales.push_back({value, false});
@@ -112,9 +113,7 @@ bool Delay::collect(Value value) {
     factors.scales.push_back({div->getOperand(1), true});
     return collect(div->getOperand(0));
   }
-  if (!factors.kept.insert(value)) // A square.
-    return false;
-  return true;
+  return factors.kept.insert(value); // Not a square.
 }
 
 void Delay::collectReaders() {

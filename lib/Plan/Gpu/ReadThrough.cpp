@@ -41,17 +41,20 @@ double elementsOf(Value value) {
 
 bool isView(Operation *op) { return isa_and_nonnull<tg::TransposeOp, tg::SliceOp, tg::ReshapeOp, tg::BroadcastOp>(op); }
 
-/// Whether `op` goes with the product whose result it reads.
+/// Whether `op` goes with the product whose result it reads: along operands that nobody else reads, so that no op is
+/// visited twice.
 bool isEpilogue(Operation *op) {
-  if (isa_and_nonnull<tg::ContractOp, tg::FoldOp>(op))
-    return true;
-  bool moves = isa_and_nonnull<tg::ReshapeOp, tg::TransposeOp>(op);
-  if (!moves && !isa_and_nonnull<tg::PointwiseOpInterface>(op))
-    return false;
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return operand.hasOneUse() && elementsOf(operand) == elementsOf(op->getResult(0)) &&
-           isEpilogue(operand.getDefiningOp());
-  });
+  while (!isa_and_nonnull<tg::ContractOp, tg::FoldOp>(op)) {
+    if (!isa_and_nonnull<tg::ReshapeOp, tg::TransposeOp, tg::PointwiseOpInterface>(op))
+      return false;
+    auto next = llvm::find_if(op->getOperands(), [&](Value operand) {
+      return operand.hasOneUse() && operand.getDefiningOp() && elementsOf(operand) == elementsOf(op->getResult(0));
+    });
+    if (next == op->operand_end())
+      return false;
+    op = (*next).getDefiningOp();
+  }
+  return true;
 }
 
 /// One fold and what it streams.
@@ -81,13 +84,19 @@ private:
   tg::FoldOp fold;
 };
 
-/// Whether nobody reads the results of `user`, through views and scales, but the fold.
+/// Whether nobody reads the results of `user`, through views and scales, but the fold. Each op is visited once.
 bool ReadThrough::leadsToFold(Operation *user) const {
-  if (user == fold || fold->isProperAncestor(user))
-    return true;
-  if (!isView(user) && !isa<tg::PointwiseOpInterface>(user))
-    return false;
-  return llvm::all_of(user->getUsers(), [&](Operation *next) { return leadsToFold(next); });
+  llvm::SetVector<Operation *> work;
+  work.insert(user);
+  for (size_t i = 0; i < work.size(); ++i) {
+    Operation *op = work[i];
+    if (op == fold || fold->isProperAncestor(op))
+      continue;
+    if (!isView(op) && !isa<tg::PointwiseOpInterface>(op))
+      return false;
+    work.insert(op->user_begin(), op->user_end());
+  }
+  return true;
 }
 
 /// The ops that make a small part of a concatenation from what larger kernels make; false where they are many.
