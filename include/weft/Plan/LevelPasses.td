@@ -57,7 +57,7 @@ def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
   let description = [{
     contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections. Behind the product the reduction is a
     second sum of the product's loop, so the norm needs no kernel. Done for one row (decoding), if only products read the norm, their matrices have no rows
-    along the sum, and what their CTAs read again takes less time than a kernel. Products over equal extents share the factors and the scale; others get their own.
+    along the sum, and reading and squaring beside them costs less than a launch. Products over equal extents share the factors and the scale; others get their own.
 
     x g is made in f32, and so is the sum until it is scaled: 16-bit values are rounded less often than before, and what is large without its scale has room.
     A product with `tg.numerics = "exact"` stays.

@@ -138,6 +138,24 @@ func.func @other_extents(%x: tensor<1x512xf32>, %z: tensor<1x2048xf32>, %w: tens
 #w = affine_map<(i, j, k) -> (k, j)>
 #y = affine_map<(i, j, k) -> (i, j)>
 
+// Large matrices: their stream loses more than a launch takes.
+// CHECK-LABEL: func.func @large
+// CHECK: tg.mul %arg0, %{{.*}}
+// CHECK-NEXT: tg.contract
+// CHECK-NEXT: return
+// WHY: [Missed] no-delayed-scale {{.*}}scale of a row of 4096 behind 1 products: {{.*}} us in their kernels, {{.*}} us a kernel less
+func.func @large(%x: tensor<1x4096xf32>, %w: tensor<4096x14336xf32>) -> tensor<1x14336xf32> {
+  %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x4096xf32>
+  %a = tg.mul %x, %s : tensor<1x4096xf32>, tensor<1x1xf32>
+  %y1 = tg.contract %a, %w [#x, #w, #y] : tensor<1x4096xf32>, tensor<4096x14336xf32> -> tensor<1x14336xf32>
+  return %y1 : tensor<1x14336xf32>
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
 // Rows of the matrix along the sum.
 // CHECK-LABEL: func.func @rows_of_matrix
 // CHECK: tg.mul %arg0, %{{.*}}
