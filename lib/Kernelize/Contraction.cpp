@@ -9,6 +9,7 @@
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 
 using namespace mlir;
@@ -65,6 +66,19 @@ static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<un
   return dims;
 }
 
+/// Steps of a contraction that another op of the kernel reads: the schedule's are of the anchor. A window goes place by
+/// place; of a longer sum, as many places along the last dimension as the threads can hold beside `own` elements.
+static SmallVector<int64_t> planInnerSteps(tg::ContractOp op, ArrayRef<unsigned> reductions, int64_t own,
+                                           int64_t threads) {
+  constexpr int64_t placesPerThread = 32;
+  SmallVector<int64_t> steps(reductions.size(), 1);
+  if (!steps.empty() && !tg::isWindowSum(op)) {
+    int64_t places = llvm::bit_floor(uint64_t(std::max<int64_t>(placesPerThread * threads / own, 1)));
+    steps.back() = fittingStep(op.getDomainExtents()[reductions.back()], places);
+  }
+  return steps;
+}
+
 /// The reduction dimensions' steps and their lane.
 void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
   tg::Dims extents = op.getDomainExtents();
@@ -76,7 +90,19 @@ void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
     return;
   }
   bool inFold = isa<tg::FoldOp>(op->getParentOp());
-  product.dims = planSteps(extents, product.reductions, inFold ? ArrayRef<int64_t>() : schedule.getStream(), inFold);
+  SmallVector<int64_t> steps;
+  bool isInner = !inFold && tg::isInner(op);
+  if (isInner && !tg::isWindowSum(op) && !tg::findAnchor(*op->getBlock())) { // Behind those of the reduction.
+    llvm::append_range(steps, schedule.getStream().take_back(product.reductions.size()));
+  } else if (isInner) {
+    int64_t own = 1;
+    for (unsigned lane : space.unite(product.lanes[0], product.lanes[1]))
+      own *= space.lane(lane).extent;
+    steps = planInnerSteps(op, product.reductions, own, schedule.getWarps() * 32);
+  } else if (!inFold) {
+    llvm::append_range(steps, schedule.getStream());
+  }
+  product.dims = planSteps(extents, product.reductions, steps, inFold);
   int64_t places = 1;
   for (const Streamed &dim : product.dims)
     places *= dim.step;
@@ -124,11 +150,10 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
 
 /// The places of a small window that is gone through one by one.
 static std::optional<int64_t> countTaps(ArrayRef<Streamed> dims) {
-  constexpr int64_t mostTaps = 25;
   int64_t taps = 1;
   for (const Streamed &dim : dims) {
     std::optional<int64_t> extent = tg::getConstant(dim.extent);
-    if (!extent || dim.step != 1 || *extent < 1 || *extent > mostTaps || (taps *= *extent) > mostTaps)
+    if (!extent || dim.step != 1 || *extent < 1 || *extent > tg::mostTerms || (taps *= *extent) > tg::mostTerms)
       return std::nullopt;
   }
   return taps;

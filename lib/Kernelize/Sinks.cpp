@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 
 using namespace mlir;
 
@@ -103,6 +104,8 @@ bool Kernelizer::findContraction(Value value, ArrayRef<AffineExpr> at, ArrayRef<
   if (!op || !seen.insert(op).second)
     return false;
   if (auto contract = dyn_cast<tg::ContractOp>(op)) {
+    if (tg::isInner(contract)) // It is computed where others read it: rows keep a lane for each dimension.
+      return false;
     Exprs places(contract.getMap(2).getNumDims(), space.constant(0));
     for (auto [expr, place] : llvm::zip_equal(contract.getMap(2).getResults(), at))
       places[cast<AffineDimExpr>(expr).getPosition()] = place;

@@ -29,11 +29,15 @@ struct GemmProblem {
   double epilogueRegisters = 0;
   /// Elements of the reduction that stay constant along k: a window's other dimensions; the loop has k * taps steps.
   int64_t taps = 1;
+  /// Instructions of an element of an operand that the kernel computes, each time a tile reads it (a depthwise window
+  /// in front of a pointwise convolution): its steps wait for what they load, and it passes through registers.
+  double lhsWork = 0, rhsWork = 0;
   bool contiguousAlongK = true; ///< The larger operand; else along its rows or columns.
   /// The extents that a side consists of, outermost first, where they are several, and the least tile along the last of
   /// them that is not 1: what is contiguous in memory wants whole vectors.
   llvm::SmallVector<int64_t> mExtents, nExtents;
   int64_t leastInnerM = 1, leastInnerN = 1;
+  bool wholeM = false;                    ///< A tile has all rows: what follows adds them up.
   bool allowMulticast = false;            ///< Each side and the reduction are one dimension.
   bool allowSplit = false;                ///< CTAs of a cluster may share a tile: its results leave as boxes.
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).

@@ -31,12 +31,14 @@
 //  G1  All results of a group have the extents of the largest one, or 1 in places.
 //
 //  G2  A group has at most one fold, or contractions (up to 4) over equal extents with an operand in common, none of
-//      which needs another's result. After it: pointwise ops over its result, seen through transpositions and reshapes.
-//      Before it: views and casts; arithmetic where the model says that recomputing costs less than the bytes it saves.
-//      A pad that contractions alone read is theirs.
+//      which needs another's result. After it: pointwise ops over its result, seen through transpositions and reshapes;
+//      of a vector, one wave of CTAs may compute it again for more places. Before it: views and casts; arithmetic, sums
+//      over windows and vectors that other contractions make (lib/Plan/Groups/InnerContractions.h) where the model says
+//      that recomputing costs less than the bytes and the kernel it saves. A pad that contractions alone read is theirs.
 //
 //  G3  Reductions run over the same axes of the same extents; every op after them has the extents of the rows, whole or
-//      reduced. Before them: row-shaped ops, views, gathers, and cheap ops of any extents.
+//      reduced. Before them: row-shaped ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap
+//      ops of any extents.
 //
 //  G4  What is read at several places (under a broadcast, through views that move elements, as indices) is cheap.
 //

@@ -61,6 +61,8 @@ ScheduleChoice chooseSchedule(const KernelToSchedule &kernel, const Device &devi
 ScheduleChoice chooseElementwise(const KernelToSchedule &kernel, const Device &device);
 ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &device);
 ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device);
+/// A product whose rows, which a tile has all, a reduction adds up; `stream` has its steps behind the reduction's.
+ScheduleChoice chooseSummedProduct(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device);
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device);
 
 /// Spreads `elements` of a tile over the rows of a fold, from the innermost dimension on; what they do not

@@ -4,6 +4,7 @@
 // A dimension of the result is m if only the left operand is read by it, n if only the right one, batch if both are.
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Schedule.h"
@@ -174,6 +175,24 @@ static bool isContiguousAlong(const KernelToSchedule &kernel, Value value, Array
   });
 }
 
+/// Instructions of an element of an operand that sums over windows: for each term a product, what its load takes, and
+/// for elements of less than 32 bits their conversion. What else is computed there is little beside them.
+static double workOf(Value operand) {
+  double work = 0;
+  SmallVector<Value> values{operand};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!values.empty()) {
+    Operation *op = values.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto contract = dyn_cast<tg::ContractOp>(op))
+      if (std::optional<int64_t> terms = tg::countTerms(contract))
+        work += double(*terms) * (bytesOf(contract.getLhs()) < 4 ? 3 : 2);
+    llvm::append_range(values, op->getOperands());
+  }
+  return work;
+}
+
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
   GemmProblem problem;
   auto productOf = [&](ArrayRef<unsigned> dims, std::optional<unsigned> without) {
@@ -206,6 +225,8 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   llvm::SmallPtrSet<Value, 4> left, right;
   problem.products = 0;
   for (auto product : func.getBody().front().getOps<tg::ContractOp>()) {
+    if (tg::isInner(product))
+      continue;
     ++problem.products;
     (roles.isSwapped ? right : left).insert(product.getLhs());
     (roles.isSwapped ? left : right).insert(product.getRhs());
@@ -220,6 +241,8 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
       }
     }
   }
+  problem.lhsWork = workOf(lhs);
+  problem.rhsWork = workOf(rhs);
   auto describeSide = [&](ArrayRef<unsigned> dims, Value operand, SmallVector<int64_t> &extents, int64_t &least) {
     for (unsigned d : dims)
       extents.push_back(kernel.extents[d]);
@@ -257,12 +280,60 @@ static void streamRowsOfMatrix(const KernelToSchedule &kernel, int64_t rows, int
                                const Device &device, int64_t &columns, int64_t &step) {
   constexpr int64_t threads = 128, wholeVectors = 16, steppedVectors = 8, ctasOfSm = 4;
   func::FuncOp func = kernel.func;
-  int64_t matrices = std::max<int64_t>(llvm::range_size(func.getBody().front().getOps<tg::ContractOp>()), 1);
+  int64_t matrices = std::max<int64_t>(
+      llvm::count_if(func.getBody().front().getOps<tg::ContractOp>(), [](auto each) { return !tg::isInner(each); }), 1);
   int64_t whole = threads * wholeVectors * vector / int64_t(llvm::PowerOf2Ceil(matrices));
   step = fitPower(depth, whole / 4, threads);
   columns = (step >= depth ? whole : whole * steppedVectors / wholeVectors) / step;
   while (columns > 1 && int64_t(llvm::divideCeil(rows, columns)) < ctasOfSm * int64_t(device.sms))
     columns /= 2;
+}
+
+/// Whether the kernel has contractions that its anchor reads, longer than a window.
+static bool hasInner(const KernelToSchedule &kernel) {
+  func::FuncOp func = kernel.func;
+  return llvm::any_of(func.getBody().front().getOps<tg::ContractOp>(),
+                      [](tg::ContractOp each) { return tg::isInner(each) && !tg::isWindowSum(each); });
+}
+
+/// Whether the result has places that the contraction lacks: its elements stand there again.
+static bool hasStretched(const KernelToSchedule &kernel, const Roles &roles) {
+  for (unsigned d = 0; d < kernel.access.resultRank; ++d)
+    if (kernel.extents[d] > 1 && !llvm::is_contained(roles.batch, d) && !llvm::is_contained(roles.m, d) &&
+        !llvm::is_contained(roles.n, d))
+      return true;
+  return false;
+}
+
+/// A vector that other contractions make, or that is stretched over more dimensions: a CTA computes what it reads
+/// alone, so it has many threads, a line of columns, and as many of the other places as its threads hold.
+static ScheduleChoice chooseStretched(const KernelToSchedule &kernel, const Roles &roles, const Device &device) {
+  constexpr int64_t warps = 16, placesPerThread = 8, lineBytes = 128, mostStep = 256;
+  ScheduleChoice choice;
+  choice.tile.assign(kernel.access.resultRank, 1);
+  choice.stream.assign(roles.k.size(), 1);
+  choice.warps = warps;
+  std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
+                          k = Roles::largest(roles.k, kernel.extents);
+  unsigned out = n ? *n : *m;
+  int64_t threads = warps * 32, columns = fitPower(kernel.extents[out], lineBytes / kernel.getWidestBytes(), 1);
+  choice.tile[out] = columns;
+  if (k) // In one step where that fits: what makes the vector then stands in no loop.
+    choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] =
+        std::min({int64_t(llvm::PowerOf2Ceil(kernel.extents[*k])), mostStep, threads * placesPerThread * 2 / columns});
+  int64_t left = threads * placesPerThread / columns, tiles = llvm::divideCeil(kernel.extents[out], columns);
+  for (unsigned d = kernel.access.resultRank; d-- > 0;) {
+    bool isOwn = llvm::is_contained(roles.batch, d) || llvm::is_contained(roles.m, d) || llvm::is_contained(roles.n, d);
+    if (!isOwn) {
+      choice.tile[d] = std::min<int64_t>(llvm::PowerOf2Ceil(kernel.extents[d]), left);
+      left = std::max<int64_t>(left / choice.tile[d], 1);
+    }
+    if (d != out)
+      tiles *= int64_t(llvm::divideCeil(kernel.extents[d], choice.tile[d]));
+  }
+  choice.reason =
+      llvm::formatv("vector in each CTA: {0} columns, {1} places a thread, {2} CTAs", columns, placesPerThread, tiles);
+  return choice;
 }
 
 /// Without a left or a right dimension there is nothing to multiply tile by tile: the larger operand streams through,
@@ -272,7 +343,9 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
   ScheduleChoice choice;
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
-  if (!m && !n) { // Depthwise: a map with a short loop.
+  if ((m || n) && (hasStretched(kernel, roles) || hasInner(kernel)))
+    return chooseStretched(kernel, roles, device);
+  if ((!m && !n) || tg::isWindowSum(contract)) { // Depthwise: a map with a short loop.
     choice = chooseElementwise(kernel, device);
     choice.stream.assign(roles.k.size(), 1);
     return choice;
@@ -308,6 +381,46 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
     choice.warps /= 2;
   choice.reason = llvm::formatv("matrix by vector: {0} columns a CTA, steps of {1}", columns,
                                 choice.stream.empty() ? 1 : *llvm::max_element(choice.stream));
+  return choice;
+}
+
+ScheduleChoice chooseSummedProduct(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
+  GemmProblem problem;
+  problem.type = typeOf(cast<RankedTensorType>(contract.getLhs().getType()).getElementType(),
+                        cast<RankedTensorType>(contract.getRhs().getType()).getElementType());
+  if (problem.type == GemmType::F32 && kernel.allowTf32)
+    problem.type = GemmType::Tf32;
+  problem.lhsBytes = problem.rhsBytes = problem.resultBytes = bytesOf(contract.getLhs());
+  problem.wholeM = true;
+  problem.allowWgmma = false;
+  ScheduleChoice choice;
+  choice.tile.assign(kernel.access.resultRank, 1);
+  SmallVector<int64_t> steps;
+  unsigned out = 0, depth = 0;
+  for (auto [d, dim] : llvm::enumerate(kernel.access.dims)) {
+    int64_t extent = kernel.extents[d];
+    if (isa_and_nonnull<tg::ReduceOp>(dim.reducer)) {
+      problem.m *= extent;
+      choice.stream.push_back(llvm::PowerOf2Ceil(extent));
+    } else if (dim.reducer) {
+      depth = extent > (steps.empty() ? 0 : problem.k) ? steps.size() : depth;
+      problem.k = std::max(problem.k, extent);
+      steps.push_back(1);
+    } else {
+      problem.n *= extent;
+      out = extent >= kernel.extents[out] ? d : out;
+    }
+  }
+  GemmChoice best = chooseGemmTile(problem, device);
+  choice.tile[out] = best.tile.n;
+  if (!steps.empty())
+    steps[depth] = best.tile.k;
+  llvm::append_range(choice.stream, steps);
+  choice.engine = best.tile.engine;
+  choice.warps = best.tile.warps;
+  choice.stages = best.tile.stages;
+  choice.reason = llvm::formatv("sums of a product {0} x {1} x {2}: {3} tiles of all rows, {4} columns, steps of {5}",
+                                problem.m, problem.n, problem.k, best.cost.tiles, best.tile.n, best.tile.k);
   return choice;
 }
 

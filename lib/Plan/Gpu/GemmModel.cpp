@@ -117,7 +117,17 @@ static double registersOf(const GemmProblem &problem, const GemmTile &tile) {
   if (problem.type == GemmType::F64)
     accumulator *= 2;
   double working = tile.engine == tg::Engine::Wgmma ? 40 : 64;
+  // The sum of a computed element, and two of what it is summed up of under way.
+  double computed = double((problem.lhsWork > 0 ? tile.m * tile.k : 0) + (problem.rhsWork > 0 ? tile.n * tile.k : 0));
+  working += 3 * computed / double(tile.warps * 32);
   return accumulator * (double(problem.products) + problem.epilogueRegisters) + working;
+}
+
+/// Clocks of an SM to compute the elements of one step's operands, whose warps keep a quarter of the lanes busy each.
+static double computingClocks(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr double lanesOfWarp = 32;
+  double work = double(tile.k) * (double(tile.m) * problem.lhsWork + double(tile.n) * problem.rhsWork);
+  return work / (lanesOfWarp * std::min<double>(double(tile.warps), 4));
 }
 
 /// Bytes of the operands of one step.
@@ -265,6 +275,10 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   double alone = std::max(busiest, matrix * 4 / std::min<double>(double(tile.warps), 4));
   double waiting = loadLatency / double(std::max<int64_t>(tile.stages - 1, 1));
   double latency = std::max(alone, waiting);
+  if (double computing = computingClocks(problem, tile); computing > 0) { // Loads, arithmetic, a barrier, products.
+    busiest += computing;
+    latency += computing + loadLatency;
+  }
 
   int64_t tilesPerSm = llvm::divideCeil(cost.tiles, int64_t(device.sms));
   int64_t resident = std::min(cost.ctasPerSm, tilesPerSm);
@@ -325,7 +339,11 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
   int64_t elementBytes = std::max(problem.lhsBytes, problem.rhsBytes);
   int64_t leastK = simt ? 8 : 32 / elementBytes, mostK = std::max<int64_t>(128 / elementBytes, leastK);
   if (engine == tg::Engine::Mma && std::min(problem.m, problem.n) <= skinny && problem.contiguousAlongK)
-    mostK *= 2; // See pieceFactor.
+    mostK *= 2;                              // See pieceFactor.
+  if (problem.lhsWork + problem.rhsWork > 0) // Fewer steps that wait.
+    mostK *= 4;
+  if (problem.wholeM)
+    leastM = limit(problem.m, leastM, 256);
   for (int64_t m = limit(problem.m, leastM, 256); m >= leastM; m /= 2)
     for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
       for (int64_t k = limit(problem.k, leastK, mostK); k >= leastK; k /= 2)

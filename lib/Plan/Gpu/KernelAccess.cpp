@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
@@ -107,10 +108,9 @@ public:
       own.push_back(getAffineDimExpr(d, results.front().getContext()));
       access.dims.push_back({extent, nullptr, unsigned(d), unsigned(d)});
     }
-    // Further results have the first one's coordinates where their extents agree; others are not followed.
     for (Value result : results)
-      if (tg::getDims(result.getType()) == extents)
-        request(result, own);
+      if (std::optional<SmallVector<AffineExpr, 4>> at = placeResult(tg::getDims(result.getType()), extents))
+        request(result, *at);
     for (size_t i = 0; i < access.requests.size() && i < requestLimit; ++i) {
       KernelRequest current = access.requests[i];
       if (Operation *op = current.value.getDefiningOp(); op && body.findAncestorOpInBlock(*op))
@@ -121,6 +121,25 @@ public:
   }
 
 private:
+  /// Where a result of these extents is, as Kernelize stores it: along each of its dimensions at the place of one of
+  /// the first result's with the same extent. None if it has a dimension of another extent: it is not followed.
+  static std::optional<SmallVector<AffineExpr, 4>> placeResult(tg::Dims own, tg::Dims extents) {
+    SmallVector<AffineExpr, 4> at;
+    llvm::SmallBitVector taken(extents.size());
+    for (AffineExpr extent : own) {
+      unsigned same = 0;
+      while (same < extents.size() && (taken.test(same) || extents[same] != extent))
+        ++same;
+      if (same == extents.size() && tg::getConstant(extent) != 1)
+        return std::nullopt;
+      at.push_back(same < extents.size() ? getAffineDimExpr(same, extent.getContext())
+                                         : getAffineConstantExpr(0, extent.getContext()));
+      if (same < extents.size())
+        taken.set(same);
+    }
+    return at;
+  }
+
   void request(Value value, ArrayRef<AffineExpr> coordinates) {
     size_t hash = llvm::hash_combine(value, llvm::hash_combine_range(coordinates.begin(), coordinates.end()));
     for (unsigned i : known[hash])

@@ -5,6 +5,7 @@
 // H100, half of what its 2,048 threads bring with one 16-byte vector each. So a thread takes several vectors only where
 // enough CTAs remain to fill the SMs, and a tile whose rows are contiguous in one tensor and its columns in another is
 // wide in both.
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/ADT/SetVector.h"
@@ -160,7 +161,7 @@ struct Rows {
   explicit Rows(const KernelToSchedule &kernel) {
     const KernelAccess &access = kernel.access;
     for (const auto &[d, dim] : llvm::enumerate(access.dims)) {
-      if (!dim.reducer)
+      if (!dim.reducer || isa<tg::ContractOp>(dim.reducer)) // A window is gone through place by place.
         continue;
       SmallVector<unsigned> &kind = dim.along < access.resultRank ? inResult : streamed;
       if ((dim.along < access.resultRank || dim.along == d) && !llvm::is_contained(kind, dim.along))
@@ -207,6 +208,25 @@ static bool isWindowed(const KernelAccess &access, unsigned d) {
   });
 }
 
+/// Rows that lie across what is contiguous in memory: as many side by side as make a sector (32 bytes), or a line where
+/// that leaves a CTA for each SM. Their number; 1 where a row itself is contiguous, or several do not fit a CTA.
+static int64_t spreadAcross(const KernelToSchedule &kernel, const Rows &rows, int64_t row, const Device &device,
+                            SmallVectorImpl<int64_t> &tile) {
+  constexpr int64_t sectorBytes = 32, lineBytes = 128;
+  ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
+  llvm::SetVector<unsigned> contiguous = contiguousDims(kernel);
+  if (contiguous.empty() || llvm::is_contained(rows.inResult, contiguous.front()))
+    return 1;
+  unsigned inner = contiguous.front();
+  int64_t widest = kernel.getWidestBytes(), most = rowLimit / 2 / row, others = product(extents) / extents[inner];
+  for (unsigned d : rows.inResult)
+    others /= extents[d];
+  int64_t side = fitPower(extents[inner], std::max<int64_t>(std::min(lineBytes / widest, most), 1), 1);
+  while (side * widest > sectorBytes && int64_t(llvm::divideCeil(extents[inner], side)) * others < device.sms)
+    side /= 2;
+  return tile[inner] = side;
+}
+
 /// Rows that the result has: whole in registers where they fit, several of them in a CTA where they are short.
 static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows &rows, const Device &device) {
   ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
@@ -230,11 +250,17 @@ static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows
         llvm::formatv("rows of {0} elements exceed {1}: streamed by {2}", row, rowLimit, textOf(choice.tile));
     return choice;
   }
+  int64_t across = spreadAcross(kernel, rows, row, device, choice.tile);
+  row *= across;
   // Two vectors a thread hide latency and leave registers; short rows share a CTA of four warps.
-  int64_t perThread = std::clamp<int64_t>(2 * vector, 4, 16);
-  choice.warps = std::clamp<int64_t>(llvm::divideCeil(row, warpThreads * perThread), 4, rowWarps);
+  int64_t perThread = std::clamp<int64_t>(2 * vector, 4, 16), mostWarps = rowWarps;
+  if (kernel.find<tg::ContractOp>()) { // Terms of windows are code for each element of a thread, and want registers.
+    perThread = 4;
+    mostWarps = rowWarps / 2;
+  }
+  choice.warps = std::clamp<int64_t>(llvm::divideCeil(row, warpThreads * perThread), 4, mostWarps);
   choice.warps = llvm::PowerOf2Ceil(choice.warps);
-  int64_t left = std::max<int64_t>(choice.warps * warpThreads * perThread / row, 1);
+  int64_t left = across > 1 ? 1 : std::max<int64_t>(choice.warps * warpThreads * perThread / row, 1);
   int64_t numRows = 1;
   for (auto [d, extent] : llvm::enumerate(extents))
     numRows *= llvm::is_contained(rows.inResult, d) ? 1 : extent;
@@ -248,7 +274,7 @@ static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows
     choice.tile[d] = fitPower(extents[d], left, 1);
     left /= choice.tile[d];
   }
-  choice.reason = llvm::formatv("{0} rows of {1} elements in one pass: {2} CTAs of {3}", numRows, row,
+  choice.reason = llvm::formatv("{0} rows of {1} elements in one pass: {2} CTAs of {3}", numRows, row / across,
                                 countTiles(extents, choice.tile), textOf(choice.tile));
   return choice;
 }
@@ -337,6 +363,10 @@ static void sortInTile(const Rows &rows, ScheduleChoice &choice) {
 }
 
 ScheduleChoice chooseReduction(const KernelToSchedule &kernel, const Device &device) {
+  func::FuncOp func = kernel.func;
+  for (auto contract : func.getBody().front().getOps<tg::ContractOp>())
+    if (!tg::isWindowSum(contract))
+      return chooseSummedProduct(kernel, contract, device);
   Rows rows(kernel);
   ScheduleChoice choice;
   if (!rows.inResult.empty())

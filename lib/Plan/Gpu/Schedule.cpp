@@ -1,6 +1,7 @@
 // What all schedules share: estimates of the kernel, the choice between the kinds, the attribute.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Schedule.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -77,9 +78,9 @@ static bool reducesRows(Operation &op) { return isa<tg::ReduceOp, tg::ArgReduceO
 static ScheduleChoice chooseTiles(const KernelToSchedule &kernel, const Device &device) {
   if (auto fold = kernel.find<tg::FoldOp>())
     return chooseFold(kernel, fold, device);
-  if (auto contract = kernel.find<tg::ContractOp>())
-    return chooseContraction(kernel, contract, device);
   func::FuncOp func = kernel.func;
+  if (tg::ContractOp contract = tg::findAnchor(func.getBody().front()))
+    return chooseContraction(kernel, contract, device);
   if (llvm::any_of(func.getBody().front(), reducesRows))
     return chooseReduction(kernel, device);
   return chooseElementwise(kernel, device);

@@ -1,6 +1,7 @@
 // Pairs of ops that no group has both of: what the rules R and G (weft/Plan/Groups.h) say of kinds of ops, whatever
 // else is in the group. A search leaves such sets, and all that contain them, aside.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
@@ -43,7 +44,9 @@ static bool excludeOnGpu(Operation *a, Operation *b) {
   if (isa<tg::FoldOp>(a) || isa<tg::FoldOp>(b))
     return anchors(a) && anchors(b);
   auto first = dyn_cast<tg::ContractOp>(a), second = dyn_cast<tg::ContractOp>(b);
-  return first && second &&
+  // Window sums are arithmetic, and vectors may be made of vectors.
+  auto isInnerKind = [](tg::ContractOp op) { return tg::hasNoTiles(op); };
+  return first && second && !(isInnerKind(first) || isInnerKind(second)) &&
          (first.getMap(2) != second.getMap(2) || !haveSameDims(first.getDomainExtents(), second.getDomainExtents()));
 }
 

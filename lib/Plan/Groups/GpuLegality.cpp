@@ -4,6 +4,8 @@
 // The cost of an op is about its instructions an element (GroupCost.h). The cost of a value is that of all arithmetic
 // in the group that it needs; what is in memory, and views of it, cost nothing.
 #include "GroupCost.h"
+#include "InnerContractions.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Groups.h"
@@ -58,6 +60,8 @@ std::string nameOf(Operation *op) { return "'" + op->getName().stripDialect().st
 struct Prologue {
   double operations = 0, bytes = 0; ///< Of computing it once, and read for it from outside the group.
   bool reduces = false;             ///< It sums something up: results come late, and each tile waits for them.
+  unsigned chained = 0;             ///< Vectors that other contractions make: each CTA makes them alone.
+  unsigned windows = 0;             ///< Sums over windows.
   bool followed = false;            ///< It reads a product that it could be the epilogue of.
 };
 
@@ -80,7 +84,8 @@ private:
     auto [it, inserted] = costs.try_emplace(op, 0);
     if (!inserted)
       return it->second;
-    int64_t cost = countInstructions(op);
+    auto contract = dyn_cast<tg::ContractOp>(op);
+    int64_t cost = contract && inner.contains(contract) ? countTermsOf(contract) : countInstructions(op);
     for (Value operand : usedValues(op))
       if (isInside(operand))
         cost += costUpTo(operand.getDefiningOp());
@@ -112,7 +117,8 @@ private:
   const Device &device;
   bool isMeasured; ///< Estimates do not count.
   llvm::DenseMap<Operation *, int64_t> costs;
-  SmallVector<tg::ContractOp> contracts;
+  SmallVector<tg::ContractOp> contracts; ///< That no other one and no reduction needs.
+  llvm::SmallPtrSet<Operation *, 4> inner;
   tg::FoldOp fold;
   tg::ReduceOp reduce;
 };
@@ -165,6 +171,8 @@ std::string Checker::checkKinds() {
   }
   if (fold && (reduce || !contracts.empty()))
     return "G2: a contraction or a reduction beside a fold";
+  if (std::string violation = splitInner(group, contracts, inner, device); !violation.empty())
+    return violation;
   if (contracts.size() > mostProducts)
     return "G2: more than " + std::to_string(mostProducts) + " contractions";
   return "";
@@ -191,6 +199,8 @@ std::string Checker::checkTogether(tg::ContractOp other) {
 
 /// G4.
 std::string Checker::checkRepeats() {
+  auto isAnchor = [&](Operation *op) { return llvm::is_contained(contracts, op); };
+  llvm::SmallPtrSet<Operation *, 8> after = downstreamOf(isAnchor); // Of these rule G2 says where they stand again.
   for (Operation *op : group) {
     bool stretches = isPointwise(op) || isa<tg::BroadcastOp>(op);
     for (Value operand : op->getOperands()) {
@@ -200,9 +210,10 @@ std::string Checker::checkRepeats() {
       int64_t cost = costUpTo(producer);
       // Values of reduced rows under a broadcast are kept in registers.
       bool isRow = reduce && !dimsOf(operand).empty() && isPointwise(op) && fitsInto(dimsOf(operand), dimsOf(op));
-      if (stretches && !isRow && cost > cheap && !sameDims(dimsOf(operand), dimsOf(op)))
+      if (stretches && !isRow && !after.contains(producer) && cost > cheap && !sameDims(dimsOf(operand), dimsOf(op)))
         return "G4: " + nameOf(producer) + " would be computed again under a broadcast";
-      if (isa<tg::GatherOp, tg::WindowOp>(op) && cost > cheap)
+      if ((isa<tg::GatherOp, tg::WindowOp>(op) || (inner.contains(op) && tg::isWindowSum(cast<tg::ContractOp>(op)))) &&
+          cost > cheap)
         return "G4: " + nameOf(producer) + " would be computed again for each place that reads it";
       bool isMoved = isView(op) || isa<tg::ConcatOp>(op);
       if (isMoved && !producer->hasOneUse() && cost > cheapMoved)
@@ -254,7 +265,11 @@ std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
       continue;
     if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op))
       return "G2: " + nameOf(op) + " before a contraction";
-    if (isa<tg::ReduceOp>(op))
+    auto contract = dyn_cast<tg::ContractOp>(op);
+    if (contract) {
+      before.operations += pointsOf(contract);
+      (tg::isWindowSum(contract) ? before.windows : before.chained) += 1;
+    } else if (isa<tg::ReduceOp>(op))
       before.operations += double(elementsOf(op->getOperand(0)));
     else if (!isa<tg::CastOp>(op))
       before.operations += double(countInstructions(op)) * double(elementsOf(op->getResult(0)));
@@ -264,7 +279,7 @@ std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
         work.push_back(value.getDefiningOp());
       } else {
         before.bytes += bytesOf(value);
-        before.followed |= elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
+        before.followed |= !contract && elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
       }
     }
   }
@@ -283,12 +298,16 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     return "";
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
+  if (before.windows && before.reduces)
+    return "G2: a reduction of windows before a contraction";
   double lost = priceOf(contract, operand, before);
   // Between two kernels it would be written and read: in the L2 where it fits with what they read beside it.
   double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
   MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
   double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;
   double saved = between * 2 / rate + device.kernelSeconds();
+  if (before.chained) // What it computes alone, a kernel of its own would compute too.
+    saved += secondsOfVector;
   if (lost > saved)
     return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
            " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";
@@ -318,9 +337,13 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   otherTiles = std::ceil(otherTiles / tile);
   double whole =
       std::max(2 * pointsOf(contract) / gpuRates.products, bytesOf(contract->getOperand(1 - operand)) / gpuRates.bytes);
+  if (before.windows)
+    return secondsOfWindows(contract, operand, before.operations, device);
   double lost = (otherTiles - 1) * before.operations / gpuRates.operations;
   if (rows > 1)
     lost += 0.1 * whole + waitOfStep * double(elementsOf(contract->getOperand(operand))) / rows / placesOfStep;
+  if (before.chained)
+    lost += secondsAlone(before.bytes, before.chained, device);
   // Sums come before the first step, in each CTA alone: what was to be hidden by copies waits for them.
   if (before.reduces) {
     double share = std::ceil(rows / tile);
@@ -389,7 +412,8 @@ std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
     if (!isPointwise(op))
       return "G2: " + nameOf(op) + " after a contraction";
     for (Value operand : op->getOperands())
-      if (after.contains(operand.getDefiningOp()) && !sameDims(dimsOf(operand), dimsOf(op)))
+      if (after.contains(operand.getDefiningOp()) && !sameDims(dimsOf(operand), dimsOf(op)) &&
+          !canStretch(anchors, double(elementsOf(op->getResult(0))), device))
         return "G2: the contraction's result would be computed again under a broadcast";
   }
   // The result is computed where it is read: in one place.
@@ -432,10 +456,13 @@ std::string Checker::checkRows() {
     bool isRow = sameDims(dims, extents) || sameDims(dims, kept) || sameDims(dims, dropped);
     if (after.contains(op) && !(isPointwise(op) && isRow))
       return "G3: " + nameOf(op) + " does not go by rows";
-    if (!after.contains(op) && !(isPointwise(op) && isRow) && costUpTo(op) > cheap)
+    if (!after.contains(op) && !((isPointwise(op) || inner.contains(op)) && isRow) && costUpTo(op) > cheap)
       return "G3: " + nameOf(op) + " would be computed again for each row";
     if (isa<tg::ConcatOp>(op))
       return "G3: " + nameOf(op) + " in a row";
+    if (inner.contains(op))
+      if (std::string violation = checkWindowRows(cast<tg::ContractOp>(op), reduce, device); !violation.empty())
+        return violation;
   }
   return "";
 }

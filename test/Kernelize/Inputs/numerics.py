@@ -42,6 +42,36 @@ KERNELS = [
   %0 = tg.contract %p, %w [affine_map<(n, o, h, w, c, i, j) -> (n, c, h * 2 + i, w * 2 + j)>, affine_map<(n, o, h, w, c, i, j) -> (o, c, i, j)>,
        affine_map<(n, o, h, w, c, i, j) -> (n, o, h, w)>] : tensor<2x3x9x9xf32>, tensor<5x3x3x3xf32> -> tensor<2x5x4x4xf32>
   return %0 : tensor<2x5x4x4xf32>"""),
+    ("window_rows", [([1, 8, 8, 4], []), ([1, 8, 8, 8], [])], [], """(%x: tensor<1x14x14x6xf32>, %w: tensor<3x3x6xf32>, %b: tensor<6xf32>) -> (tensor<1x7x7x6xf32>, tensor<1x1x1x6xf32>) {
+  %v = tg.constant dense<0.0> : tensor<f32>
+  %p = tg.pad %x, %v low = [0, 1, 1, 0] high = [0, 0, 0, 0] interior = [0, 0, 0, 0] : tensor<1x14x14x6xf32>, tensor<f32>
+  %0 = tg.contract %p, %w [affine_map<(n, h, w, c, i, j) -> (n, h * 2 + i, w * 2 + j, c)>, affine_map<(n, h, w, c, i, j) -> (i, j, c)>,
+       affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>] : tensor<1x15x15x6xf32>, tensor<3x3x6xf32> -> tensor<1x7x7x6xf32>
+  %1 = tg.add %0, %b : tensor<1x7x7x6xf32>, tensor<6xf32>
+  %2 = tg.reduce add %1 axes = [1, 2] keep_dims : tensor<1x7x7x6xf32>
+  return %1, %2 : tensor<1x7x7x6xf32>, tensor<1x1x1x6xf32>"""),
+    ("window_product", [([1, 4, 8, 16], [8]), ([1, 2, 8, 8], [16])], [], """(%x: tensor<1x7x7x12xf32>, %w: tensor<3x3x12xf32>, %u: tensor<10x12xf32>) -> tensor<1x7x7x10xf32> {
+  %v = tg.constant dense<0.0> : tensor<f32>
+  %p = tg.pad %x, %v low = [0, 1, 1, 0] high = [0, 1, 1, 0] interior = [0, 0, 0, 0] : tensor<1x7x7x12xf32>, tensor<f32>
+  %0 = tg.contract %p, %w [affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>, affine_map<(n, h, w, c, i, j) -> (i, j, c)>,
+       affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>] : tensor<1x9x9x12xf32>, tensor<3x3x12xf32> -> tensor<1x7x7x12xf32>
+  %1 = tg.max %0, %v : tensor<1x7x7x12xf32>, tensor<f32>
+  %2 = tg.contract %1, %u [affine_map<(n, h, w, o, c) -> (n, h, w, c)>, affine_map<(n, h, w, o, c) -> (o, c)>, affine_map<(n, h, w, o, c) -> (n, h, w, o)>]
+      : tensor<1x7x7x12xf32>, tensor<10x12xf32> -> tensor<1x7x7x10xf32>
+  return %2 : tensor<1x7x7x10xf32>"""),
+    ("squeeze", [([8, 8], [4]), ([16, 32], [8])], [], """(%x: tensor<9x40xf32>, %m: tensor<40xf32>, %u: tensor<6x40xf32>, %w: tensor<40x6xf32>) -> tensor<9x40xf32> {
+  %0 = tg.contract %m, %u [affine_map<(o, k) -> (k)>, affine_map<(o, k) -> (o, k)>, affine_map<(o, k) -> (o)>] : tensor<40xf32>, tensor<6x40xf32> -> tensor<6xf32>
+  %1 = tg.sigmoid %0 : tensor<6xf32>
+  %2 = tg.mul %0, %1 : tensor<6xf32>, tensor<6xf32>
+  %3 = tg.contract %2, %w [affine_map<(o, k) -> (k)>, affine_map<(o, k) -> (o, k)>, affine_map<(o, k) -> (o)>] : tensor<6xf32>, tensor<40x6xf32> -> tensor<40xf32>
+  %4 = tg.sigmoid %3 : tensor<40xf32>
+  %5 = tg.mul %x, %4 : tensor<9x40xf32>, tensor<40xf32>
+  return %5 : tensor<9x40xf32>"""),
+    ("product_rows", [([16], [16, 8]), ([32], [16, 32])], [], """(%x: tensor<9x20xf32>, %w: tensor<40x20xf32>) -> tensor<40xf32> {
+  %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<9x20xf32>, tensor<40x20xf32> -> tensor<9x40xf32>
+  %1 = tg.exp %0 : tensor<9x40xf32>
+  %2 = tg.reduce add %1 axes = [0] : tensor<9x40xf32>
+  return %2 : tensor<40xf32>"""),
     ("scan", [([4, 32], []), ([2, 4], [])], [], """(%x: tensor<5x20xi32>) -> tensor<5x20xi32> {
   %0 = tg.scan add %x axis = 1 {exclusive, reverse} : tensor<5x20xi32>
   return %0 : tensor<5x20xi32>"""),

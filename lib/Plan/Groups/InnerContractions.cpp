@@ -1,0 +1,179 @@
+// The rules of InnerContractions.h.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "InnerContractions.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Plan/GemmModel.h"
+#include "weft/Plan/KernelAccess.h"
+#include "weft/Target/Device.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+static double elementsOf(Value value) {
+  double elements = 1;
+  for (AffineExpr extent : tg::getDims(value.getType()))
+    elements *= double(estimateExtent(extent));
+  return elements;
+}
+
+static double bytesOfElement(Value value) {
+  return double(tg::getElementBits(cast<RankedTensorType>(value.getType()).getElementType())) / 8;
+}
+
+int64_t countTermsOf(tg::ContractOp contract) {
+  int64_t terms = 1;
+  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
+    if (!contract.getMap(2).isFunctionOfDim(d))
+      terms = llvm::SaturatingMultiply<uint64_t>(terms, estimateExtent(extent)) & INT64_MAX;
+  return terms;
+}
+
+/// The contractions and reductions of the group that need the result of `from`.
+static SmallVector<Operation *> readersOf(tg::ContractOp from, const Group &group) {
+  llvm::SmallPtrSet<Operation *, 8> after{from};
+  SmallVector<Operation *> found;
+  for (Operation *op : group) { // In program order.
+    if (op == from || llvm::none_of(usedValues(op), [&](Value v) { return after.contains(v.getDefiningOp()); }))
+      continue;
+    after.insert(op);
+    if (isa<tg::ContractOp, tg::ReduceOp>(op))
+      found.push_back(op);
+  }
+  return found;
+}
+
+static GemmType typeOf(tg::ContractOp contract) {
+  Type element = cast<RankedTensorType>(contract.getLhs().getType()).getElementType();
+  if (element.isF16() || element.isBF16())
+    return GemmType::F16;
+  return element.isInteger(8) ? GemmType::S8 : element.isF64() ? GemmType::F64 : GemmType::F32;
+}
+
+/// The contraction as a product: m is what `operand` alone has.
+static GemmProblem describeProduct(tg::ContractOp contract, unsigned operand) {
+  GemmProblem problem;
+  problem.type = typeOf(contract);
+  problem.lhsBytes = problem.rhsBytes = problem.resultBytes = int64_t(bytesOfElement(contract.getLhs()));
+  auto grow = [](int64_t &extent, AffineExpr by) {
+    extent = std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(extent, estimateExtent(by)), int64_t(1) << 40);
+  };
+  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents())) {
+    bool isReduced = !contract.getMap(2).isFunctionOfDim(d), isRead = contract.getMap(operand).isFunctionOfDim(d);
+    grow(isReduced ? problem.k : isRead ? problem.m : problem.n, extent);
+  }
+  return problem;
+}
+
+/// Whether a tile of the product has all that the reduction adds up: the places of one operand, it alone reads the
+/// result, and tiles of so many rows cost less than a kernel.
+static bool isSummedInTile(tg::ContractOp contract, tg::ReduceOp reduce, const Group &group, const Device &device) {
+  constexpr double mostRows = 64, leastColumns = 64;
+  bool isLast = llvm::all_of(findSinks(group), [&](Operation *sink) {
+    return elementsOf(sink->getResult(0)) == elementsOf(reduce); // Nobody else wants the product.
+  });
+  bool readsMemory = llvm::none_of(contract->getOperands(), [&](Value v) {
+    Operation *op = v.getDefiningOp();
+    return op && group.contains(op) && isa<tg::PointwiseOpInterface, tg::ReduceOp, tg::ContractOp>(op);
+  });
+  tg::Dims dims = tg::getDims(contract.getType()), summed = tg::getDims(reduce.getInput().getType());
+  if (!isLast || !readsMemory || dims != summed || !contract.getMap(2).isProjectedPermutation())
+    return false;
+  double rows = 1, columns = elementsOf(reduce);
+  std::optional<unsigned> side; // The operand whose places are added up; it has no others.
+  for (auto [d, extent] : llvm::enumerate(dims)) {
+    if (tg::getConstant(extent) == 1)
+      continue;
+    unsigned dim = cast<AffineDimExpr>(contract.getMap(2).getResult(d)).getPosition();
+    bool isSummed = llvm::is_contained(reduce.getAxes(), int64_t(d));
+    bool left = contract.getMap(0).isFunctionOfDim(dim), right = contract.getMap(1).isFunctionOfDim(dim);
+    unsigned own = left == isSummed ? 0 : 1;
+    if (left == right || (side && *side != own))
+      return false;
+    side = own;
+    rows *= isSummed ? double(estimateExtent(extent)) : 1;
+  }
+  if (!side || rows <= 1 || rows > mostRows || columns < leastColumns)
+    return false;
+  GemmProblem problem = describeProduct(contract, *side);
+  double apart = chooseGemmTile(problem, device).cost.seconds;
+  problem.wholeM = true;
+  problem.allowWgmma = false;
+  return chooseGemmTile(problem, device).cost.seconds - apart < device.kernelSeconds();
+}
+
+std::string splitInner(const Group &group, SmallVectorImpl<tg::ContractOp> &contracts,
+                       llvm::SmallPtrSetImpl<Operation *> &inner, const Device &device) {
+  constexpr double mostElements = 2048; // Of a vector that a CTA holds.
+  if (contracts.empty() || (contracts.size() == 1 && llvm::none_of(group, llvm::IsaPred<tg::ReduceOp>)))
+    return "";
+  SmallVector<tg::ContractOp> anchors;
+  for (tg::ContractOp contract : contracts) {
+    SmallVector<Operation *> readers = readersOf(contract, group);
+    if (readers.empty()) {
+      anchors.push_back(contract);
+      continue;
+    }
+    inner.insert(contract);
+    if (tg::isWindowSum(contract))
+      continue;
+    if (readers.size() == 1 && isa<tg::ReduceOp>(readers.front())) {
+      if (!isSummedInTile(contract, cast<tg::ReduceOp>(readers.front()), group, device))
+        return "G2: 'reduce' after a contraction";
+      continue;
+    }
+    if (llvm::any_of(readers, llvm::IsaPred<tg::ReduceOp>))
+      return "G2: 'reduce' after a contraction";
+    auto isVector = [](Operation *op) { return tg::hasNoTiles(cast<tg::ContractOp>(op)); };
+    if (!isVector(contract) || !llvm::all_of(readers, isVector) || elementsOf(contract) > mostElements)
+      return "G2: a contraction of another one's result";
+  }
+  contracts = anchors;
+  return "";
+}
+
+double secondsAlone(double bytes, unsigned vectors, const Device &device) {
+  constexpr double bytesPerClock = 64, wait = 0.7e-6; // From the L2, of one SM; until warps have added up.
+  return bytes / (bytesPerClock * device.clock) + double(vectors) * wait;
+}
+
+double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms, const Device &device) {
+  GemmProblem problem = describeProduct(contract, operand);
+  double apart = chooseGemmTile(problem, device).cost.seconds;
+  problem.lhsWork = terms / elementsOf(contract->getOperand(operand)) * (problem.lhsBytes < 4 ? 3 : 2);
+  problem.allowWgmma = false;
+  return chooseGemmTile(problem, device).cost.seconds - apart;
+}
+
+bool canStretch(ArrayRef<Operation *> anchors, double elements, const Device &device) {
+  constexpr double elementsOfCta = 2048;
+  auto contract = anchors.size() == 1 ? dyn_cast<tg::ContractOp>(anchors.front()) : tg::ContractOp();
+  return contract && tg::hasNoTiles(contract) && elements <= elementsOfCta * device.sms;
+}
+
+std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device) {
+  constexpr double sectorBytes = 32, sharedBytesPerClock = 128, mostPlaces = 8192;
+  if (!tg::isWindowSum(window)) // A product, of which splitInner has asked.
+    return "";
+  double row = 1, held = 1, bytes = bytesOfElement(window.getLhs());
+  tg::Dims extents = tg::getDims(reduce.getInput().getType());
+  for (int64_t axis : reduce.getAxes()) {
+    row *= double(estimateExtent(extents[axis]));
+    held *= double(llvm::PowerOf2Ceil(estimateExtent(extents[axis])));
+  }
+  double elements = elementsOf(window), side = sectorBytes / bytes;
+  if (held * side > mostPlaces)
+    return "G3: rows of windows that do not fit a CTA";
+  // Each term is read through the L1 cache. Shared evenly, or by as many SMs as there are sectors.
+  double ctas = std::max(elements / row / side, 1.0);
+  double read = elements * double(countTermsOf(window)) * bytes / sharedBytesPerClock / device.clock;
+  double lost = read / std::min(ctas, double(device.sms)) - read / device.sms;
+  double saved = device.kernelSeconds() + elements * bytes / device.l2BytesPerSecond();
+  if (lost > saved)
+    return "G3: windows by whole rows cost " + std::to_string(int64_t(lost * 1e6)) + " us and save " +
+           std::to_string(int64_t(saved * 1e6)) + " us";
+  return "";
+}
+
+} // namespace weft::plan

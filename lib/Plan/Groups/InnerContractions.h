@@ -1,0 +1,43 @@
+// Contractions that other contractions and reductions of a group read: which ones may be there, and what they cost.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two kinds. A *window sum* (the depthwise convolutions) is arithmetic of a few terms, computed wherever its element
+// is read. A *vector* (the small products of a squeeze) is made by each CTA alone, in front of everything else.
+#ifndef WEFT_LIB_PLAN_GROUPS_INNERCONTRACTIONS_H
+#define WEFT_LIB_PLAN_GROUPS_INNERCONTRACTIONS_H
+
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Groups.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+namespace weft::plan {
+
+/// Takes the contractions that another contraction or a reduction of the group needs from `contracts` to `inner`. The
+/// rule that forbids one of them, or an empty string.
+std::string splitInner(const Group &group, llvm::SmallVectorImpl<tg::ContractOp> &contracts,
+                       llvm::SmallPtrSetImpl<mlir::Operation *> &inner, const Device &device);
+
+/// Terms of each element, for rules that count instructions.
+int64_t countTermsOf(tg::ContractOp contract);
+
+/// What a kernel takes, its start apart, that makes a vector by a product on the whole card: reading, adding up across
+/// warps, and storing, one after the other.
+constexpr double secondsOfVector = 1e-6;
+/// Seconds that one CTA takes to read `bytes` and to make `vectors` of them, one after the other.
+double secondsAlone(double bytes, unsigned vectors, const Device &device);
+
+/// Seconds that a product takes longer where each of its tiles computes what it reads of `operand`, all of which takes
+/// `terms` products of sums over windows: by the model that chooses the tiles (GemmModel.h).
+double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms, const Device &device);
+
+/// Whether the anchor's result may be computed again for the places of `elements`: it is a vector, and the kernel is
+/// one wave of CTAs.
+bool canStretch(llvm::ArrayRef<mlir::Operation *> anchors, double elements, const Device &device);
+
+/// G3 for rows of sums over windows: a CTA takes whole rows, a sector of them, so few CTAs share the windows. The rule
+/// that forbids it, or an empty string.
+std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device);
+
+} // namespace weft::plan
+
+#endif // WEFT_LIB_PLAN_GROUPS_INNERCONTRACTIONS_H

@@ -1,0 +1,176 @@
+// Contractions that others read: windows of depthwise convolutions, and the vectors of a squeeze.
+// RUN: weft-opt %s --split-input-file '--weft-plan=gpu=true target=sm_90a' --remark-policy=all --remarks-filter=fusion 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+// RUN: weft-opt %s --split-input-file '--weft-plan=gpu=true target=sm_90a' --weft-outline --weft-collapse-dims --weft-plan-gpu=target=sm_90a --remark-policy=all --remarks-filter=plan -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+
+#x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
+#f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
+#p = affine_map<(n, h, w, o, c) -> (n, h, w, c)>
+#u = affine_map<(n, h, w, o, c) -> (o, c)>
+#q = affine_map<(n, h, w, o, c) -> (n, h, w, o)>
+
+// A depthwise convolution is a map, wide along the channels.
+// CHECK-LABEL: @main
+// PLAN: schedule{{.*}}Remark="map of 100352 elements: 784 CTAs of 1x1x128
+func.func @main(%x: tensor<1x30x30x128xf32>, %f: tensor<3x3x128xf32>) -> tensor<1x28x28x128xf32> {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x30x30x128xf32>, tensor<3x3x128xf32> -> tensor<1x28x28x128xf32>
+  return %0 : tensor<1x28x28x128xf32>
+}
+
+// -----
+#x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
+#f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
+
+// With the mean of its channels: a CTA has whole images of the channels of a sector.
+// CHECK-LABEL: @main
+// CHECK: tg.kernel {{.*}} -> tensor<1x14x14x480xf32>, tensor<1x1x1x480xf32>
+// CHECK-NOT: tg.kernel
+// PLAN: schedule{{.*}}Remark="480 rows of 256 elements in one pass: 60 CTAs of 16x16x8"
+func.func @main(%x: tensor<1x16x16x480xf32>, %f: tensor<3x3x480xf32>) -> (tensor<1x14x14x480xf32>, tensor<1x1x1x480xf32>) {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x16x16x480xf32>, tensor<3x3x480xf32> -> tensor<1x14x14x480xf32>
+  %1 = tg.sigmoid %0 : tensor<1x14x14x480xf32>
+  %2 = tg.reduce add %1 axes = [1, 2] keep_dims : tensor<1x14x14x480xf32>
+  return %1, %2 : tensor<1x14x14x480xf32>, tensor<1x1x1x480xf32>
+}
+
+// -----
+#x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
+#f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
+
+// Not of large images: no CTA holds them.
+// CHECK-LABEL: @main
+// CHECK-COUNT-2: tg.kernel
+// WHY: G3: rows of windows that do not fit a CTA
+func.func @main(%x: tensor<1x58x58x96xf32>, %f: tensor<3x3x96xf32>) -> (tensor<1x56x56x96xf32>, tensor<1x1x1x96xf32>) {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x58x58x96xf32>, tensor<3x3x96xf32> -> tensor<1x56x56x96xf32>
+  %1 = tg.reduce add %0 axes = [1, 2] keep_dims : tensor<1x56x56x96xf32>
+  return %0, %1 : tensor<1x56x56x96xf32>, tensor<1x1x1x96xf32>
+}
+
+// -----
+#x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
+#f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
+
+// Nor of few channels: a sector of them is work for one SM.
+// CHECK-LABEL: @main
+// CHECK-COUNT-2: tg.kernel
+// WHY: G3: windows by whole rows cost
+func.func @main(%x: tensor<1x36x36x8xf32>, %f: tensor<5x5x8xf32>) -> (tensor<1x32x32x8xf32>, tensor<1x1x1x8xf32>) {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x36x36x8xf32>, tensor<5x5x8xf32> -> tensor<1x32x32x8xf32>
+  %1 = tg.reduce add %0 axes = [1, 2] keep_dims : tensor<1x32x32x8xf32>
+  return %0, %1 : tensor<1x32x32x8xf32>, tensor<1x1x1x8xf32>
+}
+
+// -----
+#x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
+#f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
+#p = affine_map<(n, h, w, o, c) -> (n, h, w, c)>
+#u = affine_map<(n, h, w, o, c) -> (o, c)>
+#q = affine_map<(n, h, w, o, c) -> (n, h, w, o)>
+
+// In front of a pointwise convolution: its tiles compute the windows, all channels in one step.
+// CHECK-LABEL: @main
+// CHECK: tg.kernel "contract_max_contract"
+// CHECK-NOT: tg.kernel
+// PLAN: contraction 1 x 784 x 32 x 192: {{.*}} bound by latency{{.*}}stream = [256]
+func.func @main(%x: tensor<1x30x30x192xbf16>, %f: tensor<3x3x192xbf16>, %w: tensor<32x192xbf16>) -> tensor<1x28x28x32xbf16> {
+  %z = tg.constant dense<0.0> : tensor<bf16>
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x30x30x192xbf16>, tensor<3x3x192xbf16> -> tensor<1x28x28x192xbf16>
+  %1 = tg.max %0, %z : tensor<1x28x28x192xbf16>, tensor<bf16>
+  %2 = tg.contract %1, %w [#p, #u, #q] : tensor<1x28x28x192xbf16>, tensor<32x192xbf16> -> tensor<1x28x28x32xbf16>
+  return %2 : tensor<1x28x28x32xbf16>
+}
+
+// -----
+#x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
+#f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
+#p = affine_map<(n, h, w, o, c) -> (n, h, w, c)>
+#u = affine_map<(n, h, w, o, c) -> (o, c)>
+#q = affine_map<(n, h, w, o, c) -> (n, h, w, o)>
+
+// Not where many tiles of output channels would compute them again.
+// CHECK-LABEL: @main
+// CHECK-COUNT-2: tg.kernel
+// WHY: G2: computing 'contract' again for each tile costs
+func.func @main(%x: tensor<8x30x30x960xbf16>, %f: tensor<3x3x960xbf16>, %w: tensor<2048x960xbf16>) -> tensor<8x28x28x2048xbf16> {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<8x30x30x960xbf16>, tensor<3x3x960xbf16> -> tensor<8x28x28x960xbf16>
+  %1 = tg.contract %0, %w [#p, #u, #q] : tensor<8x28x28x960xbf16>, tensor<2048x960xbf16> -> tensor<8x28x28x2048xbf16>
+  return %1 : tensor<8x28x28x2048xbf16>
+}
+
+// -----
+#v = affine_map<(n, o, c) -> (n, c)>
+#w = affine_map<(n, o, c) -> (o, c)>
+#r = affine_map<(n, o, c) -> (n, o)>
+
+// Two small products one after the other, and the scale that they make: each CTA makes the vectors.
+// CHECK-LABEL: @main
+// CHECK: tg.kernel
+// CHECK-NOT: tg.kernel
+// PLAN: vector in each CTA: 32 columns, 8 places a thread, 36 CTAs
+func.func @main(%x: tensor<49x1152xf32>, %m: tensor<1x1152xf32>, %a: tensor<48x1152xf32>, %b: tensor<1152x48xf32>) -> tensor<49x1152xf32> {
+  %0 = tg.contract %m, %a [#v, #w, #r] : tensor<1x1152xf32>, tensor<48x1152xf32> -> tensor<1x48xf32>
+  %1 = tg.sigmoid %0 : tensor<1x48xf32>
+  %2 = tg.mul %0, %1 : tensor<1x48xf32>, tensor<1x48xf32>
+  %3 = tg.contract %2, %b [#v, #w, #r] : tensor<1x48xf32>, tensor<1152x48xf32> -> tensor<1x1152xf32>
+  %4 = tg.sigmoid %3 : tensor<1x1152xf32>
+  %5 = tg.mul %x, %4 : tensor<49x1152xf32>, tensor<1x1152xf32>
+  return %5 : tensor<49x1152xf32>
+}
+
+// -----
+#v = affine_map<(n, o, c) -> (n, c)>
+#w = affine_map<(n, o, c) -> (o, c)>
+#r = affine_map<(n, o, c) -> (n, o)>
+
+// Larger matrices are not for one CTA, and a scale of many places is not one wave of them.
+// CHECK-LABEL: @main
+// CHECK-COUNT-3: tg.kernel
+// WHY: G2: computing 'sigmoid' again for each tile costs
+// WHY: G2: the contraction's result would be computed again under a broadcast
+func.func @main(%x: tensor<4096x1024xf32>, %m: tensor<1x1024xf32>, %a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<4096x1024xf32> {
+  %0 = tg.contract %m, %a [#v, #w, #r] : tensor<1x1024xf32>, tensor<1024x1024xf32> -> tensor<1x1024xf32>
+  %1 = tg.sigmoid %0 : tensor<1x1024xf32>
+  %2 = tg.contract %1, %b [#v, #w, #r] : tensor<1x1024xf32>, tensor<1024x1024xf32> -> tensor<1x1024xf32>
+  %3 = tg.mul %x, %2 : tensor<4096x1024xf32>, tensor<1x1024xf32>
+  return %3 : tensor<4096x1024xf32>
+}
+
+// -----
+#p = affine_map<(m, n, k) -> (m, k)>
+#u = affine_map<(m, n, k) -> (n, k)>
+#q = affine_map<(m, n, k) -> (m, n)>
+
+// The mean of a product's rows, where a tile has them all.
+// CHECK-LABEL: @main
+// CHECK: tg.kernel "contract_max_reduce"
+// CHECK-NOT: tg.kernel
+// PLAN: sums of a product 49 x 1280 x 320: 80 tiles of all rows, 16 columns, steps of
+func.func @main(%x: tensor<49x320xf32>, %w: tensor<1280x320xf32>) -> tensor<1280xf32> {
+  %z = tg.constant dense<0.0> : tensor<f32>
+  %0 = tg.contract %x, %w [#p, #u, #q] : tensor<49x320xf32>, tensor<1280x320xf32> -> tensor<49x1280xf32>
+  %1 = tg.max %0, %z : tensor<49x1280xf32>, tensor<f32>
+  %2 = tg.reduce add %1 axes = [0] : tensor<49x1280xf32>
+  return %2 : tensor<1280xf32>
+}
+
+// -----
+#p = affine_map<(m, n, k) -> (m, k)>
+#u = affine_map<(m, n, k) -> (n, k)>
+#q = affine_map<(m, n, k) -> (m, n)>
+
+// Not of more rows.
+// CHECK-LABEL: @main
+// CHECK-COUNT-2: tg.kernel
+// WHY: G2: 'reduce' after a contraction
+func.func @main(%x: tensor<196x320xf32>, %w: tensor<1280x320xf32>) -> tensor<1280xf32> {
+  %0 = tg.contract %x, %w [#p, #u, #q] : tensor<196x320xf32>, tensor<1280x320xf32> -> tensor<196x1280xf32>
+  %1 = tg.reduce add %0 axes = [0] : tensor<196x1280xf32>
+  return %1 : tensor<1280xf32>
+}
