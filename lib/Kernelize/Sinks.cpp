@@ -75,8 +75,9 @@ bool Kernelizer::isAlongSink(ArrayRef<AffineExpr> dims, int64_t axis) {
   tg::Dims sink = tg::getDims(domain);
   if (dims.size() != sink.size() || dims[axis] != sink[axis])
     return false;
-  auto walk = source.walk([](tg::ContractOp op) {
-    return tg::isStreamed(op) || op->getParentOfType<tg::FoldOp>() ? WalkResult::advance() : WalkResult::interrupt();
+  auto walk = source.walk([](tg::ContractOp op) { // What a reduction reads is no product beside it.
+    bool isBeside = !tg::isStreamed(op) && !op->getParentOfType<tg::FoldOp>() && !tg::isInner(op);
+    return isBeside ? WalkResult::interrupt() : WalkResult::advance();
   });
   return !walk.wasInterrupted();
 }

@@ -461,7 +461,7 @@ std::string Checker::checkRows() {
     if (isa<tg::ConcatOp>(op))
       return "G3: " + nameOf(op) + " in a row";
     if (inner.contains(op))
-      if (std::string violation = checkWindowRows(cast<tg::ContractOp>(op), reduce, device); !violation.empty())
+      if (std::string violation = checkWindowRows(cast<tg::ContractOp>(op), reduce); !violation.empty())
         return violation;
   }
   return "";

@@ -34,9 +34,9 @@ double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms,
 /// one wave of CTAs.
 bool canStretch(llvm::ArrayRef<mlir::Operation *> anchors, double elements, const Device &device);
 
-/// G3 for rows of sums over windows: a CTA takes whole rows, a sector of them, so few CTAs share the windows. The rule
+/// G3 for rows of sums over windows: a CTA holds whole rows of a sector's elements, and the terms of each. The rule
 /// that forbids it, or an empty string.
-std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device);
+std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce);
 
 } // namespace weft::plan
 

@@ -55,10 +55,10 @@ func.func @main(%x: tensor<1x58x58x96xf32>, %f: tensor<3x3x96xf32>) -> (tensor<1
 #f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
 #y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
 
-// Nor of few channels: a sector of them is work for one SM.
+// Nor of many terms: each is code for every element that a thread holds.
 // CHECK-LABEL: @main
 // CHECK-COUNT-2: tg.kernel
-// WHY: G3: windows by whole rows cost
+// WHY: G3: rows of windows that do not fit a CTA
 func.func @main(%x: tensor<1x36x36x8xf32>, %f: tensor<5x5x8xf32>) -> (tensor<1x32x32x8xf32>, tensor<1x1x1x8xf32>) {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x36x36x8xf32>, tensor<5x5x8xf32> -> tensor<1x32x32x8xf32>
   %1 = tg.reduce add %0 axes = [1, 2] keep_dims : tensor<1x32x32x8xf32>
@@ -113,15 +113,15 @@ func.func @main(%x: tensor<8x30x30x960xbf16>, %f: tensor<3x3x960xbf16>, %w: tens
 // CHECK-LABEL: @main
 // CHECK: tg.kernel
 // CHECK-NOT: tg.kernel
-// PLAN: vector in each CTA: 32 columns, 8 places a thread, 36 CTAs
-func.func @main(%x: tensor<49x1152xf32>, %m: tensor<1x1152xf32>, %a: tensor<48x1152xf32>, %b: tensor<1152x48xf32>) -> tensor<49x1152xf32> {
-  %0 = tg.contract %m, %a [#v, #w, #r] : tensor<1x1152xf32>, tensor<48x1152xf32> -> tensor<1x48xf32>
-  %1 = tg.sigmoid %0 : tensor<1x48xf32>
-  %2 = tg.mul %0, %1 : tensor<1x48xf32>, tensor<1x48xf32>
-  %3 = tg.contract %2, %b [#v, #w, #r] : tensor<1x48xf32>, tensor<1152x48xf32> -> tensor<1x1152xf32>
-  %4 = tg.sigmoid %3 : tensor<1x1152xf32>
-  %5 = tg.mul %x, %4 : tensor<49x1152xf32>, tensor<1x1152xf32>
-  return %5 : tensor<49x1152xf32>
+// PLAN: vector in each CTA: 32 columns, 8 places a thread, 15 CTAs
+func.func @main(%x: tensor<49x480xf32>, %m: tensor<1x480xf32>, %a: tensor<20x480xf32>, %b: tensor<480x20xf32>) -> tensor<49x480xf32> {
+  %0 = tg.contract %m, %a [#v, #w, #r] : tensor<1x480xf32>, tensor<20x480xf32> -> tensor<1x20xf32>
+  %1 = tg.sigmoid %0 : tensor<1x20xf32>
+  %2 = tg.mul %0, %1 : tensor<1x20xf32>, tensor<1x20xf32>
+  %3 = tg.contract %2, %b [#v, #w, #r] : tensor<1x20xf32>, tensor<480x20xf32> -> tensor<1x480xf32>
+  %4 = tg.sigmoid %3 : tensor<1x480xf32>
+  %5 = tg.mul %x, %4 : tensor<49x480xf32>, tensor<1x480xf32>
+  return %5 : tensor<49x480xf32>
 }
 
 // -----
