@@ -8,11 +8,15 @@
 // RUN: weft-run %t/attention.weft --device=emu:H100 --counters > %t/attention.counted
 // RUN: weft explain %t/attention.weft --json -o %t/attention.json
 // RUN: %python %S/Inputs/compare-instructions.py %t/attention.json %t/attention.counted | FileCheck %s --check-prefix=ATTENTION
+// RUN: FileCheck %s --check-prefix=BOUND --input-file=%t/attention.json
 
 // WINDOW: sm__inst_executed_pipe_tensor_op_hmma.sum: [[N:[1-9][0-9]*]] counted, [[N]] predicted
 // WINDOW: sm__inst_executed_pipe_tensor.sum: [[N]] counted, [[N]] predicted
 // ATTENTION: sm__inst_executed_pipe_tensor_op_gmma.sum: [[N:[1-9][0-9]*]] counted, [[N]] predicted
 // ATTENTION: sm__inst_executed_pipe_tensor.sum: [[N]] counted, [[N]] predicted
+
+// The two products of the fold are the group of the bound, chained by the scores.
+// BOUND: "group":{"arrays":[{{.*}}"kind":"intermediate"{{.*}}"statements":[
 
 //--- window.mlir
 module attributes {tg.symbols = []} {

@@ -64,14 +64,24 @@ bool GroupMaker::setExtents() {
   auto fold = kernel.find<tg::FoldOp>();
   if (!fold)
     return true;
-  size_t masks = 0;
-  fold.getUpdate().walk([&](Operation *op) { masks += isa<tg::CmpOp, tg::SelectOp>(op); });
-  if (!masks)
+  // Choices that move with the steps; others guard rows.
+  auto isMask = [&](Operation &op) {
+    return llvm::any_of(access.of(op.getResult(0)), [&](const KernelRequest *request) {
+      return llvm::any_of(llvm::enumerate(access.dims), [&](auto dim) {
+        return dim.value().reducer == fold.getOperation() &&
+               llvm::any_of(request->coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(dim.index()); });
+      });
+    });
+  };
+  size_t compares = 0, selects = 0;
+  fold.getUpdate().walk([&](Operation *op) {
+    compares += isa<tg::CmpOp>(op) && isMask(*op);
+    selects += isa<tg::SelectOp>(op) && isMask(*op);
+  });
+  if (!compares && !selects)
     return true;
   std::optional<GrowingFold> growing = findGrowingFold(fold, access);
-  size_t compares = 0;
-  fold.getUpdate().walk([&](tg::CmpOp) { ++compares; });
-  if (!growing || compares != 1)
+  if (!growing || compares != 1 || selects != 1)
     return false;
   for (auto [d, dim] : llvm::enumerate(access.dims))
     if (dim.reducer == fold.getOperation()) {
