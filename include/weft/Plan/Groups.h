@@ -34,7 +34,8 @@
 //      which needs another's result. After it: pointwise ops over its result, seen through transpositions and reshapes;
 //      of a vector, one wave of CTAs may compute it again for more places. Before it: views and casts; arithmetic, sums
 //      over windows and vectors that other contractions make (lib/Plan/Groups/InnerContractions.h) where the model says
-//      that recomputing costs less than the bytes and the kernel it saves. A pad that contractions alone read is theirs.
+//      that recomputing costs less than the bytes and the kernel it saves. A pad that contractions alone read is
+//      theirs.
 //
 //  G3  Reductions run over the same axes of the same extents; every op after them has the extents of the rows, whole or
 //      reduced. Before them: row-shaped ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap

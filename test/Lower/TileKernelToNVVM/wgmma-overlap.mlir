@@ -11,12 +11,10 @@
 
 // The first iteration.
 // CHECK: wgmma.wait_group.sync.aligned 0
-// The loop: nothing is moved, converted or stored between the two groups.
+// The loop: nothing is moved, converted, stored or waited for between the two groups.
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.*}}}, %rd
 // CHECK: wgmma.commit_group
-// CHECK-NOT: {{cvt.rn|st.shared|bar.sync|wait_group}}
-// CHECK: mbarrier.try_wait
-// CHECK-NOT: {{cvt.rn|st.shared|bar.sync|wait_group}}
+// CHECK-NOT: {{cvt.rn|st.shared|bar.sync|wait_group|mbarrier.try_wait}}
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.*}}}, {%r
 // CHECK: wgmma.commit_group
 // CHECK: wgmma.wait_group.sync.aligned 1
