@@ -11,14 +11,19 @@ using namespace mlir;
 
 namespace weft::plan {
 
-double estimateBytes(Value value) {
+double estimateElements(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return 0;
-  double bits = tg::getElementBits(type.getElementType());
+  double elements = 1;
   for (AffineExpr extent : tg::getDims(type))
-    bits *= double(std::max<int64_t>(estimateExtent(extent), 0));
-  return bits / 8;
+    elements *= double(std::max<int64_t>(estimateExtent(extent), 0));
+  return elements;
+}
+
+double estimateBytes(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? estimateElements(value) * double(tg::getElementBits(type.getElementType())) / 8 : 0;
 }
 
 double estimateFlops(Operation *op) {

@@ -19,7 +19,7 @@
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Dialect/TileGraph/Rewrite/Scales.h"
-#include "weft/Plan/KernelAccess.h"
+#include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/MapVector.h"
@@ -38,15 +38,6 @@ using namespace weft::plan;
 namespace {
 
 Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
-double elementsOf(Value value) {
-  double elements = 1;
-  for (AffineExpr extent : tg::getDims(value.getType()))
-    elements *= double(estimateExtent(extent));
-  return elements;
-}
-
-double bytesOf(Value value) { return elementsOf(value) * double(tg::getElementBits(elementOf(value))) / 8; }
 
 /// `value` without casts from float to float.
 Value skipCasts(Value value) {
@@ -159,7 +150,7 @@ std::string Delay::collectScaling() {
       continue;
     auto reduce = dyn_cast<tg::ReduceOp>(op);
     reduces |= bool(reduce);
-    if (reduce ? elementsOf(reduce.getInput()) != elementsOf(operand)
+    if (reduce ? estimateElements(reduce.getInput()) != estimateElements(operand)
                : !isa<tg::PointwiseOpInterface, tg::ReshapeOp>(op))
       reason = "its scale needs " +
                (reduce ? "a reduction of other extents" : "'" + op->getName().stripDialect().str() + "'");
@@ -179,10 +170,10 @@ bool Delay::pays(std::string &text) const {
   constexpr double slowed = 0.14;
   double lost = 0;
   for (auto [contract, i] : readers)
-    lost += slowed * bytesOf(skipCasts(contract->getOperand(1 - i))) / device.memoryBandwidth;
+    lost += slowed * estimateBytes(skipCasts(contract->getOperand(1 - i))) / device.memoryBandwidth;
   double saved = device.launchSeconds;
   text = llvm::formatv("scale of a row of {0} behind {1} products: {2:f1} us in their kernels, {3:f1} us a kernel less",
-                       int64_t(elementsOf(operand)), readers.size(), lost * 1e6, saved * 1e6);
+                       int64_t(estimateElements(operand)), readers.size(), lost * 1e6, saved * 1e6);
   return lost < saved;
 }
 

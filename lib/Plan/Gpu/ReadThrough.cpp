@@ -11,8 +11,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/Groups.h"
-#include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/SetVector.h"
@@ -32,13 +32,6 @@ namespace {
 constexpr double fewRows = 16, smallPart = 16;
 constexpr size_t mostOps = 16;
 
-double elementsOf(Value value) {
-  double elements = 1;
-  for (AffineExpr extent : tg::getDims(value.getType()))
-    elements *= double(estimateExtent(extent));
-  return elements;
-}
-
 bool isView(Operation *op) { return isa_and_nonnull<tg::TransposeOp, tg::SliceOp, tg::ReshapeOp, tg::BroadcastOp>(op); }
 
 /// Whether `op` goes with the product whose result it reads: along operands that nobody else reads, so that no op is
@@ -48,7 +41,8 @@ bool isEpilogue(Operation *op) {
     if (!isa_and_nonnull<tg::ReshapeOp, tg::TransposeOp, tg::PointwiseOpInterface>(op))
       return false;
     auto next = llvm::find_if(op->getOperands(), [&](Value operand) {
-      return operand.hasOneUse() && operand.getDefiningOp() && elementsOf(operand) == elementsOf(op->getResult(0));
+      return operand.hasOneUse() && operand.getDefiningOp() &&
+             estimateElements(operand) == estimateElements(op->getResult(0));
     });
     if (next == op->operand_end())
       return false;
@@ -67,8 +61,8 @@ public:
     double largest = 0;
     SmallVector<Value> streamed = usedValues(fold);
     for (Value value : streamed)
-      largest = std::max(largest, elementsOf(value));
-    if (elementsOf(fold->getResult(0)) > largest / fewRows)
+      largest = std::max(largest, estimateElements(value));
+    if (estimateElements(fold->getResult(0)) > largest / fewRows)
       return 0;
     unsigned count = 0;
     for (Value value : streamed)
@@ -117,7 +111,8 @@ bool ReadThrough::collectPart(Value part, llvm::SetVector<Operation *> &ops) con
 bool ReadThrough::follow(Value value) {
   Operation *op = value.getDefiningOp();
   while (isView(op) || (isa_and_nonnull<tg::PointwiseOpInterface>(op) && !isa<tg::ConcatOp>(op))) {
-    auto whole = llvm::find_if(op->getOperands(), [&](Value v) { return elementsOf(v) * fewRows > elementsOf(value); });
+    auto whole = llvm::find_if(op->getOperands(),
+                               [&](Value v) { return estimateElements(v) * fewRows > estimateElements(value); });
     op = whole == op->operand_end() ? nullptr : (*whole).getDefiningOp();
   }
   auto concat = dyn_cast_or_null<tg::ConcatOp>(op);
@@ -125,7 +120,7 @@ bool ReadThrough::follow(Value value) {
     return false;
   llvm::SetVector<Operation *> cloned;
   for (Value part : concat.getInputs())
-    if (elementsOf(part) * smallPart <= elementsOf(concat) && !collectPart(part, cloned))
+    if (estimateElements(part) * smallPart <= estimateElements(concat) && !collectPart(part, cloned))
       return false;
   SmallVector<OpOperand *> own, others;
   for (OpOperand &use : concat->getUses())

@@ -1,6 +1,7 @@
 // Seconds of memory-bound kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/ReadTime.h"
+#include "weft/Plan/Explain/Facts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -37,23 +38,16 @@ double kernelSeconds(double memory, double arithmetic, const Device &device) {
   return memory + arithmetic - overlap * std::min(memory, arithmetic) + device.kernelSeconds();
 }
 
-static double elementsOf(Value value) {
-  double elements = 1;
-  for (AffineExpr extent : tg::getDims(value.getType()))
-    elements *= double(estimateExtent(extent));
-  return elements;
-}
-
 /// Instructions of an element: 1 by the FMA and integer units, 4 by the special function unit, 16 by a function.
 static double instructionsOf(Operation &op) {
   if (isa<tg::ReduceOp>(op))
-    return elementsOf(op.getOperand(0));
+    return estimateElements(op.getOperand(0));
   if (!isa<tg::PointwiseOpInterface>(op))
     return 0;
   bool isFunction =
       isa<tg::ExpOp, tg::LogOp, tg::ErfOp, tg::SigmoidOp, tg::TanhOp, tg::PowOp, tg::SinOp, tg::CosOp>(op);
   bool isSpecial = isa<tg::DivOp, tg::SqrtOp, tg::RsqrtOp, tg::ReciprocalOp>(op);
-  return elementsOf(op.getResult(0)) * (isFunction ? 16 : isSpecial ? 4 : 1);
+  return estimateElements(op.getResult(0)) * (isFunction ? 16 : isSpecial ? 4 : 1);
 }
 
 MemoryTime estimateMemoryBound(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, const Device &device) {
@@ -64,7 +58,7 @@ MemoryTime estimateMemoryBound(const KernelToSchedule &kernel, tg::ScheduleAttr 
     if (!isa<BlockArgument>(each.value))
       continue;
     double bytes = double(tg::getElementBits(cast<RankedTensorType>(each.value.getType()).getElementType())) / 8;
-    double net = std::min(elementsOf(each.value) * bytes, each.moved);
+    double net = std::min(estimateElements(each.value) * bytes, each.moved);
     memory += readSeconds(net, each.moved, levels.tiles, device);
     time.first += net;
     time.again += each.moved - net;

@@ -25,13 +25,6 @@ int64_t countInstructions(Operation *op) {
   return 1;
 }
 
-static double elementsOf(Value value) {
-  double elements = 1;
-  for (AffineExpr extent : tg::getDims(value.getType()))
-    elements *= double(std::max<int64_t>(estimateExtent(extent), 0));
-  return elements;
-}
-
 namespace {
 
 /// Sums up one group.
@@ -94,7 +87,7 @@ private:
   /// For how many places the group computes an element of `op`, whose users have been asked. Pointwise readers of one
   /// value ask for the same places, views for others; rows that are reduced keep what they read again.
   double countPlaces(Operation *op, bool reduces) const {
-    double own = elementsOf(op->getResult(0)), same = 0, moved = 0;
+    double own = estimateElements(op->getResult(0)), same = 0, moved = 0;
     for (Operation *each : op->getUsers()) {
       Operation *user = find(each);
       bool asks = group.contains(user);

@@ -3,6 +3,7 @@
 #include "InnerContractions.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Target/Device.h"
@@ -10,13 +11,6 @@
 using namespace mlir;
 
 namespace weft::plan {
-
-static double elementsOf(Value value) {
-  double elements = 1;
-  for (AffineExpr extent : tg::getDims(value.getType()))
-    elements *= double(estimateExtent(extent));
-  return elements;
-}
 
 static double bytesOfElement(Value value) {
   return double(tg::getElementBits(cast<RankedTensorType>(value.getType()).getElementType())) / 8;
@@ -71,7 +65,7 @@ static GemmProblem describeProduct(tg::ContractOp contract, unsigned operand) {
 static bool isSummedInTile(tg::ContractOp contract, tg::ReduceOp reduce, const Group &group, const Device &device) {
   constexpr double mostRows = 64, leastColumns = 64;
   bool isLast = llvm::all_of(findSinks(group), [&](Operation *sink) {
-    return elementsOf(sink->getResult(0)) == elementsOf(reduce); // Nobody else wants the product.
+    return estimateElements(sink->getResult(0)) == estimateElements(reduce); // Nobody else wants the product.
   });
   bool readsMemory = llvm::none_of(contract->getOperands(), [&](Value v) {
     Operation *op = v.getDefiningOp();
@@ -80,7 +74,7 @@ static bool isSummedInTile(tg::ContractOp contract, tg::ReduceOp reduce, const G
   tg::Dims dims = tg::getDims(contract.getType()), summed = tg::getDims(reduce.getInput().getType());
   if (!isLast || !readsMemory || dims != summed || !contract.getMap(2).isProjectedPermutation())
     return false;
-  double rows = 1, columns = elementsOf(reduce);
+  double rows = 1, columns = estimateElements(reduce);
   std::optional<unsigned> side; // The operand whose places are added up; it has no others.
   for (auto [d, extent] : llvm::enumerate(dims)) {
     if (tg::getConstant(extent) == 1)
@@ -126,7 +120,7 @@ std::string splitInner(const Group &group, SmallVectorImpl<tg::ContractOp> &cont
     if (llvm::any_of(readers, llvm::IsaPred<tg::ReduceOp>))
       return "G2: 'reduce' after a contraction";
     auto isVector = [](Operation *op) { return tg::hasNoTiles(cast<tg::ContractOp>(op)); };
-    if (!isVector(contract) || !llvm::all_of(readers, isVector) || elementsOf(contract) > mostElements)
+    if (!isVector(contract) || !llvm::all_of(readers, isVector) || estimateElements(contract) > mostElements)
       return "G2: a contraction of another one's result";
   }
   contracts = anchors;
@@ -143,7 +137,7 @@ double secondsAlone(double bytes, unsigned vectors, const Device &device) {
 double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms, const Device &device) {
   GemmProblem problem = describeProduct(contract, operand);
   double apart = chooseGemmTile(problem, device).cost.seconds;
-  problem.lhsWork = terms / elementsOf(contract->getOperand(operand)) * (problem.lhsBytes < 4 ? 3 : 2);
+  problem.lhsWork = terms / estimateElements(contract->getOperand(operand)) * (problem.lhsBytes < 4 ? 3 : 2);
   problem.allowWgmma = false;
   return chooseGemmTile(problem, device).cost.seconds - apart;
 }

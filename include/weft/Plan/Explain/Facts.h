@@ -50,7 +50,8 @@ KernelFacts measureKernel(mlir::ModuleOp kernel);
 /// By dispatch of `program`'s @main, in order, with the kernels' facts by name of the module.
 std::vector<DispatchFacts> measureDispatches(mlir::ModuleOp program, const llvm::StringMap<KernelFacts> &kernels);
 
-/// Bytes of a tensor; symbols as above.
+/// Elements and bytes of a tensor; symbols as above. 0 of what is none.
+double estimateElements(mlir::Value value);
 double estimateBytes(mlir::Value value);
 /// Of them, what those of its users that are `isReader` take: all, but for gathers and slices, which take what they
 /// return.
