@@ -2,6 +2,7 @@
 """Where does the order of tiles across kernels pay? Writes docs/study-order.md from the models of `weft counters`.
 
     bench/study.py [--build=build] [--out=docs/study-order.md]
+    bench/study.py --check --model=8B --device=H100      writes nothing; fails where the page has other rows of these
 
 Llama-3 8B and 70B: the up and down projections of a feed-forward block as a chain of two products, and attention, prefill and decode, on
 the devices of the table. No GPU is asked.
@@ -13,6 +14,7 @@ import argparse
 import json
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DEVICES = ("A100-40", "A40", "RTX4090", "RTX3050", "H100")
@@ -112,22 +114,29 @@ Causal prefill and decode of one token. *Unfolded* adds the scores, written and 
 """
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs" / "study-order.md")
     parser.add_argument("--findings", type=pathlib.Path, default=ROOT / "bench" / "study-findings.md", help="text that ends the page")
+    parser.add_argument("--model", default=",".join(MODELS), help="comma-separated (default: all)")
+    parser.add_argument("--device", default=",".join(DEVICES), help="comma-separated (default: all)")
+    parser.add_argument("--check", action="store_true", help="compare with --out instead of writing it")
     args = parser.parse_args()
-    text = HEADER
-    for name, model in MODELS.items():
-        for rows in (PREFILL, DECODE):
-            text += "".join(feed_forward_row(name, model, rows, device, args.build) + "\n" for device in DEVICES)
-    text += ATTENTION
-    for name, model in MODELS.items():
-        for queries, batch in ((PREFILL, 1), (1, DECODE)):
-            text += "".join(attention_row(name, model, queries, batch, device, args.build) + "\n" for device in DEVICES)
-    args.out.write_text(text + "\n" + args.findings.read_text())
+    models, devices = args.model.split(","), args.device.split(",")
+    if unknown := set(models + devices).difference(MODELS, DEVICES):
+        parser.error(f"expected models of {', '.join(MODELS)} and devices of {', '.join(DEVICES)}, got {', '.join(sorted(unknown))}")
+    blocks = [feed_forward_row(name, MODELS[name], rows, device, args.build) for name in models for rows in (PREFILL, DECODE) for device in devices]
+    layers = [attention_row(name, MODELS[name], queries, batch, device, args.build) for name in models for queries, batch in ((PREFILL, 1), (1, DECODE))
+              for device in devices]
+    if args.check:
+        page = args.out.read_text().splitlines()
+        missing = [row for row in blocks + layers if row not in page]
+        print("\n".join([f"not in {args.out}: {row}" for row in missing] + [f"{len(blocks + layers)} rows, {len(missing)} not in the page"]))
+        return 1 if missing else 0
+    args.out.write_text(HEADER + "".join(row + "\n" for row in blocks) + ATTENTION + "".join(row + "\n" for row in layers) + "\n" + args.findings.read_text())
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
