@@ -18,7 +18,9 @@
 #include "weft/Plan/LevelPasses.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
 #include <cmath>
+#include <map>
 
 namespace weft::plan {
 #define GEN_PASS_DEF_FUSECHAINS
@@ -120,11 +122,22 @@ struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
         fuse(sum, *device, gone);
   }
 
+  /// `estimate`, once for each shape: layers repeat.
+  std::optional<ChainCost> price(const tg::ChainShape &shape, const Device &device, std::string &reason) {
+    auto [it, isNew] =
+        prices.try_emplace({shape.batch, shape.m, shape.k, shape.l, shape.n, shape.elementBytes}, std::nullopt, "");
+    auto &[cost, problem] = it->second;
+    if (isNew)
+      cost = estimate(shape, device, problem);
+    reason = problem;
+    return cost;
+  }
+
   /// Of a fold that was derived: a chain with a softmax between its products.
   void explain(tg::FoldOp fold, const Device &device) {
     std::optional<tg::ChainShape> shape = tg::describeChain(fold);
     std::string reason;
-    std::optional<ChainCost> cost = shape ? estimate(*shape, device, reason) : std::nullopt;
+    std::optional<ChainCost> cost = shape ? price(*shape, device, reason) : std::nullopt;
     if (cost)
       remark::analysis(fold.getLoc(), remark::RemarkOpts::name("chain").category("plan"))
           << remark::add("{0}", describe(*shape, *cost));
@@ -140,7 +153,7 @@ struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
     if (shape->elementBytes != 2 || std::min(shape->m, shape->l) < leastSide || (shape->k | shape->n) % leastTile != 0)
       reason = "a fold pays with 16-bit elements, 64 rows and places, and multiples of 16 terms and columns";
     else
-      cost = estimate(*shape, device, reason);
+      cost = price(*shape, device, reason);
     bool pays = cost && cost->staysResident && cost->resident < cost->apart && cost->fused < cost->unfused;
     std::string text = cost ? describe(*shape, *cost) : reason;
     Operation *root = sum;
@@ -154,6 +167,8 @@ struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
     ++numChains;
     remark::passed(loc, remark::RemarkOpts::name("chain").category("plan")) << remark::add("{0}", text);
   }
+
+  std::map<std::array<int64_t, 6>, std::pair<std::optional<ChainCost>, std::string>> prices;
 
   void eraseDead(llvm::SmallPtrSetImpl<Operation *> &gone) {
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
