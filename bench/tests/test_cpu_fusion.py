@@ -11,7 +11,7 @@ from cpu_fusion import Case, Series  # noqa: E402
 
 
 def case(fused: list[float], unfused: list[float], exact: bool = True, error: float = 1e-6) -> Case:
-    return Case("model", 1, Series(fused, fused), Series(unfused, [2 * t for t in unfused]), Series([1.0], [1.0]), (3, 9), exact, error, 1e-4)
+    return Case("model", 1, Series(fused, fused), Series(unfused, [2 * t for t in unfused]), Series([1.0], [1.0]), Series([], []), 0, (3, 9), exact, error, 1e-4)
 
 
 class Ratios(unittest.TestCase):
