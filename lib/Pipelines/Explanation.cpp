@@ -13,6 +13,7 @@
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Support/InputFile.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -307,12 +308,11 @@ static std::optional<json::Object> nameProblem(const plan::LaunchProblem &proble
 /// The launch as the cost models and the explorer take it.
 static void writeLaunch(StringAttr text, const plan::KernelFacts &facts, tg::ScheduleAttr schedule,
                         json::Object &object) {
-  llvm::Expected<json::Value> read = json::parse(text ? text.getValue() : StringRef("0"));
+  std::string error;
+  std::optional<json::Value> read = parseJson(text ? text.getValue() : StringRef("0"), error);
   json::Object *launch = read ? read->getAsObject() : nullptr;
-  if (!launch) {
-    llvm::consumeError(read.takeError());
+  if (!launch)
     return;
-  }
   object["launch_bytes"] = launch->getNumber("bytes").value_or(0);
   launch->erase("bytes");
   if (facts.problem)

@@ -8,6 +8,7 @@
 #include "weft/Plan/Cost/ChainOrder.h"
 #include "weft/Plan/Cost/Configuration.h"
 #include "weft/Plan/KernelLaunch.h"
+#include "weft/Support/InputFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -33,15 +34,13 @@ std::string findLoss(llvm::ArrayRef<Part> back, const Device &device) {
 /// The launch that the plan wrote on a part's module; false if it has none that can be read.
 static bool readLaunch(const Part &part, plan::ChainPart &side, const Device &device) {
   auto text = mlir::ModuleOp(part.module)->getAttrOfType<mlir::StringAttr>(plan::launchAttr);
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text ? text.getValue() : llvm::StringRef("0"));
+  std::string error;
+  std::optional<llvm::json::Value> value = parseJson(text ? text.getValue() : llvm::StringRef("0"), error);
   llvm::json::Object *object = value ? value->getAsObject() : nullptr;
-  if (!object) {
-    llvm::consumeError(value.takeError());
+  if (!object)
     return false;
-  }
   object->erase("bytes");
   plan::Configuration configuration;
-  std::string error;
   if (!plan::readConfiguration(*value, configuration, error) || configuration.launch.stages.size() != 1)
     return false;
   const plan::TileGrid &grid = configuration.launch.stages[0].grid;

@@ -36,6 +36,7 @@ public:
 private:
   bool setExtents();
   Source findSource(Value value, unsigned depth = 0);
+  Source followSource(Value value, unsigned depth);
   std::map<unsigned, int64_t> findTerms(AffineExpr expr, bool &isLinear);
   std::vector<GroupAxis> findAxes(const KernelRequest &request);
   llvm::SmallSet<int32_t, 8> dimsOf(const KernelRequest &request);
@@ -53,9 +54,16 @@ private:
   std::map<unsigned, int32_t> dims;
   llvm::MapVector<Operation *, int32_t> results; ///< The arrays of contractions that are statements.
   std::map<std::pair<void *, std::string>, int32_t> arrays;
+  llvm::DenseMap<Value, Source> sources; ///< Values are followed once: they have several readers.
 };
 
 } // namespace
+
+/// 1 + 2 + ... + last, no term above `most`.
+static double countPairs(double last, double most) {
+  double growing = std::clamp(last, 0.0, most);
+  return growing * (growing + 1) / 2 + std::max(last - most, 0.0) * most;
+}
 
 /// False where a mask that is not causal cuts steps off.
 bool GroupMaker::setExtents() {
@@ -85,9 +93,8 @@ bool GroupMaker::setExtents() {
     return false;
   for (auto [d, dim] : llvm::enumerate(access.dims))
     if (dim.reducer == fold.getOperation()) {
-      double pairs = 0, rows = double(extents[growing->dim]);
-      for (int64_t row = 0; row < extents[growing->dim]; ++row)
-        pairs += double(std::clamp<int64_t>(row + growing->base + 1, 0, extents[d]));
+      double rows = double(extents[growing->dim]), base = double(growing->base), most = double(extents[d]);
+      double pairs = countPairs(base + rows, most) - countPairs(base, most);
       extents[d] = std::max<int64_t>(int64_t(pairs / rows), 1);
     }
   return true;
@@ -103,8 +110,12 @@ int32_t GroupMaker::dimOf(unsigned kernelDim) {
 
 Source GroupMaker::findSource(Value value, unsigned depth) {
   constexpr unsigned mostDepth = 64;
-  if (depth > mostDepth)
-    return {};
+  if (auto known = sources.find(value); known != sources.end())
+    return known->second;
+  return sources[value] = depth > mostDepth ? Source() : followSource(value, depth);
+}
+
+Source GroupMaker::followSource(Value value, unsigned depth) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto fold = dyn_cast<tg::FoldOp>(argument.getOwner()->getParentOp());
     if (fold && argument.getOwner() == &fold.getFinish().front())

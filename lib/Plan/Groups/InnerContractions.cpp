@@ -17,11 +17,12 @@ static double bytesOfElement(Value value) {
 }
 
 int64_t countTermsOf(tg::ContractOp contract) {
-  int64_t terms = 1;
+  constexpr uint64_t most = uint64_t(1) << 20; // Costs of ops are sums of it.
+  uint64_t terms = 1;
   for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
     if (!contract.getMap(2).isFunctionOfDim(d))
-      terms = llvm::SaturatingMultiply<uint64_t>(terms, estimateExtent(extent)) & INT64_MAX;
-  return terms;
+      terms = std::min(most, llvm::SaturatingMultiply<uint64_t>(terms, estimateExtent(extent)));
+  return int64_t(terms);
 }
 
 /// The contractions and reductions of the group that need the result of `from`.

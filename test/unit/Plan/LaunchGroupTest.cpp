@@ -47,6 +47,31 @@ TEST(LaunchGroup, AttentionIsAChain) {
               boundOf(makeChainGroup(1024, 64, 512, 64, 2, 8), 1e4).partition, 1e5);
 }
 
+TEST(LaunchGroup, ManyRows) { // As many as there may be: none is looked at alone.
+  ParsedKernel parsed(makeAttentionText(1, int64_t(1) << 30, 64, true));
+  std::optional<AffineGroup> group = describeGroup(parsed.get());
+  ASSERT_TRUE(group);
+  int64_t least = int64_t(1) << 30;
+  for (const auto &dim : group->dims)
+    least = dim.extent > 64 ? std::min(least, dim.extent) : least;
+  EXPECT_NEAR(double(least), double(int64_t(1) << 29), 1); // The keys of the mean row.
+}
+
+TEST(LaunchGroup, DiamondsBeforeAProduct) { // 2^40 ways to the argument.
+  std::string text = "#a = affine_map<(i, j, k) -> (i, k)>\n#b = affine_map<(i, j, k) -> (k, j)>\n#c = affine_map<(i, "
+                     "j, k) -> (i, j)>\n"
+                     "func.func @kernel(%x0: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> tensor<16x16xf32> {\n";
+  for (int i = 0; i < 40; ++i)
+    text += "%x" + std::to_string(i + 1) + " = tg.mul %x" + std::to_string(i) + ", %x" + std::to_string(i) +
+            " : tensor<16x16xf32>, tensor<16x16xf32>\n";
+  text += "%y = tg.contract %x40, %w [#a, #b, #c] : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>\n"
+          "return %y : tensor<16x16xf32>\n}\n";
+  ParsedKernel parsed(text);
+  std::optional<AffineGroup> group = describeGroup(parsed.get());
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->statements.front().reads.size(), 2u);
+}
+
 TEST(LaunchGroup, MasksThatAreNotUnderstood) {
   std::string text = makeAttentionText(2, 256, 64, true);
   size_t at = text.find("tg.cmp le %j, %i");
