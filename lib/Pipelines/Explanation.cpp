@@ -343,12 +343,14 @@ static json::Object writeParts(StringRef name, tg::ScheduleAttr schedule, String
   return object;
 }
 
-/// Kernels that were merged into the module.
+/// Kernels that were merged into the module, as the merge writes them; a program from a file may say anything.
 static SmallVector<DictionaryAttr> partsOf(ModuleOp kernel) {
   SmallVector<DictionaryAttr> parts;
   if (auto list = kernel->getAttrOfType<ArrayAttr>(emit::partsAttr))
-    for (Attribute part : list)
-      parts.push_back(cast<DictionaryAttr>(part));
+    for (Attribute each : list)
+      if (auto part = dyn_cast<DictionaryAttr>(each);
+          part && part.getAs<StringAttr>("name") && part.getAs<DenseI64ArrayAttr>("wired"))
+        parts.push_back(part);
   return parts;
 }
 
