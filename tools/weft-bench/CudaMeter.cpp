@@ -8,11 +8,10 @@
 // the L2 cache on the same stream. Uses the runtime's table of the driver, since tools link no CUDA either.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
-#include "Cuda/Driver.h"
 #include "Meter.h"
+#include "TimedCard.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 using namespace weft;
 using namespace weft::bench;
@@ -24,7 +23,6 @@ public:
   explicit CudaMeter(run::Runner &runner, bool includesTransfers)
       : session(runner.getSession()), inputs(runner.getInputViews()), outputs(runner.getOutputPorts().size()),
         includesTransfers(includesTransfers) {}
-  ~CudaMeter() override;
   Error open(unsigned ordinal);
 
   std::vector<Clock> getClocks() const override;
@@ -33,13 +31,9 @@ public:
   std::string describeDevice() const override { return description; }
 
 private:
-  Error check(Result result, const char *call) const { return context->getDriver().check(result, call); }
-  Error describe();
-  Error allocate(uint64_t bytes, Address &address);
   Error moveInputs(unsigned ordinal);
   Error run();
   Error flush();
-  Error wait() { return check(context->getDriver().streamSynchronize(stream), "cuStreamSynchronize"); }
   Error measureLatency(bool isCold, int count, std::vector<double> &times);
   Error measureDevice(bool isCold, int count, std::vector<double> &times);
   Error measurePipelined(int count, std::vector<double> &times);
@@ -47,11 +41,8 @@ private:
   weft_session *session;
   std::vector<weft_tensor> inputs, outputs;
   bool includesTransfers;
-  std::shared_ptr<Context> context;
+  tools::TimedCard card;
   std::string description;
-  Handle stream = nullptr;
-  std::vector<Handle> events;
-  std::vector<Address> memory;
   Address flushMemory = 0;
   uint64_t flushBytes = 0;
   unsigned char flushValue = 0;
@@ -62,85 +53,36 @@ private:
 static constexpr size_t kBatch = 16;
 
 Error CudaMeter::open(unsigned ordinal) {
-  const char *library = std::getenv("WEFT_CUDA_DRIVER");
-  if (Error error = Context::create(library ? library : "", ordinal, context))
+  if (Error error = card.open(ordinal, 2 * kBatch))
     return error;
-  Context::Scope scope(*context);
+  const tools::CardProperties &properties = card.getProperties();
+  description = properties.name + ", " + properties.architecture + ", " + std::to_string(properties.sms) + " SMs, " +
+                properties.driver + ", clocks as found";
+  flushBytes = 2 * std::max<uint64_t>(uint64_t(properties.l2Bytes), 1 << 20);
+  Context::Scope scope(card.getContext());
   if (Error error = scope.check())
     return error;
-  const Driver &driver = context->getDriver();
-  if (Error error = describe())
-    return error;
-  if (Error error = check(driver.streamCreate(&stream, kStreamNonBlocking), "cuStreamCreate"))
-    return error;
-  for (size_t i = 0; i < 2 * kBatch; ++i) {
-    events.push_back(nullptr);
-    if (Error error = check(driver.eventCreate(&events.back(), 0), "cuEventCreate"))
-      return error;
-  }
-  if (Error error = allocate(flushBytes, flushMemory))
+  if (Error error = card.allocate(flushBytes, flushMemory))
     return std::move(error).within("memory to flush the L2 cache");
   return includesTransfers ? Error() : moveInputs(ordinal);
 }
 
-CudaMeter::~CudaMeter() {
-  if (!context)
-    return;
-  Context::Scope scope(*context);
-  const Driver &driver = context->getDriver();
-  if (stream)
-    (void)driver.streamSynchronize(stream);
-  for (Handle event : events)
-    if (event)
-      (void)driver.eventDestroy(event);
-  for (Address address : memory)
-    (void)driver.memFree(address);
-  if (stream)
-    (void)driver.streamDestroy(stream);
-}
-
-Error CudaMeter::describe() {
-  const Driver &driver = context->getDriver();
-  char name[128] = {};
-  int l2 = 0, multiprocessors = 0;
-  DeviceNumber device = context->getDevice();
-  if (Error error = check(driver.deviceGetName(name, int(sizeof name - 1), device), "cuDeviceGetName"))
-    return error;
-  if (Error error = check(driver.deviceGetAttribute(&l2, L2CacheBytes, device), "cuDeviceGetAttribute"))
-    return error;
-  if (Error error =
-          check(driver.deviceGetAttribute(&multiprocessors, MultiprocessorCount, device), "cuDeviceGetAttribute"))
-    return error;
-  int version = driver.getVersion();
-  description = std::string(name) + ", " + context->getArchitecture() + ", " + std::to_string(multiprocessors) +
-                " SMs, CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) +
-                ", clocks as found";
-  flushBytes = 2 * uint64_t(std::max(l2, 1 << 20));
-  return {};
-}
-
-Error CudaMeter::allocate(uint64_t bytes, Address &address) {
-  if (Error error = check(context->getDriver().memAlloc(&address, std::max<uint64_t>(bytes, 1)), "cuMemAlloc"))
-    return error;
-  memory.push_back(address);
-  return {};
-}
-
 Error CudaMeter::moveInputs(unsigned ordinal) {
-  const Driver &driver = context->getDriver();
+  const Driver &driver = card.getDriver();
   for (weft_tensor &input : inputs) {
     Address address = 0;
-    if (Error error = allocate(input.bytes, address))
+    if (Error error = card.allocate(input.bytes, address))
       return std::move(error).within("an input");
     if (input.bytes)
-      if (Error error = check(driver.memcpyToDevice(address, input.data, input.bytes, stream), "cuMemcpyHtoDAsync"))
+      if (Error error = card.check(driver.memcpyToDevice(address, input.data, input.bytes, card.getStream()),
+                                   "cuMemcpyHtoDAsync"))
         return error;
     // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     input.data = reinterpret_cast<void *>(address);
     input.memory = WEFT_MEMORY_CUDA;
     input.card = int32_t(ordinal);
   }
-  return wait();
+  return card.wait();
 }
 
 std::vector<Clock> CudaMeter::getClocks() const {
@@ -154,15 +96,17 @@ Error CudaMeter::run() {
     output = {};
     output.memory = includesTransfers ? WEFT_MEMORY_HOST : WEFT_MEMORY_CUDA;
   }
-  return run::take(weft_session_run_on(session, stream, inputs.data(), inputs.size(), outputs.data(), outputs.size()));
+  return run::take(
+      weft_session_run_on(session, card.getStream(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
 }
 
 Error CudaMeter::flush() {
-  return check(context->getDriver().memsetBytes(flushMemory, ++flushValue, flushBytes, stream), "cuMemsetD8Async");
+  return card.check(card.getDriver().memsetBytes(flushMemory, ++flushValue, flushBytes, card.getStream()),
+                    "cuMemsetD8Async");
 }
 
 Error CudaMeter::measure(Clock clock, bool isCold, int count, std::vector<double> &times) {
-  Context::Scope scope(*context);
+  Context::Scope scope(card.getContext());
   if (Error error = scope.check())
     return error;
   switch (clock) {
@@ -181,12 +125,12 @@ Error CudaMeter::measureLatency(bool isCold, int count, std::vector<double> &tim
     if (isCold)
       if (Error error = flush())
         return error;
-    if (Error error = wait())
+    if (Error error = card.wait())
       return error;
     double begin = now();
     if (Error error = run())
       return error;
-    if (Error error = wait())
+    if (Error error = card.wait())
       return error;
     times.push_back(now() - begin);
   }
@@ -194,7 +138,6 @@ Error CudaMeter::measureLatency(bool isCold, int count, std::vector<double> &tim
 }
 
 Error CudaMeter::measureDevice(bool isCold, int count, std::vector<double> &times) {
-  const Driver &driver = context->getDriver();
   while (count > 0) {
     size_t batch = std::min(size_t(count), kBatch);
     count -= int(batch);
@@ -202,20 +145,20 @@ Error CudaMeter::measureDevice(bool isCold, int count, std::vector<double> &time
       if (isCold)
         if (Error error = flush())
           return error;
-      if (Error error = check(driver.eventRecord(events[2 * i], stream), "cuEventRecord"))
+      if (Error error = card.record(2 * i))
         return error;
       if (Error error = run())
         return error;
-      if (Error error = check(driver.eventRecord(events[2 * i + 1], stream), "cuEventRecord"))
+      if (Error error = card.record(2 * i + 1))
         return error;
     }
-    if (Error error = wait())
+    if (Error error = card.wait())
       return error;
     for (size_t i = 0; i < batch; ++i) {
-      float time = 0;
-      if (Error error = check(driver.eventElapsedTime(&time, events[2 * i], events[2 * i + 1]), "cuEventElapsedTime"))
+      double time = 0;
+      if (Error error = card.getMilliseconds(2 * i, 2 * i + 1, time))
         return error;
-      times.push_back(double(time));
+      times.push_back(time);
     }
   }
   return {};
@@ -228,7 +171,7 @@ Error CudaMeter::measurePipelined(int count, std::vector<double> &times) {
     for (size_t run = 0; run < kBatch; ++run)
       if (Error error = this->run())
         return error;
-    if (Error error = wait())
+    if (Error error = card.wait())
       return error;
     times.push_back((now() - begin) / double(kBatch));
   }

@@ -3,6 +3,7 @@
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATEDCARD_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATEDCARD_H
 
+#include "TimedCard.h"
 #include "weft/Bundle/Error.h"
 
 #include <cstdint>
@@ -15,9 +16,7 @@ namespace weft::calibrate {
 using bundle::Error;
 using bundle::ErrorCode;
 
-struct CardDescription {
-  std::string name, architecture, driver; ///< "NVIDIA H100 80GB HBM3", "sm_90a", "CUDA 13.0".
-  int64_t sms = 0, l2Bytes = 0;
+struct CardDescription : tools::CardProperties {
   bool isEmulated = false; ///< Times are instructions issued, one a clock and SM; they say nothing of the card.
 };
 

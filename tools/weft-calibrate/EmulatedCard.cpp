@@ -34,12 +34,9 @@ Error EmulatedCard::open(const std::string &text) {
   if (Error error = emu::Emulator::create(name, card))
     return error;
   const emu::Card &known = card->card();
-  description = {"emulated " + std::string(known.name),
-                 std::string(known.architecture),
-                 "emulator",
-                 known.sms,
-                 known.l2Bytes,
-                 /*isEmulated=*/true};
+  description = {
+      {"emulated " + std::string(known.name), std::string(known.architecture), "emulator", known.sms, known.l2Bytes},
+      /*isEmulated=*/true};
   options.stopsAtFinding = true;
   return {};
 }

@@ -3,16 +3,17 @@
 //
 // Every parameter is a 64-bit integer, in this order:
 //
+// clang-format off
 //   empty         nothing
-//   stream        address, vectors, passes, shift, out      reads `vectors` 16-byte vectors `passes` times, through the
-//   L2;
-//                                                            in pass p thread t begins p * shift vectors further
-//   latency       address, lines, stride, out               one thread: clocks of a read of each line, as 32-bit
-//   numbers shared        iterations, out                           reads kSharedBytes of shared memory a thread and
-//   iteration block_barrier iterations, out                           barriers of a block; out[0]: clocks of block 0
-//   grid_barrier  iterations, counter                       barriers of all blocks; `counter` is zero before
-//   mma           iterations, out                           kMmaFlops a warp and iteration, f16 with f32 sums
-//   wgmma         iterations, out                           kWgmmaFlops a warpgroup and iteration (sm_90a)
+//   stream        address, vectors, passes, shift, out  reads `vectors` 16-byte vectors `passes` times, through the L2;
+//                                                       in pass p thread t begins p * shift vectors further
+//   latency       address, lines, stride, out           one thread: clocks of a read of each line, as 32-bit numbers
+//   shared        iterations, out                       reads kSharedBytes of shared memory a thread and iteration
+//   block_barrier iterations, out                       barriers of a block; out[0]: clocks of block 0
+//   grid_barrier  iterations, counter                   barriers of all blocks; `counter` is zero before
+//   mma           iterations, out                       kMmaFlops a warp and iteration, f16 with f32 sums
+//   wgmma         iterations, out                       kWgmmaFlops a warpgroup and iteration (sm_90a)
+// clang-format on
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
 
