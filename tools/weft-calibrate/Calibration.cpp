@@ -141,6 +141,9 @@ Error Benchmarks::measureBarriers() {
     return error;
   if (Error error = card.read(out, &clocks, sizeof clocks))
     return error;
+  if (!clocks) // What is told in clocks has no sense then; inf is no JSON.
+    return Error(ErrorCode::Device, "expected clocks of kernel \"block_barrier\", got 0: " + result.card.name +
+                                        " ran no kernel; try `nvidia-smi` and another driver");
   result.blockBarrierClocks = double(clocks) / double(iterations);
   result.clock = double(clocks) / std::max(seconds - result.launchSeconds, 1e-12);
   // The counter must be zero before each start, so there is one of its own for each, none to warm up.
