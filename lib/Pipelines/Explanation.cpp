@@ -17,6 +17,7 @@
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <mutex>
 
 using namespace mlir;
@@ -60,6 +61,7 @@ struct ProgramNotes {
   TextTable names;
   std::vector<Edge> edges;
   std::vector<Remark> remarks;
+  llvm::StringSet<> missed; ///< Nodes and texts of those of what was not done.
   size_t edgesLeftOut = 0;
   json::Object planner; ///< What formed the groups, how many, and what they cost by its model.
   /// Numbers of groups by the location of their kernels, in order.
@@ -226,9 +228,17 @@ struct Explanation::State {
                         findArgument(remark, "reason").str(), toNumber(findArgument(remark, "bytes"), -1)});
       return;
     }
-    notes.remarks.push_back({remark.getRemarkTypeString().str(), name.str(), remark.getCombinedCategoryName().str(),
-                             remark.getFunction().str(), plan::findNodeName(remark.getLocation()).str(),
-                             printArguments(remark)});
+    Remark row{remark.getRemarkTypeString().str(),
+               name.str(),
+               remark.getCombinedCategoryName().str(),
+               remark.getFunction().str(),
+               plan::findNodeName(remark.getLocation()).str(),
+               printArguments(remark)};
+    // A pass that runs again misses the same again.
+    bool isMissed = remark.getRemarkType() == llvm::remarks::Type::Missed;
+    if (isMissed && !notes.missed.insert(row.node + '\n' + row.text).second)
+      return;
+    notes.remarks.push_back(std::move(row));
   }
 };
 

@@ -72,6 +72,7 @@ class Case:
     numbers: dict[str, float] = dataclasses.field(default_factory=dict)
     result: str | None = None  # Element type of the outermost contraction, where it is another.
     nonzero: bool = False
+    number_shape: tuple[int, ...] = ()  # Of the constants that are numbers in the expression.
     swap: bool = False  # Operands of commutative ops the other way round.
 
 
@@ -117,6 +118,11 @@ def counted(rule: dict) -> tuple[Case, int, int]:
         case.shapes.update({name.strip().lower(): (5,) for name in names.split(",")})
     if rule["name"] == "square-of-common":
         case.shapes["s"] = (3, 1)
+    return case, *formula(rule)
+
+
+def formula(rule: dict) -> tuple[int, int]:
+    """FLOPs before and after by the rule's formula, for the extents of the plain case."""
     text = re.split(r"[,;(]| for ", FORMULAS.get(rule["name"], rule["gain"]))[0]
     dims = {"m": M, "n": N, "k": K, "l": L, **DIMS.get(rule["name"], {})}
 
@@ -125,7 +131,7 @@ def counted(rule: dict) -> tuple[Case, int, int]:
         return sum(int(term[1] or 1) * math.prod(dims[letter] for letter in term[2]) for term in terms)
 
     before, after = text.split("->")
-    return case, total(before), total(after)
+    return total(before), total(after)
 
 
 def positives(rule: dict, rng: random.Random) -> list[Case]:
@@ -165,6 +171,8 @@ def positives(rule: dict, rng: random.Random) -> list[Case]:
 def near_misses(rule: dict) -> list[Case]:
     """For each guard a case that violates it and nothing else."""
     found = []
+    if rule["after"] == "?a" and re.search(r" [01]\)", rule["before"]):  # A neutral element that makes the result larger.
+        found.append(dataclasses.replace(base(rule), what="type", number_shape=(2, 1, 1)))
     for guard in rule["guards"]:
         case = dataclasses.replace(base(rule), what=guard)
         case.shapes = dict(case.shapes)

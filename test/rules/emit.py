@@ -94,8 +94,8 @@ class Emitter:
             if node.startswith("?"):
                 return environment[node[1:]]
             value, number = self.fresh(), node if "." in node or case.element[0] in "iu" else node + ".0"
-            self.lines.append(f"{value} = tg.constant dense<{number}> : tensor<{case.element}>")
-            return value, (), case.element
+            self.lines.append(f"{value} = tg.constant dense<{number}> : {tensor(case.number_shape, case.element)}")
+            return value, case.number_shape, case.element
         op, *children = node
         einsum = self.einsums.pop(0) if op == "contract" else None
         operands = [self.emit(child, case, environment) for child in children]

@@ -1,5 +1,6 @@
 // Data movement: verifiers and iteration domains.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/Limits.h"
 #include "weft/Dialect/TileGraph/IR/Mapping.h"
 
 using namespace mlir;
@@ -107,9 +108,6 @@ LogicalResult BroadcastOp::verify() {
 }
 std::optional<AffineMap> BroadcastOp::getOperandMap(unsigned operand) { return detail::broadcastMap(*this, operand); }
 MappingType BroadcastOp::getMappingType(unsigned operand) { return deriveMappingType(*this, operand); }
-
-/// Places that indices of a dimension may take: 2^40 keeps products with strides inside int64.
-static constexpr int64_t placeLimit = int64_t(1) << 40;
 
 LogicalResult SliceOp::verify() {
   if (failed(verifySameElement(*this)))

@@ -55,6 +55,7 @@ struct MoveViews : impl::MoveViewsBase<MoveViews> {
     ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());
     ContractOp::getCanonicalizationPatterns(patterns, &getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(patterns)); // Valid where it does not converge.
+    emitMissedRules(getOperation(), {"movements"});
     getOperation()->walk([](TransposeOp op) { readResults(op); });
   }
 };

@@ -24,6 +24,8 @@ LogicalResult dropTrueCheck(AssumeEqualOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+constexpr llvm::StringRef families[] = {"identities", "views"};
+
 struct Simplify : impl::SimplifyBase<Simplify> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
@@ -31,7 +33,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
       dialect->getCanonicalizationPatterns(set);
     for (RegisteredOperationName op : context->getRegisteredOperations())
       op.getCanonicalizationPatterns(set, context);
-    populateCanonicalRules(set, {"identities", "views"});
+    populateCanonicalRules(set, families);
     set.add(dropTrueCheck);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();
@@ -41,6 +43,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     // Not converging within the driver's bounds leaves valid, if not canonical, IR.
     (void)applyPatternsGreedily(getOperation(), patterns);
     dropRepeatedChecks();
+    emitMissedRules(getOperation(), families);
   }
 
   /// Each broadcast of the model emits its own checks; of equal ones in a block the first says it all.

@@ -1,4 +1,9 @@
 // RUN: weft-opt %s --weft-move-views | FileCheck %s
+// RUN: weft-opt %s --weft-move-views --remarks-filter=rewrite --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: [Passed] rewrite | Category:rewrite | Remark="movement-behind-arithmetic: flops
+// REMARK: [Missed] no-rewrite | Category:rewrite | Remark="movement-behind-arithmetic: expected others-scalar"
+// REMARK: [Missed] no-rewrite {{.*}}"movement-behind-arithmetic: expected no-wider"
+// REMARK: [Missed] no-rewrite {{.*}}"movement-behind-arithmetic: expected one-reader"
 
 // The scale comes first, then one transposition for three movements.
 // CHECK-LABEL: func.func @keys

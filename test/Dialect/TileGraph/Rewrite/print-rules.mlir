@@ -11,7 +11,7 @@
 // CHECK: ## identities
 // CHECK: | zero-added | `(add ?a ?z)` | `?a` | identity | exact | no-addend(z) | mn -> 0 |
 // CHECK: ## views
-// CHECK: | slice-of-slice | `(slice (slice ?a))` | `(slice ?a)` | movement | exact | 64-bits | 0 -> 0 |
+// CHECK: | slice-of-slice | `(slice (slice ?a))` | `(slice ?a)` | movement | exact | place-limit | 0 -> 0 |
 // CHECK: ## movements
 // CHECK: | transpose-before-merge | `(transpose (reshape (transpose ?a)))` |
 

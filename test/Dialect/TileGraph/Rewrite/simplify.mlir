@@ -5,6 +5,13 @@
 // REMARK: [Passed] rewrite | Category:rewrite | Remark="zero-subtracted: flops 4 -> 0, bytes 36 -> 0 ({{.*}} fused)"
 // REMARK: [Passed] rewrite {{.*}}"cast-of-cast: flops 0 -> 0, bytes 24 -> 16 ({{.*}} fused)"
 // REMARK: [Passed] rewrite {{.*}}"slice-of-slice:
+// Each match that stays says the guard that it failed by, once the others are rewritten.
+// RUN: weft-opt %s --weft-simplify --split-input-file --remarks-filter=rewrite --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=MISSED
+// MISSED: [Missed] no-rewrite | Category:rewrite | Remark="zero-added: expected no-addend(z)"
+// MISSED: [Missed] no-rewrite {{.*}}"divisor-power-of-two: expected power-of-two(c)"
+// MISSED: [Missed] no-rewrite {{.*}}"absolute-of-negated: expected signed"
+// MISSED: [Missed] no-rewrite {{.*}}"cast-of-cast: expected lossless(a)"
+// MISSED: [Missed] no-rewrite {{.*}}"reduce-of-one: expected no-sum"
 
 // CHECK-LABEL: func.func @neutral(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[N:.*]]: tensor<4xi32>
@@ -224,4 +231,16 @@ func.func @weights_and_checks() -> (tensor<2x16xf32>, tensor<4x8xi32>) {
   tg.assume_equal affine_map<()[s0, s1] -> (s0, s1)>, "said already"
   return %0, %1 : tensor<2x16xf32>, tensor<4x8xi32>
 }
+}
+
+// -----
+
+// Two strides whose product no slice may have stay two slices.
+// CHECK-LABEL: func.func @far_slices(
+// CHECK-COUNT-2: tg.slice
+// MISSED: [Missed] no-rewrite {{.*}}"slice-of-slice: expected place-limit"
+func.func @far_slices(%x: tensor<3x5xf32>) -> tensor<1x3xf32> {
+  %0 = tg.slice %x offsets = [1, 1] strides = [1073741824, 1] : tensor<3x5xf32> to tensor<1x4xf32>
+  %1 = tg.slice %0 offsets = [0, 0] strides = [1073741824, 1] : tensor<1x4xf32> to tensor<1x3xf32>
+  return %1 : tensor<1x3xf32>
 }

@@ -10,6 +10,32 @@
 using namespace mlir;
 
 namespace weft::tg {
+
+/// What `rule` makes of `op`, which is of its root's kind, built before it; or null. `failed` is then the guard that
+/// the first match failed by; empty if there is no match, where a pattern whose operands are not looked at (`...`)
+/// found none of those it is about included.
+static Value tryRule(const Rule &rule, Operation *op, OpBuilder &builder, std::string &failed) {
+  Value replacement;
+  forEachMatch(rule, op, [&](const Match &match) {
+    RuleLicence licence;
+    Guards guards(rule.name, licence);
+    replacement = applyRule(rule, match, builder, guards, licence);
+    if (failed.empty())
+      failed = !guards.getFailed().empty() ? guards.getFailed().str() : getBefore(rule).takesAny ? "" : "shapes";
+    return bool(replacement);
+  });
+  return replacement;
+}
+
+/// The ops between `before` (null: the block's begin) and `op`.
+static OpSet opsBetween(Operation *before, Operation *op) {
+  OpSet between;
+  for (Operation *next = before ? before->getNextNode() : &op->getBlock()->front(); next != op;
+       next = next->getNextNode())
+    between.insert(next);
+  return between;
+}
+
 namespace {
 
 /// Replaces a match's root, and says so. What is built is out of the driver's sight until it is kept: a guard that
@@ -26,20 +52,12 @@ public:
       return failure();
     OpBuilder builder(op->getContext());
     Operation *before = op->getPrevNode();
-    Value replacement;
-    forEachMatch(rule, op, [&](const Match &match) {
-      RuleLicence licence;
-      Guards guards(rule.name, licence);
-      replacement = applyRule(rule, match, builder, guards, licence);
-      return bool(replacement);
-    });
+    std::string failed;
+    Value replacement = tryRule(rule, op, builder, failed);
     if (!replacement)
       return failure();
-    OpSet root, added;
+    OpSet root, added = opsBetween(before, op);
     root.insert(op);
-    for (Operation *next = before ? before->getNextNode() : &op->getBlock()->front(); next != op;
-         next = next->getNextNode())
-      added.insert(next);
     if (auto *listener = dyn_cast_or_null<RewriterBase::Listener>(rewriter.getListener()))
       for (Operation *each : added)
         listener->notifyOperationInserted(each, {});
@@ -70,6 +88,33 @@ void populateCanonicalRules(RewritePatternSet &patterns, ArrayRef<StringRef> fam
           rule, ("tg." + root.take_until([](char c) { return c == '.'; })).str(), context);
     patterns.add(std::move(pattern));
   }
+}
+
+void emitMissedRules(Operation *root, ArrayRef<StringRef> families) {
+  if (!root->getContext()->getRemarkEngine())
+    return;
+  SmallVector<const Rule *> rules;
+  for (const Rule &rule : getRules())
+    if (rule.isCanonical && llvm::is_contained(families, rule.family))
+      rules.push_back(&rule);
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) { ops.push_back(op); });
+  OpBuilder builder(root->getContext());
+  for (Operation *op : ops)
+    for (const Rule *rule : rules) {
+      if (!mayMatch(*rule, op))
+        continue;
+      std::string failed;
+      Operation *before = op->getPrevNode();
+      if (tryRule(*rule, op, builder, failed)) {
+        failed = "the driver's fixpoint, got its bound of rounds";
+        for (Operation *added : llvm::to_vector(llvm::reverse(opsBetween(before, op).getArrayRef())))
+          added->erase();
+      }
+      if (!failed.empty())
+        remark::missed(op->getLoc(), remark::RemarkOpts::name("no-rewrite").category("rewrite"))
+            << remark::add("{0}", rule->name + ": expected " + failed);
+    }
 }
 
 } // namespace weft::tg

@@ -67,7 +67,7 @@ static Value composeCasts(const Match &match, OpBuilder &builder, Guards &guards
 static Value chooseBranch(const Match &match, OpBuilder &, Guards &guards) {
   auto constant = match["c"].getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (!guards.require("known(c)", elements && !elements.empty() && elements.isSplat()))
+  if (!guards.require("known(c)", elements && !elements.empty() && elements.isSplat()) || !elements || elements.empty())
     return {};
   return match[elements.getSplatValue<APInt>().isZero() ? "b" : "a"];
 }
@@ -83,17 +83,22 @@ static bool keepsResult(Operation *op, unsigned replaced, Value by) {
 
 /// A pointwise op stretches its operands itself.
 static Value dropBroadcastOperand(const Match &match, OpBuilder &builder, Guards &guards) {
-  for (OpOperand &operand : match.root->getOpOperands()) {
+  Operation *op = match.root;
+  OpOperand *stretched = nullptr;
+  bool keeps = false;
+  for (OpOperand &operand : op->getOpOperands()) {
     auto broadcast = operand.get().getDefiningOp<BroadcastOp>();
-    if (!broadcast || isa<CastOp>(match.root) ||
-        !keepsResult(match.root, operand.getOperandNumber(), broadcast.getInput()))
+    if (!broadcast || isa<CastOp>(op) || keeps)
       continue;
-    Operation *copy = builder.clone(*match.root);
-    copy->setOperand(operand.getOperandNumber(), broadcast.getInput());
-    return copy->getResult(0);
+    keeps = keepsResult(op, operand.getOperandNumber(), broadcast.getInput());
+    if (keeps || !stretched)
+      stretched = &operand;
   }
-  guards.require("stretched-by-others", false);
-  return {};
+  if (!stretched || !guards.require("stretched-by-others", keeps))
+    return {};
+  Operation *copy = builder.clone(*op);
+  copy->setOperand(stretched->getOperandNumber(), stretched->get().getDefiningOp<BroadcastOp>().getInput());
+  return copy->getResult(0);
 }
 
 void addIdentityRules(std::vector<Rule> &rules) {

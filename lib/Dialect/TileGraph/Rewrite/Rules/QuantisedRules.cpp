@@ -67,8 +67,10 @@ template <bool isWide> static Value contractCasts(const Match &match, OpBuilder 
 static std::optional<double> getInteger(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
+  if (!elements || elements.empty() || !elements.isSplat())
     return std::nullopt;
+  if (auto integer = dyn_cast<IntegerType>(elements.getElementType()))
+    return elements.getSplatValue<APInt>().roundToDouble(/*isSigned=*/!integer.isUnsigned());
   APFloat number = elements.getSplatValue<APFloat>();
   bool loses;
   number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);

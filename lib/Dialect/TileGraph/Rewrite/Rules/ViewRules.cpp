@@ -2,6 +2,7 @@
 // Movements go behind arithmetic that treats all elements alike, to where their readers take them as views.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RuleBuilder.h"
+#include "weft/Dialect/TileGraph/IR/Limits.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -62,16 +63,17 @@ static Value reshapeForReduce(const Match &match, OpBuilder &builder, Guards &gu
 static Value composeSlices(const Match &match, OpBuilder &builder, Guards &guards) {
   auto op = cast<SliceOp>(match.root), inner = cast<SliceOp>(match.ops[1]);
   SmallVector<int64_t> offsets, strides;
-  bool overflows = false;
+  bool isWithin = true;
   for (size_t d = 0; d < op.getOffsets().size(); ++d) {
     int64_t offset = 0, stride = 0;
-    overflows |= llvm::MulOverflow(inner.getStrides()[d], op.getOffsets()[d], offset) ||
-                 llvm::AddOverflow(offset, inner.getOffsets()[d], offset) ||
-                 llvm::MulOverflow(inner.getStrides()[d], op.getStrides()[d], stride) || offset < 0;
+    isWithin &= !llvm::MulOverflow(inner.getStrides()[d], op.getOffsets()[d], offset) &&
+                !llvm::AddOverflow(offset, inner.getOffsets()[d], offset) && offset >= 0 && offset <= placeLimit &&
+                !llvm::MulOverflow(inner.getStrides()[d], op.getStrides()[d], stride) && stride >= -placeLimit &&
+                stride <= placeLimit;
     offsets.push_back(offset);
     strides.push_back(stride);
   }
-  if (!guards.require("64-bits", !overflows))
+  if (!guards.require("place-limit", isWithin))
     return {};
   return SliceOp::create(builder, op.getLoc(), op.getType(), inner.getInput(), offsets, strides);
 }
@@ -83,69 +85,82 @@ static Value concat(const Match &match, OpBuilder &builder, ArrayRef<Value> part
   return copy->getResult(0);
 }
 
-static Value dropEmptyParts(const Match &match, OpBuilder &builder, Guards &guards) {
+/// Of parts that have no elements only the first stays, and that only where all are such.
+static Value dropEmptyParts(const Match &match, OpBuilder &builder, Guards &) {
   auto op = cast<ConcatOp>(match.root);
   SmallVector<Value> kept;
   for (Value input : op.getInputs())
     if (getConstant(getDim(input.getType(), op.getAxis())) != 0)
       kept.push_back(input);
-  bool isSmaller = !kept.empty() && kept.size() < op.getInputs().size();
-  return guards.require("some-empty", isSmaller) ? concat(match, builder, kept) : Value();
+  if (kept.empty())
+    kept.push_back(op.getInputs().front());
+  return kept.size() < op.getInputs().size() ? concat(match, builder, kept) : Value();
 }
 
 /// A part that is itself a concatenation along the axis gives its own parts.
 static Value flattenConcat(const Match &match, OpBuilder &builder, Guards &guards) {
   auto op = cast<ConcatOp>(match.root);
+  SmallVector<ConcatOp> inner;
+  for (Value input : op.getInputs())
+    if (auto part = input.getDefiningOp<ConcatOp>())
+      inner.push_back(part);
+  // Those that `holds` of, or all where that guard is switched off.
+  auto choose = [&](const char *guard, auto holds) {
+    SmallVector<ConcatOp> chosen;
+    llvm::copy_if(inner, std::back_inserter(chosen), holds);
+    if (!guards.require(guard, !chosen.empty()))
+      return false;
+    if (!chosen.empty())
+      inner = std::move(chosen);
+    return true;
+  };
+  if (inner.empty() || !choose("same-axis", [&](ConcatOp part) { return part.getAxis() == op.getAxis(); }) ||
+      !choose("one-reader", [](ConcatOp part) { return part->hasOneUse(); }))
+    return {};
   SmallVector<Value> parts;
   for (Value input : op.getInputs()) {
-    auto inner = input.getDefiningOp<ConcatOp>();
-    if (inner && inner.getAxis() == op.getAxis() && inner->hasOneUse())
-      llvm::append_range(parts, inner.getInputs());
+    auto part = input.getDefiningOp<ConcatOp>();
+    if (part && llvm::is_contained(inner, part))
+      llvm::append_range(parts, part.getInputs());
     else
       parts.push_back(input);
   }
-  return guards.require("same-axis", parts.size() > op.getInputs().size()) ? concat(match, builder, parts) : Value();
+  return concat(match, builder, parts);
 }
 
-/// A reshaped or bitcast weight is a weight of another type on the same bytes.
+/// A reshaped or bitcast weight is a weight of another type on the same bytes, if those are in the order of elements.
 static Value retypeWeight(const Match &match, OpBuilder &builder, Guards &guards) {
-  auto weight = match["a"].getDefiningOp<WeightOp>();
+  auto weight = match.find<WeightOp>();
   auto type = cast<RankedTensorType>(match.root->getResult(0).getType());
-  bool keepsBytes = weight && !weight.getOrder() && getByteSize(type) == weight.getData().getSize();
-  if (!guards.require("whole-weight(a)", keepsBytes))
+  if (!guards.require("row-major", !weight.getOrder()) || getByteSize(type) != weight.getData().getSize())
     return {};
   return WeightOp::create(builder, match.root->getLoc(), type, weight.getData());
 }
 
 //===--- Movements behind arithmetic ---===//
 
-/// The only operand that is no scalar; null if there are several.
-static OpOperand *findMoved(Operation *op) {
-  OpOperand *moved = nullptr;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (getDims(operand.get().getType()).empty())
-      continue;
-    if (moved)
-      return nullptr;
-    moved = &operand;
-  }
-  return moved;
-}
-
 /// f(move(x), c) = move(f(x, c)) for a scalar c. Not where f widens elements: the moved tensor would be larger.
 static Value moveBehind(const Match &match, OpBuilder &builder, Guards &guards) {
-  Operation *op = match.root;
-  OpOperand *moved = findMoved(op);
-  Operation *movement = moved ? moved->get().getDefiningOp() : nullptr;
+  Operation *op = match.root, *movement = nullptr;
+  unsigned moved = 0, tensors = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *maker = operand.get().getDefiningOp();
+    tensors += !getDims(operand.get().getType()).empty();
+    if (movement || !isa_and_nonnull<TransposeOp, ReshapeOp>(maker) || getDims(operand.get().getType()).empty())
+      continue;
+    movement = maker;
+    moved = operand.getOperandNumber();
+  }
+  if (!movement)
+    return {};
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  if (!guards.require("one-moved", isa_and_nonnull<TransposeOp, ReshapeOp>(movement) && movement->hasOneUse()) ||
-      !guards.require("same-places", getDims(type) == getDims(moved->get().getType())) ||
-      !guards.require("no-wider", getElementBits(type.getElementType()) <=
-                                      getElementBits(cast<RankedTensorType>(moved->get().getType()).getElementType())))
+  Type before = cast<RankedTensorType>(movement->getResult(0).getType()).getElementType();
+  if (!guards.require("others-scalar", tensors == 1) || !guards.require("one-reader", movement->hasOneUse()) ||
+      !guards.require("no-wider", getElementBits(type.getElementType()) <= getElementBits(before)))
     return {};
   Value input = movement->getOperand(0);
   SmallVector<Value> operands(op->getOperands());
-  operands[moved->getOperandNumber()] = input;
+  operands[moved] = input;
   OperationState state(op->getLoc(), op->getName(), operands,
                        getTensorType(getDims(input.getType()), type.getElementType()), op->getAttrs());
   state.propertiesAttr = op->getPropertiesAsAttribute();
@@ -185,8 +200,8 @@ static Value transposeFirst(const Match &match, OpBuilder &builder, Guards &guar
   auto reshape = cast<ReshapeOp>(match.ops[1]);
   Dims from = getDims(reshape.getInput().getType()), to = getDims(reshape.getType());
   auto groups = findMergedDims(from, to);
-  if (!guards.require("one-reader", reshape->hasOneUse()) ||
-      !guards.require("merges", groups.has_value() && from.size() > to.size()))
+  if (!groups || !guards.require("one-reader", reshape->hasOneUse()) ||
+      !guards.require("merges", from.size() > to.size()))
     return {};
   SmallVector<int64_t> permutation;
   Dims dims;
@@ -202,24 +217,23 @@ static Value transposeFirst(const Match &match, OpBuilder &builder, Guards &guar
 
 void addViewRules(std::vector<Rule> &rules) {
   auto add = [&](const char *family, const char *name, const char *before, const char *after,
-                 std::vector<std::string> guards, decltype(Rule::build) build) {
-    rules.push_back(
-        {name, family, P::Movement, C::Exact, before, after, "0 -> 0", std::move(guards), std::move(build)});
+                 std::vector<std::string> guards, decltype(Rule::build) build, const char *gain = "0 -> 0") {
+    rules.push_back({name, family, P::Movement, C::Exact, before, after, gain, std::move(guards), std::move(build)});
     rules.back().isCanonical = true;
   };
   const char *reshape = "`(reshape ?a)`", *weight = "a weight of the same bytes";
   add("views", "broadcast-of-broadcast", "(broadcast (broadcast ?a))", "`(broadcast ?a)`", {}, skipInner);
   add("views", "broadcast-in-place", "(broadcast ?a)", reshape, {"moves-nothing(a)"}, reshapeForBroadcast);
-  add("views", "slice-of-slice", "(slice (slice ?a))", "`(slice ?a)`", {"64-bits"}, composeSlices);
+  add("views", "slice-of-slice", "(slice (slice ?a))", "`(slice ?a)`", {"place-limit"}, composeSlices);
   add("views", "transpose-in-place", "(transpose ?a)", reshape, {"moves-nothing(a)"}, reshapeForTranspose);
-  add("views", "reduce-of-one", "(reduce ?a)", reshape, {"no-sum", "single(a)"}, reshapeForReduce);
-  add("views", "concat-of-nothing", "(concat ...)", "the parts that have elements", {"some-empty"}, dropEmptyParts);
-  add("views", "concat-of-concat", "(concat ...)", "one concatenation", {"same-axis"}, flattenConcat);
-  add("views", "weight-reshaped", "(reshape ?a)", weight, {"whole-weight(a)"}, retypeWeight);
-  add("views", "weight-bitcast", "(bitcast ?a)", weight, {"whole-weight(a)"}, retypeWeight);
+  add("views", "reduce-of-one", "(reduce ?a)", reshape, {"no-sum", "single(a)"}, reshapeForReduce, "mn -> 0");
+  add("views", "concat-of-nothing", "(concat ...)", "the parts that have elements", {}, dropEmptyParts);
+  add("views", "concat-of-concat", "(concat ...)", "one concatenation", {"same-axis", "one-reader"}, flattenConcat);
+  add("views", "weight-reshaped", "(reshape (weight))", weight, {"row-major"}, retypeWeight);
+  add("views", "weight-bitcast", "(bitcast (weight))", weight, {"row-major"}, retypeWeight);
   add("movements", "movement-behind-arithmetic", "(pointwise ...)",
       "the movement `(transpose ?a)` or `(reshape ?a)` of its one operand that is no scalar, of the op on `?a`",
-      {"one-moved", "same-places", "no-wider"}, moveBehind);
+      {"others-scalar", "one-reader", "no-wider"}, moveBehind);
   add("movements", "transpose-before-merge", "(transpose (reshape (transpose ?a)))",
       "`(reshape (transpose (transpose ?a)))`", {"one-reader", "merges"}, transposeFirst);
 }
