@@ -8,10 +8,13 @@
 // session needs it, on the host only for devices that compute there.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
+#include "Session/WeightOrder.h"
 #include "Cuda/CudaTest.h"
 #include "Session/LoadedBundle.h"
 #include "Session/Session.h"
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 
 using namespace weft;
@@ -118,4 +121,49 @@ TEST_F(WeightOrderTest, AFailedCopyLeavesNothing) {
   EXPECT_EQ(fake.memory.size(), 0u);
   fake.failures.clear();
   EXPECT_EQ(run(*create("seen", "cuda")), seen);
+}
+
+/// Element by element: what reorderWeight does by blocks.
+static Bytes reorderSlowly(const WeightOrderRecord &record, const Bytes &stored) {
+  Bytes result;
+  std::vector<uint64_t> place(record.rank); // As seen.
+  for (uint64_t i = 0; i < stored.size() / record.elementBytes; ++i) {
+    uint64_t rest = i, index = 0;
+    for (unsigned d = record.rank; d-- > 0;) {
+      place[record.order[d]] = rest % record.extents[record.order[d]];
+      rest /= record.extents[record.order[d]];
+    }
+    for (unsigned d = 0; d < record.rank; ++d)
+      index = index * record.extents[d] + place[d];
+    auto element = stored.begin() + int64_t(index * record.elementBytes);
+    result.insert(result.end(), element, element + record.elementBytes);
+  }
+  return result;
+}
+
+TEST(ReorderWeight, AllOrdersOfAllElements) {
+  for (uint8_t elementBytes : {1, 2, 3, 4, 8, 255})
+    for (std::vector<uint64_t> extents :
+         {std::vector<uint64_t>{7}, {65, 131}, {128, 64}, {3, 70, 5}, {2, 9, 3, 66}, {4, 0, 3}}) {
+      WeightOrderRecord record = {};
+      record.elementBytes = elementBytes;
+      record.rank = uint8_t(extents.size());
+      std::copy(extents.begin(), extents.end(), record.extents);
+      std::iota(record.order, record.order + record.rank, uint8_t(0));
+      uint64_t bytes = elementBytes;
+      for (uint64_t extent : extents)
+        bytes *= extent;
+      Bytes stored(bytes);
+      for (uint64_t i = 0; i < bytes; ++i)
+        stored[i] = uint8_t(i * 167 + i / 251);
+      do {
+        AlignedMemory seen;
+        Error error = reorderWeight(record, stored.data(), bytes, seen);
+        ASSERT_FALSE(error) << error.getMessage();
+        Bytes expected = reorderSlowly(record, stored);
+        EXPECT_TRUE(bytes == 0 || std::memcmp(seen.get(), expected.data(), bytes) == 0)
+            << unsigned(elementBytes) << " bytes, rank " << unsigned(record.rank) << ", last "
+            << unsigned(record.order[record.rank - 1]);
+      } while (std::next_permutation(record.order, record.order + record.rank));
+    }
 }

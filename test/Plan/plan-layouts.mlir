@@ -76,3 +76,81 @@ func.func @siblings(%arg0: tensor<128x256xf16>, %arg1: tensor<512x256xf16>, %arg
   }
   return %1#0, %1#1 : tensor<128x512xf16>, tensor<128x512xf16>
 }
+
+// -----
+
+// The matrix of a product of one row streams from memory: rows of it run along the sum then, of two of one kernel both. Of
+// many rows it keeps its order, as does a matrix of few terms, and one that is an input.
+// REMARK: tensor<256x512xf16> has dimension 0 innermost in memory
+// CHECK-LABEL: func.func @row
+// CHECK-DAG: tg.weight <"w", 0, 262144> order [1, 0] : tensor<512x256xf16>
+// CHECK-DAG: tg.weight <"w", 262144, 262144> order [1, 0] : tensor<512x256xf16>
+// CHECK-DAG: tg.weight <"w", 524288, 65536> : tensor<64x512xf16>
+// CHECK-DAG: tg.weight <"w", 589824, 262144> : tensor<256x512xf16>
+// CHECK: tg.kernel "row"
+// CHECK: %[[W:.*]] = tg.transpose %{{.*}} [1, 0] : tensor<512x256xf16>
+// CHECK: tg.contract %arg0, %[[W]]
+// CHECK: tg.kernel "few"
+// CHECK-NOT: tg.transpose
+// CHECK: return
+#l = affine_map<(d0, d1, d2) -> (d0, d2)>
+#k = affine_map<(d0, d1, d2) -> (d2, d1)>
+#o = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @row(%x: tensor<1x256xf16>, %short: tensor<1x64xf16>, %rows: tensor<128x256xf16>, %given: tensor<256x512xf16>)
+    -> (tensor<1x512xf16>, tensor<1x512xf16>, tensor<1x512xf16>, tensor<128x512xf16>, tensor<1x512xf16>) {
+  %w0 = tg.weight <"w", 0, 262144> : tensor<256x512xf16>
+  %w1 = tg.weight <"w", 262144, 262144> : tensor<256x512xf16>
+  %w2 = tg.weight <"w", 524288, 65536> : tensor<64x512xf16>
+  %w3 = tg.weight <"w", 589824, 262144> : tensor<256x512xf16>
+  %0:2 = tg.kernel "row" -> tensor<1x512xf16>, tensor<1x512xf16> {
+    %4 = tg.contract %x, %w0 [#l, #k, #o] : tensor<1x256xf16>, tensor<256x512xf16> -> tensor<1x512xf16>
+    %5 = tg.contract %x, %w1 [#l, #k, #o] : tensor<1x256xf16>, tensor<256x512xf16> -> tensor<1x512xf16>
+    tg.yield %4, %5 : tensor<1x512xf16>, tensor<1x512xf16>
+  }
+  %1 = tg.kernel "few" -> tensor<1x512xf16> {
+    %4 = tg.contract %short, %w2 [#l, #k, #o] : tensor<1x64xf16>, tensor<64x512xf16> -> tensor<1x512xf16>
+    tg.yield %4 : tensor<1x512xf16>
+  }
+  %2 = tg.kernel "rows" -> tensor<128x512xf16> {
+    %4 = tg.contract %rows, %w3 [#l, #k, #o] : tensor<128x256xf16>, tensor<256x512xf16> -> tensor<128x512xf16>
+    tg.yield %4 : tensor<128x512xf16>
+  }
+  %3 = tg.kernel "input" -> tensor<1x512xf16> {
+    %4 = tg.contract %x, %given [#l, #k, #o] : tensor<1x256xf16>, tensor<256x512xf16> -> tensor<1x512xf16>
+    tg.yield %4 : tensor<1x512xf16>
+  }
+  return %0#0, %0#1, %1, %2, %3 : tensor<1x512xf16>, tensor<1x512xf16>, tensor<1x512xf16>, tensor<128x512xf16>, tensor<1x512xf16>
+}
+
+// -----
+
+// Two products that sum up different dimensions of one weight, and a weight whose rows are looked up, too: both stay.
+// CHECK-LABEL: func.func @shared
+// CHECK-NOT: order
+// CHECK-NOT: tg.transpose
+// CHECK: return
+#l = affine_map<(d0, d1, d2) -> (d0, d2)>
+#k = affine_map<(d0, d1, d2) -> (d2, d1)>
+#t = affine_map<(d0, d1, d2) -> (d1, d2)>
+#o = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @shared(%x: tensor<1x256xf16>, %y: tensor<1x512xf16>, %i: tensor<3xi64>) -> (tensor<1x512xf16>, tensor<1x256xf16>, tensor<1x512xf16>, tensor<3x512xf16>) {
+  %w0 = tg.weight <"w", 0, 262144> : tensor<256x512xf16>
+  %w1 = tg.weight <"w", 262144, 262144> : tensor<256x512xf16>
+  %0 = tg.kernel "down" -> tensor<1x512xf16> {
+    %4 = tg.contract %x, %w0 [#l, #k, #o] : tensor<1x256xf16>, tensor<256x512xf16> -> tensor<1x512xf16>
+    tg.yield %4 : tensor<1x512xf16>
+  }
+  %1 = tg.kernel "up" -> tensor<1x256xf16> {
+    %4 = tg.contract %y, %w0 [#l, #t, #o] : tensor<1x512xf16>, tensor<256x512xf16> -> tensor<1x256xf16>
+    tg.yield %4 : tensor<1x256xf16>
+  }
+  %2 = tg.kernel "head" -> tensor<1x512xf16> {
+    %4 = tg.contract %x, %w1 [#l, #k, #o] : tensor<1x256xf16>, tensor<256x512xf16> -> tensor<1x512xf16>
+    tg.yield %4 : tensor<1x512xf16>
+  }
+  %3 = tg.kernel "rows" -> tensor<3x512xf16> {
+    %4 = tg.gather %w1, %i data_map = affine_map<(a, c)[s] -> (s, c)> index_maps = [affine_map<(a, c) -> (a)>] : tensor<256x512xf16>, tensor<3xi64> -> tensor<3x512xf16>
+    tg.yield %4 : tensor<3x512xf16>
+  }
+  return %0, %1, %2, %3 : tensor<1x512xf16>, tensor<1x256xf16>, tensor<1x512xf16>, tensor<3x512xf16>
+}

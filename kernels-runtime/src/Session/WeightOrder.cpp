@@ -4,42 +4,113 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Once for each weight and card, so plain loops: an odometer over what is written, which is contiguous.
+// Once for each weight and card, but of gigabytes: planes of the dimension that is innermost as stored and of the one
+// that is innermost as seen are transposed block by block, so that both sides move whole lines of the cache.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "WeightOrder.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
 using namespace weft;
 using namespace weft::bundle;
 
-/// `Bytes` is the size of an element, or 0 for that of the record.
-template <unsigned Bytes> static void reorder(const WeightOrderRecord &record, const uint8_t *stored, uint8_t *seen) {
-  const uint64_t bytes = Bytes ? Bytes : record.elementBytes;
-  uint64_t strides[8], extents[8], place[8] = {}, stride = bytes, count = 1;
-  uint64_t storedStrides[8];
-  for (unsigned d = record.rank; d-- > 0;) {
+namespace {
+
+constexpr uint64_t kLine = 64, kColumns = 64;
+constexpr uint64_t kMostElementBytes = 255; ///< What a record's field holds.
+
+/// `rows` x `columns` elements as seen; in bytes, the way from column to column as stored and from row to row as seen.
+struct Plane {
+  uint64_t rows = 1, columns = 1, fromStride = 0, toStride = 0;
+};
+
+/// Seen dimensions, innermost last.
+struct Odometer {
+  unsigned rank = 0;
+  uint64_t extents[8] = {}, from[8] = {}, to[8] = {}; ///< Strides in bytes.
+};
+
+} // namespace
+
+/// A column of a plane is contiguous as stored, a row as seen. `Bytes` is the size of an element, or 0 for
+/// `elementBytes`.
+template <unsigned Bytes>
+static void transpose(const Plane &plane, uint64_t elementBytes, const uint8_t *stored, uint8_t *seen) {
+  const uint64_t bytes = Bytes ? Bytes : elementBytes, height = std::max<uint64_t>(kLine / bytes, 1);
+  uint8_t block[kColumns * std::max(kLine, kMostElementBytes)]; // Lines of rows at powers of two evict each other.
+  for (uint64_t row = 0; row < plane.rows; row += height)
+    for (uint64_t column = 0; column < plane.columns; column += kColumns) {
+      const uint64_t rows = std::min(height, plane.rows - row), columns = std::min(kColumns, plane.columns - column);
+      for (uint64_t c = 0; c < columns; ++c)
+        std::memcpy(block + c * height * bytes, stored + (column + c) * plane.fromStride + row * bytes, rows * bytes);
+      for (uint64_t r = 0; r < rows; ++r)
+        for (uint64_t c = 0; c < columns; ++c)
+          std::memcpy(seen + (row + r) * plane.toStride + (column + c) * bytes, block + (c * height + r) * bytes,
+                      bytes);
+    }
+}
+
+/// Takes the plane's dimensions out of `record`; what is left are the planes.
+static Plane takePlane(const WeightOrderRecord &record, Odometer &planes) {
+  uint64_t storedStrides[8], stride = record.elementBytes;
+  for (unsigned d = record.rank; d-- > 0; stride *= record.extents[d])
     storedStrides[d] = stride;
-    stride *= record.extents[d];
-    count *= record.extents[d];
+  Plane plane;
+  stride = record.elementBytes;
+  for (unsigned d = record.rank; d-- > 0;) {
+    const unsigned dim = record.order[d];
+    const uint64_t extent = record.extents[dim];
+    if (d + 1 == record.rank && dim + 1 != record.rank) {
+      plane.columns = extent;
+      plane.fromStride = storedStrides[dim];
+    } else if (dim + 1 == record.rank) {
+      plane.rows = extent;
+      plane.toStride = stride;
+    } else {
+      planes.extents[planes.rank] = extent;
+      planes.from[planes.rank] = storedStrides[dim];
+      planes.to[planes.rank++] = stride;
+    }
+    stride *= extent;
   }
-  for (unsigned d = 0; d < record.rank; ++d) {
-    strides[d] = storedStrides[record.order[d]];
-    extents[d] = record.extents[record.order[d]];
-  }
-  const uint8_t *from = stored;
-  for (uint64_t i = 0; i < count; ++i, seen += bytes) {
-    std::memcpy(seen, from, bytes);
-    for (unsigned d = record.rank; d-- > 0;) {
-      from += strides[d];
-      if (++place[d] < extents[d])
+  return plane;
+}
+
+/// Calls `visit` with the places of each plane, as stored and as seen.
+template <typename Visit>
+static void forEachPlane(const Odometer &planes, const uint8_t *stored, uint8_t *seen, Visit visit) {
+  uint64_t place[8] = {};
+  for (unsigned d = 0; d < planes.rank; ++d)
+    if (planes.extents[d] == 0)
+      return;
+  for (unsigned d = 0;;) {
+    visit(stored, seen);
+    for (d = 0; d < planes.rank; ++d) {
+      stored += planes.from[d];
+      seen += planes.to[d];
+      if (++place[d] < planes.extents[d])
         break;
-      from -= strides[d] * extents[d];
+      stored -= planes.from[d] * planes.extents[d];
+      seen -= planes.to[d] * planes.extents[d];
       place[d] = 0;
     }
+    if (d == planes.rank)
+      return;
   }
+}
+
+template <unsigned Bytes> static void reorder(const WeightOrderRecord &record, const uint8_t *stored, uint8_t *seen) {
+  Odometer planes;
+  const Plane plane = takePlane(record, planes);
+  forEachPlane(planes, stored, seen, [&](const uint8_t *from, uint8_t *to) {
+    if (plane.fromStride) // Else the innermost dimension stays so: a plane is one row.
+      transpose<Bytes>(plane, record.elementBytes, from, to);
+    else
+      std::memcpy(to, from, plane.rows * record.elementBytes);
+  });
 }
 
 static void write(const WeightOrderRecord &record, const uint8_t *stored, uint8_t *seen) {
@@ -58,6 +129,7 @@ static void write(const WeightOrderRecord &record, const uint8_t *stored, uint8_
 Error weft::reorderWeight(const WeightOrderRecord &record, const void *stored, uint64_t bytes, AlignedMemory &seen) {
   if (!seen.allocate(bytes))
     return makeError(ErrorCode::Resource, "no memory for a weight of %" PRIu64 " bytes in another order", bytes);
-  write(record, static_cast<const uint8_t *>(stored), static_cast<uint8_t *>(seen.get()));
+  if (bytes)
+    write(record, static_cast<const uint8_t *>(stored), static_cast<uint8_t *>(seen.get()));
   return {};
 }

@@ -5,12 +5,13 @@
 // that the access allows): a window slides along its dimensions by one element, so there it allows none; along the
 // channels of a convolution it allows whole vectors. A kernel without a contraction pays for tensors that are
 // contiguous along different dimensions too, as does an epilogue; a contraction does not for its operands, since they
-// pass through shared memory. One tensor at a time takes its cheapest order, first without regard to others, then until
-// nothing changes.
+// pass through shared memory, except for the matrix of a product of one row, which streams. One tensor at a time takes
+// its cheapest order, first without regard to others, then until nothing changes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RaiseTransposes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
@@ -40,6 +41,11 @@ constexpr double transposition = 2;
 /// What a byte of a contraction's operand costs more that is contiguous along its rows and not along the sum: nearly
 /// nothing, but rows that several dimensions make do not merge to one then.
 constexpr double across = 0.01, acrossSeveral = 0.25;
+/// And where the product has one row, so that the matrix streams from DRAM: tiles of few columns then read 32 to 64
+/// bytes of a row of it at a time. Measured on an H100 (a decoded Llama layer, bf16): 202 us, with sums contiguous 169.
+constexpr double acrossStream = 0.2;
+/// A CTA of such a product has this many threads at least to share a sum.
+constexpr int64_t leastStreamedSum = 128;
 /// A new order has to save this part of a tensor's cost.
 constexpr double gain = 0.05;
 /// Tensors below this many bytes stay in caches and keep their order.
@@ -104,6 +110,8 @@ private:
   std::optional<unsigned> getContiguousDim(const TensorAccess &access) const;
   bool isTiled(const Kernel &kernel, unsigned dim) const;
   unsigned countRowDims(const TensorAccess &access) const;
+  double getAcross(const TensorAccess &access) const;
+  bool isStreamed(const TensorAccess &access) const;
 
   SmallVector<Tensor> tensors;
   llvm::DenseMap<Value, unsigned> numbers;
@@ -225,7 +233,7 @@ double Layouts::getCost(const Tensor &tensor) const {
     cost += access.reads * double(tensor.bytes) * double(vectorBytes) / double(getVectorBytes(access));
     if (std::optional<unsigned> dim = getContiguousDim(access);
         access.isOperand && !(dim && isDepth(kernels[access.kernel], *dim)))
-      cost += (countRowDims(access) > 1 ? acrossSeveral : across) * double(tensor.bytes);
+      cost += getAcross(access) * double(tensor.bytes);
     for (unsigned other : kernels[access.kernel].accesses)
       if (countsNeighbours && other != number)
         cost += getTransposition(access, accesses[other]);
@@ -263,6 +271,29 @@ unsigned Layouts::countRowDims(const TensorAccess &access) const {
     return kernel.extents[d] > 1 &&
            llvm::any_of(access.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
   });
+}
+
+/// Whether the access is to the matrix of a product of one row: nothing of the result runs along the other operand
+/// alone. Kernels with products inside of products have another shape: each CTA computes the inner ones.
+bool Layouts::isStreamed(const TensorAccess &access) const {
+  const Kernel &kernel = kernels[access.kernel];
+  auto isRead = [&](unsigned d) {
+    return llvm::any_of(access.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
+  };
+  for (unsigned d = 0; d < kernel.access.resultRank; ++d)
+    if (kernel.extents[d] > 1 && !isRead(d))
+      return false;
+  return llvm::any_of(
+             kernel.depths,
+             [&](auto &depth) { return isRead(depth.second) && kernel.extents[depth.second] >= leastStreamedSum; }) &&
+         llvm::none_of(kernel.depths, [](auto &depth) { return tg::isInner(cast<tg::ContractOp>(depth.first)); });
+}
+
+/// What a byte of an operand costs more that is not contiguous along the sum.
+double Layouts::getAcross(const TensorAccess &access) const {
+  if (isStreamed(access))
+    return acrossStream;
+  return countRowDims(access) > 1 ? acrossSeveral : across;
 }
 
 /// Bytes of the widest vector: along the innermost dimension, and those before it that follow each other in the
