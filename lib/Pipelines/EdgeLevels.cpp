@@ -34,7 +34,7 @@ void EdgeLevels::mapGroups(ModuleOp outlined, ArrayRef<int64_t> dispatchOf) {
       planned[group] = dispatches[dispatch];
 }
 
-const LevelNote *EdgeLevels::find(int64_t group, StringRef node, StringRef op, StringRef reader) const {
+const LevelNote *EdgeLevels::find(int64_t group, StringRef node, StringRef op, StringRef reader, int64_t bytes) const {
   if (group < 0 || size_t(group) >= planned.size())
     return nullptr;
   auto list = notes.find(planned[group].kernel);
@@ -42,15 +42,19 @@ const LevelNote *EdgeLevels::find(int64_t group, StringRef node, StringRef op, S
     return nullptr;
   auto named = planned[group].nodes.find(node);
   StringRef own = named == planned[group].nodes.end() ? node : StringRef(named->second);
+  // Of several the one with the reader, of these that of the size: ops and types may have been rewritten.
   const LevelNote *found = nullptr;
+  int best = -1;
   for (const LevelNote &note : list->second) {
     if (note.node != own || note.op != op)
       continue;
     SmallVector<StringRef> readers;
     StringRef(note.readers).split(readers, ',');
-    if (llvm::is_contained(readers, reader))
-      return &note;
-    found = found ? found : &note; // Its reader may have been rewritten.
+    int fit = 2 * int(llvm::is_contained(readers, reader)) + int(note.whole == bytes);
+    if (fit > best) {
+      best = fit;
+      found = &note;
+    }
   }
   return found;
 }

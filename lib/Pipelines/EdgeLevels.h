@@ -17,6 +17,7 @@ namespace weft {
 struct LevelNote {
   std::string node, op, readers, level, reason;
   int64_t bytes = 0; ///< Of a tile.
+  int64_t whole = 0; ///< Of the tensor.
 };
 
 class EdgeLevels {
@@ -27,9 +28,10 @@ public:
   /// -1.
   void mapGroups(mlir::ModuleOp outlined, llvm::ArrayRef<int64_t> dispatchOf);
 
-  /// The value that `op` of `node` makes for `reader`, both of `group`; null if the planned kernel has none of the
-  /// kind.
-  const LevelNote *find(int64_t group, llvm::StringRef node, llvm::StringRef op, llvm::StringRef reader) const;
+  /// The value of `bytes` that `op` of `node` makes for `reader`, both of `group`; null if the planned kernel has none
+  /// of the kind.
+  const LevelNote *find(int64_t group, llvm::StringRef node, llvm::StringRef op, llvm::StringRef reader,
+                        int64_t bytes) const;
 
 private:
   struct Planned {

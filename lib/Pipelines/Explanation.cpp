@@ -50,6 +50,7 @@ struct Edge {
   int64_t producerNode, consumerNode, producerOp, consumerOp, reason; ///< Of `names`; reason -1: fused.
   int64_t producerGroup, consumerGroup;
   double bytes, savedBytes; ///< -1: no tensor goes along it.
+  bool isInFold;
 };
 
 struct Remark {
@@ -113,6 +114,7 @@ Edge readEdge(const remark::detail::Remark &remark, TextTable &names) {
   edge.consumerGroup = isFused ? edge.producerGroup : toNumber(second, -1);
   edge.bytes = double(toNumber(findArgument(remark, "bytes"), -1));
   edge.savedBytes = double(toNumber(findArgument(remark, "saved-bytes"), -1));
+  edge.isInFold = !findArgument(remark, "inside").empty();
   return edge;
 }
 
@@ -225,7 +227,8 @@ struct Explanation::State {
       notes.levels.add(remark.getFunction(),
                        {plan::findNodeName(remark.getLocation()).str(), findArgument(remark, "op").str(),
                         findArgument(remark, "readers").str(), findArgument(remark, "level").str(),
-                        findArgument(remark, "reason").str(), toNumber(findArgument(remark, "bytes"), -1)});
+                        findArgument(remark, "reason").str(), toNumber(findArgument(remark, "bytes"), -1),
+                        toNumber(findArgument(remark, "tensor-bytes"), -1)});
       return;
     }
     Remark row{remark.getRemarkTypeString().str(),
@@ -424,13 +427,14 @@ static json::Array writeEdges(ModuleOp module, ProgramNotes &notes) {
   for (const Edge &edge : notes.edges) {
     const LevelNote *found = nullptr;
     if (edge.reason < 0 && edge.bytes >= 0)
-      found = notes.levels.find(edge.producerGroup, notes.names.get(edge.producerNode),
-                                notes.names.get(edge.producerOp), notes.names.get(edge.consumerOp));
+      found =
+          notes.levels.find(edge.producerGroup, notes.names.get(edge.producerNode), notes.names.get(edge.producerOp),
+                            notes.names.get(edge.consumerOp), int64_t(edge.bytes));
     edges.push_back(json::Array{edge.producerNode, edge.consumerNode, edge.producerOp, edge.consumerOp,
                                 dispatch(edge.producerGroup), dispatch(edge.consumerGroup), edge.reason,
                                 int64_t(edge.bytes), int64_t(edge.savedBytes),
                                 found ? notes.names.add(found->level) : -1, found ? found->bytes : -1,
-                                found ? notes.names.add(found->reason) : -1});
+                                found ? notes.names.add(found->reason) : -1, int64_t(edge.isInFold)});
   }
   return edges;
 }

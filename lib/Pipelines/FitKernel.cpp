@@ -175,7 +175,8 @@ private:
     if (getContext().getRemarkEngine()) {
       auto multicast = module->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
       plan::emitLevelRemarks(module.getName().value_or("kernel"),
-                             plan::analyseLevels(request, schedule, multicast ? multicast.getInt() : 1));
+                             plan::analyseLevels(request, schedule, multicast ? multicast.getInt() : 1,
+                                                 /*entersFolds=*/true));
     }
     if (auto launch = plan::writeKernelLaunch(request, choice, device, module.getName().value_or("kernel"))) {
       if (std::optional<plan::MatrixWork> work = countDots(module, choice.warps))

@@ -47,6 +47,7 @@ struct Edge {
   std::string producerNode, consumerNode, producerOp, consumerOp;
   int64_t producerDispatch = -1, consumerDispatch = -1;
   bool isFused = false;
+  bool isInFold = false;  ///< Both ops are inside of one fold, which is one op to the planner.
   std::string reason;     ///< Of an edge that is not fused.
   double bytes = -1;      ///< -1: the pair shares an operand, no tensor goes along it.
   double savedBytes = -1; ///< By fusing it, or lost by not doing so.

@@ -77,7 +77,7 @@ static void writeEdges(json::OStream &out, const Program &program, Names &names)
   out.attributeArray("edge_columns", [&] {
     for (const char *name :
          {"producer_node", "consumer_node", "producer_op", "consumer_op", "producer_dispatch", "consumer_dispatch",
-          "reason", "bytes", "saved_bytes", "level", "tile_bytes", "level_reason"})
+          "reason", "bytes", "saved_bytes", "level", "tile_bytes", "level_reason", "in_fold"})
       out.value(name);
   });
   out.attributeArray("edges", [&] {
@@ -93,6 +93,7 @@ static void writeEdges(json::OStream &out, const Program &program, Names &names)
         out.value(names.add(edge.level));
         out.value(int64_t(edge.tileBytes));
         out.value(names.add(edge.levelReason));
+        out.value(int64_t(edge.isInFold));
       });
   });
 }

@@ -62,10 +62,10 @@ static void readSummary(const json::Object &plan, Program &program) {
 
 /// A row of `edges`: producer node, consumer node, producer op, consumer op (numbers of names), producer dispatch,
 /// consumer dispatch, reason (a name, or -1), bytes, saved bytes; and, of what a compiler before did not say, level (a
-/// name, or -1), bytes of a tile, the level's reason (a name, or -1).
+/// name, or -1), bytes of a tile, the level's reason (a name, or -1), whether both ops are inside of one fold.
 static bool readEdge(const json::Array &row, const std::vector<std::string> &names, int64_t dispatches, Edge &edge) {
-  int64_t values[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1};
-  if (row.size() != std::size(values) && row.size() != 9)
+  int64_t values[13] = {0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, 0};
+  if (row.size() != std::size(values) && row.size() != 12 && row.size() != 9)
     return false;
   for (size_t i = 0; i < row.size(); ++i) {
     std::optional<int64_t> value = row[i].getAsInteger();
@@ -91,6 +91,7 @@ static bool readEdge(const json::Array &row, const std::vector<std::string> &nam
   edge.level = values[9] == -1 ? "" : names[values[9]];
   edge.tileBytes = double(values[10]);
   edge.levelReason = values[11] == -1 ? "" : names[values[11]];
+  edge.isInFold = values[12] != 0;
   return true;
 }
 

@@ -92,6 +92,10 @@ static void printEdge(const Program &program, const Edge &edge, llvm::raw_ostrea
   }
   os << "  " << edge.producerOp << " -> " << edge.consumerOp << "\n";
   printNumbers(program, edge, os);
+  if (edge.isInFold) {
+    os << "  both are inside of one fold, by --weft-derive-folds; --planner=dnnfusion and tvm-rules derive none\n";
+    return;
+  }
   os << "  override: " << (edge.isFused ? "--no-fuse=" : "--force-fuse=") << edge.producerNode << ","
      << edge.consumerNode << "\n";
 }

@@ -35,15 +35,17 @@ struct ValueLevel {
 };
 
 struct KernelLevels {
-  std::vector<ValueLevel> values;   ///< Each value once, results first.
+  std::vector<ValueLevel> values;   ///< Each value once, results first, those inside of folds last.
   double tiles = 1;                 ///< CTAs' tiles of the result.
   double steps = 1;                 ///< Of a tile, along the stream.
   double read = 0, written = 0;     ///< Bytes between the L2 and all SMs, whole sectors of 32 bytes.
   double shared = 0, registers = 0; ///< Bytes that one tile holds there at a time, one step of each stream.
 };
 
-/// Of a kernel with this schedule.
-KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast);
+/// Of a kernel with this schedule. With `entersFolds` the values inside of its folds are there too, behind the others;
+/// the sums leave them out.
+KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
+                           bool entersFolds = false);
 
 /// What reading a tile of a tensor costs in bytes, in whole transactions of `transaction` bytes: runs of contiguous
 /// elements that are shorter waste the rest.

@@ -41,7 +41,7 @@ struct KernelToSchedule {
   llvm::SmallVector<int64_t> extents; ///< Estimates, by dimension of the iteration space.
   bool allowTf32 = false;             ///< Products of f32 may round their operands to tf32.
 
-  explicit KernelToSchedule(mlir::func::FuncOp kernel);
+  explicit KernelToSchedule(mlir::func::FuncOp kernel, bool entersFolds = false);
   /// Bytes of the widest (narrowest) element among arguments and results; at least 1.
   int64_t getWidestBytes() const;
   /// The first op of a type in the kernel, or null.

@@ -6,6 +6,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Explain/FoldEdges.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
@@ -30,7 +31,8 @@ namespace {
 /// Groups of a block by op, and what follows from them.
 class EdgeReader {
 public:
-  EdgeReader(Block &block, ArrayRef<Group> groups, const GroupOptions &options) : groups(groups), options(options) {
+  EdgeReader(Block &block, ArrayRef<Group> groups, const GroupOptions &options)
+      : block(block), groups(groups), options(options) {
     for (auto [i, group] : llvm::enumerate(groups))
       for (Operation *op : group)
         groupOf[op] = i;
@@ -45,7 +47,8 @@ public:
       value = op->getOperand(0);
     return value;
   }
-  unsigned getOrder(Operation *op) const { return order.lookup(op); }
+  /// Of ops inside of a fold that of the fold.
+  unsigned getOrder(Operation *op) const { return order.lookup(block.findAncestorOpInBlock(*op)); }
 
   EdgeDecision decide(Operation *producer, Operation *consumer) const {
     EdgeDecision edge;
@@ -71,6 +74,23 @@ public:
       edge.savedBytes += isLocal ? 2 * bytes : bytes;
     }
     return edge;
+  }
+
+  /// The edges inside of `fold`.
+  void decideInside(tg::FoldOp fold, std::vector<EdgeDecision> &decisions) const {
+    llvm::MapVector<std::pair<Operation *, Operation *>, EdgeDecision> edges;
+    forEachFoldEdge(fold, [&](Value value, Operation *reader) {
+      EdgeDecision &edge = edges[{value.getDefiningOp(), reader}];
+      int64_t bytes = int64_t(std::min(estimateBytes(value), 0x1p61));
+      edge.producer = value.getDefiningOp();
+      edge.consumer = reader;
+      edge.producerGroup = edge.consumerGroup = groupOf.lookup(fold);
+      edge.isFused = edge.isDirect = edge.isInFold = true;
+      edge.bytes += bytes;
+      edge.savedBytes += 2 * bytes;
+    });
+    for (auto &[pair, edge] : edges)
+      decisions.push_back(std::move(edge));
   }
 
   /// The rule that the union of both groups breaks.
@@ -105,6 +125,7 @@ private:
     return readers;
   }
 
+  Block &block;
   ArrayRef<Group> groups;
   const GroupOptions &options;
   llvm::DenseMap<Operation *, unsigned> groupOf, order;
@@ -140,6 +161,9 @@ std::vector<EdgeDecision> DecisionLog::decide(Block &block, ArrayRef<Group> grou
       continue; // They came together by other edges.
     decisions.push_back(std::move(edge));
   }
+  for (auto fold : block.getOps<tg::FoldOp>())
+    if (reader.isCandidate(fold))
+      reader.decideInside(fold, decisions);
   auto place = [&](size_t i) { return std::pair(reader.getOrder(decisions[i].consumer), i); };
   std::vector<size_t> order(decisions.size());
   std::iota(order.begin(), order.end(), 0);
@@ -190,7 +214,9 @@ void emitRemarks(ArrayRef<EdgeDecision> decisions, StringRef function) {
       remark << remark::metric("consumer-node", node);
     if (edge.isFused)
       remark << remark::metric("kernel", edge.producerGroup);
-    else
+    if (edge.isInFold)
+      remark << remark::metric("inside", "tg.fold");
+    if (!edge.isFused)
       remark << remark::metric("kernels",
                                std::to_string(edge.producerGroup) + "," + std::to_string(edge.consumerGroup));
     if (edge.isDirect)

@@ -26,8 +26,8 @@ ScheduleChoice readSchedule(tg::ScheduleAttr schedule) {
   return choice;
 }
 
-KernelToSchedule::KernelToSchedule(func::FuncOp kernel)
-    : func(kernel), access(analyseAccess(kernel.getBody().front())) {
+KernelToSchedule::KernelToSchedule(func::FuncOp kernel, bool entersFolds)
+    : func(kernel), access(analyseAccess(kernel.getBody().front(), entersFolds)) {
   for (const KernelDim &dim : access.dims)
     extents.push_back(estimateExtent(dim.extent));
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Explain/LevelRemarks.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Explain/FoldEdges.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,14 +17,21 @@ void emitLevelRemarks(StringRef name, const KernelLevels &levels) {
     if (!each.isEdge || !maker)
       continue;
     llvm::SmallSetVector<StringRef, 4> readers;
-    for (Operation *user : each.value.getUsers()) {
-      auto fold = user->getParentOfType<tg::FoldOp>(); // To the plan a fold is one op.
-      readers.insert((fold ? fold.getOperation() : user)->getName().getStringRef());
+    if (getFoldOf(maker)) {
+      for (Operation *user : readersInFold(each.value))
+        readers.insert(user->getName().getStringRef());
+    } else {
+      for (Operation *user : each.value.getUsers()) {
+        auto fold = getFoldOf(user); // Seen from outside a fold is one op.
+        readers.insert((fold ? fold.getOperation() : user)->getName().getStringRef());
+      }
     }
     remark::analysis(maker->getLoc(), remark::RemarkOpts::name("value").category("levels").function(name))
         << remark::metric("op", maker->getName().getStringRef()) << remark::metric("readers", llvm::join(readers, ","))
         << remark::metric("level", getLevelName(each.level))
-        << remark::metric("bytes", int64_t(std::min(each.bytes, 0x1p62))) << remark::metric("reason", each.reason);
+        << remark::metric("bytes", int64_t(std::min(each.bytes, 0x1p62)))
+        << remark::metric("tensor-bytes", int64_t(std::min(estimateBytes(each.value), 0x1p61)))
+        << remark::metric("reason", each.reason);
   }
 }
 

@@ -1,6 +1,7 @@
 // Tiles of a kernel's values, and the memory level of each.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/MemoryLevels.h"
+#include "weft/Plan/Explain/FoldEdges.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -68,6 +69,16 @@ public:
     return std::move(levels);
   }
 
+  /// The values inside of folds alone; `kernel` has the access that enters them.
+  std::vector<ValueLevel> runInside() {
+    for (const KernelRequest &request : kernel.access.requests)
+      see(request);
+    for (const auto &[value, found] : tiles)
+      if (Operation *op = value.getDefiningOp(); op && op->getNumOperands() > 0 && getFoldOf(op))
+        placeInside(value, found);
+    return std::move(levels.values);
+  }
+
 private:
   /// The tile along each dimension of the iteration space: of the result, a step of a stream, or a whole reduction.
   void sizeDims() {
@@ -81,7 +92,7 @@ private:
         side = d < tile.size() ? tile[d] : 1;
       else if (dim.along != d)
         side = sides[dim.along];
-      else if (streamed < stream.size())
+      else if (streamed < stream.size() && !isOfFold(dim.reducer))
         side = stream[streamed++];
       sides[d] = std::clamp<int64_t>(side, 1, extent);
       double blocks = double(llvm::divideCeil(extent, sides[d]));
@@ -91,6 +102,9 @@ private:
         levels.steps *= blocks;
     }
   }
+
+  /// Whether `reducer` is inside of a fold, where only the fold's own dimension is streamed.
+  static bool isOfFold(Operation *reducer) { return reducer && getFoldOf(reducer); }
 
   /// Places between the least and the greatest value of `at` over a tile, both included.
   int64_t spanOf(AffineExpr at) const {
@@ -159,6 +173,51 @@ private:
     }
   }
 
+  /// A warp has whole rows of a fold with products: what it computes of one is in its registers for the next, the sums
+  /// of a row too. What no product made goes through shared memory to the product that reads it.
+  void chooseInside(ValueLevel &found) {
+    Operation *op = found.value.getDefiningOp();
+    bool hasProduct = !getFoldOf(op).getUpdate().getOps<tg::ContractOp>().empty();
+    bool isRead = llvm::any_of(found.value.getUsers(), llvm::IsaPred<tg::ContractOp>);
+    if (isa<tg::ContractOp>(op)) {
+      found.reason = "sums of a product";
+    } else if (isRead && schedule.getEngine() != tg::Engine::Simt) {
+      bool isOfProduct = dependsOnProduct(found.value);
+      found.level = isOfProduct ? MemoryLevel::Register : MemoryLevel::Shared;
+      found.reason = isOfProduct ? "a product's fragments are the next one's operand" : "a matrix product reads it";
+    } else if (isa<tg::ReduceOp>(op) && !hasProduct && schedule.getWarps() > 1 && rowOf(op) > warpThreads) {
+      found.level = MemoryLevel::Shared;
+      found.reason = "warps add their parts";
+    } else {
+      found.reason = isa<tg::ReduceOp>(op) && hasProduct ? "a warp has the whole row" : "element by element";
+    }
+  }
+
+  /// Whether an op of the same fold that `value` is computed from, or its own, is a product.
+  bool dependsOnProduct(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !getFoldOf(op))
+      return false;
+    auto [it, isNew] = ofProducts.try_emplace(value, isa<tg::ContractOp>(op));
+    if (isNew && !it->second &&
+        llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOnProduct(operand); }))
+      ofProducts[value] = true;
+    return ofProducts.lookup(value);
+  }
+
+  void placeInside(Value value, const Tile &tile) {
+    auto type = cast<RankedTensorType>(value.getType());
+    ValueLevel found;
+    found.value = value;
+    found.tile = tile.sides;
+    found.bytes = double(tg::getElementBits(type.getElementType())) / 8;
+    for (int64_t size : tile.sides)
+      found.bytes *= double(size);
+    found.isEdge = !readersInFold(value).empty();
+    chooseInside(found);
+    levels.values.push_back(std::move(found));
+  }
+
   /// Elements of a row that `op` reduces.
   int64_t rowOf(Operation *op) const {
     auto it = tiles.find(op->getOperand(0));
@@ -210,13 +269,21 @@ private:
   int64_t multicast;
   SmallVector<int64_t> sides;
   llvm::MapVector<Value, Tile> tiles;
+  llvm::DenseMap<Value, bool> ofProducts;
   KernelLevels levels;
 };
 
 } // namespace
 
-KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast) {
-  return LevelReader(kernel, schedule, multicast).run();
+KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
+                           bool entersFolds) {
+  KernelLevels levels = LevelReader(kernel, schedule, multicast).run();
+  if (!entersFolds || !kernel.find<tg::FoldOp>())
+    return levels;
+  KernelToSchedule inside(kernel.func, /*entersFolds=*/true);
+  for (ValueLevel &each : LevelReader(inside, schedule, multicast).runInside())
+    levels.values.push_back(std::move(each));
+  return levels;
 }
 
 } // namespace weft::plan

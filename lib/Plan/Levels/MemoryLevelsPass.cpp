@@ -47,7 +47,8 @@ struct MemoryLevelsPass : weft::plan::impl::MemoryLevelsBase<MemoryLevelsPass> {
 
   void describeKernel(ModuleOp module, func::FuncOp kernel, tg::ScheduleAttr schedule) {
     auto multicast = module->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
-    KernelLevels levels = analyseLevels(KernelToSchedule(kernel), schedule, multicast ? multicast.getInt() : 1);
+    KernelLevels levels = analyseLevels(KernelToSchedule(kernel), schedule, multicast ? multicast.getInt() : 1,
+                                        /*entersFolds=*/true);
     Builder builder(&getContext());
     auto number = [&](double value) { return builder.getI64IntegerAttr(int64_t(std::min(value, 0x1p62))); };
     SmallVector<Attribute> rows;

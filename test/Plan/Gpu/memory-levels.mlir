@@ -49,8 +49,43 @@ module @rows attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = s
   }
 }
 
+// Inside of a fold a step of 32 keys of 64 rows: products and what is made of them in registers, as the next product's operand too; what no product
+// made (the values' scale) goes through shared memory. The kernel's sums leave out what is inside.
+// CHECK-LABEL: module @fold
+// CHECK-SAME: level = "register", of = "div"
+// CHECK-SAME: bytes = 4096 : i64, level = "register", of = "cast", reason = "a product's fragments are the next one's operand", tile = array<i64: 64, 32>
+// CHECK-SAME: bytes = 4096 : i64, level = "shared", of = "mul", reason = "a matrix product reads it", tile = array<i64: 32, 64>
+// CHECK-SAME: bytes = 8192 : i64, level = "register", of = "contract", reason = "sums of a product", tile = array<i64: 64, 32>
+// VALUES-DAG: Function=fold | bytes=256, level=register, op=tg.add, readers="tg.add,tg.div", reason="element by element", tensor-bytes=512
+// VALUES-DAG: Function=fold | bytes=4096, level=shared, op=tg.mul, readers=tg.contract, reason="a matrix product reads it", tensor-bytes=32768
+module @fold attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [32], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>, %c: tensor<bf16>) -> tensor<128x64xf32> {
+    %r = tg.fold over affine_map<() -> (256)> init [0.0 : f32, 0.0 : f32] update {
+    ^bb0(%l: tensor<128x1xf32>, %o: tensor<128x64xf32>):
+      %s = tg.contract %q, %k [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+          : tensor<128x64xbf16>, tensor<256x64xbf16> -> tensor<128x256xf32>
+      %e = tg.exp %s : tensor<128x256xf32>
+      %t = tg.reduce add %e axes = [1] keep_dims {tg.streamed} : tensor<128x256xf32>
+      %l2 = tg.add %l, %t : tensor<128x1xf32>, tensor<128x1xf32>
+      %p = tg.cast %e : tensor<128x256xf32> to tensor<128x256xbf16>
+      %w = tg.mul %v, %c : tensor<256x64xbf16>, tensor<bf16>
+      %x = tg.contract %p, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] {tg.streamed}
+          : tensor<128x256xbf16>, tensor<256x64xbf16> -> tensor<128x64xf32>
+      %o2 = tg.add %o, %x : tensor<128x64xf32>, tensor<128x64xf32>
+      tg.fold_yield %l2, %o2 : tensor<128x1xf32>, tensor<128x64xf32>
+    } merge {
+    } finish {
+    ^bb0(%l: tensor<128x1xf32>, %o: tensor<128x64xf32>):
+      %d = tg.div %o, %l : tensor<128x64xf32>, tensor<128x1xf32>
+      tg.fold_yield %d : tensor<128x64xf32>
+    } : tensor<128x64xf32>
+    %y = tg.neg %r : tensor<128x64xf32>
+    return %y : tensor<128x64xf32>
+  }
+}
+
 // A remark for each value between two ops, at the op that makes it.
-// VALUES: [Analysis] value | Category:levels | Function=rows | bytes={{[0-9]+}}, level={{.*}}, op=tg.{{.*}}, readers=tg.{{.*}}, reason={{.*}}
+// VALUES-DAG: [Analysis] value | Category:levels | Function=rows | bytes={{[0-9]+}}, level={{.*}}, op=tg.{{.*}}, readers=tg.{{.*}}, reason={{.*}}
 
 // 33.6 MB and what is read and written in between stay in the L2 until the next kernel; after another product they do not.
 // CHECK-LABEL: func.func @main

@@ -41,7 +41,7 @@
 
 // RUN: weft explain %t.weft --json | FileCheck %s --check-prefix=JSON
 // JSON: {"schema":"weft.explain/3","model":"explain.mlir"
-// JSON: "edge_columns":["producer_node","consumer_node","producer_op","consumer_op","producer_dispatch","consumer_dispatch","reason","bytes","saved_bytes","level","tile_bytes","level_reason"]
+// JSON: "edge_columns":["producer_node","consumer_node","producer_op","consumer_op","producer_dispatch","consumer_dispatch","reason","bytes","saved_bytes","level","tile_bytes","level_reason","in_fold"]
 // JSON: "levels":[{"level":"cache","edges":7,"bytes":{{[0-9.e+]+}}},{"level":"memory","edges":2,
 // JSON: "launches":[{{.*}}"problem":{"k":1024,"kind":"gemm","m":512,"n":1024}
 

@@ -5,7 +5,8 @@
 // reshapes between kernels. Other pairs (an op
 // and its post-dominator, contractions that share an operand) are candidates too if the planner tried them. Each is
 // decided once, by the groups that were formed; why not, say the rules that refused the pair, in the order of the
-// attempts, or else the rule that the union of the two groups breaks. Extents that are symbols count as
+// attempts, or else the rule that the union of the two groups breaks. Edges inside of folds are there too, fused by the
+// derivation of the fold. Extents that are symbols count as
 // `symbolEstimate` (KernelAccess.h) in bytes.
 #ifndef WEFT_PLAN_EXPLAIN_DECISIONS_H
 #define WEFT_PLAN_EXPLAIN_DECISIONS_H
@@ -21,6 +22,7 @@ struct EdgeDecision {
   bool isFused = false;
   bool isDirect = false;  ///< The consumer reads a result of the producer.
   bool isRenamed = false; ///< It does so through a reshape that lies between kernels.
+  bool isInFold = false;  ///< Both are inside of one fold: the derivation put them together (FoldEdges.h).
   bool wasTried = false;  ///< The planner refused it by itself; otherwise the reason was asked for afterwards.
   std::string reason;     ///< The rule that refused it; empty for a fused edge.
   int64_t bytes = 0;      ///< Of the results that go along it.
@@ -46,7 +48,7 @@ llvm::StringRef findNodeName(mlir::Location location);
 
 /// One remark of category `fusion` for each: `fused` (passed), or `not-fused` (missed) with the rule, with `producer`
 /// and `consumer` (op names), `producer-node` and `consumer-node` (where known), `kernel` or `kernels` (numbers in the
-/// order of groups), `bytes` and `saved-bytes`.
+/// order of groups), `inside=tg.fold` where both are in one, `bytes` and `saved-bytes`.
 void emitRemarks(llvm::ArrayRef<EdgeDecision> decisions, llvm::StringRef function);
 
 /// A remark `planner` (analysis) at the function: `planner` ("none" where nothing is fused, "given" for a plan of the

@@ -8,7 +8,8 @@
 namespace weft::plan {
 
 /// One remark `value` of category `levels` for each value between two ops of the kernel, at the op that makes it, with
-/// `op`, `readers` (names of ops, separated by commas), `level`, `bytes` of a tile and `reason`. `name`: the kernel's.
+/// `op`, `readers` (names of ops, separated by commas), `level`, `bytes` of a tile, `tensor-bytes` and `reason`.
+/// `name`: the kernel's.
 void emitLevelRemarks(llvm::StringRef name, const KernelLevels &levels);
 
 } // namespace weft::plan
