@@ -10,6 +10,7 @@
 #include "weft/Target/DeviceTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
@@ -22,6 +23,27 @@ namespace weft::tools {
 bool Compilation::fail(ErrorClass cls, const llvm::Twine &cause) {
   (void)diagnostics.report(cls, cause);
   return false;
+}
+
+/// The targets' devices with the launch that the user states.
+bool Compilation::useLaunchCost() {
+  constexpr double most = 1000, micro = 1e-6;
+  if (flags.launchCost.getNumOccurrences() == 0)
+    return true;
+  if (!(flags.launchCost >= 0 && flags.launchCost <= most))
+    return fail(ErrorClass::Usage, "--launch-cost: expected 0 to 1000 (microseconds), got " +
+                                       llvm::Twine(llvm::formatv("{0}", flags.launchCost.getValue()).str()));
+  bool hasGpu = false;
+  for (Program &program : programs) {
+    if (!program.gpu)
+      continue;
+    Device device = *program.gpu;
+    device.launchSeconds = std::max(flags.launchCost * micro - device.tailSeconds, 0.0);
+    useDevice(device);
+    program.gpu = findDevice(device.name);
+    hasGpu = true;
+  }
+  return hasGpu || fail(ErrorClass::Usage, "--launch-cost: expected a GPU in --target, got `" + flags.target + "`");
 }
 
 /// Before any device is looked up.
@@ -84,7 +106,8 @@ bool Compilation::parseFlags() {
   importOptions = flags.get(diagnostics);
   if (!useMeasuredRates())
     return false;
-  parseTargets();
+  if (parseTargets())
+    useLaunchCost();
   auto expectWord = [&](const llvm::Twine &flag, const std::string &value, llvm::StringRef first,
                         llvm::StringRef second) {
     if (value != first && value != second)

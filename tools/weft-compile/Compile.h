@@ -39,6 +39,7 @@ private:
   // Compile.cpp
   bool parseFlags();
   bool useMeasuredRates();
+  bool useLaunchCost();
   bool parseTargets();
   bool parseEmission();
   bool readInput();

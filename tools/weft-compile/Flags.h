@@ -22,6 +22,10 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> deviceTable{
       "device-table", cl::value_desc("file"), cl::cat(compileCategory),
       cl::desc("GPU: measured rates of the card, as `weft calibrate` wrote them, for the cost models")};
+  cl::opt<double> launchCost{
+      "launch-cost", cl::value_desc("us"), cl::cat(compileCategory),
+      cl::desc("GPU: what one kernel more costs, 0 to 1000 us, in place of the device table's 3 (a kernel of a CUDA "
+               "graph): more where programs are not captured in graphs, or for the fewest kernels")};
   cl::opt<std::string> fallback{
       "fallback", cl::init("error"), cl::cat(compileCategory),
       cl::desc("An op that a GPU target cannot do: error, or allow (the model runs on the CPU instead)")};
