@@ -147,7 +147,7 @@ CASES = [
          dict(batch=1, tokens=40, past=0, **LLAMA_SMALL), opset=23),
     _decode(1), _decode(16),
     Case("llama8b_layer_decode_B1_ctx511_cache", llama_layer, dict(batch=1, tokens=1, past=511, cache=True, **LLAMA_8B),
-         dict(batch=2, tokens=1, past=31, cache=True, **LLAMA_SMALL), opset=23),
+         dict(batch=1, tokens=1, past=31, cache=True, **LLAMA_SMALL), opset=23, weights="initializers"),
     _bert(8, 512), _bert(1, 128),
     Case("qwen_image_block_I4096_T256", qwen_image_block, dict(image=4096, text=256, width=3072, heads=24),
          dict(image=48, text=16, width=128, heads=4)),

@@ -65,7 +65,7 @@ class Case:
     opset    what the graph is written in: from 22 on, convolutions and normalisations may be bf16; from 23 on, exporters have operators
              for attention and RMS normalisation
     weights  how the graph holds its weights for the GPU: "inputs" (the peers' own device memory serves Weft too), or "initializers"
-             (convolutions: a compiler lays them out anew)
+             (convolutions, and matrices as exporters write them: a compiler lays them out anew)
     """
 
     name: str

@@ -154,3 +154,38 @@ func.func @shared(%x: tensor<1x256xf16>, %y: tensor<1x512xf16>, %i: tensor<3xi64
   }
   return %0, %1, %2, %3 : tensor<1x512xf16>, tensor<1x256xf16>, tensor<1x512xf16>, tensor<3x512xf16>
 }
+
+// -----
+
+// Products of several rows go by matrix instructions, which read both orders as fast. Through a cast the matrix of one row
+// is stored the same: the contraction takes the transposition in.
+// CHECK-LABEL: func.func @rows
+// CHECK-DAG: tg.weight <"w", 0, 262144> : tensor<256x512xf16>
+// CHECK-DAG: tg.weight <"w", 262144, 262144> : tensor<256x512xf16>
+// CHECK-DAG: %[[W:.*]] = tg.weight <"w", 524288, 262144> order [1, 0] : tensor<512x256xf16>
+// CHECK: tg.kernel "cast"
+// CHECK: %[[C:.*]] = tg.cast %[[W]] : tensor<512x256xf16> to tensor<512x256xf32>
+// CHECK: %[[T:.*]] = tg.transpose %[[C]] [1, 0]
+// CHECK: tg.contract %{{.*}}, %[[T]]
+#l = affine_map<(d0, d1, d2) -> (d0, d2)>
+#k = affine_map<(d0, d1, d2) -> (d2, d1)>
+#o = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @rows(%x: tensor<16x256xf16>, %y: tensor<64x256xf16>, %z: tensor<1x256xf32>) -> (tensor<16x512xf16>, tensor<64x512xf16>, tensor<1x512xf32>) {
+  %w0 = tg.weight <"w", 0, 262144> : tensor<256x512xf16>
+  %w1 = tg.weight <"w", 262144, 262144> : tensor<256x512xf16>
+  %w2 = tg.weight <"w", 524288, 262144> : tensor<256x512xf16>
+  %0 = tg.kernel "few" -> tensor<16x512xf16> {
+    %3 = tg.contract %x, %w0 [#l, #k, #o] : tensor<16x256xf16>, tensor<256x512xf16> -> tensor<16x512xf16>
+    tg.yield %3 : tensor<16x512xf16>
+  }
+  %1 = tg.kernel "many" -> tensor<64x512xf16> {
+    %3 = tg.contract %y, %w1 [#l, #k, #o] : tensor<64x256xf16>, tensor<256x512xf16> -> tensor<64x512xf16>
+    tg.yield %3 : tensor<64x512xf16>
+  }
+  %2 = tg.kernel "cast" -> tensor<1x512xf32> {
+    %3 = tg.cast %w2 : tensor<256x512xf16> to tensor<256x512xf32>
+    %4 = tg.contract %z, %3 [#l, #k, #o] : tensor<1x256xf32>, tensor<256x512xf32> -> tensor<1x512xf32>
+    tg.yield %4 : tensor<1x512xf32>
+  }
+  return %0, %1, %2 : tensor<16x512xf16>, tensor<64x512xf16>, tensor<1x512xf32>
+}

@@ -209,6 +209,9 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     that may be under way at a wait follows from the order of all commits. `tk.schedule` on the ops of a channel and on dots tells `latency` (iterations), `stage` and
     `cluster` (the order within an iteration); with `expand=false` nothing else happens.
 
+    A loop without channels that loads from global memory into registers, and whose number of steps is known, gets `stages` bodies (module attribute
+    `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Exact.
+
     ```mlir
     #xa = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
     func.func @kernel(%x: !tk.global<tensor<64x256xf16>>) {
@@ -236,7 +239,7 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"expand", "expand", "bool", /*default=*/"true", "move the ops; otherwise only annotate them">];
-  let statistics = [Statistic<"numLoops", "loops", "loops pipelined">];
+  let statistics = [Statistic<"numLoops", "loops", "loops pipelined">, Statistic<"numStreams", "streams", "loops with several bodies">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::weft::tk::TileKernelDialect"];
 
 }

@@ -275,18 +275,27 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
 
 /// A matrix whose rows are contiguous along the reduction streams by long pieces of few rows: DRAM gives 128 bytes a
 /// row 10 % more slowly than 1 KiB (measured on an H100: 0.097 ms against 0.088 for 28672 x 4096). A thread holds 16
-/// vectors if that takes whole rows, else 8 and their sums; of several matrices a part each.
+/// vectors if that takes whole rows of a `plainVector` (0.0864 ms there; by steps 0.0878). Else a CTA takes rows of 16
+/// or 8 in steps of one vector a thread, so that sums and what is computed of the vector take few registers, and
+/// `streamedSteps` of them are under way (a Llama layer with its norms behind such products: 163.8 us; in whole rows
+/// 171.5, by 2, 8, 16 steps 167.2, 165.5, 168.6).
 static void streamRowsOfMatrix(const KernelToSchedule &kernel, int64_t rows, int64_t depth, int64_t vector,
-                               const Device &device, int64_t &columns, int64_t &step) {
-  constexpr int64_t threads = 128, wholeVectors = 16, steppedVectors = 8, ctasOfSm = 4;
+                               bool plainVector, const Device &device, ScheduleChoice &choice, int64_t &columns,
+                               int64_t &step) {
+  constexpr int64_t threads = 128, wholeVectors = 16, steppedVectors = 8, ctasOfSm = 4, lanes = 32, streamedSteps = 4;
   func::FuncOp func = kernel.func;
   int64_t matrices = std::max<int64_t>(
       llvm::count_if(func.getBody().front().getOps<tg::ContractOp>(), [](auto each) { return !tg::isInner(each); }), 1);
   int64_t whole = threads * wholeVectors * vector / int64_t(llvm::PowerOf2Ceil(matrices));
   step = fitPower(depth, whole / 4, threads);
-  columns = (step >= depth ? whole : whole * steppedVectors / wholeVectors) / step;
+  bool isWhole = step >= depth;
+  columns = (isWhole ? whole : whole * steppedVectors / wholeVectors) / step;
   while (columns > 1 && int64_t(llvm::divideCeil(rows, columns)) < ctasOfSm * int64_t(device.sms))
     columns /= 2;
+  if (isWhole && plainVector)
+    return;
+  step = std::min(step, std::max(threads * vector / columns, lanes * vector));
+  choice.stages = streamedSteps;
 }
 
 /// Whether the kernel has contractions that its anchor reads, longer than a window.
@@ -336,6 +345,12 @@ static ScheduleChoice chooseStretched(const KernelToSchedule &kernel, const Role
   return choice;
 }
 
+static Value skipCasts(Value value) {
+  while (auto cast = value.getDefiningOp<tg::CastOp>())
+    value = cast.getInput();
+  return value;
+}
+
 /// Without a left or a right dimension there is nothing to multiply tile by tile: the larger operand streams through,
 /// wide along what is contiguous in it.
 static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles,
@@ -352,10 +367,10 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
   }
   choice.tile.assign(kernel.access.resultRank, 1);
   choice.stream.assign(roles.k.size(), 1);
-  Value matrix = bool(n) != roles.isSwapped ? contract.getRhs() : contract.getLhs();
-  Value stored = matrix; // A cast is part of the load.
-  while (auto cast = stored.getDefiningOp<tg::CastOp>())
-    stored = cast.getInput();
+  bool isRight = bool(n) != roles.isSwapped;
+  Value matrix = isRight ? contract.getRhs() : contract.getLhs();
+  Value stored = skipCasts(matrix); // A cast is part of the load.
+  bool plainVector = isa<BlockArgument>(skipCasts(isRight ? contract.getLhs() : contract.getRhs()));
   int64_t vector = std::max<int64_t>(16 / bytesOf(stored), 1);
   int64_t others = 1;
   for (unsigned d = 0; d < kernel.access.resultRank; ++d)
@@ -370,7 +385,8 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
   int64_t step =
       k ? fitPower(kernel.extents[*k], std::max<int64_t>(choice.warps * 32 * vector * 4 / columns, 1), 1) : 1;
   if (k && isContiguousAlong(kernel, matrix, *k) && kernel.extents[*k] >= choice.warps * 32)
-    streamRowsOfMatrix(kernel, kernel.extents[out] * others, kernel.extents[*k], vector, device, columns, step);
+    streamRowsOfMatrix(kernel, kernel.extents[out] * others, kernel.extents[*k], vector, plainVector, device, choice,
+                       columns, step);
   choice.tile[out] = columns;
   if (k)
     choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] = step;

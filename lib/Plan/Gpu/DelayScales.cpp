@@ -4,10 +4,7 @@
 // contract(x g s, w) = contract(x g, w) s where s does not vary along what is summed up. The scale of a norm needs the
 // whole row, so in front of a product all of it waits: for the sum of squares, or for a kernel of the norm. Behind it
 // the sum of squares is a second sum of the product's loop, over the same x. Each CTA of the product then reads g and
-// adds squares: little where x has one row (decoding) and the matrix streams through. It is `pays` below. Not so where
-// rows of the matrix run along the sum: a CTA has two to four of them, whole, and takes as long for x and g as for one.
-// With both norms of a Llama layer behind such products (bf16, one row) the layer took 4 us longer on an H100, two
-// launches less and all; with more rows a CTA in shorter steps 5 us.
+// adds squares: little where x has one row (decoding) and the matrix streams through. It is `pays` below.
 //
 // Rounding: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g without s
 // might not fit f16); the sum stays in f32 until it is scaled.
@@ -122,10 +119,7 @@ std::string Delay::checkReaders() const {
       return "a product of it with itself, or of integers";
     if (auto numerics = contract->getAttrOfType<StringAttr>("tg.numerics"); numerics && numerics.getValue() == "exact")
       return "a product's licence is exact";
-    AffineMap map = contract.getMap(i), matrix = contract.getMap(1 - i), result = contract.getMap(2);
-    if (auto last = dyn_cast<AffineDimExpr>(matrix.getResult(matrix.getNumResults() - 1));
-        last && !result.isFunctionOfDim(last.getPosition()))
-      return "each CTA has few rows of the matrix, and would read two vectors for them instead of one";
+    AffineMap map = contract.getMap(i), result = contract.getMap(2);
     for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
       if (map.isFunctionOfDim(d) &&
           (result.isFunctionOfDim(d) ? tg::getConstant(extent) != 1 : !tg::getConstant(extent)))
@@ -163,15 +157,31 @@ std::string Delay::collectScaling() {
   return reason.empty() && scaling.size() > mostOps ? "its scale takes more than 24 ops" : reason;
 }
 
-/// Seconds: reading and squaring beside the matrix slows its stream down; against a launch. Measured on an H100 (bf16,
-/// a Llama layer's row, both norms behind their five products, columns contiguous): 202.3 us with two kernels for the
-/// norms, 212.2 without, so a seventh of the 85 us that the matrices take at the peak of DRAM.
+/// Whether the matrix is contiguous along the sum, or a weight, which --weft-plan-layouts will store so.
+static bool isAlongSum(tg::ContractOp contract, unsigned operand) {
+  AffineMap map = contract.getMap(operand);
+  auto last = dyn_cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1));
+  if (last && !contract.getMap(2).isFunctionOfDim(last.getPosition()))
+    return true;
+  Value stored = skipCasts(contract->getOperand(operand));
+  while (auto transpose = stored.getDefiningOp<tg::TransposeOp>())
+    stored = skipCasts(transpose.getInput());
+  return bool(stored.getDefiningOp<tg::WeightOp>());
+}
+
+/// Seconds: reading g and squaring beside the matrix slows its stream down; against a kernel. Measured on an H100
+/// (bf16, a Llama layer's row, both norms behind their five products, of 285 MB): where rows of the matrices run along
+/// the sum, 168.5 us with two kernels for the norms and 165.5 without: each CTA reads g from the L2, which beside a
+/// stream from DRAM costs little. Where columns do, 202.3 and 212.2: a part of the stream's own time.
 bool Delay::pays(std::string &text) const {
-  constexpr double slowed = 0.14;
+  constexpr double ofL2 = 0.059, ofMemory = 0.19;
   double lost = 0;
-  for (auto [contract, i] : readers)
-    lost += slowed * estimateBytes(skipCasts(contract->getOperand(1 - i))) / device.memoryBandwidth;
-  double saved = device.launchSeconds;
+  for (auto [contract, i] : readers) {
+    double bytes = estimateBytes(skipCasts(contract->getOperand(1 - i)));
+    lost += isAlongSum(contract, 1 - i) ? ofL2 * bytes / device.l2BytesPerSecond()
+                                        : ofMemory * bytes / device.memoryBandwidth;
+  }
+  double saved = device.kernelSeconds();
   text = llvm::formatv("scale of a row of {0} behind {1} products: {2:f1} us in their kernels, {3:f1} us a kernel less",
                        int64_t(estimateElements(operand)), readers.size(), lost * 1e6, saved * 1e6);
   return lost < saved;

@@ -42,7 +42,8 @@ constexpr double transposition = 2;
 /// nothing, but rows that several dimensions make do not merge to one then.
 constexpr double across = 0.01, acrossSeveral = 0.25;
 /// And where the product has one row, so that the matrix streams from DRAM: tiles of few columns then read 32 to 64
-/// bytes of a row of it at a time. Measured on an H100 (a decoded Llama layer, bf16): 202 us, with sums contiguous 169.
+/// bytes of a row of it at a time. Measured on an H100 (a decoded Llama layer, bf16): 202 us, with sums contiguous 168.
+/// Products of few rows by matrix instructions gain nothing (4 rows: 188.7 and 189.4 us, 16 rows: 221.1 and 222.9).
 constexpr double acrossStream = 0.2;
 /// A CTA of such a product has this many threads at least to share a sum.
 constexpr int64_t leastStreamedSum = 128;
@@ -273,8 +274,8 @@ unsigned Layouts::countRowDims(const TensorAccess &access) const {
   });
 }
 
-/// Whether the access is to the matrix of a product of one row: nothing of the result runs along the other operand
-/// alone. Kernels with products inside of products have another shape: each CTA computes the inner ones.
+/// Whether the access is to a weight that streams through a product of one row: nothing of the result runs along the
+/// other operand alone. Kernels with products inside of products have another shape: each CTA computes the inner ones.
 bool Layouts::isStreamed(const TensorAccess &access) const {
   const Kernel &kernel = kernels[access.kernel];
   auto isRead = [&](unsigned d) {
@@ -283,17 +284,17 @@ bool Layouts::isStreamed(const TensorAccess &access) const {
   for (unsigned d = 0; d < kernel.access.resultRank; ++d)
     if (kernel.extents[d] > 1 && !isRead(d))
       return false;
-  return llvm::any_of(
-             kernel.depths,
-             [&](auto &depth) { return isRead(depth.second) && kernel.extents[depth.second] >= leastStreamedSum; }) &&
+  bool isLong = llvm::any_of(kernel.depths, [&](auto &depth) {
+    return isRead(depth.second) && kernel.extents[depth.second] >= leastStreamedSum;
+  });
+  return isLong && tensors[access.tensor].value.getDefiningOp<tg::WeightOp>() &&
          llvm::none_of(kernel.depths, [](auto &depth) { return tg::isInner(cast<tg::ContractOp>(depth.first)); });
 }
 
 /// What a byte of an operand costs more that is not contiguous along the sum.
 double Layouts::getAcross(const TensorAccess &access) const {
-  if (isStreamed(access))
-    return acrossStream;
-  return countRowDims(access) > 1 ? acrossSeveral : across;
+  double cost = countRowDims(access) > 1 ? acrossSeveral : across;
+  return isStreamed(access) ? std::max(cost, acrossStream) : cost;
 }
 
 /// Bytes of the widest vector: along the innermost dimension, and those before it that follow each other in the
@@ -334,6 +335,18 @@ static SmallVector<int64_t> invert(ArrayRef<int64_t> order) {
   return inverse;
 }
 
+/// The cast of what is stored, and behind it the transposition, which a contraction then takes in.
+static void castStored(tg::CastOp cast, Value stored, ArrayRef<int64_t> inverse) {
+  OpBuilder builder(cast);
+  auto moved = llvm::cast<tg::CastOp>(builder.clone(*cast));
+  moved->setOperand(0, stored);
+  moved.getResult().setType(
+      tg::getTensorType(tg::getDims(stored.getType()), llvm::cast<RankedTensorType>(cast.getType()).getElementType()));
+  Value seen = tg::TransposeOp::create(builder, cast.getLoc(), moved, inverse);
+  cast.getResult().replaceAllUsesWith(seen);
+  cast.erase();
+}
+
 /// Kernels read `stored` where they read `value`, each through a transposition of its own.
 static void readThrough(Value value, Value stored, ArrayRef<int64_t> order) {
   llvm::MapVector<Operation *, SmallVector<OpOperand *>> uses;
@@ -343,8 +356,11 @@ static void readThrough(Value value, Value stored, ArrayRef<int64_t> order) {
   for (auto &[kernel, operands] : uses) {
     OpBuilder builder = OpBuilder::atBlockBegin(&cast<tg::KernelOp>(kernel).getBody().front());
     Value seen = tg::TransposeOp::create(builder, value.getLoc(), stored, invert(order));
-    for (OpOperand *operand : operands)
+    for (OpOperand *operand : operands) {
       operand->set(seen);
+      if (auto cast = dyn_cast<tg::CastOp>(operand->getOwner()); cast && stored.getDefiningOp<tg::WeightOp>())
+        castStored(cast, stored, invert(order));
+    }
   }
 }
 

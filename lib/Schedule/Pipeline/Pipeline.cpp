@@ -2,6 +2,7 @@
 // channel its latency, stage and cluster; the expansion moves producers by whole iterations: a prologue before the
 // loop, and in the loop, behind the wait whose barrier frees their slot, the copies of a later iteration.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Streams.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -231,10 +232,14 @@ struct TkPipelinePass : schedule::impl::TkPipelineBase<TkPipelinePass> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    auto tiling = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
+    int64_t bodies = expand && tiling && tiling.getEngine() == tg::Engine::Simt ? tiling.getStages() : 1;
     for (scf::ForOp loop : loops) {
       LoopPipeliner pipeliner(loop);
-      if (!pipeliner.analyse())
+      if (!pipeliner.analyse()) {
+        numStreams += schedule::unrollStream(loop, bodies);
         continue;
+      }
       pipeliner.annotate();
       if (expand) {
         pipeliner.expand();

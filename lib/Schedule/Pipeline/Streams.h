@@ -1,0 +1,20 @@
+// Loops that stream global memory through registers: several iterations' loads under way.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_SCHEDULE_PIPELINE_STREAMS_H
+#define WEFT_LIB_SCHEDULE_PIPELINE_STREAMS_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace weft::schedule {
+
+/// Whether the loop's body loads from global memory and else computes in registers: no channel, no barrier, no store,
+/// no dot, no other loop.
+bool isStream(mlir::scf::ForOp loop);
+
+/// Repeats the body of a stream of a known number of steps `steps` times, as often as it goes into it and at most once
+/// a step of the loop; what is left over becomes a loop of its own. False if there is nothing to repeat.
+bool unrollStream(mlir::scf::ForOp loop, int64_t steps);
+
+} // namespace weft::schedule
+
+#endif // WEFT_LIB_SCHEDULE_PIPELINE_STREAMS_H
