@@ -58,6 +58,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
     plan.profile = options.profile;
     plan.nameSubgraphs = options.nameSubgraphs;
     plan.gpu = options.gpu.has_value();
+    plan.finiteMasks = options.strategy.fastMath;
     if (options.gpu)
       plan.target = options.gpu->target;
     return plan::buildPlanPipeline(pm, plan);

@@ -21,6 +21,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   if (options.gpu && options.fuse) {
     pm.addPass(tg::createMoveViews());
     if (hasFolds) {
+      pm.addPass(tg::createBandMasks({options.finiteMasks}));
       pm.addPass(tg::createDeriveFolds());
       pm.addPass(tg::createBoundMasks());
     }
@@ -64,6 +65,8 @@ struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
                               llvm::cl::init("weft")};
   Option<std::string> target{*this, "target", llvm::cl::desc("GPU that folds are split for (none: they are not)")};
   Option<std::string> profile{*this, "profile", llvm::cl::desc("file of measured times")};
+  Option<bool> finiteMasks{*this, "finite-masks", llvm::cl::desc("as `finite` of --weft-band-masks"),
+                           llvm::cl::init(false)};
   Option<bool> nameSubgraphs{*this, "name-subgraphs", llvm::cl::desc("as that of --weft-form-kernels"),
                              llvm::cl::init(false)};
 };
@@ -79,6 +82,7 @@ void weft::plan::registerPlanPipelines() {
                                                   options.target = flags.target;
                                                   options.planner = flags.planner;
                                                   options.profile = flags.profile;
+                                                  options.finiteMasks = flags.finiteMasks;
                                                   options.nameSubgraphs = flags.nameSubgraphs;
                                                   buildPlanPipeline(pm, options);
                                                 });

@@ -43,6 +43,7 @@ struct PlanOptions {
   std::string noFuse, forceFuse, plan, emitPlan; ///< As those of --weft-form-kernels.
   std::string profile;                           ///< File of measured times (docs/profile.md); empty: none.
   bool nameSubgraphs = false;                    ///< As that of --weft-form-kernels.
+  bool finiteMasks = false;                      ///< As `finite` of --weft-band-masks.
   int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.
 };
 

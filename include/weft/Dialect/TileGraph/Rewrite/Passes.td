@@ -242,6 +242,33 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def BandMasks : Pass<"weft-band-masks"> {
+  let summary = "constant masks of softmax become comparisons of places";
+  let description = [{
+    A constant that is added to the scores of a softmax (0, and one number far below), or constant booleans by which they are chosen, become comparisons of the row's place with the
+    streamed one, if what each row keeps is a band: from i + a to i + b, or from a to b (causal masks, windows, lengths). Kernels do not read comparisons, and
+    take the bounds of their loops from them. Every element is as it was, with -inf.
+
+    A finite number (exporters add -65504 or -3.4e38) becomes -inf if the weights of masked places are 0 in both: each row keeps a place, the
+    masked scores are read by the softmax alone, and scores are bounded by S (from types of 16 bits and the ops between, for inputs that are
+    numbers) with 2 S + v < -104, where exp in f32 is 0 (S + v where the number replaces the score). With `finite` the bound is taken for granted. Who is left alone gets a missed remark `no-band` of category `fold` with the reason.
+
+    ```mlir
+    func.func @main(%s: tensor<4x4xf32>) -> tensor<4x1xf32> {
+      %c = tg.constant dense<[[0.0, 0xFF800000, 0xFF800000, 0xFF800000], [0.0, 0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0.0, 0xFF800000], [0.0, 0.0, 0.0, 0.0]]> : tensor<4x4xf32>
+      %m = tg.add %s, %c : tensor<4x4xf32>, tensor<4x4xf32>
+      %r = tg.reduce max %m axes = [1] keep_dims : tensor<4x4xf32>
+      return %r : tensor<4x1xf32> // of s + select(j <= i, 0, -inf)
+    }
+    ```
+  }];
+  let options = [
+    Option<"finite", "finite", "bool", /*default=*/"false", "scores are within what finite numbers of masks leave: they count as -inf">,
+  ];
+  let statistics = [Statistic<"numMasks", "masks", "constant masks that became comparisons">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def BoundMasks : Pass<"weft-bound-masks"> {
   let summary = "masks of folds that compare data get bounds, computed at run time";
   let description = [{

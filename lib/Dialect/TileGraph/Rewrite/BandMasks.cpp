@@ -1,0 +1,411 @@
+// weft-band-masks: constant masks of softmax that keep a band of places become comparisons of places.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An exporter's mask is a constant C of 0 and v, or of booleans, made of a causal rule that constant folding has
+// evaluated. Where row i keeps lo(i) <= j <= hi(i), both i + constant or constants (clamped to the tensor), C is
+// select(lo(i) <= j <= hi(i), 0, v), every element the same, which kernels need not read and take the bounds of their
+// loops from. For v = -inf that is all. A finite v is taken as -inf where the weights of masked places are 0 in both:
+// exp(t - m), t the masked score and m the row's greatest, is 0 in f32 for t - m < log(2^-150) = -103.98. The row keeps
+// a place, so m >= -S for scores of at most S in absolute value, and
+//   t - m <= (S + v) + S  for s + v,    t - m <= v + S  for select(kept, s, v).
+// S is found from the types and ops that make the scores, or not; then it takes the licence.
+#include "GraphBuilder.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "weft/Reference/Reference.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace weft::tg {
+
+#define GEN_PASS_DEF_BANDMASKS
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h.inc"
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// exp of less is 0 in f32 and in f16; in f64.
+constexpr double leastExponent = -104, leastExponent64 = -746;
+/// A mask's numbers are far below all scores; others are biases.
+constexpr double greatestMask = -1000;
+/// Elements of a mask that are looked at, at most.
+constexpr int64_t mostElements = int64_t(1) << 24;
+
+double toDouble(APFloat number) {
+  bool loses = false;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  return number.convertToDouble();
+}
+
+/// How far back bounds and tables are looked for.
+constexpr unsigned mostDepth = 32;
+
+/// Bounds of absolute values that follow from types and ops, whatever the inputs are, as long as they are numbers.
+class Bounds {
+public:
+  /// Infinity where there is none.
+  double of(Value value, unsigned depth = mostDepth) {
+    auto [it, isNew] = known.try_emplace(value, ofType(value));
+    double bound = it->second;
+    Operation *op = value.getDefiningOp();
+    if (!isNew || !op || depth == 0)
+      return bound;
+    bound = std::min(bound, ofOp(op, depth - 1));
+    return known[value] = bound;
+  }
+
+private:
+  static double ofType(Value value) {
+    auto element = dyn_cast<FloatType>(GraphBuilder::elementOf(value));
+    if (!element || element.getWidth() > 16) // A bound of 2^127 proves nothing.
+      return infinity;
+    return toDouble(APFloat::getLargest(element.getFloatSemantics()));
+  }
+
+  static double ofConstant(ConstantOp op) {
+    auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+    if (!elements || !isa<FloatType>(elements.getElementType()) || elements.getNumElements() > 4096)
+      return infinity;
+    double bound = 0;
+    for (const APFloat &each : elements.getValues<APFloat>())
+      bound = std::max(bound, each.isNaN() ? infinity : std::abs(toDouble(each)));
+    return bound;
+  }
+
+  double ofContraction(ContractOp op, unsigned depth) {
+    auto tile = cast<TileOpInterface>(*op);
+    double places = 1;
+    for (auto [kind, extent] : llvm::zip_equal(tile.getDomainIterators(), tile.getDomainExtents()))
+      if (kind == utils::IteratorType::reduction)
+        places *= getConstant(extent) ? double(*getConstant(extent)) : infinity;
+    double left = of(op.getLhs(), depth), right = of(op.getRhs(), depth);
+    return left == 0 || right == 0 ? 0 : places * left * right * 1.01; // Sums round.
+  }
+
+  double ofOp(Operation *op, unsigned depth) {
+    auto operand = [&](unsigned i) { return of(op->getOperand(i), depth); };
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      return ofConstant(constant);
+    if (auto contract = dyn_cast<ContractOp>(op))
+      return ofContraction(contract, depth);
+    if (isa<TanhOp, SigmoidOp, ErfOp, SinOp, CosOp>(op))
+      return 1.01;
+    bool isReal = llvm::all_of(op->getOperandTypes(), [](Type type) {
+      return isa<FloatType>(cast<RankedTensorType>(type).getElementType());
+    });
+    if (!isReal)
+      return infinity;
+    if (isa<CastOp, NegOp, AbsOp, TransposeOp, ReshapeOp, BroadcastOp, SliceOp>(op))
+      return operand(0) * 1.01;
+    if (isa<AddOp, SubOp>(op))
+      return (operand(0) + operand(1)) * 1.01;
+    if (isa<MaxOp, MinOp>(op))
+      return std::max(operand(0), operand(1));
+    if (isa<MulOp>(op)) {
+      double left = operand(0), right = operand(1);
+      return left == 0 || right == 0 ? 0 : left * right * 1.01;
+    }
+    return infinity;
+  }
+
+  llvm::DenseMap<Value, double> known;
+};
+
+/// Whether a tensor of numbers is behind `value`: a constant that is more than one number, or a weight. Otherwise it is
+/// made of places.
+bool readsTable(Value value) {
+  llvm::SetVector<Operation *> ops;
+  if (Operation *op = value.getDefiningOp())
+    ops.insert(op);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    auto constant = dyn_cast<ConstantOp>(ops[i]);
+    auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+    if (isa<WeightOp>(ops[i]) || (constant && !(elements && elements.isSplat())))
+      return true;
+    for (Value operand : ops[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp())
+        ops.insert(op);
+  }
+  return false;
+}
+
+/// What a constant keeps: for each row its places, and the number that stands in the others.
+struct Constant {
+  std::vector<uint8_t> keeps; ///< Row by row.
+  int64_t rows = 1, places = 1;
+  double masked = 0;
+};
+
+/// low <= j - (isSlanted ? i : 0) <= high; a side that masks nothing is none.
+struct Band {
+  std::optional<int64_t> low, high;
+  bool isSlanted = true;
+};
+
+/// The band of `constant`, or none.
+std::optional<Band> findBand(const Constant &constant) {
+  Band band;
+  band.isSlanted = constant.rows > 1;
+  auto keeps = [&](int64_t i, int64_t j) { return constant.keeps[i * constant.places + j]; };
+  for (int64_t i = 0; i < constant.rows; ++i) {
+    int64_t first = 0, last = constant.places - 1, row = band.isSlanted ? i : 0;
+    while (first < constant.places && !keeps(i, first))
+      ++first;
+    while (last > first && !keeps(i, last))
+      --last;
+    if (first == constant.places)
+      continue;
+    if (first > 0)
+      band.low = band.low ? band.low : first - row;
+    if (last < constant.places - 1)
+      band.high = band.high ? band.high : last - row;
+  }
+  if (!band.low && !band.high)
+    return std::nullopt;
+  for (int64_t i = 0; i < constant.rows; ++i)
+    for (int64_t j = 0; j < constant.places; ++j) {
+      int64_t distance = j - (band.isSlanted ? i : 0);
+      bool isIn = (!band.low || distance >= *band.low) && (!band.high || distance <= *band.high);
+      if (isIn != bool(keeps(i, j)))
+        return std::nullopt;
+    }
+  return band;
+}
+
+/// Rows and places of a mask whose other extents are 1; none of another form.
+std::optional<Constant> readShape(RankedTensorType type) {
+  if (!type.hasStaticShape() || type.getRank() < 1 || type.getNumElements() < 2 || type.getNumElements() > mostElements)
+    return std::nullopt;
+  Constant constant;
+  constant.places = type.getShape().back();
+  constant.rows = type.getRank() > 1 ? type.getDimSize(type.getRank() - 2) : 1;
+  if (constant.rows * constant.places != type.getNumElements())
+    return std::nullopt;
+  return constant;
+}
+
+/// `value` as numbers of 0 and one other, far below; none if it is not constant or not such.
+std::optional<Constant> readNumbers(Value value) {
+  std::optional<Constant> constant = readShape(cast<RankedTensorType>(value.getType()));
+  if (!constant || !isa<FloatType>(GraphBuilder::elementOf(value)))
+    return std::nullopt;
+  reference::Limits limits = reference::foldLimits();
+  limits.maxWork = mostElements * 4;
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(reference::foldToConstant(value, limits));
+  unsigned width = GraphBuilder::elementOf(value).getIntOrFloatBitWidth() / 8;
+  if (!elements || elements.isSplat() || width < 2 ||
+      int64_t(elements.getRawData().size()) != elements.getNumElements() * width)
+    return std::nullopt;
+  ArrayRef<char> bytes = elements.getRawData(), other;
+  auto isZero = [&](ArrayRef<char> number) { // Either zero.
+    return llvm::all_of(number.drop_back(), [](char c) { return c == 0; }) && (number.back() & 0x7f) == 0;
+  };
+  int64_t place = 0;
+  for (int64_t i = 0; i < elements.getNumElements(); ++i) {
+    ArrayRef<char> number = bytes.slice(i * width, width);
+    constant->keeps.push_back(isZero(number));
+    if (constant->keeps.back())
+      continue;
+    if (other.empty())
+      place = i;
+    other = other.empty() ? number : other;
+    if (number != other)
+      return std::nullopt;
+  }
+  constant->masked = toDouble(*(elements.getValues<APFloat>().begin() + place));
+  if (!(constant->masked <= greatestMask))
+    return std::nullopt;
+  return constant;
+}
+
+/// `condition` as booleans, kept where true.
+std::optional<Constant> readBooleans(Value condition) {
+  std::optional<Constant> constant = readShape(cast<RankedTensorType>(condition.getType()));
+  if (!constant)
+    return std::nullopt;
+  reference::Limits limits = reference::foldLimits();
+  limits.maxWork = mostElements * 4;
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(reference::foldToConstant(condition, limits));
+  if (!elements || elements.isSplat())
+    return std::nullopt;
+  for (bool keeps : elements.getValues<bool>())
+    constant->keeps.push_back(keeps);
+  return constant;
+}
+
+std::optional<double> getSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || elements.empty() || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
+    return std::nullopt;
+  return toDouble(elements.getSplatValue<APFloat>());
+}
+
+/// A mask in the scores of a softmax.
+struct Mask {
+  Operation *op = nullptr; ///< The sum, or the choice, that makes the masked scores.
+  Value scores;            ///< What it masks.
+  Value table;             ///< What is added, or chosen by.
+  bool isSum = true;
+  Constant constant;
+};
+
+std::optional<Mask> readMask(Operation *op) {
+  if (isa_and_nonnull<AddOp>(op)) {
+    for (unsigned i : {1u, 0u})
+      if (std::optional<Constant> constant = readNumbers(op->getOperand(i)))
+        return Mask{op, op->getOperand(1 - i), op->getOperand(i), true, std::move(*constant)};
+    return std::nullopt;
+  }
+  auto select = dyn_cast_or_null<SelectOp>(op);
+  if (!select)
+    return std::nullopt;
+  std::optional<double> yes = getSplat(select.getOnTrue()), no = getSplat(select.getOnFalse());
+  bool isMaskedWhereTrue = yes && *yes <= greatestMask;
+  if (!isMaskedWhereTrue && !(no && *no <= greatestMask))
+    return std::nullopt;
+  std::optional<Constant> constant = readBooleans(select.getCondition());
+  if (!constant)
+    return std::nullopt;
+  for (uint8_t &keeps : constant->keeps)
+    keeps ^= uint8_t(isMaskedWhereTrue);
+  constant->masked = isMaskedWhereTrue ? *yes : *no;
+  return Mask{op, isMaskedWhereTrue ? select.getOnFalse() : select.getOnTrue(), select.getCondition(), false,
+              std::move(*constant)};
+}
+
+/// Whether `value`, itself or cast, is read by nothing but `most`, the maximum of its rows, and the exponentials of its
+/// distance from that.
+bool isOnlySoftmax(Value value, ReduceOp most) {
+  for (Operation *user : value.getUsers()) {
+    if (user == most)
+      continue;
+    if (auto cast = dyn_cast<CastOp>(user)) {
+      if (!isa<FloatType>(GraphBuilder::elementOf(cast.getResult())) || !isOnlySoftmax(cast.getResult(), most))
+        return false;
+      continue;
+    }
+    auto sub = dyn_cast<SubOp>(user);
+    if (!sub || sub.getLhs() != value || sub.getRhs() != most.getResult() ||
+        !llvm::all_of(sub->getUsers(), llvm::IsaPred<ExpOp>))
+      return false;
+  }
+  return true;
+}
+
+struct BandMasks : impl::BandMasksBase<BandMasks> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<ReduceOp> maxima;
+    getOperation()->walk([&](ReduceOp reduce) {
+      if (reduce.getKind() == Monoid::Max && reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
+          reduce.getAxes().front() == reduce.getInput().getType().getRank() - 1)
+        maxima.push_back(reduce);
+    });
+    for (ReduceOp most : maxima) {
+      Operation *op = most.getInput().getDefiningOp();
+      while (isa_and_nonnull<CastOp>(op))
+        op = op->getOperand(0).getDefiningOp();
+      if (op)
+        rewrite(op, most);
+    }
+  }
+
+private:
+  static remark::RemarkOpts options(StringRef name) { return remark::RemarkOpts::name(name).category("fold"); }
+
+  /// Why the masked number of `mask`, which is finite, may not count as -inf; empty if it may.
+  std::string refuse(const Mask &mask, ReduceOp most) {
+    const Constant &constant = mask.constant;
+    for (int64_t i = 0; i < constant.rows; ++i) {
+      auto row = ArrayRef(constant.keeps).slice(i * constant.places, constant.places);
+      if (llvm::none_of(row, [](uint8_t keeps) { return keeps; }))
+        return llvm::formatv("row {0} keeps no place: with {1:e3} its weights are equal, not zero", i, constant.masked);
+    }
+    if (!isOnlySoftmax(mask.op->getResult(0), most))
+      return "the masked scores are read by more than a softmax";
+    double scores = bounds.of(mask.scores);
+    double least = GraphBuilder::elementOf(most.getResult()).isF64() ? leastExponent64 : leastExponent;
+    // The sum rounds to 2^-8 of itself in the coarsest type.
+    double apart = (mask.isSum ? 2 : 1) * scores + constant.masked * (1 - 0x1p-7);
+    if (apart < least || finite)
+      return "";
+    std::string known =
+        std::isinf(scores) ? "scores have no bound" : llvm::formatv("scores may be up to {0:e3}", scores).str();
+    return llvm::formatv("{0}, so that {1:e3} beside them is not known to give a weight of 0; --fp=fast takes it as -inf",
+                         known, constant.masked);
+  }
+
+  void rewrite(Operation *op, ReduceOp most) {
+    std::optional<Mask> mask = readMask(op);
+    if (!mask || (std::isinf(mask->constant.masked) && !readsTable(mask->table)))
+      return; // Comparisons of places already.
+    const Constant &constant = mask->constant;
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    int64_t rank = GraphBuilder::rankOf(mask->scores);
+    bool fits = rank >= 2 && rank >= GraphBuilder::rankOf(mask->table) && type.getShape().back() == constant.places &&
+                (constant.rows == 1 || (type.getRank() > 1 && type.getDimSize(type.getRank() - 2) == constant.rows));
+    std::optional<Band> band = fits ? findBand(constant) : std::nullopt;
+    std::string reason = !band                          ? "the places that it keeps are no band"
+                         : std::isinf(constant.masked)  ? ""
+                                                        : refuse(*mask, most);
+    if (!reason.empty()) {
+      remark::missed(op->getLoc(), options("no-band")) << remark::add("a constant mask stays: {0}", reason);
+      return;
+    }
+    OpBuilder builder(op);
+    GraphBuilder g{builder, op->getLoc()};
+    build(*mask, *band, g);
+    ++numMasks;
+    auto side = [](std::optional<int64_t> bound) { return bound ? std::to_string(*bound) : std::string("any"); };
+    remark::passed(op->getLoc(), options("band-mask"))
+        << remark::add("{0}", std::string(llvm::formatv(
+                                  "a constant mask of {0} x {1} keeps places from {2} to {3} {4}: compared, not read",
+                                  constant.rows, constant.places, side(band->low), side(band->high),
+                                  band->isSlanted ? "beside the row's" : "of each row")));
+  }
+
+  /// The masked scores, from comparisons of places.
+  static void build(const Mask &mask, const Band &band, GraphBuilder &g) {
+    const Constant &constant = mask.constant;
+    Type i64 = g.builder.getI64Type();
+    AffineExpr one = g.builder.getAffineConstantExpr(1);
+    Value j = g.op<IotaOp>(getTensorType({one, g.builder.getAffineConstantExpr(constant.places)}, i64), uint64_t(1));
+    Value condition;
+    auto compare = [&](CmpPredicate predicate, std::optional<int64_t> distance) {
+      if (!distance)
+        return;
+      auto number = [&](int64_t value) {
+        return g.op<ConstantOp>(DenseElementsAttr::get(RankedTensorType::get({}, i64), value));
+      };
+      // j - distance against i: what changes along the stream is computed in the fold.
+      Value row, place = j;
+      if (band.isSlanted) {
+        row = g.op<IotaOp>(getTensorType({g.builder.getAffineConstantExpr(constant.rows), one}, i64), uint64_t(0));
+        place = *distance == 0 ? j : g.op<AddOp>(j, number(-*distance));
+      }
+      Value holds = g.op<CmpOp>(predicate, place, row ? row : number(*distance));
+      condition = condition ? g.op<AndOp>(condition, holds) : holds;
+    };
+    compare(CmpPredicate::Ge, band.low);
+    compare(CmpPredicate::Le, band.high);
+    Type element = GraphBuilder::elementOf(mask.op->getResult(0));
+    Value least = g.scalar(-infinity, element), masked;
+    if (mask.isSum && std::isinf(mask.constant.masked))
+      masked = g.op<AddOp>(mask.scores, g.op<SelectOp>(condition, g.scalar(0, element), least));
+    else
+      masked = g.op<SelectOp>(condition, mask.scores, least);
+    mask.op->getResult(0).replaceAllUsesWith(masked);
+    mask.op->erase();
+  }
+
+  Bounds bounds;
+};
+
+} // namespace
+} // namespace weft::tg
