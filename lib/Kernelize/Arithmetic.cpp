@@ -5,6 +5,7 @@
 //   0 <= r < d                     x floordiv d = q, x mod d = r
 //   r = g r' + c, d = g d'         x floordiv d = q + (r' + c floordiv g) floordiv d',
 //                                  x mod d = g ((r' + c floordiv g) mod d') + c mod g
+//   r = g r' + s, 0 <= s < g, d = g d'   the same with s in the place of c mod g
 //   (x floordiv a) floordiv d      = x floordiv (a d)
 //   (x mod m) floordiv d, d | m    = (x floordiv d) mod (m / d)
 //   (x mod m) mod d, d | m         = x mod d
@@ -190,6 +191,31 @@ template <typename SumT> static int64_t commonDivisor(const SumT &rest, int64_t 
   return g;
 }
 
+int64_t Arithmetic::separate(const Sum &rest, int64_t divisor, Sum &high, Sum &low) {
+  SmallVector<int64_t> candidates;
+  for (const Term &term : rest)
+    if (int64_t g = std::gcd(divisor, term.coefficient); !term.factors.empty() && g > 1)
+      candidates.push_back(g);
+  llvm::sort(candidates, std::greater<>());
+  candidates.erase(llvm::unique(candidates), candidates.end());
+  for (int64_t g : candidates) {
+    high.clear();
+    low.clear();
+    for (const Term &term : rest) {
+      if (term.factors.empty()) {
+        add(high, Term{llvm::divideFloorSigned(term.coefficient, g), {}});
+        add(low, Term{llvm::mod(term.coefficient, g), {}});
+      } else {
+        add(term.coefficient % g == 0 ? high : low,
+            Term{term.coefficient % g == 0 ? term.coefficient / g : term.coefficient, term.factors});
+      }
+    }
+    if (isWithin(low, Sum{Term{g, {}}}))
+      return g;
+  }
+  return 1;
+}
+
 /// The division that `rest` is, if it is one and nothing else.
 template <typename SumT> static AffineBinaryOpExpr soleDivision(const SumT &rest, AffineExprKind kind) {
   if (rest.size() != 1 || rest.front().coefficient != 1 || rest.front().factors.size() != 1)
@@ -210,6 +236,9 @@ Arithmetic::Sum Arithmetic::floorDivide(const Sum &dividend, const Sum &divisor)
     int64_t constant = 0;
     if (int64_t g = commonDivisor(rest, *by); g > 1)
       return added(quotient, floorDivide(dividedBy(rest, g, constant), Sum{Term{*by / g, {}}}));
+    Sum high, low;
+    if (int64_t g = separate(rest, *by, high, low); g > 1)
+      return added(quotient, floorDivide(high, Sum{Term{*by / g, {}}}));
     if (auto inner = soleDivision(rest, AffineExprKind::FloorDiv); inner && constantOf(inner.getRHS()))
       return added(quotient, floorDivide(normalize(inner.getLHS()), Sum{Term{*by * *constantOf(inner.getRHS()), {}}}));
     auto inner = soleDivision(rest, AffineExprKind::Mod);
@@ -235,6 +264,9 @@ Arithmetic::Sum Arithmetic::modulo(const Sum &dividend, const Sum &divisor) {
       Sum inner = modulo(dividedBy(rest, g, constant), Sum{Term{*by / g, {}}});
       return added(scaled(inner, g), Sum{Term{constant, {}}});
     }
+    Sum high, low;
+    if (int64_t g = separate(rest, *by, high, low); g > 1)
+      return added(scaled(modulo(high, Sum{Term{*by / g, {}}}), g), low);
     auto inner = soleDivision(rest, AffineExprKind::Mod);
     std::optional<int64_t> m = inner ? constantOf(inner.getRHS()) : std::nullopt;
     if (m && *m % *by == 0)

@@ -37,6 +37,8 @@ private:
   static void add(Sum &sum, const Term &term);
   static Sum scaled(Sum sum, int64_t factor);
   static void split(const Sum &dividend, const Sum &divisor, Sum &quotient, Sum &rest);
+  /// rest = g * high + low, 0 <= low < g, for the largest g > 1 that divides `divisor` and a coefficient; 1: none.
+  int64_t separate(const Sum &rest, int64_t divisor, Sum &high, Sum &low);
   Sum added(Sum lhs, const Sum &rhs);
   Sum multiply(const Sum &lhs, const Sum &rhs);
   Sum floorDivide(const Sum &dividend, const Sum &divisor);

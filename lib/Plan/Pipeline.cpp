@@ -33,7 +33,8 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
     if (hasFolds)
       pm.addPass(createDelayScales({options.target}));
     pm.addPass(createSplitFolds({options.target}));
-    pm.addPass(createSplitReductions({options.target}));
+    if (hasFolds)
+      pm.addPass(createSplitReductions({options.target}));
   }
   FormKernelsOptions form;
   form.fuse = options.fuse;

@@ -100,3 +100,16 @@ func.func @kernel(%x: tensor<8xf32>) -> tensor<2x8xi32> {
   %1 = tg.broadcast %0 : tensor<8xi32> to tensor<2x8xi32>
   return %1 : tensor<2x8xi32>
 }
+
+// -----
+// What is below the common divisor of a sum's other terms does not count: one group of ten channels a tile.
+// CHECK: affine_map<(d0)[s0, s1, s2] -> (s0, s1 floordiv 10, d0 + (s1 mod 10) * 1024 + s2 * 512)>
+// CHECK: affine_map<(d0)[s0, s1] -> (s0, s1 floordiv 10, 0)>
+// CHECK: tk.load
+module attributes {tg.schedule = #tg.schedule<tile = [1, 1, 512], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {
+func.func @kernel(%x: tensor<2x32x10240xf32>, %m: tensor<2x32x1xf32>) -> tensor<2x320x1024xf32> {
+  %0 = tg.sub %x, %m : tensor<2x32x10240xf32>, tensor<2x32x1xf32>
+  %1 = tg.reshape %0 : tensor<2x32x10240xf32> to tensor<2x320x1024xf32>
+  return %1 : tensor<2x320x1024xf32>
+}
+}

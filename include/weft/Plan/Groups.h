@@ -39,7 +39,8 @@
 //
 //  G3  Reductions run over the same axes of the same extents; every op after them has the extents of the rows, whole or
 //      reduced. Before them: row-shaped ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap
-//      ops of any extents.
+//      ops of any extents. Or they are sums of few terms, each for many elements of a map of few waves, which each CTA
+//      of it computes again (RowStatistics.h).
 //
 //  G4  What is read at several places (under a broadcast, through views that move elements, as indices) is cheap.
 //

@@ -129,6 +129,10 @@ def SplitReductions : Pass<"weft-split-reductions", "::mlir::ModuleOp"> {
     accumulator's type, and a reduction of the parts: two kernels. s divides the axis and is the cheapest by bandwidth: one SM alone gets a small part of
     it. Equal up to the rounding of sums.
 
+    The mean m of at most as many rows as there are SMs, and the sum q of squared deviations from it, of what is stored (or casts of it), are cut together, into at most
+    32 parts of n places: with the parts' means and sums m = mean(m_p), q = sum(q_p + n (m_p - m)^2). What else reads the deviations reads the input again. Taken where the
+    model finds reading rows once, in parts, and a kernel more faster than three passes of a CTA; sums with `tg.numerics = "exact"` stay.
+
     Each reduction that is cut gets a remark `split` of category `plan` with the numbers that decided.
 
     ```mlir

@@ -7,6 +7,7 @@
 // rotation). Rule G2 lets it in, and as the two kernels need each other no more they start as one
 // (weft-gpu-merge-launches). The old cache is read twice, once from the L2 or at the same time; before, the new one was
 // written and read.
+#include "Stored.h"
 #include "Target.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -33,23 +34,6 @@ constexpr double fewRows = 16, smallPart = 16;
 constexpr size_t mostOps = 16;
 
 bool isView(Operation *op) { return isa_and_nonnull<tg::TransposeOp, tg::SliceOp, tg::ReshapeOp, tg::BroadcastOp>(op); }
-
-/// Whether `op` goes with the product whose result it reads: along operands that nobody else reads, so that no op is
-/// visited twice.
-bool isEpilogue(Operation *op) {
-  while (!isa_and_nonnull<tg::ContractOp, tg::FoldOp>(op)) {
-    if (!isa_and_nonnull<tg::ReshapeOp, tg::TransposeOp, tg::PointwiseOpInterface>(op))
-      return false;
-    auto next = llvm::find_if(op->getOperands(), [&](Value operand) {
-      return operand.hasOneUse() && operand.getDefiningOp() &&
-             estimateElements(operand) == estimateElements(op->getResult(0));
-    });
-    if (next == op->operand_end())
-      return false;
-    op = (*next).getDefiningOp();
-  }
-  return true;
-}
 
 /// One fold and what it streams.
 class ReadThrough {

@@ -5,6 +5,7 @@
 // outermost reduced axis that can be cut is [parts, extent / parts]; each part is reduced in the accumulator's type,
 // and the parts' results are. By the monoid's law that is the same up to the rounding of sums, of which there are
 // fewer.
+#include "SplitMoments.h"
 #include "Target.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
@@ -100,16 +101,22 @@ void cut(tg::ReduceOp op, const Cut &choice) {
 struct SplitReductionsPass : weft::plan::impl::SplitReductionsBase<SplitReductionsPass> {
   using Base::Base;
 
+  SmallVector<tg::ReduceOp> findReductions() {
+    SmallVector<tg::ReduceOp> found;
+    getOperation()->walk([&](tg::ReduceOp op) {
+      if (!op->getParentOfType<tg::FoldOp>())
+        found.push_back(op);
+    });
+    return found;
+  }
+
   void runOnOperation() override {
     const Device *device = findDeviceOrError(getOperation(), target);
     if (!device)
       return signalPassFailure();
-    SmallVector<tg::ReduceOp> reductions;
-    getOperation()->walk([&](tg::ReduceOp op) {
-      if (!op->getParentOfType<tg::FoldOp>())
-        reductions.push_back(op);
-    });
-    for (tg::ReduceOp op : reductions) {
+    for (tg::ReduceOp op : findReductions()) // A mean's sum, which goes with its squares, comes ahead of them.
+      numSplits += splitMoments(op, *device);
+    for (tg::ReduceOp op : findReductions()) {
       std::optional<Cut> choice = chooseCut(op, *device);
       if (!choice)
         continue;

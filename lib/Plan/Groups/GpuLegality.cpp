@@ -11,6 +11,7 @@
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/MemoryLevels.h"
+#include "weft/Plan/RowStatistics.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -112,6 +113,7 @@ private:
   std::string checkFoldOperands();
   std::string checkPads();
   std::string checkRows();
+  bool readsStatistics() const;
 
   const Group &group;
   const Device &device;
@@ -467,6 +469,25 @@ std::string Checker::checkRows() {
   return "";
 }
 
+/// G3 for a map whose reductions have few terms: each CTA computes them again.
+bool Checker::readsStatistics() const {
+  // Loads and two sums over a warp, in front of a tile of a wave of CTAs (an H100).
+  constexpr double secondsOfWave = 0.5e-6, elementsOfWave = 4 * 4096;
+  SmallVector<Operation *> sinks = findSinks(group);
+  double elements = double(elementsOf(sinks.front()->getResult(0)));
+  if (!inner.empty() || elements / (elementsOfWave * device.sms) * secondsOfWave > device.kernelSeconds())
+    return false;
+  auto after = downstreamOf(llvm::IsaPred<tg::ReduceOp>);
+  return llvm::all_of(group,
+                      [&](Operation *op) {
+                        if (auto found = dyn_cast<tg::ReduceOp>(op))
+                          return isStatistic(found, elements);
+                        bool isMap = isPointwise(op) || isBijection(op);
+                        return (isMap || !after.contains(op)) && !isa<tg::WindowOp, tg::ConcatOp>(op);
+                      }) &&
+         llvm::all_of(sinks, [&](Operation *sink) { return sameDims(dimsOf(sink), dimsOf(sinks.front())); });
+}
+
 std::string Checker::run() {
   for (auto check : {&Checker::checkKinds, &Checker::checkResults, &Checker::checkRepeats, &Checker::checkPads})
     if (std::string violation = (this->*check)(); !violation.empty())
@@ -486,8 +507,10 @@ std::string Checker::run() {
       return violation;
     return checkAnchors(fold.getOperation());
   }
-  if (reduce)
-    return checkRows();
+  if (reduce) {
+    std::string violation = checkRows();
+    return violation.empty() || readsStatistics() ? "" : violation;
+  }
   for (Operation *op : group)
     if (isa<tg::WindowOp>(op))
       return "G4: windows without their reduction";

@@ -129,6 +129,30 @@ private:
     }
   }
 
+  /// The remainders of a reshape lie apart: no more places than the tile has along the dimensions that they are made
+  /// of.
+  void capPlaces(const KernelRequest &request, MutableArrayRef<int64_t> tile) const {
+    bool hasRemainder = false;
+    double most = 1, places = 1;
+    for (AffineExpr at : request.coordinates)
+      if (at)
+        at.walk([&](AffineExpr each) { hasRemainder |= each.getKind() == AffineExprKind::Mod; });
+    if (!hasRemainder)
+      return;
+    for (unsigned d = 0; d < sides.size(); ++d)
+      if (llvm::any_of(request.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); }))
+        most *= double(sides[d]);
+    for (int64_t size : tile)
+      places *= double(size);
+    for (int64_t &size : llvm::reverse(tile)) {
+      if (places <= most)
+        return;
+      double least = std::max(1.0, std::ceil(double(size) * most / places));
+      places *= least / double(size);
+      size = int64_t(least);
+    }
+  }
+
   void see(const KernelRequest &request) {
     auto type = dyn_cast<RankedTensorType>(request.value.getType());
     if (!type)
@@ -140,6 +164,7 @@ private:
       for (unsigned d = kernel.access.resultRank; at && d < kernel.access.dims.size(); ++d)
         depends |= kernel.access.dims[d].along == d && at.isFunctionOfDim(d);
     }
+    capPlaces(request, tile);
     auto [it, isNew] = tiles.try_emplace(request.value, Tile{tile, depends});
     for (auto [known, size] : llvm::zip_equal(it->second.sides, tile))
       known = std::max(known, size);

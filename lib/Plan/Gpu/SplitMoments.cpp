@@ -1,0 +1,255 @@
+// Mean and squared deviations of few long rows, in parts.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A norm of fewer rows than SMs (GroupNorm: 64 rows of 40,960 places) goes through each row three times in one CTA, and
+// most SMs idle. Here a row is s parts of n places, each of which gives its mean m_p and the squares q_p of its
+// deviations from it; with equal parts the row's are
+//   m = (m_1 + ... + m_s) / s,     q = sum of q_p + n (m_p - m)^2                                (Chan, Golub, LeVeque)
+// No large numbers are subtracted, however far the row is from 0. The first kernel reads the input once, a part in
+// registers, and stores two numbers a part; whoever normalizes reads the input again, from the L2, and the numbers.
+// The few sums over parts are cheap enough to be computed again by each of its CTAs (rule G3).
+#include "SplitMoments.h"
+#include "Stored.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Plan/KernelAccess.h"
+#include "weft/Plan/ReadTime.h"
+#include "weft/Plan/RowStatistics.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+namespace {
+
+/// The ops of a mean and of the squares of deviations from it, over the same axes of the same values.
+struct Moments {
+  tg::ReduceOp sum, spread;
+  tg::DivOp mean;
+  tg::SubOp deviations;
+  Value input;   ///< Of the sum.
+  Value divisor; ///< The number of places of a row.
+};
+
+struct Rows {
+  double rows = 1, places = 1, bytes = 0; ///< Bytes of an element where it is stored.
+};
+
+struct MomentsCut {
+  int64_t axis = -1, parts = 1;
+  double whole = 0, split = 0; ///< Seconds.
+};
+
+/// What a CTA of 16 warps reads at a time, and how long it takes: the loads' way and the sum's over the warps. (An
+/// H100: 64 rows of 40,960 bf16 in three passes took 11 us, sums of 12,544 places by 16 columns 15 us.)
+constexpr double stepBytes = 32768, stepSeconds = 1.2e-6;
+/// CTAs that share an SM where a row is whole, and where it is parts.
+constexpr double wholeCtas = 1, partCtas = 4;
+/// Elements of a row that one CTA holds in registers; else it reads them for each pass.
+constexpr double heldPlaces = 32768;
+constexpr int64_t leastPlaces = 1024;
+/// Estimates are no better than this.
+constexpr double leastGain = 1e-6;
+
+} // namespace
+
+static bool isNumber(Value value, double number) {
+  auto constant = value.getDefiningOp<tg::ConstantOp>();
+  auto dense = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  return dense && dense.isSplat() && dense.getSplatValue<APFloat>().convertToDouble() == number;
+}
+
+static bool mustKeepOrder(Operation *op) {
+  auto numerics = op->getAttrOfType<StringAttr>("tg.numerics");
+  return numerics && numerics.getValue() == "exact";
+}
+
+/// Rows of static extents; none for others.
+static std::optional<Rows> describeRows(tg::ReduceOp op) {
+  Rows rows;
+  for (auto [d, extent] : llvm::enumerate(tg::getDims(op.getInput().getType()))) {
+    std::optional<int64_t> number = tg::getConstant(extent);
+    if (!number || *number == 0)
+      return std::nullopt;
+    (llvm::is_contained(op.getAxes(), int64_t(d)) ? rows.places : rows.rows) *= double(*number);
+  }
+  return rows;
+}
+
+static std::optional<Moments> findMoments(tg::ReduceOp spread) {
+  auto isSum = [&](tg::ReduceOp op) {
+    return op && op.getKind() == tg::Monoid::Add && op.getKeepDims() && !mustKeepOrder(op) &&
+           op.getAxes() == spread.getAxes();
+  };
+  auto squares = spread.getInput().getDefiningOp<tg::MulOp>();
+  if (!isSum(spread) || !squares || squares->getOperand(0) != squares->getOperand(1) || !squares->hasOneUse())
+    return std::nullopt;
+  Moments moments;
+  moments.spread = spread;
+  moments.deviations = squares->getOperand(0).getDefiningOp<tg::SubOp>();
+  moments.mean = moments.deviations ? moments.deviations->getOperand(1).getDefiningOp<tg::DivOp>() : tg::DivOp();
+  moments.sum = moments.mean ? moments.mean->getOperand(0).getDefiningOp<tg::ReduceOp>() : tg::ReduceOp();
+  if (!isSum(moments.sum) || !moments.sum->hasOneUse() ||
+      moments.sum.getInput() != moments.deviations->getOperand(0) ||
+      moments.deviations.getType() != moments.sum.getInput().getType())
+    return std::nullopt;
+  moments.input = moments.sum.getInput();
+  moments.divisor = moments.mean->getOperand(1);
+  Type element = cast<RankedTensorType>(moments.input.getType()).getElementType();
+  std::optional<Rows> rows = describeRows(spread);
+  bool isWide = isa<FloatType>(element) && tg::getComputeType(element) == element;
+  if (!isWide || !rows || moments.mean.getType() != moments.sum.getType() || !isNumber(moments.divisor, rows->places))
+    return std::nullopt;
+  return moments;
+}
+
+/// What the row is a cast of; null if that is arithmetic that a kernel of rows would do on its way.
+static Value findStored(Value value) {
+  while (auto cast = value.getDefiningOp<tg::CastOp>())
+    value = cast.getInput();
+  return isStored(value) ? value : Value();
+}
+
+/// Seconds of reading `count` rows, each in steps of one CTA.
+static double secondsOf(double count, double bytes, double ctasPerSm, const Device &device) {
+  // CTAs that share an SM come one by one, others in waves.
+  double waves = count / (ctasPerSm * device.sms);
+  waves = ctasPerSm > 1 ? std::max(waves, 1.0) : std::ceil(waves);
+  double steps = std::ceil(bytes * ctasPerSm / stepBytes);
+  return std::max(writeSeconds(count * bytes, device), waves * steps * stepSeconds);
+}
+
+static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, const Device &device) {
+  if (rows.rows > device.sms)
+    return std::nullopt;
+  double bytes = rows.places * rows.bytes, total = rows.rows * bytes;
+  double passes = rows.places > heldPlaces ? 3 : 1;
+  MomentsCut best;
+  best.whole = passes * secondsOf(rows.rows, bytes, wholeCtas, device) + writeSeconds(total, device);
+  // Beside the first kernel's: the second one reads what is in the L2, and is one kernel more.
+  MemoryLevel level = levelBetweenKernels(2 * total, device);
+  double second = moveSeconds(total, level, device) + writeSeconds(total, device) + device.kernelSeconds();
+  best.split = best.whole - leastGain;
+  tg::Dims dims = tg::getDims(moments.input.getType());
+  for (int64_t axis : moments.sum.getAxes()) {
+    int64_t extent = *tg::getConstant(dims[axis]);
+    for (int64_t parts = 2; parts <= std::min(extent, mostStatistics); ++parts) {
+      double seconds = secondsOf(rows.rows * double(parts), bytes / double(parts), partCtas, device) + second;
+      if (extent % parts == 0 && rows.places / double(parts) >= leastPlaces && seconds < best.split)
+        best.axis = axis, best.parts = parts, best.split = seconds;
+    }
+    if (best.parts > 1)
+      return best;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// The new ops, ahead of the sum.
+class MomentsBuilder {
+public:
+  MomentsBuilder(Moments found, const MomentsCut &cut)
+      : moments(found), cut(cut), builder(found.sum), loc(found.sum.getLoc()) {}
+
+  void run(double places) {
+    double partPlaces = places / double(cut.parts);
+    Value part = cutInput(), count = number(partPlaces);
+    SmallVector<int64_t> axes; // The parts come first of the cut axis.
+    for (int64_t axis : moments.sum.getAxes())
+      axes.push_back(axis + (axis >= cut.axis));
+    Value partMean = tg::DivOp::create(builder, loc, sum(part, axes), count).getResult();
+    Value deviations = tg::SubOp::create(builder, loc, part, partMean).getResult();
+    Value partSpread = sum(tg::MulOp::create(builder, loc, deviations, deviations).getResult(), axes);
+    partMean = dropUnit(partMean);
+    partSpread = dropUnit(partSpread);
+    Value mean = tg::DivOp::create(builder, loc, sum(partMean, cut.axis), number(double(cut.parts))).getResult();
+    Value apart = tg::SubOp::create(builder, loc, partMean, mean).getResult();
+    apart = tg::MulOp::create(builder, loc, apart, apart).getResult();
+    apart = tg::MulOp::create(builder, loc, apart, count).getResult();
+    Value spread = sum(tg::AddOp::create(builder, loc, apart, partSpread).getResult(), cut.axis);
+    replace(mean, spread);
+  }
+
+private:
+  Value number(double value) {
+    Type element = cast<RankedTensorType>(moments.input.getType()).getElementType();
+    FloatAttr scalar = builder.getFloatAttr(element, value);
+    return tg::ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, element), scalar));
+  }
+
+  Value sum(Value input, ArrayRef<int64_t> axes) {
+    return tg::ReduceOp::create(builder, loc, tg::Monoid::Add, input, axes, /*keepDims=*/true).getResult();
+  }
+
+  /// The input with the cut axis as [parts, extent / parts]: what is stored, cut, and its casts.
+  Value cutInput() {
+    SmallVector<tg::CastOp> casts;
+    Value value = moments.input;
+    while (auto cast = value.getDefiningOp<tg::CastOp>()) {
+      casts.push_back(cast);
+      value = cast.getInput();
+    }
+    tg::Dims dims = tg::getDims(value.getType());
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    dims[cut.axis] = builder.getAffineConstantExpr(*tg::getConstant(dims[cut.axis]) / cut.parts);
+    dims.insert(dims.begin() + cut.axis, builder.getAffineConstantExpr(cut.parts));
+    while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
+      value = reshape.getInput();
+    value = tg::ReshapeOp::create(builder, loc, tg::getTensorType(dims, element), value);
+    while (!casts.empty())
+      value = tg::CastOp::create(builder, loc, value, casts.pop_back_val().getType().getElementType()).getResult();
+    return value;
+  }
+
+  /// Without the extent of 1 that is left of the cut axis.
+  Value dropUnit(Value value) {
+    tg::Dims dims = tg::getDims(value.getType());
+    dims.erase(dims.begin() + cut.axis + 1);
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    return tg::ReshapeOp::create(builder, loc, tg::getTensorType(dims, element), value);
+  }
+
+  void replace(Value mean, Value spread) {
+    Operation *squares = moments.spread.getInput().getDefiningOp();
+    tg::ReduceOp sum = moments.sum, last = moments.spread;
+    tg::DivOp oldMean = moments.mean;
+    oldMean.getResult().replaceAllUsesWith(mean);
+    last.getResult().replaceAllUsesWith(spread);
+    last.erase();
+    squares->erase();
+    oldMean.erase();
+    sum.erase();
+    if (moments.deviations->use_empty())
+      tg::SubOp(moments.deviations).erase();
+  }
+
+  Moments moments;
+  MomentsCut cut;
+  OpBuilder builder;
+  Location loc;
+};
+
+} // namespace
+
+bool splitMoments(tg::ReduceOp spread, const Device &device) {
+  std::optional<Moments> moments = findMoments(spread);
+  Value stored = moments ? findStored(moments->input) : Value();
+  if (!stored)
+    return false;
+  Rows rows = *describeRows(spread);
+  rows.bytes = double(std::max<int64_t>(tg::getElementBits(cast<RankedTensorType>(stored.getType()).getElementType()), 8)) / 8;
+  std::optional<MomentsCut> cut = chooseCut(*moments, rows, device);
+  if (!cut)
+    return false;
+  remark::passed(spread.getLoc(), remark::RemarkOpts::name("split").category("plan"))
+      << remark::add("{0}", std::string(llvm::formatv("moments: {0:f1} us whole, {1:f1} us in {2} parts of axis {3}",
+                                                      cut->whole * 1e6, cut->split * 1e6, cut->parts, cut->axis)))
+      << remark::metric("parts", cut->parts);
+  MomentsBuilder(*moments, *cut).run(rows.places);
+  return true;
+}
+
+} // namespace weft::plan
