@@ -72,6 +72,8 @@ class Case:
     numbers: dict[str, float] = dataclasses.field(default_factory=dict)
     result: str | None = None  # Element type of the outermost contraction, where it is another.
     nonzero: bool = False
+    powers: frozenset[str] = frozenset()  # Constants that are powers of two.
+    magnify: float = 1  # Of the numbers of constants.
     number_shape: tuple[int, ...] = ()  # Of the constants that are numbers in the expression.
     swap: bool = False  # Operands of commutative ops the other way round.
 
@@ -97,9 +99,11 @@ def base(rule: dict) -> Case:
                 arguments_of(rule, "non-negative"), arguments_of(rule, "constant"), nonzero=bool(DIVIDING & set(ops)))
     for name in arguments_of(rule, "uniform"):
         case.shapes[name] = (3, 1)
-    if rule["name"] in CONTRACTIONS:
-        einsums, case.shapes = CONTRACTIONS[rule["name"]]
+    if (name := rule["name"].removesuffix("-rounded")) in CONTRACTIONS:
+        einsums, case.shapes = CONTRACTIONS[name]
         case.shapes, case.einsums = dict(case.shapes), tuple(einsums)
+    if rule["name"].endswith("-rounded"):
+        case.element = "f16"
     if "broadcast" in ops:
         case.shapes["a"] = (3, 1)
     if "cast" in ops:
@@ -156,6 +160,8 @@ def positives(rule: dict, rng: random.Random) -> list[Case]:
             found.append(dataclasses.replace(plain, shapes={**plain.shapes, **{name: (3, 5) if name == full else stretched for name in names}}))
     if rule["name"].startswith("delayed-"):
         found.append(dataclasses.replace(plain, element="f16"))
+    if "exact-scale(a)" in rule["guards"]:
+        found.append(dataclasses.replace(plain, element="f16", powers=frozenset("s")))
     if rule["family"] == "quantised":
         found.append(dataclasses.replace(plain, cast=("ui8", "f32")))
     is_float = plain.element == "f64"
@@ -201,8 +207,8 @@ def near_misses(rule: dict) -> list[Case]:
         elif kind == "constant":
             case.constants = case.constants - {name}
         elif kind in ("uniform", "carried"):
-            case.shapes[name] = BAD_SCALES.get(case.rule, (3, 5))
-            if case.rule not in CONTRACTIONS:
+            case.shapes[name] = BAD_SCALES.get(case.rule.removesuffix("-rounded"), (3, 5))
+            if case.rule.removesuffix("-rounded") not in CONTRACTIONS:
                 case.keep = False
                 if "broadcast" in words(case.expression):
                     case.shapes[name] = (5, 5)  # Stretches nothing.
@@ -212,8 +218,12 @@ def near_misses(rule: dict) -> list[Case]:
                 case.axes = (-1,)
         elif kind == "monotone-cast":
             case.cast, case.element = ("i32", "i8"), "i8"
-        elif kind == "wide-range":
+        elif kind == "exact-scale":
             case.element = "f16"
+        elif kind == "narrow":
+            case.element = "f64"
+        elif kind == "in-range":
+            case.magnify = 3e3
         elif kind == "same-ring":
             case.element, case.result, case.licence = "i8", "i32", "reassociating"
         elif kind == "same-maps":

@@ -74,6 +74,9 @@ class Emitter:
                 number = case.numbers[name] if element[0] == "f" else int(case.numbers[name])
                 self.lines.append(f"{value} = tg.constant dense<{number}> : {tensor(shape, element)}")
             elif name in case.constants:
+                if name in case.powers:
+                    values = np.exp2(self.rng.integers(-2, 3, size=shape)).astype(values.dtype)
+                values = values if case.magnify == 1 else (values * case.magnify).astype(values.dtype)
                 if case.what == "float":
                     values = np.abs(values) & np.int8(127)
                 data = re.sub(r"\s+", " ", str(values.tolist())).replace("inf", "0.0")

@@ -94,9 +94,8 @@ private:
       return ofContraction(contract, depth);
     if (isa<TanhOp, SigmoidOp, ErfOp, SinOp, CosOp>(op))
       return 1.01;
-    bool isReal = llvm::all_of(op->getOperandTypes(), [](Type type) {
-      return isa<FloatType>(cast<RankedTensorType>(type).getElementType());
-    });
+    bool isReal = llvm::all_of(op->getOperandTypes(),
+                               [](Type type) { return isa<FloatType>(cast<RankedTensorType>(type).getElementType()); });
     if (!isReal)
       return infinity;
     if (isa<CastOp, NegOp, AbsOp, TransposeOp, ReshapeOp, BroadcastOp, SliceOp>(op))
@@ -337,8 +336,9 @@ private:
       return "";
     std::string known =
         std::isinf(scores) ? "scores have no bound" : llvm::formatv("scores may be up to {0:e3}", scores).str();
-    return llvm::formatv("{0}, so that {1:e3} beside them is not known to give a weight of 0; --fp=fast takes it as -inf",
-                         known, constant.masked);
+    return llvm::formatv(
+        "{0}, so that {1:e3} beside them is not known to give a weight of 0; --fp=fast takes it as -inf", known,
+        constant.masked);
   }
 
   void rewrite(Operation *op, ReduceOp most) {
@@ -351,9 +351,9 @@ private:
     bool fits = rank >= 2 && rank >= GraphBuilder::rankOf(mask->table) && type.getShape().back() == constant.places &&
                 (constant.rows == 1 || (type.getRank() > 1 && type.getDimSize(type.getRank() - 2) == constant.rows));
     std::optional<Band> band = fits ? findBand(constant) : std::nullopt;
-    std::string reason = !band                          ? "the places that it keeps are no band"
-                         : std::isinf(constant.masked)  ? ""
-                                                        : refuse(*mask, most);
+    std::string reason = !band                         ? "the places that it keeps are no band"
+                         : std::isinf(constant.masked) ? ""
+                                                       : refuse(*mask, most);
     if (!reason.empty()) {
       remark::missed(op->getLoc(), options("no-band")) << remark::add("a constant mask stays: {0}", reason);
       return;
@@ -363,9 +363,9 @@ private:
     build(*mask, *band, g);
     ++numMasks;
     auto side = [](std::optional<int64_t> bound) { return bound ? std::to_string(*bound) : std::string("any"); };
-    remark::passed(op->getLoc(), options("band-mask"))
-        << remark::add("{0}", std::string(llvm::formatv(
-                                  "a constant mask of {0} x {1} keeps places from {2} to {3} {4}: compared, not read",
+    remark::passed(op->getLoc(), options("band-mask")) << remark::add(
+        "{0}",
+        std::string(llvm::formatv("a constant mask of {0} x {1} keeps places from {2} to {3} {4}: compared, not read",
                                   constant.rows, constant.places, side(band->low), side(band->high),
                                   band->isSlanted ? "beside the row's" : "of each row")));
   }

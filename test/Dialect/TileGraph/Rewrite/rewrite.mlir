@@ -148,3 +148,36 @@ func.func @norm_weight(%x: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x1xf32>
   %2 = tg.contract %0, %v [#mk, #kn, #mn] : tensor<8x2xf32>, tensor<2x1xf32> -> tensor<8x1xf32>
   return %1, %2 : tensor<8x2xf32>, tensor<8x1xf32>
 }
+
+// -----
+
+#smk = affine_map<(m, n, k) -> (m, k)>
+#skn = affine_map<(m, n, k) -> (k, n)>
+#smn = affine_map<(m, n, k) -> (m, n)>
+
+// Scales into f16 weights: powers of two do not round; 3 does, and takes the looser licence; 40000 * 4 would overflow with every licence.
+// RUN: weft-opt %s --split-input-file --weft-rewrite=licence=approximating | FileCheck %s --check-prefix=ROUNDED
+// RUN: weft-opt %s --split-input-file --weft-rewrite=licence=approximating --remarks-filter=rewrite --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=NARROW
+// NARROW-DAG: [Missed] no-rewrite | Category:rewrite | Remark="scale-into-rhs-rounded: expected in-range(a)"
+// NARROW-DAG: [Missed] no-rewrite | Category:rewrite | Remark="scale-into-rhs: expected exact-scale(a)"
+// CHECK-LABEL: @narrow_scales
+// CHECK: %[[E:.*]] = tg.constant dense<{{.*}}2.500000e-01{{.*}}> : tensor<4x2xf16>
+// CHECK: %[[A:.*]] = tg.contract %arg0, %[[E]]
+// CHECK: tg.mul
+// CHECK: tg.mul
+// ROUNDED-LABEL: @narrow_scales
+// ROUNDED-COUNT-1: tg.mul
+// ROUNDED-NOT: tg.mul
+func.func @narrow_scales(%x: tensor<64x4xf16>, %y: tensor<64x4xf16>, %z: tensor<64x4xf16>) -> (tensor<64x2xf16>, tensor<64x2xf16>, tensor<64x2xf16>) {
+  %w = tg.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 0.0]]> : tensor<4x2xf16>
+  %quarter = tg.constant dense<0.25> : tensor<f16>
+  %three = tg.constant dense<3.1> : tensor<f16>
+  %large = tg.constant dense<4.0e+04> : tensor<f16>
+  %0 = tg.contract %x, %w [#smk, #skn, #smn] : tensor<64x4xf16>, tensor<4x2xf16> -> tensor<64x2xf16>
+  %1 = tg.mul %0, %quarter : tensor<64x2xf16>, tensor<f16>
+  %2 = tg.contract %y, %w [#smk, #skn, #smn] : tensor<64x4xf16>, tensor<4x2xf16> -> tensor<64x2xf16>
+  %3 = tg.mul %2, %three : tensor<64x2xf16>, tensor<f16>
+  %4 = tg.contract %z, %w [#smk, #skn, #smn] : tensor<64x4xf16>, tensor<4x2xf16> -> tensor<64x2xf16>
+  %5 = tg.mul %4, %large : tensor<64x2xf16>, tensor<f16>
+  return %1, %3, %5 : tensor<64x2xf16>, tensor<64x2xf16>, tensor<64x2xf16>
+}

@@ -4,6 +4,7 @@
 // A scale commutes with a contraction where it varies along dimensions that both sides of the move have: of the result
 // (delayed scales and normalisation), of the other operand (norm weights into the next weights), of one operand (batch
 // norm into a convolution). Which way pays is the driver's business.
+#include "NarrowScales.h"
 #include "RuleBuilder.h"
 #include "mlir/IR/Builders.h"
 #include "weft/Dialect/TileGraph/Rewrite/Scales.h"
@@ -22,9 +23,12 @@ static Dims orUnit(const std::optional<Dims> &moved, AffineMap to) {
   return moved ? *moved : Dims(to.getNumResults(), getAffineConstantExpr(1, to.getContext()));
 }
 
-/// Whether values may leave the range that they have now: f16 overflows where a scale is applied later or earlier.
-static bool hasRange(ArrayRef<Value> values) {
-  return llvm::none_of(values, [](Value value) { return elementOf(value).isF16(); });
+/// Whether a constant may be scaled: without rounding it again, or, in the rules that round, within its range.
+template <bool isRounded> static bool mayScale(Value constant, Value scale, Guards &guards) {
+  if (!isRounded)
+    return guards.require("exact-scale(a)", isExactScale(constant, scale));
+  return guards.require("narrow(a)", elementOf(constant).isF16()) &&
+         guards.require("in-range(a)", isScaleInRange(constant, scale));
 }
 
 /// Whether arithmetic is in one ring: floats, or integers of one width.
@@ -65,11 +69,12 @@ template <unsigned operand> static Value delayScale(const Match &match, OpBuilde
 }
 
 /// contract(x, w) * s = contract(x * s', w), for s that varies along dimensions of x only.
+template <bool isRounded>
 static Value scaleOperand(ContractOp contract, unsigned operand, Value s, OpBuilder &builder, Guards &guards) {
   Value x = contract->getOperand(operand);
   std::optional<Dims> moved = moveScale(s, contract.getMap(2), contract.getMap(operand));
-  if (!guards.require("carried(s)", moved.has_value()) ||
-      !guards.require("wide-range(a)", hasRange({x, contract.getResult()})) || elementOf(x) != elementOf(s))
+  if (!guards.require("carried(s)", moved.has_value()) || !mayScale<isRounded>(x, s, guards) ||
+      elementOf(x) != elementOf(s))
     return {};
   Location loc = contract.getLoc();
   Value scaled =
@@ -77,27 +82,28 @@ static Value scaleOperand(ContractOp contract, unsigned operand, Value s, OpBuil
   return scaled && scaled.getType() == x.getType() ? buildContract(builder, contract, operand, scaled) : Value();
 }
 
-template <unsigned operand> static Value scaleIntoOperand(const Match &match, OpBuilder &builder, Guards &guards) {
-  return scaleOperand(cast<ContractOp>(match.ops[1]), operand, match["s"], builder, guards);
+template <unsigned operand, bool isRounded>
+static Value scaleIntoOperand(const Match &match, OpBuilder &builder, Guards &guards) {
+  return scaleOperand<isRounded>(cast<ContractOp>(match.ops[1]), operand, match["s"], builder, guards);
 }
 
 /// (contract(x, w) + b) * s = contract(x, w * s') + b * s.
-static Value foldAffineNorm(const Match &match, OpBuilder &builder, Guards &guards) {
+template <bool isRounded> static Value foldAffineNorm(const Match &match, OpBuilder &builder, Guards &guards) {
   Location loc = match.root->getLoc();
-  Value scaled = scaleOperand(match.find<ContractOp>(), 1, match["s"], builder, guards);
+  Value scaled = scaleOperand<isRounded>(match.find<ContractOp>(), 1, match["s"], builder, guards);
   Value bias = scaled ? buildPointwise(builder, loc, "mul", {match["b"], match["s"]}) : Value();
   return bias ? buildPointwise(builder, loc, "add", {scaled, bias}) : Value();
 }
 
 /// contract(x * g, w) = contract(x, w * g'), for g that varies along dimensions that w has too.
-template <unsigned operand> static Value scaleAcross(const Match &match, OpBuilder &builder, Guards &guards) {
+template <unsigned operand, bool isRounded>
+static Value scaleAcross(const Match &match, OpBuilder &builder, Guards &guards) {
   auto contract = cast<ContractOp>(match.root);
   Value x = match["a"], g = match["s"], w = contract->getOperand(1 - operand);
   std::optional<Dims> moved = moveScale(g, contract.getMap(operand), contract.getMap(1 - operand));
   if (!guards.require("carried(s)", moved.has_value()) ||
-      !guards.require("same-ring(a)", isOneRing(x, contract.getResult())) ||
-      !guards.require("wide-range(a)", hasRange({x, contract.getResult()})) || elementOf(w) != elementOf(g) ||
-      x.getType() != match.ops[1]->getResult(0).getType())
+      !guards.require("same-ring(a)", isOneRing(x, contract.getResult())) || !mayScale<isRounded>(w, g, guards) ||
+      elementOf(w) != elementOf(g) || x.getType() != match.ops[1]->getResult(0).getType())
     return {};
   Location loc = contract.getLoc();
   Value scaled = buildPointwise(builder, loc, "mul",
@@ -181,13 +187,38 @@ template <unsigned operand> static Value addOperands(const Match &match, OpBuild
   return sum ? buildContract(builder, first, operand, sum) : Value();
 }
 
+/// Rules that scale a constant operand: where that does not round, and, with a looser contract, where f16 numbers are
+/// rounded again: u = 2^-11 of each, an error of u sum|x s w|.
+template <bool isRounded> static void addScalesIntoOperands(std::vector<Rule> &rules) {
+  auto add = [&](std::string name, const char *before, const char *after, const char *gain, decltype(Rule::build) build,
+                 std::vector<std::string> guards) {
+    guards.insert(guards.begin(), "constant(s)");
+    if (isRounded) { // f16 is a float: of one ring.
+      llvm::erase(guards, "same-ring(a)");
+      guards.insert(guards.end(), {"narrow(a)", "in-range(a)"});
+    } else {
+      guards.push_back("exact-scale(a)");
+    }
+    rules.push_back({name + (isRounded ? "-rounded" : ""), "contractions", P::Linear,
+                     isRounded ? C::Approximating : C::Reassociating, before, after, gain, std::move(guards),
+                     std::move(build)});
+  };
+  add("scale-into-lhs", "(mul (contract ?a ?w) ?s)", "the contraction of the scaled left operand", "2mnk + mn -> 2mnk",
+      scaleIntoOperand<0, isRounded>, {"constant(a)", "carried(s)"});
+  add("scale-into-rhs", "(mul (contract ?w ?a) ?s)", "the contraction of the scaled right operand", "2mnk + mn -> 2mnk",
+      scaleIntoOperand<1, isRounded>, {"constant(a)", "carried(s)"});
+  add("affine-norm-into-rhs", "(mul (add (contract ?x ?w) ?b) ?s)",
+      "the contraction of scaled weights, plus the scaled bias", "2mnk + 2mn -> 2mnk + mn", foldAffineNorm<isRounded>,
+      {"constant(b)", "constant(w)", "carried(s)"});
+  add("scale-across-to-rhs", "(contract (mul ?a ?s) ?w)", "the contraction of A with the scaled ?w",
+      "mk + 2mnk -> 2mnk", scaleAcross<0, isRounded>, {"constant(w)", "carried(s)", "same-ring(a)"});
+  add("scale-across-to-lhs", "(contract ?w (mul ?a ?s))", "the contraction of the scaled ?w with A",
+      "kn + 2mnk -> 2mnk", scaleAcross<1, isRounded>, {"constant(w)", "carried(s)", "same-ring(a)"});
+}
+
 static void addScaleRules(std::vector<Rule> &rules) {
   auto add = [&](Rule rule) { rules.push_back(std::move(rule)); };
-  std::vector<std::string> delayed{"uniform(s)", "same-ring(a)"},
-      carried{"constant(s)", "constant(a)", "carried(s)", "wide-range(a)"},
-      across{"constant(s)", "constant(w)", "carried(s)", "same-ring(a)", "wide-range(a)"},
-      folded{"constant(s)", "constant(b)", "constant(w)", "carried(s)", "wide-range(a)"};
-  std::vector<std::string> delayedQuotient{"float", "uniform(s)"};
+  std::vector<std::string> delayed{"uniform(s)", "same-ring(a)"}, delayedQuotient{"float", "uniform(s)"};
   std::string family = "contractions", delay = "mk + 2mnk -> 2mnk + mn", delayRhs = "kn + 2mnk -> 2mnk + mn",
               scale = "the contraction of A with the scale after it";
   add({"delayed-scale-lhs", family, P::Linear, C::Reassociating, "(contract (mul ?a ?s) ?w)", scale, delay, delayed,
@@ -198,16 +229,8 @@ static void addScaleRules(std::vector<Rule> &rules) {
        delayedQuotient, delayScale<0>});
   add({"delayed-normalisation-rhs", family, P::Linear, C::Reassociating, "(contract ?w (div ?a ?s))", scale, delayRhs,
        delayedQuotient, delayScale<1>});
-  add({"scale-into-lhs", family, P::Linear, C::Reassociating, "(mul (contract ?a ?w) ?s)",
-       "the contraction of the scaled left operand", "2mnk + mn -> 2mnk", carried, scaleIntoOperand<0>});
-  add({"scale-into-rhs", family, P::Linear, C::Reassociating, "(mul (contract ?w ?a) ?s)",
-       "the contraction of the scaled right operand", "2mnk + mn -> 2mnk", carried, scaleIntoOperand<1>});
-  add({"affine-norm-into-rhs", family, P::Linear, C::Reassociating, "(mul (add (contract ?x ?w) ?b) ?s)",
-       "the contraction of scaled weights, plus the scaled bias", "2mnk + 2mn -> 2mnk + mn", folded, foldAffineNorm});
-  add({"scale-across-to-rhs", family, P::Linear, C::Reassociating, "(contract (mul ?a ?s) ?w)",
-       "the contraction of A with the scaled ?w", "mk + 2mnk -> 2mnk", across, scaleAcross<0>});
-  add({"scale-across-to-lhs", family, P::Linear, C::Reassociating, "(contract ?w (mul ?a ?s))",
-       "the contraction of the scaled ?w with A", "kn + 2mnk -> 2mnk", across, scaleAcross<1>});
+  addScalesIntoOperands<false>(rules);
+  addScalesIntoOperands<true>(rules);
 }
 
 void addContractionRules(std::vector<Rule> &rules) {
