@@ -1,7 +1,9 @@
-// A copy that wants five CTAs of an SM beside a fold that leaves it four: its bytes take less time more than a launch. Of 64 times as many they
-// take more, and it keeps a launch of its own.
+// A copy that wants five CTAs of an SM beside a product that leaves it four: its bytes take less time more than a launch. Of eight times as many it
+// wants more CTAs, but four have enough bytes under way. Of 64 times as many a twentieth of its time, as far as estimates go, is more than a launch.
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80 --emit=mlir:lower --remarks=fusion --ptxas=off -o - 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY < %t.remarks
+// RUN: sed -e 's/524288/4194304/g' %s > %t.middle.mlir
+// RUN: weft-compile %t.middle.mlir --compile-from=normalize --target=sm_80 --emit=mlir:lower --ptxas=off -o - | FileCheck %s
 // RUN: sed -e 's/524288/33554432/g' %s > %t.large.mlir
 // RUN: weft-compile %t.large.mlir --compile-from=normalize --target=sm_80 --emit=mlir:lower --remarks=fusion --ptxas=off -o %t.out.mlir 2>%t.large
 // RUN: FileCheck %s --check-prefix=LARGE < %t.large

@@ -10,6 +10,7 @@
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/DenseSet.h"
 #include <array>
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -32,11 +33,13 @@ private:
     SmallVector<std::pair<unsigned, unsigned>> places; ///< The part's parameter, the merged kernel's.
     SmallVector<bool> isWritten;                       ///< Parameters that another part writes.
     Counters counters;                                 ///< That the part raises; none: nobody waits for it.
+    int64_t shared = 1;                                ///< Blocks of its rows that share a counter.
     bool isReader = false;                             ///< It waits.
     Value waited;                                      ///< What its CTAs take with them from their wait.
   };
 
   int64_t readWires();
+  int64_t countSharedBy(unsigned writer) const;
   void cloneGlobals(ModuleOp module);
   void makeFunction(Location loc);
   Value makeInt(Location loc, int64_t value);
@@ -68,6 +71,24 @@ private:
 
 } // namespace
 
+/// Blocks of a writer's rows that share a counter: as many as all readers wait for together. Each of them would be
+/// polled by threads of its own, which take turns in the L2 with those that raise it.
+int64_t Merger::countSharedBy(unsigned writer) const {
+  int64_t least = countShared(parts[writer].rows), together = 0;
+  for (const Wire &wire : wires) {
+    if (wire.writer != writer)
+      continue;
+    Need need = findNeed(parts, wire);
+    if (!need.written)
+      continue;
+    bool isWhole = need.step % need.written == 0 && need.first == 0 && need.last == need.step - 1;
+    if (turns || !isWhole)
+      return least;
+    together = std::gcd(together, need.step / need.written);
+  }
+  return std::max(least, together);
+}
+
 /// A part has a counter for each block of its rows if some reader knows which it needs, else one.
 int64_t Merger::readWires() {
   for (auto [part, state] : llvm::zip_equal(parts, states))
@@ -77,7 +98,8 @@ int64_t Merger::readWires() {
     Counters &counters = states[wire.writer].counters;
     states[wire.reader].isWritten[wire.input] = states[wire.reader].isReader = true;
     if (findNeed(parts, wire).written) {
-      counters.ctas = writer.rows.ctas * countShared(writer.rows);
+      states[wire.writer].shared = countSharedBy(wire.writer);
+      counters.ctas = writer.rows.ctas * states[wire.writer].shared;
       counters.blocks = llvm::divideCeil(writer.grid, counters.ctas);
     } else if (!counters.blocks) {
       counters.ctas = writer.grid;
@@ -239,7 +261,7 @@ SmallVector<Awaited> Merger::findAwaited(size_t number, Value cta) {
       awaited.push_back({of, makeInt(loc, 0), last});
       continue;
     }
-    int64_t elements = need.written * countShared(parts[wire.writer].rows);
+    int64_t elements = need.written * states[wire.writer].shared;
     Value block = LLVM::UDivOp::create(builder, loc, cta, makeInt(loc, part.rows.ctas));
     auto find = [&](int64_t offset) -> Value { // The counter of element step b + offset.
       auto wide = [&](int64_t value) -> Value {

@@ -151,6 +151,19 @@ int64_t countResident(ArrayRef<Part> parts, const Device &device) {
   return countResident(warps, shared, registers, device);
 }
 
+/// What part of its time more a part takes with `ctas` CTAs on an SM, which could fill `needed`. A map loses nothing as
+/// long as it has the bytes under way that DRAM's latency asks for (Little's law), twice over, since a CTA asks for
+/// what it reads and then writes as much; but no estimate is better than a twentieth.
+static double findLostShare(const Part &part, int64_t ctas, int64_t needed, const Device &device) {
+  constexpr double latency = 600e-9, margin = 2, uncertainty = 0.05;
+  double idle = double(needed) / double(ctas) - 1;
+  if (!part.isMap)
+    return idle;
+  double underWay = double(ctas) * part.bytes / 2 / double(part.grid);
+  double wanted = margin * latency * device.memoryBandwidth / double(device.sms);
+  return std::min(idle, std::max(wanted / underWay - 1, uncertainty));
+}
+
 std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
   if (parts.size() > kMostParts)
     return "a launch has at most " + std::to_string(kMostParts) + " parts";
@@ -174,7 +187,7 @@ std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
     int64_t needed = std::min<int64_t>(alone, llvm::divideCeil(each.grid, int64_t(device.sms)));
     if (together >= needed)
       continue;
-    lost += each.bytes / device.memoryBandwidth * (double(needed) / double(together) - 1);
+    lost += each.bytes / device.memoryBandwidth * findLostShare(each, together, needed, device);
     if (!each.isMap || lost > device.launchSeconds)
       return llvm::formatv("{0} CTAs an SM instead of {1}: {2} bytes of shared memory, {3} warps", together, needed,
                            shared, warps);

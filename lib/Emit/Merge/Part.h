@@ -77,7 +77,8 @@ int64_t countResident(llvm::ArrayRef<Part> parts, const Device &device);
 
 /// Why the last of `parts` is better off in a launch of its own than behind the others; empty if it is not: together
 /// some part has fewer CTAs on an SM than it can fill, or there are more parameters than a launch takes. What memory
-/// bounds may have fewer where its bytes then take less time more than a launch.
+/// bounds may have fewer where its bytes then take less time more than a launch; a map's do where too few are under
+/// way.
 std::string findObstacle(llvm::ArrayRef<Part> parts, const Device &device);
 
 } // namespace weft::emit
