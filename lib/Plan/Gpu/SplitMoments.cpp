@@ -91,8 +91,7 @@ static std::optional<Moments> findMoments(tg::ReduceOp spread) {
   moments.deviations = squares->getOperand(0).getDefiningOp<tg::SubOp>();
   moments.mean = moments.deviations ? moments.deviations->getOperand(1).getDefiningOp<tg::DivOp>() : tg::DivOp();
   moments.sum = moments.mean ? moments.mean->getOperand(0).getDefiningOp<tg::ReduceOp>() : tg::ReduceOp();
-  if (!isSum(moments.sum) || !moments.sum->hasOneUse() ||
-      moments.sum.getInput() != moments.deviations->getOperand(0) ||
+  if (!isSum(moments.sum) || !moments.sum->hasOneUse() || moments.sum.getInput() != moments.deviations->getOperand(0) ||
       moments.deviations.getType() != moments.sum.getInput().getType())
     return std::nullopt;
   moments.input = moments.sum.getInput();
@@ -240,7 +239,8 @@ bool splitMoments(tg::ReduceOp spread, const Device &device) {
   if (!stored)
     return false;
   Rows rows = *describeRows(spread);
-  rows.bytes = double(std::max<int64_t>(tg::getElementBits(cast<RankedTensorType>(stored.getType()).getElementType()), 8)) / 8;
+  rows.bytes =
+      double(std::max<int64_t>(tg::getElementBits(cast<RankedTensorType>(stored.getType()).getElementType()), 8)) / 8;
   std::optional<MomentsCut> cut = chooseCut(*moments, rows, device);
   if (!cut)
     return false;

@@ -8,7 +8,8 @@
 // exp(t - m), t the masked score and m the row's greatest, is 0 in f32 for t - m < log(2^-150) = -103.98. The row keeps
 // a place, so m >= -S for scores of at most S in absolute value, and
 //   t - m <= (S + v) + S  for s + v,    t - m <= v + S  for select(kept, s, v).
-// S is found from the types and ops that make the scores, or not; then it takes the licence.
+// S is found from the ops that make the scores, for operands of products that are numbers, or not; then it takes the
+// licence.
 #include "GraphBuilder.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
@@ -32,8 +33,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double leastExponent = -104, leastExponent64 = -746;
 /// A mask's numbers are far below all scores; others are biases.
 constexpr double greatestMask = -1000;
-/// Elements of a mask that are looked at, at most.
-constexpr int64_t mostElements = int64_t(1) << 24;
+/// Elements of a mask that are looked at, at most; what all masks of a program may take to evaluate and read.
+constexpr int64_t mostElements = int64_t(1) << 24, mostWork = int64_t(1) << 27;
 
 double toDouble(APFloat number) {
   bool loses = false;
@@ -44,28 +45,26 @@ double toDouble(APFloat number) {
 /// How far back bounds and tables are looked for.
 constexpr unsigned mostDepth = 32;
 
-/// Bounds of absolute values that follow from types and ops, whatever the inputs are, as long as they are numbers.
+double largestOf(Value value) {
+  auto element = dyn_cast<FloatType>(GraphBuilder::elementOf(value));
+  return element ? toDouble(APFloat::getLargest(element.getFloatSemantics())) : infinity;
+}
+
+/// Bounds of absolute values that follow from ops, as long as what products multiply are numbers. A value that may
+/// overflow has none: it may be infinite.
 class Bounds {
 public:
   /// Infinity where there is none.
   double of(Value value, unsigned depth = mostDepth) {
-    auto [it, isNew] = known.try_emplace(value, ofType(value));
-    double bound = it->second;
+    auto [it, isNew] = known.try_emplace(value, infinity);
     Operation *op = value.getDefiningOp();
     if (!isNew || !op || depth == 0)
-      return bound;
-    bound = std::min(bound, ofOp(op, depth - 1));
-    return known[value] = bound;
+      return it->second;
+    double bound = ofOp(op, depth - 1);
+    return known[value] = bound <= largestOf(value) ? bound : infinity;
   }
 
 private:
-  static double ofType(Value value) {
-    auto element = dyn_cast<FloatType>(GraphBuilder::elementOf(value));
-    if (!element || element.getWidth() > 16) // A bound of 2^127 proves nothing.
-      return infinity;
-    return toDouble(APFloat::getLargest(element.getFloatSemantics()));
-  }
-
   static double ofConstant(ConstantOp op) {
     auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
     if (!elements || !isa<FloatType>(elements.getElementType()) || elements.getNumElements() > 4096)
@@ -82,7 +81,8 @@ private:
     for (auto [kind, extent] : llvm::zip_equal(tile.getDomainIterators(), tile.getDomainExtents()))
       if (kind == utils::IteratorType::reduction)
         places *= getConstant(extent) ? double(*getConstant(extent)) : infinity;
-    double left = of(op.getLhs(), depth), right = of(op.getRhs(), depth);
+    auto ofOperand = [&](Value operand) { return std::min(of(operand, depth), largestOf(operand)); };
+    double left = ofOperand(op.getLhs()), right = ofOperand(op.getRhs());
     return left == 0 || right == 0 ? 0 : places * left * right * 1.01; // Sums round.
   }
 
@@ -132,109 +132,144 @@ bool readsTable(Value value) {
   return false;
 }
 
-/// What a constant keeps: for each row its places, and the number that stands in the others.
-struct Constant {
-  std::vector<uint8_t> keeps; ///< Row by row.
-  int64_t rows = 1, places = 1;
-  double masked = 0;
-};
-
 /// low <= j - (isSlanted ? i : 0) <= high; a side that masks nothing is none.
 struct Band {
   std::optional<int64_t> low, high;
   bool isSlanted = true;
 };
 
-/// The band of `constant`, or none.
-std::optional<Band> findBand(const Constant &constant) {
+/// What a constant keeps of each row, and the number that stands in the other places.
+struct Table {
+  int64_t rows = 1, places = 1;
+  double masked = 0;
+  std::optional<Band> band;
+  std::optional<int64_t> emptyRow; ///< The first that keeps nothing.
+};
+
+/// The first and the last place that row `i` keeps; first > last if there is none.
+std::pair<int64_t, int64_t> findEnds(ArrayRef<uint8_t> row) {
+  int64_t first = 0, last = int64_t(row.size()) - 1;
+  while (first <= last && !row[first])
+    ++first;
+  while (last > first && !row[last])
+    --last;
+  return {first, last};
+}
+
+/// The band and the empty row of `table`, whose places `keeps` has row by row.
+void describe(Table &table, ArrayRef<uint8_t> keeps) {
   Band band;
-  band.isSlanted = constant.rows > 1;
-  auto keeps = [&](int64_t i, int64_t j) { return constant.keeps[i * constant.places + j]; };
-  for (int64_t i = 0; i < constant.rows; ++i) {
-    int64_t first = 0, last = constant.places - 1, row = band.isSlanted ? i : 0;
-    while (first < constant.places && !keeps(i, first))
-      ++first;
-    while (last > first && !keeps(i, last))
-      --last;
-    if (first == constant.places)
-      continue;
-    if (first > 0)
-      band.low = band.low ? band.low : first - row;
-    if (last < constant.places - 1)
-      band.high = band.high ? band.high : last - row;
+  band.isSlanted = table.rows > 1;
+  for (int64_t i = 0; i < table.rows; ++i) {
+    auto [first, last] = findEnds(keeps.slice(i * table.places, table.places));
+    int64_t row = band.isSlanted ? i : 0;
+    if (first > last)
+      table.emptyRow = table.emptyRow ? table.emptyRow : i;
+    else if (first > 0 && !band.low)
+      band.low = first - row;
+    if (first <= last && last < table.places - 1 && !band.high)
+      band.high = last - row;
   }
   if (!band.low && !band.high)
-    return std::nullopt;
-  for (int64_t i = 0; i < constant.rows; ++i)
-    for (int64_t j = 0; j < constant.places; ++j) {
+    return;
+  for (int64_t i = 0; i < table.rows; ++i)
+    for (int64_t j = 0; j < table.places; ++j) {
       int64_t distance = j - (band.isSlanted ? i : 0);
       bool isIn = (!band.low || distance >= *band.low) && (!band.high || distance <= *band.high);
-      if (isIn != bool(keeps(i, j)))
+      if (isIn != bool(keeps[i * table.places + j]))
+        return;
+    }
+  table.band = band;
+}
+
+/// Reads constants, each once, and not more of them than there is work for.
+class Tables {
+public:
+  /// `value` as numbers of 0 and one other, far below; none if it is not constant or not such.
+  std::optional<Table> readNumbers(Value value) {
+    auto [it, isNew] = known.try_emplace({value, 0u}, std::nullopt);
+    if (isNew && isa<FloatType>(GraphBuilder::elementOf(value)))
+      it->second = makeNumbers(value);
+    return it->second;
+  }
+  /// `condition` as booleans that are `kept` where a place is kept.
+  std::optional<Table> readBooleans(Value condition, bool kept) {
+    auto [it, isNew] = known.try_emplace({condition, unsigned(kept)}, std::nullopt);
+    if (isNew)
+      it->second = makeBooleans(condition, kept);
+    return it->second;
+  }
+
+private:
+  /// Rows and places of a mask whose other extents are 1; none of another form.
+  static std::optional<Table> readShape(RankedTensorType type) {
+    if (!type.hasStaticShape() || type.getRank() < 1 || type.getNumElements() < 2 ||
+        type.getNumElements() > mostElements)
+      return std::nullopt;
+    Table table;
+    table.places = type.getShape().back();
+    table.rows = type.getRank() > 1 ? type.getDimSize(type.getRank() - 2) : 1;
+    if (table.rows * table.places != type.getNumElements())
+      return std::nullopt;
+    return table;
+  }
+
+  DenseElementsAttr evaluate(Value value) {
+    reference::Limits limits = reference::foldLimits();
+    limits.sharedWork = &workLeft;
+    auto elements = dyn_cast_or_null<DenseElementsAttr>(reference::foldToConstant(value, limits));
+    if (!elements || elements.isSplat() || workLeft < elements.getNumElements())
+      return {};
+    workLeft -= elements.getNumElements();
+    return elements;
+  }
+
+  std::optional<Table> makeNumbers(Value value) {
+    std::optional<Table> table = readShape(cast<RankedTensorType>(value.getType()));
+    DenseElementsAttr elements = table ? evaluate(value) : DenseElementsAttr();
+    unsigned width = GraphBuilder::elementOf(value).getIntOrFloatBitWidth() / 8;
+    if (!elements || width < 2 || int64_t(elements.getRawData().size()) != elements.getNumElements() * width)
+      return std::nullopt;
+    ArrayRef<char> bytes = elements.getRawData(), other;
+    auto isZero = [&](ArrayRef<char> number) { // Either zero.
+      return llvm::all_of(number.drop_back(), [](char c) { return c == 0; }) && (number.back() & 0x7f) == 0;
+    };
+    std::vector<uint8_t> keeps;
+    int64_t place = 0;
+    for (int64_t i = 0; i < elements.getNumElements(); ++i) {
+      ArrayRef<char> number = bytes.slice(i * width, width);
+      keeps.push_back(isZero(number));
+      if (keeps.back())
+        continue;
+      if (other.empty()) {
+        place = i;
+        other = number;
+      }
+      if (number != other)
         return std::nullopt;
     }
-  return band;
-}
-
-/// Rows and places of a mask whose other extents are 1; none of another form.
-std::optional<Constant> readShape(RankedTensorType type) {
-  if (!type.hasStaticShape() || type.getRank() < 1 || type.getNumElements() < 2 || type.getNumElements() > mostElements)
-    return std::nullopt;
-  Constant constant;
-  constant.places = type.getShape().back();
-  constant.rows = type.getRank() > 1 ? type.getDimSize(type.getRank() - 2) : 1;
-  if (constant.rows * constant.places != type.getNumElements())
-    return std::nullopt;
-  return constant;
-}
-
-/// `value` as numbers of 0 and one other, far below; none if it is not constant or not such.
-std::optional<Constant> readNumbers(Value value) {
-  std::optional<Constant> constant = readShape(cast<RankedTensorType>(value.getType()));
-  if (!constant || !isa<FloatType>(GraphBuilder::elementOf(value)))
-    return std::nullopt;
-  reference::Limits limits = reference::foldLimits();
-  limits.maxWork = mostElements * 4;
-  auto elements = dyn_cast_or_null<DenseElementsAttr>(reference::foldToConstant(value, limits));
-  unsigned width = GraphBuilder::elementOf(value).getIntOrFloatBitWidth() / 8;
-  if (!elements || elements.isSplat() || width < 2 ||
-      int64_t(elements.getRawData().size()) != elements.getNumElements() * width)
-    return std::nullopt;
-  ArrayRef<char> bytes = elements.getRawData(), other;
-  auto isZero = [&](ArrayRef<char> number) { // Either zero.
-    return llvm::all_of(number.drop_back(), [](char c) { return c == 0; }) && (number.back() & 0x7f) == 0;
-  };
-  int64_t place = 0;
-  for (int64_t i = 0; i < elements.getNumElements(); ++i) {
-    ArrayRef<char> number = bytes.slice(i * width, width);
-    constant->keeps.push_back(isZero(number));
-    if (constant->keeps.back())
-      continue;
-    if (other.empty())
-      place = i;
-    other = other.empty() ? number : other;
-    if (number != other)
+    table->masked = toDouble(*(elements.getValues<APFloat>().begin() + place));
+    if (!(table->masked <= greatestMask))
       return std::nullopt;
+    describe(*table, keeps);
+    return table;
   }
-  constant->masked = toDouble(*(elements.getValues<APFloat>().begin() + place));
-  if (!(constant->masked <= greatestMask))
-    return std::nullopt;
-  return constant;
-}
 
-/// `condition` as booleans, kept where true.
-std::optional<Constant> readBooleans(Value condition) {
-  std::optional<Constant> constant = readShape(cast<RankedTensorType>(condition.getType()));
-  if (!constant)
-    return std::nullopt;
-  reference::Limits limits = reference::foldLimits();
-  limits.maxWork = mostElements * 4;
-  auto elements = dyn_cast_or_null<DenseElementsAttr>(reference::foldToConstant(condition, limits));
-  if (!elements || elements.isSplat())
-    return std::nullopt;
-  for (bool keeps : elements.getValues<bool>())
-    constant->keeps.push_back(keeps);
-  return constant;
-}
+  std::optional<Table> makeBooleans(Value condition, bool kept) {
+    std::optional<Table> table = readShape(cast<RankedTensorType>(condition.getType()));
+    DenseElementsAttr elements = table ? evaluate(condition) : DenseElementsAttr();
+    if (!elements)
+      return std::nullopt;
+    std::vector<uint8_t> keeps;
+    for (bool each : elements.getValues<bool>())
+      keeps.push_back(each == kept);
+    describe(*table, keeps);
+    return table;
+  }
+
+  llvm::DenseMap<std::pair<Value, unsigned>, std::optional<Table>> known;
+  int64_t workLeft = mostWork;
+};
 
 std::optional<double> getSplat(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
@@ -248,16 +283,16 @@ std::optional<double> getSplat(Value value) {
 struct Mask {
   Operation *op = nullptr; ///< The sum, or the choice, that makes the masked scores.
   Value scores;            ///< What it masks.
-  Value table;             ///< What is added, or chosen by.
+  Value source;            ///< What is added, or chosen by.
   bool isSum = true;
-  Constant constant;
+  Table table;
 };
 
-std::optional<Mask> readMask(Operation *op) {
+std::optional<Mask> readMask(Operation *op, Tables &tables) {
   if (isa_and_nonnull<AddOp>(op)) {
     for (unsigned i : {1u, 0u})
-      if (std::optional<Constant> constant = readNumbers(op->getOperand(i)))
-        return Mask{op, op->getOperand(1 - i), op->getOperand(i), true, std::move(*constant)};
+      if (std::optional<Table> table = tables.readNumbers(op->getOperand(i)))
+        return Mask{op, op->getOperand(1 - i), op->getOperand(i), true, *table};
     return std::nullopt;
   }
   auto select = dyn_cast_or_null<SelectOp>(op);
@@ -267,14 +302,11 @@ std::optional<Mask> readMask(Operation *op) {
   bool isMaskedWhereTrue = yes && *yes <= greatestMask;
   if (!isMaskedWhereTrue && !(no && *no <= greatestMask))
     return std::nullopt;
-  std::optional<Constant> constant = readBooleans(select.getCondition());
-  if (!constant)
+  std::optional<Table> table = tables.readBooleans(select.getCondition(), !isMaskedWhereTrue);
+  if (!table)
     return std::nullopt;
-  for (uint8_t &keeps : constant->keeps)
-    keeps ^= uint8_t(isMaskedWhereTrue);
-  constant->masked = isMaskedWhereTrue ? *yes : *no;
-  return Mask{op, isMaskedWhereTrue ? select.getOnFalse() : select.getOnTrue(), select.getCondition(), false,
-              std::move(*constant)};
+  table->masked = isMaskedWhereTrue ? *yes : *no;
+  return Mask{op, isMaskedWhereTrue ? select.getOnFalse() : select.getOnTrue(), select.getCondition(), false, *table};
 }
 
 /// Whether `value`, itself or cast, is read by nothing but `most`, the maximum of its rows, and the exponentials of its
@@ -313,6 +345,11 @@ struct BandMasks : impl::BandMasksBase<BandMasks> {
       if (op)
         rewrite(op, most);
     }
+    for (Operation *op : replaced)
+      op->erase();
+    bounds = {};
+    tables = {};
+    replaced.clear();
   }
 
 private:
@@ -320,12 +357,10 @@ private:
 
   /// Why the masked number of `mask`, which is finite, may not count as -inf; empty if it may.
   std::string refuse(const Mask &mask, ReduceOp most) {
-    const Constant &constant = mask.constant;
-    for (int64_t i = 0; i < constant.rows; ++i) {
-      auto row = ArrayRef(constant.keeps).slice(i * constant.places, constant.places);
-      if (llvm::none_of(row, [](uint8_t keeps) { return keeps; }))
-        return llvm::formatv("row {0} keeps no place: with {1:e3} its weights are equal, not zero", i, constant.masked);
-    }
+    const Table &constant = mask.table;
+    if (constant.emptyRow)
+      return llvm::formatv("row {0} keeps no place: with {1:e3} its weights are equal, not zero", *constant.emptyRow,
+                           constant.masked);
     if (!isOnlySoftmax(mask.op->getResult(0), most))
       return "the masked scores are read by more than a softmax";
     double scores = bounds.of(mask.scores);
@@ -342,15 +377,15 @@ private:
   }
 
   void rewrite(Operation *op, ReduceOp most) {
-    std::optional<Mask> mask = readMask(op);
-    if (!mask || (std::isinf(mask->constant.masked) && !readsTable(mask->table)))
+    std::optional<Mask> mask = readMask(op, tables);
+    if (!mask || (std::isinf(mask->table.masked) && !readsTable(mask->source)))
       return; // Comparisons of places already.
-    const Constant &constant = mask->constant;
+    const Table &constant = mask->table;
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     int64_t rank = GraphBuilder::rankOf(mask->scores);
-    bool fits = rank >= 2 && rank >= GraphBuilder::rankOf(mask->table) && type.getShape().back() == constant.places &&
+    bool fits = rank >= 2 && rank >= GraphBuilder::rankOf(mask->source) && type.getShape().back() == constant.places &&
                 (constant.rows == 1 || (type.getRank() > 1 && type.getDimSize(type.getRank() - 2) == constant.rows));
-    std::optional<Band> band = fits ? findBand(constant) : std::nullopt;
+    std::optional<Band> band = fits ? constant.band : std::nullopt;
     std::string reason = !band                         ? "the places that it keeps are no band"
                          : std::isinf(constant.masked) ? ""
                                                        : refuse(*mask, most);
@@ -361,6 +396,7 @@ private:
     OpBuilder builder(op);
     GraphBuilder g{builder, op->getLoc()};
     build(*mask, *band, g);
+    replaced.push_back(op);
     ++numMasks;
     auto side = [](std::optional<int64_t> bound) { return bound ? std::to_string(*bound) : std::string("any"); };
     remark::passed(op->getLoc(), options("band-mask")) << remark::add(
@@ -372,7 +408,7 @@ private:
 
   /// The masked scores, from comparisons of places.
   static void build(const Mask &mask, const Band &band, GraphBuilder &g) {
-    const Constant &constant = mask.constant;
+    const Table &constant = mask.table;
     Type i64 = g.builder.getI64Type();
     AffineExpr one = g.builder.getAffineConstantExpr(1);
     Value j = g.op<IotaOp>(getTensorType({one, g.builder.getAffineConstantExpr(constant.places)}, i64), uint64_t(1));
@@ -396,15 +432,17 @@ private:
     compare(CmpPredicate::Le, band.high);
     Type element = GraphBuilder::elementOf(mask.op->getResult(0));
     Value least = g.scalar(-infinity, element), masked;
-    if (mask.isSum && std::isinf(mask.constant.masked))
+    if (mask.isSum && std::isinf(mask.table.masked))
       masked = g.op<AddOp>(mask.scores, g.op<SelectOp>(condition, g.scalar(0, element), least));
     else
       masked = g.op<SelectOp>(condition, mask.scores, least);
     mask.op->getResult(0).replaceAllUsesWith(masked);
-    mask.op->erase();
   }
 
+  /// These know values by their addresses: what is replaced stays until the end.
   Bounds bounds;
+  Tables tables;
+  SmallVector<Operation *> replaced;
 };
 
 } // namespace

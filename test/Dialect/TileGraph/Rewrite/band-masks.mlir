@@ -62,10 +62,10 @@ func.func @unbounded(%s: tensor<16x16xf32>) -> tensor<16x16xf32> {
 
 // -----
 
-// f16 scores may be 131008 apart, more than -65504 leaves.
+// Nor have scores of f16: they may be 131008 apart, more than -65504 leaves.
 // CHECK-LABEL: func.func @half(
 // CHECK: tg.add %arg0, %{{.*}} : tensor<16x16xf16>, tensor<16x16xf16>
-// REMARK: [Missed] no-band {{.*}}scores may be up to 6.550e+04, so that -6.550e+04 beside them
+// REMARK: [Missed] no-band {{.*}}scores have no bound, so that -6.550e+04 beside them
 // FINITE-LABEL: func.func @half(
 // FINITE: tg.select %{{.*}}, %arg0, %{{.*}} : tensor<16x16xi1>, tensor<16x16xf16>, tensor<f16>
 func.func @half(%s: tensor<16x16xf16>) -> tensor<16x16xf32> {
