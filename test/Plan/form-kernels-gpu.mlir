@@ -202,3 +202,49 @@ func.func @widened(%a: tensor<1x128xf16>, %o: tensor<128x128xf16>, %g: tensor<12
   %1 = tg.contract %n, %v [#mk, #kn, #mn] : tensor<1x128xf32>, tensor<128x64xf32> -> tensor<1x64xf32>
   return %x, %0, %1 : tensor<1x128xf16>, tensor<1x64xf32>, tensor<1x64xf32>
 }
+
+// A map computes sums of few terms again where many of its elements share one.
+// CHECK-LABEL: @shared
+// CHECK-COUNT-1: tg.kernel
+// CHECK-NOT: tg.kernel
+// CHECK: return
+func.func @shared(%x: tensor<8x65536xf16>, %p: tensor<8x10xf32>) -> tensor<8x16x4096xf32> {
+  %0 = tg.reduce add %p axes = [1] keep_dims : tensor<8x10xf32>
+  %1 = tg.cast %x : tensor<8x65536xf16> to tensor<8x65536xf32>
+  %2 = tg.sub %1, %0 : tensor<8x65536xf32>, tensor<8x1xf32>
+  %3 = tg.reshape %2 : tensor<8x65536xf32> to tensor<8x16x4096xf32>
+  %4 = tg.exp %3 : tensor<8x16x4096xf32>
+  return %4 : tensor<8x16x4096xf32>
+}
+
+// More terms than a warp has lanes; few elements for each sum; so many CTAs that the sums cost more than a kernel; so
+// many sums that a tile cannot hold them.
+// CHECK-LABEL: @terms
+// CHECK-COUNT-2: tg.kernel
+// CHECK-LABEL: @few
+// CHECK-COUNT-2: tg.kernel
+// CHECK-LABEL: @waves
+// CHECK-COUNT-2: tg.kernel
+// CHECK-LABEL: @columns
+// CHECK-COUNT-2: tg.kernel
+// CHECK: return
+func.func @terms(%x: tensor<8x65536xf32>, %p: tensor<8x33xf32>) -> tensor<8x65536xf32> {
+  %0 = tg.reduce add %p axes = [1] keep_dims : tensor<8x33xf32>
+  %1 = tg.sub %x, %0 : tensor<8x65536xf32>, tensor<8x1xf32>
+  return %1 : tensor<8x65536xf32>
+}
+func.func @few(%x: tensor<8x512xf32>, %p: tensor<8x10xf32>) -> tensor<8x512xf32> {
+  %0 = tg.reduce add %p axes = [1] keep_dims : tensor<8x10xf32>
+  %1 = tg.sub %x, %0 : tensor<8x512xf32>, tensor<8x1xf32>
+  return %1 : tensor<8x512xf32>
+}
+func.func @waves(%x: tensor<8x16777216xf32>, %p: tensor<8x10xf32>) -> tensor<8x16777216xf32> {
+  %0 = tg.reduce add %p axes = [1] keep_dims : tensor<8x10xf32>
+  %1 = tg.sub %x, %0 : tensor<8x16777216xf32>, tensor<8x1xf32>
+  return %1 : tensor<8x16777216xf32>
+}
+func.func @columns(%x: tensor<2048x4096xf32>, %p: tensor<32x4096xf32>) -> tensor<2048x4096xf32> {
+  %0 = tg.reduce add %p axes = [0] keep_dims : tensor<32x4096xf32>
+  %1 = tg.sub %x, %0 : tensor<2048x4096xf32>, tensor<1x4096xf32>
+  return %1 : tensor<2048x4096xf32>
+}

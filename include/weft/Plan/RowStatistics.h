@@ -10,10 +10,12 @@ namespace weft::plan {
 
 /// The most terms of such a sum: lanes of a warp.
 constexpr int64_t mostStatistics = 32;
-/// So many elements of the map share a sum at least, so that a tile asks for few of them.
+/// So many elements of the map share a sum at least.
 constexpr double leastShare = 1024;
+/// The most terms of all its sums together: a tile may ask for all of them, and holds them in registers.
+constexpr double mostTermsOfAll = 4096;
 
-/// Whether `op` has few terms, and a map of `elements` elements shares each of its results among many.
+/// Whether `op` has few terms and results, and a map of `elements` elements shares each result among many.
 inline bool isStatistic(tg::ReduceOp op, double elements) {
   int64_t terms = 1;
   tg::Dims dims = tg::getDims(op.getInput().getType());
@@ -23,7 +25,8 @@ inline bool isStatistic(tg::ReduceOp op, double elements) {
       return false;
     terms *= *extent;
   }
-  return terms <= mostStatistics && estimateElements(op) * leastShare <= elements;
+  return terms <= mostStatistics && estimateElements(op.getInput()) <= mostTermsOfAll &&
+         estimateElements(op) * leastShare <= elements;
 }
 
 } // namespace weft::plan

@@ -354,11 +354,16 @@ static void streamColumns(const KernelToSchedule &kernel, ArrayRef<int64_t> exte
     choice.tile = spread(extents, wide, width);
     width /= 2;
   } while (width >= 2 * vector && countTiles(extents, choice.tile) < 2 * device.sms);
+  // Steps come one after the other: where CTAs are few, more warps make fewer of them, past the row's end if need be.
+  // (A mean of 12,544 by 32 places, 2 CTAs of an H100: 10.0 us with 8 warps, 7.6 with 16, 8.1 with twice the vectors.)
+  bool isAlone = countTiles(extents, choice.tile) * ctasWanted <= device.sms;
+  choice.warps = isAlone ? 16 : choice.warps;
   int64_t left = std::max<int64_t>(choice.warps * warpThreads * vector * 4 / product(choice.tile), 1);
   for (unsigned d : streamed) {
-    int64_t extent = kernel.extents[d];
+    int64_t extent = kernel.extents[d], whole = llvm::PowerOf2Ceil(extent);
     choice.stream.push_back(isWindowed(kernel.access, d) ? 1
-                            : isWhole                    ? int64_t(llvm::PowerOf2Ceil(extent))
+                            : isWhole                    ? whole
+                            : isAlone                    ? std::min(whole, left)
                                                          : fitPower(extent, left, 1));
     left = std::max<int64_t>(left / choice.stream.back(), 1);
   }

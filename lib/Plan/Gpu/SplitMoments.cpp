@@ -135,6 +135,8 @@ static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, co
   for (int64_t axis : moments.sum.getAxes()) {
     int64_t extent = *tg::getConstant(dims[axis]);
     for (int64_t parts = 2; parts <= std::min(extent, mostStatistics); ++parts) {
+      if (rows.rows * double(parts) > mostTermsOfAll)
+        break;
       double seconds = secondsOf(rows.rows * double(parts), bytes / double(parts), partCtas, device) + second;
       if (extent % parts == 0 && rows.places / double(parts) >= leastPlaces && seconds < best.split)
         best.axis = axis, best.parts = parts, best.split = seconds;

@@ -257,3 +257,41 @@ module @scan {
     return %0 : tensor<64x1000xf32>
   }
 }
+
+// Two sums of a row that a CTA can hold: one read. What elements share does not make vectors narrower.
+// SM90: module @moments attributes {tg.schedule = #tg.schedule<tile = [1, 1], stream = [4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @moments attributes {tg.schedule = #tg.schedule<tile = [1, 1], stream = [4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+module @moments {
+  func.func @kernel(%a: tensor<640x4096xbf16>) -> tensor<640x1xf32> {
+    %0 = tg.cast %a : tensor<640x4096xbf16> to tensor<640x4096xf32>
+    %1 = tg.reduce add %0 axes = [1] keep_dims : tensor<640x4096xf32>
+    %2 = tg.sub %0, %1 : tensor<640x4096xf32>, tensor<640x1xf32>
+    %3 = tg.mul %2, %2 : tensor<640x4096xf32>, tensor<640x4096xf32>
+    %4 = tg.reduce add %3 axes = [1] keep_dims : tensor<640x4096xf32>
+    return %4 : tensor<640x1xf32>
+  }
+}
+
+// A map whose elements share sums of few terms, seen through a reshape.
+// SM90: module @normalize attributes {tg.schedule = #tg.schedule<tile = [1, 1, 4096], stream = [32], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @normalize attributes {tg.schedule = #tg.schedule<tile = [1, 1, 4096], stream = [32], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+module @normalize {
+  func.func @kernel(%a: tensor<2x32x40960xbf16>, %p: tensor<2x32x10xf32>) -> tensor<2x320x4096xbf16> {
+    %0 = tg.reduce add %p axes = [2] keep_dims : tensor<2x32x10xf32>
+    %1 = tg.cast %a : tensor<2x32x40960xbf16> to tensor<2x32x40960xf32>
+    %2 = tg.sub %1, %0 : tensor<2x32x40960xf32>, tensor<2x32x1xf32>
+    %3 = tg.cast %2 : tensor<2x32x40960xf32> to tensor<2x32x40960xbf16>
+    %4 = tg.reshape %3 : tensor<2x32x40960xbf16> to tensor<2x320x4096xbf16>
+    return %4 : tensor<2x320x4096xbf16>
+  }
+}
+
+// Columns of few CTAs: more warps, and fewer steps.
+// SM90: module @columns attributes {tg.schedule = #tg.schedule<tile = [16], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @columns attributes {tg.schedule = #tg.schedule<tile = [16], stream = [1024], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>
+module @columns {
+  func.func @kernel(%a: tensor<12544x32xbf16>) -> tensor<32xbf16> {
+    %0 = tg.reduce add %a axes = [0] : tensor<12544x32xbf16>
+    return %0 : tensor<32xbf16>
+  }
+}
