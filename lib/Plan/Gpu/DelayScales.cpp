@@ -235,7 +235,8 @@ void Delay::build() {
     tg::Dims dims = tg::getDims(contract.getType());
     Type sum = tg::getTensorType(dims, tg::getComputeType(elementOf(contract.getResult())));
     Value value = tg::ContractOp::create(builder, loc, sum, operands[0], operands[1], contract.getMaps());
-    for (auto [scale, from] : llvm::zip(made.scales, factors.scales)) {
+    for (auto [common, from] : llvm::zip(made.scales, factors.scales)) {
+      Value scale = common; // As the product's result needs it; another reader may stand in front of this one.
       tg::Dims places = *tg::moveScale(scale, contract.getMap(i), contract.getMap(2));
       if (Type there = tg::getTensorType(places, elementOf(scale)); scale.getType() != there)
         scale = tg::ReshapeOp::create(builder, loc, there, scale);

@@ -176,6 +176,30 @@ func.func @rows_of_matrix(%x: tensor<1x4096xf32>, %w: tensor<7168x4096xf32>) -> 
 #w = affine_map<(i, j, k) -> (k, j)>
 #y = affine_map<(i, j, k) -> (i, j)>
 
+// Each product casts the common scale for itself, whichever of them comes first.
+// CHECK-LABEL: func.func @casts
+// CHECK: %[[Y:.*]] = tg.contract {{.*}} -> tensor<1x64xf32>
+// CHECK: %[[A:.*]] = tg.cast %[[R:.*]] : tensor<1x1xf16> to tensor<1x1xf32>
+// CHECK: tg.div %[[Y]], %[[A]]
+// CHECK: %[[Z:.*]] = tg.contract {{.*}} -> tensor<1x64xf32>
+// CHECK: %[[B:.*]] = tg.cast %[[R]] : tensor<1x1xf16> to tensor<1x1xf32>
+// CHECK: tg.div %[[Z]], %[[B]]
+// WHY: [Passed] delayed-scale {{.*}}scale of a row of 512 behind 2 products
+func.func @casts(%x: tensor<1x512xf16>, %w1: tensor<512x64xf16>, %w2: tensor<512x64xf16>) -> (tensor<1x64xf16>, tensor<1x64xf16>) {
+  %q = tg.mul %x, %x : tensor<1x512xf16>, tensor<1x512xf16>
+  %s = tg.reduce add %q axes = [1] keep_dims : tensor<1x512xf16>
+  %r = tg.sqrt %s : tensor<1x1xf16>
+  %n = tg.div %x, %r : tensor<1x512xf16>, tensor<1x1xf16>
+  %y1 = tg.contract %n, %w1 [#x, #w, #y] : tensor<1x512xf16>, tensor<512x64xf16> -> tensor<1x64xf16>
+  %y2 = tg.contract %n, %w2 [#x, #w, #y] : tensor<1x512xf16>, tensor<512x64xf16> -> tensor<1x64xf16>
+  return %y1, %y2 : tensor<1x64xf16>, tensor<1x64xf16>
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
 // What is no scale of the row says nothing: a difference, a constant.
 // CHECK-LABEL: func.func @silent
 // CHECK-COUNT-2: tg.contract
