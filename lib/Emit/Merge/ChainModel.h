@@ -7,9 +7,9 @@
 
 namespace weft::emit {
 
-/// Why `back` should start by a launch of its own instead of waiting in the launch whose results it reads, with the
+/// Why parts should start by a launch of their own instead of waiting in the launch whose results they read, with the
 /// numbers; empty if the wait is cheaper.
-std::string findLoss(llvm::ArrayRef<Part> back, const Device &device);
+std::string findLoss(const Device &device);
 
 /// How two parts of a launch take turns: `height` blocks of the first (0: all of it, then the second), with what
 /// decided.

@@ -182,7 +182,7 @@ private:
       llvm::append_range(together, launch.parts);
       std::string obstacle = findObstacle(together, *front.device);
       if (obstacle.empty() && mode == Chains::Model)
-        obstacle = findLoss(launch.parts, *front.device);
+        obstacle = findLoss(*front.device);
       if (!obstacle.empty()) {
         remarkNotMerged(launch.dispatches.front(), obstacle, launch.parts.front(), front.parts.front());
         continue;
