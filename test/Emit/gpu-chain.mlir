@@ -31,7 +31,7 @@
 // PTX: barrier.sync 0, 512;
 // PTX: red.release.gpu.global.add.u32
 // PTX: ld.acquire.gpu.global.u32
-// PTX: bar.sync {{.*}}0, 256;
+// PTX: bar.sync {{.*}}0, 512;
 // PTX: atom.relaxed.gpu.global.inc.u32
 // The sums are read coherently, the factors are not.
 // PTX: ld.global.b32
