@@ -210,9 +210,11 @@ private:
   Tile contract(tg::ContractOp op, llvm::ArrayRef<mlir::AffineExpr> at, std::optional<Tile> start = std::nullopt);
   void planProduct(tg::ContractOp op, struct Product &product);
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
-  Tile contractByMaps(tg::ContractOp op, const struct Product &product);
+  Tile contractByMaps(tg::ContractOp op, struct Product &product);
   Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);
-  Scalars unrollTaps(llvm::ArrayRef<Streamed> dims, int64_t taps, mlir::ValueRange init, StreamBody body);
+  Scalars unrollTaps(llvm::ArrayRef<Streamed> dims, int64_t taps, int64_t together, mlir::ValueRange init,
+                     StreamBody body);
+  Scalars unrollSteps(llvm::ArrayRef<Streamed> dims, int64_t steps, mlir::ValueRange init, StreamBody body);
   Tile operandAt(tg::ContractOp op, unsigned i, const struct Product &product, llvm::ArrayRef<mlir::AffineExpr> places,
                  const Constraints &mask);
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How many kernels are started for each exported model and GPU.
 
-    count_kernels.py [--build=build] [--target=sm_80,sm_90a] [--planner=weft,chains,tvm-rules,dnnfusion] [--model=GLOB,...] [--report=FILE.md] [--update]
+    count_kernels.py [--build=build] [--target=sm_80,sm_90a] [--planner=weft,chains,few,tvm-rules,dnnfusion] [--model=GLOB,...] [--report=FILE.md] [--update]
 
 A model is lowered, with weights that are holes in a file: a plan does not depend on their values. Its launches are the GPU kernels that a run
-starts; "chains" is the same plan with the fewest launches (--merge-launches=chains), which is not the fastest. The planners of other compilers are counted beside ours, on the same graph of primitives, without what comes after a plan: each group is a
+starts; "chains" is the same plan with the fewest launches (--merge-launches=chains), which is not the fastest; "few" is the plan where a launch costs
+10 us (--launch-cost=10). The planners of other compilers are counted beside ours, on the same graph of primitives, without what comes after a plan: each group is a
 kernel. What is counted of a model (a layer, or all of it) and the most it may be are in expected-kernels.json beside
 the counts of this commit: a model whose counts differ from the list fails the run, in both directions; --update writes the list anew.
 Without the exported models there is nothing to count, and the script says so.
@@ -34,7 +35,8 @@ from harness import limits  # noqa: E402
 
 EXPECTED = HERE / "expected-kernels.json"
 TARGETS = ("sm_80", "sm_90a")
-PLANNERS = ("weft", "chains", "tvm-rules", "dnnfusion")
+PLANNERS = ("weft", "chains", "few", "tvm-rules", "dnnfusion")
+FLAGS = {"weft": [], "chains": ["--merge-launches=chains"], "few": ["--launch-cost=10"]}  # Of weft's own plans.
 SECONDS = 60
 
 # Model, what is counted, the most kernels of it, how many such parts the model has, kernels around them (embeddings, masks, the last norm).
@@ -113,9 +115,9 @@ def count(compiler: pathlib.Path, name: str, target: str, planner: str) -> Count
     parts = next((goal[3] for goal in GOALS if goal[0] == name), 1)
     with tempfile.TemporaryDirectory() as folder:
         model = hollow(name, pathlib.Path(folder))
-        if planner in ("weft", "chains"):
+        if planner in FLAGS:
             seconds, _ = compile_to("plan", compiler, model, target)
-            _, program = compile_to("lower", compiler, model, target, *(["--merge-launches=chains"] if planner == "chains" else []))
+            _, program = compile_to("lower", compiler, model, target, *FLAGS[planner])
         else:
             seconds, program = compile_to("outline", compiler, model, target, f"--planner={planner}")
     labels = labels_of(program)

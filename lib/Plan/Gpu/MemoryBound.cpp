@@ -137,12 +137,22 @@ static SmallVector<int64_t> spread(ArrayRef<int64_t> extents, ArrayRef<unsigned>
   return tile;
 }
 
+/// Whether it sums over windows of more than 9 places: what 8 elements of a thread read of 25 takes 200 registers.
+static bool hasManyTerms(const KernelToSchedule &kernel) {
+  constexpr int64_t many = 9;
+  func::FuncOp func = kernel.func;
+  return llvm::any_of(func.getBody().front().getOps<tg::ContractOp>(),
+                      [](tg::ContractOp each) { return tg::countTerms(each).value_or(0) > many; });
+}
+
 /// Tiles that are wide along these dimensions, with the most work a CTA that leaves enough of them. `hasSums`: each CTA
 /// computes sums of few terms first.
 static ScheduleChoice tileMap(const KernelToSchedule &kernel, ArrayRef<unsigned> wide, bool hasSums,
                               const Device &device) {
   ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
   int64_t vector = hasSums ? vectorOfLarge(kernel) : std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
+  if (hasManyTerms(kernel))
+    vector = std::max<int64_t>(vector / 2, 1);
   ScheduleChoice choice;
   // Warps, and vectors a thread: the most work a CTA first.
   constexpr std::pair<int64_t, int64_t> shapes[] = {{4, 4}, {4, 2}, {4, 1}, {2, 1}, {1, 1}};
@@ -249,7 +259,7 @@ static bool isWindowed(const KernelAccess &access, unsigned d) {
 /// that leaves a CTA for each SM. Their number; 1 where a row itself is contiguous, or several do not fit a CTA.
 static int64_t spreadAcross(const KernelToSchedule &kernel, const Rows &rows, int64_t row, const Device &device,
                             SmallVectorImpl<int64_t> &tile) {
-  constexpr int64_t sectorBytes = 32, lineBytes = 128;
+  constexpr int64_t sectorBytes = 32, lineBytes = 128, leastBytes = 8;
   ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
   llvm::SetVector<unsigned> contiguous = contiguousDims(kernel);
   if (contiguous.empty() || llvm::is_contained(rows.inResult, contiguous.front()))
@@ -261,6 +271,10 @@ static int64_t spreadAcross(const KernelToSchedule &kernel, const Rows &rows, in
   int64_t side = fitPower(extents[inner], std::max<int64_t>(std::min(lineBytes / widest, most), 1), 1);
   while (side * widest > sectorBytes && int64_t(llvm::divideCeil(extents[inner], side)) * others < device.sms)
     side /= 2;
+  // Windows in front of them are much work of each element: as many CTAs as run at once, at least 8 bytes wide.
+  if (kernel.find<tg::ContractOp>())
+    while (side * widest > leastBytes && int64_t(llvm::divideCeil(extents[inner], side / 2)) * others <= device.sms)
+      side /= 2;
   return tile[inner] = side;
 }
 

@@ -307,9 +307,8 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
   MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
   double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;
-  double saved = between * 2 / rate + device.kernelSeconds();
-  if (before.chained) // What it computes alone, a kernel of its own would compute too.
-    saved += secondsOfVector;
+  // A vector's kernel fills and drains the SMs; so does its CTA's wait for it.
+  double saved = between * 2 / rate + (before.chained ? device.launchSeconds : device.kernelSeconds());
   if (lost > saved)
     return "G2: computing " + nameOf(producer) + " again for each tile costs " + std::to_string(int64_t(lost * 1e6)) +
            " us and saves " + std::to_string(int64_t(saved * 1e6)) + " us";
@@ -345,7 +344,7 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   if (rows > 1)
     lost += 0.1 * whole + waitOfStep * double(elementsOf(contract->getOperand(operand))) / rows / placesOfStep;
   if (before.chained)
-    lost += secondsAlone(before.bytes, before.chained, device);
+    lost += secondsAlone(before.operations, before.bytes, before.chained);
   // Sums come before the first step, in each CTA alone: what was to be hidden by copies waits for them.
   if (before.reduces) {
     double share = std::ceil(rows / tile);
@@ -463,7 +462,7 @@ std::string Checker::checkRows() {
     if (isa<tg::ConcatOp>(op))
       return "G3: " + nameOf(op) + " in a row";
     if (inner.contains(op))
-      if (std::string violation = checkWindowRows(cast<tg::ContractOp>(op), reduce); !violation.empty())
+      if (std::string violation = checkWindowRows(cast<tg::ContractOp>(op), reduce, device); !violation.empty())
         return violation;
   }
   return "";

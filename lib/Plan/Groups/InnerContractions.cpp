@@ -128,11 +128,12 @@ std::string splitInner(const Group &group, SmallVectorImpl<tg::ContractOp> &cont
   return "";
 }
 
-double secondsAlone(double bytes, unsigned vectors, const Device &device) {
-  // Weights come from DRAM, and each step of the loop waits for them: on an H100 with a cold L2 38 KB take a squeeze of
-  // EfficientNet-B0 6.2 us, 110 KB 12.2 us, where three kernels take 9 us.
-  constexpr double bytesPerSecond = 20e9, wait = 0.7e-6;
-  return bytes / std::min(bytesPerSecond, device.memoryBandwidth) + double(vectors) * wait;
+double secondsAlone(double points, double bytes, unsigned vectors) {
+  // One SM multiplies them, with all weights under way at once. On an H100 with a cold L2 squeezes of EfficientNet-B0
+  // add 2.3 us (55,296 points of 2 bytes) and 1.25 us (18,816 of 4 bytes) to the kernel that reads them; as kernels of
+  // their own they take 1.65 and 1.5 us.
+  constexpr double pointsPerSecond = 30e9, bytesPerSecond = 80e9, wait = 0.5e-6;
+  return std::max(points / pointsPerSecond, bytes / bytesPerSecond) + double(vectors) * wait;
 }
 
 double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms, const Device &device) {
@@ -149,18 +150,24 @@ bool canStretch(ArrayRef<Operation *> anchors, double elements, const Device &de
   return contract && tg::hasNoTiles(contract) && elements <= elementsOfCta * device.sms;
 }
 
-std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce) {
-  constexpr double sectorBytes = 32, mostPlaces = 8192, mostTerms = 65536;
+std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device) {
+  constexpr double leastBytes = 8, mostPlaces = 8192;
   if (!tg::isWindowSum(window)) // A product, of which splitInner has asked.
     return "";
   double held = 1, bytes = bytesOfElement(window.getLhs());
   tg::Dims extents = tg::getDims(reduce.getInput().getType());
   for (int64_t axis : reduce.getAxes())
     held *= double(llvm::PowerOf2Ceil(estimateExtent(extents[axis])));
-  double side = std::max(sectorBytes / bytes, 1.0);
-  // Terms are code and registers of each element: 4,096 places of 25 take 41 us on an H100, of 9 7.6 us.
-  if (held * side > mostPlaces || held * side * double(countTermsOf(window)) > mostTerms)
+  if (held * std::max(leastBytes / bytes, 1.0) > mostPlaces)
     return "G3: rows of windows that do not fit a CTA";
+  // A CTA reads each term of each place, at another line of memory, and converts what is narrower. What that takes
+  // longer than a map was measured on an H100, us: 256 places of 25 terms 3.5 to 4.1 (bf16) and 2.0 (f32), of 9 terms
+  // none and 0.9; 1,024 places of 25 terms 5.2 to 9.9.
+  constexpr double secondsOfInstruction = 0.16e-9, waitOfSum = 0.4e-6;
+  double lost = held * double(countTermsOf(window)) * (bytes < 4 ? 3 : 2) * secondsOfInstruction + waitOfSum;
+  if (lost > device.kernelSeconds())
+    return "G3: windows of whole rows in a CTA cost " + std::to_string(int64_t(lost * 1e6)) +
+           " us, and a kernel more costs " + std::to_string(int64_t(device.kernelSeconds() * 1e6)) + " us";
   return "";
 }
 

@@ -20,11 +20,8 @@ std::string splitInner(const Group &group, llvm::SmallVectorImpl<tg::ContractOp>
 /// Terms of each element, for rules that count instructions.
 int64_t countTermsOf(tg::ContractOp contract);
 
-/// What a kernel takes, its start apart, that makes a vector by a product on the whole card: reading, adding up across
-/// warps, and storing, one after the other.
-constexpr double secondsOfVector = 1e-6;
-/// Seconds that one CTA takes to read `bytes` and to make `vectors` of them, one after the other.
-double secondsAlone(double bytes, unsigned vectors, const Device &device);
+/// Seconds that one CTA takes to make `vectors`, one after the other, by so many products of weights of `bytes`.
+double secondsAlone(double points, double bytes, unsigned vectors);
 
 /// Seconds that a product takes longer where each of its tiles computes what it reads of `operand`, all of which takes
 /// `terms` products of sums over windows: by the model that chooses the tiles (GemmModel.h).
@@ -34,9 +31,9 @@ double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms,
 /// one wave of CTAs.
 bool canStretch(llvm::ArrayRef<mlir::Operation *> anchors, double elements, const Device &device);
 
-/// G3 for rows of sums over windows: a CTA holds whole rows of a sector's elements, and the terms of each. The rule
-/// that forbids it, or an empty string.
-std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce);
+/// G3 for rows of sums over windows: a CTA holds whole rows, 8 bytes of elements side by side, and their terms cost
+/// less than a kernel. The rule that forbids it, or an empty string.
+std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device);
 
 } // namespace weft::plan
 

@@ -50,6 +50,12 @@ KERNELS = [
   %1 = tg.add %0, %b : tensor<1x7x7x6xf32>, tensor<6xf32>
   %2 = tg.reduce add %1 axes = [1, 2] keep_dims : tensor<1x7x7x6xf32>
   return %1, %2 : tensor<1x7x7x6xf32>, tensor<1x1x1x6xf32>"""),
+    ("window_loop", [([1, 4, 4, 8], [1, 1]), ([1, 1, 8, 4], [1, 1])], [], """(%x: tensor<1x7x7x6xf32>, %w: tensor<5x5x6xf32>) -> tensor<1x7x7x6xf32> {
+  %v = tg.constant dense<0.0> : tensor<f32>
+  %p = tg.pad %x, %v low = [0, 2, 2, 0] high = [0, 2, 2, 0] interior = [0, 0, 0, 0] : tensor<1x7x7x6xf32>, tensor<f32>
+  %0 = tg.contract %p, %w [affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>, affine_map<(n, h, w, c, i, j) -> (i, j, c)>,
+       affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>] : tensor<1x11x11x6xf32>, tensor<5x5x6xf32> -> tensor<1x7x7x6xf32>
+  return %0 : tensor<1x7x7x6xf32>"""),
     ("window_product", [([1, 4, 8, 16], [8]), ([1, 2, 8, 8], [16])], [], """(%x: tensor<1x7x7x12xf32>, %w: tensor<3x3x12xf32>, %u: tensor<10x12xf32>) -> tensor<1x7x7x10xf32> {
   %v = tg.constant dense<0.0> : tensor<f32>
   %p = tg.pad %x, %v low = [0, 1, 1, 0] high = [0, 1, 1, 0] interior = [0, 0, 0, 0] : tensor<1x7x7x12xf32>, tensor<f32>
@@ -67,6 +73,11 @@ KERNELS = [
   %4 = tg.sigmoid %3 : tensor<40xf32>
   %5 = tg.mul %x, %4 : tensor<9x40xf32>, tensor<40xf32>
   return %5 : tensor<9x40xf32>"""),
+    ("squeeze_steps", [([8], [8]), ([16], [4])], [], """(%m: tensor<1100xf32>, %u: tensor<6x1100xf32>, %w: tensor<20x6xf32>) -> tensor<20xf32> {
+  %0 = tg.contract %m, %u [affine_map<(o, k) -> (k)>, affine_map<(o, k) -> (o, k)>, affine_map<(o, k) -> (o)>] : tensor<1100xf32>, tensor<6x1100xf32> -> tensor<6xf32>
+  %1 = tg.sigmoid %0 : tensor<6xf32>
+  %2 = tg.contract %1, %w [affine_map<(o, k) -> (k)>, affine_map<(o, k) -> (o, k)>, affine_map<(o, k) -> (o)>] : tensor<6xf32>, tensor<20x6xf32> -> tensor<20xf32>
+  return %2 : tensor<20xf32>"""),
     ("product_rows", [([16], [16, 8]), ([32], [16, 32])], [], """(%x: tensor<9x20xf32>, %w: tensor<40x20xf32>) -> tensor<40xf32> {
   %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<9x20xf32>, tensor<40x20xf32> -> tensor<9x40xf32>
   %1 = tg.exp %0 : tensor<9x40xf32>

@@ -27,7 +27,7 @@ func.func @main(%x: tensor<1x30x30x128xf32>, %f: tensor<3x3x128xf32>) -> tensor<
 // CHECK-LABEL: @main
 // CHECK: tg.kernel {{.*}} -> tensor<1x14x14x480xf32>, tensor<1x1x1x480xf32>
 // CHECK-NOT: tg.kernel
-// PLAN: schedule{{.*}}Remark="480 rows of 256 elements in one pass: 60 CTAs of 16x16x8"
+// PLAN: schedule{{.*}}Remark="480 rows of 256 elements in one pass: 120 CTAs of 16x16x4"
 func.func @main(%x: tensor<1x16x16x480xf32>, %f: tensor<3x3x480xf32>) -> (tensor<1x14x14x480xf32>, tensor<1x1x1x480xf32>) {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x16x16x480xf32>, tensor<3x3x480xf32> -> tensor<1x14x14x480xf32>
   %1 = tg.sigmoid %0 : tensor<1x14x14x480xf32>
@@ -44,10 +44,10 @@ func.func @main(%x: tensor<1x16x16x480xf32>, %f: tensor<3x3x480xf32>) -> (tensor
 // CHECK-LABEL: @main
 // CHECK-COUNT-2: tg.kernel
 // WHY: G3: rows of windows that do not fit a CTA
-func.func @main(%x: tensor<1x58x58x96xf32>, %f: tensor<3x3x96xf32>) -> (tensor<1x56x56x96xf32>, tensor<1x1x1x96xf32>) {
-  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x58x58x96xf32>, tensor<3x3x96xf32> -> tensor<1x56x56x96xf32>
-  %1 = tg.reduce add %0 axes = [1, 2] keep_dims : tensor<1x56x56x96xf32>
-  return %0, %1 : tensor<1x56x56x96xf32>, tensor<1x1x1x96xf32>
+func.func @main(%x: tensor<1x114x114x96xf32>, %f: tensor<3x3x96xf32>) -> (tensor<1x112x112x96xf32>, tensor<1x1x1x96xf32>) {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x114x114x96xf32>, tensor<3x3x96xf32> -> tensor<1x112x112x96xf32>
+  %1 = tg.reduce add %0 axes = [1, 2] keep_dims : tensor<1x112x112x96xf32>
+  return %0, %1 : tensor<1x112x112x96xf32>, tensor<1x1x1x96xf32>
 }
 
 // -----
@@ -55,10 +55,10 @@ func.func @main(%x: tensor<1x58x58x96xf32>, %f: tensor<3x3x96xf32>) -> (tensor<1
 #f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
 #y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
 
-// Nor of many terms: each is code for every element that a thread holds.
+// Nor of many terms: a CTA alone reads each of them for each place.
 // CHECK-LABEL: @main
 // CHECK-COUNT-2: tg.kernel
-// WHY: G3: rows of windows that do not fit a CTA
+// WHY: G3: windows of whole rows in a CTA cost 8 us, and a kernel more costs 3 us
 func.func @main(%x: tensor<1x36x36x8xf32>, %f: tensor<5x5x8xf32>) -> (tensor<1x32x32x8xf32>, tensor<1x1x1x8xf32>) {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x36x36x8xf32>, tensor<5x5x8xf32> -> tensor<1x32x32x8xf32>
   %1 = tg.reduce add %0 axes = [1, 2] keep_dims : tensor<1x32x32x8xf32>
@@ -102,6 +102,24 @@ func.func @main(%x: tensor<8x30x30x960xbf16>, %f: tensor<3x3x960xbf16>, %w: tens
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<8x30x30x960xbf16>, tensor<3x3x960xbf16> -> tensor<8x28x28x960xbf16>
   %1 = tg.contract %0, %w [#p, #u, #q] : tensor<8x28x28x960xbf16>, tensor<2048x960xbf16> -> tensor<8x28x28x2048xbf16>
   return %1 : tensor<8x28x28x2048xbf16>
+}
+
+// -----
+#x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
+#f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>
+#p = affine_map<(n, h, w, o, c) -> (n, h, w, c)>
+#u = affine_map<(n, h, w, o, c) -> (o, c)>
+#q = affine_map<(n, h, w, o, c) -> (n, h, w, o)>
+
+// Nor in several steps of an instruction's product: the weights of each come from memory when it needs them.
+// CHECK-LABEL: @main
+// CHECK-COUNT-2: tg.kernel
+// WHY: G2: computing 'contract' again for each tile costs
+func.func @main(%x: tensor<1x16x16x576xf16>, %f: tensor<3x3x576xf16>, %u: tensor<96x576xf16>) -> tensor<1x14x14x96xf16> {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x16x16x576xf16>, tensor<3x3x576xf16> -> tensor<1x14x14x576xf16>
+  %1 = tg.contract %0, %u [#p, #u, #q] : tensor<1x14x14x576xf16>, tensor<96x576xf16> -> tensor<1x14x14x96xf16>
+  return %1 : tensor<1x14x14x96xf16>
 }
 
 // -----
