@@ -143,6 +143,8 @@ def _bert(batch: int, tokens: int) -> Case:
 
 CASES = [
     Case("rms_qkv_rope_llama8b_T2048", rms_qkv_rope, dict(tokens=2048, **LLAMA_8B), dict(tokens=32, **LLAMA_SMALL), opset=23),
+    Case("llama8b_layer_prefill_T512", llama_layer, dict(batch=1, tokens=512, past=0, **LLAMA_8B),
+         dict(batch=1, tokens=24, past=0, **LLAMA_SMALL), opset=23),
     Case("llama8b_layer_prefill_T2048", llama_layer, dict(batch=1, tokens=2048, past=0, **LLAMA_8B),
          dict(batch=1, tokens=40, past=0, **LLAMA_SMALL), opset=23),
     _decode(1), _decode(16),

@@ -21,6 +21,10 @@
 #include "llvm/ADT/SetVector.h"
 #include <set>
 
+namespace weft::tg {
+struct RowParts;
+} // namespace weft::tg
+
 namespace weft::kernelize {
 
 /// A tile of the `tk` dialect and its lanes, in the order of its dimensions. A tile without lanes has the extents [1].
@@ -131,6 +135,8 @@ private:
   void streamRows(int64_t dim, Exprs at);
   void storeResults(llvm::ArrayRef<mlir::AffineExpr> at);
   void storeFurther(mlir::Value result, mlir::Value buffer, llvm::ArrayRef<mlir::AffineExpr> at);
+  std::optional<tg::RowParts> findTiledParts(mlir::Value result);
+  void storeRowParts(const tg::RowParts &parts, mlir::Value buffer, llvm::ArrayRef<mlir::AffineExpr> at);
   void storePacked(mlir::Value result, mlir::Value target);
 
   // Kernelizer.cpp: the recursion.

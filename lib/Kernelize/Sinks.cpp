@@ -3,6 +3,7 @@
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
+#include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 
 using namespace mlir;
 
@@ -178,12 +179,41 @@ void Kernelizer::storeResults(ArrayRef<AffineExpr> at) {
     storeFurther(result, buffer, at);
 }
 
+/// The row parts that `result` is, if each is that of one of the domain's tiles.
+std::optional<tg::RowParts> Kernelizer::findTiledParts(Value result) {
+  std::optional<tg::RowParts> parts = tg::findRowParts(result);
+  std::optional<unsigned> lane = sinkLanes.empty() ? std::nullopt : sinkLanes.back();
+  bool isTiled = parts && lane && tg::getDims(parts->summed.getType()) == tg::getDims(domain) &&
+                 schedule.getTile().back() == parts->places && space.lane(*lane).extent == parts->places;
+  return isTiled ? parts : std::nullopt;
+}
+
+/// One element of each row of the tile, whose columns are one part: what is summed up is at the places of the domain,
+/// so that it is computed once for all results.
+void Kernelizer::storeRowParts(const tg::RowParts &parts, Value buffer, ArrayRef<AffineExpr> at) {
+  tg::ReduceOp op = parts.reduce;
+  Type element = op.getType().getElementType(), accumulator = getAccumulator(element);
+  auto combine = [&](OpBuilder &inner, Location loc, ValueRange args) -> Scalars {
+    return {tg::buildCombine(inner, loc, op.getKind(), args[0], args[1], element)};
+  };
+  InScope in(*this, space.scopeOf(at, &root), op.getLoc());
+  unsigned lane = *sinkLanes.back();
+  Tile row = toAccumulator(tile(parts.summed, at), element, accumulator);
+  row = broadcast(row, space.unite(row.lanes, lane));
+  Exprs places(at);
+  places.back() = space.atom(at.back()).base;
+  places = llvm::map_to_vector(parts.permutation, [&](int64_t d) { return places[d]; });
+  store(fromAccumulator(combineLanes(row, lane, combine).front(), element), buffer, places, element);
+}
+
 /// A result after the first: along each dimension at the place of one of the domain with the same extent (any such
 /// choice covers it); what the domain lacks is gone through in a loop.
 void Kernelizer::storeFurther(Value result, Value buffer, ArrayRef<AffineExpr> at) {
   constexpr int64_t placesOfStep = 256;
   auto type = cast<RankedTensorType>(result.getType());
   tg::Dims own = tg::getDims(type), dims = tg::getDims(domain);
+  if (std::optional<tg::RowParts> parts = findTiledParts(result))
+    return storeRowParts(*parts, buffer, at);
   Exprs places;
   SmallVector<Streamed> lacking;
   SmallVector<size_t> lackingDims;

@@ -27,6 +27,8 @@ struct GemmProblem {
   /// 32-bit registers per element of the accumulator that an epilogue holds beside it (tensors of the result's extents
   /// that it reads).
   double epilogueRegisters = 0;
+  /// And what it holds of its own until all of a tile is there: further results.
+  double heldRegisters = 0;
   /// Elements of the reduction that stay constant along k: a window's other dimensions; the loop has k * taps steps.
   int64_t taps = 1;
   /// Instructions of an element of an operand that the kernel computes, each time a tile reads it (a depthwise window
@@ -38,6 +40,7 @@ struct GemmProblem {
   llvm::SmallVector<int64_t> mExtents, nExtents;
   int64_t leastInnerM = 1, leastInnerN = 1;
   bool wholeM = false;                    ///< A tile has all rows: what follows adds them up.
+  int64_t onlyN = 0;                      ///< The columns of a tile, if something asks for them.
   bool allowMulticast = false;            ///< Each side and the reduction are one dimension.
   bool allowSplit = false;                ///< CTAs of a cluster may share a tile: its results leave as boxes.
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).

@@ -5,6 +5,7 @@
 
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
+#include "weft/Target/KernelAttributes.h"
 
 using namespace mlir;
 using namespace weft;
@@ -91,6 +92,8 @@ public:
     TypedAttr zero = isa<FloatType>(element) ? TypedAttr(rewriter.getFloatAttr(element, 0.0))
                                              : TypedAttr(rewriter.getIntegerAttr(element, 0));
     Value fill = arith::ConstantOp::create(rewriter, loc, op.getFillAttr() ? op.getFillAttr() : zero);
+    // Loads of what nobody writes may go anywhere, and would go down to where they are needed.
+    LoadOptions options{info.isReadOnly(op) && !op->hasAttr(gpu::earlyAttr)};
     SmallVector<Value> results(registers);
     SmallVector<unsigned> equal;
     DenseMap<Value, Value> pointers;
@@ -99,9 +102,8 @@ public:
       Value &pointer = pointers[offset];
       if (!pointer)
         pointer = offsetPointer(rewriter, loc, adaptor.getSource().front(), offset, bits / 8);
-      SmallVector<Value> values =
-          emitGlobalLoad(rewriter, loc, pointer, vector.constant * bits / 8, element, vector.registers.size(),
-                         vector.predicate, fill, LoadOptions{info.isReadOnly(op)});
+      SmallVector<Value> values = emitGlobalLoad(rewriter, loc, pointer, vector.constant * bits / 8, element,
+                                                 vector.registers.size(), vector.predicate, fill, options);
       for (auto [reg, value] : llvm::zip(vector.registers, values))
         results[reg] = value;
     }

@@ -241,6 +241,10 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
       }
     }
   }
+  for (const tg::RowParts &parts : tg::findRowParts(func.getBody().front().getTerminator()->getOperands())) {
+    problem.onlyN = parts.places;
+    problem.heldRegisters = 1; // What is summed up.
+  }
   problem.lhsWork = workOf(lhs);
   problem.rhsWork = workOf(rhs);
   auto describeSide = [&](ArrayRef<unsigned> dims, Value operand, SmallVector<int64_t> &extents, int64_t &least) {

@@ -6,8 +6,11 @@
 // the sum of squares is a second sum of the product's loop, over the same x. Each CTA of the product then reads g and
 // adds squares: little where x has one row (decoding) and the matrix streams through. It is `pays` below.
 //
-// Rounding: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g without s
-// might not fit f16); the sum stays in f32 until it is scaled.
+// Of several rows the sums come from the product in front of the norm (CarrySums.h), or the norm keeps its kernel.
+//
+// Rounding of one row: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g
+// without s might not fit f16); the sum stays in f32 until it is scaled.
+#include "CarrySums.h"
 #include "Target.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
@@ -66,11 +69,14 @@ private:
   bool isUniform(Value value) const;
   void collectReaders();
   std::string checkReaders() const;
+  bool hasRows() const;
+  size_t countKernels() const;
   std::string collectScaling();
   bool pays(std::string &text) const;
   Value cloneOf(Value value, IRMapping &clones, OpBuilder &builder) const;
   Value buildKept(OpBuilder &builder, Location loc) const;
-  void build();
+  Attribute shareOf(tg::ContractOp contract) const;
+  void build(CarriedSums *sums);
 
   Value operand;
   const Device &device;
@@ -110,7 +116,7 @@ void Delay::collectReaders() {
       readers.push_back({contract, use.getOperandNumber()});
 }
 
-/// All who read the operand must be products of one vector: else the norm is computed in any case.
+/// All who read the operand must be products: else the norm is computed in any case.
 std::string Delay::checkReaders() const {
   if (llvm::range_size(operand.getUses()) != readers.size())
     return "others than products read it";
@@ -119,13 +125,21 @@ std::string Delay::checkReaders() const {
       return "a product of it with itself, or of integers";
     if (auto numerics = contract->getAttrOfType<StringAttr>("tg.numerics"); numerics && numerics.getValue() == "exact")
       return "a product's licence is exact";
+  }
+  return "";
+}
+
+/// Whether the operand has more rows than one, or a number that is not known.
+bool Delay::hasRows() const {
+  return llvm::any_of(readers, [](auto reader) {
+    auto [contract, i] = reader;
     AffineMap map = contract.getMap(i), result = contract.getMap(2);
     for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
       if (map.isFunctionOfDim(d) &&
           (result.isFunctionOfDim(d) ? tg::getConstant(extent) != 1 : !tg::getConstant(extent)))
-        return "more rows than one: each tile of them would sum up its rows again";
-  }
-  return "";
+        return true;
+    return false;
+  });
 }
 
 /// What makes the scales: pointwise ops on at least one reduction of what the product keeps. Why that cannot be; where
@@ -208,22 +222,41 @@ Value Delay::buildKept(OpBuilder &builder, Location loc) const {
   return product;
 }
 
-/// Products over equal extents share what is kept and the scales, so that they can share a kernel; others do not, so
-/// that nothing has to be stored.
-void Delay::build() {
+/// What readers have in common that share what is kept and the scales: products over equal extents, so that they can
+/// share a kernel. Others do not, so that nothing has to be stored.
+Attribute Delay::shareOf(tg::ContractOp contract) const {
+  return Builder(contract.getContext()).getArrayAttr({TypeAttr::get(contract.getType()), contract.getMaps()});
+}
+
+size_t Delay::countKernels() const {
+  llvm::SmallSetVector<Attribute, 4> found;
+  for (auto [contract, i] : readers)
+    found.insert(shareOf(contract));
+  return found.size();
+}
+
+void Delay::build(CarriedSums *sums) {
   struct Shared {
     Value kept;
     SmallVector<Value> scales;
   };
   llvm::MapVector<std::pair<Attribute, unsigned>, Shared> shared;
+  OpBuilder behind(operand.getContext());
+  behind.setInsertionPointAfterValue(operand);
+  Value row = sums ? sums->build(behind) : Value(); // Stored once, for all.
   for (auto [contract, i] : readers) {
     OpBuilder builder(contract);
     Location loc = contract.getLoc();
-    Shared &made = shared[{builder.getArrayAttr({TypeAttr::get(contract.getType()), contract.getMaps()}), i}];
+    Shared &made = shared[{shareOf(contract), i}];
     if (!made.kept) {
-      builder.setInsertionPointAfterValue(operand);
-      made.kept = buildKept(builder, loc);
+      if (row)
+        builder.restoreInsertionPoint(behind.saveInsertionPoint());
+      else
+        builder.setInsertionPointAfterValue(operand);
+      made.kept = row ? row : buildKept(builder, loc);
       IRMapping clones;
+      if (sums)
+        sums->addUp(builder, clones);
       for (auto [scale, divides] : factors.scales)
         made.scales.push_back(cloneOf(scale, clones, builder));
       builder.setInsertionPoint(contract);
@@ -245,6 +278,12 @@ void Delay::build() {
       value = from.second ? tg::DivOp::create(builder, loc, value, scale).getResult()
                           : tg::MulOp::create(builder, loc, value, scale).getResult();
     }
+    if (sums && sums->getFactor() != 1) {
+      auto scalar = RankedTensorType::get({}, elementOf(value));
+      auto factor = FloatAttr::get(elementOf(value), sums->getFactor());
+      value = tg::MulOp::create(builder, loc, value,
+                                tg::ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar, factor)));
+    }
     if (value.getType() != contract.getType())
       value = tg::CastOp::create(builder, loc, value, elementOf(contract.getResult()));
     contract.getResult().replaceAllUsesWith(value);
@@ -262,11 +301,19 @@ std::optional<std::string> Delay::run(std::string &text) {
     return std::nullopt;
   if (reason.empty())
     reason = checkReaders();
-  if (reason.empty() && !pays(text))
-    reason = text;
-  if (reason.empty())
-    build();
-  return reason;
+  if (!reason.empty())
+    return reason;
+  if (hasRows()) {
+    CarriedSums sums(operand, factors.kept.getArrayRef(), scaling, countKernels(), device);
+    reason = sums.check(text);
+    if (reason.empty())
+      build(&sums);
+    return reason;
+  }
+  if (!pays(text))
+    return text;
+  build(nullptr);
+  return "";
 }
 
 struct DelayScalesPass : weft::plan::impl::DelayScalesBase<DelayScalesPass> {

@@ -124,7 +124,7 @@ static double registersOf(const GemmProblem &problem, const GemmTile &tile) {
   // The sum of a computed element, and two of what it is summed up of under way.
   double computed = double((problem.lhsWork > 0 ? tile.m * tile.k : 0) + (problem.rhsWork > 0 ? tile.n * tile.k : 0));
   working += 3 * computed / double(tile.warps * 32);
-  return accumulator * (double(problem.products) + problem.epilogueRegisters) + working;
+  return accumulator * (double(problem.products) + problem.epilogueRegisters + problem.heldRegisters) + working;
 }
 
 /// Clocks of an SM to compute the elements of one step's operands, whose warps keep a quarter of the lanes busy each.
@@ -354,6 +354,8 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
     for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
       for (int64_t k = limit(problem.k, leastK, mostK); k >= leastK; k /= 2)
         for (int64_t warps : {4, 8, 2, 1}) {
+          if (problem.onlyN && n != problem.onlyN)
+            continue;
           if (wgmma && (warps < 4 || m % (16 * warps) != 0 || m > problem.mostBoxM || n > problem.mostBoxN))
             continue;
           // A thread's sums of FMAs live beside its operands. Kernelize sums thin products place by place, in

@@ -138,9 +138,17 @@ std::string Checker::checkResults() {
   SmallVector<Operation *> sinks = findSinks(group);
   if (sinks.size() > mostResults)
     return "G1: more than 4 results";
-  for (Operation *sink : sinks)
-    if (!fitsInto(dimsOf(sink), dimsOf(sinks.front())))
+  int64_t columns = 0; // Of a tile, where parts of rows are a result.
+  for (Operation *sink : sinks) {
+    if (isRowPart(sink, group, contracts)) {
+      int64_t places = tg::findRowParts(sink->getResult(0))->places;
+      if (sink == sinks.front() || (columns && columns != places))
+        return "G1: sums of parts of rows that are no tiles of another result";
+      columns = places;
+    } else if (!fitsInto(dimsOf(sink), dimsOf(sinks.front()))) {
       return "G1: results of different extents";
+    }
+  }
   if (sinks.empty())
     return "G1: no result";
   Operation *last = sinks.front();
@@ -409,6 +417,8 @@ std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
       continue;
     }
     if (!after.contains(op) || isBijection(op))
+      continue;
+    if (isRowPart(op, group, contracts))
       continue;
     if (!isPointwise(op))
       return "G2: " + nameOf(op) + " after a contraction";

@@ -4,9 +4,9 @@
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Explain/Facts.h"
-#include "weft/Plan/GemmModel.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Target/Device.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -23,6 +23,37 @@ int64_t countTermsOf(tg::ContractOp contract) {
     if (!contract.getMap(2).isFunctionOfDim(d))
       terms = std::min(most, llvm::SaturatingMultiply<uint64_t>(terms, estimateExtent(extent)));
   return int64_t(terms);
+}
+
+/// The last dimension of the result alone is what one of the operands has besides what is summed up.
+bool canHaveRowParts(tg::ContractOp product) {
+  if (tg::hasNoTiles(product))
+    return false;
+  AffineMap result = product.getMap(2);
+  auto last = result.getNumResults() ? dyn_cast<AffineDimExpr>(result.getResults().back()) : AffineDimExpr(nullptr);
+  if (!last ||
+      product.getMap(0).isFunctionOfDim(last.getPosition()) == product.getMap(1).isFunctionOfDim(last.getPosition()))
+    return false;
+  unsigned own = product.getMap(0).isFunctionOfDim(last.getPosition()) ? 0 : 1;
+  for (auto [d, extent] : llvm::enumerate(product.getDomainExtents()))
+    if (d != last.getPosition() && result.isFunctionOfDim(d) && tg::getConstant(extent) != 1 &&
+        product.getMap(own).isFunctionOfDim(d) && !product.getMap(1 - own).isFunctionOfDim(d))
+      return false;
+  return true;
+}
+
+bool isRowPart(Operation *op, const Group &group, ArrayRef<tg::ContractOp> products) {
+  constexpr int64_t leastColumns = 32, mostColumns = 256; // Of a tile.
+  auto reduce = dyn_cast<tg::ReduceOp>(op);
+  std::optional<tg::RowParts> parts = reduce ? tg::findRowParts(reduce.getResult()) : std::nullopt;
+  bool isTile = parts && llvm::isPowerOf2_64(uint64_t(parts->places)) && parts->places >= leastColumns &&
+                parts->places <= mostColumns;
+  if (!isTile || llvm::any_of(op->getUsers(), [&](Operation *user) { return group.contains(userInBlock(op, user)); }))
+    return false;
+  tg::Dims dims = tg::getDims(parts->summed.getType());
+  return llvm::any_of(products, [&](tg::ContractOp product) {
+    return tg::getDims(product.getType()) == dims && canHaveRowParts(product);
+  });
 }
 
 /// The contractions and reductions of the group that need the result of `from`.
@@ -46,8 +77,7 @@ static GemmType typeOf(tg::ContractOp contract) {
   return element.isInteger(8) ? GemmType::S8 : element.isF64() ? GemmType::F64 : GemmType::F32;
 }
 
-/// The contraction as a product: m is what `operand` alone has.
-static GemmProblem describeProduct(tg::ContractOp contract, unsigned operand) {
+GemmProblem describeProduct(tg::ContractOp contract, unsigned operand) {
   GemmProblem problem;
   problem.type = typeOf(contract);
   problem.lhsBytes = problem.rhsBytes = problem.resultBytes = int64_t(bytesOfElement(contract.getLhs()));
@@ -106,6 +136,7 @@ std::string splitInner(const Group &group, SmallVectorImpl<tg::ContractOp> &cont
   SmallVector<tg::ContractOp> anchors;
   for (tg::ContractOp contract : contracts) {
     SmallVector<Operation *> readers = readersOf(contract, group);
+    llvm::erase_if(readers, [&](Operation *op) { return isRowPart(op, group, contract); });
     if (readers.empty()) {
       anchors.push_back(contract);
       continue;

@@ -7,6 +7,7 @@
 #define WEFT_LIB_PLAN_GROUPS_INNERCONTRACTIONS_H
 
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/GemmModel.h"
 #include "weft/Plan/Groups.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -16,6 +17,16 @@ namespace weft::plan {
 /// rule that forbids one of them, or an empty string.
 std::string splitInner(const Group &group, llvm::SmallVectorImpl<tg::ContractOp> &contracts,
                        llvm::SmallPtrSetImpl<mlir::Operation *> &inner, const Device &device);
+
+/// Whether `op` sums up parts of the rows of one of `products` (tg::findRowParts), as an extra result of its kernel:
+/// each part is the columns of a tile. Nobody in the group needs it: the next kernel adds up what is left.
+bool isRowPart(mlir::Operation *op, const Group &group, llvm::ArrayRef<tg::ContractOp> products);
+
+/// Whether `product` may have such results: a tile of it is so many columns of so many rows.
+bool canHaveRowParts(tg::ContractOp product);
+
+/// The contraction as a product for the model: m is what `operand` alone has.
+GemmProblem describeProduct(tg::ContractOp contract, unsigned operand);
 
 /// Terms of each element, for rules that count instructions.
 int64_t countTermsOf(tg::ContractOp contract);

@@ -17,6 +17,7 @@
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/Wgmma.h"
+#include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -232,6 +233,13 @@ void LayoutChooser::placeBuffers() {
   });
 }
 
+/// Whether the tile is loaded ahead of a loop (weft-tk-stage), to be added up behind it: beside the dots' sums, whose
+/// rows it is for.
+bool isEarly(Value tile) {
+  auto load = tile.getDefiningOp<tk::LoadOp>();
+  return load && load->hasAttr(gpu::earlyAttr) && load->hasOneUse() && isa<tk::ReduceOp>(*load->getUsers().begin());
+}
+
 /// One sweep over the projections; whether a class got its layout.
 bool LayoutChooser::project() {
   bool changed = false;
@@ -242,6 +250,8 @@ bool LayoutChooser::project() {
       small.layout = projectLayout(*large.layout, projection.dims, smallType.getShape());
     else if (small.layout && !large.layout && smallType.getNumElements() == largeType.getNumElements())
       large.layout = injectLayout(*small.layout, projection.dims, largeType.getShape());
+    else if (small.layout && !large.layout && isEarly(projection.large))
+      large.layout = makeSummedLayout(*small.layout, projection.dims, largeType.getShape());
     else
       continue;
     changed = true;

@@ -133,6 +133,21 @@ LinearLayout injectLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> di
   });
 }
 
+LinearLayout makeSummedLayout(const LinearLayout &sums, llvm::ArrayRef<int64_t> kept, llvm::ArrayRef<int64_t> shape) {
+  LinearLayout layout = injectLayout(sums, kept, shape);
+  llvm::SmallVector<unsigned> offsets = getBitOffsets(shape);
+  layout::Vectors registers = layout.basesOf("register"), lanes = layout.basesOf("lane"), added;
+  for (auto [dim, extent] : llvm::enumerate(shape))
+    for (unsigned bit = offsets[dim]; bit < offsets[dim + 1] && !llvm::is_contained(kept, int64_t(dim)); ++bit)
+      added.push_back(uint64_t(1) << bit);
+  auto next = added.begin();
+  for (uint64_t &lane : lanes)
+    if (!lane && next != added.end())
+      lane = *next++;
+  registers.insert(registers.end(), next, added.end());
+  return makeLayout(shape, registers, lanes, layout.basesOf("warp"));
+}
+
 int64_t getRunLength(const LinearLayout &layout, unsigned dim, int64_t vector) {
   unsigned offset = getBitOffsets(getShape(layout))[dim], count = layout.outs()[dim].bits;
   auto unit = [&](unsigned bit) { return uint64_t(1) << (offset + bit); };

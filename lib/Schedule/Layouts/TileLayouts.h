@@ -34,6 +34,11 @@ layout::LinearLayout projectLayout(const layout::LinearLayout &layout, llvm::Arr
 layout::LinearLayout injectLayout(const layout::LinearLayout &layout, llvm::ArrayRef<int64_t> dims,
                                   llvm::ArrayRef<int64_t> shape);
 
+/// The layout of a tile that is loaded to be added up: the sums lie as `sums`, by dimensions `kept` of the tile. Along
+/// the others, lanes that would hold a sum again take parts of it, registers the rest; nothing crosses warps.
+layout::LinearLayout makeSummedLayout(const layout::LinearLayout &sums, llvm::ArrayRef<int64_t> kept,
+                                      llvm::ArrayRef<int64_t> shape);
+
 /// Contiguous elements along `dim` that one instruction of a warp accesses: those of a vector of at most `vector`
 /// elements in a thread's registers, and of the lanes beside it.
 int64_t getRunLength(const layout::LinearLayout &layout, unsigned dim, int64_t vector);

@@ -11,6 +11,9 @@ namespace weft::schedule {
 /// copies through a channel of one slot, and reads of its buffer.
 void stageEpilogue(tk::ForTilesOp tiles);
 
+/// Loads behind a loop of dots that reductions alone read stand ahead of it, if `warps` warps can hold them.
+void hoistLoads(tk::ForTilesOp tiles, int64_t warps);
+
 } // namespace weft::schedule
 
 #endif // WEFT_LIB_SCHEDULE_STAGE_EPILOGUE_H

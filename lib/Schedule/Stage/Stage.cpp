@@ -366,8 +366,10 @@ struct TkStagePass : schedule::impl::TkStageBase<TkStagePass> {
       if (!schedule)
         return;
       auto warps = tiles->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
-      Stager(tiles, schedule.getEngine(), warps ? warps.getInt() : schedule.getWarps(), schedule.getStages()).run();
+      int64_t numWarps = warps ? warps.getInt() : schedule.getWarps();
+      Stager(tiles, schedule.getEngine(), numWarps, schedule.getStages()).run();
       eraseDead(tiles);
+      hoistLoads(tiles, numWarps);
       if (schedule.getEngine() == tg::Engine::Wgmma)
         stageEpilogue(tiles);
     });

@@ -73,7 +73,7 @@ func.func @quotient(%x: tensor<1x512xf32>, %w: tensor<512x768xf32>) -> tensor<1x
 // CHECK-LABEL: func.func @refused
 // CHECK: tg.contract %[[A:.*]], %arg1 {{.*}}
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again
+// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again, and no product in front could
 func.func @refused(%x: tensor<64x512xf32>, %w: tensor<512x768xf32>) -> tensor<64x768xf32> {
   %sq = tg.mul %x, %x : tensor<64x512xf32>, tensor<64x512xf32>
   %s = tg.reduce add %sq axes = [1] keep_dims : tensor<64x512xf32>

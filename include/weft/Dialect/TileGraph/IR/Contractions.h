@@ -23,8 +23,23 @@ bool isWindowSum(ContractOp contract);
 /// Whether one operand has no dimension of its own but reduced ones: a matrix by a vector, or a window sum.
 bool hasNoTiles(ContractOp contract);
 
-/// Whether a contraction, fold or reduction of the same block needs the result.
+/// Whether a contraction, fold or reduction of the same block needs the result; but for sums of parts of rows
+/// (`findRowParts`) of a product whose elements leave the block, too.
 bool isInner(ContractOp contract);
+
+/// Sums (or another monoid's) of parts of a tensor's rows: `reduce` along the last dimension of the reshaped tensor,
+/// [..., n] to [..., n / places, places]. What is summed up may have a result's tiles; each of as many columns makes
+/// one element of a row.
+struct RowParts {
+  ReduceOp reduce;
+  mlir::Value summed;
+  int64_t places = 0;
+  llvm::SmallVector<int64_t> permutation; ///< Of the reduction's dimensions, in which the value has them.
+};
+/// The row parts that `value` is, or of which it is a transposition; none if it is something else.
+std::optional<RowParts> findRowParts(mlir::Value value);
+/// Those among the results of a kernel.
+llvm::SmallVector<RowParts> findRowParts(mlir::ValueRange results);
 
 /// The first contraction of `block` that is not inner; null if there is none.
 ContractOp findAnchor(mlir::Block &block);

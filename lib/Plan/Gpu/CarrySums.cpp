@@ -1,0 +1,210 @@
+// What CarrySums.h says.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rounding: of 16-bit floats x s and x s g were rounded; now x g is, and the product times s. A row that fits f16 may
+// have x g that does not, where g is larger than 1: g is known, so x g gets the power of two that brings g to 1, and s
+// the inverse one. Then nothing overflows that x did not.
+#include "CarrySums.h"
+#include "../Groups/InnerContractions.h"
+#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/GemmModel.h"
+#include "weft/Plan/MemoryLevels.h"
+#include "weft/Plan/ReadTime.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace weft::plan {
+
+static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+/// Whether `value` is a tensor of the row's extents along its last dimension, and of 1 along others.
+static bool isAlongRow(Value value, AffineExpr last) {
+  tg::Dims dims = tg::getDims(value.getType());
+  return !dims.empty() && tg::isEqual(dims.back(), last) &&
+         llvm::all_of(ArrayRef(dims).drop_back(), [](AffineExpr extent) { return tg::getConstant(extent) == 1; });
+}
+
+/// The product of which `value` is the result, or what pointwise ops of the same extents make of it. Null: none.
+static tg::ContractOp findProduct(Value value) {
+  constexpr size_t mostOps = 16;
+  tg::Dims dims = tg::getDims(value.getType());
+  llvm::SetVector<Operation *> seen;
+  SmallVector<Value> work{value};
+  while (!work.empty() && seen.size() < mostOps) {
+    Value next = work.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!op || tg::getDims(next.getType()) != dims || !seen.insert(op))
+      continue;
+    if (auto contract = dyn_cast<tg::ContractOp>(op))
+      return contract;
+    if (isa<tg::PointwiseOpInterface>(op))
+      llvm::append_range(work, op->getOperands());
+  }
+  return {};
+}
+
+/// Among what is kept, one tensor is the row, and a product makes it; the others are the same for all rows.
+std::string CarriedSums::findRow() {
+  AffineExpr last = tg::getDims(operand.getType()).back();
+  for (Value value : kept) {
+    if (isAlongRow(value, last))
+      continue;
+    if (row || tg::getDims(value.getType()) != tg::getDims(operand.getType()))
+      return "more rows than one, and the norm is of more than one tensor";
+    row = value;
+  }
+  product = row ? findProduct(row) : tg::ContractOp();
+  if (!product || !canHaveRowParts(product))
+    return "more rows than one: each tile of them would sum up its rows again, and no product in front could";
+  return "";
+}
+
+/// The one reduction: a sum in f32 of what is computed from the row alone, place by place.
+std::string CarriedSums::findSum() {
+  for (Operation *op : scaling)
+    if (auto reduce = dyn_cast<tg::ReduceOp>(op)) {
+      if (sum)
+        return "more rows than one, and two sums of each";
+      sum = reduce;
+    }
+  tg::Dims dims = tg::getDims(row.getType());
+  if (!sum || sum.getKind() != tg::Monoid::Add || !elementOf(sum.getInput()).isF32() ||
+      sum.getAxes() != ArrayRef<int64_t>(int64_t(dims.size()) - 1) || tg::getDims(sum.getInput().getType()) != dims)
+    return "more rows than one, and what is needed of them is no sum in f32";
+  constexpr size_t mostOps = 8;
+  llvm::SetVector<Operation *> seen;
+  SmallVector<Value> work{sum.getInput()};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (value == row || isa_and_nonnull<tg::ConstantOp>(op) || (op && seen.contains(op)))
+      continue;
+    if (!op || !isa<tg::PointwiseOpInterface>(op) || seen.size() == mostOps)
+      return "more rows than one, and the sum is of more than the row";
+    seen.insert(op);
+    llvm::append_range(work, op->getOperands());
+  }
+  return "";
+}
+
+/// The largest magnitude in a constant or a weight; none if it cannot be known.
+static std::optional<double> findLargest(Value value) {
+  constexpr int64_t mostElements = int64_t(1) << 20;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.hasStaticShape() || type.getNumElements() > mostElements || !isa<FloatType>(type.getElementType()))
+    return std::nullopt;
+  DenseElementsAttr elements;
+  if (auto constant = value.getDefiningOp<tg::ConstantOp>())
+    elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (auto weight = value.getDefiningOp<tg::WeightOp>()) {
+    tg::DataAttr data = weight.getData();
+    auto *dialect = value.getContext()->getLoadedDialect<tg::TileGraphDialect>();
+    auto bytes = dialect->getWeightStore().lookup(data.getSource(), data.getOffset(), data.getSize());
+    if (bool isSplat = false; bytes && DenseElementsAttr::isValidRawBuffer(type, *bytes, isSplat))
+      elements = DenseElementsAttr::getFromRawBuffer(type, *bytes);
+  }
+  if (!elements)
+    return std::nullopt;
+  double largest = 0;
+  for (const APFloat &each : elements.getValues<APFloat>()) {
+    if (!each.isFinite())
+      return std::nullopt;
+    APFloat wide = each;
+    bool losesInfo = false;
+    wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+    largest = std::max(largest, std::fabs(wide.convertToDouble()));
+  }
+  return largest;
+}
+
+/// The power of two by which x g fits f16 wherever x does. Other floats have the range of f32.
+std::string CarriedSums::boundRow() {
+  if (!elementOf(operand).isF16())
+    return "";
+  double bound = 1;
+  for (Value value : kept) {
+    if (value == row)
+      continue;
+    std::optional<double> largest = findLargest(value);
+    if (!largest || *largest > 1024)
+      return "more rows than one, and without its scale the norm might not fit f16";
+    bound *= std::max(*largest, 1.0);
+  }
+  factor = std::exp2(std::ceil(std::log2(bound)));
+  return factor > 1024 ? "more rows than one, and without its scale the norm might not fit f16" : "";
+}
+
+/// The norm's kernel against what the product in front loses to tiles that fit the parts, and to storing x g, and what
+/// the products behind lose to adding up.
+bool CarriedSums::pays(std::string &text) {
+  constexpr int64_t leastColumns = 64, mostColumns = 256;
+  constexpr double waitOfParts = 0.5e-6; // Of a kernel that adds them up: they come while its first step does.
+  AffineExpr last = product.getMap(2).getResults().back();
+  unsigned side = product.getMap(0).isFunctionOfDim(cast<AffineDimExpr>(last).getPosition()) ? 1 : 0;
+  GemmProblem problem = describeProduct(product, side);
+  problem.resultBytes = int64_t(estimateBytes(row) / estimateElements(row));
+  problem.epilogueRegisters = double(problem.resultBytes) / 4; // A residual.
+  problem.allowSplit = problem.allowMulticast = true;
+  double apart = chooseGemmTile(problem, device).cost.seconds;
+  problem.allowSplit = false;
+  problem.resultBytes *= 2;
+  problem.heldRegisters = 1;
+  places = std::clamp(chooseGemmTile(problem, device).tile.n, leastColumns, mostColumns);
+  std::optional<int64_t> extent = tg::getConstant(tg::getDims(row.getType()).back());
+  while (extent && *extent % places != 0 && places > leastColumns)
+    places /= 2;
+  problem.onlyN = places;
+  double lost = chooseGemmTile(problem, device).cost.seconds - apart + waitOfParts * double(kernels);
+  double moved = estimateBytes(row) + estimateBytes(operand);
+  double saved = moveSeconds(moved, levelBetweenKernels(moved, device), device) + device.kernelSeconds();
+  text = llvm::formatv("sums of {0} places of each row beside the product in front: {1:f1} us in the kernels of the "
+                       "products, {2:f1} us in one of the norm",
+                       places, lost * 1e6, saved * 1e6);
+  return extent && *extent % places == 0 && *extent > places && lost < saved;
+}
+
+std::string CarriedSums::check(std::string &text) {
+  for (auto step : {&CarriedSums::findRow, &CarriedSums::findSum, &CarriedSums::boundRow})
+    if (std::string reason = (this->*step)(); !reason.empty())
+      return reason;
+  return pays(text) ? "" : text;
+}
+
+Value CarriedSums::build(OpBuilder &builder) {
+  Location loc = operand.getLoc();
+  auto times = [&](Value left, Value right) { return tg::MulOp::create(builder, loc, left, right).getResult(); };
+  auto widened = [&](Value value) {
+    bool isWide = elementOf(value).isF32();
+    return isWide ? value : tg::CastOp::create(builder, loc, value, builder.getF32Type()).getResult();
+  };
+  Value made = widened(row);
+  for (Value value : kept)
+    if (value != row)
+      made = times(made, widened(value));
+  if (factor != 1) {
+    auto scalar = RankedTensorType::get({}, builder.getF32Type());
+    made = times(made, tg::ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar, float(1 / factor))));
+  }
+  if (elementOf(made) != elementOf(operand))
+    made = tg::CastOp::create(builder, loc, made, elementOf(operand));
+  tg::Dims dims = tg::getDims(row.getType());
+  dims.back() = builder.getAffineConstantExpr(*tg::getConstant(dims.back()) / places);
+  dims.push_back(builder.getAffineConstantExpr(places));
+  Value cut = tg::ReshapeOp::create(builder, loc, tg::getTensorType(dims, builder.getF32Type()), sum.getInput());
+  parts = tg::ReduceOp::create(builder, loc, tg::Monoid::Add, cut, ArrayRef<int64_t>(int64_t(dims.size()) - 1),
+                               /*keepDims=*/false)
+              .getResult();
+  return made;
+}
+
+void CarriedSums::addUp(OpBuilder &builder, IRMapping &clones) const {
+  tg::ReduceOp whole = sum;
+  auto total =
+      tg::ReduceOp::create(builder, whole.getLoc(), tg::Monoid::Add, parts, whole.getAxes(), whole.getKeepDims());
+  clones.map(whole.getResult(), total.getResult());
+}
+
+} // namespace weft::plan
