@@ -53,16 +53,11 @@ def SinkReshapes : Pass<"weft-sink-reshapes", "::mlir::ModuleOp"> {
 }
 
 def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
-  let summary = "scales of a norm behind the products of its rows, where that saves a kernel";
+  let summary = "scales of a norm behind the products of its row, where that saves a kernel";
   let description = [{
-    contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections. Done where only products read the norm.
-
-    One row (decoding): behind the product the reduction is a second sum of the product's loop, so the norm needs no kernel, if the matrices have no rows
+    contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections. Behind the product the reduction is a
+    second sum of the product's loop, so the norm needs no kernel. Done for one row (decoding), if only products read the norm, their matrices have no rows
     along the sum, and reading and squaring beside them costs less than a launch. Products over equal extents share the factors and the scale; others get their own.
-
-    Several rows, where x is what a product and its epilogue make: that kernel stores x g, and sums of x's squares along the columns of each of its tiles (parts of
-    rows), which the kernels behind add up. If the sum is one, in f32, of x alone; if the tiles that this takes, x g, and the parts cost less than a kernel of the norm.
-    Of 16-bit floats x g is rounded once, times a power of two where g is larger than 1 and the floats are f16, whose range is small: g must be known there.
 
     x g is made in f32, and so is the sum until it is scaled: 16-bit values are rounded less often than before, and what is large without its scale has room.
     A product with `tg.numerics = "exact"` stays.

@@ -7,6 +7,9 @@
 
 namespace weft::schedule {
 
+/// On a tk.load whose result is added up behind a loop: it is to be under way while the loop runs, so it stays there.
+constexpr llvm::StringLiteral earlyAttr = "tk.early";
+
 /// Warps that execute `op`: those of its role, or of the CTA (`tk.warps`; 4 where nothing says).
 int64_t getWarps(mlir::Operation *op);
 

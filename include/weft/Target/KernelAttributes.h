@@ -18,9 +18,6 @@ inline constexpr llvm::StringLiteral sharedBytesAttr = "tk.shared_bytes";
 inline constexpr llvm::StringLiteral clusterAttr = "tk.cluster";
 /// AffineMap of the kernel's symbols: number of CTAs, the least of its results. Required.
 inline constexpr llvm::StringLiteral gridAttr = "tg.grid";
-/// On a tk.load whose result is needed behind a loop: it is to be under way while the loop runs, so it stays where it
-/// is.
-inline constexpr llvm::StringLiteral earlyAttr = "tk.early";
 /// AffineMap of the kernel's symbols: the scalars that a dispatch passes, one for each i64 parameter. Absent: the
 /// symbols themselves.
 inline constexpr llvm::StringLiteral scalarsAttr = "tk.scalars";

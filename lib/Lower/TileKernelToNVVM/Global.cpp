@@ -5,7 +5,7 @@
 
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
-#include "weft/Target/KernelAttributes.h"
+#include "weft/Schedule/DerivedLayouts.h"
 
 using namespace mlir;
 using namespace weft;
@@ -93,7 +93,7 @@ public:
                                              : TypedAttr(rewriter.getIntegerAttr(element, 0));
     Value fill = arith::ConstantOp::create(rewriter, loc, op.getFillAttr() ? op.getFillAttr() : zero);
     // Loads of what nobody writes may go anywhere, and would go down to where they are needed.
-    LoadOptions options{info.isReadOnly(op) && !op->hasAttr(gpu::earlyAttr)};
+    LoadOptions options{info.isReadOnly(op) && !op->hasAttr(schedule::earlyAttr)};
     SmallVector<Value> results(registers);
     SmallVector<unsigned> equal;
     DenseMap<Value, Value> pointers;

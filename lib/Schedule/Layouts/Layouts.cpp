@@ -17,7 +17,6 @@
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/Wgmma.h"
-#include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -237,7 +236,8 @@ void LayoutChooser::placeBuffers() {
 /// rows it is for.
 bool isEarly(Value tile) {
   auto load = tile.getDefiningOp<tk::LoadOp>();
-  return load && load->hasAttr(gpu::earlyAttr) && load->hasOneUse() && isa<tk::ReduceOp>(*load->getUsers().begin());
+  return load && load->hasAttr(schedule::earlyAttr) && load->hasOneUse() &&
+         isa<tk::ReduceOp>(*load->getUsers().begin());
 }
 
 /// One sweep over the projections; whether a class got its layout.

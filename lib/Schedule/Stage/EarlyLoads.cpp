@@ -3,7 +3,7 @@
 // the loads move: they hold registers meanwhile, so they are few.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Epilogue.h"
-#include "weft/Target/KernelAttributes.h"
+#include "weft/Schedule/DerivedLayouts.h"
 
 using namespace mlir;
 using namespace weft;
@@ -39,6 +39,6 @@ void schedule::hoistLoads(tk::ForTilesOp tiles, int64_t warps) {
     if (!isKnown || !loop->isBeforeInBlock(load) || !isAddedUp(load) || bits > mostRegisters * 32 * warps * 32)
       continue;
     load->moveBefore(&*loop);
-    load->setAttr(gpu::earlyAttr, UnitAttr::get(load.getContext()));
+    load->setAttr(schedule::earlyAttr, UnitAttr::get(load.getContext()));
   }
 }
