@@ -42,7 +42,7 @@ SECONDS = 60
 # Model, what is counted, the most kernels of it, how many such parts the model has, kernels around them (embeddings, masks, the last norm).
 GOALS = (
     ("bert_base_b1_s128", "BERT layer", 7, 12),
-    ("llama3_8b_2layer_prefill_s512_f16", "Llama layer, prefill", 6, 2),
+    ("llama3_8b_2layer_prefill_s512_f16", "Llama layer, prefill", 6, 2, 2),
     ("llama3_8b_2layer_decode_past511_f16", "Llama layer, decode with the cache's update", 6, 2),
     ("qwen_image_block_i1024_t64_f16", "Qwen-Image block", 16, 1),
     ("resnet50_b1", "ResNet-50", 55, 1),
@@ -74,14 +74,14 @@ def labels_of(program: str) -> list[str]:
     return re.findall(r"tg\.dispatch @([^:]+)::", program)
 
 
-def period_of(labels: Sequence[str], parts: int) -> int:
-    """The length of the part that stands `parts` times in a row, or once less (the first or last may differ); else their mean, with what is around them."""
+def period_of(labels: Sequence[str], parts: int, around: int = 0) -> int:
+    """The length of the part that stands `parts` times in a row, or once less (the first or last may differ); else the mean of what is not `around` them."""
     for times in (parts, parts - 1):
         for length in range(1, len(labels) // times + 1 if times > 1 else 0):
             for start in range(len(labels) - times * length + 1):
                 if all(labels[i] == labels[i + length] for i in range(start, start + (times - 1) * length)) and length * times * 2 > len(labels):
                     return length
-    return -(-len(labels) // parts)
+    return -(-(len(labels) - around) // parts)
 
 
 def hollow(name: str, folder: pathlib.Path) -> pathlib.Path:
@@ -112,7 +112,7 @@ def compile_to(phase: str, compiler: pathlib.Path, model: pathlib.Path, target: 
 
 
 def count(compiler: pathlib.Path, name: str, target: str, planner: str) -> Count:
-    parts = next((goal[3] for goal in GOALS if goal[0] == name), 1)
+    parts, around = next(((*goal[3:], 0)[:2] for goal in GOALS if goal[0] == name), (1, 0))
     with tempfile.TemporaryDirectory() as folder:
         model = hollow(name, pathlib.Path(folder))
         if planner in FLAGS:
@@ -121,7 +121,7 @@ def count(compiler: pathlib.Path, name: str, target: str, planner: str) -> Count
         else:
             seconds, program = compile_to("outline", compiler, model, target, f"--planner={planner}")
     labels = labels_of(program)
-    return Count(name, target, len(labels), period_of(labels, parts), seconds, planner)
+    return Count(name, target, len(labels), period_of(labels, parts, around), seconds, planner)
 
 
 def report(counts: Sequence[Count]) -> Iterable[str]:
