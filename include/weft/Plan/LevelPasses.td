@@ -53,13 +53,19 @@ def SinkReshapes : Pass<"weft-sink-reshapes", "::mlir::ModuleOp"> {
 }
 
 def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
-  let summary = "scales of a norm behind the products of its row, where that saves a kernel";
+  let summary = "scales of a norm behind the products of its rows, where that saves a kernel";
   let description = [{
-    contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections. Behind the product the reduction is a
-    second sum of the product's loop, so the norm needs no kernel. Done for one row (decoding), if only products read the norm, their matrices have no rows
-    along the sum, and reading and squaring beside them costs less than a launch. Products over equal extents share the factors and the scale; others get their own.
+    contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections, if only products read the norm. Products
+    over equal extents share the factors and the scale; others get their own.
 
-    x g is made in f32, and so is the sum until it is scaled: 16-bit values are rounded less often than before, and what is large without its scale has room.
+    One row (decoding): behind the product the reduction is a second sum of the product's loop, so the norm needs no kernel. Done where reading g and squaring beside the
+    matrices costs less than a kernel. x g is made in f32, and so is the sum until it is scaled: 16-bit values are rounded less often than before, and what is large without
+    its scale has room.
+
+    Many rows: x must be what a product and its epilogue make. Its kernel stores x g too, and sums over 64 to 256 columns of each row, which the products behind add up
+    (lib/Plan/Gpu/CarrySums.h). Done where the model finds that cheaper than the norm's kernel. x g is rounded to the type of the norm, times a power of two that
+    brings the greatest known g to 1, so that it overflows no sooner than x.
+
     A product with `tg.numerics = "exact"` stays.
 
     Each operand with such a scale gets a remark of category `plan`: `delayed-scale` (passed) or `no-delayed-scale` (missed), with the numbers or the reason.
