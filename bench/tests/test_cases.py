@@ -25,7 +25,7 @@ FLOORS = {
     "decode_B16_H32_8_S4096_D128": 0.0895, "decode_B64_H32_8_S2048_D128": 0.1790, "decode_B8_H32_32_S256_D128": 0.0112,
     "rmsnorm_8192x4096": 0.0447, "residual_rmsnorm_8192x4096": 0.0895, "layernorm_gelu_16384x1024": 0.0224, "softmax_16384x4096": 0.0895,
     "groupnorm_silu_2x320x64x64": 0.0035, "geglu_4096x10240": 0.0419, "rms_qkv_rope_llama8b_T2048": 0.1288,
-    "llama8b_layer_prefill_T2048": 1.1596, "llama8b_layer_decode_B1_ctx2047": 0.1481, "llama8b_layer_decode_B16_ctx2047": 0.1901,
+    "llama8b_layer_prefill_T512": 0.2819, "llama8b_layer_prefill_T2048": 1.1596, "llama8b_layer_decode_B1_ctx2047": 0.1481, "llama8b_layer_decode_B16_ctx2047": 0.1901,
     "llama8b_layer_decode_B1_ctx511_cache": 0.1468,  # 218.1 M weights, 4.2 MB of cache read and written.
     "bert_base_layer_B8_T512": 0.0805, "bert_base_layer_B1_T128": 0.0049, "qwen_image_block_I4096_T256": 1.5230,
     "sd_unet_resblock_2x320x64x64": 0.0377,
