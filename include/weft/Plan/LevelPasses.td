@@ -63,8 +63,8 @@ def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
     its scale has room.
 
     Many rows: x must be what a product and its epilogue make. Its kernel stores x g too, and sums over 64 to 256 columns of each row, which the products behind add up
-    (lib/Plan/Gpu/CarrySums.h). Done where the model finds that cheaper than the norm's kernel. x g is rounded to the type of the norm, times a power of two that
-    brings the greatest known g to 1, so that it overflows no sooner than x.
+    (lib/Plan/Gpu/CarrySums.h). Done where the model finds that cheaper than the norm's kernel. x g is rounded to the type of the norm; of f16 times a power of
+    two that brings the greatest g, which must be known and at most 64, to 1: so it overflows no sooner than x.
 
     A product with `tg.numerics = "exact"` stays.
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rounding: of 16-bit floats x s and x s g were rounded; now x g is, and the product times s. A row that fits f16 may
-// have x g that does not, where g is larger than 1: g is known, so x g gets the power of two that brings g to 1, and s
-// the inverse one. Then nothing overflows that x did not.
+// have x g that does not, where g is larger than 1, or that is subnormal, where all of g is small: g is known, so x g
+// gets the power of two that brings its greatest element to at most 1 and more than 1/2, and s the inverse one. Then
+// nothing overflows that x did not; what one large element of g costs the others is at most `mostFactor`.
 #include "CarrySums.h"
 #include "../Groups/InnerContractions.h"
 #include "weft/Plan/Explain/Facts.h"
@@ -120,21 +121,28 @@ static std::optional<double> findLargest(Value value) {
   return largest;
 }
 
-/// The power of two by which x g fits f16 wherever x does. Other floats have the range of f32.
+/// The power of two by which x g fits f16 wherever x, which must be f16 too, does. Other floats have the range of f32.
 std::string CarriedSums::boundRow() {
+  constexpr double mostFactor = 64, leastFactor = 1.0 / 65536; // 6 of the 14 binary orders that f16 has below 1.
+  constexpr const char *unbounded = "more rows than one, and without its scale the norm might not fit f16";
   if (!elementOf(operand).isF16())
     return "";
+  Value stored = row;
+  while (auto cast = stored.getDefiningOp<tg::CastOp>())
+    stored = cast.getInput();
+  if (!elementOf(stored).isF16()) // Residuals in f32 may be of any size.
+    return unbounded;
   double bound = 1;
   for (Value value : kept) {
     if (value == row)
       continue;
     std::optional<double> largest = findLargest(value);
-    if (!largest || *largest > 1024)
-      return "more rows than one, and without its scale the norm might not fit f16";
-    bound *= std::max(*largest, 1.0);
+    if (!largest)
+      return unbounded;
+    bound *= *largest;
   }
-  factor = std::exp2(std::ceil(std::log2(bound)));
-  return factor > 1024 ? "more rows than one, and without its scale the norm might not fit f16" : "";
+  factor = bound > 0 ? std::max(std::exp2(std::ceil(std::log2(bound))), leastFactor) : 1;
+  return factor > mostFactor ? unbounded : "";
 }
 
 /// The norm's kernel against what the product in front loses to tiles that fit the parts, and to storing x g, and what

@@ -89,6 +89,80 @@ func.func @bounded(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tens
 #w = affine_map<(i, j, k) -> (k, j)>
 #y = affine_map<(i, j, k) -> (i, j)>
 
+// Small weights: a row that f16 holds well is not stored times 1/32, where much of it would be subnormal.
+// CHECK-LABEL: func.func @small
+// CHECK: %[[UP:.*]] = tg.constant dense<3.200000e+01> : tensor<f32>
+// CHECK: tg.mul %{{.*}}, %[[UP]]
+// CHECK: tg.constant dense<3.125000e-02> : tensor<f32>
+// WHY: [Passed] delayed-scale
+func.func @small(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tensor<4096x14336xf16>) -> tensor<512x14336xf16> {
+  %h = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf16>
+  %h32 = tg.cast %h : tensor<512x4096xf16> to tensor<512x4096xf32>
+  %sq = tg.mul %h32, %h32 : tensor<512x4096xf32>, tensor<512x4096xf32>
+  %s = tg.reduce add %sq axes = [1] keep_dims : tensor<512x4096xf32>
+  %r = tg.rsqrt %s : tensor<512x1xf32>
+  %n = tg.mul %h32, %r : tensor<512x4096xf32>, tensor<512x1xf32>
+  %n16 = tg.cast %n : tensor<512x4096xf32> to tensor<512x4096xf16>
+  %g = tg.constant dense<0.03125> : tensor<4096xf16>
+  %y = tg.mul %g, %n16 : tensor<4096xf16>, tensor<512x4096xf16>
+  %z = tg.contract %y, %w [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x14336xf16> -> tensor<512x14336xf16>
+  return %z : tensor<512x14336xf16>
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
+// One weight of 65 would take 7 of the binary orders of all others.
+// CHECK-LABEL: func.func @outlier
+// CHECK: tg.contract %arg0, %arg1
+// CHECK: tg.contract %{{.*}}, %arg2
+// CHECK-NEXT: return
+// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and without its scale the norm might not fit f16
+func.func @outlier(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tensor<4096x14336xf16>) -> tensor<512x14336xf16> {
+  %h = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf16>
+  %h32 = tg.cast %h : tensor<512x4096xf16> to tensor<512x4096xf32>
+  %sq = tg.mul %h32, %h32 : tensor<512x4096xf32>, tensor<512x4096xf32>
+  %s = tg.reduce add %sq axes = [1] keep_dims : tensor<512x4096xf32>
+  %r = tg.rsqrt %s : tensor<512x1xf32>
+  %n = tg.mul %h32, %r : tensor<512x4096xf32>, tensor<512x1xf32>
+  %n16 = tg.cast %n : tensor<512x4096xf32> to tensor<512x4096xf16>
+  %g = tg.constant dense<65.0> : tensor<4096xf16>
+  %y = tg.mul %g, %n16 : tensor<4096xf16>, tensor<512x4096xf16>
+  %z = tg.contract %y, %w [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x14336xf16> -> tensor<512x14336xf16>
+  return %z : tensor<512x14336xf16>
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
+// A row of f32 (a residual stream) may be larger than f16 holds; its norm is not.
+// CHECK-LABEL: func.func @wide
+// CHECK: tg.contract %arg0, %arg1
+// CHECK: tg.contract %{{.*}}, %arg2
+// CHECK-NEXT: return
+// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and without its scale the norm might not fit f16
+func.func @wide(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tensor<4096x14336xf16>) -> tensor<512x14336xf16> {
+  %h32 = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf32>
+  %sq = tg.mul %h32, %h32 : tensor<512x4096xf32>, tensor<512x4096xf32>
+  %s = tg.reduce add %sq axes = [1] keep_dims : tensor<512x4096xf32>
+  %r = tg.rsqrt %s : tensor<512x1xf32>
+  %n = tg.mul %h32, %r : tensor<512x4096xf32>, tensor<512x1xf32>
+  %n16 = tg.cast %n : tensor<512x4096xf32> to tensor<512x4096xf16>
+  %g = tg.constant dense<1.0> : tensor<4096xf16>
+  %y = tg.mul %g, %n16 : tensor<4096xf16>, tensor<512x4096xf16>
+  %z = tg.contract %y, %w [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x14336xf16> -> tensor<512x14336xf16>
+  return %z : tensor<512x14336xf16>
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
 // Weights that nobody knows: without its scale a row of f16 might not fit.
 // CHECK-LABEL: func.func @unbounded
 // CHECK: tg.contract %arg0, %arg1
