@@ -4,6 +4,7 @@
 // A dimension of the result is m if only the left operand is read by it, n if only the right one, batch if both are.
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
+#include "Stored.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/OrderModel.h"
@@ -347,12 +348,6 @@ static ScheduleChoice chooseStretched(const KernelToSchedule &kernel, const Role
   choice.reason =
       llvm::formatv("vector in each CTA: {0} columns, {1} places a thread, {2} CTAs", columns, placesPerThread, tiles);
   return choice;
-}
-
-static Value skipCasts(Value value) {
-  while (auto cast = value.getDefiningOp<tg::CastOp>())
-    value = cast.getInput();
-  return value;
 }
 
 /// Without a left or a right dimension there is nothing to multiply tile by tile: the larger operand streams through,

@@ -40,7 +40,7 @@ namespace {
 Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
 /// `value` without casts from float to float.
-Value skipCasts(Value value) {
+Value skipFloatCasts(Value value) {
   while (auto cast = value.getDefiningOp<tg::CastOp>()) {
     if (!isa<FloatType>(elementOf(cast.getInput())) || !isa<FloatType>(elementOf(value)))
       break;
@@ -94,7 +94,7 @@ bool Delay::isUniform(Value value) const {
 /// Takes `value` apart. False if it is no product of floats with a scale in it.
 bool Delay::collect(Value value) {
   constexpr size_t mostFactors = 8; // Each product has one more, so this bounds the recursion, too.
-  value = skipCasts(value);
+  value = skipFloatCasts(value);
   if (!isa<FloatType>(elementOf(value)) || factors.scales.size() + factors.kept.size() > mostFactors)
     return false;
   if (isUniform(value)) {
@@ -177,9 +177,9 @@ static bool isAlongSum(tg::ContractOp contract, unsigned operand) {
   auto last = dyn_cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1));
   if (last && !contract.getMap(2).isFunctionOfDim(last.getPosition()))
     return true;
-  Value stored = skipCasts(contract->getOperand(operand));
+  Value stored = skipFloatCasts(contract->getOperand(operand));
   while (auto transpose = stored.getDefiningOp<tg::TransposeOp>())
-    stored = skipCasts(transpose.getInput());
+    stored = skipFloatCasts(transpose.getInput());
   return bool(stored.getDefiningOp<tg::WeightOp>());
 }
 
@@ -191,7 +191,7 @@ bool Delay::pays(std::string &text) const {
   constexpr double ofL2 = 0.059, ofMemory = 0.19;
   double lost = 0;
   for (auto [contract, i] : readers) {
-    double bytes = estimateBytes(skipCasts(contract->getOperand(1 - i)));
+    double bytes = estimateBytes(skipFloatCasts(contract->getOperand(1 - i)));
     lost += isAlongSum(contract, 1 - i) ? ofL2 * bytes / device.l2BytesPerSecond()
                                         : ofMemory * bytes / device.memoryBandwidth;
   }

@@ -106,8 +106,7 @@ static std::optional<Moments> findMoments(tg::ReduceOp spread) {
 
 /// What the row is a cast of; null if that is arithmetic that a kernel of rows would do on its way.
 static Value findStored(Value value) {
-  while (auto cast = value.getDefiningOp<tg::CastOp>())
-    value = cast.getInput();
+  value = skipCasts(value);
   return isStored(value) ? value : Value();
 }
 

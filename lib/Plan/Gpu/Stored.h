@@ -10,6 +10,13 @@
 
 namespace weft::plan {
 
+/// What `value` is a cast of, or itself: a cast is part of the load.
+inline mlir::Value skipCasts(mlir::Value value) {
+  while (auto cast = value.getDefiningOp<tg::CastOp>())
+    value = cast.getInput();
+  return value;
+}
+
 /// Whether `op` goes with the product whose result it reads: along operands that nobody else reads, so that no op is
 /// visited twice.
 inline bool isEpilogue(mlir::Operation *op) {
