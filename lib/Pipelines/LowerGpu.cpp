@@ -11,6 +11,7 @@
 #include "weft/Kernelize/Passes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Target/Device.h"
@@ -58,9 +59,13 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   // An order of launches, or of the tiles of products.
   std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
   std::string traversal = chain ? "" : options.traversal;
-  OpPassManager &kernel = pm.nest<ModuleOp>();
+  // A merged kernel's parts would all have to gain from an early start.
+  bool merges = options.mergeLaunches != "off" && !options.dependentLaunch;
   // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
-  kernel.addPass(plan::createCollapseDims());
+  pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
+  if (merges)
+    pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
+  OpPassManager &kernel = pm.nest<ModuleOp>();
   OpPassManager tiling(ModuleOp::getOperationName());
   tiling.addPass(
       plan::createPlanGpu({options.target, options.allowTf32, traversal, options.profile, options.nameSubgraphs}));
@@ -78,8 +83,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
-  if (options.mergeLaunches != "off" &&
-      !options.dependentLaunch) // A merged kernel's parts would all have to gain from an early start.
+  if (merges)
     pm.addPass(emit::createGpuMergeLaunches({options.target,
                                              options.mergeLaunches == "levels"            ? "none"
                                              : options.mergeLaunches == "chains" || chain ? "all"

@@ -9,13 +9,32 @@
 
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Target/Device.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <optional>
 #include <string>
+#include <tuple>
 
 namespace weft::plan {
 
 /// What multiplies: the rate class of the operands.
 /// Tf32: f32 whose products may be rounded.
 enum class GemmType { F16, S8, F32, Tf32, F64, Other };
+
+struct GemmTile {
+  int64_t m = 1, n = 1, k = 1;
+  int64_t warps = 4, stages = 2;
+  tg::Engine engine = tg::Engine::Simt;
+  int64_t split = 1; ///< CTAs of a cluster that share the steps of one tile.
+  /// CTAs of a cluster with tiles side by side: what they have to read in common they read once.
+  int64_t multicast = 1;
+
+  bool operator==(const GemmTile &other) const {
+    auto key = [](const GemmTile &t) {
+      return std::tie(t.m, t.n, t.k, t.warps, t.stages, t.engine, t.split, t.multicast);
+    };
+    return key(*this) == key(other);
+  }
+};
 
 /// `batch` times `products` of m x k by k x n.
 struct GemmProblem {
@@ -45,21 +64,23 @@ struct GemmProblem {
   bool allowSplit = false;                ///< CTAs of a cluster may share a tile: its results leave as boxes.
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).
   int64_t mostBoxM = 256, mostBoxN = 256; ///< The largest tiles that are boxes of the operands (TMA again).
+  /// The tile that was chosen for all products of a launch (GemmLaunch.h); taken if it fits.
+  std::optional<GemmTile> only;
 };
 
-struct GemmTile {
-  int64_t m = 1, n = 1, k = 1;
-  int64_t warps = 4, stages = 2;
-  tg::Engine engine = tg::Engine::Simt;
-  int64_t split = 1; ///< CTAs of a cluster that share the steps of one tile.
-  /// CTAs of a cluster with tiles side by side: what they have to read in common they read once.
-  int64_t multicast = 1;
+/// What a CTA takes of its SM.
+struct CtaRoom {
+  double registers = 1; ///< Of all its threads.
+  int64_t shared = 0, threads = 1;
+
+  int64_t countCtas(const Device &device) const;
 };
 
 struct GemmCost {
   bool fits = false;
   double seconds = 0;
   int64_t ctasPerSm = 0, tiles = 0;
+  CtaRoom room;
   const char *bound = ""; ///< "matrix", "shared", "l2", "latency", "dram".
 };
 
@@ -72,6 +93,9 @@ llvm::SmallVector<int64_t> splitTile(llvm::ArrayRef<int64_t> extents, int64_t el
 bool isLongWave(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device);
 
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device);
+
+/// Calls `visit` for every tile that the device's engines can do, whether it fits or not.
+void forEachTile(const GemmProblem &problem, const Device &device, llvm::function_ref<void(const GemmTile &)> visit);
 
 /// The cheapest tile over everything that the device's engines can do; always finds one.
 struct GemmChoice {

@@ -1,4 +1,4 @@
-// Passes of the Plan room about where data lies and what moves.
+// Passes of the Plan room about where data lies and what moves, and about kernels of one level of the program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_PLAN_LEVELPASSES_TD
 #define WEFT_PLAN_LEVELPASSES_TD
@@ -127,6 +127,28 @@ def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
   ];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def PlanLaunches : Pass<"weft-plan-launches", "::mlir::ModuleOp"> {
+  let summary = "choose one tile shape for products that start as one launch";
+  let description = [{
+    Products of one level of the program with a left operand in common start as one launch (`--weft-gpu-merge-launches`) unless one of them would lose CTAs of an
+    SM. Where it would, in the tiles that each product would choose for itself, and where one launch in tiles of one shape takes less than theirs, beyond what estimates resolve, by the
+    model of weft/Plan/GemmLaunch.h, each kernel module gets that tile as `tg.launch_tile`, a `#tg.schedule` of rows and columns, which `--weft-plan-gpu` obeys. Nothing else changes.
+
+    Each choice gets a remark of category `plan`: `launch-tile` or `no-launch-tile`, with the numbers that decided.
+
+    ```mlir
+    module @queries attributes {tg.launch_tile = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 8, stages = 3, ...>} { ... }
+    module @keys_values attributes {tg.launch_tile = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 8, stages = 3, ...>} { ... }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
+    Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "products of f32 may round their operands to tf32">,
+  ];
+  let statistics = [Statistic<"numTiles", "tiles", "kernels whose tile was chosen for their launch">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 

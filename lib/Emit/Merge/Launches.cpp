@@ -3,8 +3,8 @@
 #include "Launches.h"
 #include "ChainModel.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Plan/LaunchLevels.h"
 #include "weft/Target/KernelAttributes.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -96,24 +96,15 @@ static void putMapsLast(Launch &launch) {
 }
 
 static SmallVector<Launch> chooseLevels(func::FuncOp main, SymbolTable &symbols, StringRef deviceName) {
-  llvm::DenseMap<Operation *, unsigned> levels;
-  llvm::MapVector<unsigned, SmallVector<Launch>> launches;
-  for (Operation &op : main.getBody().front()) {
-    unsigned level = 0;
-    for (Value operand : op.getOperands())
-      if (Operation *before = operand.getDefiningOp())
-        level = std::max(level, levels.lookup(before));
-    auto dispatch = dyn_cast<tg::DispatchOp>(op);
-    levels[&op] = level + bool(dispatch);
-    if (dispatch)
-      place(dispatch, symbols, deviceName, launches[level]);
-  }
   SmallVector<Launch> all;
-  for (auto &[level, ofLevel] : launches) {
-    for (Launch &launch : ofLevel)
+  for (ArrayRef<tg::DispatchOp> level : plan::findLevels(main)) {
+    SmallVector<Launch> launches;
+    for (tg::DispatchOp dispatch : level)
+      place(dispatch, symbols, deviceName, launches);
+    for (Launch &launch : launches)
       if (launch.parts.size() > 1)
         putMapsLast(launch);
-    llvm::append_range(all, ofLevel);
+    llvm::append_range(all, launches);
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/MemoryLevels.h"
 #include "weft/Plan/ReadTime.h"
+#include "weft/Plan/Resolution.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -143,7 +144,7 @@ std::string CarriedSums::boundRow() {
 }
 
 /// The norm's kernel against what the product in front loses to tiles that fit the parts, and to storing x g, and what
-/// the products behind lose to adding up.
+/// the products behind lose to adding up. Of both, or as long as estimates tell, the plan without the kernel.
 bool CarriedSums::pays(std::string &text) {
   constexpr int64_t leastColumns = 64, mostColumns = 256;
   constexpr double waitOfParts = 0.5e-6; // Of a kernel that adds them up: they come while its first step does.
@@ -162,13 +163,14 @@ bool CarriedSums::pays(std::string &text) {
   while (extent && *extent % places != 0 && places > leastColumns)
     places /= 2;
   problem.onlyN = places;
-  double lost = chooseGemmTile(problem, device).cost.seconds - apart + waitOfParts * double(kernels);
+  double together = chooseGemmTile(problem, device).cost.seconds + waitOfParts * double(kernels),
+         lost = together - apart;
   double moved = estimateBytes(row) + estimateBytes(operand);
   double saved = moveSeconds(moved, levelBetweenKernels(moved, device), device) + device.kernelSeconds();
   text = llvm::formatv("sums of {0} places of each row beside the product in front: {1:f1} us in the kernels of the "
                        "products, {2:f1} us in one of the norm",
                        places, lost * 1e6, saved * 1e6);
-  return extent && *extent % places == 0 && *extent > places && lost < saved;
+  return extent && *extent % places == 0 && *extent > places && !isSlower(together, apart + saved);
 }
 
 std::string CarriedSums::check(std::string &text) {

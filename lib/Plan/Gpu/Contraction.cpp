@@ -6,7 +6,7 @@
 // along batch dimensions it has extent 1.
 #include "Stored.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
-#include "weft/Plan/GemmModel.h"
+#include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -439,6 +439,29 @@ ScheduleChoice chooseSummedProduct(const KernelToSchedule &kernel, tg::ContractO
   return choice;
 }
 
+/// The tile that was chosen for all products of the kernel's launch.
+static std::optional<GemmTile> readLaunchTile(const KernelToSchedule &kernel) {
+  func::FuncOp func = kernel.func;
+  auto schedule = func->getParentOp()->getAttrOfType<tg::ScheduleAttr>(launchTileAttr);
+  if (!schedule || schedule.getTile().size() != 2 || schedule.getStream().size() != 1)
+    return std::nullopt;
+  return GemmTile{schedule.getTile()[0], schedule.getTile()[1], schedule.getStream()[0],
+                  schedule.getWarps(),   schedule.getStages(),  schedule.getEngine()};
+}
+
+std::optional<TiledProduct> describeTiledProduct(const KernelToSchedule &kernel) {
+  func::FuncOp func = kernel.func;
+  tg::ContractOp contract = tg::findAnchor(func.getBody().front());
+  if (!contract || kernel.find<tg::FoldOp>())
+    return std::nullopt;
+  Roles roles(kernel, contract);
+  for (ArrayRef<unsigned> dims : {ArrayRef(roles.m), ArrayRef(roles.n), ArrayRef(roles.k)})
+    if (!Roles::largest(dims, kernel.extents))
+      return std::nullopt;
+  Value left = roles.isSwapped ? contract.getRhs() : contract.getLhs();
+  return TiledProduct{describe(kernel, contract, roles), sourceOf(left)};
+}
+
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
   Roles roles(kernel, contract);
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
@@ -446,6 +469,7 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   if (!m || !n || !k)
     return chooseVector(kernel, contract, roles, device);
   GemmProblem problem = describe(kernel, contract, roles);
+  problem.only = readLaunchTile(kernel);
   GemmChoice best = chooseGemmTile(problem, device);
   ScheduleChoice choice;
   choice.tile.assign(kernel.access.resultRank, 1);
@@ -467,6 +491,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
       "contraction {0} x {1} x {2} x {3}: {4} tiles of {5}x{6}x{7}, {8} CTAs an SM, {9:f1} us, bound by {10}",
       problem.batch, problem.m, problem.n, problem.k * problem.taps, best.cost.tiles, best.tile.m, best.tile.n,
       best.tile.k, best.cost.ctasPerSm, best.cost.seconds * 1e6, best.cost.bound);
+  if (problem.only == best.tile)
+    choice.reason += "; as products beside it in its launch";
   if (best.tile.split > 1)
     choice.reason += llvm::formatv("; clusters of {0} CTAs share a tile's steps", best.tile.split);
   if (best.tile.multicast > 1)

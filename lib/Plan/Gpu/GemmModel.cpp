@@ -237,18 +237,23 @@ bool isLongWave(const GemmProblem &problem, const GemmTile &tile, int64_t tiles,
          tiles <= int64_t(device.sms) && problem.k * problem.taps * problem.lhsBytes >= longRowBytes;
 }
 
+int64_t CtaRoom::countCtas(const Device &device) const {
+  return std::min({int64_t(device.registersPerSm / registers),
+                   int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta)),
+                   int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)});
+}
+
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
   GemmCost cost;
   double registers = registersOf(problem, tile);
-  int64_t shared = sharedOf(problem, tile), threads = tile.warps * 32;
+  int64_t threads = tile.warps * 32;
   // A warpgroup of producers runs beside wgmma's consumers.
-  int64_t allThreads = tile.engine == tg::Engine::Wgmma ? threads + 128 : threads;
-  if (registers > 0.94 * device.registersPerThread || shared > int64_t(device.sharedPerCta) || allThreads > 1024)
+  cost.room = {fileOf(tile, registers), sharedOf(problem, tile),
+               tile.engine == tg::Engine::Wgmma ? threads + 128 : threads};
+  if (registers > 0.94 * device.registersPerThread || cost.room.shared > int64_t(device.sharedPerCta) ||
+      cost.room.threads > 1024)
     return cost;
-  auto by = [](double whole, double part) { return int64_t(whole / part); };
-  cost.ctasPerSm = std::min({by(device.registersPerSm, fileOf(tile, registers)),
-                             by(device.sharedPerSm, double(shared + device.sharedReservedPerCta)),
-                             int64_t(device.threadsPerSm) / allThreads, int64_t(device.ctasPerSm)});
+  cost.ctasPerSm = cost.room.countCtas(device);
   if (cost.ctasPerSm < 1)
     return cost;
   std::pair<int64_t, int64_t> sides = countSides(problem, tile);
@@ -375,20 +380,27 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
         }
 }
 
+void forEachTile(const GemmProblem &problem, const Device &device, llvm::function_ref<void(const GemmTile &)> visit) {
+  bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8 || problem.type == GemmType::Tf32;
+  if (hasMatrix && device.hasWgmma() && problem.allowWgmma && problem.m >= 64 && problem.n >= 32)
+    forEachTile(problem, tg::Engine::Wgmma, visit);
+  if (hasMatrix)
+    forEachTile(problem, tg::Engine::Mma, visit);
+  if (!hasMatrix || std::min(problem.m, problem.n) < 8)
+    forEachTile(problem, tg::Engine::Simt, visit);
+}
+
 GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
-  GemmChoice best;
-  auto consider = [&](const GemmTile &tile) {
+  GemmChoice best, only;
+  forEachTile(problem, device, [&](const GemmTile &tile) {
     GemmCost cost = estimateGemm(problem, tile, device);
     if (cost.fits && (!best.cost.fits || cost.seconds < best.cost.seconds * 0.999))
       best = {tile, cost};
-  };
-  bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8 || problem.type == GemmType::Tf32;
-  if (hasMatrix && device.hasWgmma() && problem.allowWgmma && problem.m >= 64 && problem.n >= 32)
-    forEachTile(problem, tg::Engine::Wgmma, consider);
-  if (hasMatrix)
-    forEachTile(problem, tg::Engine::Mma, consider);
-  if (!hasMatrix || std::min(problem.m, problem.n) < 8)
-    forEachTile(problem, tg::Engine::Simt, consider);
+    if (cost.fits && problem.only == tile)
+      only = {tile, cost};
+  });
+  if (only.cost.fits)
+    return only;
   addStages(problem, device, best);
   return best;
 }

@@ -1,0 +1,108 @@
+// One tile shape for products of one left operand that would not start together in their own.
+// RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_80 --remark-policy=all --remarks-filter=plan 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+// RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_80 --weft-plan-gpu=target=sm_80 | FileCheck %s --check-prefix=PLAN
+// RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_90a | FileCheck %s --check-prefix=HOPPER
+
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
+// Queries beside keys with values: a tile of the one product has twice the columns of a tile of the two. On an H100 each
+// would be read by clusters, which start alone.
+// WHY: [Passed] launch-tile {{.*}}2 products of one left operand: {{.*}} us as one launch of {{.*}} tiles, {{.*}} us apart
+// WHY: [Missed] no-launch-tile {{.*}}2 products of one left operand: 136.{{.}} us as one launch of 480 tiles, 136.{{.}} us apart
+// WHY-NOT: launch-tile
+// CHECK-LABEL: func.func @main
+// CHECK: module @queries attributes {tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma, warps = [[W:[0-9]+]], stages = [[S:[0-9]+]],
+// CHECK: module @keys_values attributes {tg.launch_tile = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma, warps = [[W]], stages = [[S]],
+// PLAN: module @queries attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma
+// PLAN: module @keys_values attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma
+// HOPPER: module @queries attributes {tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 256], stream = [64], engine = wgmma
+// HOPPER: module @keys_values attributes {tg.launch_tile = #tg.schedule<tile = [[[M]], 128], stream = [64], engine = wgmma
+module attributes {tg.symbols = []} {
+  func.func @main(%x: tensor<512x4096xf16>, %q: tensor<4096x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>)
+      -> (tensor<512x4096xf16>, tensor<512x1024xf16>, tensor<512x1024xf16>) {
+    %0 = tg.dispatch @queries::@kernel(%x, %q) symbols = affine_map<() -> ()> : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
+    %1:2 = tg.dispatch @keys_values::@kernel(%x, %k, %v) symbols = affine_map<() -> ()>
+        : (tensor<512x4096xf16>, tensor<4096x1024xf16>, tensor<4096x1024xf16>) -> (tensor<512x1024xf16>, tensor<512x1024xf16>)
+    return %0, %1#0, %1#1 : tensor<512x4096xf16>, tensor<512x1024xf16>, tensor<512x1024xf16>
+  }
+  module @queries {
+    func.func @kernel(%x: tensor<512x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<512x4096xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf16>
+      return %0 : tensor<512x4096xf16>
+    }
+  }
+  module @keys_values {
+    func.func @kernel(%x: tensor<512x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>) -> (tensor<512x1024xf16>, tensor<512x1024xf16>)
+        attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %k [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x1024xf16> -> tensor<512x1024xf16>
+      %1 = tg.contract %x, %v [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x1024xf16> -> tensor<512x1024xf16>
+      return %0, %1 : tensor<512x1024xf16>, tensor<512x1024xf16>
+    }
+  }
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
+// Of other left operands; behind the other one; alone in another place of the program.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: tg.launch_tile
+module attributes {tg.symbols = []} {
+  func.func @main(%x: tensor<512x4096xf16>, %z: tensor<512x4096xf16>, %q: tensor<4096x4096xf16>, %k: tensor<4096x1024xf16>)
+      -> (tensor<512x4096xf16>, tensor<512x1024xf16>, tensor<512x4096xf16>) {
+    %0 = tg.dispatch @queries::@kernel(%x, %q) symbols = affine_map<() -> ()> : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
+    %1 = tg.dispatch @keys::@kernel(%z, %k) symbols = affine_map<() -> ()> : (tensor<512x4096xf16>, tensor<4096x1024xf16>) -> tensor<512x1024xf16>
+    %2 = tg.dispatch @keys::@kernel(%0, %k) symbols = affine_map<() -> ()> : (tensor<512x4096xf16>, tensor<4096x1024xf16>) -> tensor<512x1024xf16>
+    %3 = tg.dispatch @queries::@kernel(%0, %q) symbols = affine_map<() -> ()> : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
+    return %0, %2, %3 : tensor<512x4096xf16>, tensor<512x1024xf16>, tensor<512x4096xf16>
+  }
+  module @queries {
+    func.func @kernel(%x: tensor<512x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<512x4096xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf16>
+      return %0 : tensor<512x4096xf16>
+    }
+  }
+  module @keys {
+    func.func @kernel(%x: tensor<512x4096xf16>, %w: tensor<4096x1024xf16>) -> tensor<512x1024xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x1024xf16> -> tensor<512x1024xf16>
+      return %0 : tensor<512x1024xf16>
+    }
+  }
+}
+
+// -----
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (k, j)>
+#y = affine_map<(i, j, k) -> (i, j)>
+
+// Of 640 rows one launch gains less than estimates resolve.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: tg.launch_tile
+module attributes {tg.symbols = []} {
+  func.func @main(%x: tensor<640x4096xf16>, %q: tensor<4096x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>)
+      -> (tensor<640x4096xf16>, tensor<640x1024xf16>, tensor<640x1024xf16>) {
+    %0 = tg.dispatch @queries::@kernel(%x, %q) symbols = affine_map<() -> ()> : (tensor<640x4096xf16>, tensor<4096x4096xf16>) -> tensor<640x4096xf16>
+    %1:2 = tg.dispatch @keys_values::@kernel(%x, %k, %v) symbols = affine_map<() -> ()>
+        : (tensor<640x4096xf16>, tensor<4096x1024xf16>, tensor<4096x1024xf16>) -> (tensor<640x1024xf16>, tensor<640x1024xf16>)
+    return %0, %1#0, %1#1 : tensor<640x4096xf16>, tensor<640x1024xf16>, tensor<640x1024xf16>
+  }
+  module @queries {
+    func.func @kernel(%x: tensor<640x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<640x4096xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<640x4096xf16>, tensor<4096x4096xf16> -> tensor<640x4096xf16>
+      return %0 : tensor<640x4096xf16>
+    }
+  }
+  module @keys_values {
+    func.func @kernel(%x: tensor<640x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>) -> (tensor<640x1024xf16>, tensor<640x1024xf16>)
+        attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %k [#x, #w, #y] : tensor<640x4096xf16>, tensor<4096x1024xf16> -> tensor<640x1024xf16>
+      %1 = tg.contract %x, %v [#x, #w, #y] : tensor<640x4096xf16>, tensor<4096x1024xf16> -> tensor<640x1024xf16>
+      return %0, %1 : tensor<640x1024xf16>, tensor<640x1024xf16>
+    }
+  }
+}
