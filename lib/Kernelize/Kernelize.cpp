@@ -65,8 +65,6 @@ LogicalResult checkSchedule(func::FuncOp function, tg::ScheduleAttr schedule) {
   if (int64_t(schedule.getTile().size()) != rank)
     return function.emitOpError("expected a schedule with ")
            << rank << " tile extents, one for each dimension of the result, got " << schedule;
-  if (schedule.getSplit() != 1 && schedule.getEngine() != tg::Engine::Wgmma) // --weft-tk-roles divides loops of wgmma.
-    return function.emitOpError("expected a schedule with split = 1 but for wgmma, got ") << schedule.getSplit();
   return success();
 }
 

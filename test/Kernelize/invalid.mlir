@@ -38,12 +38,6 @@ func.func @kernel(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32
 }
 
 // -----
-module attributes {tg.schedule = #tg.schedule<tile = [8], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 2>} {
-// expected-error @+1 {{expected a schedule with split = 1 but for wgmma, got 2}}
-func.func @kernel(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }
-}
-
-// -----
 func.func @kernel(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // expected-error @+1 {{cannot become GPU tiles: no rule for this op; --weft-normalize decomposes composites}}
   %0 = tg.softmax %x axis = 1 : tensor<8x8xf32>

@@ -108,6 +108,41 @@ def TkSplitMasks : Pass<"weft-tk-split-masks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TkSplitSteps : Pass<"weft-tk-split-steps", "::mlir::ModuleOp"> {
+  let summary = "share the steps of a tile's product among the CTAs of a cluster";
+  let description = [{
+    Where `#tg.schedule` has `split` = s > 1 and no warpgroup multiplies (weft-tk-roles divides those loops), CTA r of a cluster of s takes steps r, r + s, ... of a tile.
+    Each CTA then gets the sums of its share of the rows (`tk.cluster_send`), adds them in the order of the CTAs, and does what comes behind the sum for these rows
+    only; what that loads is asked for ahead of the loop. So what a step computes of its operands (a window in front of a pointwise convolution) is computed once, and steps
+    do not wait for each other. Left alone are loops whose steps are no whole rounds, unless the last one is ragged: then the masks of the loads leave out the rest of the round.
+
+    ```mlir
+    #xa = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+    #wa = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+    module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 2>} {
+      func.func @kernel(%x: !tk.global<tensor<16x256xf16>>, %w: !tk.global<tensor<256x32xf16>>, %y: !tk.global<tensor<16x32xf32>>) attributes {tk.warps = 4 : i64} {
+        tk.for_tiles (%t) in affine_map<() -> (1)> {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c4 = arith.constant 4 : index
+          %zero = tk.constant 0.0 : f32 : !tk.tile<16x32xf32>
+          %sum = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!tk.tile<16x32xf32>) {
+            %a = tk.load %x[%k] map #xa : !tk.global<tensor<16x256xf16>> -> !tk.tile<16x64xf16>
+            %b = tk.load %w[%k] map #wa : !tk.global<tensor<256x32xf16>> -> !tk.tile<64x32xf16>
+            %d = tk.dot %a, %b, %acc : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
+            scf.yield %d : !tk.tile<16x32xf32>
+          }
+          tk.store %sum, %y map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<16x32xf32>, !tk.global<tensor<16x32xf32>>
+          tk.yield
+        }
+        return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let summary = "put the operands of tk.dot into shared memory";
   let description = [{

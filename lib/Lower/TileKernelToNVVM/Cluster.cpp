@@ -1,4 +1,4 @@
-// tk.cluster_rank, tk.cluster_sum: CTAs that compute one tile together.
+// tk.cluster_rank, _sum, _open, _send: CTAs that compute one tile together.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A thread sends its registers to the thread with its number in the CTA that adds them, 16 bytes at a time: no bank
@@ -7,6 +7,8 @@
 #include "Memory.h"
 #include "Patterns.h"
 #include "Tma.h"
+#include "weft/Dialect/TileKernel/Layout/Analysis.h"
+#include "weft/Dialect/TileKernel/Layout/Builders.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -141,9 +143,95 @@ private:
   }
 };
 
+/// Nothing is written before: the arrival orders nothing, and costs nothing where the others have begun by the time of
+/// the wait.
+class LowerClusterOpen : public TilePattern<tk::ClusterOpenOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::ClusterOpenOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    NVVM::ClusterArriveRelaxedOp::create(rewriter, op.getLoc(), rewriter.getUnitAttr());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Row by row the tile is one piece of elements, of which CTA r gets the r-th part: the high bits of an element's
+/// number are the CTA, the others the place in the slot that this CTA has there.
+class LowerClusterSend : public TilePattern<tk::ClusterSendOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::ClusterSendOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    tk::TileType type = op.getValue().getType();
+    tk::SharedType buffer = op.getBuffer().getType();
+    auto wholes = [](ArrayRef<int64_t> shape) {
+      return layout::makeShared({{uint64_t(shape[0]), uint64_t(shape[1])}, {1, 0}, 32});
+    };
+    std::optional<layout::LinearLayout> rows = wholes(type.getShape()), slot = wholes(buffer.getShape());
+    std::optional<layout::LinearLayout> offsets =
+        rows ? layout::getOffsets(type.getLayout().getValue(), *rows) : std::nullopt;
+    if (!offsets || info.cluster != buffer.getSlots() || !type.getElementType().isF32() || !buffer.getLayout() ||
+        buffer.getLayout().getValue().canonical() != slot->canonical())
+      return op.emitOpError("expected a slot with f32 rows one after the other for each of ")
+             << info.cluster << " CTAs, got " << type << " and " << buffer;
+    NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      emitSends(rewriter, loc, info.getRole(op), *offsets, adaptor.getValue(), adaptor.getBuffer().front(),
+                buffer.getSlotBytes());
+    }
+    emitMeeting(rewriter, loc);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static void emitSends(OpBuilder &builder, Location loc, const Role &role, const layout::LinearLayout &offsets,
+                        ValueRange values, Value buffer, int64_t slotBytes) {
+    TileIndices indices(builder, loc, offsets, role);
+    Predicate isFirst = isFirstHolder(builder, loc, indices.getThread(), getReplicatedBits(offsets, role.warps));
+    if (!isFirst.isKnown) {
+      auto branch = scf::IfOp::create(builder, loc, isFirst.value, /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value own = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), buffer);
+    own = arith::AddIOp::create(
+        builder, loc, own,
+        arith::MulIOp::create(builder, loc, emitClusterRank(builder, loc), makeInt(builder, loc, slotBytes)));
+    SmallVector<LinearForm> forms;
+    for (unsigned reg = 0; reg < values.size(); ++reg)
+      forms.push_back(indices.getDims(reg).front());
+    SmallVector<Predicate> predicates(forms.size());
+    SmallVector<unsigned> equal;
+    for (AccessVector &vector : groupRegisters(forms, predicates, /*elementBits=*/32, equal)) {
+      Value place = indices.arithmetic().materializeTerms(vector.terms);
+      place = place ? Value(arith::IndexCastOp::create(builder, loc, builder.getI32Type(), place))
+                    : makeInt(builder, loc, 0);
+      place = arith::MulIOp::create(builder, loc, place, makeInt(builder, loc, 4));
+      place = arith::AddIOp::create(builder, loc, place, makeInt(builder, loc, vector.constant * 4));
+      Value cta = arith::DivUIOp::create(builder, loc, place, makeInt(builder, loc, slotBytes));
+      Value within = arith::RemUIOp::create(builder, loc, place, makeInt(builder, loc, slotBytes));
+      SmallVector<Value> operands{emitMapped(builder, loc, arith::AddIOp::create(builder, loc, own, within), cta)};
+      std::string text, constraints = "r,";
+      for (unsigned reg : vector.registers) {
+        text += (text.empty() ? "$" : ", $") + std::to_string(operands.size());
+        constraints += "f,";
+        operands.push_back(values[reg]);
+      }
+      unsigned count = vector.registers.size();
+      emitAsm(builder, loc, {}, operands,
+              "st.shared::cluster." +
+                  (count > 1 ? "v" + std::to_string(count) + ".f32 [$0], {" + text + "};" : "f32 [$0], " + text + ";"),
+              constraints + "~{memory}", /*hasSideEffects=*/true);
+    }
+  }
+};
+
 } // namespace
 
 void weft::gpu::populateClusterPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                         const KernelInfo &info) {
-  addTilePatterns<LowerClusterRank, LowerClusterSum>(patterns, converter, info);
+  addTilePatterns<LowerClusterRank, LowerClusterSum, LowerClusterOpen, LowerClusterSend>(patterns, converter, info);
 }

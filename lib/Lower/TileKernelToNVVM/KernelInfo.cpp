@@ -42,6 +42,11 @@ static Bounds findBounds(Value value, unsigned depth = 0) {
     return bounds;
   }
   Operation *op = value.getDefiningOp();
+  if (isa<tk::ClusterRankOp>(op)) {
+    auto kernel = op->getParentOfType<func::FuncOp>();
+    auto ctas = kernel ? kernel->getAttrOfType<IntegerAttr>(clusterAttr) : IntegerAttr();
+    return {0, ctas ? ctas.getInt() - 1 : 0};
+  }
   if (depth > 8 || op->getNumOperands() != 2)
     return {};
   Bounds a = findBounds(op->getOperand(0), depth + 1), b = findBounds(op->getOperand(1), depth + 1);

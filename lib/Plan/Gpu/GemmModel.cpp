@@ -152,7 +152,9 @@ static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
   int64_t bytes = tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
   if (tile.engine == tg::Engine::Wgmma) // What the epilogue reads lies beside the operands (weft-tk-stage).
     bytes += int64_t(problem.epilogueRegisters * 4 * double(tile.m * tile.n));
-  return tile.split > 1 ? bytes + tile.warps / 4 * 64 * 128 : bytes; // Results pass through a slot each warpgroup.
+  if (tile.split > 1) // Results pass through a slot each warpgroup; else what the CTAs send each other has a place.
+    bytes += tile.engine == tg::Engine::Wgmma ? tile.warps / 4 * 64 * 128 : tile.m * tile.n * 4;
+  return bytes;
 }
 
 /// Bytes from DRAM: all once if the operands fit the L2 (with room for what streams through), else panels by wave.
@@ -176,21 +178,33 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
 
 /// Two barriers of a cluster, and what an SM sends to another one in a clock (64 KiB: 5,900 clocks with the barriers).
 static constexpr double clusterClocks = 600, clusterBytesPerClock = 12;
-static constexpr int64_t mostSplit = 4, mostMulticast = 2;
+static constexpr int64_t mostSplit = 4, mostRowShares = 8, mostMulticast = 2;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
 static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
+
+/// Whether warps without a warpgroup's instructions can share the steps of a tile among CTAs, each of which then has a
+/// share of the rows: whole rounds of steps, or a ragged last step, whose masks leave out what is beyond it.
+static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile) {
+  int64_t steps = llvm::divideCeil(problem.k, tile.k);
+  bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
+  return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= 2 && 2 * steps > tile.split &&
+         (steps % tile.split == 0 || problem.k % tile.k != 0);
+}
 
 /// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, whole steps, room for what
 /// they send in the buffers of an operand, one wave. Clusters of more than two leave SMs out: of an H100's 132, 120.
 static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   constexpr double clusteredSms = 7.0 / 8;
+  if (tile.split > int64_t(device.maxCluster))
+    return false;
+  if (tile.engine != tg::Engine::Wgmma)
+    return canSplitRows(problem, tile);
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
   int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
   double sms = device.sms * (tile.split > 2 ? clusteredSms : 1);
-  return problem.allowSplit && tile.engine == tg::Engine::Wgmma && tile.split <= int64_t(device.maxCluster) &&
-         share * problem.resultBytes % 64 == 0 && problem.k % (tile.k * tile.split) == 0 && sentBytes(tile) <= buffer &&
-         double(tiles * tile.split) <= sms;
+  return problem.allowSplit && share * problem.resultBytes % 64 == 0 && problem.k % (tile.k * tile.split) == 0 &&
+         sentBytes(tile) <= buffer && double(tiles * tile.split) <= sms;
 }
 
 /// Tiles of rows and of columns.
@@ -265,7 +279,7 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   cost.fits = true;
 
   Rates rates = ratesOf(problem, tile.engine, device);
-  double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(tile.split);
+  double steps = double(llvm::divideCeil(llvm::divideCeil(problem.k, tile.k) * problem.taps, tile.split));
   double stepBytes = double(stepBytesOf(problem, tile));
   double matrix = 2.0 * double(problem.products * tile.m * tile.n * tile.k) / rates.flopsPerClock;
   if (tile.engine ==
@@ -291,7 +305,7 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
       latency += coldClocks * (steps - 1) / steps;
   }
 
-  int64_t tilesPerSm = llvm::divideCeil(cost.tiles, int64_t(device.sms));
+  int64_t tilesPerSm = llvm::divideCeil(cost.tiles * tile.split, int64_t(device.sms));
   int64_t resident = std::min(cost.ctasPerSm, tilesPerSm);
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
@@ -373,7 +387,10 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
           if (m * n < (simt ? 32 : 128) * warps && warps > 1)
             continue;
           for (int64_t stages : {4, 3, 2, 5, 6})
-            for (int64_t split = 1; split <= (wgmma && problem.allowSplit ? mostSplit : 1); split *= 2)
+            for (int64_t split = 1; split <= (wgmma                    ? problem.allowSplit ? mostSplit : 1
+                                              : problem.allowRowShares ? mostRowShares
+                                                                       : 1);
+                 split *= 2)
               for (int64_t multicast = 1; multicast <= (wgmma && problem.allowMulticast ? mostMulticast : 1);
                    multicast *= 2)
                 visit({m, n, k, warps, stages, engine, split, multicast});

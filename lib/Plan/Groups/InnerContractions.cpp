@@ -172,6 +172,7 @@ double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms,
   double apart = chooseGemmTile(problem, device).cost.seconds;
   problem.lhsWork = terms / estimateElements(contract->getOperand(operand)) * (problem.lhsBytes < 4 ? 3 : 2);
   problem.allowWgmma = false;
+  problem.allowRowShares = true;
   return chooseGemmTile(problem, device).cost.seconds - apart;
 }
 

@@ -2,6 +2,7 @@
 // RUN: weft-opt %s --split-input-file '--weft-plan=gpu=true target=sm_90a' --remark-policy=all --remarks-filter=fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
 // RUN: weft-opt %s --split-input-file '--weft-plan=gpu=true target=sm_90a' --weft-outline --weft-collapse-dims --weft-plan-gpu=target=sm_90a --remark-policy=all --remarks-filter=plan -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: weft-opt %s --split-input-file '--weft-plan=gpu=true target=sm_80' | FileCheck %s --check-prefix=SM80
 
 #x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
 #f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
@@ -73,11 +74,11 @@ func.func @main(%x: tensor<1x36x36x8xf32>, %f: tensor<5x5x8xf32>) -> (tensor<1x3
 #u = affine_map<(n, h, w, o, c) -> (o, c)>
 #q = affine_map<(n, h, w, o, c) -> (n, h, w, o)>
 
-// In front of a pointwise convolution: its tiles compute the windows, all channels in one step.
+// In front of a pointwise convolution: its tiles compute the windows, two CTAs half of the channels each.
 // CHECK-LABEL: @main
 // CHECK: tg.kernel "contract_max_contract"
 // CHECK-NOT: tg.kernel
-// PLAN: contraction 1 x 784 x 32 x 192: {{.*}} bound by latency{{.*}}stream = [256]
+// PLAN: contraction 1 x 784 x 32 x 192: {{.*}} bound by latency; clusters of 2 CTAs share a tile's steps{{.*}}stream = [128]
 func.func @main(%x: tensor<1x30x30x192xbf16>, %f: tensor<3x3x192xbf16>, %w: tensor<32x192xbf16>) -> tensor<1x28x28x32xbf16> {
   %z = tg.constant dense<0.0> : tensor<bf16>
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x30x30x192xbf16>, tensor<3x3x192xbf16> -> tensor<1x28x28x192xbf16>
@@ -112,10 +113,13 @@ func.func @main(%x: tensor<8x30x30x960xbf16>, %f: tensor<3x3x960xbf16>, %w: tens
 #u = affine_map<(n, h, w, o, c) -> (o, c)>
 #q = affine_map<(n, h, w, o, c) -> (n, h, w, o)>
 
-// Nor in several steps of an instruction's product: the weights of each come from memory when it needs them.
+// In several steps where the CTAs of a cluster take one each; one after the other, the weights of each come from memory when it needs them.
 // CHECK-LABEL: @main
-// CHECK-COUNT-2: tg.kernel
-// WHY: G2: computing 'contract' again for each tile costs
+// CHECK: tg.kernel
+// CHECK-NOT: tg.kernel
+// PLAN: contraction 1 x 196 x 96 x 576: {{.*}}; clusters of 8 CTAs share a tile's steps
+// SM80-LABEL: func.func @main(%arg0: tensor<1x16x16x576xf16>
+// SM80-COUNT-2: tg.kernel
 func.func @main(%x: tensor<1x16x16x576xf16>, %f: tensor<3x3x576xf16>, %u: tensor<96x576xf16>) -> tensor<1x14x14x96xf16> {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x16x16x576xf16>, tensor<3x3x576xf16> -> tensor<1x14x14x576xf16>
   %1 = tg.contract %0, %u [#p, #u, #q] : tensor<1x14x14x576xf16>, tensor<96x576xf16> -> tensor<1x14x14x96xf16>

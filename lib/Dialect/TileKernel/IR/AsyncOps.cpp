@@ -12,6 +12,17 @@ LogicalResult SlotOp::verify() {
   return success();
 }
 
+LogicalResult ClusterSendOp::verify() {
+  TileType from = getValue().getType();
+  SharedType to = getBuffer().getType();
+  if (from.getRank() != 2 || from.getElementType() != to.getElementType() ||
+      to.getShape() != ArrayRef<int64_t>({from.getShape()[0] / to.getSlots(), from.getShape()[1]}) ||
+      from.getShape()[0] % to.getSlots())
+    return emitOpError("expected a slot for the share of each CTA of the cluster in the rows of a tile, got ")
+           << from << " and " << to;
+  return success();
+}
+
 LogicalResult LocalLoadOp::verify() {
   SharedType from = getBuffer().getType();
   TileType to = getResult().getType();

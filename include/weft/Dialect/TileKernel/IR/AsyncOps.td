@@ -201,6 +201,34 @@ def TK_ClusterSumOp : TK_Op<"cluster_sum", [AllTypesMatch<["value", "result"]>, 
   let assemblyFormat = "$value `through` $buffer attr-dict `:` type($value) `,` type($buffer)";
 }
 
+def TK_ClusterOpenOp : TK_Op<"cluster_open", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "from here on the other CTAs of the cluster may write to a buffer";
+  let description = [{
+    Each thread of the kernel passes it once, and `tk.cluster_send` to the same buffer once: an arrival at the cluster's barrier, for which the sends wait.
+
+    ```mlir
+    tk.cluster_open %b : !tk.shared<4 x 4x32xf32>
+    ```
+  }];
+  let arguments = (ins TK_SharedType:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+}
+
+def TK_ClusterSendOp : TK_Op<"cluster_send", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the rows of a tile to the CTAs of the cluster, each its share";
+  let description = [{
+    CTA r of s gets the r-th of s equal parts of the rows, and finds in slot c of `buffer` what CTA c sent it when the op is over: all CTAs
+    have met. The slots are as many as CTAs, and hold their places one after the other.
+
+    ```mlir
+    tk.cluster_send %acc to %b : !tk.tile<16x32xf32>, !tk.shared<4 x 4x32xf32>
+    ```
+  }];
+  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer);
+  let assemblyFormat = "$value `to` $buffer attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def TK_StoreBoxOp : TK_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a register tile to a box of a tensor, through shared memory and by TMA";
   let description = [{

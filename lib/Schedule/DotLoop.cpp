@@ -1,0 +1,41 @@
+// The loop of a tile's products.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "DotLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "weft/Schedule/Wgmma.h"
+
+using namespace mlir;
+using namespace weft;
+
+scf::ForOp schedule::findDotLoop(tk::ForTilesOp tiles, bool byWarpgroups) {
+  scf::ForOp found;
+  bool isOne = true;
+  tiles.walk([&](tk::DotOp dot) {
+    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+    isOne &= loop && loop->getParentOp() == tiles.getOperation() && isWgmma(dot) == byWarpgroups &&
+             (!found || found == loop);
+    found = loop;
+  });
+  return isOne ? found : scf::ForOp();
+}
+
+std::optional<int64_t> schedule::countSteps(scf::ForOp loop) {
+  std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
+  if (loop.getNumResults() != 1 || !end || getConstantIntValue(loop.getLowerBound()) != 0 ||
+      getConstantIntValue(loop.getStep()) != 1)
+    return std::nullopt;
+  auto zero = loop.getInitArgs().front().getDefiningOp<tk::ConstantOp>();
+  auto number = zero ? dyn_cast<FloatAttr>(zero.getValue()) : FloatAttr();
+  return number && number.getValue().isPosZero() ? end : std::nullopt;
+}
+
+void schedule::takeSteps(scf::ForOp loop, Value rank, int64_t parts, int64_t rounds) {
+  Location loc = loop.getLoc();
+  OpBuilder before(loop), inside(loop.getBody(), loop.getBody()->begin());
+  Value count = arith::ConstantIndexOp::create(before, loc, rounds);
+  auto round =
+      arith::MulIOp::create(inside, loc, loop.getInductionVar(), arith::ConstantIndexOp::create(before, loc, parts));
+  auto step = arith::AddIOp::create(inside, loc, round, rank);
+  loop.getInductionVar().replaceAllUsesExcept(step, round);
+  loop.setUpperBound(count);
+}

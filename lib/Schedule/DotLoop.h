@@ -1,0 +1,24 @@
+// The loop of a tile's products, as far as CTAs can share it.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_SCHEDULE_DOTLOOP_H
+#define WEFT_LIB_SCHEDULE_DOTLOOP_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
+
+namespace weft::schedule {
+
+/// The one loop directly in `tiles` that holds its dots; null if there are others, dots outside of it, or some that
+/// wgmma multiplies where `byWarpgroups` is false (and the other way round).
+mlir::scf::ForOp findDotLoop(tk::ForTilesOp tiles, bool byWarpgroups);
+
+/// The steps of a loop from 0 by 1 whose only result is a sum that starts from zero.
+std::optional<int64_t> countSteps(mlir::scf::ForOp loop);
+
+/// Step `number` of those that the CTA of number `rank` among `parts` takes: neighbouring steps are under way at the
+/// same time, for the sake of DRAM's pages. `loop` then goes over `rounds` numbers.
+void takeSteps(mlir::scf::ForOp loop, mlir::Value rank, int64_t parts, int64_t rounds);
+
+} // namespace weft::schedule
+
+#endif // WEFT_LIB_SCHEDULE_DOTLOOP_H

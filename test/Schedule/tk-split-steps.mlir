@@ -1,0 +1,78 @@
+// RUN: weft-opt %s -split-input-file --weft-tk-split-steps | FileCheck %s
+
+// 5 steps of 64 of 288 places go to four CTAs in two rounds; each then has 4 of the 16 rows. What the epilogue reads is asked for ahead of the loop.
+#a = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+#ga = affine_set<(d0, d1)[s0] : (s0 * -64 - d1 + 287 >= 0)>
+#gb = affine_set<(d0, d1)[s0] : (s0 * -64 - d0 + 287 >= 0)>
+#y = affine_map<(d0, d1)[s0] -> (s0 * 16 + d0, d1)>
+// CHECK: #[[$ROWS:.*]] = affine_map<(d0, d1)[s0, s1] -> (d0 + s1 * 4 + s0 * 16, d1)>
+// CHECK-LABEL: func @kernel
+// CHECK-SAME: tk.cluster = 4
+// CHECK: %[[B:.*]] = tk.alloc : <4 x 4x32xf32>
+// CHECK: tk.for_tiles (%[[T:.*]]) in
+// CHECK: tk.cluster_open %[[B]]
+// CHECK: %[[RANK:.*]] = tk.cluster_rank
+// CHECK: tk.load %{{.*}}[%[[T]], %[[RANK]]] map #[[$ROWS]] : {{.*}} -> <4x32xf32>
+// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %{{c0.*}} to %{{c2.*}} step
+// CHECK: %[[ROUND:.*]] = arith.muli %[[K]], %{{c4.*}} : index
+// CHECK: arith.addi %[[ROUND]], %[[RANK]]
+// CHECK: tk.cluster_send %[[SUM]] to %[[B]]
+// CHECK-COUNT-4: tk.local_load {{.*}} -> <4x32xf32>
+// CHECK: %[[ALL:.*]] = tk.map
+// CHECK-COUNT-3: arith.addf
+// CHECK: tk.map(%[[ALL]], {{.*}}!tk.tile<4x32xf32>
+// CHECK: tk.store {{.*}}[%[[T]], %[[RANK]]] map #[[$ROWS]] : <4x32xf32>
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 4>} {
+  func.func @kernel(%x: !tk.global<tensor<16x288xf16>>, %w: !tk.global<tensor<288x32xf16>>, %r: !tk.global<tensor<64x32xf32>>, %o: !tk.global<tensor<64x32xf32>>) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%t) in affine_map<() -> (4)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c5 = arith.constant 5 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<16x32xf32>
+      %sum = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> (!tk.tile<16x32xf32>) {
+        %p = tk.load %x[%k] map #a guard #ga : !tk.global<tensor<16x288xf16>> -> !tk.tile<16x64xf16>
+        %q = tk.load %w[%k] map #b guard #gb : !tk.global<tensor<288x32xf16>> -> !tk.tile<64x32xf16>
+        %d = tk.dot %p, %q, %acc : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
+        scf.yield %d : !tk.tile<16x32xf32>
+      }
+      %e = tk.load %r[%t] map #y : !tk.global<tensor<64x32xf32>> -> !tk.tile<16x32xf32>
+      %h = tk.map (%sum, %e : !tk.tile<16x32xf32>, !tk.tile<16x32xf32>) -> !tk.tile<16x32xf32> {
+      ^bb0(%v: f32, %u: f32):
+        %s = arith.addf %v, %u : f32
+        tk.yield %s : f32
+      }
+      tk.store %h, %o[%t] map #y : !tk.tile<16x32xf32>, !tk.global<tensor<64x32xf32>>
+      tk.yield
+    }
+    return
+  }
+}
+
+// -----
+
+// 5 whole steps are no rounds of four, and nothing masks what is beyond: each tile stays with one CTA.
+#a = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+// CHECK-LABEL: func @kernel
+// CHECK-NOT: tk.cluster
+// CHECK: return
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 4>} {
+  func.func @kernel(%x: !tk.global<tensor<16x320xf16>>, %w: !tk.global<tensor<320x32xf16>>, %o: !tk.global<tensor<16x32xf32>>) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%t) in affine_map<() -> (1)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c5 = arith.constant 5 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<16x32xf32>
+      %sum = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> (!tk.tile<16x32xf32>) {
+        %p = tk.load %x[%k] map #a : !tk.global<tensor<16x320xf16>> -> !tk.tile<16x64xf16>
+        %q = tk.load %w[%k] map #b : !tk.global<tensor<320x32xf16>> -> !tk.tile<64x32xf16>
+        %d = tk.dot %p, %q, %acc : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
+        scf.yield %d : !tk.tile<16x32xf32>
+      }
+      tk.store %sum, %o map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<16x32xf32>, !tk.global<tensor<16x32xf32>>
+      tk.yield
+    }
+    return
+  }
+}
