@@ -18,15 +18,16 @@ namespace weft::kernelize {
 
 struct Product {
   Type accumulator;
-  Exprs domain;                     ///< Coordinates of the domain; null for reduction dimensions.
-  SmallVector<unsigned> reductions; ///< Domain dimensions that are reduced.
-  SmallVector<Streamed> dims;       ///< How.
-  std::optional<unsigned> reduced;  ///< The lane of reduced places.
-  SmallVector<unsigned> lanes[2];   ///< Lanes of the operands, but for `reduced`.
-  std::optional<AffineExpr> step;   ///< The one step of a fold that this is, in place of `dims`.
-  std::optional<Tile> start;        ///< What products are added to.
-  int64_t together = 1;             ///< Terms of a window whose operands the registers of a thread can hold.
-  bool isVector = false;            ///< Each CTA makes it alone, for another contraction.
+  Exprs domain;                         ///< Coordinates of the domain; null for reduction dimensions.
+  SmallVector<unsigned> reductions;     ///< Domain dimensions that are reduced.
+  SmallVector<Streamed> dims;           ///< How.
+  std::optional<unsigned> reduced;      ///< The lane of reduced places.
+  SmallVector<unsigned> lanes[2];       ///< Lanes of the operands, but for `reduced`.
+  std::optional<AffineExpr> step;       ///< The one step of a fold that this is, in place of `dims`.
+  std::optional<Tile> start;            ///< What products are added to.
+  int64_t together = 1;                 ///< Terms of a window whose operands the registers of a thread can hold.
+  bool isVector = false;                ///< Each CTA makes it alone, for another contraction.
+  std::optional<StagedInput> staged[2]; ///< Operands of a window that are in shared memory.
 
   bool isMatrix() const { return lanes[0].size() == 1 && lanes[1].size() == 1 && lanes[0] != lanes[1]; }
 };
@@ -45,6 +46,8 @@ Tile Kernelizer::operandAt(tg::ContractOp op, unsigned i, const Product &product
   for (auto [dim, place] : llvm::zip_equal(product.reductions, places))
     domain[dim] = place;
   Value operand = op->getOperand(i);
+  if (product.staged[i])
+    return readStaged(*product.staged[i], throughToMemory(operand, composed(op.getMap(i), domain))->second);
   TypedAttr zero = getZero(getHeldType(cast<RankedTensorType>(operand.getType()).getElementType()));
   return masked(operand, composed(op.getMap(i), domain), mask, zero);
 }
@@ -167,6 +170,34 @@ static std::optional<int64_t> countTaps(ArrayRef<Streamed> dims) {
   return taps;
 }
 
+/// A window that another op of the kernel reads, in a CTA that computes it once: what its terms read of inputs several
+/// times, from shared memory.
+void Kernelizer::stageWindow(tg::ContractOp op, Product &product, int64_t elements) {
+  std::optional<int64_t> taps = product.step ? std::nullopt : countTaps(product.dims);
+  if (!taps || *taps < 2 || !tg::isInner(op) || current != &root || schedule.getPersistent())
+    return;
+  SmallVector<StagedInput *> inputs;
+  for (unsigned i : {0u, 1u}) {
+    SmallVector<Exprs> reads;
+    BlockArgument argument;
+    for (int64_t tap = 0; tap < *taps; ++tap) {
+      Exprs domain = product.domain;
+      int64_t rest = tap;
+      for (size_t d = product.dims.size(); d-- > 0; rest /= *tg::getConstant(product.dims[d].extent))
+        domain[product.reductions[d]] = space.constant(rest % *tg::getConstant(product.dims[d].extent));
+      auto found = throughToMemory(op->getOperand(i), composed(op.getMap(i), domain));
+      if (!found)
+        break;
+      argument = found->first;
+      reads.push_back(found->second);
+    }
+    if (int64_t(reads.size()) == *taps && (product.staged[i] = planBox(argument, reads, elements)))
+      inputs.push_back(&*product.staged[i]);
+  }
+  if (!inputs.empty())
+    stage(inputs);
+}
+
 /// Unrolled: the loads of all taps are under way together. Of a window with more than `together` of them that is a
 /// row's, and its rows are a loop.
 Kernelizer::Scalars Kernelizer::unrollTaps(ArrayRef<Streamed> dims, int64_t taps, int64_t together, ValueRange init,
@@ -287,6 +318,9 @@ Tile Kernelizer::contractByMaps(tg::ContractOp op, Product &product) {
   for (unsigned lane : lanes)
     elements *= space.lane(lane).extent;
   product.together = countTogether(op, elements, schedule.getWarps() * 32);
+  stageWindow(op, product, elements);
+  if (product.staged[0] && product.staged[1])
+    product.together = tg::mostTerms;
   Type accumulator = product.accumulator;
   auto sum = [&](OpBuilder &inner, Location loc, ValueRange args) -> Scalars {
     if (isa<FloatType>(accumulator))

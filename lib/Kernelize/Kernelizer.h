@@ -55,6 +55,16 @@ struct Streamed {
   int64_t divisor = 1; ///< Of the lane, which may hold several dimensions.
 };
 
+/// A box of an argument in shared memory, zeros where it leaves the tensor.
+struct StagedInput {
+  mlir::BlockArgument argument;
+  Exprs low;                        ///< Its first place.
+  llvm::SmallVector<unsigned> dims; ///< The argument's, by dimension of the buffer; along others it has one place.
+  llvm::SmallVector<int64_t> shape; ///< Of the buffer: powers of two.
+  mlir::Value buffer;
+  int64_t slots = 1; ///< Room behind the box for places past the end of an axis.
+};
+
 /// Type of an element in a register tile: as stored, in at least 8 bits, except that booleans are i1.
 mlir::Type getHeldType(mlir::Type element);
 /// The element of a tile as a scalar of the op's arithmetic, and back with the one rounding. For bodies of `tk.map`.
@@ -217,12 +227,27 @@ private:
   void planProduct(tg::ContractOp op, struct Product &product);
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
   Tile contractByMaps(tg::ContractOp op, struct Product &product);
+  void stageWindow(tg::ContractOp op, struct Product &product, int64_t elements);
   Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);
   Scalars unrollTaps(llvm::ArrayRef<Streamed> dims, int64_t taps, int64_t together, mlir::ValueRange init,
                      StreamBody body);
   Scalars unrollSteps(llvm::ArrayRef<Streamed> dims, int64_t steps, mlir::ValueRange init, StreamBody body);
   Tile operandAt(tg::ContractOp op, unsigned i, const struct Product &product, llvm::ArrayRef<mlir::AffineExpr> places,
                  const Constraints &mask);
+
+  // StagedInputs.cpp
+  struct BoxSide {
+    mlir::AffineExpr low;
+    int64_t last, lastOfTile; ///< Places behind `low`: within the extents, and where a tile runs past them.
+  };
+  std::optional<std::pair<mlir::BlockArgument, Exprs>> throughToMemory(mlir::Value value,
+                                                                       llvm::ArrayRef<mlir::AffineExpr> at);
+  std::optional<BoxSide> planSide(llvm::ArrayRef<mlir::AffineExpr> reads);
+  std::optional<StagedInput> planBox(mlir::BlockArgument argument, llvm::ArrayRef<Exprs> reads, int64_t elements);
+  Tile loadBox(const StagedInput &staged);
+  /// Fetches the boxes; the CTA's threads meet.
+  void stage(llvm::MutableArrayRef<StagedInput *> inputs);
+  Tile readStaged(const StagedInput &staged, llvm::ArrayRef<mlir::AffineExpr> places);
 
   // GatherScatter.cpp
   Tile gather(tg::GatherOp op, llvm::ArrayRef<mlir::AffineExpr> at);

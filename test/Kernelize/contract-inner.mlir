@@ -33,6 +33,34 @@ module attributes {tg.schedule = #tg.schedule<tile = [1, 2, 64], stream = [1, 1]
 }
 
 // -----
+#x = affine_map<(h, w, c, i, j) -> (h + i, w + j, c)>
+#f = affine_map<(h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(h, w, c, i, j) -> (h, w, c)>
+// In front of a mean: the image with zeros around it, and the terms' weights, are fetched once; each term is read from shared memory.
+// CHECK-LABEL: func.func @kernel
+// CHECK-SAME: %[[X:[a-z0-9]*]]: {{[^,]*}}, %[[F:[a-z0-9]*]]: {{[^,]*}},
+// CHECK-DAG: %[[IMAGE:.*]] = tk.alloc : <1 x 32x32x8xf32>
+// CHECK-DAG: %[[WEIGHTS:.*]] = tk.alloc : <1 x 8x8x8xf32>
+// CHECK: %[[BOX:.*]] = tk.load %[[X]]
+// CHECK: %[[ALL:.*]] = tk.load %[[F]]
+// CHECK: tk.local_store %[[BOX]], %[[IMAGE]]
+// CHECK: tk.local_store %[[ALL]], %[[WEIGHTS]]
+// CHECK: tk.barrier
+// CHECK-NOT: tk.load
+// CHECK-NOT: scf.for
+// CHECK-COUNT-50: tk.local_read
+// CHECK-NOT: tk.local_read
+module attributes {tg.schedule = #tg.schedule<tile = [16, 16, 8], stream = [1], engine = simt, warps = 16, stages = 1, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%x: tensor<14x14x672xf32>, %f: tensor<5x5x672xf32>) -> (tensor<14x14x672xf32>, tensor<1x1x672xf32>) {
+    %v = tg.constant dense<0.0> : tensor<f32>
+    %p = tg.pad %x, %v low = [2, 2, 0] high = [2, 2, 0] interior = [0, 0, 0] : tensor<14x14x672xf32>, tensor<f32>
+    %0 = tg.contract %p, %f [#x, #f, #y] : tensor<18x18x672xf32>, tensor<5x5x672xf32> -> tensor<14x14x672xf32>
+    %1 = tg.reduce add %0 axes = [0, 1] keep_dims : tensor<14x14x672xf32>
+    return %0, %1 : tensor<14x14x672xf32>, tensor<1x1x672xf32>
+  }
+}
+
+// -----
 #v = affine_map<(o, k) -> (k)>
 #w = affine_map<(o, k) -> (o, k)>
 #y = affine_map<(o, k) -> (o)>

@@ -160,11 +160,12 @@ std::string splitInner(const Group &group, SmallVectorImpl<tg::ContractOp> &cont
 }
 
 double secondsAlone(double points, double bytes, unsigned vectors) {
-  // One SM multiplies them, with all weights under way at once. On an H100 with a cold L2 squeezes of EfficientNet-B0
-  // add 2.3 us (55,296 points of 2 bytes) and 1.25 us (18,816 of 4 bytes) to the kernel that reads them; as kernels of
-  // their own they take 1.65 and 1.5 us.
-  constexpr double pointsPerSecond = 30e9, bytesPerSecond = 80e9, wait = 0.5e-6;
-  return std::max(points / pointsPerSecond, bytes / bytesPerSecond) + double(vectors) * wait;
+  // One SM multiplies them, with all weights under way at once, and converts what is narrower than f32. On an H100 with
+  // a cold L2 squeezes of EfficientNet-B0 add 2.4 us (55,296 points of 2 bytes), 2.0 us (of 4 bytes) and 1.25 us
+  // (18,816 of 4 bytes) to the kernel that reads them; as kernels of their own they take 1.65, 1.65 and 1.5 us.
+  constexpr double narrowPointsPerSecond = 30e9, pointsPerSecond = 45e9, bytesPerSecond = 160e9, wait = 0.2e-6;
+  double rate = bytes < 3 * points ? narrowPointsPerSecond : pointsPerSecond;
+  return std::max(points / rate, bytes / bytesPerSecond) + double(vectors) * wait;
 }
 
 double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms, const Device &device) {
@@ -182,24 +183,40 @@ bool canStretch(ArrayRef<Operation *> anchors, double elements, const Device &de
   return contract && tg::hasNoTiles(contract) && elements <= elementsOfCta * device.sms;
 }
 
+/// The columns of a CTA that has whole images: as many CTAs as run at once, or an eighth more, at least 8 bytes wide
+/// (spreadAcross in lib/Plan/Gpu/MemoryBound.cpp).
+static double columnsOfWindows(double columns, double bytes, const Device &device) {
+  constexpr double leastBytes = 8;
+  double side = std::max(leastBytes / bytes, 1.0);
+  while (std::ceil(columns / side) > device.sms + device.sms / 8)
+    side *= 2;
+  return side;
+}
+
 std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device) {
-  constexpr double leastBytes = 8, mostPlaces = 8192;
+  constexpr double leastBytes = 8, mostPlaces = 8192, sectorBytes = 32;
   if (!tg::isWindowSum(window)) // A product, of which splitInner has asked.
     return "";
-  double held = 1, bytes = bytesOfElement(window.getLhs());
+  double held = 1, places = 1, bytes = bytesOfElement(window.getLhs());
   tg::Dims extents = tg::getDims(reduce.getInput().getType());
-  for (int64_t axis : reduce.getAxes())
+  for (int64_t axis : reduce.getAxes()) {
     held *= double(llvm::PowerOf2Ceil(estimateExtent(extents[axis])));
+    places *= double(estimateExtent(extents[axis]));
+  }
   if (held * std::max(leastBytes / bytes, 1.0) > mostPlaces)
     return "G3: rows of windows that do not fit a CTA";
-  // A CTA reads each term of each place, at another line of memory, and converts what is narrower. What that takes
-  // longer than a map was measured on an H100, us: 256 places of 25 terms 3.5 to 4.1 (bf16) and 2.0 (f32), of 9 terms
-  // none and 0.9; 1,024 places of 25 terms 5.2 to 9.9.
-  constexpr double secondsOfInstruction = 0.16e-9, waitOfSum = 0.4e-6;
-  double lost = held * double(countTermsOf(window)) * (bytes < 4 ? 3 : 2) * secondsOfInstruction + waitOfSum;
-  if (lost > device.kernelSeconds())
+  // A CTA fetches its columns of the image, a sector of each place, and reads each term of each place from shared
+  // memory; strides take twice the banks, what is narrower than f32 is converted. Measured on an H100, us longer than a
+  // map: 14x14x672 of 25 terms 1.9 (f32) and 2.2 (bf16), x480 1.1 and 0.8, of 9 terms 1.0; 28x28x240 1.4 and, with a
+  // stride of 2, 28x28x144 4.2 (f32). The sum's kernel takes 1.4 to 2.2.
+  constexpr double secondsOfTerm = 18e-12, bytesPerSecond = 80e9, waitOfSum = 0.5e-6;
+  double columns = double(estimateElements(reduce.getResult()));
+  double side = columnsOfWindows(columns, bytes, device), read = estimateElements(window.getLhs()) / columns;
+  double terms = held * side * double(countTermsOf(window)) * (bytes < 4 ? 1.5 : 1) * (read > 2 * places ? 2 : 1);
+  double lost = waitOfSum + terms * secondsOfTerm + read * std::max(side * bytes, sectorBytes) / bytesPerSecond;
+  if (lost > device.launchSeconds)
     return "G3: windows of whole rows in a CTA cost " + std::to_string(int64_t(lost * 1e6)) +
-           " us, and a kernel more costs " + std::to_string(int64_t(device.kernelSeconds() * 1e6)) + " us";
+           " us, and a kernel for their sum costs " + std::to_string(int64_t(device.launchSeconds * 1e6)) + " us";
   return "";
 }
 

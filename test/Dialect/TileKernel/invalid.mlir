@@ -263,6 +263,20 @@ func.func @f(%b: !tk.shared<2 x 8xf16>, %i: index) {
 }
 
 // -----
+func.func @f(%b: !tk.shared<1 x 8xf16>) {
+  // expected-error @+1 {{expected a tile of the buffer's elements, got '!tk.shared<1 x 8xf16>' and '!tk.tile<8xf32>'}}
+  %0 = tk.local_read %b map affine_map<(d0) -> (d0)> : !tk.shared<1 x 8xf16> -> !tk.tile<8xf32>
+  return
+}
+
+// -----
+func.func @f(%b: !tk.shared<1 x 8xf16>) {
+  // expected-error @+1 {{expected a map of 1 dimensions and 0 symbols with 1 results, got affine_map<(d0) -> (d0, 0)>}}
+  %0 = tk.local_read %b map affine_map<(d0) -> (d0, 0)> : !tk.shared<1 x 8xf16> -> !tk.tile<8xf16>
+  return
+}
+
+// -----
 func.func @f(%b: !tk.shared<2 x 8xf16>) {
   // expected-error @+1 {{expected a tile of one slot, got '!tk.shared<2 x 8xf16>' and '!tk.tile<8xf16>'}}
   %0 = tk.local_load %b : !tk.shared<2 x 8xf16> -> !tk.tile<8xf16>

@@ -82,6 +82,8 @@ func.func @schedule(%x: !tk.global<tensor<16x768xf16>>, %acc: !c, %frag: !a) {
     // CHECK: tk.local_load %{{.*}} offsets [0, 16] : {{.*}}<1 x 16x64xf16> -> {{.*}}<16x16xf16>
     %t = tk.local_load %s offsets [0, 16] : !tk.shared<1 x 16x64xf16> -> !tk.tile<16x16xf16>
     %u = tk.local_load %s : !tk.shared<1 x 16x64xf16> -> !tk.tile<16x64xf16>
+    // CHECK: tk.local_read %{{.*}} map {{.*}} : {{.*}}<4 x 16x64xf16> -> {{.*}}<8x64xf16>
+    %v = tk.local_read %b map affine_map<(d0, d1) -> (d0 + 2, d1)> : !tk.shared<4 x 16x64xf16> -> !tk.tile<8x64xf16>
     // CHECK: tk.local_store
     tk.local_store %u, %s : !tk.tile<16x64xf16>, !tk.shared<1 x 16x64xf16>
     // CHECK: tk.fence_async

@@ -50,6 +50,13 @@ KERNELS = [
   %1 = tg.add %0, %b : tensor<1x7x7x6xf32>, tensor<6xf32>
   %2 = tg.reduce add %1 axes = [1, 2] keep_dims : tensor<1x7x7x6xf32>
   return %1, %2 : tensor<1x7x7x6xf32>, tensor<1x1x1x6xf32>"""),
+    ("window_rows_past", [([1, 8, 8, 4], []), ([1, 8, 8, 2], [])], [], """(%x: tensor<1x6x6x6xf32>, %w: tensor<3x3x6xf32>) -> (tensor<1x6x6x6xf32>, tensor<1x1x1x6xf32>) {
+  %v = tg.constant dense<0.0> : tensor<f32>
+  %p = tg.pad %x, %v low = [0, 1, 1, 0] high = [0, 1, 1, 0] interior = [0, 0, 0, 0] : tensor<1x6x6x6xf32>, tensor<f32>
+  %0 = tg.contract %p, %w [affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>, affine_map<(n, h, w, c, i, j) -> (i, j, c)>,
+       affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>] : tensor<1x8x8x6xf32>, tensor<3x3x6xf32> -> tensor<1x6x6x6xf32>
+  %1 = tg.reduce add %0 axes = [1, 2] keep_dims : tensor<1x6x6x6xf32>
+  return %0, %1 : tensor<1x6x6x6xf32>, tensor<1x1x1x6xf32>"""),
     ("window_loop", [([1, 4, 4, 8], [1, 1]), ([1, 1, 8, 4], [1, 1])], [], """(%x: tensor<1x7x7x6xf32>, %w: tensor<5x5x6xf32>) -> tensor<1x7x7x6xf32> {
   %v = tg.constant dense<0.0> : tensor<f32>
   %p = tg.pad %x, %v low = [0, 2, 2, 0] high = [0, 2, 2, 0] interior = [0, 0, 0, 0] : tensor<1x7x7x6xf32>, tensor<f32>

@@ -1,4 +1,4 @@
-// Verifier of tk.load_index.
+// Verifiers of tk.load_index and tk.local_read.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
 #include "mlir/IR/OpImplementation.h"
@@ -17,5 +17,18 @@ LogicalResult LoadIndexOp::verify() {
   if (int64_t(getPlaces().size()) != tensor.getRank())
     return emitOpError("expected a place for each of ")
            << tensor.getRank() << " dimensions, got " << getPlaces().size();
+  return success();
+}
+
+LogicalResult LocalReadOp::verify() {
+  SharedType from = getBuffer().getType();
+  TileType to = getResult().getType();
+  AffineMap map = getMap();
+  if (from.getElementType() != to.getElementType())
+    return emitOpError("expected a tile of the buffer's elements, got ") << from << " and " << to;
+  if (int64_t(map.getNumDims()) != to.getRank() || map.getNumSymbols() != getSymbols().size() ||
+      int64_t(map.getNumResults()) != from.getRank())
+    return emitOpError("expected a map of ") << to.getRank() << " dimensions and " << getSymbols().size()
+                                             << " symbols with " << from.getRank() << " results, got " << getMapAttr();
   return success();
 }

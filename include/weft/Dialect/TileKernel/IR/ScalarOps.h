@@ -1,4 +1,4 @@
-// `tk.load_index`, apart from the other ops because few rooms know it.
+// `tk.load_index` and `tk.local_read`, apart from the other ops because few rooms know them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_DIALECT_TILEKERNEL_IR_SCALAROPS_H
 #define WEFT_DIALECT_TILEKERNEL_IR_SCALAROPS_H
