@@ -176,6 +176,8 @@ void Kernelizer::stageWindow(tg::ContractOp op, Product &product, int64_t elemen
   std::optional<int64_t> taps = product.step ? std::nullopt : countTaps(product.dims);
   if (!taps || *taps < 2 || !tg::isInner(op) || current != &root || schedule.getPersistent())
     return;
+  if (tg::findAnchor(*op->getBlock())) // In front of a product each tile has its own places, and its steps their warps.
+    return;
   SmallVector<StagedInput *> inputs;
   for (unsigned i : {0u, 1u}) {
     SmallVector<Exprs> reads;
