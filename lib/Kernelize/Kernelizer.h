@@ -22,7 +22,7 @@
 #include <set>
 
 namespace weft::tg {
-struct RowParts;
+struct PartsResult;
 } // namespace weft::tg
 
 namespace weft::kernelize {
@@ -145,8 +145,14 @@ private:
   void streamRows(int64_t dim, Exprs at);
   void storeResults(llvm::ArrayRef<mlir::AffineExpr> at);
   void storeFurther(mlir::Value result, mlir::Value buffer, llvm::ArrayRef<mlir::AffineExpr> at);
-  std::optional<tg::RowParts> findTiledParts(mlir::Value result);
-  void storeRowParts(const tg::RowParts &parts, mlir::Value buffer, llvm::ArrayRef<mlir::AffineExpr> at);
+  /// What a tile of the results is of a reduction in parts (tg::findTileParts).
+  struct TilePart {
+    Exprs places; ///< Of the reduction's result: the part, and the tile's other places.
+    mlir::AffineExpr reduced;
+    unsigned lane; ///< Of the tile; its places are those of the part.
+  };
+  std::optional<TilePart> findTilePart(tg::ReduceOp op);
+  bool storeParts(mlir::Value result, mlir::Value buffer);
   void storePacked(mlir::Value result, mlir::Value target);
 
   // Kernelizer.cpp: the recursion.
@@ -320,6 +326,7 @@ private:
   mlir::RankedTensorType domain;                        ///< Of the first result.
   llvm::SmallVector<std::optional<unsigned>> sinkLanes; ///< By its dimension.
   llvm::SmallVector<int64_t> sinkDivisors;
+  Exprs sinkPlaces; ///< Of the results that are being stored.
   llvm::SmallVector<unsigned> reductionLanes;
   /// Of folds under way: the tiles of block arguments at their coordinates, the scope of a region, the step's places.
   llvm::DenseMap<mlir::Value, std::pair<Exprs, Tile>> states;

@@ -85,11 +85,16 @@ Tile Kernelizer::reduce(tg::ReduceOp op, ArrayRef<AffineExpr> at) {
     return fail(op, op, "the monoid is not defined on the element type");
   ArrayRef<int64_t> axes = op.getAxes();
   Exprs kept = keptPlaces(at, axes, op.getKeepDims());
-  SmallVector<Streamed> dims = planReduction(op.getInput(), axes, kept);
-  SmallVector<unsigned> reduced = lanesOf(dims), lanes = space.unite(space.lanesOf(kept), reduced);
   auto combine = [&](OpBuilder &inner, Location loc, ValueRange args) -> Scalars {
     return {tg::buildCombine(inner, loc, op.getKind(), args[0], args[1], element)};
   };
+  if (std::optional<TilePart> part = findTilePart(op); part && canonical(op, part->places) == Exprs(at)) {
+    Tile sum = toAccumulator(tile(op.getInput(), withPlaces(kept, axes, part->reduced)), element, accumulator);
+    sum = broadcast(sum, space.unite(sum.lanes, part->lane));
+    return fromAccumulator(combineLanes(sum, part->lane, combine).front(), element);
+  }
+  SmallVector<Streamed> dims = planReduction(op.getInput(), axes, kept);
+  SmallVector<unsigned> reduced = lanesOf(dims), lanes = space.unite(space.lanesOf(kept), reduced);
   auto partAt = [&](ArrayRef<AffineExpr> places, const Constraints &mask) {
     Tile part = masked(op.getInput(), withPlaces(kept, axes, places), mask, identity);
     part = toAccumulator(part, element, accumulator);

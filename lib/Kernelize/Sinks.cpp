@@ -174,36 +174,70 @@ AffineExpr Kernelizer::sinkPlace(int64_t dim, AffineExpr base) {
 
 void Kernelizer::storeResults(ArrayRef<AffineExpr> at) {
   auto results = source.getBody().front().getTerminator()->getOperands();
+  sinkPlaces.assign(at.begin(), at.end());
   store(tile(results[0], at), targets[0], at, domain.getElementType());
   for (auto [result, buffer] : llvm::drop_begin(llvm::zip_equal(results, targets)))
     storeFurther(result, buffer, at);
 }
 
-/// The row parts that `result` is, if each is that of one of the domain's tiles.
-std::optional<tg::RowParts> Kernelizer::findTiledParts(Value result) {
-  std::optional<tg::RowParts> parts = tg::findRowParts(result);
-  std::optional<unsigned> lane = sinkLanes.empty() ? std::nullopt : sinkLanes.back();
-  bool isTiled = parts && lane && tg::getDims(parts->summed.getType()) == tg::getDims(domain) &&
-                 schedule.getTile().back() == parts->places && space.lane(*lane).extent == parts->places;
-  return isTiled ? parts : std::nullopt;
+/// The dimensions of `result` that those of `whole` are, where one product makes both.
+static std::optional<SmallVector<int64_t>> findOrder(Value whole, Value result) {
+  std::optional<tg::ProductOf> one = tg::findProductOf(whole), other = tg::findProductOf(result);
+  if (!one || !other || one->product != other->product)
+    return std::nullopt;
+  return llvm::map_to_vector(one->order,
+                             [&](int64_t d) -> int64_t { return llvm::find(other->order, d) - other->order.begin(); });
 }
 
-/// One element of each row of the tile, whose columns are one part: what is summed up is at the places of the domain,
-/// so that it is computed once for all results.
-void Kernelizer::storeRowParts(const tg::RowParts &parts, Value buffer, ArrayRef<AffineExpr> at) {
-  tg::ReduceOp op = parts.reduce;
-  Type element = op.getType().getElementType(), accumulator = getAccumulator(element);
-  auto combine = [&](OpBuilder &inner, Location loc, ValueRange args) -> Scalars {
-    return {tg::buildCombine(inner, loc, op.getKind(), args[0], args[1], element)};
-  };
-  InScope in(*this, space.scopeOf(at, &root), op.getLoc());
-  unsigned lane = *sinkLanes.back();
-  Tile row = toAccumulator(tile(parts.summed, at), element, accumulator);
-  row = broadcast(row, space.unite(row.lanes, lane));
-  Exprs places(at);
-  places.back() = space.atom(at.back()).base;
-  places = llvm::map_to_vector(parts.permutation, [&](int64_t d) { return places[d]; });
-  store(fromAccumulator(combineLanes(row, lane, combine).front(), element), buffer, places, element);
+/// The tile's places along what is cut must be a part: all along inner dimensions, and 1 outside of one that is cut.
+/// What is reduced is then at places of the domain, so that it is computed once for all results.
+std::optional<Kernelizer::TilePart> Kernelizer::findTilePart(tg::ReduceOp op) {
+  std::optional<tg::TileParts> parts = sinkPlaces.empty() ? std::nullopt : tg::findTileParts(op);
+  std::optional<SmallVector<int64_t>> order =
+      parts ? findOrder(parts->whole, source.getBody().front().getTerminator()->getOperand(0)) : std::nullopt;
+  if (!order)
+    return std::nullopt;
+  std::optional<unsigned> lane;
+  int64_t stride = 1, covered = 1;
+  bool isCut = false;
+  AffineExpr place = space.constant(0), base = place;
+  for (unsigned d = parts->end; d-- > parts->begin;) {
+    int64_t dim = (*order)[d], extent = tg::getConstant(tg::getDim(domain, dim)).value_or(0);
+    int64_t tile = sinkLanes[dim] ? schedule.getTile()[dim] : 1;
+    if (extent == 0 || extent % tile != 0 || (tile > 1 && (isCut || (lane && *lane != *sinkLanes[dim]))))
+      return std::nullopt;
+    AffineExpr at = sinkPlaces[dim];
+    place = place + at * stride;
+    base = base + (tile > 1 ? space.atom(at).base * tile : at) * stride;
+    lane = tile > 1 ? sinkLanes[dim] : lane;
+    isCut |= tile < extent;
+    stride *= extent;
+    covered *= tile;
+  }
+  if (!lane || covered != parts->places || space.lane(*lane).extent != covered)
+    return std::nullopt;
+  TilePart part{{}, space.simplify(place - base), *lane};
+  for (auto [d, dim] : llvm::enumerate(*order))
+    if (d < parts->begin || d >= parts->end) {
+      part.places.push_back(sinkPlaces[dim]);
+    } else if (d == parts->begin) {
+      part.places.push_back(space.simplify(base.floorDiv(covered)));
+      if (op.getKeepDims())
+        part.places.push_back(space.constant(0));
+    }
+  return part;
+}
+
+/// One element of each row or column of the tile, which is one part. False if `result` is something else.
+bool Kernelizer::storeParts(Value result, Value buffer) {
+  std::optional<tg::PartsResult> parts = tg::findPartsResult(result);
+  std::optional<TilePart> part = parts ? findTilePart(parts->parts.reduce) : std::nullopt;
+  if (!part)
+    return false;
+  InScope in(*this, space.scopeOf(sinkPlaces, &root), result.getLoc());
+  Exprs places = llvm::map_to_vector(parts->permutation, [&](int64_t d) { return part->places[d]; });
+  store(tile(parts->value, part->places), buffer, places, cast<RankedTensorType>(result.getType()).getElementType());
+  return true;
 }
 
 /// A result after the first: along each dimension at the place of one of the domain with the same extent (any such
@@ -212,8 +246,8 @@ void Kernelizer::storeFurther(Value result, Value buffer, ArrayRef<AffineExpr> a
   constexpr int64_t placesOfStep = 256;
   auto type = cast<RankedTensorType>(result.getType());
   tg::Dims own = tg::getDims(type), dims = tg::getDims(domain);
-  if (std::optional<tg::RowParts> parts = findTiledParts(result))
-    return storeRowParts(*parts, buffer, at);
+  if (storeParts(result, buffer))
+    return;
   Exprs places;
   SmallVector<Streamed> lacking;
   SmallVector<size_t> lackingDims;

@@ -28,8 +28,8 @@
 // On a GPU Kernelize computes any value at any coordinates, so more is legal; what counts is that little is computed
 // twice (costs in operations of an element, see GpuLegality.cpp):
 //
-//  G1  All results of a group have the extents of the largest one, or 1 in places, or are sums of parts of a product's
-//      rows, each as wide as a tile (tg::findRowParts).
+//  G1  All results of a group have the extents of the largest one, or 1 in places, or are reductions of parts of a
+//      product's result, each as large as a tile along one side (tg::findTileParts).
 //
 //  G2  A group has at most one fold, or contractions (up to 4) over equal extents with an operand in common, none of
 //      which needs another's result. After it: pointwise ops over its result, seen through transpositions and reshapes;

@@ -131,7 +131,8 @@ def SplitReductions : Pass<"weft-split-reductions", "::mlir::ModuleOp"> {
 
     The mean m of at most as many rows as there are SMs, and the sum q of squared deviations from it, of what is stored (or casts of it), are cut together, into at most
     32 parts of n places: with the parts' means and sums m = mean(m_p), q = sum(q_p + n (m_p - m)^2). What else reads the deviations reads the input again. Taken where the
-    model finds reading rows once, in parts, and a kernel more faster than three passes of a CTA; sums with `tg.numerics = "exact"` stay.
+    model finds reading rows once, in parts, and a kernel more faster than three passes of a CTA; sums with `tg.numerics = "exact"` stay. Where a product makes what is stored, and
+    its last dimensions, all of them reduced, are cut by tiles of 64 to 256 places of it, the parts are those (`tg::findTileParts`), if the product loses less by them than a kernel.
 
     Each reduction that is cut gets a remark `split` of category `plan` with the numbers that decided.
 

@@ -3,7 +3,7 @@
 //
 // rms(x) g = x g s with s = f(sum of x^2), and contract(x g s, w) = contract(x g, w) s. Where x is what a product and
 // its epilogue make, that kernel also stores x g, and of each of its tiles the sums of x^2 along its columns: parts of
-// rows (tg::findRowParts). The kernels of the products behind add up a row's parts and scale their rows: no kernel
+// rows (tg::findTileParts). The kernels of the products behind add up a row's parts and scale their rows: no kernel
 // reads x for the norm.
 #ifndef WEFT_LIB_PLAN_GPU_CARRYSUMS_H
 #define WEFT_LIB_PLAN_GPU_CARRYSUMS_H

@@ -194,6 +194,21 @@ static double workOf(Value operand) {
   return work;
 }
 
+/// What `value` is in another type and order.
+static Value getPlain(Value value) {
+  while (isa_and_nonnull<tg::CastOp, tg::TransposeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// The innermost dimension of the kernel's result among those that `parts` cuts.
+static std::optional<unsigned> findCutDim(const tg::TileParts &parts, Value result) {
+  std::optional<tg::ProductOf> whole = tg::findProductOf(parts.whole), made = tg::findProductOf(result);
+  if (!whole || !made)
+    return std::nullopt;
+  return llvm::find(made->order, whole->order[parts.end - 1]) - made->order.begin();
+}
+
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
   GemmProblem problem;
   auto productOf = [&](ArrayRef<unsigned> dims, std::optional<unsigned> without) {
@@ -242,9 +257,11 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
       }
     }
   }
-  for (const tg::RowParts &parts : tg::findRowParts(func.getBody().front().getTerminator()->getOperands())) {
-    problem.onlyN = parts.places;
-    problem.heldRegisters = 1; // What is summed up.
+  for (const tg::PartsResult &found : tg::findPartsResults(func.getBody().front().getTerminator()->getOperands())) {
+    std::optional<unsigned> dim = findCutDim(found.parts, result);
+    (dim && llvm::is_contained(roles.m, *dim) ? problem.onlyM : problem.onlyN) = found.parts.places;
+    if (getPlain(found.parts.whole) != getPlain(result))
+      problem.heldRegisters = 1; // What is reduced, beside what is stored.
   }
   problem.lhsWork = workOf(lhs);
   problem.rhsWork = workOf(rhs);

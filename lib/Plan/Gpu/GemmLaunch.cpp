@@ -33,8 +33,8 @@ static bool isAlike(const GemmProblem &first, const GemmProblem &other) {
 
 /// A product that can be a part of a larger one: a tensor on the left, one on the right for each accumulator.
 static bool isPlain(const GemmProblem &p) {
-  return p.batch == 1 && p.lhsTensors == 1 && p.rhsTensors == p.products && !p.wholeM && !p.onlyN && p.lhsWork == 0 &&
-         p.rhsWork == 0 && llvm::isPowerOf2_64(uint64_t(p.products));
+  return p.batch == 1 && p.lhsTensors == 1 && p.rhsTensors == p.products && !p.wholeM && !p.onlyM && !p.onlyN &&
+         p.lhsWork == 0 && p.rhsWork == 0 && llvm::isPowerOf2_64(uint64_t(p.products));
 }
 
 /// Of all columns. An accumulator's element has the registers of the products' mean.

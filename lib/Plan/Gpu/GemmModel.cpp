@@ -373,7 +373,7 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
     for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
       for (int64_t k = limit(problem.k, leastK, mostK); k >= leastK; k /= 2)
         for (int64_t warps : {4, 8, 2, 1}) {
-          if (problem.onlyN && n != problem.onlyN)
+          if ((problem.onlyM && m != problem.onlyM) || (problem.onlyN && n != problem.onlyN))
             continue;
           if (wgmma && (warps < 4 || m % (16 * warps) != 0 || m > problem.mostBoxM || n > problem.mostBoxN))
             continue;

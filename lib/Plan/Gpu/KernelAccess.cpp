@@ -1,6 +1,7 @@
 // The recursion over a kernel's values, with coordinates in place of tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/KernelAccess.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/DenseMap.h"
@@ -109,7 +110,8 @@ public:
       access.dims.push_back({extent, nullptr, unsigned(d), unsigned(d)});
     }
     for (Value result : results)
-      if (std::optional<SmallVector<AffineExpr, 4>> at = placeResult(tg::getDims(result.getType()), extents))
+      if (std::optional<SmallVector<AffineExpr, 4>> at =
+              isOfTiles(result, results.front()) ? std::nullopt : placeResult(tg::getDims(result.getType()), extents))
         request(result, *at);
     for (size_t i = 0; i < access.requests.size() && i < requestLimit; ++i) {
       KernelRequest current = access.requests[i];
@@ -121,6 +123,14 @@ public:
   }
 
 private:
+  /// Whether `result` is reduced from tiles of the first one (tg::findTileParts): it asks for nothing else.
+  static bool isOfTiles(Value result, Value first) {
+    std::optional<tg::PartsResult> found = result == first ? std::nullopt : tg::findPartsResult(result);
+    std::optional<tg::ProductOf> whole = found ? tg::findProductOf(found->parts.whole) : std::nullopt;
+    std::optional<tg::ProductOf> made = whole ? tg::findProductOf(first) : std::nullopt;
+    return made && made->product == whole->product;
+  }
+
   /// Where a result of these extents is, as Kernelize stores it: along each of its dimensions at the place of one of
   /// the first result's with the same extent. None if it has a dimension of another extent: it is not followed.
   static std::optional<SmallVector<AffineExpr, 4>> placeResult(tg::Dims own, tg::Dims extents) {

@@ -8,7 +8,12 @@
 // No large numbers are subtracted, however far the row is from 0. The first kernel reads the input once, a part in
 // registers, and stores two numbers a part; whoever normalizes reads the input again, from the L2, and the numbers.
 // The few sums over parts are cheap enough to be computed again by each of its CTAs (rule G3).
+//
+// Where a product makes what is stored (a convolution in front of a GroupNorm), its tiles have parts in registers: all
+// that is reduced of the places of one operand, for each place of the other one. Then the parts are further results of
+// its kernel (tg::findTileParts), and nobody reads the input for them; of each channel of a group there are some.
 #include "SplitMoments.h"
+#include "../Groups/InnerContractions.h"
 #include "Stored.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -45,6 +50,17 @@ struct MomentsCut {
 /// What a CTA of 16 warps reads at a time, and how long it takes: the loads' way and the sum's over the warps. (An
 /// H100: 64 rows of 40,960 bf16 in three passes took 11 us, sums of 12,544 places by 16 columns 15 us.)
 constexpr double stepBytes = 32768, stepSeconds = 1.2e-6;
+/// Parts that the tiles of a product make.
+struct TileCut {
+  Value stored; ///< Its last dimensions are cut.
+  unsigned begin = 0;
+  int64_t places = 1;             ///< Of a part.
+  int64_t terms = 1;              ///< Parts of a row.
+  double apart = 0, together = 0; ///< Seconds of a kernel for the parts, and what the product and the reader lose.
+};
+
+/// What a reader loses that merges parts of hundreds of terms, not tens.
+constexpr double secondsOfMerge = 1e-6;
 /// CTAs that share an SM where a row is whole, and where it is parts.
 constexpr double wholeCtas = 1, partCtas = 4;
 /// Elements of a row that one CTA holds in registers; else it reads them for each pass.
@@ -146,6 +162,56 @@ static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, co
   return std::nullopt;
 }
 
+/// The last dimensions of what a product stores, in tiles of it; all reduced, the last ones of the sum's input.
+static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Value stored, const Device &device) {
+  TileCut cut;
+  while (auto reshape = stored.getDefiningOp<tg::ReshapeOp>())
+    stored = reshape.getInput();
+  cut.stored = stored;
+  std::optional<tg::ProductOf> made = tg::findProductOf(stored);
+  tg::Dims dims = tg::getDims(stored.getType()), input = tg::getDims(moments.input.getType());
+  ArrayRef<int64_t> axes = moments.sum.getAxes();
+  bool isTail = axes.back() + 1 == int64_t(input.size()) && axes.back() - axes.front() + 1 == int64_t(axes.size());
+  if (!made || !isTail)
+    return std::nullopt;
+  int64_t all = 1; // The most dimensions that are reduced as a whole, and that one side of the product has.
+  for (cut.begin = dims.size(); cut.begin > 0; --cut.begin) {
+    std::optional<int64_t> extent = tg::getConstant(dims[cut.begin - 1]);
+    if (!extent || int64_t(rows.places) % (all * *extent) != 0 ||
+        !canHaveParts(made->product, ArrayRef(made->order).drop_front(cut.begin - 1), 1))
+      break;
+    all *= *extent;
+  }
+  if (cut.begin == dims.size())
+    return std::nullopt;
+  ArrayRef<int64_t> order = ArrayRef(made->order).drop_front(cut.begin);
+  AffineMap result = made->product.getMap(2);
+  unsigned dim = cast<AffineDimExpr>(result.getResult(order.back())).getPosition();
+  GemmProblem problem = describeProduct(made->product, made->product.getMap(0).isFunctionOfDim(dim) ? 0 : 1);
+  double free = chooseGemmTile(problem, device).cost.seconds, best = 0;
+  // Twice the parts are twice the reader's terms, and of two wide tiles the model likes the one that pads more: with
+  // 128 places (and 256 of 320 channels) an H100 takes 55 us for what the model has at 33.3, with 256 places 35 (35.7).
+  constexpr int64_t leastTile = 64, mostTile = 256;
+  constexpr double worthTwice = 0.9;
+  for (int64_t places = mostTile; places >= leastTile; places /= 2) { // Fewer parts, unless the product is slower.
+    double terms = rows.places / double(places);
+    if (all % places != 0 || !canHaveParts(made->product, order, places) || terms > double(mostStatisticTerms) ||
+        rows.rows * terms > mostTilesTerms)
+      continue;
+    problem.onlyM = places;
+    GemmChoice choice = chooseGemmTile(problem, device);
+    if (choice.cost.fits && (best == 0 || choice.cost.seconds < best * worthTwice)) {
+      best = choice.cost.seconds;
+      cut.places = places;
+      cut.terms = int64_t(terms);
+    }
+  }
+  double bytes = rows.rows * rows.places * rows.bytes;
+  cut.apart = moveSeconds(bytes, levelBetweenKernels(2 * bytes, device), device) + device.kernelSeconds();
+  cut.together = best - free + secondsOfMerge;
+  return best > 0 ? std::optional(cut) : std::nullopt;
+}
+
 namespace {
 
 /// The new ops, ahead of the sum.
@@ -165,15 +231,57 @@ public:
     Value partSpread = sum(tg::MulOp::create(builder, loc, deviations, deviations).getResult(), axes);
     partMean = dropUnit(partMean);
     partSpread = dropUnit(partSpread);
-    Value mean = tg::DivOp::create(builder, loc, sum(partMean, cut.axis), number(double(cut.parts))).getResult();
-    Value apart = tg::SubOp::create(builder, loc, partMean, mean).getResult();
-    apart = tg::MulOp::create(builder, loc, apart, apart).getResult();
-    apart = tg::MulOp::create(builder, loc, apart, count).getResult();
-    Value spread = sum(tg::AddOp::create(builder, loc, apart, partSpread).getResult(), cut.axis);
+    auto [mean, spread] = merge(partMean, partSpread, count, cut.axis, cut.parts);
     replace(mean, spread);
   }
 
+  /// The same of parts that a product's tiles make: each of its last dimensions' places, whatever they are of a row.
+  void run(const TileCut &tiles) {
+    tg::Dims dims = tg::getDims(tiles.stored.getType());
+    int64_t all = 1, axis = int64_t(tiles.begin) + 1;
+    while (dims.size() > tiles.begin)
+      all *= *tg::getConstant(dims.pop_back_val());
+    dims.push_back(builder.getAffineConstantExpr(all / tiles.places));
+    dims.push_back(builder.getAffineConstantExpr(tiles.places));
+    Value part = reshaped(castLikeInput(tiles.stored), dims), count = number(double(tiles.places));
+    Value partMean = tg::DivOp::create(builder, loc, sum(part, axis), count).getResult();
+    Value deviations = tg::SubOp::create(builder, loc, part, partMean).getResult();
+    Value partSpread = sum(tg::MulOp::create(builder, loc, deviations, deviations).getResult(), axis);
+    tg::Dims row = tg::getDims(moments.input.getType());
+    int64_t first = moments.sum.getAxes().front();
+    row.resize(first);
+    row.push_back(builder.getAffineConstantExpr(tiles.terms));
+    auto [mean, spread] = merge(reshaped(partMean, row), reshaped(partSpread, row), count, first, tiles.terms);
+    tg::Dims last = tg::getDims(moments.sum.getType());
+    replace(reshaped(mean, last), reshaped(spread, last));
+  }
+
 private:
+  Value reshaped(Value value, const tg::Dims &dims) {
+    Type type = tg::getTensorType(dims, cast<RankedTensorType>(value.getType()).getElementType());
+    return type == value.getType() ? value : tg::ReshapeOp::create(builder, loc, type, value).getResult();
+  }
+
+  /// `value` by the casts that make the sum's input of what is stored.
+  Value castLikeInput(Value value) {
+    SmallVector<tg::CastOp> casts;
+    for (auto cast = moments.input.getDefiningOp<tg::CastOp>(); cast;
+         cast = cast.getInput().getDefiningOp<tg::CastOp>())
+      casts.push_back(cast);
+    while (!casts.empty())
+      value = tg::CastOp::create(builder, loc, value, casts.pop_back_val().getType().getElementType()).getResult();
+    return value;
+  }
+
+  /// Mean and spread of `terms` parts of `count` places each along `axis`.
+  std::pair<Value, Value> merge(Value partMean, Value partSpread, Value count, int64_t axis, int64_t terms) {
+    Value mean = tg::DivOp::create(builder, loc, sum(partMean, axis), number(double(terms))).getResult();
+    Value apart = tg::SubOp::create(builder, loc, partMean, mean).getResult();
+    apart = tg::MulOp::create(builder, loc, apart, apart).getResult();
+    apart = tg::MulOp::create(builder, loc, apart, count).getResult();
+    return {mean, sum(tg::AddOp::create(builder, loc, apart, partSpread).getResult(), axis)};
+  }
+
   Value number(double value) {
     Type element = cast<RankedTensorType>(moments.input.getType()).getElementType();
     FloatAttr scalar = builder.getFloatAttr(element, value);
@@ -186,30 +294,20 @@ private:
 
   /// The input with the cut axis as [parts, extent / parts]: what is stored, cut, and its casts.
   Value cutInput() {
-    SmallVector<tg::CastOp> casts;
-    Value value = moments.input;
-    while (auto cast = value.getDefiningOp<tg::CastOp>()) {
-      casts.push_back(cast);
-      value = cast.getInput();
-    }
+    Value value = skipCasts(moments.input);
     tg::Dims dims = tg::getDims(value.getType());
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
     dims[cut.axis] = builder.getAffineConstantExpr(*tg::getConstant(dims[cut.axis]) / cut.parts);
     dims.insert(dims.begin() + cut.axis, builder.getAffineConstantExpr(cut.parts));
     while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
       value = reshape.getInput();
-    value = tg::ReshapeOp::create(builder, loc, tg::getTensorType(dims, element), value);
-    while (!casts.empty())
-      value = tg::CastOp::create(builder, loc, value, casts.pop_back_val().getType().getElementType()).getResult();
-    return value;
+    return castLikeInput(reshaped(value, dims));
   }
 
   /// Without the extent of 1 that is left of the cut axis.
   Value dropUnit(Value value) {
     tg::Dims dims = tg::getDims(value.getType());
     dims.erase(dims.begin() + cut.axis + 1);
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    return tg::ReshapeOp::create(builder, loc, tg::getTensorType(dims, element), value);
+    return reshaped(value, dims);
   }
 
   void replace(Value mean, Value spread) {
@@ -245,10 +343,24 @@ bool splitMoments(tg::ReduceOp spread, const Device &device) {
   std::optional<MomentsCut> cut = chooseCut(*moments, rows, device);
   if (!cut)
     return false;
-  remark::passed(spread.getLoc(), remark::RemarkOpts::name("split").category("plan"))
-      << remark::add("{0}", std::string(llvm::formatv("moments: {0:f1} us whole, {1:f1} us in {2} parts of axis {3}",
-                                                      cut->whole * 1e6, cut->split * 1e6, cut->parts, cut->axis)))
-      << remark::metric("parts", cut->parts);
+  std::optional<TileCut> tiles = findTileCut(*moments, rows, stored, device);
+  if (tiles && tiles->together >= tiles->apart)
+    remark::missed(spread.getLoc(), remark::RemarkOpts::name("no-tiles").category("plan"))
+        << remark::add("{0}", std::string(llvm::formatv("moments of what a product stores: {0:f1} us apart, {1:f1} us "
+                                                        "in tiles of {2} places",
+                                                        tiles->apart * 1e6, tiles->together * 1e6, tiles->places)));
+  auto passed = remark::passed(spread.getLoc(), remark::RemarkOpts::name("split").category("plan"));
+  if (tiles && tiles->together < tiles->apart) {
+    passed << remark::add("{0}", std::string(llvm::formatv(
+                                     "moments: {0:f1} us apart, {1:f1} us in tiles of {2} places of a product",
+                                     tiles->apart * 1e6, tiles->together * 1e6, tiles->places)))
+           << remark::metric("parts", tiles->terms);
+    MomentsBuilder(*moments, *cut).run(*tiles);
+    return true;
+  }
+  passed << remark::add("{0}", std::string(llvm::formatv("moments: {0:f1} us whole, {1:f1} us in {2} parts of axis {3}",
+                                                         cut->whole * 1e6, cut->split * 1e6, cut->parts, cut->axis)))
+         << remark::metric("parts", cut->parts);
   MomentsBuilder(*moments, *cut).run(rows.places);
   return true;
 }

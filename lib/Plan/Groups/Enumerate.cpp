@@ -1,6 +1,7 @@
 // Group formation: the ops of a block, what the user demands, a planner, and the groups that come of it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Planners.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
 
@@ -65,8 +66,10 @@ Group trimRenamings(Group group) {
       bool isFirst = !group.contains(op->getOperand(0).getDefiningOp());
       bool isLast =
           llvm::none_of(op->getUsers(), [&](Operation *user) { return group.contains(userInBlock(op, user)); });
-      // The operand of the last one becomes the result: it must not be one already, in other extents.
-      if (isFirst || (isLast && findSinks(group).size() == 1)) {
+      // The operand of the last one becomes the result: it must not be one already, in other extents. Parts of a
+      // product's result may have any.
+      auto isResult = [](Operation *sink) { return !tg::findPartsResult(sink->getResult(0)); };
+      if (isFirst || (isLast && isResult(op) && llvm::count_if(findSinks(group), isResult) == 1)) {
         group.remove(op);
         changed = true;
       }

@@ -121,6 +121,7 @@ private:
   llvm::DenseMap<Operation *, int64_t> costs;
   SmallVector<tg::ContractOp> contracts; ///< That no other one and no reduction needs.
   llvm::SmallPtrSet<Operation *, 4> inner;
+  llvm::SmallPtrSet<Operation *, 16> inParts; ///< What makes parts of products' results (collectParts).
   tg::FoldOp fold;
   tg::ReduceOp reduce;
 };
@@ -138,13 +139,14 @@ std::string Checker::checkResults() {
   SmallVector<Operation *> sinks = findSinks(group);
   if (sinks.size() > mostResults)
     return "G1: more than 4 results";
-  int64_t columns = 0; // Of a tile, where parts of rows are a result.
+  std::optional<tg::TileParts> first;
   for (Operation *sink : sinks) {
-    if (isRowPart(sink, group, contracts)) {
-      int64_t places = tg::findRowParts(sink->getResult(0))->places;
-      if (sink == sinks.front() || (columns && columns != places))
-        return "G1: sums of parts of rows that are no tiles of another result";
-      columns = places;
+    if (inParts.contains(sink)) {
+      std::optional<tg::PartsResult> found = tg::findPartsResult(sink->getResult(0));
+      bool isOther = found && first && (found->parts.places != first->places || found->parts.begin != first->begin);
+      if (!found || sink == sinks.front() || isOther)
+        return "G1: sums of parts that are no tiles of another result";
+      first = found->parts;
     } else if (!fitsInto(dimsOf(sink), dimsOf(sinks.front()))) {
       return "G1: results of different extents";
     }
@@ -183,6 +185,8 @@ std::string Checker::checkKinds() {
     return "G2: a contraction or a reduction beside a fold";
   if (std::string violation = splitInner(group, contracts, inner, device); !violation.empty())
     return violation;
+  if (!contracts.empty() && reduce)
+    inParts = collectParts(group, contracts);
   if (contracts.size() > mostProducts)
     return "G2: more than " + std::to_string(mostProducts) + " contractions";
   return "";
@@ -212,6 +216,8 @@ std::string Checker::checkRepeats() {
   auto isAnchor = [&](Operation *op) { return llvm::is_contained(contracts, op); };
   llvm::SmallPtrSet<Operation *, 8> after = downstreamOf(isAnchor); // Of these rule G2 says where they stand again.
   for (Operation *op : group) {
+    if (inParts.contains(op)) // Tiles of the results have what it reads.
+      continue;
     bool stretches = isPointwise(op) || isa<tg::BroadcastOp>(op);
     for (Value operand : op->getOperands()) {
       if (!isInside(operand))
@@ -416,9 +422,7 @@ std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
         return "G2: a contraction of another one's result";
       continue;
     }
-    if (!after.contains(op) || isBijection(op))
-      continue;
-    if (isRowPart(op, group, contracts))
+    if (!after.contains(op) || isBijection(op) || inParts.contains(op))
       continue;
     if (!isPointwise(op))
       return "G2: " + nameOf(op) + " after a contraction";
@@ -431,7 +435,8 @@ std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
   for (Operation *anchor : anchors) {
     unsigned moved = 0, kept = 0;
     for (Operation *user : anchor->getUsers())
-      ++(group.contains(user) && isBijection(user) ? moved : kept);
+      if (!inParts.contains(user))
+        ++(group.contains(user) && isBijection(user) ? moved : kept);
     if (moved > 1 || (moved && kept))
       return "G2: the contraction's result is read at several places";
   }

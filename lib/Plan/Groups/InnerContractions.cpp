@@ -25,35 +25,79 @@ int64_t countTermsOf(tg::ContractOp contract) {
   return int64_t(terms);
 }
 
-/// The last dimension of the result alone is what one of the operands has besides what is summed up.
-bool canHaveRowParts(tg::ContractOp product) {
-  if (tg::hasNoTiles(product))
-    return false;
+/// One operand alone has the dimensions, behind all others that it alone has, so that its tiles go along them first.
+bool canHaveParts(tg::ContractOp product, ArrayRef<int64_t> dims, int64_t places) {
   AffineMap result = product.getMap(2);
-  auto last = result.getNumResults() ? dyn_cast<AffineDimExpr>(result.getResults().back()) : AffineDimExpr(nullptr);
-  if (!last ||
-      product.getMap(0).isFunctionOfDim(last.getPosition()) == product.getMap(1).isFunctionOfDim(last.getPosition()))
+  if (tg::hasNoTiles(product) || dims.empty() || !result.isProjectedPermutation())
     return false;
-  unsigned own = product.getMap(0).isFunctionOfDim(last.getPosition()) ? 0 : 1;
-  for (auto [d, extent] : llvm::enumerate(product.getDomainExtents()))
-    if (d != last.getPosition() && result.isFunctionOfDim(d) && tg::getConstant(extent) != 1 &&
-        product.getMap(own).isFunctionOfDim(d) && !product.getMap(1 - own).isFunctionOfDim(d))
+  auto isReadBy = [&](unsigned operand, int64_t d) {
+    return product.getMap(operand).isFunctionOfDim(cast<AffineDimExpr>(result.getResult(d)).getPosition());
+  };
+  unsigned own = isReadBy(0, dims.front()) ? 0 : 1;
+  tg::Dims extents = tg::getDims(product.getType());
+  SmallVector<int64_t> side; // What the operand alone has.
+  for (int64_t d = 0; d < int64_t(extents.size()); ++d)
+    if (isReadBy(own, d) && !isReadBy(1 - own, d) && (tg::getConstant(extents[d]) != 1 || llvm::is_contained(dims, d)))
+      side.push_back(d);
+  if (side.size() < dims.size() || ArrayRef(side).take_back(dims.size()) != dims)
+    return false;
+  for (int64_t d : llvm::reverse(dims)) { // Whole inner dimensions, then a part of one.
+    std::optional<int64_t> extent = tg::getConstant(extents[d]);
+    if (!extent || *extent < 1 || (places % *extent != 0 && *extent % places != 0))
       return false;
-  return true;
+    places = std::max<int64_t>(places / *extent, 1);
+  }
+  return places == 1;
 }
 
-bool isRowPart(Operation *op, const Group &group, ArrayRef<tg::ContractOp> products) {
-  constexpr int64_t leastColumns = 32, mostColumns = 256; // Of a tile.
+bool canHaveRowParts(tg::ContractOp product) {
+  int64_t last = int64_t(tg::getDims(product.getType()).size()) - 1;
+  return last >= 0 && canHaveParts(product, last, 1);
+}
+
+std::optional<tg::TileParts> findParts(Operation *op, ArrayRef<tg::ContractOp> products) {
+  constexpr int64_t leastPlaces = 32, mostPlaces = 256; // Of a tile.
   auto reduce = dyn_cast<tg::ReduceOp>(op);
-  std::optional<tg::RowParts> parts = reduce ? tg::findRowParts(reduce.getResult()) : std::nullopt;
-  bool isTile = parts && llvm::isPowerOf2_64(uint64_t(parts->places)) && parts->places >= leastColumns &&
-                parts->places <= mostColumns;
-  if (!isTile || llvm::any_of(op->getUsers(), [&](Operation *user) { return group.contains(userInBlock(op, user)); }))
-    return false;
-  tg::Dims dims = tg::getDims(parts->summed.getType());
-  return llvm::any_of(products, [&](tg::ContractOp product) {
-    return tg::getDims(product.getType()) == dims && canHaveRowParts(product);
-  });
+  std::optional<tg::TileParts> parts = reduce ? tg::findTileParts(reduce) : std::nullopt;
+  bool isTile = parts && llvm::isPowerOf2_64(uint64_t(parts->places)) && parts->places >= leastPlaces &&
+                parts->places <= mostPlaces;
+  std::optional<tg::ProductOf> made = isTile ? tg::findProductOf(parts->whole) : std::nullopt;
+  if (!made || !llvm::is_contained(products, made->product))
+    return std::nullopt;
+  ArrayRef<int64_t> dims = ArrayRef(made->order).slice(parts->begin, parts->end - parts->begin);
+  if (!canHaveParts(made->product, dims, parts->places))
+    return std::nullopt;
+  return parts;
+}
+
+/// Whether `value` has the places of a product's result as they are.
+static bool isInOrder(Value value) {
+  std::optional<tg::ProductOf> made = tg::findProductOf(value);
+  return made && llvm::is_sorted(made->order);
+}
+
+llvm::SmallPtrSet<Operation *, 16> collectParts(const Group &group, ArrayRef<tg::ContractOp> products) {
+  llvm::SmallPtrSet<Operation *, 16> found;
+  for (Operation *op : group) { // In program order.
+    bool isBehind = isa<tg::PointwiseOpInterface>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+                      return found.contains(operand.getDefiningOp()) && tg::findPartsResult(operand) &&
+                             tg::getDims(operand.getType()) == tg::getDims(op->getResult(0).getType());
+                    });
+    if (isBehind)
+      found.insert(op);
+    SmallVector<Operation *> work;
+    if (findParts(op, products))
+      work.push_back(op);
+    while (!work.empty()) {
+      Operation *next = work.pop_back_val();
+      if (!found.insert(next).second)
+        continue;
+      for (Value operand : next->getOperands())
+        if (Operation *made = operand.getDefiningOp(); made && group.contains(made) && !isInOrder(operand))
+          work.push_back(made);
+    }
+  }
+  return found;
 }
 
 /// The contractions and reductions of the group that need the result of `from`.
@@ -136,7 +180,7 @@ std::string splitInner(const Group &group, SmallVectorImpl<tg::ContractOp> &cont
   SmallVector<tg::ContractOp> anchors;
   for (tg::ContractOp contract : contracts) {
     SmallVector<Operation *> readers = readersOf(contract, group);
-    llvm::erase_if(readers, [&](Operation *op) { return isRowPart(op, group, contract); });
+    llvm::erase_if(readers, [&](Operation *op) { return findParts(op, contract).has_value(); });
     if (readers.empty()) {
       anchors.push_back(contract);
       continue;

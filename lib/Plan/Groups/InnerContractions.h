@@ -6,6 +6,7 @@
 #ifndef WEFT_LIB_PLAN_GROUPS_INNERCONTRACTIONS_H
 #define WEFT_LIB_PLAN_GROUPS_INNERCONTRACTIONS_H
 
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/Groups.h"
@@ -18,11 +19,18 @@ namespace weft::plan {
 std::string splitInner(const Group &group, llvm::SmallVectorImpl<tg::ContractOp> &contracts,
                        llvm::SmallPtrSetImpl<mlir::Operation *> &inner, const Device &device);
 
-/// Whether `op` sums up parts of the rows of one of `products` (tg::findRowParts), as an extra result of its kernel:
-/// each part is the columns of a tile. Nobody in the group needs it: the next kernel adds up what is left.
-bool isRowPart(mlir::Operation *op, const Group &group, llvm::ArrayRef<tg::ContractOp> products);
+/// What `op` reduces in parts of one of `products` (tg::findTileParts), as an extra result of its kernel: each part is
+/// the rows, or the columns, of a tile.
+std::optional<tg::TileParts> findParts(mlir::Operation *op, llvm::ArrayRef<tg::ContractOp> products);
 
-/// Whether `product` may have such results: a tile of it is so many columns of so many rows.
+/// The ops of the group from the results of `products` to such parts, and behind them; tiles of the results have what
+/// they need. Further results are among them.
+llvm::SmallPtrSet<mlir::Operation *, 16> collectParts(const Group &group, llvm::ArrayRef<tg::ContractOp> products);
+
+/// Whether `product` may have such results: tiles that are so many places, one after the other, of `dims` of its
+/// result.
+bool canHaveParts(tg::ContractOp product, llvm::ArrayRef<int64_t> dims, int64_t places);
+/// The same for the last dimension, whatever the places.
 bool canHaveRowParts(tg::ContractOp product);
 
 /// The contraction as a product for the model: m is what `operand` alone has.

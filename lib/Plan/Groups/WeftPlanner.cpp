@@ -7,6 +7,7 @@
 // producers to consumers: a contraction takes its epilogue first, then rows form around reductions. On a GPU, readers
 // and contractions that share an operand follow, in turns until nothing joins any more.
 #include "Planners.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -71,6 +72,29 @@ static void joinSiblings(const Planning &planning) {
           planning.mergePair(contracts[i], contracts[j]);
 }
 
+/// Reductions of parts of what products make (tg::findTileParts) join them, with all that is between: one after the
+/// other a shape or a part's mean alone would have no place there.
+static void joinParts(const Planning &planning) {
+  constexpr size_t mostOps = 24;
+  for (Operation *op : planning.ops) {
+    auto reduce = dyn_cast<tg::ReduceOp>(op);
+    std::optional<tg::TileParts> parts = reduce ? tg::findTileParts(reduce) : std::nullopt;
+    std::optional<tg::ProductOf> made = parts ? tg::findProductOf(parts->whole) : std::nullopt;
+    if (!made || !planning.partition.contains(made->product))
+      continue;
+    llvm::SetVector<Operation *> between;
+    between.insert(made->product);
+    between.insert(op);
+    for (size_t i = 1; i < between.size() && between.size() <= mostOps; ++i)
+      for (Value operand : usedValues(between[i]))
+        if (Operation *next = operand.getDefiningOp();
+            next && planning.partition.contains(next) && !planning.partition.areTogether(next, made->product))
+          between.insert(next);
+    if (between.size() <= mostOps && !planning.partition.areTogether(op, made->product))
+      planning.merge(between.getArrayRef(), made->product, op);
+  }
+}
+
 void planByPostDominators(const Planning &planning) {
   joinPostDominators(planning);
   if (!planning.options.gpu)
@@ -78,6 +102,7 @@ void planByPostDominators(const Planning &planning) {
   // What siblings have become may have room for what is in front of them, and the other way round.
   constexpr unsigned mostRounds = 4;
   releaseRenamings(planning);
+  joinParts(planning);
   for (unsigned round = 0, count = 0; round < mostRounds && planning.partition.count() != count; ++round) {
     count = planning.partition.count();
     joinReaders(planning);

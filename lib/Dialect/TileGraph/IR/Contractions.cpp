@@ -3,6 +3,7 @@
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -34,32 +35,107 @@ bool hasNoTiles(ContractOp contract) {
 
 bool isWindowSum(ContractOp contract) { return hasNoTiles(contract) && countTerms(contract); }
 
-std::optional<RowParts> findRowParts(Value value) {
-  auto transpose = value.getDefiningOp<TransposeOp>();
-  if (transpose)
-    value = transpose.getInput();
-  auto reduce = value.getDefiningOp<ReduceOp>();
-  auto reshape = reduce ? reduce.getInput().getDefiningOp<ReshapeOp>() : ReshapeOp();
-  if (!reshape || reduce.getKeepDims())
+/// The dimensions of `whole` that `cut` has as two, of which `axis` is the second one.
+static std::optional<std::pair<unsigned, unsigned>> findCut(ArrayRef<AffineExpr> whole, ArrayRef<AffineExpr> cut,
+                                                            unsigned axis) {
+  if (axis < 1 || whole.size() + 1 < cut.size())
     return std::nullopt;
-  Dims whole = getDims(reshape.getInput().getType()), parts = getDims(reshape.getType());
-  if (whole.empty() || parts.size() != whole.size() + 1 || reduce.getAxes() != ArrayRef<int64_t>(int64_t(whole.size())))
+  unsigned begin = axis - 1, behind = cut.size() - axis - 1, end = whole.size() - behind;
+  std::optional<int64_t> parts = getConstant(cut[begin]), places = getConstant(cut[axis]);
+  if (end <= begin || whole.take_front(begin) != cut.take_front(begin) ||
+      whole.take_back(behind) != cut.take_back(behind) || !parts || !places || *places < 1)
     return std::nullopt;
-  std::optional<int64_t> extent = getConstant(whole.back()), places = getConstant(parts.back());
-  bool isLastCut = extent && places && *places > 0 && *extent % *places == 0 &&
-                   ArrayRef(whole).drop_back() == ArrayRef(parts).drop_back(2);
-  if (!isLastCut)
+  int64_t all = 1;
+  for (AffineExpr extent : whole.slice(begin, end - begin))
+    if (std::optional<int64_t> number = getConstant(extent); !number || llvm::MulOverflow(all, *number, all))
+      return std::nullopt;
+  if (all != *parts * *places)
     return std::nullopt;
-  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(whole.size())));
-  if (transpose)
-    permutation.assign(transpose.getPermutation().begin(), transpose.getPermutation().end());
-  return RowParts{reduce, reshape.getInput(), *places, permutation};
+  return std::pair(begin, end);
 }
 
-SmallVector<RowParts> findRowParts(ValueRange results) {
-  SmallVector<RowParts> found;
+std::optional<TileParts> findTileParts(ReduceOp reduce) {
+  constexpr size_t mostOps = 16;
+  if (reduce.getAxes().size() != 1)
+    return std::nullopt;
+  Dims dims = getDims(reduce.getInput().getType());
+  unsigned axis = reduce.getAxes().front();
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> work{reduce.getInput()};
+  while (!work.empty() && seen.size() < mostOps) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || getDims(value.getType()) != dims || !seen.insert(op).second)
+      continue;
+    if (isa<PointwiseOpInterface>(op))
+      llvm::append_range(work, op->getOperands());
+    auto reshape = dyn_cast<ReshapeOp>(op);
+    if (!reshape)
+      continue;
+    Dims whole = getDims(reshape.getInput().getType());
+    if (auto found = findCut(whole, dims, axis))
+      return TileParts{reduce, reshape.getInput(), found->first, found->second, *getConstant(dims[axis])};
+  }
+  return std::nullopt;
+}
+
+std::optional<ProductOf> findProductOf(Value value) {
+  constexpr size_t mostOps = 24;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<std::pair<Value, SmallVector<int64_t>>> work{
+      {value, llvm::to_vector(llvm::seq<int64_t>(0, int64_t(getDims(value.getType()).size())))}};
+  while (!work.empty() && seen.size() < mostOps) {
+    auto [next, order] = work.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto contract = dyn_cast<ContractOp>(op))
+      return ProductOf{contract, order};
+    if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      for (int64_t &d : order)
+        d = transpose.getPermutation()[d];
+      work.push_back({transpose.getInput(), order});
+    } else if (isa<PointwiseOpInterface>(op)) {
+      for (Value operand : op->getOperands())
+        if (getDims(operand.getType()) == getDims(next.getType()))
+          work.push_back({operand, order});
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<PartsResult> findPartsResult(Value result) {
+  PartsResult found;
+  Dims dims = getDims(result.getType());
+  found.permutation = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(dims.size())));
+  if (auto transpose = result.getDefiningOp<TransposeOp>()) {
+    result = transpose.getInput();
+    dims = getDims(result.getType());
+    found.permutation.assign(transpose.getPermutation().begin(), transpose.getPermutation().end());
+  }
+  found.value = result;
+  while (Operation *op = result.getDefiningOp()) {
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      std::optional<TileParts> parts = findTileParts(reduce);
+      if (!parts)
+        return std::nullopt;
+      found.parts = *parts;
+      return found;
+    }
+    if (!isa<PointwiseOpInterface>(op))
+      return std::nullopt;
+    auto next = llvm::find_if(op->getOperands(), [&](Value v) { return getDims(v.getType()) == dims; });
+    if (next == op->operand_end())
+      return std::nullopt;
+    result = *next;
+  }
+  return std::nullopt;
+}
+
+SmallVector<PartsResult> findPartsResults(ValueRange results) {
+  SmallVector<PartsResult> found;
   for (Value result : results)
-    if (std::optional<RowParts> parts = findRowParts(result))
+    if (std::optional<PartsResult> parts = findPartsResult(result))
       found.push_back(*parts);
   return found;
 }
@@ -75,7 +151,8 @@ bool isInner(ContractOp contract) {
       leaves |= user && user->hasTrait<OpTrait::IsTerminator>();
       if (!user || !seen.insert(user).second)
         continue;
-      bool inParts = isa<ReduceOp>(user) && findRowParts(user->getResult(0)) && !hasNoTiles(contract);
+      auto reduce = dyn_cast<ReduceOp>(user);
+      bool inParts = reduce && findTileParts(reduce) && !hasNoTiles(contract);
       isSummedInParts |= inParts;
       if (isa<ContractOp, FoldOp, ReduceOp>(user) && !inParts)
         return true;

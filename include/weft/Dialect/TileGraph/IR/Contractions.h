@@ -23,23 +23,41 @@ bool isWindowSum(ContractOp contract);
 /// Whether one operand has no dimension of its own but reduced ones: a matrix by a vector, or a window sum.
 bool hasNoTiles(ContractOp contract);
 
-/// Whether a contraction, fold or reduction of the same block needs the result; but for sums of parts of rows
-/// (`findRowParts`) of a product whose elements leave the block, too.
+/// Whether a contraction, fold or reduction of the same block needs the result; but for sums of parts (`findTileParts`)
+/// of a product whose elements leave the block, too.
 bool isInner(ContractOp contract);
 
-/// Sums (or another monoid's) of parts of a tensor's rows: `reduce` along the last dimension of the reshaped tensor,
-/// [..., n] to [..., n / places, places]. What is summed up may have a result's tiles; each of as many columns makes
-/// one element of a row.
-struct RowParts {
+/// Sums (or another monoid's) of parts of a tensor, as large as a product's tiles are along one side: `reduce` along R
+/// of [a..., P, R, b...], which pointwise ops make of a reshape of `whole`, [a..., g..., b...] with P R places in g. A
+/// tile of all results that has R places along g, one after the other, makes one element of each of its other places.
+/// Parts of rows have one g and no b.
+struct TileParts {
   ReduceOp reduce;
-  mlir::Value summed;
-  int64_t places = 0;
-  llvm::SmallVector<int64_t> permutation; ///< Of the reduction's dimensions, in which the value has them.
+  mlir::Value whole;
+  unsigned begin = 0, end = 0; ///< The dimensions g of `whole`.
+  int64_t places = 0;          ///< R.
+
+  unsigned getAxis() const { return begin + 1; } ///< That of R.
 };
-/// The row parts that `value` is, or of which it is a transposition; none if it is something else.
-std::optional<RowParts> findRowParts(mlir::Value value);
+std::optional<TileParts> findTileParts(ReduceOp reduce);
+
+/// The product that makes `value`, through pointwise ops of the same extents and transpositions. Dimension d of the
+/// value is dimension order[d] of the product's result.
+struct ProductOf {
+  ContractOp product;
+  llvm::SmallVector<int64_t> order;
+};
+std::optional<ProductOf> findProductOf(mlir::Value value);
+
+/// A result of a kernel that is such parts, or what pointwise ops make of them.
+struct PartsResult {
+  TileParts parts;
+  mlir::Value value;                      ///< With the dimensions of the reduction's result.
+  llvm::SmallVector<int64_t> permutation; ///< Of them, in which the result has them.
+};
+std::optional<PartsResult> findPartsResult(mlir::Value result);
 /// Those among the results of a kernel.
-llvm::SmallVector<RowParts> findRowParts(mlir::ValueRange results);
+llvm::SmallVector<PartsResult> findPartsResults(mlir::ValueRange results);
 
 /// The first contraction of `block` that is not inner; null if there is none.
 ContractOp findAnchor(mlir::Block &block);
