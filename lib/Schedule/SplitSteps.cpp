@@ -1,6 +1,7 @@
 // --weft-tk-split-steps: the steps of a tile's product shared among the CTAs of a cluster, each of which then has the
 // sums of some of the rows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Schedule/SplitSteps.h"
 #include "DotLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -275,6 +276,17 @@ void Shares::share(Value number, Value sum) {
 
 //===-- The pass --------------------------------------------------------------------------------------------------===//
 
+/// Of a launch, where no symbol says how many.
+static std::optional<int64_t> countTiles(tk::ForTilesOp tiles) {
+  int64_t count = 1;
+  for (AffineExpr extent : tiles.getExtents().getResults()) {
+    auto constant = dyn_cast<AffineConstantExpr>(extent);
+    if (!constant || llvm::MulOverflow(count, constant.getValue(), count))
+      return std::nullopt;
+  }
+  return count;
+}
+
 /// Behind the loop: each CTA's sums to those that add them, and there their sum, in the order of the CTAs.
 static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts) {
   Location loc = loop.getLoc();
@@ -286,7 +298,9 @@ static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts) 
   Value buffer =
       tk::AllocOp::create(allocs, loc, tk::SharedType::get(parts, shape, element), IntegerAttr()).getResult();
   tk::ClusterOpenOp::create(first, loc, buffer);
-  tk::ClusterSendOp::create(after, loc, loop.getResult(0), buffer);
+  auto send = tk::ClusterSendOp::create(after, loc, loop.getResult(0), buffer);
+  if (std::optional<int64_t> count = countTiles(tiles))
+    send->setAttr(tilesAttr, after.getI64IntegerAttr(*count));
   SmallVector<Value> received;
   auto part = tk::TileType::get(shape, element);
   for (int64_t cta = 0; cta < parts; ++cta) {
@@ -314,12 +328,21 @@ static void eraseDead(tk::ForTilesOp tiles) {
       op.erase();
 }
 
-static void splitSteps(func::FuncOp kernel, tk::ForTilesOp tiles, int64_t parts) {
+/// Whether the parts of all tiles, f32, make a variable of bounded size.
+static bool canMeetInMemory(tk::ForTilesOp tiles, tk::TileType type, int64_t parts) {
+  constexpr int64_t mostBytes = 16 << 20, bytes = 4;
+  std::optional<int64_t> count = countTiles(tiles);
+  return count && *count <= mostBytes / (type.getNumElements() * parts * bytes);
+}
+
+static void splitSteps(func::FuncOp kernel, tk::ForTilesOp tiles, int64_t parts, bool hasClusters) {
   scf::ForOp loop = findDotLoop(tiles, /*byWarpgroups=*/false);
   std::optional<int64_t> steps = loop ? countSteps(loop) : std::nullopt;
   if (!steps || *steps < 2 || tiles.getPersistent())
     return;
   tk::TileType type = tileType(loop.getResult(0));
+  if (!hasClusters && !canMeetInMemory(tiles, type, parts))
+    return;
   if (type.getShape()[0] % parts || (*steps % parts && !readsNothingBeyond(loop, *steps)))
     return;
   Shares shares(tiles, loop, parts);
@@ -339,18 +362,18 @@ struct TkSplitStepsPass : schedule::impl::TkSplitStepsBase<TkSplitStepsPass> {
     auto schedule = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
     auto target = getOperation()->getAttrOfType<StringAttr>(tk::targetAttr);
     const Device *device = target ? findDevice(target.getValue()) : nullptr;
-    if (!schedule || schedule.getSplit() < 2)
+    if (!schedule || schedule.getSplit() < 2 || schedule.getEngine() == tg::Engine::Wgmma)
       return;
-    if (int64_t most = device ? device->maxCluster : 1; schedule.getSplit() > most) {
-      getOperation()->emitError("expected a schedule with split of at most ")
-          << most << ", the CTAs of a cluster on " << (target ? target.getValue() : "sm_80") << ", got "
-          << schedule.getSplit();
+    bool hasClusters = device && device->maxCluster > 1;
+    if (int64_t most = hasClusters ? device->maxCluster : 8;
+        schedule.getSplit() > most || !llvm::isPowerOf2_64(schedule.getSplit())) {
+      getOperation()->emitError("expected a schedule with split of 1, 2, 4 or 8, got ") << schedule.getSplit();
       return signalPassFailure();
     }
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       SmallVector<tk::ForTilesOp> tiles(kernel.getOps<tk::ForTilesOp>());
       if (tiles.size() == 1)
-        splitSteps(kernel, tiles.front(), schedule.getSplit());
+        splitSteps(kernel, tiles.front(), schedule.getSplit(), hasClusters);
     }
   }
 };

@@ -17,9 +17,21 @@
 // RUN: weft-run %t.fma.whole.weft --device=emu:sm_90a --seed=3 --output=y=@%t.fma.npy
 // RUN: weft-run %t.fma.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.fma.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
 
-// No clusters before sm_90a.
-// RUN: not weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=off 2>&1 | FileCheck %s --check-prefix=SM80
-// SM80: expected a schedule with split of at most 1, the CTAs of a cluster on sm_80, got 4
+// No clusters before sm_90a: neighbours meet in memory.
+// RUN: weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=off | FileCheck %s --check-prefix=SM80
+// RUN: weft-compile %s --compile-from=outline --target=sm_80 -o %t.80.weft --quiet
+// RUN: weft-run %t.80.weft --device=emu:sm_80 --seed=3 --rtol=1e-3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT80
+// RUN: weft-run %t.80.weft --device=emu:sm_80,timing=late,order=reverse --seed=3 --rtol=1e-3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT80
+// RESULT80: device emu:{{.*}} (sm_80)
+// SM80: .global .align 128 .b8 {{.*}}arrivals[768]
+// SM80: .global .align 128 .b8 {{.*}}parts[49152]
+// SM80-NOT: cluster
+// SM80: st.global.v2.f32
+// SM80: bar{{.*}}sync
+// SM80: atom.release.gpu.global.add.u32
+// SM80: ld.acquire.gpu.global.u32
+// SM80: bar{{.*}}sync
+// SM80: ld.global.v4
 
 // PTX: .reqnctapercluster 4
 // PTX: barrier.cluster.arrive.relaxed

@@ -104,13 +104,21 @@ std::optional<Interleaving> findInterleaving(ArrayRef<Part> parts, ArrayRef<Wire
   return result;
 }
 
+/// Whether its CTAs meet in variables of their own: neighbours by their numbers in the launch.
+static bool hasVariables(ModuleOp module) {
+  constexpr unsigned globalMemory = 1;
+  return llvm::any_of(module.getOps<LLVM::GlobalOp>(), [](LLVM::GlobalOp variable) {
+    return variable.getAddrSpace() == globalMemory && !variable.getConstant();
+  });
+}
+
 std::optional<Part> readPart(ModuleOp module) {
   Part part;
   part.module = module;
   part.function = getKernelFunction(module);
   auto grid = module->getAttrOfType<AffineMapAttr>(gpu::gridAttr);
   if (!part.function || !grid || grid.getValue().getNumSymbols() || readInteger(module, gpu::clusterAttr) > 1 ||
-      uses(part.function, "griddepcontrol"))
+      uses(part.function, "griddepcontrol") || hasVariables(module))
     return std::nullopt;
   for (AffineExpr expr : grid.getValue().getResults()) {
     std::optional<int64_t> count = tg::getConstant(expr);

@@ -9,6 +9,8 @@
 #include "Tma.h"
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "weft/Schedule/SplitSteps.h"
+#include "weft/Target/Device.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,6 +38,19 @@ void weft::gpu::emitMeeting(OpBuilder &builder, Location loc) {
   NVVM::ClusterWaitOp::create(builder, loc, builder.getUnitAttr());
 }
 
+static bool hasClusters(const KernelInfo &info) {
+  const Device *device = findDevice(info.target);
+  return device && device->maxCluster > 1;
+}
+
+/// The CTA's number among those that compute its tile; without clusters they are neighbours all the same.
+static Value emitRank(OpBuilder &builder, Location loc, const KernelInfo &info) {
+  if (hasClusters(info))
+    return emitClusterRank(builder, loc);
+  Value cta = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+  return arith::RemUIOp::create(builder, loc, cta, makeInt(builder, loc, info.cluster));
+}
+
 namespace {
 
 class LowerClusterRank : public TilePattern<tk::ClusterRankOp> {
@@ -43,7 +58,7 @@ public:
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tk::ClusterRankOp op, OneToNOpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Value rank = emitClusterRank(rewriter, op.getLoc());
+    Value rank = emitRank(rewriter, op.getLoc(), info);
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(op, rewriter.getIndexType(), rank);
     return success();
   }
@@ -150,7 +165,8 @@ public:
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tk::ClusterOpenOp op, OneToNOpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    NVVM::ClusterArriveRelaxedOp::create(rewriter, op.getLoc(), rewriter.getUnitAttr());
+    if (hasClusters(info))
+      NVVM::ClusterArriveRelaxedOp::create(rewriter, op.getLoc(), rewriter.getUnitAttr());
     rewriter.eraseOp(op);
     return success();
   }
@@ -176,56 +192,164 @@ public:
         buffer.getLayout().getValue().canonical() != slot->canonical())
       return op.emitOpError("expected a slot with f32 rows one after the other for each of ")
              << info.cluster << " CTAs, got " << type << " and " << buffer;
-    NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
-    {
-      OpBuilder::InsertionGuard guard(rewriter);
-      emitSends(rewriter, loc, info.getRole(op), *offsets, adaptor.getValue(), adaptor.getBuffer().front(),
-                buffer.getSlotBytes());
+    Share share{info, info.getRole(op), *offsets, buffer.getSlotBytes(), adaptor.getBuffer().front()};
+    if (hasClusters(info)) {
+      NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
+      emitSends(rewriter, loc, share, adaptor.getValue(), Value());
+      emitMeeting(rewriter, loc);
+    } else if (auto tiles = op->getAttrOfType<IntegerAttr>(schedule::tilesAttr)) {
+      sendThroughMemory(rewriter, loc, share, adaptor.getValue(), tiles.getInt());
+    } else {
+      return op.emitOpError("expected the number of tiles on a target without clusters; run --weft-tk-split-steps");
     }
-    emitMeeting(rewriter, loc);
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  static void emitSends(OpBuilder &builder, Location loc, const Role &role, const layout::LinearLayout &offsets,
-                        ValueRange values, Value buffer, int64_t slotBytes) {
-    TileIndices indices(builder, loc, offsets, role);
-    Predicate isFirst = isFirstHolder(builder, loc, indices.getThread(), getReplicatedBits(offsets, role.warps));
+  struct Share {
+    const KernelInfo &info;
+    Role role;
+    layout::LinearLayout offsets; ///< Of the tile, row by row.
+    int64_t slotBytes;
+    Value buffer; ///< !llvm.ptr<3>
+
+    int64_t tileBytes() const { return slotBytes * info.cluster; }
+  };
+
+  /// Each register to its place: in distributed shared memory; or, if `memory` is given, from there on: for each CTA of
+  /// the tile what all of them have for it.
+  static void emitSends(OpBuilder &builder, Location loc, const Share &share, ValueRange values, Value memory) {
+    OpBuilder::InsertionGuard guard(builder);
+    TileIndices indices(builder, loc, share.offsets, share.role);
+    Predicate isFirst =
+        isFirstHolder(builder, loc, indices.getThread(), getReplicatedBits(share.offsets, share.role.warps));
     if (!isFirst.isKnown) {
       auto branch = scf::IfOp::create(builder, loc, isFirst.value, /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
     }
-    Value own = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), buffer);
-    own = arith::AddIOp::create(
-        builder, loc, own,
-        arith::MulIOp::create(builder, loc, emitClusterRank(builder, loc), makeInt(builder, loc, slotBytes)));
+    Value slotBytes = makeInt(builder, loc, share.slotBytes);
+    Value own = arith::MulIOp::create(builder, loc, emitRank(builder, loc, share.info), slotBytes);
+    if (!memory)
+      own = arith::AddIOp::create(builder, loc, own,
+                                  LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), share.buffer));
     SmallVector<LinearForm> forms;
     for (unsigned reg = 0; reg < values.size(); ++reg)
       forms.push_back(indices.getDims(reg).front());
     SmallVector<Predicate> predicates(forms.size());
     SmallVector<unsigned> equal;
     for (AccessVector &vector : groupRegisters(forms, predicates, /*elementBits=*/32, equal)) {
-      Value place = indices.arithmetic().materializeTerms(vector.terms);
-      place = place ? Value(arith::IndexCastOp::create(builder, loc, builder.getI32Type(), place))
-                    : makeInt(builder, loc, 0);
-      place = arith::MulIOp::create(builder, loc, place, makeInt(builder, loc, 4));
-      place = arith::AddIOp::create(builder, loc, place, makeInt(builder, loc, vector.constant * 4));
-      Value cta = arith::DivUIOp::create(builder, loc, place, makeInt(builder, loc, slotBytes));
-      Value within = arith::RemUIOp::create(builder, loc, place, makeInt(builder, loc, slotBytes));
-      SmallVector<Value> operands{emitMapped(builder, loc, arith::AddIOp::create(builder, loc, own, within), cta)};
-      std::string text, constraints = "r,";
-      for (unsigned reg : vector.registers) {
-        text += (text.empty() ? "$" : ", $") + std::to_string(operands.size());
-        constraints += "f,";
-        operands.push_back(values[reg]);
+      Value place = makeInt(builder, loc, vector.constant * 4);
+      if (Value terms = indices.arithmetic().materializeTerms(vector.terms)) {
+        terms = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), terms);
+        terms = arith::MulIOp::create(builder, loc, terms, makeInt(builder, loc, 4));
+        place = arith::AddIOp::create(builder, loc, terms, place);
       }
-      unsigned count = vector.registers.size();
-      emitAsm(builder, loc, {}, operands,
-              "st.shared::cluster." +
-                  (count > 1 ? "v" + std::to_string(count) + ".f32 [$0], {" + text + "};" : "f32 [$0], " + text + ";"),
-              constraints + "~{memory}", /*hasSideEffects=*/true);
+      Value cta = arith::DivUIOp::create(builder, loc, place, slotBytes);
+      Value within = arith::AddIOp::create(builder, loc, own, arith::RemUIOp::create(builder, loc, place, slotBytes));
+      Value address;
+      if (memory) {
+        Value block = arith::MulIOp::create(builder, loc, cta, makeInt(builder, loc, share.tileBytes()));
+        address = emitOffset(builder, loc, memory, arith::AddIOp::create(builder, loc, block, within));
+      } else {
+        address = emitMapped(builder, loc, within, cta);
+      }
+      emitStore(builder, loc, address, bool(memory),
+                llvm::map_to_vector(vector.registers, [&](unsigned reg) -> Value { return values[reg]; }));
     }
+  }
+
+  static Value emitOffset(OpBuilder &builder, Location loc, Value pointer, Value bytes) {
+    return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer, ValueRange(bytes));
+  }
+
+  static void emitStore(OpBuilder &builder, Location loc, Value address, bool toMemory, ArrayRef<Value> values) {
+    SmallVector<Value> operands{address};
+    std::string list, constraints = toMemory ? "l," : "r,", count = std::to_string(values.size());
+    for (Value value : values) {
+      list += (list.empty() ? "$" : ", $") + std::to_string(operands.size());
+      constraints += "f,";
+      operands.push_back(value);
+    }
+    std::string type = values.size() > 1 ? "v" + count + ".f32 [$0], {" + list + "};" : "f32 [$0], " + list + ";";
+    emitAsm(builder, loc, {}, operands, (toMemory ? "st.global." : "st.shared::cluster.") + type,
+            constraints + "~{memory}", /*hasSideEffects=*/true);
+  }
+
+  /// A variable of the module: zero when it is loaded.
+  static Value makeVariable(OpBuilder &builder, Location loc, const KernelInfo &info, StringRef name, int64_t bytes) {
+    ModuleOp module = info.module;
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
+    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+    auto storage = LLVM::GlobalOp::create(top, loc, type, /*isConstant=*/false, LLVM::Linkage::Internal, name,
+                                          builder.getZeroAttr(RankedTensorType::get({bytes}, builder.getI8Type())),
+                                          /*alignment=*/128, /*addrSpace=*/1);
+    return LLVM::AddressOfOp::create(builder, loc, storage);
+  }
+
+  /// Without distributed shared memory: the parts pass through the L2. A tile's CTAs are neighbours, and CTAs begin in
+  /// the order of their numbers, so those that a CTA waits for run, or begin when CTAs of earlier tiles have ended
+  /// (docs/gpu.md, launches). Each launch adds `cluster` to a tile's counter, which needs no setting back.
+  static void sendThroughMemory(OpBuilder &builder, Location loc, const Share &share, ValueRange values,
+                                int64_t tiles) {
+    constexpr int64_t counterBytes = 128;
+    int64_t ctas = share.info.cluster, threads = share.role.warps * 32;
+    Value parts = makeVariable(builder, loc, share.info, "parts", tiles * ctas * share.tileBytes());
+    Value counters = makeVariable(builder, loc, share.info, "arrivals", tiles * counterBytes);
+    Value cta = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+    Value tile = arith::DivUIOp::create(builder, loc, cta, makeInt(builder, loc, ctas));
+    auto times = [&](Value number, int64_t bytes) -> Value {
+      return arith::MulIOp::create(builder, loc, number, makeInt(builder, loc, bytes));
+    };
+    emitSends(builder, loc, share, values, emitOffset(builder, loc, parts, times(tile, ctas * share.tileBytes())));
+    emitBarrier(builder, loc, share.role);
+    Value thread = weft::gpu::getThread(builder, loc, share.role).id;
+    waitForParts(builder, loc, thread, emitOffset(builder, loc, counters, times(tile, counterBytes)), ctas);
+    emitBarrier(builder, loc, share.role);
+    thread = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), thread);
+    Value own = emitOffset(builder, loc, parts, times(cta, share.tileBytes()));
+    for (int64_t first = 0; first < share.tileBytes() / 16; first += threads)
+      copyPart(builder, loc, arith::AddIOp::create(builder, loc, thread, makeInt(builder, loc, first)), own, share,
+               first + threads > share.tileBytes() / 16);
+    emitBarrier(builder, loc, share.role);
+  }
+
+  static void waitForParts(OpBuilder &builder, Location loc, Value thread, Value counter, int64_t ctas) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, zero);
+    auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Type word = builder.getI32Type();
+    Value before = emitAsm(builder, loc, word, counter, "atom.release.gpu.global.add.u32 $0, [$1], 1;",
+                           "=r,l,~{memory}", /*hasSideEffects=*/true)
+                       .front();
+    Value round = arith::AndIOp::create(builder, loc, before, makeInt(builder, loc, -ctas));
+    Value all = arith::AddIOp::create(builder, loc, round, makeInt(builder, loc, ctas));
+    auto loop = scf::WhileOp::create(builder, loc, TypeRange(), ValueRange());
+    builder.createBlock(&loop.getBefore());
+    Value found = emitAsm(builder, loc, word, counter, "ld.acquire.gpu.global.u32 $0, [$1];", "=r,l,~{memory}",
+                          /*hasSideEffects=*/true)
+                      .front();
+    Value isWaiting = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, found, all);
+    scf::ConditionOp::create(builder, loc, isWaiting, ValueRange());
+    builder.createBlock(&loop.getAfter());
+    scf::YieldOp::create(builder, loc);
+  }
+
+  /// Vector `number` of what all CTAs have sent, to the buffer.
+  static void copyPart(OpBuilder &builder, Location loc, Value number, Value from, const Share &share, bool isLast) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (isLast) {
+      Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
+                                             makeInt(builder, loc, share.tileBytes() / 16));
+      auto branch = scf::IfOp::create(builder, loc, isInside, /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value bytes = arith::MulIOp::create(builder, loc, number, makeInt(builder, loc, 16));
+    auto vector = VectorType::get(4, builder.getF32Type());
+    Value loaded = LLVM::LoadOp::create(builder, loc, vector, emitOffset(builder, loc, from, bytes), /*alignment=*/16);
+    LLVM::StoreOp::create(builder, loc, loaded, emitOffset(builder, loc, share.buffer, bytes), /*alignment=*/16);
   }
 };
 

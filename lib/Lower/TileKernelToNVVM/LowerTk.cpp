@@ -214,7 +214,8 @@ private:
     module->setAttr(indexBitsAttr, builder.getI64IntegerAttr(info.indexBits));
     if (!info.tensorMapRecords.empty())
       module->setAttr(tensorMapsAttr, builder.getArrayAttr(info.tensorMapRecords));
-    if (info.cluster > 1)
+    const Device *device = findDevice(info.target);
+    if (info.cluster > 1 && device && device->maxCluster > 1) // Else neighbours that meet in memory.
       module->setAttr(clusterAttr, builder.getI64IntegerAttr(info.cluster));
     if (info.sharedBytes)
       module->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(info.sharedBytes));
