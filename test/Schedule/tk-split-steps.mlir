@@ -76,3 +76,32 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 
     return
   }
 }
+
+// -----
+
+// Without clusters the sums of all tiles are a variable of the module: 8,192 tiles of 2 KiB from four CTAs would be 64 MiB.
+#a = affine_map<(d0, d1)[s0, s1] -> (s0 * 16 + d0, s1 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+#y = affine_map<(d0, d1)[s0] -> (s0 * 16 + d0, d1)>
+// CHECK-LABEL: func @kernel
+// CHECK-NOT: tk.cluster
+// CHECK: return
+module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [16, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 4>} {
+  func.func @kernel(%x: !tk.global<tensor<131072x256xf16>>, %w: !tk.global<tensor<256x32xf16>>, %o: !tk.global<tensor<131072x32xf32>>) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%t) in affine_map<() -> (8192)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<16x32xf32>
+      %sum = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!tk.tile<16x32xf32>) {
+        %p = tk.load %x[%t, %k] map #a : !tk.global<tensor<131072x256xf16>> -> !tk.tile<16x64xf16>
+        %q = tk.load %w[%k] map #b : !tk.global<tensor<256x32xf16>> -> !tk.tile<64x32xf16>
+        %d = tk.dot %p, %q, %acc : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
+        scf.yield %d : !tk.tile<16x32xf32>
+      }
+      tk.store %sum, %o[%t] map #y : !tk.tile<16x32xf32>, !tk.global<tensor<131072x32xf32>>
+      tk.yield
+    }
+    return
+  }
+}

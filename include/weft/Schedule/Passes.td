@@ -115,6 +115,7 @@ def TkSplitSteps : Pass<"weft-tk-split-steps", "::mlir::ModuleOp"> {
     Each CTA then gets the sums of its share of the rows (`tk.cluster_send`), adds them in the order of the CTAs, and does what comes behind the sum for these rows
     only; what that loads is asked for ahead of the loop. So what a step computes of its operands (a window in front of a pointwise convolution) is computed once, and steps
     do not wait for each other. Left alone are loops whose steps are no whole rounds, unless the last one is ragged: then the masks of the loads leave out the rest of the round.
+    Without clusters also those whose launch would have more than 16 MiB of sums to pass on.
 
     ```mlir
     #xa = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
