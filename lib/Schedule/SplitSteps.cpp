@@ -12,7 +12,6 @@
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace weft::schedule {
 #define GEN_PASS_DEF_TKSPLITSTEPS
@@ -282,23 +281,10 @@ static std::optional<int64_t> countTiles(tk::ForTilesOp tiles) {
   int64_t count = 1;
   for (AffineExpr extent : tiles.getExtents().getResults()) {
     auto constant = dyn_cast<AffineConstantExpr>(extent);
-    if (!constant || constant.getValue() < 0 || llvm::MulOverflow(count, constant.getValue(), count))
+    if (!constant || llvm::MulOverflow(count, constant.getValue(), count))
       return std::nullopt;
   }
   return count;
-}
-
-/// Whether what the CTAs of all tiles have for each other, whole tiles of f32 each, may be a variable of the module.
-static bool fitsMemory(tk::ForTilesOp tiles, tk::TileType type, int64_t parts) {
-  constexpr int64_t mostBytes = int64_t(16) << 20;
-  std::optional<int64_t> count = countTiles(tiles);
-  int64_t bytes = 4 * parts;
-  if (!count || llvm::MulOverflow(bytes, *count, bytes))
-    return false;
-  for (int64_t extent : type.getShape())
-    if (llvm::MulOverflow(bytes, extent, bytes))
-      return false;
-  return bytes <= mostBytes;
 }
 
 /// Behind the loop: each CTA's sums to those that add them, and there their sum, in the order of the CTAs.
@@ -355,14 +341,9 @@ static void splitSteps(func::FuncOp kernel, tk::ForTilesOp tiles, int64_t parts,
   if (!steps || *steps < 2 || tiles.getPersistent())
     return;
   tk::TileType type = tileType(loop.getResult(0));
-<<<<<<< Updated upstream
   if (!hasClusters && !canMeetInMemory(tiles, type, parts))
     return;
   if (type.getShape()[0] % parts || (*steps % parts && !readsNothingBeyond(loop, *steps)))
-=======
-  if (type.getShape()[0] % parts || (*steps % parts && !readsNothingBeyond(loop, *steps)) ||
-      (!hasClusters && !fitsMemory(tiles, type, parts)))
->>>>>>> Stashed changes
     return;
   Shares shares(tiles, loop, parts);
   if (!shares.canShare())
