@@ -1,7 +1,8 @@
 """A quantised network as exporters write it: QuantizeLinear and DequantizeLinear around convolutions and products.
 
 Activations are u8 with zero points or i8 without, weights i8 with a scale for each output channel. The scales are those of a calibration
-whose results are known: no activation is clipped, and few of a step's results lie near a half.
+whose results are known: no activation is clipped, and few of a step's results lie near a half. Weights have 7 bits: on an x86 without VNNI
+onnxruntime adds two products of u8 and i8 in 16 bits and saturates (its quantisation guide: reduce_range), so with 8 it would be the one that is wrong.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -16,9 +17,9 @@ from generate import Builder
 
 def _weight(b: Builder, name: str, shape: tuple[int, ...], axis: int) -> str:
     """Dequantised i8 weights with a scale along `axis`."""
-    values = b.rng.integers(-127, 128, shape).astype(np.int8)
+    values = b.rng.integers(-63, 64, shape).astype(np.int8)
     fan = np.prod(shape) / shape[axis]
-    scales = (b.rng.uniform(0.5, 1.0, shape[axis]) / (73 * np.sqrt(fan))).astype(np.float32)
+    scales = (b.rng.uniform(0.5, 1.0, shape[axis]) / (36 * np.sqrt(fan))).astype(np.float32)
     inputs = [b.constant(f"{name}.q", values), b.constant(f"{name}.scale", scales), b.constant(f"{name}.zero", np.zeros(shape[axis], np.int8))]
     return b.op("DequantizeLinear", inputs, name, axis=axis)
 
@@ -30,7 +31,7 @@ def _rounded(b: Builder, x: str, name: str, scale: float, zero: np.generic) -> s
 
 def quantised(folder: pathlib.Path, name: str = "quantised", size: int = 24) -> pathlib.Path:
     """Input image f32[2, 3, size, size]; output logits f32[2, 10]."""
-    b = Builder(folder, name, seed=20171215)
+    b = Builder(folder, name, seed=20171217)
     x = _rounded(b, "image", "image_rounded", 0.04, np.uint8(128))
     x = b.op("Conv", [x, _weight(b, "stem.weight", (16, 3, 3, 3), 0), b.constant("stem.bias", np.linspace(-0.1, 0.1, 16, dtype=np.float32))], "stem",
              kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2])
