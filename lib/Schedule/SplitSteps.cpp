@@ -1,7 +1,7 @@
 // --weft-tk-split-steps: the steps of a tile's product shared among the CTAs of a cluster, each of which then has the
 // sums of some of the rows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Schedule/SplitSteps.h"
+#include "weft/Target/SplitSteps.h"
 #include "DotLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -300,7 +300,7 @@ static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts) 
   tk::ClusterOpenOp::create(first, loc, buffer);
   auto send = tk::ClusterSendOp::create(after, loc, loop.getResult(0), buffer);
   if (std::optional<int64_t> count = countTiles(tiles))
-    send->setAttr(tilesAttr, after.getI64IntegerAttr(*count));
+    send->setAttr(gpu::tilesAttr, after.getI64IntegerAttr(*count));
   SmallVector<Value> received;
   auto part = tk::TileType::get(shape, element);
   for (int64_t cta = 0; cta < parts; ++cta) {

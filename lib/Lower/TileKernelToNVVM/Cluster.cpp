@@ -9,8 +9,8 @@
 #include "Tma.h"
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
-#include "weft/Schedule/SplitSteps.h"
 #include "weft/Target/Device.h"
+#include "weft/Target/SplitSteps.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -197,7 +197,7 @@ public:
       NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
       emitSends(rewriter, loc, share, adaptor.getValue(), Value());
       emitMeeting(rewriter, loc);
-    } else if (auto tiles = op->getAttrOfType<IntegerAttr>(schedule::tilesAttr)) {
+    } else if (auto tiles = op->getAttrOfType<IntegerAttr>(tilesAttr)) {
       sendThroughMemory(rewriter, loc, share, adaptor.getValue(), tiles.getInt());
     } else {
       return op.emitOpError("expected the number of tiles on a target without clusters; run --weft-tk-split-steps");

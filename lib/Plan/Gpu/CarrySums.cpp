@@ -7,6 +7,7 @@
 // nothing overflows that x did not; what one large element of g costs the others is at most `mostFactor`.
 #include "CarrySums.h"
 #include "../Groups/InnerContractions.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/MemoryLevels.h"
@@ -29,25 +30,6 @@ static bool isAlongRow(Value value, AffineExpr last) {
          llvm::all_of(ArrayRef(dims).drop_back(), [](AffineExpr extent) { return tg::getConstant(extent) == 1; });
 }
 
-/// The product of which `value` is the result, or what pointwise ops of the same extents make of it. Null: none.
-static tg::ContractOp findProduct(Value value) {
-  constexpr size_t mostOps = 16;
-  tg::Dims dims = tg::getDims(value.getType());
-  llvm::SetVector<Operation *> seen;
-  SmallVector<Value> work{value};
-  while (!work.empty() && seen.size() < mostOps) {
-    Value next = work.pop_back_val();
-    Operation *op = next.getDefiningOp();
-    if (!op || tg::getDims(next.getType()) != dims || !seen.insert(op))
-      continue;
-    if (auto contract = dyn_cast<tg::ContractOp>(op))
-      return contract;
-    if (isa<tg::PointwiseOpInterface>(op))
-      llvm::append_range(work, op->getOperands());
-  }
-  return {};
-}
-
 /// Among what is kept, one tensor is the row, and a product makes it; the others are the same for all rows.
 std::string CarriedSums::findRow() {
   AffineExpr last = tg::getDims(operand.getType()).back();
@@ -58,7 +40,8 @@ std::string CarriedSums::findRow() {
       return "more rows than one, and the norm is of more than one tensor";
     row = value;
   }
-  product = row ? findProduct(row) : tg::ContractOp();
+  std::optional<tg::ProductOf> made = row ? tg::findProductOf(row) : std::nullopt;
+  product = made && llvm::is_sorted(made->order) ? made->product : tg::ContractOp();
   if (!product || !canHaveRowParts(product))
     return "more rows than one: each tile of them would sum up its rows again, and no product in front could";
   return "";

@@ -372,6 +372,8 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
     mostK *= 4;
   if (problem.wholeM)
     leastM = limit(problem.m, leastM, 256);
+  int64_t byWarpgroups = problem.allowSplit ? mostSplit : 1, byWarps = problem.allowRowShares ? mostRowShares : 1;
+  int64_t mostSplits = wgmma ? byWarpgroups : byWarps;
   for (int64_t m = limit(problem.m, leastM, 256); m >= leastM; m /= 2)
     for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
       for (int64_t k = limit(problem.k, leastK, mostK); k >= leastK; k /= 2)
@@ -390,10 +392,7 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
           if (m * n < (simt ? 32 : 128) * warps && warps > 1)
             continue;
           for (int64_t stages : {4, 3, 2, 5, 6})
-            for (int64_t split = 1; split <= (wgmma                    ? problem.allowSplit ? mostSplit : 1
-                                              : problem.allowRowShares ? mostRowShares
-                                                                       : 1);
-                 split *= 2)
+            for (int64_t split = 1; split <= mostSplits; split *= 2)
               for (int64_t multicast = 1; multicast <= (wgmma && problem.allowMulticast ? mostMulticast : 1);
                    multicast *= 2)
                 visit({m, n, k, warps, stages, engine, split, multicast});

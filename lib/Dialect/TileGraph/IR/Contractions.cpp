@@ -49,7 +49,7 @@ static std::optional<std::pair<unsigned, unsigned>> findCut(ArrayRef<AffineExpr>
   for (AffineExpr extent : whole.slice(begin, end - begin))
     if (std::optional<int64_t> number = getConstant(extent); !number || llvm::MulOverflow(all, *number, all))
       return std::nullopt;
-  if (all != *parts * *places)
+  if (all % *places != 0 || all / *places != *parts)
     return std::nullopt;
   return std::pair(begin, end);
 }
