@@ -218,7 +218,8 @@ def TK_ClusterSendOp : TK_Op<"cluster_send", [MemoryEffects<[MemRead, MemWrite]>
   let summary = "the rows of a tile to the CTAs of the cluster, each its share";
   let description = [{
     CTA r of s gets the r-th of s equal parts of the rows, and finds in slot c of `buffer` what CTA c sent it when the op is over: all CTAs
-    have met. The slots are as many as CTAs, and hold their places one after the other.
+    have met. The slots are as many as CTAs, and hold their places one after the other. Where the target has no clusters, the CTAs are neighbours in the
+    launch and the rows pass through a variable of the module; the op then says how many tiles the launch has (`tk.tiles`, from weft-tk-split-steps).
 
     ```mlir
     tk.cluster_send %acc to %b : !tk.tile<16x32xf32>, !tk.shared<4 x 4x32xf32>
