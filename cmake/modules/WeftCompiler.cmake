@@ -23,6 +23,30 @@ target_compile_definitions(weft_compiler_flags INTERFACE NDEBUG)
 separate_arguments(_weft_llvm_defs NATIVE_COMMAND ${LLVM_DEFINITIONS})
 target_compile_definitions(weft_compiler_flags INTERFACE ${_weft_llvm_defs})
 
+# Nine tenths of the time of a compilation go to the headers of LLVM and MLIR. They are precompiled once for all targets of the compiler.
+# Executables are compiled with -fPIC as libraries are: a precompiled header serves one of the two.
+option(WEFT_PRECOMPILE "Precompile the headers of LLVM and MLIR (off: shows what a file uses and does not include)" ON)
+if(WEFT_PRECOMPILE)
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/Precompiled.cpp CONTENT "// CMake asks for a source beside the headers.\n")
+  add_library(weft_precompiled OBJECT ${CMAKE_CURRENT_BINARY_DIR}/Precompiled.cpp)
+  target_link_libraries(weft_precompiled PRIVATE weft_compiler_flags)
+  target_precompile_headers(weft_precompiled PRIVATE ${WEFT_SOURCE_DIR}/cmake/Precompiled.h)
+  target_compile_options(weft_compiler_flags INTERFACE -fPIC)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # The time of a header would make two equal ones differ for ccache.
+    target_compile_options(weft_precompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    # libstdc++ switches this warning off around its own uses (std::stable_sort); a precompiled header forgets that.
+    target_compile_options(weft_compiler_flags INTERFACE -Wno-deprecated-declarations)
+  endif()
+endif()
+
+# weft_precompile(TARGET): give TARGET, which links weft_compiler_flags, the precompiled headers.
+function(weft_precompile target)
+  if(WEFT_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM weft_precompiled)
+  endif()
+endfunction()
+
 # weft_archives(OUT TARGETS...): the files of these static libraries of MLIR and of all that they need of MLIR.
 function(weft_archives out)
   set(pending ${ARGN})
@@ -78,6 +102,7 @@ function(weft_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC weft_compiler_flags weft_mlir ${ARG_LINK})
+  weft_precompile(${name})
   add_dependencies(${name} weft-headers ${ARG_DEPENDS})
 endfunction()
 
@@ -86,6 +111,7 @@ function(weft_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE weft_compiler_flags ${ARG_LINK} weft_mlir)
+  weft_precompile(${name})
   add_dependencies(${name} weft-headers)
   if(WEFT_STATIC_LLVM) # A shared LLVM beside the archives would bring everything in twice.
     add_custom_command(TARGET ${name} POST_BUILD VERBATIM
@@ -95,6 +121,9 @@ endfunction()
 
 # weft_tablegen(TD (OUTPUT FLAG)...): run mlir-tblgen on TD of the current folder; outputs join the target weft-headers.
 add_custom_target(weft-headers)
+if(WEFT_PRECOMPILE)
+  add_dependencies(weft_precompiled weft-headers)
+endif()
 function(weft_tablegen td)
   set(LLVM_TARGET_DEFINITIONS ${td})
   string(MAKE_C_IDENTIFIER "tblgen_${CMAKE_CURRENT_SOURCE_DIR}_${td}" target)

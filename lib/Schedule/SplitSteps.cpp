@@ -300,7 +300,7 @@ static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts) 
   tk::ClusterOpenOp::create(first, loc, buffer);
   auto send = tk::ClusterSendOp::create(after, loc, loop.getResult(0), buffer);
   if (std::optional<int64_t> count = countTiles(tiles))
-    send->setAttr(gpu::tilesAttr, after.getI64IntegerAttr(*count));
+    send->setAttr(weft::gpu::tilesAttr, after.getI64IntegerAttr(*count));
   SmallVector<Value> received;
   auto part = tk::TileType::get(shape, element);
   for (int64_t cta = 0; cta < parts; ++cta) {

@@ -183,7 +183,7 @@ void PanelEmitter::packTransposed(Value panel, Value k0, Value kCount) {
     loop(whole, kCount, [&](Value kk) {
       Value part = memref::LoadOp::create(b, loc, kTable[input], add(k0, kk));
       for (auto [j, base] : llvm::enumerate(first)) {
-        Value value = evaluate(c.columns, [&](unsigned) { return add(base, part); });
+        Value value = evaluate(c.columns, [&, base = base](unsigned) { return add(base, part); });
         memref::StoreOp::create(b, loc, value, packedColumns, ValueRange{kk, add(column, index(j))});
       }
     });

@@ -102,7 +102,7 @@ private:
   /// A CTA has room for what each of the others sends: `bytes`, 16 of a thread beside 16 of the next one.
   struct Exchange {
     int64_t threads, bytes;
-    Value rank, place; ///< Of this CTA; of this thread in the first CTA's room.
+    Value rank = {}, place = {}; ///< Of this CTA; of this thread in the first CTA's room.
   };
 
   static Value isRank(OpBuilder &builder, Location loc, const Exchange &exchange, int64_t part,

@@ -45,7 +45,7 @@ public:
 
     SmallVector<SmallVector<Value>> results;
     for (auto [i, result] : llvm::enumerate(op.getResults())) {
-      SmallVector<Value> values = llvm::map_to_vector(tuples, [&](Tuple &tuple) -> Value { return tuple[i]; });
+      SmallVector<Value> values = llvm::map_to_vector(tuples, [i = i](Tuple &tuple) -> Value { return tuple[i]; });
       FailureOr<SmallVector<Value>> converted =
           convertRegisters(rewriter, op.getLoc(), info, info.getRole(op), values, *natural,
                            cast<tk::TileType>(result.getType()).getLayout().getValue(), info.getScratch(op));
@@ -116,7 +116,7 @@ private:
                                  tk::getElementBits(getElement(op, i)))
                           .load(getElement(op, i)));
     for (auto [reg, tuple] : llvm::enumerate(tuples)) {
-      auto getPart = [&](unsigned part) {
+      auto getPart = [&, reg = reg](unsigned part) {
         return llvm::map_to_vector(
             parts, [&](SmallVector<Value> &values) -> Value { return values[(reg << partBits) | part]; });
       };

@@ -224,7 +224,7 @@ static void markSteadyOperands(func::FuncOp main) {
   for (auto &[name, operands] : steady)
     if (auto module = symbols.lookup<ModuleOp>(name); module && operands.any()) {
       SmallVector<int64_t> numbers(operands.set_bits_begin(), operands.set_bits_end());
-      module->setAttr(gpu::steadyOperandsAttr, DenseI64ArrayAttr::get(main.getContext(), numbers));
+      module->setAttr(weft::gpu::steadyOperandsAttr, DenseI64ArrayAttr::get(main.getContext(), numbers));
     }
 }
 

@@ -52,9 +52,9 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
 
   /// What launches of several kernels need to know when tiles are gone.
   static void setRows(ModuleOp module, const KernelToSchedule &request, tg::ScheduleAttr schedule) {
-    module->removeAttr(gpu::rowBlocksAttr);
+    module->removeAttr(weft::gpu::rowBlocksAttr);
     if (DictionaryAttr rows = makeRowBlocks(request.func, request.access, schedule))
-      module->setAttr(gpu::rowBlocksAttr, rows);
+      module->setAttr(weft::gpu::rowBlocksAttr, rows);
   }
 
   Profile measured;
@@ -98,7 +98,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
   }
 
   void plan(ModuleOp module, func::FuncOp kernel, const Device &device) {
-    module->setAttr(gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
+    module->setAttr(weft::gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
     if (nameSubgraphs)
       nameSubgraph(module, describeSubgraph(opsOf(kernel)));
     KernelToSchedule request(kernel);
@@ -118,9 +118,9 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     }
     tg::ScheduleAttr schedule = choice.getAttr(&getContext());
     module->setAttr(scheduleAttr, schedule);
-    module->removeAttr(gpu::multicastAttr);
+    module->removeAttr(weft::gpu::multicastAttr);
     if (choice.multicast > 1)
-      module->setAttr(gpu::multicastAttr, Builder(&getContext()).getI64IntegerAttr(choice.multicast));
+      module->setAttr(weft::gpu::multicastAttr, Builder(&getContext()).getI64IntegerAttr(choice.multicast));
     setRows(module, request, schedule);
     std::string text;
     llvm::raw_string_ostream(text) << schedule;

@@ -46,7 +46,7 @@ struct MemoryLevelsPass : weft::plan::impl::MemoryLevelsBase<MemoryLevelsPass> {
   }
 
   void describeKernel(ModuleOp module, func::FuncOp kernel, tg::ScheduleAttr schedule) {
-    auto multicast = module->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
+    auto multicast = module->getAttrOfType<IntegerAttr>(weft::gpu::multicastAttr);
     KernelLevels levels = analyseLevels(KernelToSchedule(kernel), schedule, multicast ? multicast.getInt() : 1,
                                         /*entersFolds=*/true);
     Builder builder(&getContext());

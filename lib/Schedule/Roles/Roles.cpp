@@ -100,12 +100,12 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     auto schedule = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
     int64_t parts = schedule ? schedule.getSplit() : 1;
     bool isParted = fits && hasDots && parts > 1 && splitLoop(tiles, *uses, warps.getInt(), parts);
-    auto multicast = getOperation()->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
+    auto multicast = getOperation()->getAttrOfType<IntegerAttr>(weft::gpu::multicastAttr);
     int64_t ctas = isParted                                                                ? parts
                    : multicast && fits && hasDots && shareTiles(tiles, multicast.getInt()) ? multicast.getInt()
                                                                                            : 1;
     if (ctas > 1)
-      kernel->setAttr(gpu::clusterAttr, builder.getI64IntegerAttr(ctas));
+      kernel->setAttr(weft::gpu::clusterAttr, builder.getI64IntegerAttr(ctas));
     tk::ForTilesOp producer = fits ? buildProducer(builder, tiles) : tk::ForTilesOp();
     if (!producer) {
       copyByThreads(kernel);
@@ -116,7 +116,7 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     }
     int64_t consumers = warps.getInt();
     for (ChannelUse &use : *uses) // One thread of each warp gives a slot back.
-      use.channel.setConsumers(consumers * (use.channel->hasAttr(gpu::multicastAttr) ? ctas : 1));
+      use.channel.setConsumers(consumers * (use.channel->hasAttr(weft::gpu::multicastAttr) ? ctas : 1));
     eraseCopies(tiles);
     // 1 KiB for barriers and what allocation rounds up; results leave through one slot of 8 KiB a warpgroup at least.
     int64_t sharedBytes = int64_t(device.sharedPerCta) - 1024;
