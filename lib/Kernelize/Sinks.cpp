@@ -71,10 +71,16 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
 
 //===-- Dimensions of the results ---------------------------------------------------------------------------------===//
 
-/// Beside a contraction reductions go along what it sums up, be its extent that of a dimension of the results or not.
+/// Whether `axis` of an operand with dimensions `dims` is that dimension of the results: all of the operand lies as
+/// they do, or is broadcast. (Parts of 320 terms, 2x32x320, beside results 2x4096x320 have an extent in common, no
+/// dimension.) Beside a contraction reductions go along what it sums up, be its extent that of a dimension of the
+/// results or not.
 bool Kernelizer::isAlongSink(ArrayRef<AffineExpr> dims, int64_t axis) {
   tg::Dims sink = tg::getDims(domain);
-  if (dims.size() != sink.size() || dims[axis] != sink[axis])
+  auto liesInSink = [](auto pair) {
+    return std::get<0>(pair) == std::get<1>(pair) || tg::getConstant(std::get<0>(pair)) == 1;
+  };
+  if (dims.size() != sink.size() || dims[axis] != sink[axis] || !llvm::all_of(llvm::zip(dims, sink), liesInSink))
     return false;
   auto walk = source.walk([](tg::ContractOp op) { // What a reduction reads is no product beside it.
     bool isBeside = !tg::isStreamed(op) && !op->getParentOfType<tg::FoldOp>() && !tg::isInner(op);

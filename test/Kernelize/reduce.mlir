@@ -114,3 +114,23 @@ func.func @kernel(%x: tensor<4x600xf32>) -> (tensor<4xf32>, tensor<4x600xf32>) {
   %d = tg.exp %x : tensor<4x600xf32>
   return %m, %d : tensor<4xf32>, tensor<4x600xf32>
 }
+
+// -----
+// Four sums of as many terms as the result has columns: an extent in common, no dimension. The tiles of columns are
+// CTAs of their own, and a sum takes its own lanes.
+// CHECK: #[[GRID:.*]] = affine_map<() -> (16, 20)>
+// CHECK: tk.for_tiles (%[[I:.*]], %[[J:.*]]) in #[[GRID]]
+// CHECK-NOT: scf.for
+// CHECK: tk.load %arg1[%[[J]]] map {{.*}} -> <16x512xf32>
+// CHECK: tk.reduce({{.*}} : !tk.tile<16x512xf32>) dims [1]
+// CHECK: tk.store {{.*}} : <256x16xf32>
+module attributes {tg.schedule = #tg.schedule<tile = [256, 16], stream = [512], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>} {
+func.func @kernel(%x: tensor<4x80x4096xf32>, %terms: tensor<4x320xf32>) -> tensor<4096x320xf32> {
+  %s = tg.reduce add %terms axes = [1] : tensor<4x320xf32>
+  %v = tg.reshape %s : tensor<4xf32> to tensor<4x1x1xf32>
+  %d = tg.sub %x, %v : tensor<4x80x4096xf32>, tensor<4x1x1xf32>
+  %f = tg.reshape %d : tensor<4x80x4096xf32> to tensor<320x4096xf32>
+  %t = tg.transpose %f [1, 0] : tensor<320x4096xf32>
+  return %t : tensor<4096x320xf32>
+}
+}
