@@ -25,16 +25,14 @@ target_compile_definitions(weft_compiler_flags INTERFACE ${_weft_llvm_defs})
 
 # Nine tenths of the time of a compilation go to the headers of LLVM and MLIR. They are precompiled once for all targets of the compiler.
 # Executables are compiled with -fPIC as libraries are: a precompiled header serves one of the two.
-option(WEFT_PRECOMPILE "Precompile the headers of LLVM and MLIR (off: shows what a file uses and does not include)" ON)
 if(WEFT_PRECOMPILE)
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/Precompiled.cpp CONTENT "// CMake asks for a source beside the headers.\n")
   add_library(weft_precompiled OBJECT ${CMAKE_CURRENT_BINARY_DIR}/Precompiled.cpp)
   target_link_libraries(weft_precompiled PRIVATE weft_compiler_flags)
   target_precompile_headers(weft_precompiled PRIVATE ${WEFT_SOURCE_DIR}/cmake/Precompiled.h)
   target_compile_options(weft_compiler_flags INTERFACE -fPIC)
+  weft_same_headers(weft_precompiled)
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    # The time of a header would make two equal ones differ for ccache.
-    target_compile_options(weft_precompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
     # libstdc++ switches this warning off around its own uses (std::stable_sort); a precompiled header forgets that.
     target_compile_options(weft_compiler_flags INTERFACE -Wno-deprecated-declarations)
   endif()

@@ -5,6 +5,7 @@
 // H100, half of what its 2,048 threads bring with one 16-byte vector each. So a thread takes several vectors only where
 // enough CTAs remain to fill the SMs, and a tile whose rows are contiguous in one tensor and its columns in another is
 // wide in both.
+#include "../Groups/InnerContractions.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/RowStatistics.h"
@@ -284,7 +285,7 @@ static bool isWindowed(const KernelAccess &access, unsigned d) {
 /// that leaves a CTA for each SM. Their number; 1 where a row itself is contiguous, or several do not fit a CTA.
 static int64_t spreadAcross(const KernelToSchedule &kernel, const Rows &rows, int64_t row, const Device &device,
                             SmallVectorImpl<int64_t> &tile) {
-  constexpr int64_t sectorBytes = 32, lineBytes = 128, leastBytes = 8;
+  constexpr int64_t sectorBytes = 32, lineBytes = 128;
   ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
   llvm::SetVector<unsigned> contiguous = contiguousDims(kernel);
   if (contiguous.empty() || llvm::is_contained(rows.inResult, contiguous.front()))
@@ -296,12 +297,8 @@ static int64_t spreadAcross(const KernelToSchedule &kernel, const Rows &rows, in
   int64_t side = fitPower(extents[inner], std::max<int64_t>(std::min(lineBytes / widest, most), 1), 1);
   while (side * widest > sectorBytes && int64_t(llvm::divideCeil(extents[inner], side)) * others < device.sms)
     side /= 2;
-  // Windows in front of them are much work of each element: as many CTAs as run at once, or an eighth more, at least 8
-  // bytes wide (columnsOfWindows in lib/Plan/Groups prices that).
-  if (kernel.find<tg::ContractOp>())
-    while (side * widest > leastBytes &&
-           int64_t(llvm::divideCeil(extents[inner], side / 2)) * others <= device.sms + device.sms / 8)
-      side /= 2;
+  if (kernel.find<tg::ContractOp>()) // Windows in front of them.
+    side = std::min(side, int64_t(columnsOfWindows(extents[inner], others, widest, device)));
   return tile[inner] = side;
 }
 

@@ -227,18 +227,15 @@ bool canStretch(ArrayRef<Operation *> anchors, double elements, const Device &de
   return contract && tg::hasNoTiles(contract) && elements <= elementsOfCta * device.sms;
 }
 
-/// The columns of a CTA that has whole images: as many CTAs as run at once, or an eighth more, at least 8 bytes wide
-/// (spreadAcross in lib/Plan/Gpu/MemoryBound.cpp).
-static double columnsOfWindows(double columns, double bytes, const Device &device) {
-  constexpr double leastBytes = 8;
-  double side = std::max(leastBytes / bytes, 1.0);
-  while (std::ceil(columns / side) > device.sms + device.sms / 8)
+double columnsOfWindows(double columns, double others, double bytes, const Device &device) {
+  double side = std::max(leastBytesOfWindows / bytes, 1.0);
+  while (std::ceil(columns / side) * others > device.sms + device.sms / 8 && side < columns)
     side *= 2;
   return side;
 }
 
 std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device) {
-  constexpr double leastBytes = 8, mostPlaces = 8192, sectorBytes = 32;
+  constexpr double mostPlaces = 8192, sectorBytes = 32;
   if (!tg::isWindowSum(window)) // A product, of which splitInner has asked.
     return "";
   double held = 1, places = 1, bytes = bytesOfElement(window.getLhs());
@@ -247,7 +244,7 @@ std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const De
     held *= double(llvm::PowerOf2Ceil(estimateExtent(extents[axis])));
     places *= double(estimateExtent(extents[axis]));
   }
-  if (held * std::max(leastBytes / bytes, 1.0) > mostPlaces)
+  if (held * std::max(leastBytesOfWindows / bytes, 1.0) > mostPlaces)
     return "G3: rows of windows that do not fit a CTA";
   // A CTA fetches its columns of the image, a sector of each place, and reads each term of each place from shared
   // memory; strides take twice the banks, what is narrower than f32 is converted. Measured on an H100, us longer than a
@@ -255,7 +252,8 @@ std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const De
   // stride of 2, 28x28x144 4.2 (f32). The sum's kernel takes 1.4 to 2.2.
   constexpr double secondsOfTerm = 18e-12, bytesPerSecond = 80e9, waitOfSum = 0.5e-6;
   double columns = double(estimateElements(reduce.getResult()));
-  double side = columnsOfWindows(columns, bytes, device), read = estimateElements(window.getLhs()) / columns;
+  double side = columnsOfWindows(columns, /*others=*/1, bytes, device),
+         read = estimateElements(window.getLhs()) / columns;
   double terms = held * side * double(countTermsOf(window)) * (bytes < 4 ? 1.5 : 1) * (read > 2 * places ? 2 : 1);
   double lost = waitOfSum + terms * secondsOfTerm + read * std::max(side * bytes, sectorBytes) / bytesPerSecond;
   if (lost > device.launchSeconds)

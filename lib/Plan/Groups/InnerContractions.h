@@ -50,6 +50,12 @@ double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms,
 /// one wave of CTAs.
 bool canStretch(llvm::ArrayRef<mlir::Operation *> anchors, double elements, const Device &device);
 
+/// The least that a CTA of such rows is wide.
+constexpr double leastBytesOfWindows = 8;
+/// How many of `columns` columns, each an element of `bytes` wide, a CTA has that sums rows of windows, much work of
+/// each element: a power of two, so that as many CTAs as run at once, or an eighth more, do `others` times all columns.
+double columnsOfWindows(double columns, double others, double bytes, const Device &device);
+
 /// G3 for rows of sums over windows: a CTA holds whole rows, 8 bytes of elements side by side, and their terms cost
 /// less than a kernel. The rule that forbids it, or an empty string.
 std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const Device &device);
