@@ -217,7 +217,7 @@ func.func @shared(%x: tensor<8x65536xf16>, %p: tensor<8x10xf32>) -> tensor<8x16x
   return %4 : tensor<8x16x4096xf32>
 }
 
-// More than 256 terms; few elements for each sum; so many CTAs that the sums cost more than a kernel; so
+// More than 512 terms; few elements for each sum; so many CTAs that the sums cost more than a kernel; so
 // many sums that a tile cannot hold them.
 // CHECK-LABEL: @terms
 // CHECK-COUNT-2: tg.kernel
@@ -228,8 +228,8 @@ func.func @shared(%x: tensor<8x65536xf16>, %p: tensor<8x10xf32>) -> tensor<8x16x
 // CHECK-LABEL: @columns
 // CHECK-COUNT-2: tg.kernel
 // CHECK: return
-func.func @terms(%x: tensor<8x65536xf32>, %p: tensor<8x257xf32>) -> tensor<8x65536xf32> {
-  %0 = tg.reduce add %p axes = [1] keep_dims : tensor<8x257xf32>
+func.func @terms(%x: tensor<8x65536xf32>, %p: tensor<8x513xf32>) -> tensor<8x65536xf32> {
+  %0 = tg.reduce add %p axes = [1] keep_dims : tensor<8x513xf32>
   %1 = tg.sub %x, %0 : tensor<8x65536xf32>, tensor<8x1xf32>
   return %1 : tensor<8x65536xf32>
 }
