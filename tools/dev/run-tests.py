@@ -8,6 +8,7 @@ Each step prints one line with its counts and time; a failing step also prints t
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -170,24 +171,24 @@ def nodes_sanitized(context: Context) -> Counts:
     return context.suite(command, "onnx-nodes-sanitized", SANITIZER_ENV)
 
 
+def fuzz_target(context: Context, binary: pathlib.Path) -> int:
+    folders = [context.results / "corpus" / binary.name]
+    folders[0].mkdir(parents=True, exist_ok=True)
+    if binary.name == "weft-fuzz-import":
+        folders.append(context.results / "seeds")
+        context.run([sys.executable, ROOT / "test/fuzz/make_seeds.py", folders[1]])
+    if binary.name == "weft-fuzz-ptx":
+        folders += [ROOT / "kernels-runtime/fuzz/ptx", ROOT / "kernels-runtime/test/Emulator/Kernels"]
+    return context.run([binary, f"-max_total_time={context.args.fuzz_seconds}", "-rss_limit_mb=2048", "-timeout=20", "-print_final_stats=1",
+                        f"-artifact_prefix={context.results}/", *folders], SANITIZER_ENV)
+
+
 def fuzz(context: Context) -> Counts:
-    """Every libFuzzer target of the sanitizer build, for the same time each; a finding is a failure."""
-    counts = Counts()
-    for binary in sorted((ROOT / "build-asan" / "bin").glob("weft-fuzz-*")):
-        folders = [context.results / "corpus" / binary.name]
-        folders[0].mkdir(parents=True, exist_ok=True)
-        if binary.name == "weft-fuzz-import":
-            folders.append(context.results / "seeds")
-            context.run([sys.executable, ROOT / "test/fuzz/make_seeds.py", folders[1]])
-        if binary.name == "weft-fuzz-ptx":
-            folders += [ROOT / "kernels-runtime/fuzz/ptx", ROOT / "kernels-runtime/test/Emulator/Kernels"]
-        command = [binary, f"-max_total_time={context.args.fuzz_seconds}", "-rss_limit_mb=2048", "-timeout=20", "-print_final_stats=1",
-                   f"-artifact_prefix={context.results}/", *folders]
-        if context.run(command, SANITIZER_ENV):
-            counts.failed += 1
-        else:
-            counts.passed += 1
-    return counts if counts.passed + counts.failed else Counts(failed=1)
+    """Every libFuzzer target of the sanitizer build, for the same time each, two at a time; a finding is a failure."""
+    binaries = sorted((ROOT / "build-asan" / "bin").glob("weft-fuzz-*"))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        codes = list(pool.map(lambda binary: fuzz_target(context, binary), binaries))
+    return Counts(passed=codes.count(0), failed=len(codes) - codes.count(0)) if codes else Counts(failed=1)
 
 
 Step = Callable[[Context], Counts]
@@ -236,7 +237,7 @@ EMULATED = {
 }
 STEPS.update({name: lambda c, name=name: emulated(c, name) for name in EMULATED})
 
-# After `./dev build asan` and `./dev build tsan`. Of two runs of the lit suite the sanitized one makes the round trips.
+# After `./dev build asan` and `./dev build tsan`.
 SANITIZER_STEPS: dict[str, Step] = {
     "unit-sanitized": lambda c: unit(c, ROOT / "build-asan", SANITIZER_ENV),
     "lit-sanitized": lambda c: lit(c, ROOT / "build-asan", ROUNDTRIP, SANITIZER_ENV),
@@ -245,6 +246,10 @@ SANITIZER_STEPS: dict[str, Step] = {
     "onnx-nodes-sanitized": nodes_sanitized,
     "fuzz": fuzz,
 }
+
+
+# What the sanitizer steps do as well: the sanitized lit suite makes the round trips, the sanitized compiler compiles all node cases.
+DONE_SANITIZED = ("lit-roundtrip", "onnx-nodes")
 
 
 def run_step(context: Context, name: str, step: Step) -> Counts:
@@ -277,7 +282,7 @@ def main() -> int:
 
     steps = {**STEPS, **(SANITIZER_STEPS if args.sanitize or args.only else {})}
     if args.sanitize and not args.only:
-        del steps["lit-roundtrip"]
+        steps = {name: step for name, step in steps.items() if name not in DONE_SANITIZED}
     if args.list:
         print("\n".join({**STEPS, **SANITIZER_STEPS}))
         return 0
