@@ -39,7 +39,7 @@ class Foreign:
     """A float32 tensor of "another library", before DLPack 1.0, on any device."""
 
     def __init__(self, array, device=(CUDA, 0)):
-        self.array, self.device, self.streams = np.require(array, np.float32), device, []
+        self.array, self.device, self.streams, self.kept = np.require(array, np.float32), device, [], []
 
     def __dlpack_device__(self):
         return self.device
@@ -50,8 +50,8 @@ class Foreign:
         strides = (ctypes.c_int64 * self.array.ndim)(*(step // 4 for step in self.array.strides))
         tensor = DLTensor(self.array.ctypes.data, *self.device, self.array.ndim, 2, 32, 1, ctypes.addressof(shape),
                           ctypes.addressof(strides), 0)
-        self.kept = DLManaged(tensor, None, None), shape, strides
-        return _new_capsule(ctypes.addressof(self.kept[0]), b"dltensor", None)
+        self.kept.append((DLManaged(tensor, None, None), shape, strides))  # One tensor may be given for two inputs.
+        return _new_capsule(ctypes.addressof(self.kept[-1][0]), b"dltensor", None)
 
 
 class Interface:
