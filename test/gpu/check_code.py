@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every kernel that Weft makes for a set of graphs: no bank conflicts in loops, no spilled registers, no C75xx warnings of ptxas.
 
-    check_code.py [--build=build] [--target=sm_80,sm_86,sm_89,sm_90a] [--graph=GLOB,...] [--ptxas=PATH] [--update] [--json=FILE]
+    check_code.py [--build=build] [--target=sm_80,sm_86,sm_89,sm_90a] [--graph=GLOB,...] [--chosen] [--ptxas=PATH] [--update] [--json=FILE]
 
 The graphs are the benchmark's cases in their full sizes (bf16) and the graphs at the edges of tiles, each compiled to PTX for all targets.
 
@@ -42,11 +42,12 @@ import onnx  # noqa: E402
 
 import cases  # noqa: E402
 import run_edges  # noqa: E402
-from harness import limits  # noqa: E402
+from harness import coverage, limits, selection  # noqa: E402
 
 EXPECTED = HERE / "expected-code.json"
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a")
 DTYPE = "bf16"
+SLICES = 4  # Of the graphs that do not cover.
 CHOSEN_SPILL = 8  # Bytes that ptxas may keep in memory of its own choice, see above.
 COMPILE_SECONDS = 5  # Of processor time, for each target.
 NOT_PTXAS = ("banks", "slow", "refused")
@@ -241,6 +242,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--target", default=",".join(TARGETS), help="comma-separated targets (default: all four)")
     parser.add_argument("--graph", help="comma-separated globs of names of graphs")
+    selection.add_options(parser)
     parser.add_argument("--ptxas", help="the assembler (default: on the PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda)")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--update", action="store_true", help="write the list of problems anew; reasons are for people to fill in")
@@ -249,12 +251,16 @@ def arguments() -> argparse.Namespace:
 
 
 def _indexed(index: int) -> Outcome:
-    return check(_state["graphs"][index])
+    graph = _state["graphs"][index]
+    with coverage.recording("gpu-code", graph.name):
+        return check(graph)
 
 
 def main() -> int:
     args = arguments()
     wanted, targets, ptxas = graphs(args.graph), args.target.split(","), find_ptxas(args.ptxas)
+    chosen = selection.choose(args, "gpu-code", [graph.name for graph in wanted], SLICES)
+    wanted = [graph for graph in wanted if graph.name in chosen]
     _state.update(graphs=wanted, targets=targets, compiler=args.build.resolve() / "bin" / "weft-compile",
                   assembler=Assembler(ptxas, args.build.resolve() / "ptxas-cache") if ptxas else None)
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:

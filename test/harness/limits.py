@@ -14,6 +14,8 @@ import time
 import traceback
 from typing import Any, Callable, Sequence
 
+from . import coverage
+
 
 @dataclasses.dataclass
 class Outcome:
@@ -132,4 +134,4 @@ def _child(function: Callable[[], Any], channel: Any, memory_mb: int | None) -> 
         pickle.dump(answer, channel, protocol=pickle.HIGHEST_PROTOCOL)
         channel.flush()
     finally:
-        os._exit(0)
+        coverage.leave()

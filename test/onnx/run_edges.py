@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Graphs at the edges of tiles (edge-graphs.txt) through Weft, against onnxruntime in f32.
 
-    run_edges.py [--build=build] [--filter=GLOB,...] [--target=sm_80] [--device=emu:sm_80] [--prepare=ZIP | --prepared=ZIP] [--json=FILE]
+    run_edges.py [--build=build] [--filter=GLOB,...] [--chosen] [--target=sm_80] [--device=emu:sm_80] [--prepare=ZIP | --prepared=ZIP] [--json=FILE]
 
 The node suite's tensors are tiny: most of them fit into one tile. These are not, and their extents divide nothing. Each graph is compiled and
 run in each of its element types; the reference gets the same rounded inputs as f32, so that it does not share the roundings under
@@ -29,11 +29,12 @@ import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
-from harness import backends, compare, expected, limits  # noqa: E402
+from harness import backends, compare, coverage, expected, limits, selection  # noqa: E402
 
 GRAPHS = HERE / "edge-graphs.txt"
 EXPECTED = HERE / "expected-edges.json"  # See harness/expected.py.
 OPSET = 22
+SLICES = 6  # Of the checks that do not cover.
 TYPES = {"f32": ("float", np.float32), "f16": ("float16", np.float16), "bf16": ("bfloat16", ml_dtypes.bfloat16)}
 TOLERANCE = {"f32": 1e-4, "f16": 5e-3, "bf16": 2e-2}
 
@@ -144,13 +145,15 @@ _state: dict = {}
 
 
 def _work(item: tuple[Graph, str]) -> Check:
-    return check(*item, _state["weft"], _state["timeout"])
+    with coverage.recording(_state["suite"], f"{item[0].name} {item[1]}"):
+        return check(*item, _state["weft"], _state["timeout"])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--filter", default="*", help="comma-separated globs of names; NAME or 'NAME TYPE'")
+    selection.add_options(parser)
     backends.add_target_options(parser)
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each process (default 60)")
@@ -164,7 +167,10 @@ def main() -> int:
         return 2
     globs = args.filter.split(",")
     items = [(g, d) for g in read() for d in g.dtypes if any(fnmatch.fnmatchcase(n, p) for p in globs for n in (g.name, f"{g.name} {d}"))]
-    _state.update(weft=weft, timeout=args.timeout)
+    suite = f"emulated-edges-{args.target}" if args.target else "edges"
+    chosen = selection.choose(args, suite, [f"{g.name} {d}" for g, d in items], SLICES)
+    items = [(g, d) for g, d in items if f"{g.name} {d}" in chosen]
+    _state.update(weft=weft, timeout=args.timeout, suite=suite)
     checks = []
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
         for result in pool.imap(_work, items):

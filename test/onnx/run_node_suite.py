@@ -15,7 +15,8 @@ value, which the run computes in f64 (exact.py). It does not count as a pass.
 
 With --target the suite compiles for a GPU and runs on --device, the target's emulator by default. A case passes at ONNX's tolerance or
 within the relative L2 errors of gpu.py. Refusals beyond the CPU's are in expected-gpu.json, and so are known bugs, both ways.
---subset takes the small cases of every operator (gpu.py has the rule): what CI runs through the emulator.
+--subset takes the small cases of every operator (gpu.py has the rule): what CI runs through the emulator. --chosen takes of what is asked for
+the covering cases and a slice of the others (harness/selection.py).
 --resume=FILE appends each result to FILE as it comes, a line of JSON each, and takes the results that FILE has instead of running their
 cases: a run that was cut off goes on where it stopped. The caller sees to it that the bundles are the same ones.
 """
@@ -42,10 +43,11 @@ import onnx  # noqa: E402
 import gpu  # noqa: E402
 import report  # noqa: E402
 from node_cases import load  # noqa: E402
-from harness import backends, limits  # noqa: E402
+from harness import backends, coverage, limits, selection  # noqa: E402
 from runner import BUGS, Result, Runner  # noqa: E402
 
 EXPECTED = HERE / "expected-failures.json"
+SLICES = 8  # Of the cases that do not cover.
 RIGHT = ("pass", "pass-bound", "nearer")
 
 
@@ -95,7 +97,9 @@ _state: dict = {}
 
 
 def _work(index: int) -> Result:
-    return _state["runner"](_state["cases"][index])
+    case = _state["cases"][index]
+    with coverage.recording(_state["suite"], case.name):
+        return _state["runner"](case)
 
 
 def read_results(path: pathlib.Path | None, cases: list) -> list[Result]:
@@ -111,12 +115,12 @@ def read_results(path: pathlib.Path | None, cases: list) -> list[Result]:
     return list(results.values())
 
 
-def run_all(cases: list, runner: Runner, jobs: int, resume: pathlib.Path | None = None) -> list[Result]:
+def run_all(cases: list, runner: Runner, jobs: int, resume: pathlib.Path | None = None, suite: str = "onnx-nodes") -> list[Result]:
     """All cases over `jobs` forked workers, which inherit the cases; progress on a terminal, and in `resume`."""
     results = read_results(resume, cases)
     known = {r.name for r in results}
     cases = [case for case in cases if case.name not in known]
-    _state.update(cases=cases, runner=runner)
+    _state.update(suite=suite, cases=cases, runner=runner)
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(resume.open("a")) if resume else None
         if log and log.tell():
@@ -140,6 +144,7 @@ def arguments() -> argparse.Namespace:
     backends.add_target_options(parser)
     parser.add_argument("--subset", type=int, nargs="?", const=gpu.PLAIN_EACH, metavar="N",
                         help=f"the N (default {gpu.PLAIN_EACH}) smallest cases of every operator only")
+    selection.add_options(parser)
     parser.add_argument("--compiler", type=pathlib.Path, help="build folder of weft-compile, when not --build (sanitizers)")
     parser.add_argument("--filter", help="comma-separated globs of case names")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
@@ -173,7 +178,7 @@ def update(args: argparse.Namespace, results: list[Result], expected: dict) -> N
     if args.target:
         gpu.write(args.target, results, read_expected(args.expected))
         return
-    touched, partial = {r.name for r in results}, args.filter or args.subset
+    touched, partial = {r.name for r in results}, args.filter or args.subset or args.chosen
     write_expected(args.expected, results, {
         "refused": {k: v for k, v in expected["refused"].items() if partial and k not in touched},
         "bound": [n for n in expected["bound"] if partial and n not in touched], "deviations": expected["deviations"]})
@@ -212,12 +217,15 @@ def main() -> int:
     start = time.monotonic()
     cases = load(args.filter)
     cases = gpu.subset(cases, args.subset) if args.subset else cases
+    suite = f"emulated-nodes-{args.target}" if args.target else "onnx-nodes"
+    chosen = selection.choose(args, suite, [case.name for case in cases], SLICES)
+    cases = [case for case in cases if case.name in chosen]
     if args.device and args.device.startswith("cuda"):
         args.memory = 0  # The driver maps more addresses than any limit that means something.
     with tempfile.TemporaryDirectory(prefix="weft-node-") as folder:
         runner = Runner(backend, pathlib.Path(folder), args.timeout, args.memory, expected["deviations"], gpu.L2 if args.target else None,
                         limits.direct if args.in_workers else limits.isolated)
-        results = run_all(cases, runner, args.jobs, args.resume)
+        results = run_all(cases, runner, args.jobs, args.resume, suite)
     if args.prepare:
         print(backend.close())
         return 0
@@ -227,7 +235,7 @@ def main() -> int:
         update(args, results, expected)
         expected = expectations(args)
     lines = disagreements(results, expected)
-    if not args.filter and not args.subset:
+    if not (args.filter or args.subset or args.chosen):
         touched = {r.name for r in results}
         lines += [f"unknown    {n}: listed, but not a case" for n in list(expected["refused"]) + expected["bound"] if n not in touched]
     print("\n".join(lines[:args.show]) + ("\n" if lines else "")

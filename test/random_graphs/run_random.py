@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random ONNX graphs through Weft fused, unfused, in the Reference, planned for a GPU, and through onnxruntime.
 
-    run_random.py [--build=build] [--seeds=0:2000] [--fresh=N] [--target=sm_80] [--variants=fused,unfused,...] [--keep=FOLDER] [--json=FILE]
+    run_random.py [--build=build] [--seeds=0:2000] [--chosen] [--fresh=N] [--target=sm_80] [--variants=fused,unfused,...] [--keep=FOLDER] [--json=FILE]
 
 Every graph is drawn from its seed (generate.py) and evaluated in f64 with the room that its own rounding leaves (case.py); each variant
 (variants.py) must agree. A graph that does not is made small and printed with its seed; `--seeds=SEED` runs it again. `--fresh=N` draws N seeds
@@ -30,11 +30,12 @@ import onnx  # noqa: E402
 from case import model_of  # noqa: E402
 from check import Finding, check, shrink  # noqa: E402
 from generate import generate  # noqa: E402
-from harness import backends, expected  # noqa: E402
+from harness import backends, coverage, expected, selection  # noqa: E402
 from variants import all_variants  # noqa: E402
 
 EXPECTED = HERE / "expected-random.json"
 TOGETHER = 12  # Graphs in one model: the start of a compile costs as much as two graphs.
+SLICES = 12  # Of the groups of graphs that do not cover.
 _state: dict = {}
 
 
@@ -58,8 +59,20 @@ def seeds_of(args: argparse.Namespace) -> list[int]:
     return found
 
 
+def groups_of(args: argparse.Namespace, seeds: list[int]) -> list[list[int]]:
+    """The seeds that go into one model each, of those the chosen ones."""
+    groups = {f"{part[0]}:{part[-1] + 1}": part for i in range(0, len(seeds), TOGETHER) if (part := seeds[i:i + TOGETHER])}
+    chosen = selection.choose(args, "random-graphs", list(groups), SLICES)
+    return [group for name, group in groups.items() if name in chosen]
+
+
 def work(seeds: list[int]) -> tuple[list[Finding], dict[str, int], int, dict[str, int]]:
     """Findings, graphs that each variant ran, number of graphs, how often each op is in them."""
+    with coverage.recording("random-graphs", f"{seeds[0]}:{seeds[-1] + 1}"):
+        return _work(seeds)
+
+
+def _work(seeds: list[int]) -> tuple[list[Finding], dict[str, int], int, dict[str, int]]:
     cases = [case for case in map(generate, seeds) if case.nodes]
     ops = collections.Counter(node.op for case in cases for node in case.nodes)
     with tempfile.TemporaryDirectory(prefix="weft-random-") as folder:
@@ -87,6 +100,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="0:2000", help="FIRST:END or single seeds, comma-separated (default 0:2000)")
     parser.add_argument("--fresh", type=int, default=0, help="draw this many new seeds instead")
     parser.add_argument("--variants", help="comma-separated names of those to run (default: all)")
+    selection.add_options(parser)
     backends.add_target_options(parser)
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the small models of what is wrong")
@@ -102,11 +116,12 @@ def main() -> int:
         print(f"run_random: {missing}", file=sys.stderr)
         return 2
     _state["variants"] = variants
-    seeds, start = seeds_of(args), time.monotonic()
+    groups, start = groups_of(args, seeds_of(args)), time.monotonic()
+    seeds = [seed for group in groups for seed in group]
     findings: list[Finding] = []
     ran, ops, count = collections.Counter(), collections.Counter(), 0
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
-        for found, counts, graphs, used in pool.imap(work, [seeds[i:i + TOGETHER] for i in range(0, len(seeds), TOGETHER)]):
+        for found, counts, graphs, used in pool.imap(work, groups):
             findings += found
             ran.update(counts)
             ops.update(used)

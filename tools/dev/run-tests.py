@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
-"""Everything that must pass, step by step; called by `./dev test` after the build.
+"""What must pass, step by step; called by `./dev test` after the build.
 
-Each step prints one line with its counts and time; a failing step also prints the end of its log. The last line is
-`N passed, N failed, N skipped` over all steps. Logs and results are in BUILD/test-results.
+Three tiers. Plain: what protects against most mistakes; suites of many cases take a covering set and a slice of the others that moves on with
+every commit (test/harness/selection.py; WEFT_ROTATION=N takes slice N). --sanitize, what CI runs: the sanitizer builds' steps too, without the plain
+steps that these do as well. --all: every case of every step.
+
+Each step prints one line with its counts and time; a failing step also prints the end of its log. Steps that use one core run two at a time. The
+slowest ten and the sum come before the last line, `N passed, N failed, N skipped` over all steps. Logs and results are in BUILD/test-results, the
+times of builds and steps in BUILD/logs/times.tsv.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -13,9 +18,11 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from typing import Callable
 
@@ -43,14 +50,20 @@ class Counts:
 
 
 class Context:
-    """Folders and flags of this run, and the log of the step that is running."""
+    """Folders and flags of this run, and the log of a step."""
 
-    def __init__(self, args: argparse.Namespace):
+    def __init__(self, args: argparse.Namespace, step: str):
         self.args = args
         self.build = args.build.resolve()
         self.results = self.build / "test-results"
         self.results.mkdir(parents=True, exist_ok=True)
-        self.log = self.results / "log"
+        self.log = self.results / f"{step}.log"
+        self.log.unlink(missing_ok=True)
+
+    @property
+    def chosen(self) -> list[str]:
+        """The flag of suites that can take a part of their cases."""
+        return [] if self.args.all else ["--chosen"]
 
     def run(self, command: list, env: dict | None = None) -> int:
         with open(self.log, "a") as log:
@@ -83,7 +96,7 @@ class Context:
 
 def unit(context: Context, build: pathlib.Path, env: dict | None = None) -> Counts:
     """Every gtest binary under CTest; counts are gtest's own."""
-    folder = context.results / "gtest"
+    folder = context.log.with_suffix(".gtest")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     samples = ROOT.parent / "shared" / "samples"  # PTX of others, which a user does not have
@@ -103,7 +116,7 @@ def unit(context: Context, build: pathlib.Path, env: dict | None = None) -> Coun
 
 def lit(context: Context, build: pathlib.Path, params: list, env: dict | None = None) -> Counts:
     """The lit suite; counts from lit's own report."""
-    report = context.results / "lit.json"
+    report = context.log.with_suffix(".json")
     report.unlink(missing_ok=True)
     code = context.run([sys.executable, LLVM / "lit", "-v", "-j2", *params, "-o", report, build / "test"], env)
     if not report.exists():
@@ -119,6 +132,13 @@ def lit(context: Context, build: pathlib.Path, params: list, env: dict | None = 
     if code and not counts.failed:
         counts.failed = 1
     return counts
+
+
+def lit_unsanitized(context: Context) -> Counts:
+    """The lit tests that a sanitizer build does not support, on the plain build."""
+    marked = subprocess.run(["git", "grep", "-l", "UNSUPPORTED: asan", "--", "test"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    names = "|".join(re.escape(name.removeprefix("test/")) for name in marked)
+    return lit(context, context.build, [f"--filter={names}$"]) if names else Counts(failed=1)
 
 
 def python_tests(context: Context) -> Counts:
@@ -138,15 +158,17 @@ def models(context: Context) -> Counts:
     return context.suite([ROOT / "test/models/run_models.py", "--build", context.build, *extra], "models")
 
 
-def fresh(context: Context) -> list[str]:
-    return [f"--fresh={context.args.fresh_graphs}"] if context.args.fresh_graphs else []
+def random_graphs(context: Context) -> Counts:
+    which = [f"--fresh={context.args.fresh_graphs}"] if context.args.fresh_graphs else context.chosen
+    return context.suite([ROOT / "test/random_graphs/run_random.py", "--build", context.build, *which], "random-graphs")
 
 
 def emulated(context: Context, step: str) -> Counts:
     """The GPU path through the PTX emulator: several suites, one step."""
     total = Counts()
     for name, command in EMULATED[step].items():
-        counts = context.suite([*command, "--build", context.build], f"{step}-{name}")
+        choice = context.chosen if step in CHOSEN else []
+        counts = context.suite([*command, *choice, "--build", context.build], f"{step}-{name}")
         total = Counts(*(a + b for a, b in zip(dataclasses.astuple(total), dataclasses.astuple(counts))))
     return total
 
@@ -166,8 +188,8 @@ def hostile_sanitized(context: Context) -> Counts:
 
 
 def nodes_sanitized(context: Context) -> Counts:
-    """Every model of the node suite through the sanitized compiler; the runtime is the plain one, which Python can load."""
-    command = [ROOT / "test/onnx/run_node_suite.py", "--build", context.build, "--compiler", ROOT / "build-asan", "--memory", "0"]
+    """The node suite through the sanitized compiler; the runtime is the plain one, which Python can load."""
+    command = [ROOT / "test/onnx/run_node_suite.py", "--build", context.build, "--compiler", ROOT / "build-asan", "--memory", "0", *context.chosen]
     return context.suite(command, "onnx-nodes-sanitized", SANITIZER_ENV)
 
 
@@ -191,80 +213,141 @@ def fuzz(context: Context) -> Counts:
     return Counts(passed=codes.count(0), failed=len(codes) - codes.count(0)) if codes else Counts(failed=1)
 
 
-Step = Callable[[Context], Counts]
+@dataclasses.dataclass
+class Step:
+    """`cores`: 1 where it leaves one idle most of the time. `only`: what no other step would catch."""
+
+    only: str
+    run: Callable[[Context], Counts]
+    cores: int = 2
+
+
+def script(path: str, name: str, *flags: str, chosen: bool = False) -> Callable[[Context], Counts]:
+    """A suite of ours on the plain build."""
+    return lambda c: c.suite([ROOT / path, *flags, *(c.chosen if chosen else []), "--build", c.build], name)
+
+
 ROUNDTRIP = ["--param", "roundtrip=1"]  # Every module is printed and parsed again.
+NODES, EDGES, CASES, MODELS = "test/onnx/run_node_suite.py", "test/onnx/run_edges.py", "bench/check_cases.py", "test/models/run_models.py"
 
+# The longest first among those that use one core, so that pairs end together.
 STEPS: dict[str, Step] = {
-    "budgets": lambda c: c.check([sys.executable, ROOT / "tools/dev/check-sizes.py"]),
-    "format": lambda c: c.check([ROOT / "dev", "format", "--check"]),
-    "unit": lambda c: unit(c, c.build),
-    "lit": lambda c: lit(c, c.build, []),
-    "lit-roundtrip": lambda c: lit(c, c.build, ROUNDTRIP),
-    "reference": lambda c: c.check([sys.executable, ROOT / "tools/dev/gen-docs.py", "--build", c.build, "--check"]),
-    "python": python_tests,
-    "hostile": hostile,
-    "onnx-nodes": lambda c: c.suite([ROOT / "test/onnx/run_node_suite.py", "--build", c.build], "onnx-nodes"),
-    "edges": lambda c: c.suite([ROOT / "test/onnx/run_edges.py", "--build", c.build], "edges"),
-    "random-graphs": lambda c: c.suite([ROOT / "test/random_graphs/run_random.py", "--build", c.build, *fresh(c)], "random-graphs"),
-    "rules": lambda c: c.suite([ROOT / "test/rules/run_rules.py", "--build", c.build], "rules"),
-    "folds": lambda c: c.suite([ROOT / "test/rules/run_folds.py", "--build", c.build], "folds"),
-    "models": models,
-    "kernel-counts": lambda c: c.suite([ROOT / "test/models/count_kernels.py", "--build", c.build], "kernel-counts"),
-    "planner-gap": lambda c: c.suite([ROOT / "test/models/planner_gap.py", "--ci", "--build", c.build], "planner-gap"),
-    "planning-time": lambda c: c.suite([ROOT / "test/models/planning_time.py", "--build", c.build], "planning-time"),
-    "cpu-fusion": lambda c: c.suite([ROOT / "bench/cpu_fusion.py", "--check", "--build", c.build], "cpu-fusion"),
-    "bench-cases": lambda c: c.suite([ROOT / "bench/check_cases.py", "--build", c.build], "bench-cases"),
+    "budgets": Step("a file, function or test beyond its size; an op without example, a pass without test",
+                    lambda c: c.check([sys.executable, ROOT / "tools/dev/check-sizes.py"]), 1),
+    "format": Step("source that clang-format would change", lambda c: c.check([ROOT / "dev", "format", "--check"]), 1),
+    "unit": Step("plain C++: bundles, memory planner, sessions, the fake CUDA driver; every instruction form of the emulator",
+                 lambda c: unit(c, c.build)),
+    "lit": Step("each pass, op, message and tool by itself; the pages in a browser; the commands of the docs", lambda c: lit(c, c.build, [])),
+    "lit-roundtrip": Step("IR that does not parse as it was printed", lambda c: lit(c, c.build, ROUNDTRIP)),
+    "bench-cases": Step("a benchmark's graph that is not what it is called", script(CASES, "bench-cases"), 1),
+    "kernel-counts": Step("a plan with more kernels, a planner beside that moved", script("test/models/count_kernels.py", "kernel-counts"), 1),
+    "models": Step("whole models: weights, cuts, symbolic extents, memory, equal bytes of two compiles", models, 1),
+    "planner-gap": Step("a greedy plan that search beats by more than it did", script("test/models/planner_gap.py", "planner-gap", "--ci"), 1),
+    "python": Step("the Python package; the harness itself: suites that would pass what is wrong", python_tests, 1),
+    "reference": Step("generated pages that are out of date",
+                      lambda c: c.check([sys.executable, ROOT / "tools/dev/gen-docs.py", "--build", c.build, "--check"]), 1),
+    "hostile": Step("broken input: another message, more than a second or 256 MB", hostile),
+    "onnx-nodes": Step("an operator's semantics as ONNX has them", script(NODES, "onnx-nodes", chosen=True)),
+    "edges": Step("ends of tiles on the CPU: extents that divide nothing", script(EDGES, "edges", chosen=True)),
+    "random-graphs": Step("combinations of ops that no one wrote down: fusion, rules, folds, planners against f64", random_graphs),
+    "rules": Step("a rewrite rule that changes values; a guard that nothing needs", script("test/rules/run_rules.py", "rules")),
+    "folds": Step("a derived fold's guard switched off", script("test/rules/run_folds.py", "folds")),
+    "planning-time": Step("planning that is no longer linear", script("test/models/planning_time.py", "planning-time")),
+    "cpu-fusion": Step("fused code that is slower than unfused, or of other bits", script("bench/cpu_fusion.py", "cpu-fusion", "--check")),
+    "includes": Step("a source that compiles only with the precompiled headers", script("tools/dev/check-includes.py", "includes", chosen=True)),
+    "gpu-code": Step("spills, serialised wgmma, bank conflicts at full size", script("test/gpu/check_code.py", "gpu-code", chosen=True)),
 }
-
-STEPS["gpu-code"] = lambda c: c.suite([ROOT / "test/gpu/check_code.py", "--build", c.build], "gpu-code")
 
 # The GPU path without a GPU: every program runs on the emulator of its target, whose sanitizer watches. Most cases are the same code for all
 # targets: the full subset runs for one, and others have what differs: products, copies, accesses of other widths.
-NODES, EDGES, CASES = ROOT / "test/onnx/run_node_suite.py", ROOT / "test/onnx/run_edges.py", ROOT / "bench/check_cases.py"
 EMULATED = {
     "emulated-nodes": {
-        "sm_80": [NODES, "--subset", "--target=sm_80"],
-        "sm_86": [NODES, "--subset=1", "--target=sm_86"],
-        "sm_90a": [NODES, "--subset=2", "--target=sm_90a"],
+        "sm_80": [ROOT / NODES, "--subset", "--target=sm_80"],
+        "sm_86": [ROOT / NODES, "--subset=1", "--target=sm_86"],
+        "sm_90a": [ROOT / NODES, "--subset=2", "--target=sm_90a"],
     },
-    "emulated-edges": {target: [EDGES, f"--target={target}", "--quiet"] for target in ("sm_80", "sm_90a")},
-    "emulated-models": {target: [ROOT / "test/models/run_models.py", "--emulated", f"--target={target}"] for target in ("sm_80", "sm_90a")},
+    "emulated-edges": {target: [ROOT / EDGES, f"--target={target}", "--quiet"] for target in ("sm_80", "sm_90a")},
+    "emulated-models": {target: [ROOT / MODELS, "--emulated", f"--target={target}"] for target in ("sm_80", "sm_90a")},
     "emulated-cases": {
-        "sm_80": [CASES, "--target=sm_80", "--dtype=f16"],
-        "sm_90a": [CASES, "--target=sm_90a", "--dtype=bf16"],
+        "sm_80": [ROOT / CASES, "--target=sm_80", "--dtype=f16"],
+        "sm_90a": [ROOT / CASES, "--target=sm_90a", "--dtype=bf16"],
         "larger": [ROOT / "bench/sanitize.py", "--emulated"],
     },
 }
-STEPS.update({name: lambda c, name=name: emulated(c, name) for name in EMULATED})
+CHOSEN = ("emulated-nodes", "emulated-edges")  # Those of them that can take a part of their cases.
+STEPS.update({
+    "emulated-models": Step("whole models on a GPU: launches, buffers, dynamic extents", lambda c: emulated(c, "emulated-models"), 1),
+    "emulated-cases": Step("the kernels that are measured: wgmma, TMA, clusters, roles, races between them", lambda c: emulated(c, "emulated-cases"), 1),
+    "emulated-nodes": Step("an operator's code for a GPU", lambda c: emulated(c, "emulated-nodes")),
+    "emulated-edges": Step("ends of tiles on a GPU: masks, copies that run over", lambda c: emulated(c, "emulated-edges")),
+})
 
 # After `./dev build asan` and `./dev build tsan`.
 SANITIZER_STEPS: dict[str, Step] = {
-    "unit-sanitized": lambda c: unit(c, ROOT / "build-asan", SANITIZER_ENV),
-    "lit-sanitized": lambda c: lit(c, ROOT / "build-asan", ROUNDTRIP, SANITIZER_ENV),
-    "unit-tsan": lambda c: unit(c, ROOT / "build-tsan", SANITIZER_ENV),
-    "hostile-sanitized": hostile_sanitized,
-    "onnx-nodes-sanitized": nodes_sanitized,
-    "fuzz": fuzz,
+    "lit-unsanitized": Step("what `UNSUPPORTED: asan` keeps from the sanitized suite: the commands of the docs, the installed tree", lit_unsanitized),
+    "unit-sanitized": Step("what unit catches; leaks, use after free, undefined behaviour in the runtime",
+                           lambda c: unit(c, ROOT / "build-asan", SANITIZER_ENV)),
+    "lit-sanitized": Step("what lit and lit-roundtrip catch; memory errors in the compiler", lambda c: lit(c, ROOT / "build-asan", ROUNDTRIP, SANITIZER_ENV)),
+    "unit-tsan": Step("races in the runtime", lambda c: unit(c, ROOT / "build-tsan", SANITIZER_ENV)),
+    "hostile-sanitized": Step("broken input that reads or writes out of bounds", hostile_sanitized),
+    "onnx-nodes-sanitized": Step("what onnx-nodes catches; memory errors in the operators' import", nodes_sanitized),
+    "fuzz": Step("broken input that nobody wrote down", fuzz),
 }
 
+# What the sanitizer steps do as well (lit-unsanitized does what lit-sanitized leaves out), and what the plain tier has in parts elsewhere.
+DONE_SANITIZED = ("unit", "lit", "onnx-nodes", "lit-roundtrip")
+ALL_ONLY = ("lit-roundtrip",)
 
-# What the sanitizer steps do as well: the sanitized lit suite makes the round trips, the sanitized compiler compiles all node cases.
-DONE_SANITIZED = ("lit-roundtrip", "onnx-nodes")
+
+def steps_of(args: argparse.Namespace) -> list[str]:
+    """The steps of the tier, or those that are asked for."""
+    if args.only:
+        return args.only.split(",")
+    names = [*STEPS, *(SANITIZER_STEPS if args.sanitize else ())]
+    if not args.all:
+        names = [name for name in names if name not in (DONE_SANITIZED if args.sanitize else ALL_ONLY)]
+    return [name for name in names if name not in args.skip.split(",")]
 
 
-def run_step(context: Context, name: str, step: Step) -> Counts:
-    context.log = context.results / f"{name}.log"
-    context.log.unlink(missing_ok=True)
-    print(f"{name:22}", end="", flush=True)
-    start = time.monotonic()
-    counts = step(context)
-    line = f"{counts.passed:5} passed {counts.failed:5} failed {counts.skipped:5} skipped {time.monotonic() - start:7.1f} s"
-    print(line, flush=True)
+def run_step(args: argparse.Namespace, name: str) -> tuple[Counts, float]:
+    context, start = Context(args, name), time.monotonic()
+    counts = {**STEPS, **SANITIZER_STEPS}[name].run(context)
+    seconds = time.monotonic() - start
+    lines = [f"{name:22}{counts.passed:5} passed {counts.failed:5} failed {counts.skipped:5} skipped {seconds:7.1f} s"]
     if counts.failed:
         log = context.log.read_text(errors="replace").splitlines() if context.log.exists() else []
-        print("\n".join("    " + text for text in log[-context.args.tail:]), flush=True)
-        print(f"    all of it: {context.log}", flush=True)
-    return counts
+        lines += ["    " + text for text in log[-args.tail:]] + [f"    all of it: {context.log}"]
+    print("\n".join(lines), flush=True)
+    return counts, seconds
+
+
+def run_steps(args: argparse.Namespace, names: list[str]) -> Counts:
+    """All steps, those that use one core two at a time; the times join those of the builds."""
+    everything, total = {**STEPS, **SANITIZER_STEPS}, Counts()
+    times = args.build.resolve() / "logs" / "times.tsv"
+    times.parent.mkdir(parents=True, exist_ok=True)
+
+    def run(name: str) -> None:
+        counts, seconds = run_step(args, name)
+        with lock:
+            for field in dataclasses.fields(Counts):
+                setattr(total, field.name, getattr(total, field.name) + getattr(counts, field.name))
+            with open(times, "a") as file:
+                print(name, round(seconds), sep="\t", file=file)
+
+    lock = threading.Lock()
+    for cores, workers in ((1, 2), (2, 1)):
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            list(pool.map(run, [name for name in names if everything[name].cores == cores]))
+    return total
+
+
+def print_times(build: pathlib.Path, seconds: float) -> None:
+    """The slowest ten builds and steps of this run, and the sums."""
+    rows = [line.split("\t") for line in (build.resolve() / "logs" / "times.tsv").read_text().splitlines()]
+    slowest = sorted(((int(time), name) for name, time in rows), reverse=True)
+    print("slowest: " + ", ".join(f"{name} {time} s" for time, name in slowest[:10]))
+    print(f"{len(rows)} builds and steps, {sum(time for time, _ in slowest)} s one by one; the steps took {seconds:.0f} s")
 
 
 def main() -> int:
@@ -272,30 +355,27 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--only", help="comma-separated names of steps")
     parser.add_argument("--skip", default="", help="comma-separated names of steps to leave out")
-    parser.add_argument("--list", action="store_true", help="name the steps and stop")
-    parser.add_argument("--sanitize", action="store_true", help="also the steps of the sanitizer build (build-asan, build-tsan)")
+    parser.add_argument("--list", action="store_true", help="name the steps and what only they would catch, and stop")
+    parser.add_argument("--all", action="store_true", help="every case of every step")
+    parser.add_argument("--sanitize", action="store_true", help="the steps of the sanitizer builds (build-asan, build-tsan) and the plain ones that "
+                        "they do not do as well")
     parser.add_argument("--all-models", action="store_true", help="the large models too")
     parser.add_argument("--fresh-graphs", type=int, default=0, help="random-graphs: this many new graphs instead of the usual 2,000")
     parser.add_argument("--fuzz-seconds", type=int, default=60, help="time for each fuzz target (default 60)")
     parser.add_argument("--tail", type=int, default=40, help="log lines to print for a failing step (default 40)")
     args = parser.parse_args()
 
-    steps = {**STEPS, **(SANITIZER_STEPS if args.sanitize or args.only else {})}
-    if args.sanitize and not args.only:
-        steps = {name: step for name, step in steps.items() if name not in DONE_SANITIZED}
+    known = {**STEPS, **SANITIZER_STEPS}
     if args.list:
-        print("\n".join({**STEPS, **SANITIZER_STEPS}))
+        print("\n".join(f"{name:22} {step.only}" for name, step in known.items()))
         return 0
-    wanted = args.only.split(",") if args.only else list(steps)
-    unknown = [name for name in wanted + [s for s in args.skip.split(",") if s] if name not in {**STEPS, **SANITIZER_STEPS}]
-    if unknown:
+    wanted = steps_of(args)
+    if unknown := [name for name in [*wanted, *filter(None, args.skip.split(","))] if name not in known]:
         print(f"run-tests: unknown step '{unknown[0]}'; --list names them", file=sys.stderr)
         return 2
-    context, total = Context(args), Counts()
-    for name in wanted:
-        if name not in args.skip.split(","):
-            counts = run_step(context, name, steps[name])
-            total = Counts(*(a + b for a, b in zip(dataclasses.astuple(total), dataclasses.astuple(counts))))
+    start = time.monotonic()
+    total = run_steps(args, wanted)
+    print_times(args.build, time.monotonic() - start)
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed else 0
 
