@@ -2,7 +2,7 @@
 """What fusion gains on the CPU: each model compiled as planned and with --no-fuse (one kernel an op), run in turns.
 
     bench/cpu_fusion.py [--build=build] [--model=GLOB,...] [--threads=1,2] [--seconds=6] [--ceiling] [--save]
-    bench/cpu_fusion.py --check [--at-most=1.05]
+    bench/cpu_fusion.py --check [--chosen] [--at-most=1.05]
 
 Both bundles come from the same code generator with the same options; --no-fuse changes which ops share a kernel and nothing else,
 so that products are packed and tiled alike. They run in one process, in rounds A B B A and B A A B of some 20 ms a letter, and
@@ -38,12 +38,13 @@ import onnx
 
 import catalogue
 import products
-from harness import backends, compare, limits
+from harness import backends, compare, limits, selection
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CHECKED = ("bert_1layer_dynamic", "bert_base_b1_s128", "efficientnet_b0_b1", "llama_tiny_decode_past31", "llama_tiny_prefill_s32",
            "llama_tiny_prefill_s32_opset23", "mobilenet_v2_b1", "qwen_image_block_tiny", "resnet18_b1", "sd_unet_resblock_b2_f16",
            "squeezenet1_1_b1", "generated_bert_2layer", "generated_mobilenet_v2")
+SLICES = 3  # Of --chosen: these models take their time to compile and run.
 MAX_ROUNDS = 400
 LETTER_S = 0.02
 SERIES = ("fused", "unfused", "ort", "products")
@@ -259,6 +260,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="time of each case (default 6; 1 with --check)")
     parser.add_argument("--rounds", type=int, default=6, help="rounds of each case at least (default 6)")
     parser.add_argument("--ceiling", action="store_true", help="measure the products of each model alone, too")
+    selection.add_options(parser)
     parser.add_argument("--check", action="store_true", help="models of short runs, one thread; fail where fused is slower")
     parser.add_argument("--at-most", type=float, default=1.05, help="fused over unfused processor time that --check allows (default 1.05)")
     parser.add_argument("--save", action="store_true", help="add the cases to bench/results/")
@@ -277,6 +279,8 @@ def main() -> int:
     if not names:
         print(f"cpu_fusion: no model matches {','.join(globs)}", file=sys.stderr)
         return 2
+    chosen = selection.choose(args, "cpu-fusion", names, SLICES)
+    names = [n for n in names if n in chosen]
     threads = [1] if args.check else [int(t) for t in args.threads.split(",")]
     effort = Effort(args.seconds or (1 if args.check else 6), args.rounds, args.ceiling, not args.check)
     cases, failures, about = [], [], beside.machine()

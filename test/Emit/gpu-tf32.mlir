@@ -1,5 +1,7 @@
 // Products of f32 are exact by default: FMA in f32. --allow-tf32 takes the tensor cores, whose operands have 10 bits of mantissa: wgmma where rows of
 // both operands run along k, else mma.sync.
+// Emulated products of f32 take long; the emulator has sanitized unit tests.
+// UNSUPPORTED: asan
 // RUN: weft-compile %s --target=sm_80,sm_90a --emit=ptx --ptxas=off -o - | FileCheck %s --check-prefix=EXACT --implicit-check-not=tf32 --implicit-check-not=mma
 // RUN: weft-compile %s --target=sm_80,sm_90a --emit=ptx --ptxas=off --allow-tf32 -o - | FileCheck %s --check-prefix=TF32
 // RUN: weft-compile %s --target=sm_80,sm_90a --ptxas=off -o %t.exact.weft && weft-compile %s --target=sm_80,sm_90a --ptxas=off --allow-tf32 -o %t.tf32.weft

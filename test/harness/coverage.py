@@ -9,11 +9,12 @@ The raw file of llvm/ProfileData/InstrProfData.inc, version 10: a header of 16 w
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
+import _ctypes
 import contextlib
-import ctypes
 import os
 import pathlib
 import shutil
+import sys
 import tempfile
 import time
 from typing import Iterator
@@ -69,7 +70,9 @@ def recording(suite: str, case: str) -> Iterator[None]:
 
 
 def leave(code: int = 0) -> None:
-    """Ends a forked child: at once, but where counters are kept by way of the C library, whose handlers write them."""
-    if os.environ.get("WEFT_COVERAGE"):
-        ctypes.CDLL(None).exit(code)
+    """Ends a forked child at once. Where counters are kept the runtime's library is closed first, which writes its own; the handlers of other
+    libraries must not run: they would wait for threads that the parent has."""
+    library = getattr(sys.modules.get("weft._library"), "_library", None) if os.environ.get("WEFT_COVERAGE") else None
+    if library is not None:
+        _ctypes.dlclose(library._handle)
     os._exit(code)

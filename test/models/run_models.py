@@ -37,13 +37,14 @@ import onnx  # noqa: E402
 import catalogue  # noqa: E402
 import transform  # noqa: E402
 from execute import execute  # noqa: E402
-from harness import backends, compare, expected, limits  # noqa: E402
+from harness import backends, compare, coverage, expected, limits, selection  # noqa: E402
 
 # Limits of one compile: seconds (generous, the machine may be shared) and MiB.
 COMPILE_SECONDS, COMPILE_MB = 120, 2048
 
 # See harness/expected.py.
 EXPECTED = HERE / "expected-gpu.json"
+SLICES = 2  # Of the models that do not cover.
 
 
 @dataclasses.dataclass
@@ -197,7 +198,7 @@ def _widened(feeds: list[dict], reference: pathlib.Path) -> list[dict]:
     return [{name: value.astype(types[name]) for name, value in feed.items()} for feed in feeds]
 
 
-def selection(args: argparse.Namespace) -> list[str]:
+def wanted_models(args: argparse.Namespace) -> list[str]:
     names = catalogue.shared_names() or list(catalogue.GENERATED)
     if args.emulated:
         return [n for n in catalogue.EMULATED if n in names or n in catalogue.GENERATED_SMALL]
@@ -219,6 +220,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="every model, the large ones too (their weights are deleted again)")
     parser.add_argument("--model", help="comma-separated globs of model names")
     parser.add_argument("--emulated", action="store_true", help="the models that are small enough for the PTX emulator")
+    selection.add_options(parser)
     backends.add_target_options(parser)
     parser.add_argument("--repeats", type=int, help="timed runs after the warm-up (default 3; with --emulated 1)")
     parser.add_argument("--keep", action="store_true", help="keep the weights of the large models")
@@ -233,14 +235,20 @@ def main() -> int:
     if suite.weft.missing():
         print(f"run_models: {suite.weft.missing()}", file=sys.stderr)
         return 2
-    names = selection(args)
+    names, beginnings = wanted_models(args), parts(args)
     if not names:
         print(f"run_models: expected a model that matches '{args.model}', got none", file=sys.stderr)
         return 2
+    step = f"emulated-models-{args.target}" if args.emulated else "models"
+    chosen = selection.choose(args, step, [*names, *(name for name, _ in beginnings)], SLICES)
     for name in names:
-        suite.run(name, fast=name in catalogue.FAST or name in catalogue.GENERATED or name in catalogue.ALWAYS)
-    for name, targets in parts(args):
-        suite.run_part(name, targets)
+        if name in chosen:
+            with coverage.recording(step, name):
+                suite.run(name, fast=name in catalogue.FAST or name in catalogue.GENERATED or name in catalogue.ALWAYS)
+    for name, targets in beginnings:
+        if name in chosen:
+            with coverage.recording(step, name):
+                suite.run_part(name, targets)
     if args.prepare:
         print(suite.weft.close())
         return 0

@@ -15,7 +15,7 @@ from harness import coverage  # noqa: E402
 
 
 def case(name: str, seconds: float, *regions: int) -> cover.Reached:
-    return cover.Reached(name, seconds, np.array(regions, np.int64))
+    return cover.Reached("suite", name, seconds, np.array(regions, np.int64))
 
 
 class Cover(unittest.TestCase):
