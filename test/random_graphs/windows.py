@@ -29,6 +29,8 @@ class WindowBuilder(Builder):
         super().__init__(seed)
         self.case.ordinary = True
         self.dtype = self.rng.choices([F32, F16, BF16], [5, 4, 2])[0]
+        if self.dtype != F32:  # Of so many coarse roundings, one that falls the other way may show in few runs: seed 1049262.
+            self.case.runs = 32
         self.further: list[str] = []  # Results beside the last value.
 
     def weights(self, shape: Sequence[int], terms: int = 1) -> str:
