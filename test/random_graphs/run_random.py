@@ -136,7 +136,7 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--draw", choices=DRAWS, default="graphs", help="graphs (default): of all ops; windows: of convolutions and pooling")
     parser.add_argument("--seeds", help="FIRST:END or single seeds, comma-separated (default 0:2000; windows: 0:16 and the rotation's)")
-    parser.add_argument("--count", type=int, default=128, help="how many seeds a rotation has (default 128)")
+    parser.add_argument("--count", type=int, default=80, help="how many seeds a rotation has (default 80)")
     parser.add_argument("--fresh", type=int, default=0, help="draw this many new seeds instead")
     parser.add_argument("--variants", help="comma-separated names of those to run (default: all)")
     selection.add_options(parser)
