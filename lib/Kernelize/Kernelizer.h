@@ -251,6 +251,7 @@ private:
   std::optional<BoxSide> planSide(llvm::ArrayRef<mlir::AffineExpr> reads);
   std::optional<StagedInput> planBox(mlir::BlockArgument argument, llvm::ArrayRef<Exprs> reads, int64_t elements);
   Tile loadBox(const StagedInput &staged);
+  mlir::Value makeRoom(StagedInput &staged, const Tile &box);
   /// Fetches the boxes; the CTA's threads meet.
   void stage(llvm::MutableArrayRef<StagedInput *> inputs);
   Tile readStaged(const StagedInput &staged, llvm::ArrayRef<mlir::AffineExpr> places);

@@ -96,7 +96,7 @@ std::optional<StagedInput> Kernelizer::planBox(BlockArgument argument, ArrayRef<
     staged.dims.push_back(d);
     staged.shape.push_back(extent);
   }
-  staged.slots = last / places + 1; // Places past the end of a ragged axis are read, too, and nobody's concern.
+  staged.slots = last / places + 1; // Places past the end of a ragged axis are read, too.
   int64_t bytes = places * held.getIntOrFloatBitWidth() / 8;
   if (staged.dims.empty() || bytes * staged.slots > mostBytes || int64_t(reads.size()) * elements < leastReads * places)
     return std::nullopt;
@@ -119,19 +119,34 @@ Tile Kernelizer::loadBox(const StagedInput &staged) {
   return broadcast(load(staged.argument, at, {}, {}), taken);
 }
 
+/// Memory for the box, with zeros in the slots behind it: what a tile that runs past a ragged axis reads there reaches
+/// no result, but memory that nobody wrote may hold anything, and a sanitizer cannot tell such a read from one that
+/// came before its store.
+Value Kernelizer::makeRoom(StagedInput &staged, const Tile &box) {
+  OpBuilder allocs(tiles);
+  auto type = tk::SharedType::get(staged.slots, staged.shape, box.element());
+  staged.buffer = tk::AllocOp::create(allocs, builder.getLoc(), type, IntegerAttr());
+  if (staged.slots == 1)
+    return staged.buffer;
+  auto slot = [&](int64_t number) {
+    auto slotType = tk::SharedType::get(1, staged.shape, box.element());
+    return tk::SlotOp::create(builder, slotType, staged.buffer, index(space.constant(number)));
+  };
+  Tile zeros = constant(getZero(box.element()), box.lanes);
+  for (int64_t number = 1; number < staged.slots; ++number)
+    tk::LocalStoreOp::create(builder, zeros.value, slot(number));
+  return slot(0);
+}
+
 void Kernelizer::stage(MutableArrayRef<StagedInput *> inputs) {
   SmallVector<Tile> boxes; // All loads are under way before the first store waits.
   for (StagedInput *staged : inputs)
     boxes.push_back(loadBox(*staged));
-  for (auto [staged, box] : llvm::zip_equal(inputs, boxes)) {
-    OpBuilder allocs(tiles);
-    auto type = tk::SharedType::get(staged->slots, staged->shape, box.element());
-    Value buffer = staged->buffer = tk::AllocOp::create(allocs, builder.getLoc(), type, IntegerAttr());
-    if (staged->slots > 1)
-      buffer = tk::SlotOp::create(builder, tk::SharedType::get(1, staged->shape, box.element()), buffer,
-                                  index(space.constant(0)));
-    tk::LocalStoreOp::create(builder, box.value, buffer);
-  }
+  SmallVector<Value> rooms;
+  for (auto [staged, box] : llvm::zip_equal(inputs, boxes))
+    rooms.push_back(makeRoom(*staged, box));
+  for (auto [box, room] : llvm::zip_equal(boxes, rooms))
+    tk::LocalStoreOp::create(builder, box.value, room);
   tk::BarrierOp::create(builder);
 }
 

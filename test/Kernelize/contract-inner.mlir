@@ -61,6 +61,35 @@ module attributes {tg.schedule = #tg.schedule<tile = [16, 16, 8], stream = [1], 
 }
 
 // -----
+#x = affine_map<(h, w, c, i, j) -> (h * 2 + i, w * 2 + j, c)>
+#f = affine_map<(h, w, c, i, j) -> (i, j, c)>
+#y = affine_map<(h, w, c, i, j) -> (h, w, c)>
+// 16x16 places of which 14x14 are results read 35 rows of the image, 31 of them for results: behind the box of 32 are zeros.
+// CHECK-LABEL: func.func @kernel
+// CHECK-SAME: %[[X:[a-z0-9]*]]: {{[^,]*}}, %[[F:[a-z0-9]*]]: {{[^,]*}},
+// CHECK-DAG: %[[IMAGE:.*]] = tk.alloc : <2 x 32x32x2xf32>
+// CHECK-DAG: %[[WEIGHTS:.*]] = tk.alloc : <1 x 8x8x2xf32>
+// CHECK: %[[BOX:.*]] = tk.load %[[X]]
+// CHECK: %[[ALL:.*]] = tk.load %[[F]]
+// CHECK: %[[ZEROS:.*]] = tk.constant 0.000000e+00 : f32
+// CHECK: %[[BEHIND:.*]] = tk.slot %[[IMAGE]][%c1]
+// CHECK: tk.local_store %[[ZEROS]], %[[BEHIND]]
+// CHECK: %[[FIRST:.*]] = tk.slot %[[IMAGE]][%c0]
+// CHECK: tk.local_store %[[BOX]], %[[FIRST]]
+// CHECK: tk.local_store %[[ALL]], %[[WEIGHTS]]
+// CHECK: tk.barrier
+// CHECK-COUNT-50: tk.local_read
+module attributes {tg.schedule = #tg.schedule<tile = [16, 16, 2], stream = [1], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%x: tensor<28x28x96xf32>, %f: tensor<5x5x96xf32>) -> (tensor<14x14x96xf32>, tensor<1x1x96xf32>) {
+    %v = tg.constant dense<0.0> : tensor<f32>
+    %p = tg.pad %x, %v low = [2, 2, 0] high = [2, 2, 0] interior = [0, 0, 0] : tensor<28x28x96xf32>, tensor<f32>
+    %0 = tg.contract %p, %f [#x, #f, #y] : tensor<32x32x96xf32>, tensor<5x5x96xf32> -> tensor<14x14x96xf32>
+    %1 = tg.reduce add %0 axes = [0, 1] keep_dims : tensor<14x14x96xf32>
+    return %0, %1 : tensor<14x14x96xf32>, tensor<1x1x96xf32>
+  }
+}
+
+// -----
 #v = affine_map<(o, k) -> (k)>
 #w = affine_map<(o, k) -> (o, k)>
 #y = affine_map<(o, k) -> (o)>

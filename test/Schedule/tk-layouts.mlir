@@ -95,3 +95,23 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [64, 6
     return
   }
 }
+
+// -----
+
+// What shared memory alone gets: in vectors along its rows.
+// CHECK-LABEL: func.func @zeros
+// CHECK: tk.constant 0.000000e+00 : f16 : <64x32xf16, #tk.layout<"linear(register={{\[\[}}0,1],[0,2],[0,4],
+module attributes {tk.target = "sm_80"} {
+  func.func @zeros(%y: !tk.global<tensor<64x8xf16>>) attributes {tk.warps = 4 : i64} {
+    %b = tk.alloc : !tk.shared<1 x 64x32xf16>
+    tk.for_tiles (%i) in affine_map<() -> (1)> {
+      %0 = tk.constant 0.0 : f16 : !tk.tile<64x32xf16>
+      tk.local_store %0, %b : !tk.tile<64x32xf16>, !tk.shared<1 x 64x32xf16>
+      tk.barrier
+      %1 = tk.local_read %b map affine_map<(d0, d1) -> (d0, d1 + 3)> : !tk.shared<1 x 64x32xf16> -> !tk.tile<64x8xf16>
+      tk.store %1, %y map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<64x8xf16>, !tk.global<tensor<64x8xf16>>
+      tk.yield
+    }
+    return
+  }
+}

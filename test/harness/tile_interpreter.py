@@ -260,30 +260,33 @@ class Kernel:
         self.written[id(buffer)][where] = True
         return []
 
-    # Shared memory: slots of a buffer, unwritten places are NaN or the least integer.
+    # Shared memory: the slots of a buffer, and which places somebody has written.
 
     def alloc(self, op, operands):
         slots, shape, element = re.match(r"!tk\.shared<(\d+) x ((?:\d+x)*)(\w+)", results_of(op)[0]).groups()
-        kind = np.dtype(DTYPES[element])
-        return [np.full([int(slots), *(int(extent) for extent in shape.split("x") if extent)], np.nan if kind.kind == "f" else np.iinfo(kind).min, kind)]
+        extents = [int(slots), *(int(extent) for extent in shape.split("x") if extent)]
+        return [(np.zeros(extents, DTYPES[element]), np.zeros(extents, bool))]
 
     def slot(self, op, operands):
-        return [operands[0][operands[1]:operands[1] + 1]]
+        buffer, slot = operands
+        return [tuple(part[slot:slot + 1] for part in buffer)]
 
     def local_store(self, op, operands):
-        value, buffer = operands
-        buffer[0] = value
+        value, (buffer, written) = operands
+        buffer[0], written[0] = value, True
         return []
 
     def local_read(self, op, operands):
         """Places past an extent are those that follow in row-major order, in any slot."""
-        buffer, *symbols = operands
+        (buffer, written), *symbols = operands
         shape, element = tile_type(results_of(op)[0])
         flat = 0
         for place, extent in zip(self.places(op.attributes["map"], shape, symbols, []), buffer.shape[1:], strict=True):
             flat = flat * extent + place
         if ((flat < 0) | (flat >= buffer.size)).any():
             raise AssertionError(f"{op.name} out of bounds: {self.aliases.get(op.attributes['map'])} of {buffer.shape}")
+        if not written.reshape(-1)[flat].all():
+            raise AssertionError(f"{op.name} of places that nothing wrote: {self.aliases.get(op.attributes['map'])} of {buffer.shape}")
         return [buffer.reshape(-1)[flat].astype(DTYPES[element])]
 
     def barrier(self, op, operands):

@@ -79,6 +79,7 @@ class Case:
     nodes: list[Node]
     outputs: list[str]
     ordinary: bool = True  # No input is NaN, infinite or at the limits of its type.
+    runs: int = RUNS
 
     def values(self, noise: np.random.Generator | None = None, loose: bool = False) -> dict[str, np.ndarray]:
         """Every value by its name."""
@@ -90,7 +91,7 @@ class Case:
     def expected(self, loose: bool = False) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Each output, and by how much it may be off (infinite where it hangs on a rounding)."""
         exact = self.values()
-        runs = [self.values(np.random.default_rng([self.seed, i]), loose) for i in range(2 * RUNS if loose else RUNS)]
+        runs = [self.values(np.random.default_rng([self.seed, i]), loose) for i in range(2 * self.runs if loose else self.runs)]
         return {name: (exact[name], _room(exact[name], [run[name] for run in runs])) for name in self.outputs}
 
     def pruned(self, outputs: Sequence[str]) -> Case:
@@ -102,7 +103,7 @@ class Case:
                 needed |= set(node.inputs)
         keep = {name: value for name, value in self.inputs.items() if name in needed}
         constants = {name: value for name, value in self.constants.items() if name in needed}
-        return Case(self.seed, keep, constants, nodes, list(outputs), self.ordinary)
+        return dataclasses.replace(self, inputs=keep, constants=constants, nodes=nodes, outputs=list(outputs))
 
     def finite(self) -> Case:
         """The same with 1 and -1 for infinities."""
@@ -116,7 +117,7 @@ class Case:
         values = self.values()
         rest = [n for n in self.nodes if n is not node]
         inputs = {**self.inputs, **{name: values[name] for name in node.outputs if name}}
-        return Case(self.seed, inputs, self.constants, rest, self.outputs, self.ordinary).pruned(self.outputs)
+        return dataclasses.replace(self, inputs=inputs, nodes=rest).pruned(self.outputs)
 
     @property
     def has_sums(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from case import BOOL, EPSILON, F16, F32, F64, FLOATS, I64, is_float
 from generate import Builder, op
+from sliding import Window, add_average_pooling, add_convolution, add_max_pooling
 
 
 def _absolute(function, dtype=F32):
@@ -57,12 +58,6 @@ def image(b: Builder, channels: int | None = None) -> str:
     return found or b.input((b.rng.choice([1, 2]), b.rng.choice([4, 8]), b.rng.choice([5, 8]), b.rng.choice([6, 9])), b.dtype)
 
 
-def _windows(x, size, stride, pads, value):
-    x = np.pad(x, [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])], constant_values=value)
-    found = np.lib.stride_tricks.sliding_window_view(x, size, axis=(2, 3))
-    return found[:, :, ::stride[0], ::stride[1]]
-
-
 @op(3)
 def convolution(b: Builder):
     if b.dtype not in (F32, F16):
@@ -71,21 +66,13 @@ def convolution(b: Builder):
     _, channels, height, width = b.shape_of(x)
     groups = b.rng.choice([1, 1, 2 if channels % 2 == 0 else 1, channels])
     size, stride = [b.rng.choice([1, 2, 3]) for _ in range(2)], [b.rng.choice([1, 1, 2]) for _ in range(2)]
-    pads = [b.rng.choice([0, 1]) for _ in range(4)]
-    if height + pads[0] + pads[2] < size[0] or width + pads[1] + pads[3] < size[1] or channels > 32:
+    window = Window(size, stride, [b.rng.choice([0, 1]) for _ in range(4)])
+    if min(window.places((height, width))) < 1 or channels > 32:
         return
     outputs = groups * b.rng.choice([1, 2, 3])
     w = b.operand((outputs, channels // groups, *size), b.dtype)
     bias = [b.operand((outputs,), b.dtype)] if b.rng.random() < 0.5 else []
-
-    def convolve(p, q, *r):
-        tiles = _windows(p, size, stride, pads, 0)
-        tiles = tiles.reshape(tiles.shape[0], groups, channels // groups, *tiles.shape[2:])
-        found = np.einsum("ngchwij,gocij->ngohw", tiles, q.reshape(groups, outputs // groups, *q.shape[1:]))
-        found = found.reshape(found.shape[0], outputs, *found.shape[3:])
-        return found + r[0][:, None, None] if r else found
-
-    b.add("Conv", [x, w, *bias], convolve, sums=_absolute(convolve, b.dtype), group=groups, kernel_shape=size, strides=stride, pads=pads)
+    add_convolution(b, [x, w, *bias], window, groups)
 
 
 @op(2)
@@ -94,13 +81,11 @@ def pooling(b: Builder):
         return
     x = image(b)
     size, stride = [b.rng.choice([2, 3]) for _ in range(2)], [b.rng.choice([1, 2]) for _ in range(2)]
-    pads = [b.rng.choice([0, 1]) for _ in range(4)]
-    kind = b.rng.choice(["MaxPool", "AveragePool"])
-    if kind == "MaxPool":
-        b.add(kind, [x], lambda p: _windows(p, size, stride, pads, -np.inf).max((-1, -2)), roundings=0, kernel_shape=size, strides=stride, pads=pads)
+    window = Window(size, stride, [b.rng.choice([0, 1]) for _ in range(4)])
+    if b.rng.choice(["MaxPool", "AveragePool"]) == "MaxPool":
+        add_max_pooling(b, x, window)
     else:
-        b.add(kind, [x], lambda p: _windows(p, size, stride, pads, 0).mean((-1, -2)), roundings=2, kernel_shape=size, strides=stride, pads=pads,
-              sums=lambda p: _windows(np.abs(p), size, stride, pads, 0).mean((-1, -2)), count_include_pad=1)
+        add_average_pooling(b, x, window, counts_padding=True)
 
 
 @op(1)

@@ -33,6 +33,8 @@ def op(weight: float = 1):
 class Builder:
     """A graph in the making."""
 
+    most_elements = MOST_ELEMENTS
+
     def __init__(self, seed: int):
         self.rng, self.draw = random.Random(seed), np.random.default_rng(seed)
         self.case = Case(seed, {}, {}, [], [], ordinary=self.rng.random() < 0.9)
@@ -46,7 +48,7 @@ class Builder:
     def shape(self) -> tuple[int, ...]:
         rank = self.rng.choice([0, 1, 2, 2, 3, 3, 4])
         dims = [1 if self.rng.random() < 0.15 else n for n in self.base[len(self.base) - rank:]]
-        while np.prod(dims, dtype=int) > MOST_ELEMENTS:
+        while np.prod(dims, dtype=int) > self.most_elements:
             dims[self.rng.randrange(len(dims))] = 1
         return tuple(dims)
 
@@ -110,7 +112,7 @@ class Builder:
         node = Node(kind, list(inputs), [f"v{count + i}" for i in range(len(dtypes))], list(dtypes), listed, attributes, roundings, sums)
         results = node.results([self.values[name] for name in inputs if name])
         for value in results:
-            if value.size > MOST_ELEMENTS or value.size == 0:
+            if value.size > self.most_elements or value.size == 0:
                 return None
             if is_float(value.dtype) and self.case.ordinary:
                 wide = np.abs(value.astype(np.float64))

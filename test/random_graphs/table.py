@@ -48,13 +48,16 @@ UNARY = {
 }
 
 
+def unary_node(b: Builder, x: str, kind: str) -> list[str] | None:
+    function, roundings, attributes = UNARY[kind]
+    return b.add(kind, [x], function, roundings=roundings, sums=np.abs if kind in CANCELLING else None, **attributes)
+
+
 @op(10)
 def unary(b: Builder):
     x = b.pick(FLOATS) if is_float(b.dtype) else None
     if x:
-        kind = b.rng.choice(list(UNARY))
-        function, roundings, attributes = UNARY[kind]
-        b.add(kind, [x], function, roundings=roundings, sums=np.abs if kind in CANCELLING else None, **attributes)
+        unary_node(b, x, b.rng.choice(list(UNARY)))
 
 
 @op(1)

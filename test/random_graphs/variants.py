@@ -128,6 +128,11 @@ def all_variants(build: pathlib.Path, target: str, device: str) -> list[Variant]
     ]
 
 
+def emulated_variants(build: pathlib.Path) -> list[Variant]:
+    """Through the emulator: cp.async and mma.sync, and TMA and wgmma."""
+    return [Variant(target, build, target=target, device=f"emu:{target}") for target in ("sm_80", "sm_90a")]
+
+
 def run_together(variant: Variant, cases: Sequence[Case], folder: pathlib.Path) -> list[Arrays | Failure | None]:
     """The results of each case: one model for all of them; one model each where that fails. None: the variant does not run it."""
     wanted = [i for i, case in enumerate(cases) if not variant.skips(case)]

@@ -286,6 +286,8 @@ STEPS.update({
     "emulated-cases": Step("the kernels that are measured: wgmma, TMA, clusters, roles, races between them", lambda c: emulated(c, "emulated-cases"), 1),
     "emulated-nodes": Step("an operator's code for a GPU", lambda c: emulated(c, "emulated-nodes")),
     "emulated-edges": Step("ends of tiles on a GPU: masks, copies that run over", lambda c: emulated(c, "emulated-edges")),
+    "emulated-windows": Step("windows on a GPU that no one wrote down: strides, dilations, paddings, what is fused behind them",
+                             script("test/random_graphs/run_random.py", "emulated-windows", "--draw=windows")),
 })
 
 # After `./dev build asan` and `./dev build tsan`.

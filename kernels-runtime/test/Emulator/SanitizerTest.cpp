@@ -180,6 +180,32 @@ DONE:
   add.u32 %r14, %r13, 1;
 )",
      33, -1, "nothing has written"},
+    {"HalfOfAWordUninitialised", "uninitialised-register", R"(
+  cvt.u16.u32 %h1, %r1;
+  mov.b32 %r12, {%h1, %h2};
+  mov.b32 {%h3, %h4}, %r12;
++  cvt.u32.u16 %r9, %h3;
+-  cvt.u32.u16 %r9, %h4; //!
+)",
+     -1, -1, "nothing has written"},
+    {"QuarterOfAWordUninitialised", "uninitialised-register", R"(
+  cvt.u16.u32 %h1, %r1;
+  mov.b32 %r12, {%h1, %h1};
+  mov.b64 %rd5, {%r12, %r13};
+  mov.b64 {%h3, %h4, %h5, %h6}, %rd5;
+  mov.b32 %r14, {%h4, %h5};
+-  mov.u32 %r9, %r14; //!
++  mov.b32 {%h7, _}, %r14;
++  cvt.u32.u16 %r9, %h7;
+)",
+     -1, -1, "nothing has written"},
+    {"WordOfNothingUninitialised", "uninitialised-register", R"(
+-  mov.b32 %r12, {%h1, %h2}; //!
++  mov.b32 %r12, {0, %h2};
+  mov.b32 {%h3, %h4}, %r12;
+  cvt.u32.u16 %r9, %h3;
+)",
+     -1, -1, "nothing has written"},
     {"GlobalOutOfBounds", "out-of-bounds", R"(
   setp.eq.u32 %p1, %r1, 36;
 -  @%p1 ld.global.u32 %r9, [%rd1+8192]; //!

@@ -297,7 +297,15 @@ int64_t elementBytes(Operation *access) {
   return tk::getElementBits(cast<tk::TileType>(tile).getElementType()) / 8;
 }
 
-/// The dimension along which most bytes are contiguous wins; vectors are as wide as its widest access.
+/// Whether a tile of the class goes to shared memory.
+bool isStoredLocally(const TileClass &tiles) {
+  return llvm::any_of(tiles.values, [](Value tile) {
+    return llvm::any_of(tile.getUsers(), [](Operation *user) { return isa<tk::LocalStoreOp>(user); });
+  });
+}
+
+/// The dimension along which most bytes are contiguous wins; vectors are as wide as its widest access. What shared
+/// memory alone gets goes there in vectors, too.
 LinearLayout LayoutChooser::choose(const TileClass &members) {
   tk::TileType type = tileType(members.values.front());
   BlockedWish wish;
@@ -305,13 +313,17 @@ LinearLayout LayoutChooser::choose(const TileClass &members) {
   Value first = members.values.front();
   wish.warps = getWarps(first.getParentBlock()->getTerminator());
   SmallVector<int64_t> bytes(type.getRank(), 0), vectors(type.getRank(), 1);
+  bool isAccessed = false;
   forEachAccess(members, [&](Operation *access, Contiguity found) {
+    isAccessed = true;
     if (found.elements == 1 && type.getRank() > 1)
       return;
     bytes[found.dim] += elementBytes(access);
     vectors[found.dim] = std::max(vectors[found.dim], found.elements);
   });
   wish.fastDim = type.getRank() ? type.getRank() - 1 : 0;
+  if (type.getRank() && !isAccessed && isStoredLocally(members))
+    vectors[wish.fastDim] = std::max<int64_t>(vectorBits / tk::getElementBits(type.getElementType()), 1);
   for (auto [dim, weight] : llvm::enumerate(bytes))
     if (weight > bytes[wish.fastDim])
       wish.fastDim = dim;

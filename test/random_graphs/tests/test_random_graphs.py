@@ -1,5 +1,6 @@
 """The random graph suite itself: graphs are valid and repeat, and what is wrong is found and made small."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import argparse
 import os
 import pathlib
 import sys
@@ -12,6 +13,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
+import run_random  # noqa: E402
+import windows  # noqa: E402
 from case import BF16, F16, F32, Case, Node, difference, feeds_of, model_of  # noqa: E402
 from check import check, shrink  # noqa: E402
 from generate import generate  # noqa: E402
@@ -98,6 +101,37 @@ class Graphs(unittest.TestCase):
         self.assertIsNone(difference(want.copy(), want, room))
         self.assertIn("at [0]", difference(np.asarray([0, np.inf, 1], F32), want, room))
         self.assertIn("at [1]", difference(np.asarray([np.nan, -np.inf, 1], F32), want, room))
+
+
+class Windows(unittest.TestCase):
+    def test_windows_are_valid_and_of_all_kinds(self):
+        nodes = []
+        for seed in range(120):
+            case = windows.generate(seed)
+            self.assertEqual(model_of([case]).SerializeToString(), model_of([windows.generate(seed)]).SerializeToString())
+            onnx.checker.check_model(model_of([case]), full_check=True)
+            nodes += case.nodes
+        self.assertTrue({"Conv", "ConvTranspose", "MaxPool", "AveragePool", "ReduceMean", "Concat", "Pad"} <= {node.op for node in nodes})
+        sliding = [node.attributes for node in nodes if "pads" in node.attributes]
+        self.assertTrue(any(one["pads"] != one["pads"][::-1] for one in sliding))
+        self.assertTrue(any(max(one.get("dilations", [1])) > 1 for one in sliding))
+        self.assertTrue(any(one.get("group", 1) > 1 for one in sliding))
+        self.assertEqual({1, 2, 3}, {len(one["strides"]) for one in sliding})
+
+    def test_their_meaning_is_that_of_onnxruntime(self):
+        cases = [windows.generate(seed) for seed in range(60)]
+        with tempfile.TemporaryDirectory() as folder:
+            findings, ran = check(cases, [InOrt("ort", BUILD, loose=True)], pathlib.Path(folder))
+        self.assertEqual([], findings)
+        self.assertGreater(ran["ort"], 40)
+
+    def test_rotations_share_no_seed(self):
+        def seeds(rotation: int) -> set[int]:
+            return set(run_random.seeds_of(argparse.Namespace(fresh=0, seeds=None, rotation=rotation, count=5)))
+
+        run_random._state["draw"] = run_random.DRAWS["windows"]
+        self.assertEqual(set(range(16)), seeds(7) & seeds(8))
+        self.assertEqual([21, 21], [len(seeds(7)), len(seeds(8))])
 
 
 class Findings(unittest.TestCase):

@@ -65,6 +65,7 @@ enum : uint8_t {
   Unguarded = 16, ///< The function handles its guard itself: it gets the mask of the whole split.
   Indexed = 32,   ///< Branch whose targets are FunctionCode::targets[target .. target + immediate).
   WaitsLate = 64, ///< Registers in use by asynchronous operations may be free after it (wgmma waits).
+  Parts = 128,    ///< Slot 0 is a word of two or four parts, which the other slots are.
 };
 } // namespace step_flag
 

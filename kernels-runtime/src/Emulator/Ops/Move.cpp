@@ -122,6 +122,7 @@ static void bindPack(Binder &b, Type type, bool isUnpack) {
   for (const ptx::Operand &element : parts)
     isUnpack ? b.defOrSink(element, part) : b.use(element, part);
   b.immediate(ptx::bitWidth(part) / 8 | unsigned(isUnpack) << 8);
+  b.flag(step_flag::Parts);
   b.run(runPack);
 }
 

@@ -4,7 +4,8 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Sets of slots that may have been written, at the beginning of each block; joined by union until nothing changes.
+// Quarters of slots that may have been written, at the beginning of each block; joined by union until nothing changes.
+// What packs words of parts and takes them apart again moves quarters: compilers pack a half that nobody ever reads.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 
@@ -17,7 +18,9 @@ using namespace weft::emu;
 
 namespace {
 
+/// Four bits for each slot.
 using SlotSet = std::vector<uint64_t>;
+constexpr unsigned kQuarters = 4, kAllQuarters = 15, kSlotsPerWord = 64 / kQuarters;
 
 class Analysis {
 public:
@@ -28,13 +31,26 @@ private:
   void findBlocks();
   template <typename Visit> void forSuccessors(uint32_t last, Visit &&visit) const;
   void apply(const Step &step, SlotSet &written) const;
+  void movesParts(const Step &step, SlotSet &written) const;
   bool readsUndefined(const Step &step, const SlotSet &written) const;
   uint32_t numberOf(Slot slot) const {
     auto known = numbers.find(slot);
     return known == numbers.end() ? 0 : known->second;
   }
-  static bool isSet(const SlotSet &set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
-  static void add(SlotSet &set, uint32_t i) { set[i / 64] |= uint64_t(1) << (i % 64); }
+  /// The quarters of what is read there.
+  unsigned quartersOf(const SlotSet &set, Slot slot) const {
+    uint32_t i = numberOf(slot);
+    return slot & kConstantSlot ? kAllQuarters
+                                : set[i / kSlotsPerWord] >> (i % kSlotsPerWord * kQuarters) & kAllQuarters;
+  }
+  void add(SlotSet &set, Slot slot, unsigned quarters = kAllQuarters) const {
+    uint32_t i = numberOf(slot);
+    set[i / kSlotsPerWord] |= uint64_t(quarters) << (i % kSlotsPerWord * kQuarters);
+  }
+  void remove(SlotSet &set, Slot slot) const {
+    uint32_t i = numberOf(slot);
+    set[i / kSlotsPerWord] &= ~(uint64_t(kAllQuarters) << (i % kSlotsPerWord * kQuarters));
+  }
 
   const FunctionCode &code;
   std::unordered_map<Slot, uint32_t> numbers; ///< Of slots that are written somewhere, from 1.
@@ -79,22 +95,55 @@ void Analysis::findBlocks() {
   }
 }
 
-void Analysis::apply(const Step &step, SlotSet &written) const {
-  for (unsigned i = 0; i < step.slotCount; ++i)
-    if (step.slots[i] != kNoSlot && isWritten(code.roleOf(step, i)))
-      add(written, numberOf(step.slots[i]));
+/// Slot 0 is the whole, the others are its parts: two, of two quarters each, or four.
+void Analysis::movesParts(const Step &step, SlotSet &written) const {
+  unsigned parts = step.slotCount - 1u, each = kQuarters / parts, shrink = kQuarters / each;
+  unsigned ofPart = (1u << each) - 1, ofQuarter = (1u << shrink) - 1;
+  bool isPack = isWritten(code.roleOf(step, 0));
+  unsigned whole = isPack ? 0 : quartersOf(written, step.slots[0]);
+  for (unsigned i = 0; i < parts; ++i) {
+    Slot slot = step.slots[i + 1];
+    if (slot == kNoSlot)
+      continue;
+    unsigned narrow = whole >> (i * each) & ofPart, wide = 0; // The part as quarters of the whole, and as its own.
+    unsigned own = isPack ? quartersOf(written, slot) : 0;
+    for (unsigned q = 0; q < each; ++q) {
+      wide |= narrow >> q & 1 ? ofQuarter << (q * shrink) : 0;
+      whole |= (own >> (q * shrink) & ofQuarter) == ofQuarter && isPack ? 1u << (i * each + q) : 0;
+    }
+    if (isPack)
+      continue;
+    if (step.guard == kNoSlot)
+      remove(written, slot);
+    add(written, slot, wide);
+  }
+  if (!isPack)
+    return;
+  if (step.guard == kNoSlot)
+    remove(written, step.slots[0]);
+  add(written, step.slots[0], whole);
 }
 
-bool Analysis::readsUndefined(const Step &step, const SlotSet &written) const {
-  auto isUndefined = [&](Slot slot) {
-    return slot != kNoSlot && !(slot & kConstantSlot) && !isSet(written, numberOf(slot));
-  };
-  if (isUndefined(step.guard))
-    return true;
+void Analysis::apply(const Step &step, SlotSet &written) const {
+  if (step.flags & step_flag::Parts)
+    return movesParts(step, written);
   for (unsigned i = 0; i < step.slotCount; ++i)
-    if (!isWritten(code.roleOf(step, i)) && isUndefined(step.slots[i]))
-      return true;
-  return false;
+    if (step.slots[i] != kNoSlot && isWritten(code.roleOf(step, i)))
+      add(written, step.slots[i]);
+}
+
+/// Of parts that are packed or taken from a word, one has to be defined.
+bool Analysis::readsUndefined(const Step &step, const SlotSet &written) const {
+  bool readsParts = step.flags & step_flag::Parts;
+  unsigned undefined = 0, defined = 0;
+  for (unsigned i = 0; i < step.slotCount; ++i)
+    if (step.slots[i] != kNoSlot && !isWritten(code.roleOf(step, i))) {
+      unsigned quarters = quartersOf(written, step.slots[i]);
+      undefined += quarters != kAllQuarters;
+      defined += quarters != 0;
+    }
+  bool isGuardUndefined = step.guard != kNoSlot && quartersOf(written, step.guard) == 0;
+  return isGuardUndefined || (undefined != 0 && (!readsParts || defined == 0));
 }
 
 std::vector<uint32_t> Analysis::run() {
@@ -104,11 +153,11 @@ std::vector<uint32_t> Analysis::run() {
   findBlocks();
   for (Slot slot : code.parameterSlots)
     numbers.try_emplace(slot, uint32_t(numbers.size() + 1));
-  size_t words = numbers.size() / 64 + 1;
+  size_t words = numbers.size() / kSlotsPerWord + 1;
   std::vector<SlotSet> before(starts.size(), SlotSet(words));
   std::vector<bool> isReached(starts.size()), isPending(starts.size());
   for (Slot slot : code.parameterSlots)
-    add(before[0], numberOf(slot));
+    add(before[0], slot);
   std::vector<uint32_t> pending = {0};
   isReached[0] = true;
   while (!pending.empty()) {

@@ -26,7 +26,8 @@ def TK_LocalReadOp : Op<TileKernel_Dialect, "local_read", [MemoryEffects<[MemRea
   let summary = "places of a buffer in shared memory, by a map, to registers";
   let description = [{
     r[d] = buffer[map(d)[symbols]], in the buffer's first slot. Overlapping parts of a box that a CTA fetches once (`tk.local_store`) are read so: the terms
-    of a window. Places past a dimension's extent are what row-major order has there; inside the whole buffer they must be, all its slots counted.
+    of a window. Places past a dimension's extent are what row-major order has there; inside the whole buffer they must be, all its slots counted,
+    and written.
 
     ```mlir
     %t = tk.local_read %s map affine_map<(d0, d1) -> (d0 + 2, d1)> : !tk.shared<1 x 32x8xf32> -> !tk.tile<16x8xf32>
