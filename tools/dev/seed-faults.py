@@ -103,7 +103,8 @@ class Copy:
 
     def synchronise(self) -> str:
         """Makes the copy equal to the tree, without what git does not track; returns the commit. Files that are equal keep their times."""
-        commit = self.git("stash", "create", cwd=ROOT) or self.git("rev-parse", "HEAD", cwd=ROOT)
+        changed = self.git("status", "--porcelain", "--untracked-files=no", cwd=ROOT)
+        commit = self.git("stash", "create", cwd=ROOT) if changed else self.git("rev-parse", "HEAD", cwd=ROOT)
         if not self.tree.exists():
             self.git("clone", "--shared", "--no-checkout", str(ROOT), str(self.tree), cwd=ROOT)
         self.git("checkout", "--force", "--detach", commit)
