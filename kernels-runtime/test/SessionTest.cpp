@@ -240,8 +240,8 @@ TEST_F(SessionTest, KeepsToTheMemoryLimit) {
 }
 
 TEST_F(SessionTest, ReadsNoMoreOptionsThanTheCallerHas) {
-  weft_session_options options = {offsetof(weft_session_options, memory_limit), 1, 0, "sum", /*memory_limit=*/1,
-                                  nullptr, nullptr, 0};
+  weft_session_options options = {
+      offsetof(weft_session_options, memory_limit), 1, 0, "sum", /*memory_limit=*/1, nullptr, nullptr, 0};
   weft_session *older = nullptr;
   ASSERT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &older)), "");
   SessionPtr session(older);

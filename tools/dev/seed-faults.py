@@ -163,7 +163,7 @@ class Copy:
         """The first of CI's steps that fails, the expected one first; empty if none does."""
         script = self.tree / "tools" / "dev" / "run-tests.py"
         steps = [step for step in subprocess.run([sys.executable, script, "--list"], capture_output=True, text=True, check=True).stdout.split()]
-        for step in [fault.step, *(s for s in steps if s != fault.step and s not in self.tests.DONE_SANITIZED)]:
+        for step in [fault.step, *(s for s in steps if s != fault.step and s not in getattr(self.tests, "DONE_SANITIZED", ()))]:
             if not self.build(dataclasses.replace(fault, step=step), ["all"], log):
                 return "build"
             if self.run([sys.executable, script, f"--only={step}"], log, 7200):
@@ -175,8 +175,8 @@ def find_evidence(log: pathlib.Path) -> str:
     """The line of a log that says best what was wrong."""
     text = log.read_text(errors="replace")
     for pattern in (r"ERROR: AddressSanitizer: [\w-]+", r"ERROR: LeakSanitizer: .*", r"WARNING: ThreadSanitizer: [\w ]+", r".*: runtime error: .*",
-                    r"^FAIL: Weft :: \S+", r"^\[  FAILED  \] [\w/.]+", r"^(FAIL|ERROR): test_\w+", r"^.*\b(WRONG|wrong|not missed|differs?)\b.*$",
-                    r"^.*expected .*, got .*$", r"stopped after .*"):
+                    r"^FAIL: Weft :: \S+", r"^\[  FAILED  \] [\w/.]+", r"^(FAIL|ERROR): test_\w+", r"^regressed .*", r"(reads|writes) shared memory .*", r"^.*near miss fired$",
+                    r"\w+ \d+ wavefronts instead of .*", r"^.*expected .*, got .*$", r"stopped after .*"):
         if found := re.search(pattern, text, re.M):
             return found.group(0).strip()[:110]
     return ""
