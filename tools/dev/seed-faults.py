@@ -176,7 +176,7 @@ def find_evidence(log: pathlib.Path) -> str:
     text = log.read_text(errors="replace")
     for pattern in (r"ERROR: AddressSanitizer: [\w-]+", r"ERROR: LeakSanitizer: .*", r"WARNING: ThreadSanitizer: [\w ]+", r".*: runtime error: .*",
                     r"^FAIL: Weft :: \S+", r"^\[  FAILED  \] [\w/.]+", r"^(FAIL|ERROR): test_\w+", r"^regressed .*", r"(reads|writes) shared memory .*", r"^.*near miss fired$",
-                    r"\w+ \d+ wavefronts instead of .*", r"^.*expected .*, got .*$", r"stopped after .*"):
+                    r"\d+ wavefronts instead of \d+", r"^.*expected .*, got .*$", r"stopped after .*"):
         if found := re.search(pattern, text, re.M):
             return found.group(0).strip()[:110]
     return ""
