@@ -30,6 +30,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAULTS = ROOT / "test" / "faults" / "faults.toml"
 REPORT = ROOT / "docs" / "reference" / "seeded-faults.md"
+SEEDED = "WEFT_SEEDED_FAULT"  # Names the fault that is in the tree to the test that all of them fit it.
 LIMIT_SECONDS = 900  # For one narrowed step: a test that hangs has noticed as well.
 RESULTS = ("caught", "missed", "not proved", "does not build")
 
@@ -196,6 +197,7 @@ def prove(copy: Copy, fault: Fault, whole: bool) -> Row:
     log, row = copy.logs / f"{fault.name}.log", Row(fault)
     log.unlink(missing_ok=True)
     fault.apply(copy.tree)
+    copy.environment[SEEDED] = fault.name
     try:
         start = time.monotonic()
         built = copy.build(fault, fault.targets, log)
@@ -210,6 +212,7 @@ def prove(copy: Copy, fault: Fault, whole: bool) -> Row:
         if whole:
             row.whole = copy.run_whole(fault, log)
     finally:
+        del copy.environment[SEEDED]
         copy.revert(fault)
     return row
 

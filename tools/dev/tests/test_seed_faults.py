@@ -1,6 +1,7 @@
 """The seeded faults fit the tree, and the script that seeds them tells a fault that fits from one that does not."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import importlib.util
+import os
 import pathlib
 import sys
 import tempfile
@@ -17,7 +18,8 @@ class SeedFaults(unittest.TestCase):
     def test_every_fault_fits_the_tree(self):
         faults = seed_faults.read_faults()
         self.assertGreaterEqual(len(faults), 30)
-        self.assertEqual([problem for fault in faults if (problem := fault.problem(seed_faults.ROOT))], [])
+        seeded = os.environ.get(seed_faults.SEEDED)  # That one is there: the other tests are to notice.
+        self.assertEqual([problem for fault in faults if fault.name != seeded and (problem := fault.problem(seed_faults.ROOT))], [])
 
     def test_every_step_exists(self):
         tests = seed_faults.load_script(TOOLS / "run-tests.py")
