@@ -11,6 +11,7 @@
 #include "TestBundles.h"
 
 #include <cmath>
+#include <cstddef>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <thread>
@@ -171,6 +172,10 @@ TEST_F(SessionTest, SerialisesRunsOfOneSession) {
         weft_tensor inputs[] = {a.view(), b.view()}, output = {0, 0, nullptr, y.data(), y.size() * 4};
         wrong += !take(weft_session_run(session.get(), inputs, 2, &output, 1)).empty();
         wrong += y[499] != float(998 + t + 1);
+        weft_statistics statistics = {}; // Read while others run.
+        statistics.struct_size = sizeof statistics;
+        weft_session_statistics(session.get(), &statistics);
+        wrong += statistics.runs < uint64_t(run) + 1;
       }
     });
   for (std::thread &thread : threads)
@@ -232,6 +237,17 @@ TEST_F(SessionTest, KeepsToTheMemoryLimit) {
   Floats small = iota(10, 0);
   weft_tensor smallInputs[] = {small.view(), small.view()}, smallOutput = {};
   EXPECT_EQ(take(weft_session_run(session.get(), smallInputs, 2, &smallOutput, 1)), "");
+}
+
+TEST_F(SessionTest, ReadsNoMoreOptionsThanTheCallerHas) {
+  weft_session_options options = {
+      offsetof(weft_session_options, memory_limit), 1, 0, "sum", /*memory_limit=*/1, nullptr, nullptr, 0};
+  weft_session *older = nullptr;
+  ASSERT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &older)), "");
+  SessionPtr session(older);
+  Floats a = iota(100, 0), b = iota(100, 0);
+  weft_tensor inputs[] = {a.view(), b.view()}, output = {};
+  EXPECT_EQ(take(weft_session_run(session.get(), inputs, 2, &output, 1)), "");
 }
 
 TEST_F(SessionTest, RefusesWhatItDoesNotHave) {

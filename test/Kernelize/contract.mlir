@@ -125,6 +125,15 @@ func.func @kernel(%a: tensor<64x32xui8>, %b: tensor<32x64xi8>) -> tensor<64x64xi
 }
 
 // -----
+// The same with the operands the other way round: the signedness goes with them.
+// CHECK: tk.dot {{.*}} {unsigned_rhs} : !tk.tile<64x32xi8>, !tk.tile<32x64xi8>, <64x64xi32>
+func.func @kernel(%a: tensor<64x32xui8>, %b: tensor<32x64xi8>) -> tensor<64x64xi32> {
+  %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (n, m)>]
+      : tensor<64x32xui8>, tensor<32x64xi8> -> tensor<64x64xi32>
+  return %0 : tensor<64x64xi32>
+}
+
+// -----
 // The operand whose dimension comes first in the result is on the left.
 // CHECK: tk.load %arg1 map {{.*}} -> <64x32xf16>
 // CHECK: tk.load %arg0[{{.*}} -> <32x64xf16>

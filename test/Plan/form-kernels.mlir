@@ -63,6 +63,18 @@ func.func @two_axes(%x: tensor<4x8xf32>) -> tensor<1x1xf32> {
   return %1 : tensor<1x1xf32>
 }
 
+// R3: a view of a value of the group would mix its rows, though the extents are those of rows.
+// CHECK-LABEL: @transposed_rows
+// CHECK: tg.kernel "exp_transpose_add"
+// CHECK: tg.kernel "reduce"
+func.func @transposed_rows(%x: tensor<8x8xf32>) -> tensor<8xf32> {
+  %0 = tg.exp %x : tensor<8x8xf32>
+  %1 = tg.transpose %0 [1, 0] : tensor<8x8xf32>
+  %2 = tg.add %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
+  %3 = tg.reduce add %2 axes = [1] : tensor<8x8xf32>
+  return %3 : tensor<8xf32>
+}
+
 // R4: no recomputation under a broadcast; an iota is free.
 // CHECK-LABEL: @broadcast
 // CHECK: tg.kernel "exp"

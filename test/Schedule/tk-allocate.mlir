@@ -34,6 +34,37 @@ module attributes {tk.target = "sm_80"} {
 
 // -----
 
+// The iterations of a loop read one buffer and fill the other: each has bytes of its own, though one ends where the other begins.
+// CHECK-LABEL: func.func @loop
+// CHECK-SAME: tk.shared_bytes = 16384
+// CHECK: tk.alloc at 0
+// CHECK: tk.alloc at 8192
+module attributes {tk.target = "sm_80"} {
+  func.func @loop(%x: !tk.global<tensor<64x64xf16>>, %y: !tk.global<tensor<64x64xf16>>) attributes {tk.warps = 4 : i64} {
+    %a = tk.alloc : !tk.shared<1 x 64x64xf16>
+    %b = tk.alloc : !tk.shared<1 x 64x64xf16>
+    tk.for_tiles (%t) in affine_map<() -> (4)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %0 = tk.load %x map affine_map<(d0, d1) -> (d0, d1)> : !tk.global<tensor<64x64xf16>> -> !tk.tile<64x64xf16>
+      tk.local_store %0, %a : !tk.tile<64x64xf16>, !tk.shared<1 x 64x64xf16>
+      tk.barrier
+      scf.for %k = %c0 to %c4 step %c1 {
+        %1 = tk.local_load %a : !tk.shared<1 x 64x64xf16> -> !tk.tile<64x64xf16>
+        tk.local_store %1, %b : !tk.tile<64x64xf16>, !tk.shared<1 x 64x64xf16>
+      }
+      tk.barrier
+      %2 = tk.local_load %b : !tk.shared<1 x 64x64xf16> -> !tk.tile<64x64xf16>
+      tk.store %2, %y map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<64x64xf16>, !tk.global<tensor<64x64xf16>>
+      tk.yield
+    }
+    return
+  }
+}
+
+// -----
+
 module attributes {tk.target = "sm_80"} {
   // expected-error @+1 {{expected at most 166912 bytes of shared memory on sm_80, got 524288; use fewer stages or smaller tiles}}
   func.func @large(%x: !tk.global<tensor<64x64xf16>>) attributes {tk.warps = 4 : i64} {

@@ -109,3 +109,37 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [64, 
     return
   }
 }
+
+// -----
+
+// Rows of 1000 bytes, which cp.async fetches and TMA does not: all warps copy and compute, and a proxy fence stands between.
+#a = affine_map<(d0, d1)[s0, s1] -> (s0 * 64 + d0, s1 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+#y = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+// CHECK-LABEL: func @kernel
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [64, 128], stream = [64], engine = wgmma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%x: !tk.global<tensor<1024x768xf16>>, %w: !tk.global<tensor<768x500xf16>>, %o: !tk.global<tensor<1024x128xf32>>) attributes {tk.warps = 4 : i64} {
+    // CHECK-NOT: engine tma
+    // CHECK-NOT: tk.roles
+    // CHECK: tk.wait
+    // CHECK-NEXT: tk.fence_async
+    // CHECK: tk.wait
+    // CHECK-NEXT: tk.fence_async
+    // CHECK: tk.dot %
+    tk.for_tiles (%i) in affine_map<() -> (16)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c12 = arith.constant 12 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<64x128xf32>
+      %sum = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero) -> (!tk.tile<64x128xf32>) {
+        %p = tk.load %x[%i, %k] map #a : !tk.global<tensor<1024x768xf16>> -> !tk.tile<64x64xf16>
+        %q = tk.load %w[%k] map #b : !tk.global<tensor<768x500xf16>> -> !tk.tile<64x128xf16>
+        %d = tk.dot %p, %q, %acc : !tk.tile<64x64xf16>, !tk.tile<64x128xf16>, !tk.tile<64x128xf32>
+        scf.yield %d : !tk.tile<64x128xf32>
+      }
+      tk.store %sum, %o[%i] map #y : !tk.tile<64x128xf32>, !tk.global<tensor<1024x128xf32>>
+      tk.yield
+    }
+    return
+  }
+}

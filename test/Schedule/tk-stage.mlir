@@ -85,6 +85,40 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
 
 // -----
 
+// Tiles that follow one another in a CTA: warps that are ahead store into the slots of the next tile's loop behind a barrier only.
+#a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 128 + d1)>
+#cols = affine_set<(d0, d1)[s0, s1] : (-d1 + s0 * -128 + 500 >= 0)>
+#cols2 = affine_set<(d0, d1)[s0, s1] : (-d1 + s1 * -128 + 500 >= 0)>
+#y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 128 + d1)>
+// CHECK-LABEL: func @kernel
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1>} {
+  func.func @kernel(%x: !tk.global<tensor<1024x768xf16>>, %w: !tk.global<tensor<768x501xf16>>, %o: !tk.global<tensor<1024x501xf32>>) attributes {tk.warps = 8 : i64} {
+    // CHECK: tk.alloc : <2 x 64x128xf16>
+    // CHECK: tk.for_tiles
+    // CHECK: tk.barrier
+    // CHECK-NEXT: scf.for
+    // CHECK: tk.local_store
+    tk.for_tiles (%i, %j) in affine_map<() -> (8, 4)> persistent {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c12 = arith.constant 12 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<128x128xf32>
+      %sum = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x128xf32>) {
+        %p = tk.load %x[%i, %k] map #a : !tk.global<tensor<1024x768xf16>> -> !tk.tile<128x64xf16>
+        %q = tk.load %w[%j, %k] map #b guard #cols : !tk.global<tensor<768x501xf16>> -> !tk.tile<64x128xf16>
+        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
+        scf.yield %d : !tk.tile<128x128xf32>
+      }
+      tk.store %sum, %o[%i, %j] map #y guard #cols2 : !tk.tile<128x128xf32>, !tk.global<tensor<1024x501xf32>>
+      tk.yield
+    }
+    return
+  }
+}
+
+// -----
+
 // Attention's inner loop: Q is copied once, K and V have channels of their own, P stays in registers.
 #q = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
 #kt = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>

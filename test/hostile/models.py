@@ -62,6 +62,18 @@ def _nested_graphs(depth: int) -> bytes:
 
 add("wire_depth_bomb_60", lambda: _nested_graphs(60))
 add("wire_depth_bomb_5000", lambda: _nested_graphs(5000))
+
+
+def _nested_types(depth: int) -> bytes:
+    """An input that is a sequence of sequences of ...: messages without a graph in them."""
+    kind = field(1, varint(1 << 3) + varint(TensorProto.FLOAT))
+    for _ in range(depth):
+        kind = field(4, field(1, kind))
+    return b"\x08\x09" + field(8, b"\x10\x14") + field(7, field(11, field(1, b"x") + field(2, kind)))
+
+
+add("wire_type_depth_bomb_60", lambda: _nested_types(60))
+add("wire_type_depth_bomb_5000", lambda: _nested_types(5000))
 add("wire_no_graph", lambda: b"\x08\x09" + field(8, b"\x10\x14"))
 add("wire_no_opset", lambda: changed(relu(), lambda m: m.ClearField("opset_import")))
 add("wire_node_name_not_utf8", lambda: relu(op_type="NoSuchOp").SerializeToString().replace(b"the_node", b"\xff\xfe\xc0\x80node"))

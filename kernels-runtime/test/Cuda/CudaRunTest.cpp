@@ -459,6 +459,10 @@ TEST_F(CudaRunTest, TellsOfWeightsThatDoNotFit) {
   EXPECT_EQ(create(bundle.get(), "cuda", session),
             "4096 bytes of weights: cuMemcpyHtoDAsync: CUDA_ERROR_UNKNOWN (unknown error)");
   EXPECT_EQ(fake.memory.size(), 0u);
+  fake.failures = {{"cuStreamSynchronize", 999}}; // Copies that were started, and did not arrive.
+  EXPECT_EQ(create(bundle.get(), "cuda", session),
+            "4096 bytes of weights: cuStreamSynchronize: CUDA_ERROR_UNKNOWN (unknown error)");
+  EXPECT_EQ(fake.memory.size(), 0u);
   fake.failures.clear();
   EXPECT_EQ(create(bundle.get(), "cuda", session), "");
 }

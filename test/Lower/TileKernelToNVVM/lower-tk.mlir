@@ -336,3 +336,22 @@ func.func @kernel(%x: !tk.global<tensor<100x128xf32>>, %first: !tk.global<tensor
   return
 }
 }
+
+// -----
+
+// Registers and lanes that hold an element again: one of them adds it.
+// CHECK: module 10: right
+// input x 32xf32
+// output y 32xf32
+// expect y = x + 7
+!t = !tk.tile<32xf32, #tk.layout<"linear(register=[[0],[1]], lane=[[2],[4],[8],[16],[0]] -> dim0=32)">>
+module attributes {tk.target = "sm_80"} {
+func.func @kernel(%x: !tk.global<tensor<32xf32>>, %y: !tk.global<tensor<32xf32>>) attributes {tk.warps = 1 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (1)> {
+    %0 = tk.load %x map affine_map<(d0) -> (d0)> : !tk.global<tensor<32xf32>> -> !t
+    tk.store %0, %y map affine_map<(d0) -> (d0)> combine add : !t, !tk.global<tensor<32xf32>>
+    tk.yield
+  }
+  return
+}
+}

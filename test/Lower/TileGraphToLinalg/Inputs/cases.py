@@ -174,6 +174,12 @@ def cases_reduce():
                 x, t = f.arg(["s0", 3, 4], e, values if e not in UNSIGNED or values == "edge" else "")
                 f.line(f"%r = tg.reduce {kind} {x} axes = {ax} {'keep_dims' if k else ''} : {t}")
                 f.done(("%r", tensor(reduced(["s0", 3, 4], ax, k), e)))
+    # Sums of 16-bit floats are kept in f32: of so many terms each is less than a unit of the sum.
+    for e in ("f16", "bf16"):
+        f = Function("reduce_long", ["s0"], [[2]])
+        x, t = f.arg(["s0", 3000], e, "1:2")
+        f.line(f"%r = tg.reduce add {x} axes = [1] : {t}")
+        f.done(("%r", tensor(["s0"], e)))
     # Through views: window (pooling), transpose, broadcast.
     for kind, e in itertools.product(["max", "add"], ["f32", "f16", "i8"]):
         f = Function("pool", ["s0"], [[2], [0]], floor=40)
