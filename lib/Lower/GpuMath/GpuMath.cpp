@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Lower/GpuMath/GpuMath.h"
 #include "GpuEmitter.h"
+#include "Quotients.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,19 +35,6 @@ static bool isNative(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::ClampFOp, math::CopySignOp, math::CountLeadingZerosOp,
              math::CountTrailingZerosOp, math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp, math::IsInfOp,
              math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp, math::RoundOp, math::SqrtOp, math::TruncOp>(op);
-}
-
-/// A division of f32 whose quotient is only wanted in 16 bits. The correctly rounded instruction has a branch for rare
-/// operands, so that divisions of a thread run one after the other; the full-range one is within 2 units of 2^-24.
-static bool isRoundedTo16Bits(Operation *op) {
-  auto is16Bits = [](Operation *user) {
-    return isa<arith::TruncFOp>(user) && getElementTypeOrSelf(user->getResult(0)).getIntOrFloatBitWidth() == 16;
-  };
-  auto isWithAnother = [&](Operation *user) { // Two are rounded by one instruction.
-    return is16Bits(user) || (isa<vector::FromElementsOp>(user) && llvm::all_of(user->getUsers(), is16Bits));
-  };
-  return isa<arith::DivFOp>(op) && getElementTypeOrSelf(op->getResult(0)).isF32() && !op->use_empty() &&
-         llvm::all_of(op->getUsers(), isWithAnother);
 }
 
 /// A division of f32 that may be a product with a reciprocal.
@@ -111,6 +99,7 @@ struct GpuMath : impl::GpuMathBase<GpuMath> {
   using Base::Base;
 
   void runOnOperation() override {
+    shareReciprocals(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isNative(op);

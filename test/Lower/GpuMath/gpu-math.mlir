@@ -43,6 +43,48 @@ func.func @narrow(%x: f32, %y: f32) -> (bf16, bf16, f32) {
   return %1, %3, %2 : bf16, bf16, f32
 }
 
+// Several by one number: one reciprocal, of the divisor times a power of two, and two products each. A guard may stand between a quotient and
+// its rounding, and two quotients may be rounded by one instruction.
+// CHECK-LABEL: func.func @row
+// CHECK: %[[SIZE:.*]] = math.absf %arg3
+// CHECK-DAG: %[[LARGE:.*]] = arith.cmpf ogt, %[[SIZE]]
+// CHECK-DAG: %[[SMALL:.*]] = arith.cmpf olt, %[[SIZE]]
+// CHECK: %[[SCALE:.*]] = arith.select %[[SMALL]]
+// CHECK: %[[SCALED:.*]] = arith.mulf %arg3, %[[SCALE]]
+// CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[SCALED]]
+// CHECK: %[[X:.*]] = arith.mulf %arg0, %[[SCALE]]
+// CHECK: %[[Q:.*]] = arith.mulf %[[X]], %[[R]]
+// CHECK: %[[G:.*]] = arith.select %{{.*}}, %{{.*}}, %[[Q]]
+// CHECK: arith.truncf %[[G]]
+// CHECK-NOT: arith.divf
+// CHECK-NOT: div.full
+// CHECK: return
+func.func @row(%x: f32, %y: f32, %z: f32, %sum: f32, %masked: i1) -> (bf16, vector<2xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = arith.divf %x, %sum : f32
+  %1 = arith.select %masked, %zero, %0 : f32
+  %2 = arith.truncf %1 : f32 to bf16
+  %3 = arith.divf %y, %sum : f32
+  %4 = arith.divf %z, %sum : f32
+  %5 = arith.select %masked, %zero, %4 : f32
+  %6 = vector.from_elements %3, %5 : vector<2xf32>
+  %7 = arith.truncf %6 : vector<2xf32> to vector<2xbf16>
+  return %2, %7 : bf16, vector<2xbf16>
+}
+
+// A quotient that is wanted in f32 behind its guard is rounded correctly; a number that chooses is not one that passes through.
+// CHECK-LABEL: func.func @row_f32
+// CHECK-COUNT-2: arith.divf
+// CHECK: return
+func.func @row_f32(%x: f32, %y: f32, %sum: f32, %masked: i1) -> (bf16, f32, f32) {
+  %0 = arith.divf %x, %sum : f32
+  %1 = arith.select %masked, %x, %0 : f32
+  %2 = arith.truncf %1 : f32 to bf16
+  %3 = arith.divf %y, %sum : f32
+  %4 = arith.select %masked, %x, %3 : f32
+  return %2, %1, %4 : bf16, f32, f32
+}
+
 // Range reduction: a branch, because large arguments are rare.
 // CHECK-LABEL: func.func @sin
 // CHECK: scf.if %{{.*}} -> (i32, f32)

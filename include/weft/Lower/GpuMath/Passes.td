@@ -19,7 +19,8 @@ def GpuMath : Pass<"weft-gpu-math", "::mlir::ModuleOp"> {
     1e-15 relative, powf 1e-13, erf 4e-15; sin, cos and tan up to |x| = 2^50, NaN beyond.
 
     A division of f32 that is only rounded to 16 bits is div.full (2 units in the last place of f32): the correctly
-    rounded one takes a branch.
+    rounded one takes a branch. Several of a block by one number, as of a row by its sum, are products with its reciprocal, which is rounded correctly once:
+    x / d = (s x) (1 / (s d)), s a power of two that keeps both factors in range, within 2 units in the last place for every x and d.
 
     A division of f32 that carries `fastmath<arcp>` is a product with rcp.approx, good to 2 ulp where the divisor is between 2^-126 and 2^126.
 
