@@ -78,6 +78,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   tiling.addPass(schedule::createTkRoles());
   tiling.addPass(schedule::createTkPipeline());
   tiling.addPass(schedule::createTkLayouts());
+  tiling.addPass(schedule::createTkLateSums());
   tiling.addPass(schedule::createTkAllocate());
   kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32, traversal));
   kernel.addPass(schedule::createTkBanks());

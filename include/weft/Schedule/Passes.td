@@ -236,6 +236,32 @@ def TkLayouts : Pass<"weft-tk-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tk::TileKernelDialect"];
 }
 
+def TkLateSums : Pass<"weft-tk-late-sums", "::mlir::ModuleOp"> {
+  let summary = "combine the lanes' parts of a carried sum behind its loop";
+  let description = [{
+    A state of an `scf.for` that each iteration multiplies by a number for each place and adds `tk.reduce`s of tiles to (a softmax's sum) is carried as what each
+    thread adds up of it: a tile with one dimension more, as long as lanes and warps share a place. `tk.relabel` gives the operand's places these coordinates. The
+    reduction over that dimension, by shuffles and through shared memory, stands behind the loop, once. Runs behind `--weft-tk-layouts`. Reassociating.
+
+    ```mlir
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tk.tile<128xf32, #rows>) {
+      %part = tk.reduce (%x : !tk.tile<128x64xf32, #acc>) dims [1] -> !tk.tile<128xf32, #rows> { ... addf ... }
+      %next = tk.map (%sum, %f, %part : ...) -> !tk.tile<128xf32, #rows> { ... fma ... }
+      scf.yield %next : !tk.tile<128xf32, #rows>
+    }
+    // becomes: four lanes share a row of an accumulator
+    %p = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zeros) -> (!tk.tile<128x4xf32, #parts>) {
+      %split = tk.relabel %x : !tk.tile<128x64xf32, #acc> -> !tk.tile<128x16x4xf32, #split>
+      %part = tk.reduce (%split : !tk.tile<128x16x4xf32, #split>) dims [1] -> !tk.tile<128x4xf32, #parts> { ... addf ... }
+      ...
+    }
+    %s = tk.reduce (%p : !tk.tile<128x4xf32, #parts>) dims [1] -> !tk.tile<128xf32, #rows> { ... addf ... }
+    ```
+  }];
+  let statistics = [Statistic<"numSums", "sums", "states carried in parts">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::weft::tk::TileKernelDialect"];
+}
+
 def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
   let summary = "let asynchronous copies run ahead";
   let description = [{

@@ -1,5 +1,5 @@
 // Changes of layout: registers renamed, exchanged by shuffles, or passed through shared memory; tk.convert and
-// tk.broadcast.
+// tk.broadcast; tk.relabel, which changes no register.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "SharedTile.h"
@@ -57,6 +57,16 @@ public:
   }
 };
 
+class LowerRelabel : public TilePattern<tk::RelabelOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::RelabelOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithMultiple(op, {adaptor.getInput()});
+    return success();
+  }
+};
+
 class LowerBroadcast : public TilePattern<tk::BroadcastOp> {
 public:
   using TilePattern::TilePattern;
@@ -76,5 +86,5 @@ public:
 
 void weft::gpu::populateConversionPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                            const KernelInfo &info) {
-  addTilePatterns<LowerConvert, LowerBroadcast>(patterns, converter, info);
+  addTilePatterns<LowerConvert, LowerRelabel, LowerBroadcast>(patterns, converter, info);
 }

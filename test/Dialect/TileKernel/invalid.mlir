@@ -256,6 +256,13 @@ func.func @f(%a: !tk.tile<8xf16>) {
 }
 
 // -----
+func.func @f(%a: !tk.tile<8x4xf16, #tk.layout<"linear(register=[[0,1],[0,2]], lane=[[1,0],[2,0],[4,0]], warp=[] -> dim0=8, dim1=4)">>) {
+  // expected-error @+1 {{expected tiles of one element type with layouts of equally many registers, lanes and warps, got}}
+  %0 = tk.relabel %a : !tk.tile<8x4xf16, #tk.layout<"linear(register=[[0,1],[0,2]], lane=[[1,0],[2,0],[4,0]], warp=[] -> dim0=8, dim1=4)">> -> !tk.tile<8x4xf16, #tk.layout<"linear(register=[[0,1]], lane=[[1,0],[2,0],[4,0],[0,2]], warp=[] -> dim0=8, dim1=4)">>
+  return
+}
+
+// -----
 func.func @f(%b: !tk.shared<2 x 8xf16>, %i: index) {
   // expected-error @+1 {{expected one slot of '!tk.shared<2 x 8xf16>', got '!tk.shared<2 x 8xf16>'}}
   %0 = tk.slot %b[%i] : !tk.shared<2 x 8xf16> -> !tk.shared<2 x 8xf16>

@@ -330,6 +330,16 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
+LogicalResult RelabelOp::verify() {
+  TileType from = getInput().getType(), to = getResult().getType();
+  if (from.getElementType() != to.getElementType() || !from.getLayout() || !to.getLayout() ||
+      from.getLayout().getValue().ins() != to.getLayout().getValue().ins())
+    return emitOpError(
+               "expected tiles of one element type with layouts of equally many registers, lanes and warps, got ")
+           << from << " and " << to;
+  return success();
+}
+
 LogicalResult ConvertOp::verify() {
   TileType from = getInput().getType(), to = getResult().getType();
   if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType() || !from.getLayout() ||

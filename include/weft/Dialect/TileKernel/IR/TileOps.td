@@ -262,6 +262,22 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
   }]>];
 }
 
+def TK_RelabelOp : TK_Op<"relabel", [Pure]> {
+  let summary = "a tile with other coordinates for the elements of each thread";
+  let description = [{
+    Register r of a thread holds the same element in the operand and in the result; the two layouts say at which places. So a dimension that lanes
+    share can become two, one of a thread's registers and one of lanes. Both have equally many registers, lanes and warps. Costs nothing.
+
+    ```mlir
+    %1 = tk.relabel %0 : !tk.tile<16x8xf32, #tk.layout<"...">> -> !tk.tile<16x2x4xf32, #tk.layout<"...">>
+    ```
+  }];
+  let arguments = (ins TK_TileType:$input);
+  let results = (outs TK_TileType:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def TK_ConvertOp : TK_Op<"convert", [Pure]> {
   let summary = "the same tile in another layout";
   let description = [{
