@@ -13,6 +13,9 @@
 // "own"), nine tenths, which GA102 and Ada with their one partition are taken to have too. An A100's two partitions
 // each cache what their own SMs read (white paper), so that what all SMs read is there twice: half.
 //
+// Special functions: 16 results a clock and SM of every architecture here (CUDA Programming Guide, throughput of
+// arithmetic instructions); ex2 takes that on an H100.
+//
 // Launches: of an H100. A kernel less in a graph saves 2.8 to 4.9 us (bench/results/2026-11-21-gpu-sm90a-h100.md,
 // "kernels that start together"), an empty kernel after another takes 3.1 to 4.9 us in a stream (`weft calibrate`);
 // FlashDecoding's second kernel costs 3 us in the decode cases. Of these 3 us a kernel's fill and drain is about 1 us:
@@ -64,6 +67,7 @@ constexpr Device device(const char *name, const Family &family, unsigned sms, ui
           l2PerClock,
           clock,
           family.f32PerClock,
+          /*specialPerClock=*/16,
           matrix,
           mmaSync,
           /*launchSeconds=*/2e-6,

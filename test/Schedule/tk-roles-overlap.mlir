@@ -1,4 +1,27 @@
 // RUN: weft-opt %s -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s
+// RUN: sed 's/tk.target =/tk.turns, tk.target =/' %s | weft-opt -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s --check-prefix=TURNS
+
+// Warpgroups take turns at the two dots of an iteration: the first one's first turn comes from the last one, which leaves one at the end.
+// TURNS-LABEL: func @kernel
+// TURNS: tk.roles
+// TURNS-NOT: turn
+// TURNS: }, {
+// TURNS-NEXT: tk.pass_turn last
+// TURNS-NEXT: tk.for_tiles
+// TURNS-NOT: turn
+// TURNS: scf.for
+// TURNS-COUNT-2: tk.wait
+// TURNS: tk.take_turn{{$}}
+// TURNS-NOT: tk.wait
+// TURNS: tk.dot
+// TURNS: tk.dot
+// TURNS: tk.pass_turn{{$}}
+// TURNS-NEXT: tk.dot_wait
+// TURNS: scf.yield
+// TURNS-NOT: turn
+// TURNS: tk.store_box
+// TURNS: {{^ *}}}
+// TURNS-NEXT: tk.take_turn first
 
 // The second dot's left operand is computed from the first dot's result: it runs beside the first dot of the next
 // iteration. The first iteration stands before the loop, the last second dot behind it. What the second dot reads comes back an iteration later:

@@ -26,6 +26,7 @@ struct ScheduleChoice {
   int64_t ctasPerSm = 1;  ///< That run at once; an estimate.
   bool isOrdered = false; ///< The choice of tiles has chosen their order too.
   int64_t multicast = 1;  ///< CTAs of a cluster with tiles side by side (weft/Target/Multicast.h).
+  bool turns = false;     ///< Warpgroups take turns at the matrix unit (weft/Target/Turns.h).
   std::string reason;     ///< The numbers that decided, for the remark.
 
   tg::ScheduleAttr getAttr(mlir::MLIRContext *context) const;

@@ -40,9 +40,10 @@ struct Device {
   unsigned l2BytesPerClock; ///< Of the whole card, reads that hit.
   double clock;             ///< Boost clock in Hz: the one that the rates below are quoted at.
 
-  unsigned f32PerClock; ///< Operations of one SM per clock outside the matrix units.
-  MatrixRates matrix;   ///< By the best instructions: wgmma where there is it, else mma.sync.
-  MatrixRates mmaSync;  ///< By mma.sync.
+  unsigned f32PerClock;     ///< Operations of one SM per clock outside the matrix units.
+  unsigned specialPerClock; ///< Exponentials, reciprocals and their like of one SM per clock.
+  MatrixRates matrix;       ///< By the best instructions: wgmma where there is it, else mma.sync.
+  MatrixRates mmaSync;      ///< By mma.sync.
 
   /// What a kernel costs in a graph beside its work: from the end of the kernel before it to its start, and for filling
   /// the SMs and draining them. The table's source says where they were measured.

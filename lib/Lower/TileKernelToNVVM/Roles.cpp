@@ -1,5 +1,5 @@
 // tk.roles: warps take different branches; registers go from producers to consumers. Cursors on channels are variables
-// of a role.
+// of a role. Turns of a role's warpgroups: a named barrier each, for those who pass it on and those who take it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "Tma.h"
@@ -147,9 +147,74 @@ private:
   }
 };
 
+/// Warpgroup g waits at barrier `firstTurnBarrier` + g for the one before it to arrive there: the barrier of both.
+class TurnBarriers {
+public:
+  TurnBarriers(OpBuilder &builder, Location loc, const Role &role)
+      : builder(builder), loc(loc), groups(role.warps / 4), group(emitWarpgroup(builder, loc, role.firstWarp)) {}
+
+  void take() { NVVM::BarrierOp::create(builder, loc, TypeRange(), at(group), both(), {}, Value()); }
+  void pass() {
+    Value next = arith::AddIOp::create(builder, loc, group, makeInt(builder, loc, 1));
+    next = arith::SelectOp::create(builder, loc, isGroup(groups - 1), makeInt(builder, loc, 0), next);
+    NVVM::BarrierArriveOp::create(builder, loc, at(next), both());
+  }
+  /// What follows is for warpgroup `number` alone.
+  void only(ConversionPatternRewriter &rewriter, int64_t number) {
+    auto branch = scf::IfOp::create(builder, loc, isGroup(number), /*withElseRegion=*/false);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+  }
+
+private:
+  /// Roles meet at barriers with their numbers, all threads at 0; there are 16, and at most 7 warpgroups beside a
+  /// producer's.
+  static constexpr int64_t firstTurnBarrier = 8;
+  Value at(Value number) {
+    return arith::AddIOp::create(builder, loc, number, makeInt(builder, loc, firstTurnBarrier));
+  }
+  Value both() { return makeInt(builder, loc, 2 * 128); }
+  Value isGroup(int64_t number) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, group, makeInt(builder, loc, number));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  int64_t groups;
+  Value group;
+};
+
+class LowerTakeTurn : public TilePattern<tk::TakeTurnOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::TakeTurnOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    TurnBarriers barriers(rewriter, op.getLoc(), info.getRole(op));
+    if (op.getFirst())
+      barriers.only(rewriter, 0);
+    barriers.take();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+class LowerPassTurn : public TilePattern<tk::PassTurnOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::PassTurnOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Role role = info.getRole(op);
+    TurnBarriers barriers(rewriter, op.getLoc(), role);
+    if (op.getLast())
+      barriers.only(rewriter, role.warps / 4 - 1);
+    barriers.pass();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void weft::gpu::populateRolePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                      const KernelInfo &info) {
-  addTilePatterns<LowerRoles>(patterns, converter, info);
+  addTilePatterns<LowerRoles, LowerTakeTurn, LowerPassTurn>(patterns, converter, info);
 }

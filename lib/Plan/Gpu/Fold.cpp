@@ -5,6 +5,7 @@
 // are rows, those that only the other has are columns, the rest is batch. A warp takes 16 rows (the fragment of
 // mma.sync, so that a step's scores are the left operand of the next product where they are), all columns and the whole
 // step.
+#include "../Groups/GroupCost.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -72,11 +73,30 @@ static ScheduleChoice chooseFoldOfMaps(const KernelToSchedule &kernel, tg::FoldO
   return choice;
 }
 
+/// Clocks of an SM for one score of the fold: by the maps that make its term of it, in the pipes of special functions
+/// and of f32, one after the other as a warpgroup runs them; and by the products, of `columns` terms and `columns`
+/// results.
+static std::pair<double, double> getScoreClocks(tg::ContractOp sum, tg::FoldOp fold, int64_t columns,
+                                                const Device &device) {
+  tg::Dims scores = tg::getDims(sum.getLhs().getType());
+  int64_t plain = 0, special = 0;
+  fold.getUpdate().walk([&](Operation *op) {
+    bool isReduce = isa<tg::ReduceOp>(op);
+    if ((!isReduce && !isa<tg::PointwiseOpInterface>(op)) ||
+        tg::getDims((isReduce ? op->getOperand(0) : op->getResult(0)).getType()) != scores)
+      return;
+    ++(countInstructions(op) > 1 ? special : plain);
+  });
+  return {double(special) / device.specialPerClock + double(plain) / (device.f32PerClock / 2.0),
+          4.0 * double(columns) / device.matrix.f16};
+}
+
 namespace {
 /// What a fold of matrices comes down to.
 struct FoldSize {
   int64_t rows, columns, batch, streamed;
-  int64_t bytes; ///< Of an element.
+  int64_t bytes;                   ///< Of an element.
+  double mapClocks, productClocks; ///< Of an SM for a score.
 };
 } // namespace
 
@@ -105,6 +125,8 @@ static bool useWarpgroups(ScheduleChoice &choice, const FoldSize &size, int64_t 
   step = wide;
   choice.engine = tg::Engine::Wgmma;
   choice.warps = rows / groupRows * 4;
+  // Left alone, warpgroups come to their products at the same time, and then to their maps.
+  choice.turns = rows > groupRows && size.mapClocks >= size.productClocks;
   // The start of a tile counts where it has few steps; many are better shared out to whoever is free.
   int64_t tiles = size.batch * int64_t(llvm::divideCeil(size.rows, rows));
   choice.persistent = tiles > int64_t(device.sms) && size.streamed <= shortFold * step &&
@@ -144,7 +166,9 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
     (rows > 32 || step == 16 ? rows : step) /= 2;
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
-  bool useWgmma = hasMatrix && useWarpgroups(choice, {numRows, columns, numBatch, streamed, bytes}, rows, step, device);
+  auto [maps, products] = getScoreClocks(roles.sum, fold, columns, device);
+  FoldSize size{numRows, columns, numBatch, streamed, bytes, maps, products};
+  bool useWgmma = hasMatrix && useWarpgroups(choice, size, rows, step, device);
   choice.stream = {step};
   spreadSide(roles.rows, extents, rows, choice.tile);
   // One query row a head leaves most SMs idle: columns go to several CTAs, each of which computes the scores again.

@@ -13,6 +13,7 @@
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Multicast.h"
 #include "weft/Target/RowBlocks.h"
+#include "weft/Target/Turns.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -121,6 +122,9 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     module->removeAttr(weft::gpu::multicastAttr);
     if (choice.multicast > 1)
       module->setAttr(weft::gpu::multicastAttr, Builder(&getContext()).getI64IntegerAttr(choice.multicast));
+    module->removeAttr(weft::gpu::turnsAttr);
+    if (choice.turns)
+      module->setAttr(weft::gpu::turnsAttr, UnitAttr::get(&getContext()));
     setRows(module, request, schedule);
     std::string text;
     llvm::raw_string_ostream(text) << schedule;

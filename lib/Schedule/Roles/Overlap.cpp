@@ -44,7 +44,7 @@ public:
   /// One slot more for the channel of the last dot, which gives slots back an iteration later than others; `bytes` is
   /// what is left of shared memory.
   void addSlot(int64_t &bytes);
-  void apply();
+  void apply(bool inTurns);
 
 private:
   bool findDots();
@@ -64,8 +64,9 @@ private:
   ArrayRef<ChannelUse> uses;
   tk::DotOp first, last;
   const ChannelUse *lateUse = nullptr; ///< The channel of `last`.
-  unsigned argument = 0;               ///< The loop's state that `last` accumulates.
-  llvm::SetVector<Operation *> late;   ///< Of the body: `last`, and waits, slots and releases for it alone.
+  bool takesTurns = false;
+  unsigned argument = 0;             ///< The loop's state that `last` accumulates.
+  llvm::SetVector<Operation *> late; ///< Of the body: `last`, and waits, slots and releases for it alone.
   llvm::SmallPtrSet<Operation *, 16>
       onLast; ///< Ops of the body that need the sum, or that may take its operand's place.
 };
@@ -225,8 +226,12 @@ void Overlap::emitBody(scf::ForOp next) {
   // A loop between the two dots makes ptxas run them one after the other (C7514). The late dot's tile was copied before
   // the first dot's, so that this wait is over when the one before it is.
   emitWaits(builder, before, scalars);
+  if (takesTurns) // Behind the waits: who has the turn issues at once.
+    tk::TakeTurnOp::create(builder, loc);
   builder.clone(*op++, mapping);
   Value sum = emitLate(builder, before, next.getRegionIterArgs().back(), next.getRegionIterArg(argument), scalars);
+  if (takesTurns)
+    tk::PassTurnOp::create(builder, loc);
   auto ready = tk::DotWaitOp::create(builder, loc, mapping.lookup(first.getResult()), /*pending=*/1);
   mapping.map(first.getResult(), ready.getResult(0));
   for (auto rest = op, end = loop.getBody()->getTerminator()->getIterator(); rest != end; ++rest)
@@ -266,7 +271,8 @@ SmallVector<Value> Overlap::emitRest(OpBuilder &builder, ArrayRef<Value> inits) 
   return results;
 }
 
-void Overlap::apply() {
+void Overlap::apply(bool inTurns) {
+  takesTurns = inTurns;
   OpBuilder builder(loop);
   SmallVector<Value> inits(loop.getInitArgs());
   SmallVector<Value> results;
@@ -299,7 +305,9 @@ void schedule::addLateSlots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, int
     overlap.addSlot(bytes);
 }
 
-void schedule::overlapDots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses) {
-  for (Overlap &overlap : findOverlaps(tiles, uses))
-    overlap.apply();
+bool schedule::overlapDots(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, bool inTurns) {
+  SmallVector<Overlap> overlaps = findOverlaps(tiles, uses);
+  for (Overlap &overlap : overlaps)
+    overlap.apply(inTurns);
+  return !overlaps.empty();
 }

@@ -9,6 +9,7 @@
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Multicast.h"
+#include "weft/Target/Turns.h"
 
 namespace weft::schedule {
 #define GEN_PASS_DEF_TKROLES
@@ -76,6 +77,15 @@ static void addBlock(tk::RolesOp roles, unsigned number, tk::ForTilesOp tiles) {
   tk::YieldOp::create(builder, roles.getLoc());
 }
 
+/// The first warpgroup has its first turn from the last one; the turn that is left at the end is the first one's.
+static void passTurns(Block &role) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&role);
+  Location loc = role.getParentOp()->getLoc();
+  tk::PassTurnOp::create(builder, loc, /*last=*/true);
+  builder.setInsertionPoint(role.getTerminator());
+  tk::TakeTurnOp::create(builder, loc, /*first=*/true);
+}
+
 namespace {
 struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
   void runOnOperation() override {
@@ -123,7 +133,8 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     addLateSlots(tiles, *uses, sharedBytes - countSharedBytes(kernel) - consumers / 4 * 8192);
     numberIterations(producer, *uses);
     numberIterations(tiles, *uses);
-    overlapDots(tiles, *uses);
+    bool takesTurns = getOperation()->hasAttr(weft::gpu::turnsAttr) && consumers > 4;
+    takesTurns &= overlapDots(tiles, *uses, takesTurns);
     waitForDots(tiles, *uses);
     storeBoxes(tiles, producer, consumers, sharedBytes - countSharedBytes(kernel), isParted);
     if (isParted && !tiles.getOps<tk::StoreOp>().empty()) {
@@ -136,6 +147,8 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
                                      ArrayRef<int64_t>{few, many}, /*rolesCount=*/2);
     addBlock(roles, 0, producer);
     addBlock(roles, 1, tiles);
+    if (takesTurns)
+      passTurns(roles.getRoles()[1].front());
     kernel->setAttr(tk::warpsAttr, builder.getI64IntegerAttr(producerWarps + consumers));
   }
 };

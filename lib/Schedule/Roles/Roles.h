@@ -28,8 +28,9 @@ void numberIterations(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
 tk::ForTilesOp buildProducer(mlir::OpBuilder &builder, tk::ForTilesOp tiles);
 
 /// In loops whose last dot's left operand is computed in registers from the first dot's result: the last dot of an
-/// iteration runs beside the first one of the next, with the waits for both. Iterations are numbered already.
-void overlapDots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
+/// iteration runs beside the first one of the next, with the waits for both. Iterations are numbered already. With
+/// `inTurns` the warpgroups issue the two in turns. Whether there is such a loop.
+bool overlapDots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses, bool inTurns);
 /// One slot more for each channel that overlapDots will give back an iteration later, as far as `bytes` of shared
 /// memory last. Iterations are not numbered yet.
 void addLateSlots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses, int64_t bytes);

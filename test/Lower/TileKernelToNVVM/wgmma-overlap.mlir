@@ -9,6 +9,26 @@
 // RUN: weft-run %t.weft --device=emu:sm_90a,seed=2,timing=late --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
 // RUN: weft-run %t.weft --device=emu:sm_90a,seed=3,timing=early,order=reverse --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
 
+// The same with turns of the two warpgroups, at the barriers 8 and 9 for both, none of which is left half full.
+// RUN: sed "s/tk.target =/tk.turns, tk.target =/" %s | weft-opt --pass-pipeline="builtin.module(builtin.module(weft-tk-stage,weft-tk-roles,weft-tk-pipeline,weft-tk-layouts,weft-tk-late-sums,weft-tk-allocate,weft-lower-tk-pipeline,weft-gpu-tensor-maps))" -o %t.turns.mlir
+// RUN: weft-compile %t.turns.mlir --compile-from=lower --target=sm_90a --emit=ptx | FileCheck %s --check-prefix=TURNS
+// RUN: weft-compile %t.turns.mlir --compile-from=lower --target=sm_90a -o %t.turns.weft --quiet
+// RUN: weft-run %t.turns.weft --device=emu:sm_90a,seed=1 --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
+// RUN: weft-run %t.turns.weft --device=emu:sm_90a,seed=2,timing=late --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
+// RUN: weft-run %t.turns.weft --device=emu:sm_90a,seed=3,timing=early,order=reverse --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
+
+// TURNS: bar.arrive %r{{[0-9]+}}, 256;
+// TURNS: wgmma.mma_async
+// TURNS: wgmma.wait_group.sync.aligned 0
+// TURNS: bar.sync {{.*}}, 256
+// TURNS: wgmma.fence
+// TURNS: wgmma.commit_group
+// TURNS-NOT: {{bar.sync|bar.arrive}}
+// TURNS: wgmma.commit_group
+// TURNS: bar.arrive %r{{[0-9]+}}, 256;
+// TURNS: wgmma.wait_group.sync.aligned 1
+// TURNS: bar.sync {{.*}}8, 256
+
 // The first iteration.
 // CHECK: wgmma.wait_group.sync.aligned 0
 // The loop: nothing is moved, converted, stored or waited for between the two groups.

@@ -6,7 +6,8 @@
 #kn = affine_map<(h, m, n, k) -> (h, k, n)>
 #mn = affine_map<(h, m, n, k) -> (h, m, n)>
 
-// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true
+// 64 columns: the products of a score take 64 / 1024 of a clock, its exponential 1 / 16 and its other maps more: warpgroups take turns.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true{{.*}} tk.turns
 func.func @main(%q: tensor<96x512x64xf16>, %k: tensor<96x512x64xf16>, %v: tensor<96x512x64xf16>) -> tensor<96x512x64xf16> {
   %s = tg.contract %q, %k [#mk, #nk, #mn] : tensor<96x512x64xf16>, tensor<96x512x64xf16> -> tensor<96x512x512xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<96x512x512xf32>
@@ -26,8 +27,8 @@ func.func @main(%q: tensor<96x512x64xf16>, %k: tensor<96x512x64xf16>, %v: tensor
 #kn = affine_map<(h, m, n, k) -> (h, k, n)>
 #mn = affine_map<(h, m, n, k) -> (h, m, n)>
 
-// Many steps: tiles go to whatever SM is free. 256 columns take 128 registers of a thread, so steps are of 64.
-// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 256], stream = [64], engine = wgmma, warps = 8, stages = 2, order = "row", persistent = false
+// Many steps: tiles go to whatever SM is free. 256 columns take 128 registers of a thread, so steps are of 64; products take longer than maps.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 256], stream = [64], engine = wgmma, warps = 8, stages = 2, order = "row", persistent = false, split = 1>, tg.steady_operands = array<i64: 0, 1, 2>, tk.target = "sm_90a"}
 func.func @main(%q: tensor<24x4096x256xf16>, %k: tensor<24x4096x256xf16>, %v: tensor<24x4096x256xf16>) -> tensor<24x4096x256xf16> {
   %s = tg.contract %q, %k [#mk, #nk, #mn] : tensor<24x4096x256xf16>, tensor<24x4096x256xf16> -> tensor<24x4096x4096xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<24x4096x4096xf32>

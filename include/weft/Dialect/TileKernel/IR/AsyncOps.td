@@ -269,6 +269,34 @@ def TK_FenceAsyncOp : TK_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]>
   let assemblyFormat = "attr-dict";
 }
 
+def TK_TakeTurnOp : TK_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until the warpgroup before this one has passed the turn";
+  let description = [{
+    The warpgroups of a role take turns in the order of their numbers, round and round. Turns order when warpgroups issue what stands between
+    `tk.take_turn` and `tk.pass_turn`, no accesses of memory. All of them take and pass equally many; the role begins with `tk.pass_turn last`, which
+    gives the first warpgroup its first turn, and ends with `tk.take_turn first`, which takes the one that is left.
+
+    ```mlir
+    tk.take_turn
+    ```
+  }];
+  let arguments = (ins UnitAttr:$first);
+  let assemblyFormat = "(`first` $first^)? attr-dict";
+}
+
+def TK_PassTurnOp : TK_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "lets the next warpgroup of the role have its turn";
+  let description = [{
+    See `tk.take_turn`. With `last` only the last warpgroup does so.
+
+    ```mlir
+    tk.pass_turn
+    ```
+  }];
+  let arguments = (ins UnitAttr:$last);
+  let assemblyFormat = "(`last` $last^)? attr-dict";
+}
+
 def TK_RolesOp : TK_Op<"roles", [RecursiveMemoryEffects]> {
   let summary = "different warps do different work at the same time";
   let description = [{
