@@ -73,6 +73,23 @@ static ScheduleChoice chooseFoldOfMaps(const KernelToSchedule &kernel, tg::FoldO
   return choice;
 }
 
+/// Whether maps of a fold hold nothing but scores: no mask chooses some, and no tile of a tensor is read beside them.
+static bool hasPlainMaps(tg::ContractOp sum, tg::FoldOp fold) {
+  tg::Dims scores = tg::getDims(sum.getLhs().getType());
+  bool isPlain = true;
+  int64_t products = 0;
+  fold.getUpdate().walk([&](Operation *op) {
+    products += isa<tg::ContractOp>(op);
+    if (!isa<tg::PointwiseOpInterface>(op))
+      return;
+    isPlain &= !isa<tg::SelectOp>(op) || tg::getDims(op->getResult(0).getType()) != scores;
+    for (Value operand : op->getOperands()) // From memory, as it is or behind a cast.
+      isPlain &= fold->isAncestor(operand.getParentBlock()->getParentOp()) ||
+                 llvm::all_of(tg::getDims(operand.getType()), [](AffineExpr dim) { return dim == 1; });
+  });
+  return isPlain && products == 2;
+}
+
 /// Clocks of an SM for one score of the fold: by the maps that make its term of it, in the pipes of special functions
 /// and of f32, one after the other as a warpgroup runs them; and by the products, of `columns` terms and `columns`
 /// results.
@@ -97,8 +114,22 @@ struct FoldSize {
   int64_t rows, columns, batch, streamed;
   int64_t bytes;                   ///< Of an element.
   double mapClocks, productClocks; ///< Of an SM for a score.
+  bool isPlain;                    ///< Maps hold nothing but scores: no mask, no other tile.
 };
 } // namespace
+
+/// Four warpgroups instead of two, where maps take longer than products: while one waits for the maximum of its rows
+/// others compute. Their threads have 112 registers, enough for steps of 64 and maps of the scores alone. Not where
+/// tiles of so many rows take the SMs longer.
+static bool useFourGroups(const FoldSize &size, int64_t rows, const Device &device) {
+  constexpr int64_t few = 128, many = 256, step = 64, accumulators = 80;
+  auto roundsOf = [&](int64_t tile) {
+    int64_t tiles = size.batch * int64_t(llvm::divideCeil(size.rows, tile));
+    return int64_t(llvm::divideCeil(tiles, device.sms)) * tile;
+  };
+  return rows == few && size.isPlain && size.streamed % step == 0 && size.mapClocks >= size.productClocks &&
+         size.columns / 2 + step * 3 / 4 <= accumulators && roundsOf(many) <= roundsOf(few);
+}
 
 /// Warpgroups that multiply by wgmma, 64 rows each, and a producer that copies by TMA. A thread holds the scores of a
 /// step, those of the step before as the next product's operand (half as wide), and the columns' sums; the rest of its
@@ -109,6 +140,10 @@ static bool useWarpgroups(ScheduleChoice &choice, const FoldSize &size, int64_t 
   if (!device.hasWgmma() || size.bytes != 2 || rows < groupRows || size.columns < leastDepth)
     return false;
   int64_t wide = std::clamp<int64_t>(llvm::PowerOf2Ceil(size.streamed), leastDepth, 128);
+  if (useFourGroups(size, rows, device)) {
+    rows *= 2;
+    wide = std::min<int64_t>(wide, 64);
+  }
   while (size.columns / 2 + wide * 3 / 4 > accumulators && wide > leastDepth)
     wide /= 2;
   if (size.columns / 2 + wide * 3 / 4 > accumulators)
@@ -167,7 +202,9 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
   auto [maps, products] = getScoreClocks(roles.sum, fold, columns, device);
-  FoldSize size{numRows, columns, numBatch, streamed, bytes, maps, products};
+  // An extent that is not known may be ragged, which is a mask.
+  bool isPlain = tg::getConstant(fold.getExtent().getResult(0)) && hasPlainMaps(roles.sum, fold);
+  FoldSize size{numRows, columns, numBatch, streamed, bytes, maps, products, isPlain};
   bool useWgmma = hasMatrix && useWarpgroups(choice, size, rows, step, device);
   choice.stream = {step};
   spreadSide(roles.rows, extents, rows, choice.tile);

@@ -48,6 +48,49 @@ func.func @main(%q: tensor<24x4096x256xf16>, %k: tensor<24x4096x256xf16>, %v: te
 #kn = affine_map<(h, m, n, k) -> (h, k, n)>
 #mn = affine_map<(h, m, n, k) -> (h, m, n)>
 
+// Two rounds of tiles of 256 rows are no longer than four of 128: four warpgroups, with 112 registers a thread and steps of 64.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 256, 64], stream = [64], engine = wgmma, warps = 16, stages = 3, order = "row", persistent = true{{.*}} tk.turns
+func.func @main(%q: tensor<64x1024x64xf16>, %k: tensor<64x1024x64xf16>, %v: tensor<64x1024x64xf16>) -> tensor<64x1024x64xf16> {
+  %s = tg.contract %q, %k [#mk, #nk, #mn] : tensor<64x1024x64xf16>, tensor<64x1024x64xf16> -> tensor<64x1024x1024xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<64x1024x1024xf32>
+  %c = tg.sub %s, %m : tensor<64x1024x1024xf32>, tensor<64x1024x1xf32>
+  %e = tg.exp %c : tensor<64x1024x1024xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<64x1024x1024xf32>
+  %p = tg.div %e, %l : tensor<64x1024x1024xf32>, tensor<64x1024x1xf32>
+  %h = tg.cast %p : tensor<64x1024x1024xf32> to tensor<64x1024x1024xf16>
+  %o = tg.contract %h, %v [#mk, #kn, #mn] : tensor<64x1024x1024xf16>, tensor<64x1024x64xf16> -> tensor<64x1024x64xf16>
+  return %o : tensor<64x1024x64xf16>
+}
+
+// -----
+
+#mk = affine_map<(h, m, n, k) -> (h, m, k)>
+#nk = affine_map<(h, m, n, k) -> (h, n, k)>
+#kn = affine_map<(h, m, n, k) -> (h, k, n)>
+#mn = affine_map<(h, m, n, k) -> (h, m, n)>
+
+// A bias is read for each score: no registers for that.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8,
+func.func @main(%q: tensor<64x1024x64xf16>, %k: tensor<64x1024x64xf16>, %v: tensor<64x1024x64xf16>, %b: tensor<64x1024x1024xf32>) -> tensor<64x1024x64xf16> {
+  %s0 = tg.contract %q, %k [#mk, #nk, #mn] : tensor<64x1024x64xf16>, tensor<64x1024x64xf16> -> tensor<64x1024x1024xf32>
+  %s = tg.add %s0, %b : tensor<64x1024x1024xf32>, tensor<64x1024x1024xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<64x1024x1024xf32>
+  %c = tg.sub %s, %m : tensor<64x1024x1024xf32>, tensor<64x1024x1xf32>
+  %e = tg.exp %c : tensor<64x1024x1024xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<64x1024x1024xf32>
+  %p = tg.div %e, %l : tensor<64x1024x1024xf32>, tensor<64x1024x1xf32>
+  %h = tg.cast %p : tensor<64x1024x1024xf32> to tensor<64x1024x1024xf16>
+  %o = tg.contract %h, %v [#mk, #kn, #mn] : tensor<64x1024x1024xf16>, tensor<64x1024x64xf16> -> tensor<64x1024x64xf16>
+  return %o : tensor<64x1024x64xf16>
+}
+
+// -----
+
+#mk = affine_map<(h, m, n, k) -> (h, m, k)>
+#nk = affine_map<(h, m, n, k) -> (h, n, k)>
+#kn = affine_map<(h, m, n, k) -> (h, k, n)>
+#mn = affine_map<(h, m, n, k) -> (h, m, n)>
+
 // Fewer columns than wgmma multiplies by.
 // CHECK: module @fold attributes {{.*}} engine = mma
 func.func @main(%q: tensor<96x512x8xf16>, %k: tensor<96x512x8xf16>, %v: tensor<96x512x8xf16>) -> tensor<96x512x8xf16> {
