@@ -176,8 +176,8 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
 }
 
-/// Two barriers of a cluster, and what an SM sends to another one in a clock (64 KiB: 5,900 clocks with the barriers).
-static constexpr double clusterClocks = 600, clusterBytesPerClock = 12;
+/// What an SM sends to another one in a clock (64 KiB: 5,900 clocks).
+static constexpr double clusterBytesPerClock = 12;
 /// Without clusters: a fence, an atomic, polls of a counter and a copy, each a trip to the L2. Code for sm_80 takes 0.4
 /// to 1.0 us more than clusters do on an H100; with this price the plans are those that were measured.
 static constexpr double memoryClocks = 3000;
@@ -313,10 +313,11 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
   double ends = fillClocks + drainClocks + storeClocks;
-  if (tile.split > 1)
-    ends += (device.maxCluster > 1 ? clusterClocks : memoryClocks) + double(sentBytes(tile)) / clusterBytesPerClock;
-  if (tile.multicast > 1)
-    ends += clusterClocks;
+  if (tile.split > 1) // The CTAs meet, and what they send takes its way.
+    ends += (device.maxCluster > 1 ? 2 * double(device.clusterClocks) : memoryClocks) +
+            double(sentBytes(tile)) / clusterBytesPerClock;
+  if (tile.multicast > 1) // They meet; the last slot's way back.
+    ends += 2 * double(device.clusterClocks);
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
   double hidden = tile.engine == tg::Engine::Wgmma ? 2 : double(resident);
   double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden);

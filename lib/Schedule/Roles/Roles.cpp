@@ -33,10 +33,9 @@ static std::pair<int64_t, int64_t> divideRegisters(int64_t consumerWarps, int64_
 
 /// All copies by threads: channels whose copies are not all TMA's.
 static void copyByThreads(func::FuncOp kernel) {
-  kernel.walk([](Operation *op) {
-    if (auto copy = dyn_cast<tk::CopyOp>(op))
-      copy.setEngine(tk::CopyEngine::CpAsync);
-    if (auto channel = dyn_cast<tk::MakeChannelOp>(op))
+  kernel.walk([](tk::CopyOp copy) {
+    copy.setEngine(tk::CopyEngine::CpAsync);
+    if (auto channel = copy.getChannel() ? copy.getChannel().getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp())
       channel.setEngine(tk::CopyEngine::CpAsync);
   });
 }
@@ -74,6 +73,18 @@ static void addBlock(tk::RolesOp roles, unsigned number, tk::ForTilesOp tiles) {
   tiles->moveBefore(&block, block.end());
   OpBuilder builder(&block, block.end());
   tk::YieldOp::create(builder, roles.getLoc());
+}
+
+/// At the producer's end: what other CTAs read, and give back at this one's barriers, they have given back.
+static void drainMulticasts(tk::RolesOp roles, ArrayRef<ChannelUse> uses) {
+  OpBuilder builder(roles.getRoles().front().front().getTerminator());
+  for (const ChannelUse &use : uses) {
+    tk::MakeChannelOp channel = use.channel; // Accessors of ops are not const.
+    if (!channel->hasAttr(weft::gpu::multicastAttr))
+      continue;
+    Value next = tk::CursorOp::create(builder, roles.getLoc(), channel.getResult());
+    tk::DrainOp::create(builder, roles.getLoc(), channel.getResult(), next);
+  }
 }
 
 namespace {
@@ -136,6 +147,7 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
                                      ArrayRef<int64_t>{few, many}, /*rolesCount=*/2);
     addBlock(roles, 0, producer);
     addBlock(roles, 1, tiles);
+    drainMulticasts(roles, *uses);
     kernel->setAttr(tk::warpsAttr, builder.getI64IntegerAttr(producerWarps + consumers));
   }
 };
