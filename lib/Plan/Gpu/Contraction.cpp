@@ -489,6 +489,9 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
     return chooseVector(kernel, contract, roles, device);
   GemmProblem problem = describe(kernel, contract, roles);
   problem.only = readLaunchTile(kernel);
+  func::FuncOp func = kernel.func;
+  if (func->getParentOp()->hasAttr(besideAttr) && problem.lhsWork + problem.rhsWork == 0)
+    problem.allowRowShares = false; // It would gain less than the launch that it has in common with them.
   GemmChoice best = chooseGemmTile(problem, device);
   ScheduleChoice choice;
   choice.tile.assign(kernel.access.resultRank, 1);
