@@ -39,3 +39,12 @@ void schedule::takeSteps(scf::ForOp loop, Value rank, int64_t parts, int64_t rou
   loop.getInductionVar().replaceAllUsesExcept(step, round);
   loop.setUpperBound(count);
 }
+
+Value schedule::openExchange(OpBuilder &builder, Location loc, Value buffer, int64_t consumers, int64_t bytes) {
+  Value channel;
+  if (bytes)
+    channel = tk::MakeChannelOp::create(builder, loc, tk::ChannelType::get(builder.getContext(), 1),
+                                        tk::CopyEngine::Tma, consumers, bytes, IntegerAttr());
+  tk::ClusterOpenOp::create(builder, loc, buffer, channel);
+  return channel;
+}

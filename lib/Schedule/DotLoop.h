@@ -19,6 +19,12 @@ std::optional<int64_t> countSteps(mlir::scf::ForOp loop);
 /// same time, for the sake of DRAM's pages. `loop` then goes over `rounds` numbers.
 void takeSteps(mlir::scf::ForOp loop, mlir::Value rank, int64_t parts, int64_t rounds);
 
+/// Ahead of the loop over tiles: lets the CTAs of a cluster send `bytes` to `buffer` (tk.cluster_open), on the channel
+/// that is returned, whose slot is free when `consumers` have given it back. Null if `bytes` is 0: there are no
+/// clusters.
+mlir::Value openExchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, int64_t consumers,
+                         int64_t bytes);
+
 } // namespace weft::schedule
 
 #endif // WEFT_LIB_SCHEDULE_DOTLOOP_H

@@ -288,17 +288,16 @@ static std::optional<int64_t> countTiles(tk::ForTilesOp tiles) {
 }
 
 /// Behind the loop: each CTA's sums to those that add them, and there their sum, in the order of the CTAs.
-static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts) {
+static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts, bool hasClusters) {
   Location loc = loop.getLoc();
   tk::TileType type = tileType(loop.getResult(0));
   SmallVector<int64_t> shape{type.getShape()[0] / parts, type.getShape()[1]};
   Type element = type.getElementType();
-  OpBuilder allocs(tiles), first = OpBuilder::atBlockBegin(&tiles.getBody().front());
-  OpBuilder after(loop->getBlock(), std::next(Block::iterator(loop)));
-  Value buffer =
-      tk::AllocOp::create(allocs, loc, tk::SharedType::get(parts, shape, element), IntegerAttr()).getResult();
-  tk::ClusterOpenOp::create(first, loc, buffer);
-  auto send = tk::ClusterSendOp::create(after, loc, loop.getResult(0), buffer);
+  OpBuilder allocs(tiles), after(loop->getBlock(), std::next(Block::iterator(loop)));
+  auto rooms = tk::SharedType::get(parts, shape, element);
+  Value buffer = tk::AllocOp::create(allocs, loc, rooms, IntegerAttr()).getResult();
+  Value channel = openExchange(allocs, loc, buffer, /*consumers=*/1, hasClusters ? parts * rooms.getSlotBytes() : 0);
+  auto send = tk::ClusterSendOp::create(after, loc, loop.getResult(0), buffer, channel);
   if (std::optional<int64_t> count = countTiles(tiles))
     send->setAttr(weft::gpu::tilesAttr, after.getI64IntegerAttr(*count));
   SmallVector<Value> received;
@@ -351,7 +350,7 @@ static void splitSteps(func::FuncOp kernel, tk::ForTilesOp tiles, int64_t parts,
   OpBuilder before = OpBuilder::atBlockBegin(&tiles.getBody().front());
   Value rank = tk::ClusterRankOp::create(before, loop.getLoc());
   takeSteps(loop, rank, parts, llvm::divideCeil(*steps, parts));
-  shares.share(rank, exchangeSums(tiles, loop, parts));
+  shares.share(rank, exchangeSums(tiles, loop, parts, hasClusters));
   eraseDead(tiles);
   kernel->setAttr(weft::gpu::clusterAttr, before.getI64IntegerAttr(parts));
 }

@@ -63,6 +63,8 @@ static bool measure(const json::Object &object, Device &device, std::string &err
     device.effectiveL2Bytes = uint64_t(numbers.get(*effective, "own", 1 << 16, double(device.l2Bytes) * 2));
   else if (error.empty())
     error = "effectiveL2Bytes: expected an object";
+  if (device.maxCluster > 1 && object.get("clusterBarrierClocks")) // Not measured before 2026-11-22.
+    device.clusterClocks = unsigned(numbers.get("clusterBarrierClocks", 1, 1e6));
   double launch = numbers.get("launchSeconds", 0, 1);
   device.launchSeconds = std::max(launch - device.tailSeconds, 0.0); // Empty kernels were measured, drained too.
   return error.empty();

@@ -12,9 +12,9 @@
 // RUN: weft-run %t.turns.weft --device=emu:sm_80,order=reverse --seed=3 --output=y=@%t.reverse.npy
 // RUN: cmp %t.off.npy %t.reverse.npy
 
-// A counter for each of the 10 blocks of 64 rows, and one of the CTAs that have waited.
+// A counter of 32 bytes for each of the 10 blocks of 64 rows, and a word for each CTA.
 // ROWS: tg.dispatch @chain_contract::@kernel
-// ROWS: llvm.mlir.global internal @counters(dense<0> : tensor<352xi8>)
+// ROWS: llvm.mlir.global internal @counters(dense<0> : tensor<960xi8>)
 // Groups of 2 blocks: 16 CTAs of the first kernel, 16 of the second; five groups.
 // TURNS: tg.dispatch @chain_contract::@kernel
 // TURNS: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x

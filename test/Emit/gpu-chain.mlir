@@ -9,7 +9,7 @@
 // RUN: weft-run %t.weft --device=emu:sm_80 --seed=3 --expected-output=y=@%t.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT
 // RUN: weft-run %t.weft --device=emu:sm_90a,order=reverse --seed=3 --expected-output=y=@%t.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT
 // RUN: weft-run %t.weft --device=emu:sm_80,order=depth-first --seed=3 --expected-output=y=@%t.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT
-// The counters are back at zero behind each run of a session.
+// Runs of a session go on counting from where the one before was.
 // RUN: weft-bench %t.weft --device=emu:sm_80 | FileCheck %s --check-prefix=BENCH
 
 // The sums are a result of the launch, and no operand.
@@ -17,22 +17,25 @@
 // IR-NOT: tg.dispatch
 // IR: module @chain_reduce
 // IR-SAME: tg.operand_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}], tg.result_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}]
-// Counters: of CTAs that have waited, and of the first part.
+// A counter of the first part, and a word for each CTA: how often it has waited.
 // IR: llvm.mlir.global internal @counters(dense<0> :
 // IR: llvm.func @kernel(%[[X:.*]]: !llvm.ptr<1>, %[[W:.*]]: !llvm.ptr<1>, %[[Y:.*]]: !llvm.ptr<1>, %[[Z:.*]]: !llvm.ptr<1>)
 // IR: llvm.load {{.*}} invariant
 // IR: "red.release.gpu.global.add.u32 [$0], $1;"
+// IR: "ld.relaxed.gpu.global.u32 $0, [$1];"
 // IR: "ld.acquire.gpu.global.u32 $0, [$1];"
-// IR: "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;"
+// IR: nvvm.barrier
+// IR: "st.relaxed.gpu.global.u32 [$0], $1;"
 // REMARK: merged | Category:fusion | Function=main | Remark="2 kernels start as one, and wait for each other in it", kernel=chain_reduce
 
 // PTX: .global .align 128 .b8 k0_counters[
 // PTX: ld.global.nc.v4
 // PTX: barrier.sync 0, 512;
 // PTX: red.release.gpu.global.add.u32
+// PTX: ld.relaxed.gpu.global.u32
 // PTX: ld.acquire.gpu.global.u32
 // PTX: bar.sync {{.*}}0, 512;
-// PTX: atom.relaxed.gpu.global.inc.u32
+// PTX: st.relaxed.gpu.global.u32
 // The sums are read coherently, the factors are not.
 // PTX: ld.global.b32
 // PTX: ld.global.nc

@@ -17,14 +17,21 @@
 // RUN: weft-run %t.tall.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
 
 // PTX: .reqnctapercluster 2
+// PTX: fence.mbarrier_init.release.cluster
+// PTX: mbarrier.arrive.expect_tx
+// PTX: barrier.cluster.arrive.relaxed.aligned
+// PTX-NOT: barrier.cluster.arrive
 // PTX: %cluster_ctarank
+// PTX: cp.async.bulk.tensor
+// PTX: barrier.cluster.wait;
 // PTX: wgmma.wait_group.sync.aligned 0
-// PTX: barrier.cluster.arrive
-// PTX: barrier.cluster.wait
+// PTX: barrier.cluster.wait.aligned
 // PTX: mapa.shared::cluster.u32
-// PTX-COUNT-32: st.shared::cluster.v4.f32
-// PTX: barrier.cluster.arrive
-// PTX: barrier.cluster.wait
+// PTX: mbarrier.arrive.shared::cluster.b64
+// PTX: mbarrier.try_wait.parity
+// PTX-COUNT-32: st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32
+// PTX: mbarrier.try_wait.parity
+// PTX-NOT: barrier.cluster
 // PTX-COUNT-32: ld.shared.v4
 // PTX: stmatrix
 // RESULT: device emu:{{.*}} (sm_90a)

@@ -1,5 +1,5 @@
 // Two CTAs of a cluster, with tiles below each other, read their weights once: each copies half of the rows, to both. A slot is free
-// when it is in both, so consumers give it back in both; CTAs start and end together.
+// when it is in both, so consumers give it back in both; CTAs start together, and the thread that copies ends when all of its three slots have come back.
 // RUN: weft-compile %s --compile-from=outline --target=sm_90a --emit=ptx --ptxas=off | FileCheck %s --check-prefix=PTX
 // RUN: weft-compile %s --compile-from=outline --target=sm_90a -o %t.weft --quiet
 // RUN: sed 's/tk.multicast = 2/tk.multicast = 1/' %s > %t.alone.mlir
@@ -20,8 +20,9 @@
 // PTX-COUNT-3: prefetch.tensormap
 // PTX: mbarrier.init.shared.b64 {{.*}}
 // PTX: fence.mbarrier_init.release.cluster
-// PTX: barrier.cluster.arrive
+// PTX: barrier.cluster.arrive.relaxed.aligned
 // PTX: barrier.cluster.wait
+// PTX-NOT: barrier.cluster
 // PTX: mbarrier.arrive.expect_tx.shared.b64 {{.*}}
 // PTX: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
 // PTX: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [
@@ -29,8 +30,9 @@
 // PTX: mbarrier.arrive.shared::cluster.b64 _,
 // PTX: stmatrix
 // PTX: cp.async.bulk.wait_group.read 0
-// PTX: barrier.cluster.arrive
-// PTX: barrier.cluster.wait
+// PTX-NOT: barrier.cluster
+// PTX-COUNT-3: mbarrier.try_wait.parity
+// PTX-NOT: barrier.cluster
 // RESULT: compare "y": ok
 
 #lhs = affine_map<(d0, d1, d2) -> (d0, d2)>

@@ -26,7 +26,7 @@
 // SM80: .global .align 128 .b8 {{.*}}arrivals[768]
 // SM80: .global .align 128 .b8 {{.*}}parts[49152]
 // SM80-NOT: cluster
-// SM80: st.global.v2.f32
+// SM80: st.global.v2.{{[bf]}}32
 // SM80: bar{{.*}}sync
 // SM80: atom.release.gpu.global.add.u32
 // SM80: ld.acquire.gpu.global.u32
@@ -38,9 +38,9 @@
 // PTX: mma.sync
 // PTX: barrier.cluster.wait
 // PTX: mapa.shared::cluster.u32
-// PTX: st.shared::cluster
-// PTX: barrier.cluster.arrive
-// PTX: barrier.cluster.wait
+// PTX: st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32
+// PTX-NOT: barrier.cluster
+// PTX: mbarrier.try_wait.parity
 // PTX: {{ld.shared|ldmatrix}}
 // RESULT: device emu:{{.*}} (sm_90a)
 

@@ -8,6 +8,8 @@
 // CHECK-SAME: tk.cluster = 2
 // CHECK-SAME: tk.warps = 12
 // CHECK: %[[B:.*]] = tk.alloc : <4 x 64x256xf16>
+// CHECK: %[[C:.*]] = tk.make_channel engine tma consumers 16 bytes 65536 : <1>
+// CHECK: tk.cluster_open %[[B]] on %[[C]]
 // CHECK: tk.roles
 // CHECK: %[[RANK:.*]] = tk.cluster_rank
 // CHECK: scf.for %[[K:.*]] = %{{.*}} to %{{c6.*}} step
@@ -17,7 +19,7 @@
 // CHECK: }, {
 // CHECK: %[[SUM:.*]] = tk.dot_wait %{{.*}} pending 0
 // CHECK: tk.release
-// CHECK: %[[ALL:.*]] = tk.cluster_sum %[[SUM]] through %[[B]]
+// CHECK: %[[ALL:.*]] = tk.cluster_sum %[[SUM]] through %[[B]] on %[[C]]
 // CHECK: tk.map(%[[ALL]]
 // CHECK: tk.store_box {{.*}} parted
 module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 2>} {

@@ -15,6 +15,9 @@
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[RANK]]
 // CHECK: tk.copy %{{.*}}[%[[ROW]], {{.*}} engine tma :
 // CHECK: tk.copy %{{.*}}[%[[J]], {{.*}} engine tma {tk.multicast} :
+// CHECK: %[[END:.*]] = tk.cursor %[[C:.*]] :
+// CHECK-NEXT: tk.drain %[[C]][%[[END]]] : <4>
+// CHECK: }, {
 module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1>, tk.multicast = 2 : i64} {
   func.func @kernel(%x: !tk.global<tensor<1024x768xf16>>, %w: !tk.global<tensor<768x512xf16>>, %o: !tk.global<tensor<1024x512xf16>>) attributes {tk.warps = 8 : i64} {
     tk.for_tiles (%i, %j) in affine_map<() -> (8, 2)> {

@@ -10,14 +10,15 @@
 // CHECK-LABEL: func @kernel
 // CHECK-SAME: tk.cluster = 4
 // CHECK: %[[B:.*]] = tk.alloc : <4 x 4x32xf32>
+// CHECK: %[[C:.*]] = tk.make_channel engine tma consumers 1 bytes 2048 : <1>
+// CHECK: tk.cluster_open %[[B]] on %[[C]]
 // CHECK: tk.for_tiles (%[[T:.*]]) in
-// CHECK: tk.cluster_open %[[B]]
 // CHECK: %[[RANK:.*]] = tk.cluster_rank
 // CHECK: tk.load %{{.*}}[%[[T]], %[[RANK]]] map #[[$ROWS]] : {{.*}} -> <4x32xf32>
 // CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %{{c0.*}} to %{{c2.*}} step
 // CHECK: %[[ROUND:.*]] = arith.muli %[[K]], %{{c4.*}} : index
 // CHECK: arith.addi %[[ROUND]], %[[RANK]]
-// CHECK: tk.cluster_send %[[SUM]] to %[[B]]
+// CHECK: tk.cluster_send %[[SUM]] to %[[B]] on %[[C]]
 // CHECK-COUNT-4: tk.local_load {{.*}} -> <4x32xf32>
 // CHECK: %[[ALL:.*]] = tk.map
 // CHECK-COUNT-3: arith.addf

@@ -25,6 +25,7 @@ struct KernelStart {
   std::string entry;
   int64_t grid = 1, block = 32;
   std::vector<uint64_t> parameters;
+  int64_t cluster = 1; ///< As the kernel demands it: the driver sees that for itself.
 };
 
 class CalibratedCard {

@@ -43,6 +43,7 @@ private:
   Error measureLatencies();
   Error measureBarriers();
   Error measureUnits();
+  Error measureHopper();
 
   CalibratedCard &card;
   Calibration &result;
@@ -171,14 +172,26 @@ Error Benchmarks::measureUnits() {
   if (Error error = best({"mma", sms, threads, {iterations, out}}, 1, seconds))
     return error;
   result.mmaFlops = double(kMmaFlops * (threads / 32) * sms) * double(iterations) / seconds;
+  return {};
+}
+
+/// What only sm_90a has.
+Error Benchmarks::measureHopper() {
   if (result.card.architecture != "sm_90a")
     return {};
-  if (Error error = card.load(makeWgmmaKernel()))
+  if (Error error = card.load(makeHopperKernels()))
     return error;
-  int64_t groups = result.card.isEmulated ? 1 : 2;
+  double seconds = 0;
+  int64_t sms = result.card.isEmulated ? 1 : result.card.sms, groups = result.card.isEmulated ? 1 : 2;
+  uint64_t iterations = uint64_t(sizes.iterations), clocks = 0;
   if (Error error = best({"wgmma", sms, 128 * groups, {iterations, out}}, 1, seconds))
     return error;
   result.wgmmaFlops = double(kWgmmaFlops * groups * sms) * double(iterations) / seconds;
+  if (Error error = best({"cluster_barrier", kClusterCtas, 128, {iterations, out}, kClusterCtas}, 1, seconds))
+    return error;
+  if (Error error = card.read(out, &clocks, sizeof clocks))
+    return error;
+  result.clusterBarrierClocks = double(clocks) / double(iterations);
   return {};
 }
 
@@ -189,8 +202,8 @@ Error Benchmarks::run() {
     return error;
   if (Error error = card.allocate(256, out))
     return error;
-  for (auto step : {&Benchmarks::measureBarriers, &Benchmarks::measureUnits, &Benchmarks::measureMemory,
-                    &Benchmarks::measureLatencies})
+  for (auto step : {&Benchmarks::measureBarriers, &Benchmarks::measureUnits, &Benchmarks::measureHopper,
+                    &Benchmarks::measureMemory, &Benchmarks::measureLatencies})
     if (Error error = (this->*step)())
       return error;
   return {};
@@ -246,6 +259,7 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
          c.dramLatency, c.nearLatency, c.farLatency, c.farPart);
   append(text, " \"launchSeconds\": %.3g, \"blockBarrierClocks\": %.1f, \"gridBarrierSeconds\": %.3g,\n",
          c.launchSeconds, c.blockBarrierClocks, c.gridBarrierSeconds);
+  append(text, " \"clusterBarrierClocks\": %.1f,\n", c.clusterBarrierClocks);
   append(text, " \"mmaSyncF16Flops\": %.4g, \"wgmmaF16Flops\": %.4g,\n \"workingSets\": [", c.mmaFlops, c.wgmmaFlops);
   for (const WorkingSet &set : c.workingSets)
     append(text, "%s\n  {\"bytes\": %lld, \"own\": %.4g, \"shifted\": %.4g}", &set == c.workingSets.data() ? "" : ",",
@@ -259,6 +273,7 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
           "between the 5th and 95th percentile\",\n"
           "  \"blockBarrierClocks: bar.sync of 1024 threads; gridBarrierSeconds: atom.add and ld.acquire by one thread "
           "of a block on every SM\",\n"
+          "  \"clusterBarrierClocks: barrier.cluster.arrive.relaxed and wait of 8 blocks of 128 threads\",\n"
           "  \"launchSeconds: 1000 empty kernels, one after the other\",\n"
           "  \"mma.sync m16n8k16: 16 warps of every SM, 8 sums each; wgmma m64n256k16: 2 warpgroups of every SM, "
           "operands in shared memory; all zero\"]}\n";

@@ -24,6 +24,7 @@ struct Calibration {
   int64_t effectiveL2Own = 0, effectiveL2Shifted = 0;
   double dramLatency = 0, nearLatency = 0, farLatency = 0, farPart = 0; ///< Clocks; part of lines that are far.
   double launchSeconds = 0, blockBarrierClocks = 0, gridBarrierSeconds = 0;
+  double clusterBarrierClocks = 0;     ///< 0: the card has no clusters.
   double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
 };
 

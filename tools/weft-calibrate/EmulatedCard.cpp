@@ -69,6 +69,7 @@ Error EmulatedCard::time(const KernelStart &start, int count, double &seconds) {
   spec.entry = start.entry;
   spec.grid.x = uint32_t(start.grid);
   spec.block.x = uint32_t(start.block);
+  spec.cluster.x = uint32_t(start.cluster);
   spec.parameters = start.parameters.data();
   spec.parameterBytes = start.parameters.size() * sizeof(uint64_t);
   spec.options = options;

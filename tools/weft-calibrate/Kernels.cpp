@@ -145,6 +145,33 @@ arrived:
 }
 )";
 
+static const char *const kClusterBarrier = R"(
+.visible .entry cluster_barrier(.param .u64 iterations, .param .u64 out)
+.reqnctapercluster 8, 1, 1
+{
+  .reg .pred %p;
+  .reg .b32 %t, %cta;
+  .reg .b64 %n, %out, %t0, %t1;
+  ld.param.u64 %n, [iterations];
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  mov.u32 %cta, %ctaid.x;
+  mov.u64 %t0, %clock64;
+again:
+  barrier.cluster.arrive.relaxed.aligned;
+  barrier.cluster.wait.aligned;
+  sub.u64 %n, %n, 1;
+  setp.ne.u64 %p, %n, 0;
+  @%p bra again;
+  mov.u64 %t1, %clock64;
+  sub.u64 %t1, %t1, %t0;
+  or.b32 %t, %t, %cta;
+  setp.eq.u32 %p, %t, 0;
+  @%p st.global.u64 [%out], %t1;
+  ret;
+}
+)";
+
 /// A loop over `body`, which adds to the f32 registers %f0 to %f<count - 1>; their sum goes to `out` if it is not 0.
 static std::string makeLoop(const std::string &name, const std::string &start, const std::string &body, int count) {
   std::string text = "\n.visible .entry " + name + "(.param .u64 iterations, .param .u64 out)\n{\n";
@@ -185,7 +212,7 @@ std::string weft::calibrate::makeKernels() {
   return kHeader + makeLoop("mma", "  mov.u32 %a0, 0;\n", mma, 32) + makeLoop("shared", clear, loads, 32);
 }
 
-std::string weft::calibrate::makeWgmmaKernel() {
+std::string weft::calibrate::makeHopperKernels() {
   // Operands of 64 x 64 and 64 x 256 elements, rows of 128 bytes with the swizzle of 128 bytes; all zero.
   constexpr int bytes = (64 + 256) * 128;
   std::string start = "  .shared .align 1024 .b8 data[" + std::to_string(bytes) +
@@ -204,5 +231,5 @@ std::string weft::calibrate::makeWgmmaKernel() {
     body += "  add.u64 %d2, %d0, " + std::to_string(2 * i) + ";\n  add.u64 %d3, %d1, " + std::to_string(2 * i) +
             ";\n  wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 " + sums + ", %d2, %d3, 1, 1, 1, 0, 0;\n";
   body += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
-  return ".version 8.0\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128);
+  return ".version 8.0\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128) + kClusterBarrier;
 }

@@ -13,6 +13,8 @@
 //   grid_barrier  iterations, counter                   barriers of all blocks; `counter` is zero before
 //   mma           iterations, out                       kMmaFlops a warp and iteration, f16 with f32 sums
 //   wgmma         iterations, out                       kWgmmaFlops a warpgroup and iteration (sm_90a)
+//   cluster_barrier iterations, out                     relaxed barriers of clusters of kClusterCtas blocks (sm_90a);
+//                                                       out[0]: clocks of block 0
 // clang-format on
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
@@ -24,12 +26,13 @@ namespace weft::calibrate {
 
 inline constexpr int64_t kSharedBytes = 8 * 16;
 inline constexpr int64_t kMmaFlops = 8 * 2 * 16 * 8 * 16;
+inline constexpr int64_t kClusterCtas = 8;
 inline constexpr int64_t kWgmmaFlops = 4 * 2 * int64_t(64) * 256 * 16;
 
-/// For sm_80 and up: all but wgmma.
+/// For sm_80 and up: all but those of sm_90a.
 std::string makeKernels();
-/// For sm_90a: wgmma.
-std::string makeWgmmaKernel();
+/// For sm_90a: wgmma and cluster_barrier.
+std::string makeHopperKernels();
 
 } // namespace weft::calibrate
 

@@ -30,6 +30,8 @@ GemmLaunch chooseGemmLaunch(llvm::ArrayRef<GemmProblem> problems, const Device &
 /// The schedule that the products of a launch have in common, on a kernel module: a tile of rows and columns, steps,
 /// engine, warps and stages. `chooseContraction` takes it where it fits.
 inline constexpr llvm::StringLiteral launchTileAttr = "tg.launch_tile";
+/// Of a kernel module, unit, from --weft-plan-launches: others of its level may start with it, which clusters do not.
+inline constexpr llvm::StringLiteral besideAttr = "tg.beside";
 
 /// The products of a kernel as they are tiled.
 struct TiledProduct {

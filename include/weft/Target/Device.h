@@ -31,7 +31,8 @@ struct Device {
   unsigned sharedPerCta;                       ///< The most that one CTA can ask for.
   unsigned sharedReservedPerCta;               ///< Taken by the system for each resident CTA.
   unsigned maxCluster;                         ///< CTAs of a portable cluster; 1: no clusters.
-  unsigned l1PerSm;                            ///< Cache and shared memory of an SM together.
+  unsigned clusterClocks; ///< A barrier of a cluster that orders no accesses, or a signal to another CTA of it.
+  unsigned l1PerSm;       ///< Cache and shared memory of an SM together.
 
   uint64_t l2Bytes;
   uint64_t effectiveL2Bytes; ///< The most that all SMs can read again and again from the L2.

@@ -1,4 +1,4 @@
-// Code that asks for tensors ahead, waits for counters, raises them and sets them back.
+// Code that asks for tensors ahead, waits for counters and raises them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Flags.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,16 +8,15 @@ using namespace mlir;
 namespace weft::emit {
 
 /// Of a counter: a sector of its own.
-static constexpr int64_t kCounterBytes = 32;
+static constexpr int64_t kCounterBytes = 32, kEpochBytes = 4;
 /// What a part asks for ahead of its wait: what DRAM brings while one part ends and the next begins.
 static constexpr int64_t kPrefetchBytes = 8 << 20, kPrefetchBytesOfCta = 64 << 10, kLeastShare = 512;
 
-/// Counter 0 counts the CTAs that have waited.
-Flags::Flags(OpBuilder &builder, ModuleOp module, int64_t counters, int64_t readers)
-    : builder(builder), counters(counters), readers(readers) {
+Flags::Flags(OpBuilder &builder, ModuleOp module, int64_t counters, int64_t grid)
+    : builder(builder), counters(counters) {
   OpBuilder::InsertionGuard restore(builder);
   builder.setInsertionPointToStart(module.getBody());
-  int64_t size = kCounterBytes * (1 + counters);
+  int64_t size = kCounterBytes * counters + kEpochBytes * grid;
   storage = LLVM::GlobalOp::create(builder, module.getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), size),
                                    /*isConstant=*/false, LLVM::Linkage::Internal, "counters",
                                    builder.getZeroAttr(RankedTensorType::get({size}, builder.getI8Type())),
@@ -32,6 +31,14 @@ Value Flags::makeInt(Location loc, int64_t value, unsigned bits) {
 Value Flags::makeAddress(Location loc, Value counter) {
   Value base = LLVM::AddressOfOp::create(builder, loc, storage);
   Value offset = LLVM::MulOp::create(builder, loc, counter, makeInt(loc, kCounterBytes));
+  return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value Flags::makeEpochAddress(Location loc) {
+  Value base = LLVM::AddressOfOp::create(builder, loc, storage);
+  Value cta = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+  Value offset = LLVM::MulOp::create(builder, loc, cta, makeInt(loc, kEpochBytes));
+  offset = LLVM::AddOp::create(builder, loc, offset, makeInt(loc, kCounterBytes * counters));
   return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{offset});
 }
 
@@ -53,11 +60,9 @@ void Flags::branch(Location loc, Block *to, ValueRange operands) {
   builder.setInsertionPointToEnd(to);
 }
 
-Block *Flags::beginIf(Location loc, Value condition, ValueRange otherwise) {
+Block *Flags::beginIf(Location loc, Value condition) {
   Block *then = addBlock(), *after = addBlock();
-  for (Value value : otherwise)
-    after->addArgument(value.getType(), loc);
-  LLVM::CondBrOp::create(builder, loc, condition, then, ValueRange(), after, otherwise);
+  LLVM::CondBrOp::create(builder, loc, condition, then, after);
   builder.setInsertionPointToEnd(then);
   return after;
 }
@@ -89,8 +94,8 @@ void Flags::prefetch(Location loc, Value tensor, int64_t bytes, int64_t grid, Va
   branch(loc, after);
 }
 
-/// Thread t takes blocks from + t, from + t + threads, ...
-void Flags::pollBlocks(Location loc, const Awaited &awaited, int64_t threads) {
+/// Thread t takes blocks from + t, from + t + threads, ... `launches`: this one and all before.
+void Flags::pollBlocks(Location loc, const Awaited &awaited, int64_t threads, Value launches) {
   Type word = builder.getI32Type();
   const Counters &of = awaited.of;
   Value thread = NVVM::ThreadIdXOp::create(builder, loc, word);
@@ -106,6 +111,7 @@ void Flags::pollBlocks(Location loc, const Awaited &awaited, int64_t threads) {
   Value isLast = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, block, makeInt(loc, of.blocks - 1));
   Value count = LLVM::SelectOp::create(builder, loc, isLast, makeInt(loc, of.grid - (of.blocks - 1) * of.ctas),
                                        makeInt(loc, of.ctas));
+  count = LLVM::MulOp::create(builder, loc, count, launches);
   branch(loc, poll);
   Value found = makeAsm(loc, word, {address}, "ld.acquire.gpu.global.u32 $0, [$1];", "=r,l,~{memory}");
   Value isReady = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, found, count);
@@ -116,23 +122,24 @@ void Flags::pollBlocks(Location loc, const Awaited &awaited, int64_t threads) {
   builder.setInsertionPointToEnd(after);
 }
 
-Value Flags::wait(Location loc, ArrayRef<Awaited> awaited, int64_t threads, bool readsInBulk) {
+void Flags::wait(Location loc, ArrayRef<Awaited> awaited, int64_t threads, bool readsInBulk) {
+  Value epoch = makeEpochAddress(loc);
+  Value before = makeAsm(loc, builder.getI32Type(), {epoch}, "ld.relaxed.gpu.global.u32 $0, [$1];", "=r,l,~{memory}");
+  Value launches = LLVM::AddOp::create(builder, loc, before, makeInt(loc, 1));
   for (const Awaited &each : awaited)
-    pollBlocks(loc, each, threads);
+    pollBlocks(loc, each, threads, launches);
   NVVM::BarrierOp::create(builder, loc, TypeRange(), makeInt(loc, 0), makeInt(loc, threads),
                           NVVM::BarrierReductionAttr(), Value());
-  Block *after = beginIf(loc, isFirstThread(loc), makeInt(loc, -1));
-  Value before = makeAsm(loc, builder.getI32Type(), {makeAddress(loc, makeInt(loc, 0)), makeInt(loc, readers - 1)},
-                         "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,~{memory}");
-  branch(loc, after, before);
+  Block *after = beginIf(loc, isFirstThread(loc)); // All threads have read the word.
+  makeAsm(loc, Type(), {epoch, launches}, "st.relaxed.gpu.global.u32 [$0], $1;", "l,r,~{memory}");
+  branch(loc, after);
   if (readsInBulk)
-    makeAsm(loc, Type(), {}, "fence.proxy.async;", "~{memory}");
-  return after->getArgument(0);
+    makeAsm(loc, Type(), {}, "fence.proxy.async.global;", "~{memory}");
 }
 
 void Flags::raise(Location loc, const Counters &counters, Value cta, int64_t threads, bool writesInBulk) {
   if (writesInBulk)
-    makeAsm(loc, Type(), {}, "cp.async.bulk.wait_group 0;\n\tfence.proxy.async;", "~{memory}");
+    makeAsm(loc, Type(), {}, "cp.async.bulk.wait_group 0;\n\tfence.proxy.async.global;", "~{memory}");
   // Warps come from roles of their own, and lanes from loops that one of them ran: a barrier that does not ask for
   // warps as a whole.
   makeAsm(loc, Type(), {}, "barrier.sync 0, " + std::to_string(threads) + ";", "~{memory}");
@@ -140,14 +147,6 @@ void Flags::raise(Location loc, const Counters &counters, Value cta, int64_t thr
   Value block = LLVM::UDivOp::create(builder, loc, cta, makeInt(loc, counters.ctas));
   Value address = makeAddress(loc, LLVM::AddOp::create(builder, loc, block, makeInt(loc, counters.first)));
   makeAsm(loc, Type(), {address, makeInt(loc, 1)}, "red.release.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}");
-  branch(loc, after);
-}
-
-void Flags::leave(Location loc, Value waited) {
-  Value isLast = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, waited, makeInt(loc, readers - 1));
-  Block *after = beginIf(loc, isLast);
-  for (int64_t counter = 1; counter <= counters; ++counter)
-    LLVM::StoreOp::create(builder, loc, makeInt(loc, 0), makeAddress(loc, makeInt(loc, counter)));
   branch(loc, after);
 }
 

@@ -35,7 +35,6 @@ private:
     Counters counters;                                 ///< That the part raises; none: nobody waits for it.
     int64_t shared = 1;                                ///< Blocks of its rows that share a counter.
     bool isReader = false;                             ///< It waits.
-    Value waited;                                      ///< What its CTAs take with them from their wait.
   };
 
   int64_t readWires();
@@ -107,12 +106,12 @@ int64_t Merger::readWires() {
     }
     counters.grid = writer.grid;
   }
-  int64_t next = 1;
+  int64_t next = 0;
   for (State &state : states) {
     state.counters.first = next;
     next += state.counters.blocks;
   }
-  return next - 1;
+  return next;
 }
 
 OwningOpRef<ModuleOp> Merger::run() {
@@ -125,16 +124,14 @@ OwningOpRef<ModuleOp> Merger::run() {
     cloneGlobals(part.module);
   makeFunction(loc);
   OpBuilder::InsertionGuard restore(builder);
-  int64_t grid = 0, first = 0, readers = 0;
-  for (auto [part, state] : llvm::zip_equal(parts, states)) {
+  int64_t grid = 0, first = 0;
+  for (const Part &part : parts)
     grid += part.grid;
-    readers += state.isReader ? part.grid : 0;
-  }
   auto target = front->getAttrOfType<StringAttr>(gpu::targetAttr);
   const Device *device = target ? findDevice(target.getValue()) : nullptr;
   canPrefetch = device && device->computeVersion >= 90;
   if (!wires.empty())
-    flags.emplace(builder, *module, counters, readers);
+    flags.emplace(builder, *module, counters, grid);
   if (turns)
     takeTurns(loc);
   for (auto [number, part] : llvm::enumerate(parts)) {
@@ -240,7 +237,7 @@ void Merger::addWait(size_t number, Value cta) {
     for (auto [from, to] : state.places)
       if (from == argument && canPrefetch)
         flags->prefetch(loc, function.getArgument(to), bytes, part.grid, cta);
-  state.waited = flags->wait(loc, findAwaited(number, cta), part.warps * kWarpThreads, part.hasBulk);
+  flags->wait(loc, findAwaited(number, cta), part.warps * kWarpThreads, part.hasBulk);
 }
 
 /// Of each writer all blocks, or those that hold what the block of CTA `cta` reads.
@@ -349,8 +346,6 @@ void Merger::cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number
   } else {
     if (isa<LLVM::ReturnOp>(op) && state.counters.blocks)
       flags->raise(loc, state.counters, cta, part.warps * kWarpThreads, part.hasBulk);
-    if (isa<LLVM::ReturnOp>(op) && state.waited)
-      flags->leave(loc, state.waited);
     builder.clone(op, mapping);
   }
 }

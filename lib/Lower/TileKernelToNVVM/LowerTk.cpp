@@ -160,10 +160,7 @@ private:
     KernelInfo info(kernel, dependentLaunch && gainsFromEarlyStart(kernel, targetName, getStaticGrid(grid)));
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();
-    kernel.walk([&](tk::CopyOp copy) { // cp.async with the prefetch of a line (.L2::128B): PTX 7.4.
-      if (copy.getEngine() == tk::CopyEngine::CpAsync)
-        module->setAttr(ptxVersionAttr, Builder(&getContext()).getI64IntegerAttr(74));
-    });
+    requireVersion(module, kernel);
     SmallVector<std::pair<int64_t, int64_t>> steadyBytes = getSteadyBytes(kernel, info);
     recordDots(kernel, info);
     if (failed(addTensorMaps(kernel, info)) || failed(convert(kernel, info)))
@@ -175,6 +172,21 @@ private:
     if (info.waitsForGrids)
       emitPrologue(function, steadyBytes, getStaticGrid(grid));
     setAttributes(module, info, grid);
+  }
+
+  /// cp.async with the prefetch of a line (.L2::128B) is of PTX 7.4, st.async of 8.1.
+  static void requireVersion(ModuleOp module, func::FuncOp kernel) {
+    int64_t version = 0;
+    kernel.walk([&](Operation *op) {
+      auto copy = dyn_cast<tk::CopyOp>(op);
+      if (copy && copy.getEngine() == tk::CopyEngine::CpAsync)
+        version = std::max<int64_t>(version, 74);
+      auto open = dyn_cast<tk::ClusterOpenOp>(op);
+      if (open && open.getChannel())
+        version = std::max<int64_t>(version, 81);
+    });
+    if (version)
+      module->setAttr(ptxVersionAttr, Builder(module.getContext()).getI64IntegerAttr(version));
   }
 
   LogicalResult convert(func::FuncOp kernel, const KernelInfo &info) {

@@ -33,6 +33,11 @@ bool weft::gpu::isTma(Value channel) {
   return made && made.getEngine() == tk::CopyEngine::Tma;
 }
 
+/// Whether what arrives on the channel are sums of the other CTAs of the cluster.
+static bool isExchange(tk::MakeChannelOp channel) {
+  return llvm::any_of(channel->getUsers(), llvm::IsaPred<tk::ClusterOpenOp>);
+}
+
 bool weft::gpu::isMulticast(Value channel) { return isTma(channel) && channel.getDefiningOp()->hasAttr(multicastAttr); }
 
 SlotBarriers weft::gpu::getSlotBarriers(OpBuilder &builder, Location loc, Value channel, Value iteration,
@@ -50,6 +55,23 @@ SlotBarriers weft::gpu::getSlotBarriers(OpBuilder &builder, Location loc, Value 
 
 /// Suspends at most this long before it looks again, in ns.
 static constexpr int64_t waitTicks = 10000000;
+
+/// Nothing that the thread has written is for the others: its dots have read, and are waited for. So the release is the
+/// CTA's; one of the cluster costs a fence of 1 us each step on an H100.
+void weft::gpu::emitClusterArrival(OpBuilder &builder, Location loc, Value barrier, Value lane, int64_t ctas) {
+  Value isOne = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
+                                      arith::ConstantIndexOp::create(builder, loc, ctas));
+  auto branch = scf::IfOp::create(builder, loc, isOne, /*withElseRegion=*/false);
+  OpBuilder then = branch.getThenBodyBuilder();
+  Value address = LLVM::PtrToIntOp::create(then, loc, then.getI32Type(), barrier);
+  Value cta = arith::IndexCastUIOp::create(then, loc, then.getI32Type(), lane);
+  emitAsm(then, loc, {}, {emitMapped(then, loc, address, cta)}, "mbarrier.arrive.shared::cluster.b64 _, [$0];",
+          "r,~{memory}", /*hasSideEffects=*/true);
+}
+
+void weft::gpu::emitPhaseWait(OpBuilder &builder, Location loc, Value barrier, Value phase) {
+  NVVM::MBarrierTryWaitParityOp::create(builder, loc, barrier, phase, makeInt(builder, loc, waitTicks));
+}
 
 namespace {
 
@@ -76,7 +98,7 @@ public:
     NVVM::FenceMbarrierInitOp::create(then, loc);
     if (op->hasAttr(multicastAttr))
       emitMeeting(rewriter, loc); // Others will arrive here.
-    else
+    else if (!isExchange(op))     // There tk.cluster_open arrives, and who sends waits.
       emitBarrier(rewriter, loc, Role{0, 0, info.warps});
     rewriter.replaceOp(op, channel);
     return success();
@@ -102,15 +124,14 @@ private:
   void emit(tk::AcquireOp op, const SlotBarriers &barriers, OpBuilder &builder) const {
     Location loc = op.getLoc();
     Value before = arith::XOrIOp::create(builder, loc, barriers.phase, makeInt(builder, loc, 1));
-    NVVM::MBarrierTryWaitParityOp::create(builder, loc, barriers.empty, before, makeInt(builder, loc, waitTicks));
+    emitPhaseWait(builder, loc, barriers.empty, before);
     auto channel = op.getChannel().getDefiningOp<tk::MakeChannelOp>();
     NVVM::MBarrierArriveExpectTxOp::create(builder, loc, Type(), barriers.full,
                                            makeInt(builder, loc, channel.getBytes()), NVVM::MemScopeKindAttr(),
                                            BoolAttr(), Value());
   }
   void emit(tk::WaitOp op, const SlotBarriers &barriers, OpBuilder &builder) const {
-    NVVM::MBarrierTryWaitParityOp::create(builder, op.getLoc(), barriers.full, barriers.phase,
-                                          makeInt(builder, op.getLoc(), waitTicks));
+    emitPhaseWait(builder, op.getLoc(), barriers.full, barriers.phase);
   }
   void emit(tk::ReleaseOp op, const SlotBarriers &barriers, OpBuilder &builder) const {
     Location loc = op.getLoc();
@@ -118,7 +139,7 @@ private:
     NVVM::SyncWarpOp::create(builder, loc, makeInt(builder, loc, -1));
     Value lane = weft::gpu::getThread(builder, loc, this->info.getRole(op)).lane;
     if (isMulticast(op.getChannel()))
-      return releaseAll(builder, loc, barriers.empty, lane);
+      return emitClusterArrival(builder, loc, barriers.empty, lane, this->info.cluster);
     Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
                                           arith::ConstantIndexOp::create(builder, loc, 0));
     auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
@@ -126,18 +147,27 @@ private:
     NVVM::MBarrierArriveOp::create(then, loc, then.getI64Type(), barriers.empty, Value(), NVVM::MemScopeKindAttr());
   }
   void emit(tk::CommitOp, const SlotBarriers &, OpBuilder &) const {}
+};
 
-  /// A thread for each CTA of the cluster. Nothing that this thread has written is for the others: its dots have read,
-  /// and are waited for. So the release is the CTA's; one of the cluster costs a fence of 1 us each step on an H100.
-  void releaseAll(OpBuilder &builder, Location loc, Value barrier, Value lane) const {
-    Value isOne = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
-                                        arith::ConstantIndexOp::create(builder, loc, this->info.cluster));
-    auto branch = scf::IfOp::create(builder, loc, isOne, /*withElseRegion=*/false);
-    OpBuilder then = branch.getThenBodyBuilder();
-    Value address = LLVM::PtrToIntOp::create(then, loc, then.getI32Type(), barrier);
-    Value cta = arith::IndexCastUIOp::create(then, loc, then.getI32Type(), lane);
-    emitAsm(then, loc, {}, {emitMapped(then, loc, address, cta)}, "mbarrier.arrive.shared::cluster.b64 _, [$0];",
-            "r,~{memory}", /*hasSideEffects=*/true);
+/// The phase before that of each of the next iterations, one for each slot.
+class LowerDrain : public TilePattern<tk::DrainOp> {
+public:
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tk::DrainOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!isTma(op.getChannel()))
+      return failure();
+    Location loc = op.getLoc();
+    int64_t slots = op.getChannel().getType().getSlots();
+    for (int64_t i = 0; i < slots; ++i) {
+      Value iteration = arith::AddIOp::create(rewriter, loc, adaptor.getIteration().front(),
+                                              arith::ConstantIndexOp::create(rewriter, loc, i));
+      SlotBarriers barriers = getSlotBarriers(rewriter, loc, adaptor.getChannel().front(), iteration, slots);
+      Value before = arith::XOrIOp::create(rewriter, loc, barriers.phase, makeInt(rewriter, loc, 1));
+      emitPhaseWait(rewriter, loc, barriers.empty, before);
+    }
+    rewriter.eraseOp(op);
+    return success();
   }
 };
 
@@ -146,5 +176,5 @@ private:
 void weft::gpu::populateMbarrierPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                          const KernelInfo &info) {
   addTilePatterns<LowerMakeChannel, LowerChannelOp<tk::AcquireOp>, LowerChannelOp<tk::WaitOp>,
-                  LowerChannelOp<tk::ReleaseOp>, LowerChannelOp<tk::CommitOp>>(patterns, converter, info);
+                  LowerChannelOp<tk::ReleaseOp>, LowerChannelOp<tk::CommitOp>, LowerDrain>(patterns, converter, info);
 }

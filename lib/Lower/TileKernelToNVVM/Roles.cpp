@@ -80,20 +80,22 @@ public:
   LogicalResult matchAndRewrite(tk::RolesOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value warp = emitWarp(rewriter, loc);
+    bool exchanges = llvm::any_of(op.getRoles(), [](Region &region) { return sends(region); });
     int64_t end = 0;
     for (auto [i, region] : llvm::enumerate(op.getRoles())) {
       int64_t first = end;
       end += op.getWarps()[i];
+      bool waits = exchanges && !sends(region); // Each arrival at the cluster's barrier has its wait.
       bool isLast = i + 1 == op.getRoles().size();
       if (!isLast) {
         Value isMine =
             arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, warp, makeInt(rewriter, loc, end));
         auto branch = scf::IfOp::create(rewriter, loc, isMine, /*withElseRegion=*/true);
         rewriter.setInsertionPointToStart(branch.thenBlock());
-        emitRole(rewriter, op, i, warp, first);
+        emitRole(rewriter, op, i, warp, first, waits);
         rewriter.setInsertionPointToStart(branch.elseBlock());
       } else {
-        emitRole(rewriter, op, i, warp, first);
+        emitRole(rewriter, op, i, warp, first, waits);
       }
     }
     rewriter.eraseOp(op);
@@ -104,8 +106,18 @@ private:
   /// Beyond 8 warps a thread starts with fewer registers than it may have.
   static constexpr int64_t plainWarps = 8;
 
-  void emitRole(ConversionPatternRewriter &rewriter, tk::RolesOp op, unsigned number, Value warp,
-                int64_t firstWarp) const {
+  /// Whether a role sends to other CTAs, and so waits at the cluster's barrier.
+  static bool sends(Region &region) {
+    return region
+        .walk([](Operation *op) {
+          return isa<tk::ClusterSumOp, tk::ClusterSendOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// `waits`: at the cluster's barrier, when all else is done.
+  void emitRole(ConversionPatternRewriter &rewriter, tk::RolesOp op, unsigned number, Value warp, int64_t firstWarp,
+                bool waits) const {
     Location loc = op.getLoc();
     Region &region = op.getRoles()[number];
     Block &body = region.front();
@@ -116,12 +128,12 @@ private:
           NVVM::SetMaxRegisterActionAttr::get(rewriter.getContext(), registers < start
                                                                          ? NVVM::SetMaxRegisterAction::decrease
                                                                          : NVVM::SetMaxRegisterAction::increase));
-    bool copies = false, storesBoxes = false, releasesAll = false;
+    if (waits) // Behind the role. The thread that copies comes later than the others of its warp.
+      rewriter.setInsertionPoint(NVVM::ClusterWaitOp::create(rewriter, loc, UnitAttr()));
+    bool copies = false, storesBoxes = false;
     region.walk([&](Operation *inner) {
       copies |= isa<tk::AcquireOp>(inner);
       storesBoxes |= isa<tk::StoreBoxOp>(inner);
-      auto release = dyn_cast<tk::ReleaseOp>(inner);
-      releasesAll |= release && isMulticast(release.getChannel());
     });
     if (copies) { // One thread of the role's first warp.
       Value isFirst =
@@ -137,11 +149,6 @@ private:
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToEnd(&body);
       NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0), rewriter.getUnitAttr());
-    }
-    if (releasesAll) { // Others arrive at this CTA's barriers while it is there.
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToEnd(&body);
-      emitMeeting(rewriter, loc);
     }
     rewriter.inlineBlockBefore(&body, rewriter.getInsertionBlock(), rewriter.getInsertionPoint());
   }

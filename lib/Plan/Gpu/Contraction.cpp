@@ -285,8 +285,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
       problem.allowWgmma && problem.taps == 1 && problem.batch == 1 && isOne(roles.m) && isOne(roles.n);
   problem.allowSplit = problem.allowMulticast && problem.products == 1 && func.getNumResults() == 1 &&
                        hasAlignedRows(result) && (problem.resultBytes == 2 || problem.resultBytes == 4);
-  // Of all products those gain most whose steps compute their operands; only they are measured.
-  problem.allowRowShares = problem.lhsWork + problem.rhsWork > 0 && problem.taps == 1 && problem.products == 1 &&
+  problem.allowRowShares = problem.taps == 1 && problem.products == 1 && problem.onlyM == 0 && problem.onlyN == 0 &&
                            (problem.type == GemmType::F16 || problem.type == GemmType::F32);
   for (const KernelRequest &request : kernel.access.requests) {
     auto reads = [&](std::optional<unsigned> d) {
@@ -490,6 +489,9 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
     return chooseVector(kernel, contract, roles, device);
   GemmProblem problem = describe(kernel, contract, roles);
   problem.only = readLaunchTile(kernel);
+  func::FuncOp func = kernel.func;
+  if (func->getParentOp()->hasAttr(besideAttr) && problem.lhsWork + problem.rhsWork == 0)
+    problem.allowRowShares = false; // It would gain less than the launch that it has in common with them.
   GemmChoice best = chooseGemmTile(problem, device);
   ScheduleChoice choice;
   choice.tile.assign(kernel.access.resultRank, 1);

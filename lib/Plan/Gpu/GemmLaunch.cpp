@@ -44,7 +44,7 @@ static GemmProblem joinProblems(ArrayRef<GemmProblem> problems) {
   all.products = all.rhsTensors = 1;
   all.nExtents.clear();
   all.leastInnerN = 1;
-  all.allowSplit = all.allowMulticast = false;
+  all.allowSplit = all.allowRowShares = all.allowMulticast = false;
   all.epilogueRegisters = all.heldRegisters = 0;
   for (const GemmProblem &each : problems) {
     all.n += each.n * each.products;

@@ -176,8 +176,11 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
 }
 
-/// Two barriers of a cluster, and what an SM sends to another one in a clock (64 KiB: 5,900 clocks with the barriers).
-static constexpr double clusterClocks = 600, clusterBytesPerClock = 12;
+/// What an SM sends to another one in a clock (64 KiB: 5,900 clocks); and what it takes beside to address, load and add
+/// the parts, and the cluster to find SMs of one group: with 300 to 1,000 clocks more the model's tiles of eight
+/// products of 16 to 197 rows are within 3.3 % of the best of 650 that were timed on an H100 (2026-11-22), without them
+/// within 5.3 %.
+static constexpr double clusterBytesPerClock = 12, mergeClocks = 400;
 /// Without clusters: a fence, an atomic, polls of a counter and a copy, each a trip to the L2. Code for sm_80 takes 0.4
 /// to 1.0 us more than clusters do on an H100; with this price the plans are those that were measured.
 static constexpr double memoryClocks = 3000;
@@ -187,27 +190,37 @@ static constexpr int64_t mostSplit = 4, mostRowShares = 8, mostMulticast = 2;
 static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
 
 /// Whether warps without a warpgroup's instructions can share the steps of a tile among CTAs, each of which then has a
-/// share of the rows: whole rounds of steps, or a ragged last step, whose masks leave out what is beyond it.
-static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile) {
+/// share of the rows: whole rounds of steps, or a ragged last step, whose masks leave out what is beyond it. Where
+/// steps do not compute their operands, fewer tiles than SMs, and clusters: others were not measured.
+static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   int64_t steps = llvm::divideCeil(problem.k, tile.k);
+  bool computes = problem.lhsWork + problem.rhsWork > 0, hasClusters = device.maxCluster > 1;
+  if ((!computes && (!hasClusters || tiles >= int64_t(device.sms))) ||
+      (hasClusters && tile.split > int64_t(device.maxCluster)))
+    return false;
   bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
   return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= 2 && 2 * steps > tile.split &&
          (steps % tile.split == 0 || problem.k % tile.k != 0);
 }
 
-/// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, whole steps, room for what
-/// they send in the buffers of an operand, one wave. Clusters of more than two leave SMs out: of an H100's 132, 120.
-static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
+/// SMs that CTAs find. Clusters of more than two leave some out: of an H100's 132, they have 120 (512 x 1024 x 8192 by
+/// 32 clusters of 4: 58.6 us; 64 of 2: 27.3).
+static double countSms(const GemmTile &tile, const Device &device) {
   constexpr double clusteredSms = 7.0 / 8;
+  return device.sms * (device.maxCluster > 1 && tile.split > 2 ? clusteredSms : 1);
+}
+
+/// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, whole steps, room for what
+/// they send in the buffers of an operand, one wave.
+static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   if (tile.engine != tg::Engine::Wgmma)
-    return canSplitRows(problem, tile);
+    return canSplitRows(problem, tile, tiles, device);
   if (tile.split > int64_t(device.maxCluster))
     return false;
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
   int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
-  double sms = device.sms * (tile.split > 2 ? clusteredSms : 1);
   return problem.allowSplit && share * problem.resultBytes % 64 == 0 && problem.k % (tile.k * tile.split) == 0 &&
-         sentBytes(tile) <= buffer && double(tiles * tile.split) <= sms;
+         sentBytes(tile) <= buffer && double(tiles * tile.split) <= countSms(tile, device);
 }
 
 /// Tiles of rows and of columns.
@@ -243,9 +256,12 @@ static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::p
   return double(stepBytesOf(problem, tile) - common / tile.multicast * (tile.multicast - 1));
 }
 
-/// Whether CTAs side by side can form clusters, and have something in common.
-static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles) {
+/// Whether CTAs side by side can form clusters, and have something in common. Not where all start at once: their
+/// requests merge anyway, and 5 products of 128 to 1,536 rows take 1 to 5 % longer with multicasts (H100, 2026-11-22).
+static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles,
+                         int64_t atOnce) {
   return problem.allowMulticast && tile.engine == tg::Engine::Wgmma && tile.split == 1 &&
+         problem.batch * tiles.first * tiles.second > atOnce &&
          l2BytesOf(problem, tile, tiles) < double(stepBytesOf(problem, tile));
 }
 
@@ -275,7 +291,7 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
     return cost;
   std::pair<int64_t, int64_t> sides = countSides(problem, tile);
   cost.tiles = problem.batch * sides.first * sides.second;
-  if (tile.multicast > 1 && !canMulticast(problem, tile, sides))
+  if (tile.multicast > 1 && !canMulticast(problem, tile, sides, cost.ctasPerSm * int64_t(device.sms)))
     return cost;
   if (tile.split > 1 && !canSplit(problem, tile, cost.tiles, device))
     return cost;
@@ -308,15 +324,16 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
       latency += coldClocks * (steps - 1) / steps;
   }
 
-  int64_t tilesPerSm = llvm::divideCeil(cost.tiles * tile.split, int64_t(device.sms));
+  int64_t tilesPerSm = llvm::divideCeil(cost.tiles * tile.split, int64_t(countSms(tile, device)));
   int64_t resident = std::min(cost.ctasPerSm, tilesPerSm);
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
   double ends = fillClocks + drainClocks + storeClocks;
-  if (tile.split > 1)
-    ends += (device.maxCluster > 1 ? clusterClocks : memoryClocks) + double(sentBytes(tile)) / clusterBytesPerClock;
-  if (tile.multicast > 1)
-    ends += clusterClocks;
+  if (tile.split > 1) // The CTAs meet, and what all of an SM send takes its way.
+    ends += (device.maxCluster > 1 ? 2 * double(device.clusterClocks) + mergeClocks : memoryClocks) +
+            double(resident * sentBytes(tile)) / clusterBytesPerClock;
+  if (tile.multicast > 1) // They meet; the last slot's way back.
+    ends += 2 * double(device.clusterClocks);
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
   double hidden = tile.engine == tg::Engine::Wgmma ? 2 : double(resident);
   double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden);
@@ -340,15 +357,19 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   return cost;
 }
 
-/// Of a long wave, steps under way in what shared memory is left: under load DRAM answers later than loadLatency.
+/// Of a launch whose CTAs are all there at once, steps under way in what shared memory is left: under load DRAM answers
+/// later than loadLatency. Of 179 pairs of tiles of 16 to 197 rows on an H100, six stages take 0.96 times as long as
+/// three in the median, 0.64 to 1.11; where they keep CTAs waiting, 1.21 times.
 static void addStages(const GemmProblem &problem, const Device &device, GemmChoice &choice) {
   constexpr int64_t most = 6;
-  if (!isLongWave(problem, choice.tile, choice.cost.tiles, device))
+  if (choice.tile.engine == tg::Engine::Simt)
     return;
   GemmTile tile = choice.tile;
-  for (++tile.stages; tile.stages <= most; ++tile.stages) {
+  int64_t steps = llvm::divideCeil(llvm::divideCeil(problem.k, tile.k) * problem.taps, tile.split);
+  for (++tile.stages; tile.stages <= std::min(most, steps); ++tile.stages) {
     GemmCost cost = estimateGemm(problem, tile, device);
-    if (cost.fits && cost.seconds <= choice.cost.seconds)
+    if (cost.fits && cost.seconds <= choice.cost.seconds &&
+        cost.tiles * tile.split <= cost.ctasPerSm * int64_t(countSms(tile, device)))
       choice = {tile, cost};
   }
 }
@@ -410,14 +431,19 @@ void forEachTile(const GemmProblem &problem, const Device &device, llvm::functio
 }
 
 GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
-  GemmChoice best, only;
+  // What estimates tell apart: for less no CTAs wait for each other, but where they then compute less.
+  double resolved = problem.lhsWork + problem.rhsWork > 0 ? 0.999 : 0.98;
+  GemmChoice best, split, only;
   forEachTile(problem, device, [&](const GemmTile &tile) {
     GemmCost cost = estimateGemm(problem, tile, device);
-    if (cost.fits && (!best.cost.fits || cost.seconds < best.cost.seconds * 0.999))
-      best = {tile, cost};
+    GemmChoice &alike = tile.split > 1 ? split : best;
+    if (cost.fits && (!alike.cost.fits || cost.seconds < alike.cost.seconds * 0.999))
+      alike = {tile, cost};
     if (cost.fits && problem.only == tile)
       only = {tile, cost};
   });
+  if (split.cost.fits && (!best.cost.fits || split.cost.seconds < best.cost.seconds * resolved))
+    best = split;
   if (only.cost.fits)
     return only;
   addStages(problem, device, best);

@@ -58,9 +58,12 @@ private:
     for (ArrayRef<tg::DispatchOp> level : findLevels(main)) {
       llvm::MapVector<Value, Siblings> byLeft;
       for (tg::DispatchOp dispatch : level)
-        if (auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference()))
+        if (auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference())) {
+          if (level.size() > 1)
+            module->setAttr(besideAttr, UnitAttr::get(&getContext()));
           if (Value left = findLeft(module, dispatch))
             byLeft[left].push_back(module);
+        }
       for (auto &[left, siblings] : byLeft)
         for (ModuleOp each : siblings) {
           auto [known, isNew] = beside.try_emplace(each, siblings);

@@ -34,10 +34,9 @@ static std::pair<int64_t, int64_t> divideRegisters(int64_t consumerWarps, int64_
 
 /// All copies by threads: channels whose copies are not all TMA's.
 static void copyByThreads(func::FuncOp kernel) {
-  kernel.walk([](Operation *op) {
-    if (auto copy = dyn_cast<tk::CopyOp>(op))
-      copy.setEngine(tk::CopyEngine::CpAsync);
-    if (auto channel = dyn_cast<tk::MakeChannelOp>(op))
+  kernel.walk([](tk::CopyOp copy) {
+    copy.setEngine(tk::CopyEngine::CpAsync);
+    if (auto channel = copy.getChannel() ? copy.getChannel().getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp())
       channel.setEngine(tk::CopyEngine::CpAsync);
   });
 }
@@ -84,6 +83,18 @@ static void passTurns(Block &role) {
   tk::PassTurnOp::create(builder, loc, /*last=*/true);
   builder.setInsertionPoint(role.getTerminator());
   tk::TakeTurnOp::create(builder, loc, /*first=*/true);
+}
+
+/// At the producer's end: what other CTAs read, and give back at this one's barriers, they have given back.
+static void drainMulticasts(tk::RolesOp roles, ArrayRef<ChannelUse> uses) {
+  OpBuilder builder(roles.getRoles().front().front().getTerminator());
+  for (const ChannelUse &use : uses) {
+    tk::MakeChannelOp channel = use.channel; // Accessors of ops are not const.
+    if (!channel->hasAttr(weft::gpu::multicastAttr))
+      continue;
+    Value next = tk::CursorOp::create(builder, roles.getLoc(), channel.getResult());
+    tk::DrainOp::create(builder, roles.getLoc(), channel.getResult(), next);
+  }
 }
 
 namespace {
@@ -149,6 +160,7 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     addBlock(roles, 1, tiles);
     if (takesTurns)
       passTurns(roles.getRoles()[1].front());
+    drainMulticasts(roles, *uses);
     kernel->setAttr(tk::warpsAttr, builder.getI64IntegerAttr(producerWarps + consumers));
   }
 };

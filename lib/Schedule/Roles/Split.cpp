@@ -49,7 +49,9 @@ bool schedule::splitLoop(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, int64_
   OpBuilder before(loop), after(loop->getBlock(), std::next(Block::iterator(loop)));
   // The channels' iterations, numbered later, count what this CTA does.
   takeSteps(loop, tk::ClusterRankOp::create(before, loc), parts, *steps / parts);
-  auto sum = tk::ClusterSumOp::create(after, loc, type, loop.getResult(0), buffer);
+  OpBuilder opening(tiles);
+  Value channel = openExchange(opening, loc, buffer, /*consumers=*/warps * parts, tileBytes / parts * (parts - 1));
+  auto sum = tk::ClusterSumOp::create(after, loc, type, loop.getResult(0), buffer, channel);
   loop.getResult(0).replaceAllUsesExcept(sum, sum);
   return true;
 }

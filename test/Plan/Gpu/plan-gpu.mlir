@@ -29,12 +29,33 @@ module @gemm_2048x28672x4096 {
   }
 }
 
-// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 6, order = "row", persistent = false, split = 1>
 // SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 module @gemm_16x28672x4096 {
   func.func @kernel(%a: tensor<16x4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<16x28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<16x4096xbf16>, tensor<4096x28672xbf16> -> tensor<16x28672xbf16>
     return %0 : tensor<16x28672xbf16>
+  }
+}
+
+// 24 tiles of a long reduction are too few: clusters share their steps, and all of a CTA's are under way at once. Without clusters nobody shares.
+// SM90: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 4>
+// SM80: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<{{.*}} split = 1>
+module @gemm_128x768x3072 {
+  func.func @kernel(%a: tensor<128x3072xbf16>, %b: tensor<768x3072xbf16>) -> tensor<128x768xbf16> {
+    %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x3072xbf16>, tensor<768x3072xbf16> -> tensor<128x768xbf16>
+    return %0 : tensor<128x768xbf16>
+  }
+}
+
+// Tiles that all start at once read nothing together: their requests merge on the way.
+// SM90: module @gemm_128x3072x768 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = wgmma, warps = 4, stages = 6, order = "row", persistent = false, split = 1>
+// SM90-NOT: tk.multicast
+// SM80: module @gemm_128x3072x768
+module @gemm_128x3072x768 {
+  func.func @kernel(%a: tensor<128x768xbf16>, %b: tensor<3072x768xbf16>) -> tensor<128x3072xbf16> {
+    %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x768xbf16>, tensor<3072x768xbf16> -> tensor<128x3072xbf16>
+    return %0 : tensor<128x3072xbf16>
   }
 }
 

@@ -14,12 +14,12 @@
 // WHY: [Missed] no-launch-tile {{.*}}2 products of one left operand: 136.{{.}} us as one launch of 480 tiles, 136.{{.}} us apart
 // WHY-NOT: launch-tile
 // CHECK-LABEL: func.func @main
-// CHECK: module @queries attributes {tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma, warps = [[W:[0-9]+]], stages = [[S:[0-9]+]],
-// CHECK: module @keys_values attributes {tg.launch_tile = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma, warps = [[W]], stages = [[S]],
+// CHECK: module @queries attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma, warps = [[W:[0-9]+]], stages = [[S:[0-9]+]],
+// CHECK: module @keys_values attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma, warps = [[W]], stages = [[S]],
 // PLAN: module @queries attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma
 // PLAN: module @keys_values attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma
-// HOPPER: module @queries attributes {tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 256], stream = [64], engine = wgmma
-// HOPPER: module @keys_values attributes {tg.launch_tile = #tg.schedule<tile = [[[M]], 128], stream = [64], engine = wgmma
+// HOPPER: module @queries attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 256], stream = [64], engine = wgmma
+// HOPPER: module @keys_values attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M]], 128], stream = [64], engine = wgmma
 module attributes {tg.symbols = []} {
   func.func @main(%x: tensor<512x4096xf16>, %q: tensor<4096x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>)
       -> (tensor<512x4096xf16>, tensor<512x1024xf16>, tensor<512x1024xf16>) {
@@ -103,6 +103,34 @@ module attributes {tg.symbols = []} {
       %0 = tg.contract %x, %k [#x, #w, #y] : tensor<640x4096xf16>, tensor<4096x1024xf16> -> tensor<640x1024xf16>
       %1 = tg.contract %x, %v [#x, #w, #y] : tensor<640x4096xf16>, tensor<4096x1024xf16> -> tensor<640x1024xf16>
       return %0, %1 : tensor<640x1024xf16>, tensor<640x1024xf16>
+    }
+  }
+}
+
+// -----
+
+// A product of few tiles beside another kernel: clusters would share its steps, and start alone. Alone in its level they do (plan-gpu.mlir).
+// RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_90a --weft-plan-gpu=target=sm_90a | FileCheck %s --check-prefix=BESIDE
+// BESIDE: module @down attributes {tg.beside, tg.schedule = #tg.schedule<{{.*}} split = 1>
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (j, k)>
+#y = affine_map<(i, j, k) -> (i, j)>
+module attributes {tg.symbols = []} {
+  func.func @main(%x: tensor<128x3072xf16>, %w: tensor<768x3072xf16>, %z: tensor<64x64xf16>) -> (tensor<128x768xf16>, tensor<64x64xf16>) {
+    %0 = tg.dispatch @down::@kernel(%x, %w) symbols = affine_map<() -> ()> : (tensor<128x3072xf16>, tensor<768x3072xf16>) -> tensor<128x768xf16>
+    %1 = tg.dispatch @map::@kernel(%z) symbols = affine_map<() -> ()> : (tensor<64x64xf16>) -> tensor<64x64xf16>
+    return %0, %1 : tensor<128x768xf16>, tensor<64x64xf16>
+  }
+  module @down {
+    func.func @kernel(%x: tensor<128x3072xf16>, %w: tensor<768x3072xf16>) -> tensor<128x768xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<128x3072xf16>, tensor<768x3072xf16> -> tensor<128x768xf16>
+      return %0 : tensor<128x768xf16>
+    }
+  }
+  module @map {
+    func.func @kernel(%z: tensor<64x64xf16>) -> tensor<64x64xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.add %z, %z : tensor<64x64xf16>, tensor<64x64xf16>
+      return %0 : tensor<64x64xf16>
     }
   }
 }

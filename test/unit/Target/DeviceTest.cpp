@@ -23,6 +23,7 @@ TEST(Device, NamesAreUniqueAndLimitsConsistent) {
     EXPECT_TRUE(names.insert(device.name).second) << device.name;
     EXPECT_LE(device.sharedPerCta + device.sharedReservedPerCta, device.sharedPerSm) << device.name;
     EXPECT_EQ(device.hasWgmma(), device.maxCluster > 1) << device.name;
+    EXPECT_EQ(device.maxCluster > 1, device.clusterClocks > 0) << device.name;
     EXPECT_LE(device.mmaSync.f16, device.matrix.f16) << device.name;
     EXPECT_TRUE(getArchitectureList().contains(device.architecture)) << device.name;
   }

@@ -113,6 +113,10 @@ def TK_CommitOp : TK_ChannelOp<"commit", "ends the producer's copies of an itera
 def TK_ReleaseOp : TK_ChannelOp<"release", "gives the slot of an iteration back to the producer", [{
     tma: arrival at the slot's empty barrier, by one thread of each consumer warp or warpgroup. cp_async: nothing.}]>;
 
+def TK_DrainOp : TK_ChannelOp<"drain", "waits until all slots of a channel are free", [{
+    By the producer, with the number of the iteration behind its last one: every copy has arrived, and every consumer has given its slot back. Where a
+    channel's copies go to all CTAs of a cluster, no other CTA arrives at this one's barriers any more, so its shared memory may go.}]>;
+
 def TK_CursorOp : TK_Op<"cursor", [MemoryEffects<[MemRead]>]> {
   let summary = "the iteration at which the caller's role is on a channel";
   let description = [{
@@ -190,43 +194,47 @@ def TK_ClusterSumOp : TK_Op<"cluster_sum", [AllTypesMatch<["value", "result"]>, 
     CTA r of s has the sums of the r-th of s equal parts of every thread's registers; its others hold partial sums,
     which nobody reads (`tk.store_box` with `parted` leaves them out). Parts go through distributed shared memory to `buffer` of the CTA that adds them, in the
     order of the CTAs. Nobody uses `buffer` any more when all warps of the role are here: copies to it have been waited for.
-    Its bytes: those of the tile in f32, times (CTAs - 1) / CTAs.
+    Its bytes: those of the tile in f32, times (CTAs - 1) / CTAs; they complete the phase of `channel` that `tk.cluster_open` began. Each warp of each CTA
+    gives the channel's slot back, to all CTAs, when it is here: sends wait for all of them.
 
     ```mlir
-    %s = tk.cluster_sum %acc through %b : !tk.tile<128x256xf32>, !tk.shared<4 x 64x256xbf16>
+    %s = tk.cluster_sum %acc through %b on %c : !tk.tile<128x256xf32>, !tk.shared<4 x 64x256xbf16>, !tk.channel<1>
     ```
   }];
-  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer);
+  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer, TK_ChannelType:$channel);
   let results = (outs TK_TileType:$result);
-  let assemblyFormat = "$value `through` $buffer attr-dict `:` type($value) `,` type($buffer)";
+  let assemblyFormat = "$value `through` $buffer `on` $channel attr-dict `:` type($value) `,` type($buffer) `,` type($channel)";
 }
 
 def TK_ClusterOpenOp : TK_Op<"cluster_open", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "from here on the other CTAs of the cluster may write to a buffer";
   let description = [{
-    Each thread of the kernel passes it once, and `tk.cluster_send` to the same buffer once: an arrival at the cluster's barrier, for which the sends wait.
+    Each thread of the kernel passes it once, ahead of the loop over tiles: an arrival at the cluster's barrier, for which `tk.cluster_send` and
+    `tk.cluster_sum` wait, and roles without them at their end. `channel` has one slot, whose only iteration is what the other CTAs will send, so many bytes.
+    Where the target has no clusters there is none: the op then keeps the buffer's place.
 
     ```mlir
-    tk.cluster_open %b : !tk.shared<4 x 4x32xf32>
+    tk.cluster_open %b on %c : !tk.shared<4 x 4x32xf32>, !tk.channel<1>
     ```
   }];
-  let arguments = (ins TK_SharedType:$buffer);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let arguments = (ins TK_SharedType:$buffer, Optional<TK_ChannelType>:$channel);
+  let assemblyFormat = "$buffer (`on` $channel^)? attr-dict `:` type($buffer) (`,` type($channel)^)?";
 }
 
 def TK_ClusterSendOp : TK_Op<"cluster_send", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the rows of a tile to the CTAs of the cluster, each its share";
   let description = [{
-    CTA r of s gets the r-th of s equal parts of the rows, and finds in slot c of `buffer` what CTA c sent it when the op is over: all CTAs
-    have met. The slots are as many as CTAs, and hold their places one after the other. Where the target has no clusters, the CTAs are neighbours in the
+    CTA r of s gets the r-th of s equal parts of the rows, and finds in slot c of `buffer` what CTA c sent it when the op is over: it waits for the
+    bytes of all of them, which complete the phase of `channel` that `tk.cluster_open` began. The slots are as many as CTAs, and hold their places one after
+    the other. Where the target has no clusters there is no channel: the CTAs are neighbours in the
     launch and the rows pass through a variable of the module; the op then says how many tiles the launch has (`tk.tiles`, from weft-tk-split-steps).
 
     ```mlir
-    tk.cluster_send %acc to %b : !tk.tile<16x32xf32>, !tk.shared<4 x 4x32xf32>
+    tk.cluster_send %acc to %b on %c : !tk.tile<16x32xf32>, !tk.shared<4 x 4x32xf32>, !tk.channel<1>
     ```
   }];
-  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer);
-  let assemblyFormat = "$value `to` $buffer attr-dict `:` type($value) `,` type($buffer)";
+  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer, Optional<TK_ChannelType>:$channel);
+  let assemblyFormat = "$value `to` $buffer (`on` $channel^)? attr-dict `:` type($value) `,` type($buffer) (`,` type($channel)^)?";
   let hasVerifier = 1;
 }
 
