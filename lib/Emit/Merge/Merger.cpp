@@ -240,6 +240,8 @@ void Merger::addWait(size_t number, Value cta) {
     for (auto [from, to] : state.places)
       if (from == argument && canPrefetch)
         flags->prefetch(loc, function.getArgument(to), bytes, part.grid, cta);
+  if (part.waitsForGrids)
+    flags->waitForGrids(loc);
   state.waited = flags->wait(loc, findAwaited(number, cta), part.warps * kWarpThreads, part.hasBulk);
 }
 
@@ -348,7 +350,7 @@ void Merger::cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number
     makeCoherent(builder.clone(op, mapping));
   } else {
     if (isa<LLVM::ReturnOp>(op) && state.counters.blocks)
-      flags->raise(loc, state.counters, cta, part.warps * kWarpThreads, part.hasBulk);
+      flags->raise(loc, state.counters, cta, part.warps * kWarpThreads, part.hasBulk, part.waitsForGrids);
     if (isa<LLVM::ReturnOp>(op) && state.waited)
       flags->leave(loc, state.waited);
     builder.clone(op, mapping);

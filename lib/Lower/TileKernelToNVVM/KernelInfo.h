@@ -39,6 +39,13 @@ public:
   unsigned indexBits = 64;                                ///< 32 if every offset of every tensor is below 2^31 bytes.
   bool waitsForGrids = false; ///< Whether it may start early, and waits before it touches what other kernels write.
   llvm::SmallVector<int64_t> steadyArguments; ///< Tensors that no kernel of the program writes, where that is known.
+  /// The barriers of a channel of TMA: one full and one empty for each slot, from `offset` in shared memory on.
+  struct ChannelBarriers {
+    int64_t offset, slots, consumers;
+  };
+  llvm::SmallVector<ChannelBarriers> barriers; ///< Of all channels; they are initialised at the last one.
+  mlir::Operation *lastChannel = nullptr;
+  bool hasMulticast = false; ///< CTAs of the cluster arrive at each other's barriers.
 
   Role getRole(mlir::Operation *op) const;
   /// Facts of the `symbols` of an access, in order.
