@@ -55,6 +55,9 @@ struct Launch {
   uint32_t scalarCount;
   int64_t scratchBytes; ///< For each worker.
   bool isFirst = true;  ///< Of its run: it may not begin before all work before it has ended.
+  /// Of each buffer, bytes from its address on that no kernel of the program writes (inputs, weights, constants); 0: it
+  /// is written, or may be used for several tensors. Null: not known.
+  const int64_t *steadyBytes = nullptr;
 };
 
 /// Weights and constants: data that no run changes.

@@ -59,8 +59,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   // An order of launches, or of the tiles of products.
   std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
   std::string traversal = chain ? "" : options.traversal;
-  // A merged kernel's parts would all have to gain from an early start.
-  bool merges = options.mergeLaunches != "off" && !options.dependentLaunch;
+  bool merges = options.mergeLaunches != "off";
   // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
   pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
   if (merges)

@@ -36,12 +36,11 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
   Option<bool> allowTf32{*this, "allow-tf32", llvm::cl::desc("f32 contractions may use tf32"), llvm::cl::init(false)};
   Option<bool> dependentLaunch{*this, "dependent-launch",
                                llvm::cl::desc("sm_90 and up: kernels start while the one before still runs"),
-                               llvm::cl::init(true)};
+                               llvm::cl::init(GpuOptions().dependentLaunch)};
   Option<std::string> traversal{*this, "traversal", llvm::cl::desc("Order of contractions' tiles (docs/traversal.md)")};
-  Option<std::string> mergeLaunches{
-      *this, "merge-launches",
-      llvm::cl::desc("kernels that start as one: off, levels, on or chains; without dependent-launch"),
-      llvm::cl::init("on")};
+  Option<std::string> mergeLaunches{*this, "merge-launches",
+                                    llvm::cl::desc("kernels that start as one: off, levels, on or chains"),
+                                    llvm::cl::init("on")};
 
   GpuOptions get() const {
     return {target,    fastMath,      allowTf32,      dependentLaunch,

@@ -29,7 +29,7 @@ module attributes {tg.symbols = []} {
     %0 = tg.dispatch @product::@kernel(%x, %w) symbols = affine_map<() -> ()> : (tensor<512x14336xbf16>, tensor<4096x14336xbf16>) -> tensor<512x4096xbf16>
     return %0 : tensor<512x4096xbf16>
   }
-  module @product attributes {tg.operand_dims = [#x, #w], tg.result_dims = [#y],
+  module @product attributes {tg.steady_operands = array<i64: 0, 1>, tg.operand_dims = [#x, #w], tg.result_dims = [#y],
       tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>} {
     func.func @kernel(%x: tensor<512x14336xbf16>, %w: tensor<4096x14336xbf16>) -> tensor<512x4096xbf16> attributes {tg.num_symbols = 0 : i64} {
       %0 = tg.contract %x, %w [#lhs, #rhs, #out] : tensor<512x14336xbf16>, tensor<4096x14336xbf16> -> tensor<512x4096xf32>

@@ -4,6 +4,7 @@
 #define WEFT_TOOLS_WEFT_COMPILE_FLAGS_H
 
 #include "ImportFlags.h"
+#include "weft/Pipelines/Pipelines.h"
 
 namespace weft::tools {
 
@@ -41,7 +42,7 @@ struct CompileFlags : ImportFlags {
   cl::opt<bool> allowTf32{"allow-tf32", cl::desc("GPU: f32 contractions may round their operands to tf32"),
                           cl::cat(compileCategory)};
   cl::opt<std::string> dependentLaunch{
-      "dependent-launch", cl::init("off"), cl::cat(compileCategory),
+      "dependent-launch", cl::init(weft::GpuOptions().dependentLaunch ? "on" : "off"), cl::cat(compileCategory),
       cl::desc("sm_90 and up: on (kernels start while the one before still runs, and wait for it), or off")};
   cl::opt<std::string> traversal{"traversal", cl::value_desc("order"), cl::cat(compileCategory),
                                  cl::desc("GPU: order of the tiles of products and folds, such as row, grouped<8>, "
@@ -56,8 +57,7 @@ struct CompileFlags : ImportFlags {
       "merge-launches", cl::init("on"), cl::cat(compileCategory),
       cl::desc(
           "GPU: kernels that start as one: on (those that do not need each other, and those that do where the model "
-          "says that it pays), levels (only the first), chains (all that can), or off; off with "
-          "--dependent-launch=on")};
+          "says that it pays), levels (only the first), chains (all that can), or off")};
   cl::opt<std::string> planner{
       "planner", cl::init("weft"), cl::value_desc("name"), cl::cat(compileCategory),
       cl::desc("Who chooses which ops share a kernel, of what the rules allow: weft, dnnfusion, tvm-rules, or exact "

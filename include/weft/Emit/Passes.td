@@ -39,7 +39,7 @@ def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
     For a program of lowered GPU kernels: dispatches of one level (the longest chain of kernels in front of them) become one dispatch of a merged kernel,
     which has the CTAs of its parts one part after the other. Operands, results, scalars and tensor maps are those of the parts in turn; the CTA has the
     most warps and the most shared memory of a part. A part stays alone where it or another one would lose CTAs of an SM that it can fill, where
-    registers do not suffice beside more warps, and where its grid depends on symbols, it has a cluster, or it waits for the kernel before it. Exact.
+    registers do not suffice beside more warps, and where its grid depends on symbols or it has a cluster. Exact.
 
     With `chains`, a launch also goes behind the launch whose results it reads, if no other kernel has to run between them: a chain. What a part reads of
     another one is no operand, but its result's buffer, read coherently. CTAs begin in the order of their numbers, and a CTA waits for parts in front of

@@ -16,9 +16,9 @@ struct GpuOptions {
   std::string target = "sm_80"; ///< A device or architecture of weft/Target/Device.h.
   bool fastMath = false;        ///< Approximate instructions for math functions, and reassociation.
   bool allowTf32 = false;       ///< f32 contractions may round their operands to tf32.
-  bool dependentLaunch = false; ///< sm_90 and up: kernels start while the one before still runs (docs/gpu.md).
+  bool dependentLaunch = true;  ///< sm_90 and up: kernels start while the one before still runs (docs/gpu.md).
   std::string traversal;        ///< Order of contractions' tiles (docs/traversal.md); empty: the planner's choice.
-  /// Kernels that start as one, not with dependentLaunch: "off", "levels" (those that do not need each other), "on"
+  /// Kernels that start as one: "off", "levels" (those that do not need each other), "on"
   /// (also those that do, where the model says that it pays), "chains" (wherever that can be).
   std::string mergeLaunches = "on";
   std::string profile;        ///< File of measured times (docs/profile.md); empty: none.

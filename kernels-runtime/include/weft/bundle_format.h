@@ -310,9 +310,9 @@ struct GpuModuleRecord {
 /// How a module starts a kernel. The PTX entry is `k<kernel>`; a dispatch over [0, grid) starts grid CTAs along x. The
 /// entry's parameters are, in this order: a .u64 for each buffer of the dispatch (device addresses), an .s64 for each
 /// scalar, and an aligned .b8[128] (.align 64) for each tensor map. Dispatches of GPU kernels have no scratch.
-/// An entry that holds a griddepcontrol.wait is started with programmatic stream serialization, if it is not the first
-/// kernel of a run: its CTAs may begin before the kernels in front of it have ended. Every CTA must execute the wait,
-/// and each thread before it writes global memory or reads what a kernel of the entry writes.
+/// An entry that holds a griddepcontrol.wait may be started with programmatic stream serialization, if it is not the
+/// first kernel of a run: its CTAs may begin before the kernels in front of it have ended. Each thread must execute the
+/// wait before it writes global memory or reads what a kernel of the entry writes, and one thread at least does.
 /// A module's variables in global memory belong to one session: they are as the text says when it begins, and keep what
 /// its launches, which come one after the other, leave there.
 struct GpuKernelRecord {

@@ -142,6 +142,30 @@ Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
   return {};
 }
 
+/// What the choice of kernels that start early needs (EarlyStart.h).
+Error CudaCode::findNeeds() {
+  const Driver &driver = context->getDriver();
+  const std::pair<int, int *> attributes[] = {{MultiprocessorCount, &limits.count},
+                                              {ThreadsPerMultiprocessor, &limits.threads},
+                                              {RegistersPerMultiprocessor, &limits.registers},
+                                              {SharedBytesPerMultiprocessor, &limits.sharedBytes},
+                                              {ReservedSharedBytesPerBlock, &limits.sharedBytesOfCta}};
+  for (auto [attribute, value] : attributes)
+    if (Error error =
+            driver.check(driver.deviceGetAttribute(value, attribute, context->getDevice()), "cuDeviceGetAttribute"))
+      return error;
+  for (Function &function : functions) {
+    int registers = 0;
+    if (!function.handle)
+      continue;
+    if (Error error = driver.check(driver.functionGetAttribute(&registers, RegistersPerThread, function.handle),
+                                   "cuFuncGetAttribute"))
+      return error;
+    function.registers = unsigned(registers);
+  }
+  return {};
+}
+
 Error CudaCode::findFunctions(const GpuCode &code, const Tables &tables) {
   functions.resize(tables.kernels.size);
   const std::map<std::string_view, PtxEntry> entries = scanPtxEntries(code.getPtx());
@@ -156,5 +180,8 @@ Error CudaCode::findFunctions(const GpuCode &code, const Tables &tables) {
       functions[i].waitsForGrids = found->second.waitsForGrids;
     }
   }
+  for (const Function &function : functions)
+    if (function.waitsForGrids)
+      return findNeeds();
   return {};
 }

@@ -14,6 +14,7 @@
 #include "../Gpu/GpuCode.h"
 #include "CubinCache.h"
 #include "Driver.h"
+#include "EarlyStart.h"
 
 namespace weft::cuda {
 
@@ -29,9 +30,12 @@ public:
     Handle handle = nullptr;
     int parameters = -1;        ///< Their number in the PTX; -1 where the text does not tell.
     bool waitsForGrids = false; ///< It may be started before the kernels in front of it have ended.
+    unsigned registers = 0;     ///< Of a thread; of code with kernels that wait.
   };
   /// The function of kernel number `kernel`, which the code holds.
   const Function &getFunction(uint32_t kernel) const { return functions[kernel]; }
+  /// Of code with kernels that wait for the grids in front.
+  const SmLimits &getLimits() const { return limits; }
 
 private:
   explicit CudaCode(std::shared_ptr<Context> context) : context(std::move(context)) {}
@@ -43,7 +47,9 @@ private:
 
   std::shared_ptr<Context> context;
   Handle module = nullptr;
+  bundle::Error findNeeds();
   std::vector<Function> functions; ///< By kernel number.
+  SmLimits limits;
 };
 
 } // namespace weft::cuda

@@ -14,6 +14,7 @@
 #include "CudaCode.h"
 #include "CudaData.h"
 #include "CudaGraph.h"
+#include "EarlyStart.h"
 #include "StreamOrder.h"
 
 #include <algorithm>
@@ -88,6 +89,7 @@ private:
   };
   std::vector<Line> aligned;
   std::vector<void *> parameterAddresses;
+  EarlyStart earlyStart;
   Handle timers[2] = {}; ///< Events around a launch, made when they are needed.
   StreamOrder streams;   ///< Last: it ends first, and waits.
 };
@@ -247,8 +249,10 @@ Error CudaDevice::dispatch(const Launch &launch) {
     attribute.value.clusterDim[0] = kernel.clusterSize;
     attribute.value.clusterDim[1] = attribute.value.clusterDim[2] = 1;
   }
+  const SmLimits &limits = static_cast<const CudaCode &>(*loaded).getLimits();
+  bool isChosen = earlyStart.follow(limits, {kernel.threads, function.registers, kernel.sharedBytes}, launch.grid);
   // What a run reads stays as it is from its first kernel's begin on: others may read it before they wait.
-  if (function.waitsForGrids && !launch.isFirst) {
+  if (function.waitsForGrids && !launch.isFirst && isChosen) {
     LaunchAttribute &attribute = attributes[config.attributeCount++];
     attribute.id = kLaunchProgrammaticOrder;
     attribute.value.flag = 1;

@@ -38,9 +38,13 @@ enum DeviceAttribute : int {
   MultiprocessorCount = 16,
   L2CacheBytes = 38,
   MemoryPoolsSupported = 115,
+  ThreadsPerMultiprocessor = 39,
+  SharedBytesPerMultiprocessor = 81,
+  RegistersPerMultiprocessor = 82,
+  ReservedSharedBytesPerBlock = 111,
 };
 /// CU_FUNC_ATTRIBUTE_*.
-enum FunctionAttribute : int { MaxDynamicSharedBytes = 8, NonPortableClusterAllowed = 14 };
+enum FunctionAttribute : int { RegistersPerThread = 4, MaxDynamicSharedBytes = 8, NonPortableClusterAllowed = 14 };
 /// CU_JIT_*.
 enum JitOption : int { ErrorLogBuffer = 5, ErrorLogBytes = 6 };
 
@@ -127,6 +131,7 @@ static_assert(sizeof(GraphUpdateInfo) == 24, "as the driver has it");
   ENTRY(moduleLoadDataEx, cuModuleLoadDataEx, Handle *, const void *, unsigned, int *, void **)                        \
   ENTRY(moduleUnload, cuModuleUnload, Handle)                                                                          \
   ENTRY(moduleGetFunction, cuModuleGetFunction, Handle *, Handle, const char *)                                        \
+  ENTRY(functionGetAttribute, cuFuncGetAttribute, int *, int, Handle)                                                  \
   ENTRY(functionSetAttribute, cuFuncSetAttribute, Handle, int, int)                                                    \
   ENTRY(launchKernelEx, cuLaunchKernelEx, const LaunchConfig *, Handle, void **, void **)                              \
   ENTRY(linkCreate, cuLinkCreate_v2, unsigned, int *, void **, Handle *)                                               \

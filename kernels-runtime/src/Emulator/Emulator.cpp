@@ -153,6 +153,9 @@ Error Emulator::load(std::string_view ptx, std::string_view name, uint32_t &modu
     loaded->code.versionMajor = loaded->tree.versionMajor;
     loaded->code.versionMinor = loaded->tree.versionMinor;
     error = buildModule(loaded->tree, loaded->globals, {runJump, runReturn}, loaded->code);
+    for (FunctionCode &code : loaded->code.functions)
+      for (const Step &step : code.steps)
+        code.waitsForGrids |= loaded->code.opcodes[step.opcode] == "griddepcontrol.wait";
   }
   if (!error)
     error = relocate(*state, *loaded);
@@ -186,6 +189,7 @@ static EntryInfo describe(const FunctionCode &code) {
   const ptx::Directives &directives = code.directives;
   const uint32_t *most = directives.requiredThreads[0] ? directives.requiredThreads : directives.maxThreads;
   info.maxThreads = 1024;
+  info.waitsForGrids = code.waitsForGrids;
   if (most[0])
     info.maxThreads =
         uint32_t(std::min<uint64_t>(1024, uint64_t(most[0]) * std::max(most[1], 1u) * std::max(most[2], 1u)));
@@ -311,8 +315,51 @@ static Error checkSizes(const Card &card, const FunctionCode &code, const Launch
   return {};
 }
 
+namespace {
+/// A launch with those who look at it.
+class RunningLaunch final : public EarlyLaunch {
+public:
+  RunningLaunch(const Card &card, GlobalMemory &memory, const ModuleCode &module, const FunctionCode &entry,
+                const LaunchSpec &wanted)
+      : spec(wanted), machine(card, memory, module, entry, spec, result) {
+    spec.entry = entry.name;
+    if (spec.options.isSanitized) {
+      machine.add(fences);
+      machine.add(sanitizer);
+    }
+    if (spec.options.isCounted)
+      machine.add(counters);
+  }
+
+  Error begin() override {
+    machine.hasGridsInFront = true;
+    return machine.run();
+  }
+  Error finish() override {
+    machine.hasGridsInFront = false;
+    return machine.run();
+  }
+
+private:
+  LaunchSpec spec;
+  WgmmaFenceObserver fences;
+  Sanitizer sanitizer;
+  LaunchCounters counters;
+  Machine machine;
+};
+} // namespace
+
 Error Emulator::launch(const LaunchSpec &spec, LaunchResult &result) {
   result = LaunchResult();
+  std::unique_ptr<EarlyLaunch> launch;
+  if (Error error = prepare(spec, launch))
+    return error;
+  Error error = launch->finish();
+  result = std::move(launch->result);
+  return error;
+}
+
+Error Emulator::prepare(const LaunchSpec &spec, std::unique_ptr<EarlyLaunch> &launch) {
   LoadedModule *loaded = state->module(spec.module);
   if (!loaded)
     return makeError(ErrorCode::Usage, "no module has the number %u", spec.module);
@@ -327,15 +374,6 @@ Error Emulator::launch(const LaunchSpec &spec, LaunchResult &result) {
     return std::move(error).within(context);
   if (Error error = checkSizes(state->card, *entry, spec))
     return std::move(error).within(context);
-  Machine machine(state->card, state->memory, loaded->code, *entry, spec, result);
-  WgmmaFenceObserver fences;
-  Sanitizer sanitizer;
-  LaunchCounters counters;
-  if (spec.options.isSanitized) {
-    machine.add(fences);
-    machine.add(sanitizer);
-  }
-  if (spec.options.isCounted)
-    machine.add(counters);
-  return machine.run();
+  launch = std::make_unique<RunningLaunch>(state->card, state->memory, loaded->code, *entry, spec);
+  return {};
 }

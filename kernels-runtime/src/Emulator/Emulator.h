@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,11 @@ struct LaunchOptions {
   uint64_t instructionLimit = uint64_t(1) << 40; ///< Warp instructions of the launch; more is an error.
 };
 
+/// A part of global memory.
+struct MemoryRange {
+  uint64_t address = 0, bytes = 0;
+};
+
 struct LaunchSpec {
   uint32_t module = 0; ///< From Emulator::load.
   std::string_view entry;
@@ -57,6 +63,9 @@ struct LaunchSpec {
   uint32_t dynamicSharedBytes = 0;
   const void *parameters = nullptr; ///< The kernel's parameter buffer, laid out as PTX lays out .param.
   size_t parameterBytes = 0;
+  /// What no kernel of the program writes. A thread that touches other global memory before it has waited for the grids
+  /// in front (griddepcontrol.wait) is a finding; nothing: that is not known, and not looked for.
+  std::optional<std::vector<MemoryRange>> steady;
   LaunchOptions options;
 };
 
@@ -91,7 +100,19 @@ struct EntryInfo {
   uint32_t staticSharedBytes = 0;
   uint32_t registersPerThread = 0;
   uint32_t maxThreads = 0;       ///< Per CTA, from .maxntid or .reqntid; 1024 without.
+  bool waitsForGrids = false;    ///< It holds a griddepcontrol.wait.
   Dim3 requiredCluster{0, 0, 0}; ///< {0,0,0}: any.
+};
+
+/// A launch that may start while the grids in front of it still run. Does not outlive its emulator and module.
+class EarlyLaunch {
+public:
+  virtual ~EarlyLaunch() = default;
+  /// Runs until whatever can still run stands at a griddepcontrol.wait, or is behind it for want of data.
+  virtual Error begin() = 0;
+  /// The grids in front have ended: runs to the end.
+  virtual Error finish() = 0;
+  LaunchResult result;
 };
 
 class Emulator {
@@ -127,6 +148,8 @@ public:
   /// Runs a kernel to its end. An Error is a launch that cannot be or that failed (bad access, deadlock, trap, limit):
   /// what it had written stays written, and `result` holds what was found until then.
   Error launch(const LaunchSpec &spec, LaunchResult &result);
+  /// The same in two parts. The parameters are copied.
+  Error prepare(const LaunchSpec &spec, std::unique_ptr<EarlyLaunch> &launch);
 
 private:
   explicit Emulator(std::unique_ptr<EmulatorState> state);

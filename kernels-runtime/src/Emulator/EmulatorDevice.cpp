@@ -7,6 +7,10 @@
 // Device memory is the card's, addresses are the card's, and a dispatch returns when the launch has ended. Counters are
 // kept per dispatch of the last run.
 //
+// Where kernels wait for the grids in front (programmatic dependent launch), launches overlap as far as that allows: a
+// launch is held back until the next one has run up to its waits, or until its end is asked for. So what is read too
+// early has not been written yet, and its errors come with the next call.
+//
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "EmulatorDevice.h"
 
@@ -102,26 +106,54 @@ public:
   Error loadCode(LoadedBundle &bundle, std::string_view target) override;
   const std::string &getCode() const override { return codeText; }
   Error allocate(uint64_t bytes, void *&address) override;
-  void free(void *address) override { (void)emulator->free(toCard(address)); }
-  void discard(void *address, uint64_t bytes) override { (void)emulator->poison(toCard(address), bytes); }
+  void free(void *address) override {
+    settle();
+    (void)emulator->free(toCard(address));
+  }
+  void discard(void *address, uint64_t bytes) override {
+    settle();
+    (void)emulator->poison(toCard(address), bytes);
+  }
   Error upload(void *destination, const void *source, uint64_t bytes) override {
-    return emulator->write(toCard(destination), source, bytes);
+    Error error = synchronise();
+    return error ? std::move(error) : emulator->write(toCard(destination), source, bytes);
   }
   Error download(void *destination, const void *source, uint64_t bytes) override {
-    return emulator->read(toCard(source), destination, bytes);
+    Error error = synchronise();
+    return error ? std::move(error) : emulator->read(toCard(source), destination, bytes);
   }
   Error copy(void *destination, const void *source, uint64_t bytes) override;
   Error dispatch(const Launch &launch) override;
-  Error synchronise() override { return {}; }
+  Error synchronise() override {
+    settle();
+    return std::move(lateError);
+  }
   Error placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) override;
   Error beginRun(std::optional<void *> stream) override {
+    Error error = synchronise();
     launches.clear();
-    return Device::beginRun(stream);
+    return error ? std::move(error) : Device::beginRun(stream);
   }
   bool getCounters(bool asJson, std::string &text) const override;
 
 private:
+  /// A launch, from its dispatch to its end.
+  struct Pending {
+    std::unique_ptr<EarlyLaunch> launch;
+    std::string kernel;
+    Error error; ///< Of its begin.
+  };
   static uint64_t toCard(const void *address) { return reinterpret_cast<uint64_t>(address); }
+  Error prepare(const Launch &launch, Pending &next);
+  Error finish(Pending &last);
+  /// Ends the launch that was held back; what is wrong with it is for the next call.
+  void settle() {
+    std::unique_ptr<Pending> last = std::move(pending);
+    if (!last)
+      return;
+    if (Error error = finish(*last); error && !lateError)
+      lateError = std::move(error).within("kernel " + quote(last->kernel));
+  }
 
   std::string name;
   std::unique_ptr<Emulator> emulator;
@@ -131,6 +163,9 @@ private:
   const Tables *tables = nullptr;
   std::string codeText;
   uint32_t module = 0;
+  std::vector<bool> waitsForGrids; ///< By kernel; empty: no kernel waits.
+  std::unique_ptr<Pending> pending;
+  Error lateError;
   struct Counted {
     std::string kernel;
     std::vector<Counter> counters;
@@ -144,7 +179,20 @@ Error EmulatorDevice::loadCode(LoadedBundle &bundle, std::string_view target) {
     return error;
   tables = &bundle.getTables();
   codeText = code.getTarget();
-  return emulator->load(code.getPtx(), codeText, module);
+  if (Error error = emulator->load(code.getPtx(), codeText, module))
+    return error;
+  std::vector<EntryInfo> entries;
+  if (Error error = emulator->entries(module, entries))
+    return error;
+  for (const EntryInfo &entry : entries) {
+    uint64_t number = 0;
+    if (!entry.waitsForGrids || entry.name.empty() || !parseNumber(std::string_view(entry.name).substr(1), number))
+      continue;
+    if (number >= waitsForGrids.size())
+      waitsForGrids.resize(number + 1);
+    waitsForGrids[number] = true;
+  }
+  return {};
 }
 
 Error EmulatorDevice::allocate(uint64_t bytes, void *&address) {
@@ -172,6 +220,8 @@ Error EmulatorDevice::placeReadOnly(LoadedBundle &, std::vector<ReadOnlyData> &i
 }
 
 Error EmulatorDevice::copy(void *destination, const void *source, uint64_t bytes) {
+  if (Error error = synchronise())
+    return error;
   std::vector<uint8_t> staging(bytes);
   if (Error error = emulator->read(toCard(source), staging.data(), bytes))
     return error;
@@ -188,7 +238,7 @@ static Error makeError(const std::vector<Finding> &findings) {
   return Error(ErrorCode::Device, text);
 }
 
-Error EmulatorDevice::dispatch(const Launch &launch) {
+Error EmulatorDevice::prepare(const Launch &launch, Pending &next) {
   std::vector<uint8_t> parameters;
   if (Error error = code.packParameters(launch, encodeTensorMap, parameters))
     return error;
@@ -204,14 +254,42 @@ Error EmulatorDevice::dispatch(const Launch &launch) {
   spec.parameters = parameters.data();
   spec.parameterBytes = parameters.size();
   spec.options = options;
-  LaunchResult result;
-  Error error = emulator->launch(spec, result);
-  if (error)
+  if (launch.steadyBytes) {
+    spec.steady.emplace();
+    for (uint32_t i = 0; i < launch.bufferCount; ++i)
+      if (launch.steadyBytes[i] > 0)
+        spec.steady->push_back({toCard(launch.buffers[i]), uint64_t(launch.steadyBytes[i])});
+  }
+  next.kernel = tables->getString(tables->kernels[launch.kernel].name);
+  return emulator->prepare(spec, next.launch);
+}
+
+Error EmulatorDevice::finish(Pending &last) {
+  if (last.error)
+    return std::move(last.error);
+  if (Error error = last.launch->finish())
     return error;
   if (options.isCounted)
-    launches.push_back(
-        {std::string(tables->getString(tables->kernels[launch.kernel].name)), std::move(result.counters)});
-  return makeError(result.findings);
+    launches.push_back({last.kernel, std::move(last.launch->result.counters)});
+  return makeError(last.launch->result.findings);
+}
+
+Error EmulatorDevice::dispatch(const Launch &launch) {
+  auto next = std::make_unique<Pending>();
+  bool isEarly = launch.kernel < waitsForGrids.size() && waitsForGrids[launch.kernel] && !launch.isFirst;
+  if (!isEarly)
+    settle();
+  if (Error error = prepare(launch, *next))
+    return error;
+  if (waitsForGrids.empty())
+    return finish(*next);
+  if (isEarly)
+    next->error = next->launch->begin();
+  settle();
+  if (lateError)
+    return std::move(lateError).within("before it");
+  pending = std::move(next);
+  return {};
 }
 
 bool EmulatorDevice::getCounters(bool asJson, std::string &text) const {

@@ -293,13 +293,17 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state, bool
     const ArgumentRecord &argument = tables.arguments[command.c + i];
     if (Error error = offsetAddress(argument.buffer, argument.offsetRegister, 0, argumentAddresses[i]))
       return std::move(error).within(where());
+    auto kind = BufferKind(tables.buffers[argument.buffer].kind);
+    bool isSteady = kind == BufferKind::Input || kind == BufferKind::Weight || kind == BufferKind::Constant;
+    int64_t offset = argument.offsetRegister == kNone ? 0 : registers[argument.offsetRegister];
+    steadyBytes[i] = isSteady ? sizes[argument.buffer] - offset : 0;
   }
   for (uint32_t i = 0; i < command.f; ++i)
     scalarValues[i] = registers[tables.scalars[command.e + i]];
   if (grid == 0)
     return {};
-  Launch launch = {command.a, grid,   argumentAddresses.data(), command.d, scalarValues.data(), command.f,
-                   scratch,   isFirst};
+  Launch launch = {command.a, grid,    argumentAddresses.data(), command.d, scalarValues.data(), command.f,
+                   scratch,   isFirst, steadyBytes.data()};
   isFirst = false;
   uint64_t nanoseconds = 0;
   Error error = profile ? device->dispatchTimed(launch, nanoseconds) : device->dispatch(launch);

@@ -120,6 +120,7 @@ void Session::prepareSegments() {
     }
   }
   argumentAddresses.resize(argumentCount);
+  steadyBytes.resize(argumentCount);
   scalarValues.resize(scalarCount);
   segments = std::vector<Segment>(segmentCount);
   // One evaluation, before all work: what follows is fixed. A single kernel gains nothing.

@@ -155,6 +155,7 @@ private:
   std::vector<int64_t> sizes;    ///< Bytes; for weights and constants at first those of the data.
   std::vector<PortState> inputStates, outputStates;
   std::vector<void *> argumentAddresses;
+  std::vector<int64_t> steadyBytes; ///< Launch::steadyBytes.
   std::vector<int64_t> scalarValues;
   weft_statistics statistics = {};
   std::string countersText;

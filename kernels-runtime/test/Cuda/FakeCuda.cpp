@@ -175,11 +175,13 @@ EXPORT Result cuDeviceGet(DeviceNumber *device, int ordinal) {
 EXPORT Result cuDeviceGetAttribute(int *value, int attribute, DeviceNumber device) {
   ENTER("cuDeviceGetAttribute")
   state.misuses += device < 10;
-  *value = attribute == ComputeCapabilityMajor   ? state.major
-           : attribute == ComputeCapabilityMinor ? state.minor
-           : attribute == L2CacheBytes           ? 1 << 20
-           : attribute == MultiprocessorCount    ? 4
-                                                 : state.pools;
+  *value = attribute == ComputeCapabilityMajor        ? state.major
+           : attribute == ComputeCapabilityMinor      ? state.minor
+           : attribute == L2CacheBytes                ? 1 << 20
+           : attribute == MultiprocessorCount         ? 4
+           : attribute == MemoryPoolsSupported        ? state.pools
+           : attribute == ReservedSharedBytesPerBlock ? 0
+                                                      : 1 << 16; // Threads, registers and bytes of an SM.
   return result::Success;
 }
 
@@ -475,6 +477,13 @@ EXPORT Result cuModuleGetFunction(Handle *function, Handle handle, const char *n
     value.sizes.push_back(list.compare(at, 13, ".param .align") == 0 ? kTensorMapBytes : sizeof(uint64_t));
   value.isAdd = list.find(".param .s64 n") != list.npos;
   *function = &value;
+  return result::Success;
+}
+
+EXPORT Result cuFuncGetAttribute(int *value, int, Handle function) {
+  ENTER_WITH_CONTEXT("cuFuncGetAttribute")
+  state.misuses += !function;
+  *value = 32;
   return result::Success;
 }
 

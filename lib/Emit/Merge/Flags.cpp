@@ -137,13 +137,18 @@ void Flags::wait(Location loc, ArrayRef<Awaited> awaited, int64_t threads, bool 
     makeAsm(loc, Type(), {}, "fence.proxy.async.global;", "~{memory}");
 }
 
-void Flags::raise(Location loc, const Counters &counters, Value cta, int64_t threads, bool writesInBulk) {
+void Flags::waitForGrids(Location loc) { makeAsm(loc, Type(), {}, "griddepcontrol.wait;", "~{memory}"); }
+
+void Flags::raise(Location loc, const Counters &counters, Value cta, int64_t threads, bool writesInBulk,
+                  bool waitsForGrids) {
   if (writesInBulk)
     makeAsm(loc, Type(), {}, "cp.async.bulk.wait_group 0;\n\tfence.proxy.async.global;", "~{memory}");
   // Warps come from roles of their own, and lanes from loops that one of them ran: a barrier that does not ask for
   // warps as a whole.
   makeAsm(loc, Type(), {}, "barrier.sync 0, " + std::to_string(threads) + ";", "~{memory}");
   Block *after = beginIf(loc, isFirstThread(loc));
+  if (waitsForGrids)
+    waitForGrids(loc);
   Value block = LLVM::UDivOp::create(builder, loc, cta, makeInt(loc, counters.ctas));
   Value address = makeAddress(loc, LLVM::AddOp::create(builder, loc, block, makeInt(loc, counters.first)));
   makeAsm(loc, Type(), {address, makeInt(loc, 1)}, "red.release.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}");

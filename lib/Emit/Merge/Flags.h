@@ -38,11 +38,15 @@ public:
 
   /// The first thread of CTA `cta` of `grid` asks L2 for the CTA's share of a tensor (sm_90 and up).
   void prefetch(mlir::Location loc, mlir::Value tensor, int64_t bytes, int64_t grid, mlir::Value cta);
+  /// Until the kernels before have ended: they may use the same counters.
+  void waitForGrids(mlir::Location loc);
   /// Until all CTAs of the blocks have raised their counters; `threads` threads of the CTA, which poll side by side, go
   /// on together then.
   void wait(mlir::Location loc, llvm::ArrayRef<Awaited> awaited, int64_t threads, bool readsInBulk);
   /// What `threads` threads of the part's CTA `cta` have written can be seen by who waits for its block.
-  void raise(mlir::Location loc, const Counters &counters, mlir::Value cta, int64_t threads, bool writesInBulk);
+  /// `waitsForGrids`: the thread that does it waits first.
+  void raise(mlir::Location loc, const Counters &counters, mlir::Value cta, int64_t threads, bool writesInBulk,
+             bool waitsForGrids);
 
 private:
   mlir::Value makeAddress(mlir::Location loc, mlir::Value counter);

@@ -237,6 +237,8 @@ void Merger::addWait(size_t number, Value cta) {
     for (auto [from, to] : state.places)
       if (from == argument && canPrefetch)
         flags->prefetch(loc, function.getArgument(to), bytes, part.grid, cta);
+  if (part.waitsForGrids)
+    flags->waitForGrids(loc);
   flags->wait(loc, findAwaited(number, cta), part.warps * kWarpThreads, part.hasBulk);
 }
 
@@ -345,7 +347,7 @@ void Merger::cloneOp(Operation &op, IRMapping &mapping, Value cta, size_t number
     makeCoherent(builder.clone(op, mapping));
   } else {
     if (isa<LLVM::ReturnOp>(op) && state.counters.blocks)
-      flags->raise(loc, state.counters, cta, part.warps * kWarpThreads, part.hasBulk);
+      flags->raise(loc, state.counters, cta, part.warps * kWarpThreads, part.hasBulk, part.waitsForGrids);
     builder.clone(op, mapping);
   }
 }

@@ -118,7 +118,7 @@ std::optional<Part> readPart(ModuleOp module) {
   part.function = getKernelFunction(module);
   auto grid = module->getAttrOfType<AffineMapAttr>(gpu::gridAttr);
   if (!part.function || !grid || grid.getValue().getNumSymbols() || readInteger(module, gpu::clusterAttr) > 1 ||
-      uses(part.function, "griddepcontrol") || hasVariables(module))
+      hasVariables(module))
     return std::nullopt;
   for (AffineExpr expr : grid.getValue().getResults()) {
     std::optional<int64_t> count = tg::getConstant(expr);
@@ -134,7 +134,8 @@ std::optional<Part> readPart(ModuleOp module) {
   part.shared = readInteger(module, gpu::sharedBytesAttr);
   part.registers = estimateRegisters(module);
   part.rows = readRows(module, part.grid);
-  part.hasBulk = uses(part.function, "cp.async.bulk");
+  part.hasBulk = uses(part.function, "cp.async.bulk.tensor");
+  part.waitsForGrids = uses(part.function, "griddepcontrol.wait");
   auto schedule = module->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
   part.isMap = schedule && schedule.getEngine() == tg::Engine::Simt;
   return part.grid > 0 && part.warps > 0 ? std::optional(part) : std::nullopt;

@@ -32,9 +32,10 @@ struct Part {
   int64_t registers = 0;                            ///< Of a thread, about.
   std::vector<std::pair<unsigned, int64_t>> steady; ///< Inputs that nobody writes, and their bytes.
   RowBlocks rows;
-  bool hasBulk = false; ///< It reads or writes global memory through the asynchronous proxy.
-  bool isMap = false;   ///< No products by matrix instructions: memory bounds it.
-  double bytes = 0;     ///< Of all that it reads and writes, each once.
+  bool hasBulk = false;       ///< It reads or writes global memory through the asynchronous proxy.
+  bool waitsForGrids = false; ///< For the kernels before it (griddepcontrol.wait): it may start while they run.
+  bool isMap = false;         ///< No products by matrix instructions: memory bounds it.
+  double bytes = 0;           ///< Of all that it reads and writes, each once.
 
   size_t parameterBytes() const { return 8 * (buffers + scalars) + 128 * maps; }
   llvm::StringRef getName() const { return mlir::ModuleOp(module).getSymName().value_or("kernel"); }

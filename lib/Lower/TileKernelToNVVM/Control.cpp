@@ -1,6 +1,5 @@
 // tk.for_tiles: the tile of a CTA from its number, by the traversal that the plan simulated.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "DependentLaunch.h"
 #include "Patterns.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -119,8 +118,6 @@ public:
 
   LogicalResult matchAndRewrite(tk::ForTilesOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    if (info.waitsForGrids)
-      emitGridWait(rewriter, loc);
     IndexArithmetic forms(rewriter, loc);
     SmallVector<LinearForm> symbols;
     for (BlockArgument argument : info.symbolArguments)

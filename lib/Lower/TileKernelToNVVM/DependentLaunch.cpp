@@ -1,6 +1,7 @@
-// griddepcontrol, and what a kernel does before it waits.
+// griddepcontrol: where a kernel waits, and what it asks for before.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DependentLaunch.h"
+#include "EarlyCopies.h"
 #include "Memory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,55 +9,126 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Target/Device.h"
+#include "weft/Target/KernelAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace weft;
 using namespace weft::gpu;
 
-/// What all CTAs ask for at most, so that it does not drive out what the kernels before still need; and each of them.
-static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
-/// Of all tensors of a kernel that starts early: some 5 us of DRAM.
-static constexpr int64_t mostBytes = 16 << 20;
-/// The least share of a CTA: a few lines.
-static constexpr int64_t leastShare = 512;
+bool weft::gpu::canStartEarly(StringRef target) {
+  const Device *device = findDevice(target);
+  return device && device->computeVersion >= 90;
+}
+
+//===-- Waits -----------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// Where threads wait. Roles do so on their own.
+class GridWaits {
+public:
+  explicit GridWaits(func::FuncOp kernel) {
+    auto module = kernel->getParentOfType<ModuleOp>();
+    if (auto attr = module->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
+      for (int64_t number : attr.asArrayRef())
+        if (number < int64_t(kernel.getNumArguments()))
+          steady.insert(kernel.getArgument(number));
+  }
+
+  /// Ahead of the first op of `block` that touches a transient, of those in `tiles` if it is one. True if there is one.
+  bool place(Block &block, tk::ForTilesOp tiles, bool isTrigger);
+
+  DenseSet<Value> steady, copied;
+  DenseSet<Value> late; ///< Steady ones that are read behind a wait.
+
+private:
+  bool touchesTransients(Operation *op) const;
+  bool usesTma(tk::ForTilesOp tiles) const;
+};
+
+} // namespace
+
+bool GridWaits::touchesTransients(Operation *op) const {
+  WalkResult result = op->walk([&](Operation *inner) {
+    bool isTouching = llvm::any_of(inner->getOperands(), [&](Value operand) {
+      return isa<tk::GlobalType>(operand.getType()) && !steady.contains(operand);
+    });
+    return isTouching ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether transients are read or written through the asynchronous proxy.
+bool GridWaits::usesTma(tk::ForTilesOp tiles) const {
+  bool isUsed = false;
+  tiles.walk([&](Operation *op) {
+    auto copy = dyn_cast<tk::CopyOp>(op);
+    isUsed |= isa<tk::StoreBoxOp>(op) ||
+              (copy && copy.getEngine() == tk::CopyEngine::Tma && !steady.contains(copy.getSource()));
+  });
+  return isUsed;
+}
+
+bool GridWaits::place(Block &block, tk::ForTilesOp tiles, bool isTrigger) {
+  auto found = llvm::find_if(block, [&](Operation &op) { return touchesTransients(&op); });
+  if (found == block.end())
+    return false;
+  if (auto inner = dyn_cast<tk::ForTilesOp>(*found))
+    return place(inner.getBody().front(), inner, isTrigger);
+  if (auto roles = dyn_cast<tk::RolesOp>(*found)) {
+    for (Region &region : roles.getRoles()) // The first one that waits: it copies.
+      isTrigger &= !place(region.front(), {}, isTrigger);
+    return true;
+  }
+  if (tiles)
+    copied.insert_range(copySteadyAhead(tiles, &*found, steady));
+  for (Operation &op : llvm::make_range(found, block.end()))
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (steady.contains(operand))
+          late.insert(operand);
+    });
+  OpBuilder builder(&*found);
+  Location loc = found->getLoc();
+  // The intrinsic touches no memory in LLVM's eyes; the clobber keeps loads behind it.
+  emitAsm(builder, loc, {}, {}, "griddepcontrol.wait;", "~{memory}", /*hasSideEffects=*/true);
+  // What threads of the kernels before have stored, TMA reads from here on.
+  if (tiles && usesTma(tiles))
+    emitAsm(builder, loc, {}, {}, "fence.proxy.async.global;", "~{memory}", /*hasSideEffects=*/true);
+  if (isTrigger)
+    emitAsm(builder, loc, {}, {}, "griddepcontrol.launch_dependents;", "", /*hasSideEffects=*/true);
+  return true;
+}
+
 /// Of addresses and sizes of bulk copies.
 static constexpr int64_t bulkAlignment = 16;
 
-bool weft::gpu::gainsFromEarlyStart(func::FuncOp kernel, StringRef target, int64_t grid) {
-  const Device *device = findDevice(target);
-  if (!device || device->computeVersion < 90 || grid <= 0 || grid > int64_t(device->sms))
-    return false;
-  int64_t total = 0;
-  for (Type type : kernel.getArgumentTypes())
-    if (auto tensor = dyn_cast<tk::GlobalType>(type)) {
-      std::optional<int64_t> bytes = tg::getByteSize(tensor.getTensor());
-      if (!bytes || *bytes > mostBytes)
-        return false;
-      total += *bytes;
-    }
-  return total <= mostBytes;
-}
-
-void weft::gpu::emitGridWait(OpBuilder &builder, Location loc) {
-  // The intrinsic touches no memory in LLVM's eyes; the clobber keeps loads behind it.
-  emitAsm(builder, loc, {}, {}, "griddepcontrol.wait;", "~{memory}", /*hasSideEffects=*/true);
-}
-
-SmallVector<std::pair<int64_t, int64_t>> weft::gpu::getSteadyBytes(func::FuncOp kernel, const KernelInfo &info) {
-  SmallVector<std::pair<int64_t, int64_t>> tensors;
-  for (int64_t number : info.steadyArguments) {
-    auto type = number < int64_t(kernel.getNumArguments()) ? dyn_cast<tk::GlobalType>(kernel.getArgumentTypes()[number])
-                                                           : tk::GlobalType();
-    std::optional<int64_t> bytes = type ? tg::getByteSize(type.getTensor()) : std::nullopt;
+std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp kernel) {
+  GridWaits waits(kernel);
+  if (!waits.place(kernel.getBody().front(), {}, /*isTrigger=*/true))
+    return std::nullopt;
+  SmallVector<SteadyTensor> tensors;
+  for (BlockArgument argument : kernel.getArguments()) {
+    auto type = dyn_cast<tk::GlobalType>(argument.getType());
+    if (!type || !waits.late.contains(argument) || waits.copied.contains(argument))
+      continue;
+    std::optional<int64_t> bytes = tg::getByteSize(type.getTensor());
     if (bytes && *bytes >= bulkAlignment)
-      tensors.push_back({number, *bytes / bulkAlignment * bulkAlignment});
+      tensors.push_back({argument.getArgNumber(), *bytes / bulkAlignment * bulkAlignment});
   }
   return tensors;
 }
 
-/// One thread of each CTA asks for the begin of the CTA's share of `bytes` bytes at `tensor`. Rows of a tensor go to
-/// CTAs in order in most kernels, so the share is often what the CTA reads first.
+//===-- Prefetches ------------------------------------------------------------------------------------------------===//
+
+/// What all CTAs ask for at most, so that it does not drive out what the kernels before still need; and each of them.
+static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
+/// The least share of a CTA: a few lines.
+static constexpr int64_t leastShare = 512;
+
+/// One thread of each CTA asks for the begin of the CTA's share of a tensor. Rows of a tensor go to CTAs in order in
+/// most kernels, so the share is often what the CTA reads first.
 static void emitPrefetch(OpBuilder &builder, Location loc, Value tensor, int64_t bytes, int64_t grid, Value cta) {
   int64_t share = std::max(int64_t(llvm::alignTo(llvm::divideCeil(bytes, grid), 128)), leastShare);
   int64_t part = std::min({share, prefetchBytesOfCta, std::max(prefetchBytes / grid / 128 * 128, leastShare)});
@@ -77,19 +149,20 @@ static void emitPrefetch(OpBuilder &builder, Location loc, Value tensor, int64_t
           /*hasSideEffects=*/true);
 }
 
-void weft::gpu::emitPrologue(LLVM::LLVMFuncOp kernel, ArrayRef<std::pair<int64_t, int64_t>> steadyBytes, int64_t grid) {
-  Location loc = kernel.getLoc();
-  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  emitAsm(builder, loc, {}, {}, "griddepcontrol.launch_dependents;", "", /*hasSideEffects=*/true);
-  if (grid <= 0 || steadyBytes.empty())
+void weft::gpu::emitPrefetches(LLVM::LLVMFuncOp kernel, ArrayRef<SteadyTensor> tensors, int64_t grid, int64_t warps) {
+  if (grid <= 0 || tensors.empty())
     return;
+  Location loc = kernel.getLoc();
+  Block &entry = kernel.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+  for (auto variable : entry.getOps<LLVM::AllocaOp>()) // They stay in the entry, else they stay in memory.
+    builder.setInsertionPointAfter(variable);
   Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
-  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread,
-                                        arith::ConstantIntOp::create(builder, loc, 0, 32));
-  auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
-  OpBuilder then = branch.getThenBodyBuilder();
+  Value asking = arith::ConstantIntOp::create(builder, loc, warps > 1 ? 32 : 0, 32); // Thread 0 makes the barriers.
+  Value isAsking = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, asking);
+  OpBuilder then = scf::IfOp::create(builder, loc, isAsking, /*withElseRegion=*/false).getThenBodyBuilder();
   Value cta = NVVM::BlockIdXOp::create(then, loc, then.getI32Type());
   cta = arith::ExtUIOp::create(then, loc, then.getI64Type(), cta);
-  for (auto [number, bytes] : steadyBytes)
-    emitPrefetch(then, loc, kernel.getArgument(number), bytes, grid, cta);
+  for (SteadyTensor tensor : tensors)
+    emitPrefetch(then, loc, kernel.getArgument(tensor.argument), tensor.bytes, grid, cta);
 }

@@ -6,6 +6,7 @@
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Schedule/Scratch.h"
+#include "weft/Target/Multicast.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -126,6 +127,16 @@ void KernelInfo::recordFacts(func::FuncOp kernel) {
   llvm::DenseSet<Value> written;
   kernel.walk([&](tk::StoreOp store) { written.insert(store.getTarget()); });
   kernel.walk([&](tk::StoreBoxOp store) { written.insert(store.getTarget()); });
+  kernel.walk([&](tk::MakeChannelOp channel) {
+    if (channel.getEngine() != tk::CopyEngine::Tma || !channel.getOffset())
+      return;
+    barriers.push_back(
+        {int64_t(*channel.getOffset()), channel.getResult().getType().getSlots(), int64_t(channel.getConsumers())});
+    if (!firstChannel)
+      firstChannel = channel;
+    hasMulticast |= channel->hasAttr(multicastAttr);
+    hasCopies |= llvm::none_of(channel->getUsers(), llvm::IsaPred<tk::ClusterOpenOp>);
+  });
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto set = dyn_cast<tk::RolesOp>(op)) {
       int64_t first = 0;

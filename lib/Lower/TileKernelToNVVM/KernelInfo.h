@@ -39,6 +39,14 @@ public:
   unsigned indexBits = 64;                                ///< 32 if every offset of every tensor is below 2^31 bytes.
   bool waitsForGrids = false; ///< Whether it may start early, and waits before it touches what other kernels write.
   llvm::SmallVector<int64_t> steadyArguments; ///< Tensors that no kernel of the program writes, where that is known.
+  /// The barriers of a channel of TMA: one full and one empty for each slot, from `offset` in shared memory on.
+  struct ChannelBarriers {
+    int64_t offset, slots, consumers;
+  };
+  llvm::SmallVector<ChannelBarriers> barriers; ///< Of all channels; they are initialised at the first one.
+  mlir::Operation *firstChannel = nullptr;
+  bool hasMulticast = false; ///< CTAs of the cluster arrive at each other's barriers.
+  bool hasCopies = false;    ///< A channel of copies: not all of them are what tk.cluster_open sends sums on.
 
   Role getRole(mlir::Operation *op) const;
   /// Facts of the `symbols` of an access, in order.

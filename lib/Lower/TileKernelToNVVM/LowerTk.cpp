@@ -151,17 +151,19 @@ private:
       module.emitError("expected a kernel module with a function @kernel of tk ops without results");
       return signalPassFailure();
     }
-    lowerCursors(kernel);
     auto target = module->getAttrOfType<StringAttr>(tk::targetAttr);
     StringRef targetName = target ? target.getValue() : StringRef();
+    std::optional<SmallVector<SteadyTensor>> uncopied;
+    if (dependentLaunch && canStartEarly(targetName))
+      uncopied = placeGridWaits(kernel);
+    lowerCursors(kernel);
     unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });
     auto cluster = kernel->getAttrOfType<IntegerAttr>(clusterAttr);
     AffineMap grid = getGrid(kernel, symbols, targetName, cluster ? cluster.getInt() : 1);
-    KernelInfo info(kernel, dependentLaunch && gainsFromEarlyStart(kernel, targetName, getStaticGrid(grid)));
+    KernelInfo info(kernel, uncopied.has_value());
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();
     requireVersion(module, kernel);
-    SmallVector<std::pair<int64_t, int64_t>> steadyBytes = getSteadyBytes(kernel, info);
     recordDots(kernel, info);
     if (failed(addTensorMaps(kernel, info)) || failed(convert(kernel, info)))
       return signalPassFailure();
@@ -169,8 +171,8 @@ private:
     LLVM::LLVMFuncOp function = makeKernelFunction(kernel, info);
     if (!info.tensorMapRecords.empty())
       prefetchTensorMaps(function, info.tensorMapRecords.size());
-    if (info.waitsForGrids)
-      emitPrologue(function, steadyBytes, getStaticGrid(grid));
+    if (uncopied)
+      emitPrefetches(function, *uncopied, getStaticGrid(grid), info.warps);
     setAttributes(module, info, grid);
   }
 

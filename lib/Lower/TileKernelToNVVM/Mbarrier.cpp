@@ -33,11 +33,6 @@ bool weft::gpu::isTma(Value channel) {
   return made && made.getEngine() == tk::CopyEngine::Tma;
 }
 
-/// Whether what arrives on the channel are sums of the other CTAs of the cluster.
-static bool isExchange(tk::MakeChannelOp channel) {
-  return llvm::any_of(channel->getUsers(), llvm::IsaPred<tk::ClusterOpenOp>);
-}
-
 bool weft::gpu::isMulticast(Value channel) { return isTma(channel) && channel.getDefiningOp()->hasAttr(multicastAttr); }
 
 SlotBarriers weft::gpu::getSlotBarriers(OpBuilder &builder, Location loc, Value channel, Value iteration,
@@ -84,24 +79,32 @@ public:
       return failure();
     if (!op.getOffset() || !info.shared)
       return op.emitOpError("expected an offset in shared memory; run --weft-tk-allocate first");
-    Location loc = op.getLoc();
-    int64_t slots = op.getResult().getType().getSlots();
-    Value channel = getSharedPointer(rewriter, loc, info, *op.getOffset());
-    Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
-    Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, thread, makeInt(rewriter, loc, 0));
-    auto branch = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
+    if (op == info.firstChannel)
+      initialise(rewriter, op.getLoc());
+    rewriter.replaceOp(op, getSharedPointer(rewriter, op.getLoc(), info, *op.getOffset()));
+    return success();
+  }
+
+private:
+  /// The barriers of all channels in one pass: one thread, one fence, one meeting of the CTA.
+  void initialise(OpBuilder &builder, Location loc) const {
+    Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, makeInt(builder, loc, 0));
+    auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
     OpBuilder then = branch.getThenBodyBuilder();
-    for (int64_t i = 0; i < 2 * slots; ++i) {
-      Value barrier = addBytes(then, loc, channel, makeInt(then, loc, 8 * i));
-      NVVM::MBarrierInitOp::create(then, loc, barrier, makeInt(then, loc, i < slots ? 1 : op.getConsumers()), Value());
+    for (const KernelInfo::ChannelBarriers &each : info.barriers) {
+      Value channel = getSharedPointer(then, loc, info, each.offset);
+      for (int64_t i = 0; i < 2 * each.slots; ++i) {
+        Value barrier = addBytes(then, loc, channel, makeInt(then, loc, 8 * i));
+        NVVM::MBarrierInitOp::create(then, loc, barrier, makeInt(then, loc, i < each.slots ? 1 : each.consumers),
+                                     Value());
+      }
     }
     NVVM::FenceMbarrierInitOp::create(then, loc);
-    if (op->hasAttr(multicastAttr))
-      emitMeeting(rewriter, loc); // Others will arrive here.
-    else if (!isExchange(op))     // There tk.cluster_open arrives, and who sends waits.
-      emitBarrier(rewriter, loc, Role{0, 0, info.warps});
-    rewriter.replaceOp(op, channel);
-    return success();
+    if (info.hasMulticast)
+      emitMeeting(builder, loc); // Others will arrive here.
+    else if (info.hasCopies) // Beside sums of a cluster alone tk.cluster_open arrives, and who sends waits.
+      emitBarrier(builder, loc, Role{0, 0, info.warps});
   }
 };
 

@@ -6,6 +6,7 @@
 // with an L2 that holds nothing new. Half of the L2: less may still be there when the next kernel reads it. Loads into
 // registers gain nothing (rows of 8192x4096, one row by a matrix: -1 to +2 %).
 #include "Streams.h"
+#include "EarlyCopies.h"
 #include "Memory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -101,7 +102,9 @@ DenseSet<Operation *> weft::gpu::findStreams(func::FuncOp kernel, StringRef targ
       continue;
     double reads = 0;
     for (Operation *user : argument.getUsers())
-      reads += countReads(user, argument, cluster, device->sms).value_or(HUGE_VAL);
+      reads += user->hasAttr(aheadAttr) // Its loop counts.
+                   ? 0
+                   : countReads(user, argument, cluster, device->sms).value_or(HUGE_VAL);
     if (reads <= countedPart * double(type.getTensor().getNumElements()))
       streams.insert(argument.user_begin(), argument.user_end());
   }

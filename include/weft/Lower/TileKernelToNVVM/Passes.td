@@ -12,8 +12,9 @@ def LowerTk : Pass<"weft-lower-tk", "::mlir::ModuleOp"> {
     `llvm.func` with the attribute `nvvm.kernel`, and the module gets the attributes that docs/gpu.md lists. Left are `scf`, `arith`, `math`, `vector`, `nvvm` and `llvm`;
     index arithmetic stays in `index`.
 
-    On sm_90a, with `dependent-launch`, the kernel lets its successor start at once, prefetches `tg.steady_operands` to L2, and each thread waits
-    for the kernels before (`griddepcontrol.wait`) ahead of `tk.for_tiles`.
+    On sm_90a, with `dependent-launch`, each thread waits for the kernels before (`griddepcontrol.wait`) ahead of the first op of its role that reads or
+    writes something else than `tg.steady_operands`; copies of those into shared memory go ahead of it, as far as there are slots, or they are prefetched to
+    L2. Behind the wait the kernel lets its successor start.
 
     Errors: a tile without a layout, a layout that an op cannot take, a type that memory cannot hold.
   }];

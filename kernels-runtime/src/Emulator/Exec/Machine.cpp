@@ -9,6 +9,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/Barriers.h"
+#include "Emulator/Exec/Scheduler.h"
 
 #include <algorithm>
 #include <cstdarg>

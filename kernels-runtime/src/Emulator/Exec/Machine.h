@@ -22,6 +22,7 @@
 namespace weft::emu {
 
 struct ModuleCode;
+class Scheduler;
 
 /// SplitMix64: the launch's only source of choice.
 class Random {
@@ -45,8 +46,10 @@ public:
   Machine(const Card &card, GlobalMemory &global, const ModuleCode &module, const FunctionCode &entry,
           const LaunchSpec &spec, LaunchResult &result);
   ~Machine();
-  /// Runs to the end.
+  /// Runs to the end, or, with grids in front, until nothing can run that does not wait for them: then it goes on with
+  /// the next call.
   Error run();
+  bool hasGridsInFront = false; ///< They have not ended: griddepcontrol.wait waits.
   void add(Observer &observer) { observers.push_back(&observer); }
 
   const Card &card;
@@ -140,6 +143,7 @@ private:
   uint64_t progressCount = 0;
   uint64_t nextOp = 0;
   Error error;
+  std::unique_ptr<Scheduler> scheduler; ///< From the begin of the launch on.
 };
 
 } // namespace weft::emu

@@ -89,6 +89,8 @@ public:
   virtual void arrived(const BarrierEvent &) {}
   virtual void waited(const BarrierEvent &) {}
   virtual void mbarrier(const MbarrierEvent &) {}
+  /// The lanes have waited for the grids in front (griddepcontrol.wait).
+  virtual void gridsWaited(Warp &, LaneMask /*lanes*/) {}
   virtual void fenced(const FenceEvent &) {}
   /// The lanes are ordered with one another: bar.warp.sync, any *.sync, convergence at an aligned instruction.
   virtual void warpSynced(Warp &, const Step &, LaneMask /*lanes*/) {}

@@ -141,6 +141,7 @@ struct Placement {
 struct FunctionCode {
   std::string name;
   bool isEntry = false;
+  bool waitsForGrids = false; ///< It holds a griddepcontrol.wait.
   std::vector<Step> steps;
   std::vector<Slot> slots;     ///< What Step::slots point into.
   std::vector<Role> roles;     ///< Parallel to `slots`.

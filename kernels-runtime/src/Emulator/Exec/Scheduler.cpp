@@ -266,7 +266,16 @@ bool Scheduler::allCycle() {
   return all;
 }
 
-/// After a pass: false if nothing will ever happen again (an error is set) or a fault.
+/// Whether somebody waits for the grids in front: then it goes on when they have ended.
+bool Scheduler::pause() {
+  if (machine.hasGridsInFront)
+    for (Cta *cta : resident)
+      for (auto &warp : cta->warps)
+        paused |= warp->live && warp->waitsFor(WaitKind::Grid);
+  return paused;
+}
+
+/// After a pass: false if nothing will ever happen again (an error is set), for the time being (it pauses), or a fault.
 bool Scheduler::unblock(uint64_t ran) {
   if (machine.progressed() != lastProgress) {
     lastProgress = machine.progressed();
@@ -277,7 +286,7 @@ bool Scheduler::unblock(uint64_t ran) {
   if (ran == 0) {
     if (machine.performOldest())
       return true;
-    if (!machine.hasFault())
+    if (!machine.hasFault() && !pause())
       reportDeadlock(false);
     return false;
   }
@@ -297,12 +306,18 @@ bool Scheduler::unblock(uint64_t ran) {
   // Hashing registers costs as much as a turn; long computations that write nothing pass here too.
   if (++quietPasses % kQuietPasses != 0 || !allCycle())
     return true;
-  reportDeadlock(true);
+  if (!pause())
+    reportDeadlock(true);
   return false;
 }
 
 Error Scheduler::run() {
-  placeClusters();
+  if (paused) {
+    paused = isSuspect = false;
+    lastProgressTime = machine.now();
+  } else {
+    placeClusters();
+  }
   if (resident.empty())
     return makeError(ErrorCode::Resource,
                      "a %s of %llu threads, %u registers per thread and %u bytes of shared memory per cta does not fit "
@@ -327,11 +342,15 @@ Error Scheduler::run() {
 }
 
 Error Machine::run() {
-  observe([&](Observer &observer) { observer.launchBegins(*this); });
-  Scheduler scheduler(*this);
-  Error launchError = scheduler.run();
+  if (!scheduler) {
+    observe([&](Observer &observer) { observer.launchBegins(*this); });
+    scheduler = std::make_unique<Scheduler>(*this);
+  }
+  Error launchError = scheduler->run();
   if (launchError)
     setError(std::move(launchError));
+  if (!error && scheduler->isPaused())
+    return {};
   observe([&](Observer &observer) { observer.launchEnds(*this); });
   return std::move(error);
 }

@@ -19,6 +19,8 @@ class Scheduler {
 public:
   explicit Scheduler(Machine &machine);
   Error run();
+  /// Whether it has come back because all that is left waits for the grids in front.
+  bool isPaused() const { return paused; }
 
 private:
   struct Sm {
@@ -34,6 +36,7 @@ private:
   uint64_t pass();
   uint64_t visit(Cta &cta);
   bool unblock(uint64_t ran);
+  bool pause();
   bool allCycle();
   void reportDeadlock(bool isLivelock);
 
@@ -42,6 +45,7 @@ private:
   uint64_t nextCluster = 0, clusterCount = 0;
   uint32_t warpsPerCta = 0, registersPerCta = 0, sharedPerCta = 0;
   std::vector<Cta *> resident; ///< In order of placement.
+  bool paused = false;
   uint64_t lastProgress = 0, lastProgressTime = 0;
   bool isSuspect = false; ///< Nothing has changed for long: warps are watched for cycles.
   uint32_t quietPasses = 0;

@@ -132,6 +132,13 @@ public:
   /// Executes steps until the budget is spent, nothing can run, or a step yields. Returns how many did not wait.
   uint32_t turn(uint32_t budget);
   bool isRunnable() const;
+  /// Whether a split waits for a thing of this kind.
+  bool waitsFor(WaitKind kind) const {
+    for (const Split &split : splits)
+      if (split.state != SplitState::Ready && split.wait.kind == kind)
+        return true;
+    return false;
+  }
   /// The lanes have ended.
   void exitLanes(LaneMask mask);
   /// Hash of everything that decides what the warp does next but memory and the turns of its splits.

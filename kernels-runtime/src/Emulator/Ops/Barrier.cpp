@@ -253,14 +253,21 @@ static void bindFence(Binder &b) {
 // Grids and registers
 //===--------------------------------------------------------------------------------------------------------------===//
 
-/// A launch is alone on the card: what went before has ended.
-static Outcome runNothing(Warp &, const Step &, LaneMask) { return Outcome::Next; }
+/// The moment at which the next launch begins is not the kernel's to know: any time from its begin on.
+static Outcome runLaunchDependents(Warp &, const Step &, LaneMask) { return Outcome::Next; }
+
+static Outcome runGridWait(Warp &warp, const Step &, LaneMask mask) {
+  if (warp.machine->hasGridsInFront)
+    return warp.waitFor(WaitKind::Grid, 0);
+  warp.machine->observe([&](Observer &observer) { observer.gridsWaited(warp, mask); });
+  return Outcome::Next;
+}
 
 static void bindGriddepcontrol(Binder &b) {
   b.requireSm(90);
-  b.expectOneOf({"launch_dependents", "wait"});
+  bool isWait = b.expectOneOf({"launch_dependents", "wait"});
   b.operands(0);
-  b.run(runNothing);
+  b.run(isWait ? runGridWait : runLaunchDependents);
 }
 
 /// Immediate: registers per thread; bit 63: inc.

@@ -60,6 +60,7 @@ struct WarpOrder {
   AsyncRegisters registers;
   std::vector<Knowledge> atWgmma; ///< When it arrived at each wgmma that its group has not issued yet, oldest first.
   std::vector<uint8_t> localInitialised[32];
+  LaneMask gridsWaited = 0; ///< Lanes that have waited for the grids in front.
 
   uint32_t clock() const { return knows.seen[agent]; }
   void tick() { knows.seen.set(agent, clock() + 1); }
@@ -78,6 +79,7 @@ struct OpOrder {
   uint32_t copyClock = 0;
   uint64_t issuedAt = 0;     ///< Sanitizer::events then.
   bool isOfMbarrier = false; ///< Nobody will wait for it otherwise.
+  bool isEarly = false;      ///< Who issued it had not waited for the grids in front.
 };
 
 struct BarrierOrder {

@@ -207,9 +207,12 @@ void Sanitizer::mbarrier(const MbarrierEvent &event) {
   }
 }
 
+void Sanitizer::gridsWaited(Warp &warp, LaneMask lanes) { orderOf(warp).gridsWaited |= lanes; }
+
 void Sanitizer::asyncIssued(AsyncOp &op) {
   WarpOrder &issuer = orderOf(*op.warp);
   OpOrder order;
+  order.isEarly = (op.lanes & ~issuer.gridsWaited) != 0;
   issuer.cluster->place(op, issuer, order);
   order.issuedAt = events;
   if (op.kind == AsyncKind::Wgmma) {

@@ -13,6 +13,7 @@
 //   mbarrier-init-order   an mbarrier is used by somebody for whom its initialisation has not happened yet
 //   uninitialised-shared, uninitialised-global, uninitialised-local
 //   uninitialised-register  a register is read that nothing can have written
+//   early-access          a thread touches what the kernels before may still write or read, and has not waited for them
 //   wgmma-registers       registers of an unfinished wgmma are read or overwritten
 //
 // (Others come from the machine and from the asynchronous operations: docs/emulator.md has the whole list.)
@@ -46,6 +47,7 @@ public:
   void arrived(const BarrierEvent &event) override;
   void waited(const BarrierEvent &event) override;
   void mbarrier(const MbarrierEvent &event) override;
+  void gridsWaited(Warp &warp, LaneMask lanes) override;
   void fenced(const FenceEvent &event) override;
   void warpSynced(Warp &warp, const Step &step, LaneMask lanes) override;
   void asyncIssued(AsyncOp &op) override;
@@ -55,6 +57,7 @@ public:
 private:
   void accessedShared(const Access &access);
   void accessedGlobal(const Access &access);
+  void checkGridWait(const Access &access);
   void accessedLocal(const Access &access);
   /// fence.mbarrier_init, or what does for it.
   void publishInits(WarpOrder &order);

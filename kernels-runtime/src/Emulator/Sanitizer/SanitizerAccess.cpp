@@ -199,7 +199,39 @@ void Sanitizer::accessedShared(const Access &access) {
   }
 }
 
+/// Global memory that a kernel of the program may write or reuse is for those who have waited for the grids in front:
+/// each thread for itself, of an asynchronous operation who issued it.
+void Sanitizer::checkGridWait(const Access &access) {
+  const std::optional<std::vector<MemoryRange>> &steady = machine->spec.steady;
+  WarpOrder &order = orderOf(*access.warp);
+  LaneMask early = access.mask & ~order.gridsWaited;
+  if (access.async) {
+    auto known = order.cluster->ops.find(access.async->id);
+    early = known != order.cluster->ops.end() && known->second.isEarly ? access.mask : 0;
+  }
+  bool isPrefetch = access.async && access.async->kind == AsyncKind::Prefetch; // It has no effect.
+  if (!steady || !machine->entry.waitsForGrids || !early || isPrefetch)
+    return;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    uint64_t address = access.addresses[lane];
+    bool isSteady = !(early >> lane & 1);
+    for (size_t i = 0; i < steady->size() && !isSteady; ++i)
+      isSteady = address >= (*steady)[i].address && address - (*steady)[i].address < (*steady)[i].bytes;
+    const Allocation *owner = isSteady ? nullptr : machine->global.find(address, access.bytes);
+    if (isSteady || (owner && owner->isConst))
+      continue;
+    machine->find("early-access", *access.warp, *access.step,
+                  access.async ? unsigned(__builtin_ctz(access.async->lanes | 1u << 31)) : lane, address,
+                  "%s%s global memory at 0x%llx, which the kernels before may still use, and the thread has not waited "
+                  "for them: griddepcontrol.wait must come first",
+                  access.async ? "the asynchronous operation " : "",
+                  useOf(access.kind) == SharedUse::Read ? "reads" : "writes", (unsigned long long)address);
+    return;
+  }
+}
+
 void Sanitizer::accessedGlobal(const Access &access) {
+  checkGridWait(access);
   SharedUse use = useOf(access.kind);
   const Allocation *last = nullptr;
   for (unsigned lane = 0; lane < 32; ++lane) {
