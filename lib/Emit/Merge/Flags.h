@@ -7,10 +7,10 @@
 // work: 0.5 us of a launch that takes 3.)
 //
 // A part that is read has a counter for each block of its rows (one if its CTAs are not known to go by rows), which
-// each CTA of the block raises. A reader waits for the blocks that hold what its own block reads. Counters are never set
-// back: after e launches a counter stands at e times what one launch raises it by, modulo 2^32. A CTA that waits has a
-// word of its own that holds e; nobody else touches it, so no CTA waits for others to read or write it.
-// Launches of one module on one session come one after the other, and its memory is the session's own.
+// each CTA of the block raises. A reader waits for the blocks that hold what its own block reads. Counters are never
+// set back: after e launches a counter stands at e times what one launch raises it by, modulo 2^32. A CTA that waits
+// has a word of its own that holds e; nobody else touches it, so no CTA waits for others to read or write it. Launches
+// of one module on one session come one after the other, and its memory is the session's own.
 #ifndef WEFT_EMIT_MERGE_FLAGS_H
 #define WEFT_EMIT_MERGE_FLAGS_H
 

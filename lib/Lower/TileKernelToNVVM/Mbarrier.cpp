@@ -103,7 +103,7 @@ private:
     NVVM::FenceMbarrierInitOp::create(then, loc);
     if (info.hasMulticast)
       emitMeeting(builder, loc); // Others will arrive here.
-    else if (info.hasCopies) // Beside sums of a cluster alone tk.cluster_open arrives, and who sends waits.
+    else if (info.hasCopies)     // Beside sums of a cluster alone tk.cluster_open arrives, and who sends waits.
       emitBarrier(builder, loc, Role{0, 0, info.warps});
   }
 };
