@@ -329,9 +329,10 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
   double ends = fillClocks + drainClocks + storeClocks;
-  if (tile.split > 1) // The CTAs meet, and what all of an SM send takes its way.
-    ends += (device.maxCluster > 1 ? 2 * double(device.clusterClocks) + mergeClocks : memoryClocks) +
-            double(resident * sentBytes(tile)) / clusterBytesPerClock;
+  if (tile.split > 1 && device.maxCluster > 1) // The CTAs meet, and what all of an SM send takes its way.
+    ends += 2 * double(device.clusterClocks) + mergeClocks + double(resident * sentBytes(tile)) / clusterBytesPerClock;
+  else if (tile.split > 1) // Through the L2, which CTAs of an SM reach side by side.
+    ends += memoryClocks + double(sentBytes(tile)) / clusterBytesPerClock;
   if (tile.multicast > 1) // They meet; the last slot's way back.
     ends += 2 * double(device.clusterClocks);
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
