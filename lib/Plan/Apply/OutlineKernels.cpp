@@ -201,12 +201,12 @@ static std::string fingerprint(ModuleOp module) {
   return text;
 }
 
-/// Whether a value is no dispatch's result: an input, a weight or a constant, or a view of one.
+/// Whether no dispatch makes a value, one without operands either: an input, a weight or a constant, or a view of one.
 static bool isSteady(Value value) {
   while (auto view = value.getDefiningOp<tg::ReshapeOp>())
     value = view.getInput();
   Operation *op = value.getDefiningOp();
-  return !op || op->getNumOperands() == 0;
+  return !op || isa<tg::WeightOp, tg::ConstantOp>(op);
 }
 
 /// Sets tg.steady_operands of every kernel module with such operands.
