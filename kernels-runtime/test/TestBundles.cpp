@@ -8,6 +8,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
+#include "TestPaths.h"
 #include "weft/Bundle/DType.h"
 
 #include <fstream>
@@ -18,7 +19,7 @@ using namespace weft;
 using namespace weft::bundle;
 
 std::vector<uint8_t> test::readKernels() {
-  std::ifstream file(WEFT_TEST_KERNELS, std::ios::binary);
+  std::ifstream file(kernelsLibrary, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

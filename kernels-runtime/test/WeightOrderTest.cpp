@@ -61,7 +61,7 @@ protected:
     SessionOptions options;
     options.entry = entry;
     options.threads = 1;
-    options.device.cudaDriver = WEFT_FAKE_CUDA;
+    options.device.cudaDriver = fakeCudaLibrary;
     std::unique_ptr<Session> session;
     Error error = Session::create(bundle, device, options, session);
     EXPECT_FALSE(error) << error.getMessage();
@@ -114,7 +114,7 @@ TEST_F(WeightOrderTest, AFailedCopyLeavesNothing) {
   fake.failures["cuMemcpyHtoDAsync"] = cuda::result::OutOfMemory;
   SessionOptions options;
   options.entry = "seen";
-  options.device.cudaDriver = WEFT_FAKE_CUDA;
+  options.device.cudaDriver = fakeCudaLibrary;
   std::unique_ptr<Session> session;
   Error error = Session::create(bundle, "cuda", options, session);
   EXPECT_NE(error.getMessage().find("cuMemcpyHtoDAsync"), std::string::npos) << error.getMessage();

@@ -142,9 +142,9 @@ TEST_F(CudaDeviceTest, TellsAboutTheLibrary) {
       run("cuda", "/nowhere/libcuda.so.1"),
       "the CUDA driver could not be loaded: /nowhere/libcuda.so.1: cannot open shared object file: No such file or "
       "directory; install the NVIDIA driver, or use the device \"cpu\"");
-  EXPECT_EQ(run("cuda", WEFT_TEST_KERNELS), "the CUDA driver \"" WEFT_TEST_KERNELS
-                                            "\" has no cuGetErrorName; update the NVIDIA driver to one of CUDA 12.0 or "
-                                            "later");
+  EXPECT_EQ(run("cuda", kernelsLibrary),
+            "the CUDA driver \"" + std::string(kernelsLibrary) +
+                "\" has no cuGetErrorName; update the NVIDIA driver to one of CUDA 12.0 or later");
 }
 
 TEST_F(CudaDeviceTest, TellsWhatFailed) {
@@ -193,7 +193,7 @@ TEST_F(CudaDeviceTest, CodesOfErrors) {
     fake = FakeCuda();
     fake.failures[call] = code;
     BundlePtr bundle = open(addBundle);
-    weft_session_options options = {sizeof options, 0, 0, nullptr, 0, WEFT_FAKE_CUDA, "", 0};
+    weft_session_options options = {sizeof options, 0, 0, nullptr, 0, fakeCudaLibrary, "", 0};
     weft_session *session = nullptr;
     weft_error *error = weft_session_create(bundle.get(), "cuda", &options, &session);
     SessionPtr owner(session);

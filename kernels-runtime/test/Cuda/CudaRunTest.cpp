@@ -36,7 +36,7 @@ protected:
   void open(bool launchesKernels = false, uint64_t memoryLimit = 0) {
     session.reset();
     bundle = test::open(addBundle);
-    ASSERT_EQ(create(bundle.get(), "cuda", session, WEFT_FAKE_CUDA, launchesKernels, memoryLimit), "");
+    ASSERT_EQ(create(bundle.get(), "cuda", session, fakeCudaLibrary, launchesKernels, memoryLimit), "");
   }
   void TearDown() override {
     session.reset();
@@ -239,7 +239,7 @@ TEST_F(CudaRunTest, ReplaysTensorMapsOfTheRecording) {
 
 TEST_F(CudaRunTest, ProfilesByTheCardsClock) {
   bundle = test::open(addBundle);
-  ASSERT_EQ(create(bundle.get(), "cuda", session, WEFT_FAKE_CUDA, false, 0, /*isProfiled=*/true), "");
+  ASSERT_EQ(create(bundle.get(), "cuda", session, fakeCudaLibrary, false, 0, /*isProfiled=*/true), "");
   for (int run = 0; run < 3; ++run)
     EXPECT_EQ(runHost(), "");
   EXPECT_EQ(count().graphs_made, 0u);

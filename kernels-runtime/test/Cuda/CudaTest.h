@@ -14,6 +14,7 @@
 #include "Cuda/DriverApi.h"
 #include "FakeCuda.h"
 #include "TestBundles.h"
+#include "TestPaths.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ namespace weft::test {
 class CudaTest : public testing::Test {
 protected:
   static FakeCuda &findFake() {
-    void *library = ::dlopen(WEFT_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    void *library = ::dlopen(fakeCudaLibrary, RTLD_NOW | RTLD_LOCAL);
     auto get = library ? reinterpret_cast<FakeCuda *(*)()>(::dlsym(library, "weftFakeCuda")) : nullptr;
     if (!get)
       std::abort();
@@ -54,7 +55,7 @@ protected:
     EXPECT_EQ(fake.memory.size(), 0u);
     EXPECT_EQ(fake.misuses, 0u);
   }
-  std::string create(weft_bundle *bundle, const char *device, SessionPtr &session, const char *driver = WEFT_FAKE_CUDA,
+  std::string create(weft_bundle *bundle, const char *device, SessionPtr &session, const char *driver = fakeCudaLibrary,
                      bool launchesKernels = false, uint64_t memoryLimit = 0, bool isProfiled = false) {
     weft_session_options options = {sizeof options, 0,      isProfiled,    nullptr,
                                     memoryLimit,    driver, cache.c_str(), launchesKernels};
@@ -64,7 +65,7 @@ protected:
     return message;
   }
   /// Creates a session on `device`, and runs it.
-  std::string run(const char *device = "cuda", const char *driver = WEFT_FAKE_CUDA) {
+  std::string run(const char *device = "cuda", const char *driver = fakeCudaLibrary) {
     BundlePtr bundle = open(addBundle);
     SessionPtr session;
     std::string message = create(bundle.get(), device, session, driver);

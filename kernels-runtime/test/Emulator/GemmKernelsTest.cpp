@@ -10,6 +10,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "AsyncTestCard.h"
 #include "Emulator/Numerics/FloatFormat.h"
+#include "TestPaths.h"
 
 #include <chrono>
 #include <cmath>
@@ -74,7 +75,7 @@ size_t wrongElements(const std::vector<double> &expected, const std::vector<doub
 }
 
 std::string kernelFile(const std::string &name) {
-  return readText(std::string(WEFT_TEST_KERNELS_PTX) + "/" + name + ".ptx");
+  return readText(std::string(weft::test::kernelsPtx) + "/" + name + ".ptx");
 }
 
 TEST(GemmKernels, TensorCopiesAndWgmma) {
