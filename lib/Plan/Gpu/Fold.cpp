@@ -26,14 +26,16 @@ struct FoldRoles {
     });
     SmallVector<const KernelRequest *> requests = kernel.access.of(fold.getResult(0));
     for (unsigned d = 0; d < kernel.access.resultRank; ++d)
-      (sum && !requests.empty() ? roleOf(*requests.front(), d) : batch).push_back(d);
+      (sum && !requests.empty() ? roleOf(ArrayRef(requests.front()->coordinates).drop_front(fold.getNumPartDims()), d)
+                                : batch)
+          .push_back(d);
   }
 
 private:
-  SmallVector<unsigned> &roleOf(const KernelRequest &request, unsigned dim) {
+  SmallVector<unsigned> &roleOf(ArrayRef<AffineExpr> coordinates, unsigned dim) {
     bool lhs = false, rhs = false;
     AffineMap result = sum.getMap(2);
-    for (auto [at, expr] : llvm::zip(request.coordinates, result.getResults())) {
+    for (auto [at, expr] : llvm::zip(coordinates, result.getResults())) {
       if (!at || !at.isFunctionOfDim(dim))
         continue;
       unsigned domain = cast<AffineDimExpr>(expr).getPosition();
@@ -112,6 +114,7 @@ namespace {
 /// What a fold of matrices comes down to.
 struct FoldSize {
   int64_t rows, columns, batch, streamed;
+  int64_t longestStep;
   int64_t bytes;                   ///< Of an element.
   double mapClocks, productClocks; ///< Of an SM for a score.
   bool isPlain;                    ///< Maps hold nothing but scores: no mask, no other tile.
@@ -139,7 +142,7 @@ static bool useWarpgroups(ScheduleChoice &choice, const FoldSize &size, int64_t 
   constexpr int64_t groupRows = 64, leastDepth = 16, accumulators = 176, mostStages = 4, shortFold = 16;
   if (!device.hasWgmma() || size.bytes != 2 || rows < groupRows || size.columns < leastDepth)
     return false;
-  int64_t wide = std::clamp<int64_t>(llvm::PowerOf2Ceil(size.streamed), leastDepth, 128);
+  int64_t wide = std::clamp<int64_t>(llvm::PowerOf2Ceil(size.streamed), leastDepth, size.longestStep);
   if (useFourGroups(size, rows, device)) {
     rows *= 2;
     wide = std::min<int64_t>(wide, 64);
@@ -189,7 +192,7 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
     columns *= choice.tile[d];
   }
   int64_t numRows = productOf(roles.rows, extents), numBatch = productOf(roles.batch, extents);
-  int64_t streamed = estimateExtent(fold.getExtent().getResult(0));
+  int64_t streamed = estimateExtent(fold.getPartExtent());
   // Rows: 128 where they still fill the device, else 64; never more than there are. A step's scores and the columns'
   // sums are registers: at most 64 each of a thread. Queries and two steps of keys and values must fit shared memory.
   int64_t rows = 128, step = std::min<int64_t>(hasMatrix ? 64 : 32, llvm::PowerOf2Ceil(streamed));
@@ -204,7 +207,8 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   auto [maps, products] = getScoreClocks(roles.sum, fold, columns, device);
   // An extent that is not known may be ragged, which is a mask.
   bool isPlain = tg::getConstant(fold.getExtent().getResult(0)) && hasPlainMaps(roles.sum, fold);
-  FoldSize size{numRows, columns, numBatch, streamed, bytes, maps, products, isPlain};
+  int64_t longestStep = std::min<int64_t>(fold.getUnit().value_or(128), 128);
+  FoldSize size{numRows, columns, numBatch, streamed, longestStep, bytes, maps, products, isPlain};
   bool useWgmma = hasMatrix && useWarpgroups(choice, size, rows, step, device);
   choice.stream = {step};
   spreadSide(roles.rows, extents, rows, choice.tile);
