@@ -63,11 +63,15 @@ Tile Kernelizer::state(BlockArgument argument, ArrayRef<AffineExpr> at) {
   return it->second.second;
 }
 
-/// The streamed dimension's step: the schedule's first, in a lane between those of rows and columns.
+/// The streamed dimension's step: the schedule's first, in a lane between those of rows and columns. Fewer places keep
+/// room for a matrix instruction, of which the first ones are live.
 Streamed Kernelizer::planFold(tg::FoldOp op) {
-  constexpr int64_t defaultStep = 64;
+  constexpr int64_t defaultStep = 64, instruction = 16;
   AffineExpr extent = op.getExtent().getResult(0);
-  int64_t step = fittingStep(extent, schedule.getStream().empty() ? defaultStep : schedule.getStream().front());
+  int64_t most = schedule.getStream().empty() ? defaultStep : schedule.getStream().front();
+  int64_t step = fittingStep(extent, most);
+  if (schedule.getEngine() != tg::Engine::Simt)
+    step = std::max(step, std::min(most, instruction));
   if (op.getParts()) // Borders of parts are borders of steps.
     step = std::gcd(step, int64_t(*op.getUnit()));
   Streamed dim{extent, step};
@@ -109,7 +113,9 @@ Kernelizer::StatePlaces Kernelizer::planStates(tg::FoldOp op, unsigned result, A
   StatePlaces states(op.getUpdate().front().getNumArguments());
   if (!findAllStates(op, result, at, states))
     return {};
-  auto dimsOf = [&](unsigned i) { return tg::getDims(op.getFinish().front().getTerminator()->getOperand(i).getType()); };
+  auto dimsOf = [&](unsigned i) {
+    return tg::getDims(op.getFinish().front().getTerminator()->getOperand(i).getType());
+  };
   tg::Dims dims = dimsOf(result);
   for (OpResult other : op->getResults()) {
     tg::Dims own = dimsOf(other.getResultNumber());

@@ -1,11 +1,11 @@
 // Which steps of a fold a tile needs: those in which an affine mask leaves something.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A `select` of -inf whose masking leaves the states alone (weft/Dialect/TileGraph/IR/FoldMask.h) is asked for at the tile's coordinates, the
-// streamed place being unknown. Comparisons of index forms in its condition say c >= 0, c a sum of axes, where a place
-// is kept. Let R be the greatest value of the rest of c over the tile and a the coefficient of the streamed place p, of
-// which step j holds j * T .. j * T + T - 1: then nothing is kept unless j <= R / (-a T) if a < 0, or
-// j >= (-R + a - 1) / (a T) if a > 0, rounded down.
+// A `select` of -inf whose masking leaves the states alone (weft/Dialect/TileGraph/IR/FoldMask.h) is asked for at the
+// tile's coordinates, the streamed place being unknown. Comparisons of index forms in its condition say c >= 0, c a sum
+// of axes, where a place is kept. Let R be the greatest value of the rest of c over the tile and a the coefficient of
+// the streamed place p, of which step j holds j * T .. j * T + T - 1: then nothing is kept unless j <= R / (-a T) if a
+// < 0, or j >= (-R + a - 1) / (a T) if a > 0, rounded down.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
@@ -270,11 +270,10 @@ Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &pl
   bool isUpper = llvm::any_of(bounds, [](const StepBound &bound) { return bound.factor < 0; });
   bool isLower = llvm::any_of(bounds, [](const StepBound &bound) { return bound.factor > 0; });
   if (isLower || isUpper)
-    remark::passed(op.getLoc(), remark::RemarkOpts::name("masked-steps").category("plan"))
-        << remark::add("{0}", StringRef(isLower && isUpper
-                                            ? "steps of the fold before and behind what the mask keeps are left out"
-                                        : isLower ? "steps of the fold before what the mask keeps are left out"
-                                                  : "steps of the fold behind what the mask keeps are left out"));
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("masked-steps").category("plan")) << remark::add(
+        "{0}", StringRef(isLower && isUpper ? "steps of the fold before and behind what the mask keeps are left out"
+                         : isLower          ? "steps of the fold before what the mask keeps are left out"
+                                            : "steps of the fold behind what the mask keeps are left out"));
   return range;
 }
 

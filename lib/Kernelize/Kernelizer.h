@@ -232,6 +232,7 @@ private:
   Tile contract(tg::ContractOp op, llvm::ArrayRef<mlir::AffineExpr> at, std::optional<Tile> start = std::nullopt);
   void planProduct(tg::ContractOp op, struct Product &product);
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
+  std::optional<int64_t> livePlaces(llvm::ArrayRef<mlir::AffineExpr> places, unsigned lane) const;
   Tile contractByMaps(tg::ContractOp op, struct Product &product);
   void stageWindow(tg::ContractOp op, struct Product &product, int64_t elements);
   Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);

@@ -1,8 +1,8 @@
 // tg.fold: the update on the whole stream, or on each part of it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "Evaluator.h"
 #include "Index.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
 
 using namespace mlir;
 

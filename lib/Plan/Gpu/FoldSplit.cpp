@@ -105,10 +105,11 @@ FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
   best.unit = step;
   best.parts = chooseParts(shape, extents, most, device);
   double whole = estimateFold(shape, 1, device), least = estimateFold(shape, best.parts, device);
-  best.reason = llvm::formatv("fold of {0}{1} places, {2} rows in {3} batches on {4} SMs: {5:f1} us whole, {6:f1} us in "
-                              "{7} parts of {8} KiB of states",
-                              isKnown ? "" : "about ", shape.places, shape.rows, shape.batch, device.sms, whole * 1e6,
-                              least * 1e6, best.parts, int64_t(shape.stateBytes / 1024));
+  best.reason =
+      llvm::formatv("fold of {0}{1} places, {2} rows in {3} batches on {4} SMs: {5:f1} us whole, {6:f1} us in "
+                    "{7} parts of {8} KiB of states",
+                    isKnown ? "" : "about ", shape.places, shape.rows, shape.batch, device.sms, whole * 1e6,
+                    least * 1e6, best.parts, int64_t(shape.stateBytes / 1024));
   return best;
 }
 

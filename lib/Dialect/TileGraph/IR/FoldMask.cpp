@@ -100,9 +100,8 @@ private:
         })
         .Case([&](ReduceOp reduce) {
           Abstract input = get(reduce.getInput());
-          bool isIdentity = reduce.getKind() == Monoid::Max
-                                ? input.is(Kind::NegInf)
-                                : reduce.getKind() == Monoid::Add && input.is(Kind::Zero);
+          bool isIdentity = reduce.getKind() == Monoid::Max ? input.is(Kind::NegInf)
+                                                            : reduce.getKind() == Monoid::Add && input.is(Kind::Zero);
           return isIdentity ? input : Abstract();
         })
         .Case([&](ContractOp contract) {
@@ -174,9 +173,7 @@ std::optional<bool> choosesNegInf(SelectOp select) {
   return std::nullopt;
 }
 
-bool keepsStates(FoldOp fold, Value masked) {
-  return Interpreter(fold, masked).keepsStates(fold.getUpdate().front());
-}
+bool keepsStates(FoldOp fold, Value masked) { return Interpreter(fold, masked).keepsStates(fold.getUpdate().front()); }
 
 bool mergesInitialStates(FoldOp fold) {
   return !fold.getMerge().empty() && Interpreter(fold).keepsStates(fold.getMerge().front());
