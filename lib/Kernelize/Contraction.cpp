@@ -269,6 +269,22 @@ static Type multiplicandOf(Type lhs, Type rhs, Type accumulator) {
   return lhs == rhs && isNarrow ? lhs : accumulator;
 }
 
+/// How many places of `lane` are within extents, if `places` have it from one tile of a whole, shorter dimension.
+std::optional<int64_t> Kernelizer::livePlaces(ArrayRef<AffineExpr> places, unsigned lane) const {
+  int64_t live = 0, whole = space.lane(lane).extent;
+  for (unsigned i : space.atomsOf(places)) {
+    const Atom &atom = space.atom(i);
+    if (!llvm::is_contained(atom.lanes, lane))
+      continue;
+    int64_t extent = tg::getConstant(atom.extent).value_or(whole);
+    if (atom.kind != Atom::Kind::Axis || atom.divisor != 1 || atom.tile != whole || extent >= whole || extent < 1 ||
+        tg::getConstant(atom.base) != 0)
+      return std::nullopt;
+    live = std::max(live, extent);
+  }
+  return live ? std::optional(live) : std::nullopt;
+}
+
 Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
   // The operand whose lane comes first is on the left.
   unsigned lanes[] = {product.lanes[0][0], product.lanes[1][0]};
@@ -282,12 +298,18 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
     return broadcast(part.element() == element ? part : toAccumulator(part, elements[i], element), order).value;
   };
   SmallVector<unsigned> result{lanes[left], lanes[right]};
+  Exprs own;
+  for (AffineExpr expr : op.getMap(2).getResults())
+    own.push_back(product.domain[cast<AffineDimExpr>(expr).getPosition()]);
+  std::optional<int64_t> liveColumns = livePlaces(canonical(op, own), lanes[right]);
   Tile start = product.start ? *product.start : constant(getZero(product.accumulator));
   Scalars sums = streamProduct(product, broadcast(start, result).value,
                                [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
                                  Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
                                  Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
                                  auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
+                                 dot.setLiveColumns(liveColumns);
+                                 dot.setLiveDepth(livePlaces(places, *product.reduced));
                                  dot.setTf32(allowTf32 && element.isF32());
                                  if (element != product.accumulator && isa<IntegerType>(element)) {
                                    dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));

@@ -63,11 +63,17 @@ Tile Kernelizer::state(BlockArgument argument, ArrayRef<AffineExpr> at) {
   return it->second.second;
 }
 
-/// The streamed dimension's step: the schedule's first, in a lane between those of rows and columns.
+/// The streamed dimension's step: the schedule's first, in a lane between those of rows and columns. Fewer places keep
+/// room for a matrix instruction, of which the first ones are live.
 Streamed Kernelizer::planFold(tg::FoldOp op) {
-  constexpr int64_t defaultStep = 64;
+  constexpr int64_t defaultStep = 64, instruction = 16;
   AffineExpr extent = op.getExtent().getResult(0);
-  int64_t step = fittingStep(extent, schedule.getStream().empty() ? defaultStep : schedule.getStream().front());
+  int64_t most = schedule.getStream().empty() ? defaultStep : schedule.getStream().front();
+  int64_t step = fittingStep(extent, most);
+  if (schedule.getEngine() != tg::Engine::Simt)
+    step = std::max(step, std::min(most, instruction));
+  if (op.getParts()) // Borders of parts are borders of steps.
+    step = std::gcd(step, int64_t(*op.getUnit()));
   Streamed dim{extent, step};
   if (step == 1)
     return dim;
@@ -107,9 +113,12 @@ Kernelizer::StatePlaces Kernelizer::planStates(tg::FoldOp op, unsigned result, A
   StatePlaces states(op.getUpdate().front().getNumArguments());
   if (!findAllStates(op, result, at, states))
     return {};
-  tg::Dims dims = tg::getDims(op.getResult(result).getType());
+  auto dimsOf = [&](unsigned i) {
+    return tg::getDims(op.getFinish().front().getTerminator()->getOperand(i).getType());
+  };
+  tg::Dims dims = dimsOf(result);
   for (OpResult other : op->getResults()) {
-    tg::Dims own = tg::getDims(other.getType());
+    tg::Dims own = dimsOf(other.getResultNumber());
     if (other.getResultNumber() == result || other.use_empty() || own.size() != dims.size())
       continue;
     Exprs places(at);
@@ -128,7 +137,7 @@ Kernelizer::StatePlaces Kernelizer::planStates(tg::FoldOp op, unsigned result, A
 }
 
 /// The loop; the last states are what the arguments of `finish` stand for.
-void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places) {
+void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places, AffineExpr part) {
   Block &update = op.getUpdate().front(), &finish = op.getFinish().front();
   SmallVector<unsigned> used;
   SmallVector<SmallVector<unsigned>> lanes;
@@ -142,7 +151,7 @@ void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places) {
     init.push_back(constant(getHeldAttr(op.getInit()[i], element), lanes.back()).value);
   }
   Streamed dim = planFold(op);
-  StepRange range = findSteps(op, places, dim);
+  StepRange range = findSteps(op, places, dim, part);
   Scalars last = stream(
       dim, init,
       [&](ArrayRef<AffineExpr> step, const Constraints &, ValueRange before) {
@@ -161,19 +170,23 @@ void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places) {
   for (auto [i, value, own] : llvm::zip_equal(used, last, lanes))
     states[finish.getArgument(i)] = {*places[i], Tile{value, own}};
   regionScopes[&finish] = current;
-  foldsDone[op] = {current, places};
+  foldsDone[op] = {current, part, places};
 }
 
 Tile Kernelizer::fold(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
+  AffineExpr part = op.getParts() ? at.front() : AffineExpr();
+  at = at.drop_front(op.getNumPartDims());
+  if (part && !space.lanesOf(part).empty())
+    return fail(op, op.getResult(result), "expected a tile of one part");
   StatePlaces places = planStates(op, result, at);
   if (places.empty())
     return fail(op, op.getResult(result), "expected each state to be used at one place of the tile");
   auto done = foldsDone.find(op);
-  bool isDone = done != foldsDone.end() && done->second.first == current &&
-                llvm::all_of(llvm::zip_equal(places, done->second.second),
+  bool isDone = done != foldsDone.end() && done->second.scope == current && done->second.part == part &&
+                llvm::all_of(llvm::zip_equal(places, done->second.places),
                              [](auto pair) { return !std::get<0>(pair) || std::get<0>(pair) == std::get<1>(pair); });
   if (!isDone)
-    runFold(op, places);
+    runFold(op, places, part);
   return tile(op.getFinish().front().getTerminator()->getOperand(result), at);
 }
 

@@ -1,15 +1,15 @@
 // Which steps of a fold a tile needs: those in which an affine mask leaves something.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A `select` of -inf whose masking leaves the states alone (FoldMask.h) is asked for at the tile's coordinates, the
-// streamed place being unknown. Comparisons of index forms in its condition say c >= 0, c a sum of axes, where a place
-// is kept. Let R be the greatest value of the rest of c over the tile and a the coefficient of the streamed place p, of
-// which step j holds j * T .. j * T + T - 1: then nothing is kept unless j <= R / (-a T) if a < 0, or
-// j >= (-R + a - 1) / (a T) if a > 0, rounded down.
-#include "FoldMask.h"
+// A `select` of -inf whose masking leaves the states alone (weft/Dialect/TileGraph/IR/FoldMask.h) is asked for at the
+// tile's coordinates, the streamed place being unknown. Comparisons of index forms in its condition say c >= 0, c a sum
+// of axes, where a place is kept. Let R be the greatest value of the rest of c over the tile and a the coefficient of
+// the streamed place p, of which step j holds j * T .. j * T + T - 1: then nothing is kept unless j <= R / (-a T) if a
+// < 0, or j >= (-R + a - 1) / (a T) if a > 0, rounded down.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/FoldMask.h"
 
 using namespace mlir;
 
@@ -143,7 +143,7 @@ void Kernelizer::findMasks(tg::FoldOp op, Value value, ArrayRef<AffineExpr> at, 
   if (std::optional<Exprs> through = throughView(made, at))
     return findMasks(op, made->getOperand(0), *through, step, forms, seen);
   if (auto select = dyn_cast<tg::SelectOp>(made))
-    if (std::optional<bool> onTrue = choosesNegInf(select); onTrue && keepsStates(op, select.getResult()))
+    if (std::optional<bool> onTrue = tg::choosesNegInf(select); onTrue && tg::keepsStates(op, select.getResult()))
       findConditions(select.getCondition(), composed(tg::detail::broadcastMap(made, 0), at), *onTrue, forms);
   auto tile = dyn_cast<tg::TileOpInterface>(made);
   bool isStreamedOp = tg::isStreamed(made);
@@ -208,9 +208,29 @@ std::optional<Kernelizer::StepBound> Kernelizer::boundOf(AffineExpr form, Affine
   return bound.factor == 0 ? std::nullopt : std::optional(bound);
 }
 
-/// The steps that a mask leaves, inside of [0, count).
-Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim) {
-  StepRange range;
+/// The steps of a part: whole units, shared out evenly. All steps if the fold is not in parts.
+Kernelizer::StepRange Kernelizer::stepsOfPart(tg::FoldOp op, AffineExpr part, const Streamed &dim) {
+  if (!part)
+    return {};
+  Value number = numberOf(part), units = index(op.getNumUnits());
+  if (!number) {
+    fail(op, op->getResult(0), "expected the number of a part to be known of a tile");
+    return {};
+  }
+  auto borderOf = [&](Value place) -> Value {
+    Value unit = arith::DivUIOp::create(builder, arith::MulIOp::create(builder, place, units),
+                                        index(space.constant(*op.getParts())));
+    return arith::MulIOp::create(builder, unit, index(space.constant(*op.getUnit() / dim.step)));
+  };
+  Value next = arith::AddIOp::create(builder, number, index(space.constant(1)));
+  Value count = index(space.simplify(dim.extent.ceilDiv(dim.step))); // The last unit may be cut short.
+  return {borderOf(number), arith::MinSIOp::create(builder, borderOf(next), count)};
+}
+
+/// The steps that a mask leaves, inside of those of the part, or of [0, count).
+Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim,
+                                            AffineExpr part) {
+  StepRange range = stepsOfPart(op, part, dim);
   AffineExpr count = space.simplify(dim.extent.ceilDiv(dim.step));
   if (tg::getConstant(count).value_or(2) <= 1)
     return range;
@@ -247,12 +267,13 @@ Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &pl
       if (factor > 0 && isa<BlockArgument>(scalar) && scalar.getParentBlock() == root.block)
         growing.insert(scalar);
   }
-  if (range.lower || range.upper)
-    remark::passed(op.getLoc(), remark::RemarkOpts::name("masked-steps").category("plan"))
-        << remark::add("{0}", StringRef(range.lower && range.upper
-                                            ? "steps of the fold before and behind what the mask keeps are left out"
-                                        : range.lower ? "steps of the fold before what the mask keeps are left out"
-                                                      : "steps of the fold behind what the mask keeps are left out"));
+  bool isUpper = llvm::any_of(bounds, [](const StepBound &bound) { return bound.factor < 0; });
+  bool isLower = llvm::any_of(bounds, [](const StepBound &bound) { return bound.factor > 0; });
+  if (isLower || isUpper)
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("masked-steps").category("plan")) << remark::add(
+        "{0}", StringRef(isLower && isUpper ? "steps of the fold before and behind what the mask keeps are left out"
+                         : isLower          ? "steps of the fold before what the mask keeps are left out"
+                                            : "steps of the fold behind what the mask keeps are left out"));
   return range;
 }
 

@@ -232,6 +232,7 @@ private:
   Tile contract(tg::ContractOp op, llvm::ArrayRef<mlir::AffineExpr> at, std::optional<Tile> start = std::nullopt);
   void planProduct(tg::ContractOp op, struct Product &product);
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
+  std::optional<int64_t> livePlaces(llvm::ArrayRef<mlir::AffineExpr> places, unsigned lane) const;
   Tile contractByMaps(tg::ContractOp op, struct Product &product);
   void stageWindow(tg::ContractOp op, struct Product &product, int64_t elements);
   Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);
@@ -284,7 +285,8 @@ private:
   /// The same for what the next states ask for, until no state asks for another one.
   bool findAllStates(tg::FoldOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at, StatePlaces &states);
   StatePlaces planStates(tg::FoldOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at);
-  void runFold(tg::FoldOp op, const StatePlaces &places);
+  /// `part` is the number of a part, null for a fold that is not in parts.
+  void runFold(tg::FoldOp op, const StatePlaces &places, mlir::AffineExpr part);
   Tile state(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at);
   Streamed planFold(tg::FoldOp op);
   /// The step of the fold that is being computed, for an op that reduces its streamed dimension.
@@ -310,7 +312,8 @@ private:
   mlir::Value numberOf(mlir::AffineExpr expr);
   /// The greatest value of sign * data over the tile, as a number and its sign; null if it takes too many loads.
   std::optional<StepBound> boundOf(const DataForm &form, mlir::AffineExpr step, mlir::AffineExpr extent);
-  StepRange findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim);
+  StepRange stepsOfPart(tg::FoldOp op, mlir::AffineExpr part, const Streamed &dim);
+  StepRange findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim, mlir::AffineExpr part);
   void putLongTilesFirst();
 
   mlir::func::FuncOp source, target;
@@ -334,7 +337,12 @@ private:
   llvm::DenseMap<mlir::Block *, Scope *> regionScopes;
   llvm::DenseMap<mlir::Operation *, mlir::AffineExpr> foldPlaces;
   /// Folds that have run, and in which scope: results at the same places share the loop.
-  llvm::DenseMap<mlir::Operation *, std::pair<Scope *, StatePlaces>> foldsDone;
+  struct DoneFold {
+    Scope *scope = nullptr;
+    mlir::AffineExpr part;
+    StatePlaces places;
+  };
+  llvm::DenseMap<mlir::Operation *, DoneFold> foldsDone;
   llvm::SetVector<mlir::Value> growing;        ///< Tile numbers with which folds take more steps.
   std::map<const void *, mlir::Value> indices; ///< Values of expressions of kernel symbols.
 };

@@ -108,11 +108,21 @@ bool Kernelizer::isStreamedRow(int64_t dim) {
 
 bool Kernelizer::findContraction(Value value, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> probes,
                                  SmallVectorImpl<int> &sides, SmallPtrSetImpl<Operation *> &seen) {
+  if (auto state = dyn_cast<BlockArgument>(value)) // What a fold finishes with is what its update yields.
+    if (auto fold = dyn_cast<tg::FoldOp>(state.getOwner()->getParentOp());
+        fold && state.getOwner() == &fold.getFinish().front())
+      return findContraction(fold.getUpdate().front().getTerminator()->getOperand(state.getArgNumber()), at, probes,
+                             sides, seen);
   Operation *op = value.getDefiningOp();
   if (!op || !seen.insert(op).second)
     return false;
+  if (auto fold = dyn_cast<tg::FoldOp>(op))
+    return findContraction(
+        fold.getFinish().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber()),
+        at.drop_front(fold.getNumPartDims()), probes, sides, seen);
   if (auto contract = dyn_cast<tg::ContractOp>(op)) {
-    if (tg::isInner(contract)) // It is computed where others read it: rows keep a lane for each dimension.
+    if (!tg::isStreamed(contract) &&
+        tg::isInner(contract)) // It is computed where others read it: rows keep a lane for each dimension.
       return false;
     Exprs places(contract.getMap(2).getNumDims(), space.constant(0));
     for (auto [expr, place] : llvm::zip_equal(contract.getMap(2).getResults(), at))

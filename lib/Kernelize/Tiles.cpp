@@ -307,7 +307,7 @@ Kernelizer::Scalars Kernelizer::loop(AffineExpr count, ValueRange init, LoopBody
   std::optional<int64_t> turns = tg::getConstant(count);
   if (turns == 0)
     return Scalars(init);
-  if (turns == 1)
+  if (turns == 1 && !range.lower && !range.upper)
     return body(space.constant(0), init);
   Value lower = range.lower ? range.lower : index(space.constant(0)), one = index(space.constant(1));
   auto op = scf::ForOp::create(builder, lower, range.upper ? range.upper : index(count), one, init);

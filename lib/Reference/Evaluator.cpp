@@ -104,30 +104,6 @@ Results Evaluator::evaluate(Operation *op, Operands operands) {
   return fail(op, "the reference does not evaluate this op");
 }
 
-/// One step of the whole dimension.
-Results Evaluator::evaluateFold(tg::FoldOp fold, Environment &environment) {
-  Block &update = fold.getUpdate().front(), &finish = fold.getFinish().front();
-  for (auto [state, init] : llvm::zip(update.getArguments(), fold.getInit())) {
-    auto type = cast<RankedTensorType>(state.getType());
-    FailureOr<SmallVector<int64_t>> shape = extentsOf(fold, type);
-    FailureOr<Tensor> tensor =
-        failed(shape) ? FailureOr<Tensor>(failure()) : makeTensor(fold, *shape, type.getElementType());
-    auto splat = DenseElementsAttr::get(RankedTensorType::get({}, type.getElementType()), {Attribute(init)});
-    std::optional<Tensor> value = Tensor::fromElements(splat, limits.maxTensorBytes);
-    if (failed(tensor) || !value || failed(charge(fold, tensor->size())))
-      return failure();
-    for (int64_t i = 0; i < tensor->size(); ++i)
-      tensor->store(i, value->load(0));
-    environment[state] = std::make_shared<Tensor>(std::move(*tensor));
-  }
-  Results states = evaluateBlock(update, environment);
-  if (failed(states))
-    return failure();
-  for (auto [argument, state] : llvm::zip(finish.getArguments(), *states))
-    environment[argument] = std::make_shared<Tensor>(std::move(state));
-  return evaluateBlock(finish, environment);
-}
-
 LogicalResult Evaluator::evaluateInto(Operation *op, Environment &environment) {
   if (op->getNumRegions()) {
     auto kernel = dyn_cast<tg::KernelOp>(op);
@@ -148,6 +124,9 @@ LogicalResult Evaluator::evaluateInto(Operation *op, Environment &environment) {
       return fail(op, "expected operands defined by evaluated ops");
     operands.push_back(found->second.get());
   }
+  std::vector<Tensor> parts;
+  if (stream && tg::isStreamed(op) && failed(takePart(op, operands, parts)))
+    return failure();
   Results results = evaluate(op, operands);
   if (failed(results))
     return failure();

@@ -9,10 +9,12 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Twine.h"
 #include <memory>
+#include <optional>
 
 namespace weft::tg {
 class FoldOp;
-}
+enum class Monoid : uint32_t;
+} // namespace weft::tg
 
 namespace weft::reference {
 
@@ -53,10 +55,14 @@ public:
 private:
   llvm::LogicalResult checkOperands(mlir::Operation *op, Operands operands);
   Results evaluateFold(tg::FoldOp fold, Environment &environment);
+  Results evaluatePart(tg::FoldOp fold, Environment &environment);
+  llvm::LogicalResult takePart(mlir::Operation *op, llvm::SmallVectorImpl<const Tensor *> &operands,
+                               std::vector<Tensor> &storage);
   llvm::LogicalResult evaluateInto(mlir::Operation *op, Environment &environment);
 
   int64_t workLeft;
   std::string message;
+  std::optional<std::pair<int64_t, int64_t>> stream; ///< The places of the part of a fold that is being evaluated.
 };
 
 // Each evaluates `op` if it belongs to the family and returns none otherwise.
@@ -69,6 +75,9 @@ std::optional<Results> evaluateIndexed(Evaluator &ev, mlir::Operation *op, Opera
 std::optional<Results> evaluateNorm(Evaluator &ev, mlir::Operation *op, Operands operands);
 std::optional<Results> evaluateAttention(Evaluator &ev, mlir::Operation *op, Operands operands);
 std::optional<Results> evaluateStructure(Evaluator &ev, mlir::Operation *op, Operands operands);
+
+/// The neutral element of `kind`.
+llvm::FailureOr<Scalar> getIdentity(Evaluator &ev, mlir::Operation *op, tg::Monoid kind, mlir::Type element);
 
 /// A family's answer of one tensor.
 inline Results single(Tensor tensor) {

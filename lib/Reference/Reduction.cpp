@@ -97,6 +97,13 @@ Results scan(Evaluator &ev, tg::ScanOp op, const Tensor &input) {
 
 } // namespace
 
+FailureOr<Scalar> getIdentity(Evaluator &ev, Operation *op, tg::Monoid kind, Type element) {
+  FailureOr<MonoidPrograms> monoid = compileMonoid(ev, op, kind, element);
+  if (failed(monoid))
+    return failure();
+  return monoid->identity;
+}
+
 std::optional<Results> evaluateReduction(Evaluator &ev, Operation *op, Operands operands) {
   if (auto reduction = dyn_cast<tg::ReduceOp>(op))
     return reduce(ev, reduction, *operands[0]);

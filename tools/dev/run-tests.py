@@ -288,6 +288,8 @@ STEPS.update({
     "emulated-edges": Step("ends of tiles on a GPU: masks, copies that run over", lambda c: emulated(c, "emulated-edges")),
     "emulated-windows": Step("windows on a GPU that no one wrote down: strides, dilations, paddings, what is fused behind them",
                              script("test/random_graphs/run_random.py", "emulated-windows", "--draw=windows")),
+    "emulated-attention": Step("attention of shapes that no one wrote down: widths, lengths, folds in parts, masks",
+                               script("test/random_graphs/run_random.py", "emulated-attention", "--draw=attention", "--count=24")),
 })
 
 # After `./dev build asan` and `./dev build tsan`.

@@ -102,16 +102,18 @@ def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
 def SplitFolds : Pass<"weft-split-folds", "::mlir::ModuleOp"> {
   let summary = "cut folds that leave the device idle into parts";
   let description = [{
-    A `tg.fold` over N places with a `merge` becomes a fold over N / s places whose states have a leading dimension of s parts, and which returns
-    them, and a fold over the s parts that merges them and finishes: two kernels. s divides N and is the cheapest by the model of weft/Plan/FoldSplit.h: CTAs
-    against SMs, the bytes of the stream and of the partial states, and a second launch. Equal up to rounding, by the law of the fold's merge.
+    A `tg.fold` over N places with a `merge` becomes a fold in s parts, which returns its states for each of them, and a fold over the s parts that merges
+    them and finishes: two kernels. s is the cheapest by the model of weft/Plan/FoldSplit.h: CTAs against SMs, the bytes of the stream and of the partial states, and a second
+    launch. N is any number: parts have whole units of 64 places, as equally many as that allows. Where N is not known, s is the cheapest over lengths up to 32,768, and the
+    kernel shares the units out when it runs; then some parts may be empty, so merging the initial states must be proved to change nothing. Equal up to rounding, by the law of the
+    fold's merge.
 
     Each fold gets a remark of category `plan`: `split` with the numbers that decided, or `no-split` with the reason.
 
     ```mlir
-    %r = tg.fold over affine_map<() -> (2048)> init [0xFF800000 : f32, 0.0 : f32] ... : tensor<8x4x128xbf16>
+    %r = tg.fold over affine_map<() -> (2053)> init [0xFF800000 : f32, 0.0 : f32] ... : tensor<8x4x128xbf16>
     // becomes
-    %p:3 = tg.fold over affine_map<() -> (128)> init ... : tensor<16x8x4x128xf32>, tensor<16x8x4x1xf32>, tensor<16x8x4x1xf32>
+    %p:3 = tg.fold over affine_map<() -> (2053)> in 16 parts of 64 init ... : tensor<16x8x4x128xf32>, tensor<16x8x4x1xf32>, tensor<16x8x4x1xf32>
     %r = tg.fold over affine_map<() -> (16)> init ... : tensor<8x4x128xbf16>
     ```
   }];

@@ -145,7 +145,6 @@ public:
     const LinearLayout &acc = type.getLayout().getValue();
     if (op.getAccumulate())
       return failure();
-    int64_t k = getTileShape(op.getLhs().getType())[1];
     std::optional<DotStep> step = getDotStep(op);
     if (!step)
       return failure();
@@ -161,17 +160,30 @@ public:
       return op.emitOpError("expected operands whose layouts follow from the accumulator's, got ")
              << op.getLhs().getType() << ", " << op.getRhs().getType() << " and " << type;
     SmallVector<Value> sums(adaptor.getAcc());
+    SmallVector<bool> live = findLiveColumns(op, acc, step->bits);
+    int64_t steps = llvm::divideCeil(op.countLiveDepth(), depth);
     if (instruction)
-      multiply(rewriter, op, *instruction, step->bits, lhs, rhs, k / depth, sums);
+      multiply(rewriter, op, *instruction, step->bits, live, lhs, rhs, steps, sums);
     else
-      multiplyAdd(rewriter, op, step->bits, lhs, rhs, k / depth, depth, sums);
+      multiplyAdd(rewriter, op, step->bits, live, lhs, rhs, steps, depth, sums);
     rewriter.replaceOpWithMultiple(op, {sums});
     return success();
   }
 
 private:
+  /// Which columns of the thread's (of fragments, for instructions) begin, in all warps, at those that somebody reads.
+  static SmallVector<bool> findLiveColumns(tk::DotOp op, const LinearLayout &acc, const AccumulatorBits &bits) {
+    SmallVector<bool> live;
+    for (unsigned j = 0; j < 1u << bits.n.size(); ++j) {
+      layout::Index place = acc.unflattenOut(getRegisterImage(acc, bits.getRegister(0, j)));
+      live.push_back(int64_t(place[1]) < op.countLiveColumns());
+    }
+    return live;
+  }
+
   static void multiply(OpBuilder &builder, tk::DotOp op, const MmaForm &form, const AccumulatorBits &bits,
-                       OperandSource &lhs, OperandSource &rhs, int64_t steps, MutableArrayRef<Value> sums) {
+                       ArrayRef<bool> live, OperandSource &lhs, OperandSource &rhs, int64_t steps,
+                       MutableArrayRef<Value> sums) {
     std::string mnemonic = getMnemonic(form, getTileElement(op.getLhs().getType()), op);
     unsigned rows = 1u << bits.m.size(), columns = 1u << bits.n.size(), perFragment = 1u << bits.fragmentBits;
     SmallVector<Value> a = lhs.readWords(0), b = rhs.readWords(0), nextA, nextB;
@@ -185,6 +197,8 @@ private:
         for (unsigned step = 0; step < columns; ++step) {
           unsigned j =
               i % 2 ? columns - 1 - step : step; // Back and forth, so that a neighbour's operand is used again.
+          if (!live[j])
+            continue;
           emitMma(builder, op.getLoc(), mnemonic, ArrayRef(a).slice(i * wordsA, wordsA),
                   ArrayRef(b).slice(j * wordsB, wordsB), sums.slice(bits.getRegister(i, j), perFragment));
         }
@@ -193,8 +207,9 @@ private:
     }
   }
 
-  static void multiplyAdd(OpBuilder &builder, tk::DotOp op, const AccumulatorBits &bits, OperandSource &lhs,
-                          OperandSource &rhs, int64_t steps, int64_t depth, MutableArrayRef<Value> sums) {
+  static void multiplyAdd(OpBuilder &builder, tk::DotOp op, const AccumulatorBits &bits, ArrayRef<bool> live,
+                          OperandSource &lhs, OperandSource &rhs, int64_t steps, int64_t depth,
+                          MutableArrayRef<Value> sums) {
     Location loc = op.getLoc();
     unsigned rows = 1u << bits.m.size(), columns = 1u << bits.n.size();
     Type sum = sums[0].getType();
@@ -207,6 +222,8 @@ private:
       for (int64_t k = 0; k < depth; ++k)
         for (unsigned i = 0; i < rows; ++i)
           for (unsigned j = 0; j < columns; ++j) {
+            if (!live[j])
+              continue;
             Value &target = sums[bits.getRegister(i, j)], x = a[i * depth + k], y = b[j * depth + k];
             if (isa<FloatType>(sum))
               target = math::FmaOp::create(builder, loc, x, y, target);

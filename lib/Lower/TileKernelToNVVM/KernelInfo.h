@@ -68,6 +68,7 @@ public:
   struct FinishedDots {
     llvm::SmallVector<unsigned> ready;
     llvm::SmallVector<mlir::Operation *> readers;
+    llvm::SmallVector<llvm::SmallVector<bool>> live; ///< By value and register: what dots wrote; empty: all.
   };
   llvm::DenseMap<mlir::Operation *, FinishedDots> finishedDots;
   /// The words of the left operand in registers of a dot that was lowered: they stay as they are until it is waited

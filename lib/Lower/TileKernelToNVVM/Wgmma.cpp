@@ -39,6 +39,42 @@ static StringRef getTypeName(Type element, bool isUnsigned) {
   return element.isF16() ? "f16" : element.isBF16() ? "bf16" : "tf32";
 }
 
+/// Columns that instruction number `column` of a warpgroup multiplies: an instruction's, or as few eights (of 8-bit
+/// elements sixteens) as have all that somebody reads.
+static int64_t getLiveWidth(tk::DotOp op, const WgmmaTiling &tiling, int64_t column) {
+  if (tiling.columnGroups > 1) // Each warpgroup has its own.
+    return tiling.columns;
+  int64_t live = std::clamp<int64_t>(op.countLiveColumns() - column * tiling.columns, 0, tiling.columns);
+  bool isByte = op.getAcc().getType().getElementType().isInteger(32);
+  return std::min<int64_t>(llvm::alignTo(live, isByte ? 16 : 8), tiling.columns);
+}
+
+/// By register of the sums: whether instructions of the dot write it.
+static SmallVector<bool> getLiveSums(tk::DotOp op, const WgmmaTiling &tiling) {
+  SmallVector<bool> live;
+  for (int64_t row = 0; row < tiling.rowSteps; ++row)
+    for (int64_t column = 0; column < tiling.columnSteps; ++column)
+      for (int64_t i = 0; i < tiling.columns / 2; ++i)
+        live.push_back(i < getLiveWidth(op, tiling, column) / 2);
+  return live;
+}
+
+/// The dot that wrote the registers of `sums`, ahead of waits and in loops; null if none did, or something else too.
+static tk::DotOp findDot(Value sums) {
+  while (Operation *op = sums.getDefiningOp()) {
+    if (auto dot = dyn_cast<tk::DotOp>(op))
+      return dot;
+    unsigned number = cast<OpResult>(sums).getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      sums = loop.getYieldedValues()[number];
+    else if (auto wait = dyn_cast<tk::DotWaitOp>(op))
+      sums = wait.getValues()[number];
+    else
+      return {};
+  }
+  return {};
+}
+
 namespace {
 
 /// An operand in shared memory: its descriptors are a base, which depends on slot and warpgroup, and multiples of 16
@@ -84,18 +120,25 @@ public:
     element = rhs.getElementType();
     k = rhs.getShape()[0];
     depth = wgmmaDepthBytes * 8 / element.getIntOrFloatBitWidth();
+    steps = llvm::divideCeil(op.countLiveDepth(), depth);
   }
 
-  /// Words of the left operand that instruction (rowStep, step of k) reads from registers.
-  SmallVector<Value> words;
   std::optional<SharedOperand> lhs, rhs;
+
+  /// Takes the registers of the left operand: of those the words that instructions (rowStep, step of k) read.
+  void setLeft(ArrayRef<Value> all) {
+    for (int64_t row = 0; row < tiling.rowSteps; ++row)
+      llvm::append_range(words, all.slice(4 * (k / depth) * row, 4 * steps));
+  }
+  MutableArrayRef<Value> getWords() { return words; }
 
   void emit(MutableArrayRef<Value> sums) {
     int64_t size = tiling.columns / 2;
-    for (int64_t step = 0; step * depth < k; ++step)
+    for (int64_t step = 0; step < steps; ++step)
       for (int64_t row = 0; row < tiling.rowSteps; ++row)
         for (int64_t column = 0; column < tiling.columnSteps; ++column)
-          emitInstruction(sums.slice((row * tiling.columnSteps + column) * size, size), step, row, column);
+          if (int64_t width = getLiveWidth(op, tiling, column))
+            emitInstruction(sums.slice((row * tiling.columnSteps + column) * size, width / 2), step, row, column);
   }
 
 private:
@@ -114,7 +157,7 @@ private:
       constraints += "l,";
       left = "$" + std::to_string(next++);
     } else {
-      unsigned first = 4 * (step + k / depth * row);
+      unsigned first = 4 * (step + steps * row);
       for (unsigned i = 0; i < 4; ++i) {
         operands.push_back(words[first + i]);
         constraints += "r,";
@@ -132,7 +175,7 @@ private:
       setting.clear();
     }
     operands.append(sums.begin(), sums.end());
-    std::string text = "{\n.reg .pred p;\n" + setting + "\nwgmma.mma_async.sync.aligned." + getShape() + " {" +
+    std::string text = "{\n.reg .pred p;\n" + setting + "\nwgmma.mma_async.sync.aligned." + getShape(2 * count) + " {" +
                        results + "}, " + left + ", " + right + ", " + scale + getModifiers() + ";\n}";
     SmallVector<Type> types = llvm::map_to_vector(sums, [](Value sum) { return sum.getType(); });
     SmallVector<Value> updated = emitAsm(builder, loc, types, operands, text, constraints + ties + "~{memory}",
@@ -140,10 +183,9 @@ private:
     llvm::copy(updated, sums.begin());
   }
 
-  std::string getShape() {
-    return "m64n" + std::to_string(tiling.columns) + "k" + std::to_string(depth) +
-           (element.isInteger(8) ? ".s32." : ".f32.") + getTypeName(element, op.getUnsignedLhs()).str() + "." +
-           getTypeName(element, op.getUnsignedRhs()).str();
+  std::string getShape(int64_t columns) {
+    return "m64n" + std::to_string(columns) + "k" + std::to_string(depth) + (element.isInteger(8) ? ".s32." : ".f32.") +
+           getTypeName(element, op.getUnsignedLhs()).str() + "." + getTypeName(element, op.getUnsignedRhs()).str();
   }
 
   /// Signs, and for 16-bit elements which operands in shared memory are M- or N-major.
@@ -164,7 +206,8 @@ private:
   WgmmaTiling tiling;
   Value accumulate;
   Type element;
-  int64_t k, depth;
+  int64_t k, depth, steps;
+  SmallVector<Value> words;
 };
 
 class LowerWgmma : public OpConversionPattern<tk::DotOp> {
@@ -197,12 +240,18 @@ public:
       emitter.lhs.emplace(rewriter, loc, *getWgmmaOperand(shared, 0), adaptor.getLhs().front(), rowGroup,
                           tiling->row(1, 0));
     else
-      emitter.words = packWords(rewriter, loc, adaptor.getLhs());
+      emitter.setLeft(packWords(rewriter, loc, adaptor.getLhs()));
     SmallVector<Value> sums(adaptor.getAcc());
-    emitFence(rewriter, op, sums, emitter.words);
-    if (!emitter.words.empty())
-      info.heldWords[op] = emitter.words;
+    SmallVector<bool> live = getLiveSums(op, *tiling);
+    emitFence(rewriter, op, sums, live, emitter.getWords());
+    if (!emitter.getWords().empty())
+      info.heldWords[op] = SmallVector<Value>(emitter.getWords());
     emitter.emit(sums);
+    // What nobody reads is a constant: what would keep it from step to step goes.
+    Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(sums.front().getType()));
+    for (auto [sum, isLive] : llvm::zip_equal(sums, live))
+      if (!isLive)
+        sum = zero;
     NVVM::WgmmaGroupSyncAlignedOp::create(rewriter, loc);
     rewriter.replaceOpWithMultiple(op, {sums});
     return success();
@@ -232,19 +281,23 @@ private:
   }
 
   /// Registers that other instructions may have written are tied.
-  void emitFence(OpBuilder &builder, tk::DotOp op, SmallVectorImpl<Value> &sums, SmallVectorImpl<Value> &words) const {
-    SmallVector<Value> tied(words.begin(), words.end());
-    bool tiesSums = info.writtenSums.contains(op);
-    if (tiesSums)
-      tied.append(sums.begin(), sums.end());
+  void emitFence(OpBuilder &builder, tk::DotOp op, MutableArrayRef<Value> sums, ArrayRef<bool> live,
+                 MutableArrayRef<Value> words) const {
+    SmallVector<Value *> tied;
+    for (Value &word : words)
+      tied.push_back(&word);
+    if (info.writtenSums.contains(op))
+      for (auto [sum, isLive] : llvm::zip_equal(sums, live))
+        if (isLive)
+          tied.push_back(&sum);
     if (tied.empty()) {
       NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
       return;
     }
-    SmallVector<Value> fenced = emitTied(builder, op.getLoc(), tied, "wgmma.fence.sync.aligned;");
-    llvm::copy(ArrayRef(fenced).take_front(words.size()), words.begin());
-    if (tiesSums)
-      llvm::copy(ArrayRef(fenced).drop_front(words.size()), sums.begin());
+    SmallVector<Value> values = llvm::map_to_vector(tied, [](Value *value) { return *value; });
+    SmallVector<Value> fenced = emitTied(builder, op.getLoc(), values, "wgmma.fence.sync.aligned;");
+    for (auto [value, after] : llvm::zip_equal(tied, fenced))
+      *value = after;
   }
 
   const KernelInfo &info;
@@ -261,19 +314,21 @@ public:
         llvm::map_to_vector(adaptor.getValues(), [](ValueRange tile) { return SmallVector<Value>(tile); });
     const KernelInfo::FinishedDots &finished = info.finishedDots.find(op)->second;
     SmallVector<Value> flat;
+    SmallVector<Value *> tied;
     for (unsigned i : finished.ready)
-      flat.append(results[i]);
+      for (auto [number, sum] : llvm::enumerate(results[i]))
+        if (finished.live[i].empty() || finished.live[i][number]) {
+          tied.push_back(&sum);
+          flat.push_back(sum);
+        }
     for (Operation *reader : finished.readers)
       flat.append(info.heldWords.lookup(reader));
     if (flat.empty()) {
       emitAsm(rewriter, loc, {}, {}, text, "~{memory}", /*hasSideEffects=*/true);
     } else {
-      flat = emitTied(rewriter, loc, flat, text);
-      ArrayRef<Value> rest = flat;
-      for (unsigned i : finished.ready) {
-        llvm::copy(rest.take_front(results[i].size()), results[i].begin());
-        rest = rest.drop_front(results[i].size());
-      }
+      SmallVector<Value> after = emitTied(rewriter, loc, flat, text);
+      for (auto [sum, value] : llvm::zip(tied, after))
+        *sum = value;
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
@@ -313,9 +368,14 @@ static int64_t countLaterDots(tk::DotOp dot, tk::DotWaitOp wait) {
 }
 
 /// Values that are no dot's result of the same block are ready when all dots are.
-static KernelInfo::FinishedDots findFinished(tk::DotWaitOp wait) {
+static KernelInfo::FinishedDots findFinished(tk::DotWaitOp wait, const KernelInfo &info) {
   KernelInfo::FinishedDots finished;
   for (auto [i, value] : llvm::enumerate(wait.getValues())) {
+    tk::DotOp writer = findDot(value);
+    ArrayRef<int64_t> shape = cast<tk::TileType>(value.getType()).getShape();
+    std::optional<WgmmaTiling> tiling =
+        writer ? getWgmmaTiling(shape[0], shape[1], info.getRole(writer).warps) : std::nullopt;
+    finished.live.push_back(tiling ? getLiveSums(writer, *tiling) : SmallVector<bool>());
     auto dot = value.getDefiningOp<tk::DotOp>();
     bool isBeside = dot && dot->getBlock() == wait->getBlock();
     if (wait.getPending() > 0 && (!isBeside || countLaterDots(dot, wait) < int64_t(wait.getPending())))
@@ -328,7 +388,7 @@ static KernelInfo::FinishedDots findFinished(tk::DotWaitOp wait) {
 }
 
 void weft::gpu::recordDots(func::FuncOp kernel, KernelInfo &info) {
-  kernel.walk([&](tk::DotWaitOp wait) { info.finishedDots[wait] = findFinished(wait); });
+  kernel.walk([&](tk::DotWaitOp wait) { info.finishedDots[wait] = findFinished(wait, info); });
   kernel.walk([&](tk::DotOp dot) {
     if (!isWgmma(dot))
       return;

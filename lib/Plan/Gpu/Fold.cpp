@@ -26,14 +26,16 @@ struct FoldRoles {
     });
     SmallVector<const KernelRequest *> requests = kernel.access.of(fold.getResult(0));
     for (unsigned d = 0; d < kernel.access.resultRank; ++d)
-      (sum && !requests.empty() ? roleOf(*requests.front(), d) : batch).push_back(d);
+      (sum && !requests.empty() ? roleOf(ArrayRef(requests.front()->coordinates).drop_front(fold.getNumPartDims()), d)
+                                : batch)
+          .push_back(d);
   }
 
 private:
-  SmallVector<unsigned> &roleOf(const KernelRequest &request, unsigned dim) {
+  SmallVector<unsigned> &roleOf(ArrayRef<AffineExpr> coordinates, unsigned dim) {
     bool lhs = false, rhs = false;
     AffineMap result = sum.getMap(2);
-    for (auto [at, expr] : llvm::zip(request.coordinates, result.getResults())) {
+    for (auto [at, expr] : llvm::zip(coordinates, result.getResults())) {
       if (!at || !at.isFunctionOfDim(dim))
         continue;
       unsigned domain = cast<AffineDimExpr>(expr).getPosition();
@@ -95,12 +97,13 @@ static bool hasPlainMaps(tg::ContractOp sum, tg::FoldOp fold) {
 /// results.
 static std::pair<double, double> getScoreClocks(tg::ContractOp sum, tg::FoldOp fold, int64_t columns,
                                                 const Device &device) {
-  tg::Dims scores = tg::getDims(sum.getLhs().getType());
+  // By the number of elements: scores may be seen through a reshape.
+  AffineExpr scores = tg::getNumElements(sum.getLhs().getType());
   int64_t plain = 0, special = 0;
   fold.getUpdate().walk([&](Operation *op) {
     bool isReduce = isa<tg::ReduceOp>(op);
     if ((!isReduce && !isa<tg::PointwiseOpInterface>(op)) ||
-        tg::getDims((isReduce ? op->getOperand(0) : op->getResult(0)).getType()) != scores)
+        !tg::isEqual(tg::getNumElements((isReduce ? op->getOperand(0) : op->getResult(0)).getType()), scores))
       return;
     ++(countInstructions(op) > 1 ? special : plain);
   });
@@ -112,11 +115,30 @@ namespace {
 /// What a fold of matrices comes down to.
 struct FoldSize {
   int64_t rows, columns, batch, streamed;
+  int64_t live; ///< Columns that are in the result; tiles have a power of two.
+  int64_t longestStep;
   int64_t bytes;                   ///< Of an element.
   double mapClocks, productClocks; ///< Of an SM for a score.
   bool isPlain;                    ///< Maps hold nothing but scores: no mask, no other tile.
 };
 } // namespace
+
+/// Clocks of an SM for a place of the stream and a tile of `rows`: a warpgroup alone is at its products or at its maps,
+/// several are at both.
+static double getTileClocks(const FoldSize &size, int64_t rows, int64_t groupRows) {
+  double products = double(rows) * size.productClocks, maps = double(rows) * size.mapClocks;
+  return rows > groupRows ? std::max(products, maps) : products + maps;
+}
+
+/// Two warpgroups, or one where its tiles keep the SMs busy for less time all in all.
+static int64_t chooseRows(const FoldSize &size, int64_t most, int64_t groupRows, const Device &device) {
+  auto clocksOf = [&](int64_t rows) {
+    int64_t tiles = size.batch * int64_t(llvm::divideCeil(size.rows, rows));
+    return double(llvm::divideCeil(tiles, device.sms)) * getTileClocks(size, rows, groupRows);
+  };
+  int64_t wide = 2 * groupRows;
+  return most >= wide && clocksOf(wide) <= clocksOf(groupRows) ? wide : groupRows;
+}
 
 /// Four warpgroups instead of two, where maps take longer than products: while one waits for the maximum of its rows
 /// others compute. Their threads have 112 registers, enough for steps of 64 and maps of the scores alone. Not where
@@ -128,7 +150,7 @@ static bool useFourGroups(const FoldSize &size, int64_t rows, const Device &devi
     return int64_t(llvm::divideCeil(tiles, device.sms)) * tile;
   };
   return rows == few && size.isPlain && size.streamed % step == 0 && size.mapClocks >= size.productClocks &&
-         size.columns / 2 + step * 3 / 4 <= accumulators && roundsOf(many) <= roundsOf(few);
+         size.live / 2 + step * 3 / 4 <= accumulators && roundsOf(many) <= roundsOf(few);
 }
 
 /// Warpgroups that multiply by wgmma, 64 rows each, and a producer that copies by TMA. A thread holds the scores of a
@@ -137,16 +159,18 @@ static bool useFourGroups(const FoldSize &size, int64_t rows, const Device &devi
 static bool useWarpgroups(ScheduleChoice &choice, const FoldSize &size, int64_t &rows, int64_t &step,
                           const Device &device) {
   constexpr int64_t groupRows = 64, leastDepth = 16, accumulators = 176, mostStages = 4, shortFold = 16;
-  if (!device.hasWgmma() || size.bytes != 2 || rows < groupRows || size.columns < leastDepth)
+  int64_t whole = llvm::PowerOf2Ceil(size.rows);
+  if (!device.hasWgmma() || size.bytes != 2 || whole < groupRows || size.columns < leastDepth)
     return false;
-  int64_t wide = std::clamp<int64_t>(llvm::PowerOf2Ceil(size.streamed), leastDepth, 128);
+  rows = chooseRows(size, whole, groupRows, device);
+  int64_t wide = std::clamp<int64_t>(llvm::PowerOf2Ceil(size.streamed), leastDepth, size.longestStep);
   if (useFourGroups(size, rows, device)) {
     rows *= 2;
     wide = std::min<int64_t>(wide, 64);
   }
-  while (size.columns / 2 + wide * 3 / 4 > accumulators && wide > leastDepth)
+  while (size.live / 2 + wide * 3 / 4 > accumulators && wide > leastDepth)
     wide /= 2;
-  if (size.columns / 2 + wide * 3 / 4 > accumulators)
+  if (size.live / 2 + wide * 3 / 4 > accumulators)
     return false;
   // Left operands (those of the next tile too, if the CTA goes on), both right operands of the steps, and the lines
   // through which results leave.
@@ -183,16 +207,19 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   auto type = cast<RankedTensorType>(roles.sum.getRhs().getType()).getElementType();
   bool hasMatrix = type.isF16() || type.isBF16();
   int64_t bytes = std::max<int64_t>(tg::getElementBits(type) / 8, 1);
-  int64_t columns = 1, columnTiles = 1;
+  int64_t columns = 1, columnTiles = 1, live = 1;
   for (unsigned d : roles.columns) {
     choice.tile[d] = llvm::PowerOf2Ceil(extents[d]);
     columns *= choice.tile[d];
+    live *= roles.columns.size() == 1 ? int64_t(llvm::alignTo(extents[d], 8)) : choice.tile[d];
   }
   int64_t numRows = productOf(roles.rows, extents), numBatch = productOf(roles.batch, extents);
-  int64_t streamed = estimateExtent(fold.getExtent().getResult(0));
+  int64_t streamed = estimateExtent(fold.getPartExtent());
   // Rows: 128 where they still fill the device, else 64; never more than there are. A step's scores and the columns'
   // sums are registers: at most 64 each of a thread. Queries and two steps of keys and values must fit shared memory.
   int64_t rows = 128, step = std::min<int64_t>(hasMatrix ? 64 : 32, llvm::PowerOf2Ceil(streamed));
+  if (hasMatrix) // An instruction's depth.
+    step = std::max<int64_t>(step, 16);
   if (!hasMatrix || numBatch * int64_t(llvm::divideCeil(numRows, rows)) < int64_t(device.sms))
     rows = 64;
   rows = std::min<int64_t>(rows, std::max<int64_t>(llvm::PowerOf2Ceil(numRows), 16));
@@ -201,10 +228,11 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
     (rows > 32 || step == 16 ? rows : step) /= 2;
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
-  auto [maps, products] = getScoreClocks(roles.sum, fold, columns, device);
+  auto [maps, products] = getScoreClocks(roles.sum, fold, live, device);
   // An extent that is not known may be ragged, which is a mask.
   bool isPlain = tg::getConstant(fold.getExtent().getResult(0)) && hasPlainMaps(roles.sum, fold);
-  FoldSize size{numRows, columns, numBatch, streamed, bytes, maps, products, isPlain};
+  int64_t longestStep = std::min<int64_t>(fold.getUnit().value_or(128), 128);
+  FoldSize size{numRows, columns, numBatch, streamed, live, longestStep, bytes, maps, products, isPlain};
   bool useWgmma = hasMatrix && useWarpgroups(choice, size, rows, step, device);
   choice.stream = {step};
   spreadSide(roles.rows, extents, rows, choice.tile);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/FoldSplit.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "weft/Dialect/TileGraph/IR/FoldMask.h"
 #include "weft/Plan/KernelAccess.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,15 +15,15 @@ namespace weft::plan {
 /// Clocks from one step of a fold to the next where nothing else limits: two products, a row maximum and a row sum, one
 /// after the other (0.6 us measured on an H100).
 static constexpr double stepClocks = 1000;
-static constexpr int64_t rowsOfCta = 64, step = 64, leastPlaces = 64, mostParts = 128;
+static constexpr int64_t rowsOfCta = 64, step = 64, mostParts = 128;
 
 double estimateFold(const FoldShape &shape, int64_t parts, const Device &device) {
   double ctas = double(shape.batch * int64_t(llvm::divideCeil(shape.rows, rowsOfCta)) * parts);
-  double steps = double(llvm::divideCeil(shape.places / parts, step));
+  double steps = double(llvm::divideCeil(llvm::divideCeil(shape.places, step), parts)); // Of the longest part.
   double waves = std::ceil(ctas / device.sms);
   // Two CTAs of an SM hide each other's latency.
   double latency = steps * waves * stepClocks / std::min(waves, 2.0) / device.clock;
-  double perCta = shape.streamBytes / double(shape.batch * parts);
+  double perCta = shape.placeBytes * std::min(steps * double(step), double(shape.places)) / double(shape.batch);
   double bytes = perCta * waves * device.sms / device.memoryBandwidth; // Of the busiest SM, at its share.
   double seconds = std::max(latency, bytes);
   if (parts > 1)
@@ -47,10 +48,7 @@ static std::string describe(tg::FoldOp fold, FoldShape &shape) {
       sum = contract;
   if (!sum)
     return "the fold has no contraction over its stream";
-  std::optional<int64_t> places = tg::getConstant(fold.getExtent().getResult(0));
-  if (!places)
-    return "the streamed dimension has no constant extent";
-  shape.places = *places;
+  shape.places = estimateExtent(fold.getExtent().getResult(0));
   Operation *rhs = sum.getRhs().getDefiningOp();
   bool rowsOnLeft = !rhs || !fold->isAncestor(rhs);
   for (auto [d, extent] : llvm::enumerate(cast<tg::TileOpInterface>(sum.getOperation()).getDomainExtents())) {
@@ -65,8 +63,22 @@ static std::string describe(tg::FoldOp fold, FoldShape &shape) {
   getUsedValuesDefinedAbove(fold.getUpdate(), captured);
   for (Value value : captured) // By the extent: what has it goes along the stream.
     if (llvm::is_contained(tg::getDims(value.getType()), fold.getExtent().getResult(0)))
-      shape.streamBytes += value.getDefiningOp<tg::IotaOp>() ? 0 : bytesOf(value.getType());
+      shape.placeBytes += value.getDefiningOp<tg::IotaOp>() ? 0 : bytesOf(value.getType()) / double(shape.places);
   return "";
+}
+
+/// The number of parts that costs least over all of these extents: by the product of its ratios to the cheapest ones.
+static int64_t chooseParts(FoldShape shape, ArrayRef<int64_t> extents, int64_t most, const Device &device) {
+  SmallVector<double> ratios(most, 1.0), seconds(most, 0.0);
+  for (int64_t places : extents) {
+    shape.places = places;
+    for (int64_t i = 0; i < most; ++i) // A launch that is there in any case keeps ratios of short folds down.
+      seconds[i] = device.kernelSeconds() + estimateFold(shape, i + 1, device);
+    double least = *llvm::min_element(seconds);
+    for (int64_t i = 0; i < most; ++i)
+      ratios[i] *= seconds[i] / least;
+  }
+  return llvm::min_element(ratios) - ratios.begin() + 1;
 }
 
 FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
@@ -75,23 +87,29 @@ FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
   best.reason = describe(fold, shape);
   if (!best.reason.empty())
     return best;
-  double whole = estimateFold(shape, 1, device), least = whole;
-  // More than two CTAs for each SM leave none idle.
+  // More than two CTAs for each SM leave none idle; each part has a step at least.
   int64_t ctas = shape.batch * int64_t(llvm::divideCeil(shape.rows, rowsOfCta));
-  int64_t most = std::min(mostParts, 2 * int64_t(device.sms) / std::max<int64_t>(ctas, 1));
-  for (int64_t parts = 2; parts <= most && shape.places / parts >= leastPlaces; ++parts) {
-    // Equal parts; whole steps if the stream has them.
-    if (shape.places % parts != 0 || (shape.places % step == 0 && shape.places / parts % step != 0))
-      continue;
-    if (double seconds = estimateFold(shape, parts, device); seconds < least) {
-      least = seconds;
-      best.parts = parts;
-    }
+  int64_t most = std::clamp<int64_t>(2 * int64_t(device.sms) / std::max<int64_t>(ctas, 1), 1, mostParts);
+  SmallVector<int64_t> extents{shape.places};
+  bool isKnown = tg::getConstant(fold.getExtent().getResult(0)).has_value();
+  if (isKnown) {
+    most = std::min(most, std::max<int64_t>(llvm::divideCeil(shape.places, step), 1));
+  } else if (!tg::mergesInitialStates(fold)) {
+    best.reason = "parts may be without places, and merging such a part is not proved to change nothing";
+    return best;
+  } else { // Caches of any length.
+    constexpr int64_t longest = 32768;
+    for (extents = {step}; extents.back() < longest;)
+      extents.push_back(extents.back() * 2);
   }
-  best.reason = llvm::formatv("fold of {0} places, {1} rows in {2} batches on {3} SMs: {4:f1} us whole, {5:f1} us in "
-                              "{6} parts of {7} KiB of states",
-                              shape.places, shape.rows, shape.batch, device.sms, whole * 1e6, least * 1e6, best.parts,
-                              int64_t(shape.stateBytes / 1024));
+  best.unit = step;
+  best.parts = chooseParts(shape, extents, most, device);
+  double whole = estimateFold(shape, 1, device), least = estimateFold(shape, best.parts, device);
+  best.reason =
+      llvm::formatv("fold of {0}{1} places, {2} rows in {3} batches on {4} SMs: {5:f1} us whole, {6:f1} us in "
+                    "{7} parts of {8} KiB of states",
+                    isKnown ? "" : "about ", shape.places, shape.rows, shape.batch, device.sms, whole * 1e6,
+                    least * 1e6, best.parts, int64_t(shape.stateBytes / 1024));
   return best;
 }
 

@@ -165,11 +165,18 @@ private:
     if (fold && tg::isStreamed(op) && tg::isEqual(extent, fold.getExtent().getResult(0))) {
       op = fold;
       d = 0;
+      extent = fold.getPartExtent();
+    } else {
+      fold = {};
     }
     auto [it, inserted] = reduced.try_emplace({op, d}, access.dims.size());
     if (inserted)
       access.dims.push_back({extent, op, d, unsigned(access.dims.size())});
-    return getAffineDimExpr(it->second, op->getContext());
+    AffineExpr dim = getAffineDimExpr(it->second, op->getContext());
+    if (!fold || !fold.getParts())
+      return dim;
+    AffineExpr part = partOf.lookup(fold); // As if all parts were as long as the longest.
+    return part ? part * estimateExtent(extent) + dim : AffineExpr();
   }
 
   /// Where the op's domain is when its result `result` is wanted at `coordinates`: null where unknown.
@@ -204,8 +211,12 @@ private:
   }
 
   void askOperands(Operation *op, unsigned result, ArrayRef<AffineExpr> coordinates) {
-    if (auto fold = dyn_cast<tg::FoldOp>(op); fold && entersFolds)
-      request(fold.getFinish().front().getTerminator()->getOperand(result), coordinates);
+    if (auto fold = dyn_cast<tg::FoldOp>(op); fold && entersFolds) {
+      if (fold.getParts())
+        partOf.try_emplace(fold, coordinates.front());
+      request(fold.getFinish().front().getTerminator()->getOperand(result),
+              coordinates.drop_front(fold.getNumPartDims()));
+    }
     auto tiled = dyn_cast<tg::TileOpInterface>(op);
     if (!tiled)
       return;
@@ -242,6 +253,7 @@ private:
   bool entersFolds;
   llvm::DenseMap<size_t, SmallVector<unsigned, 1>> known;
   llvm::DenseMap<std::pair<Operation *, unsigned>, unsigned> reduced;
+  llvm::DenseMap<Operation *, AffineExpr> partOf; ///< The place of a fold's result along its dimension of parts.
 };
 
 /// Dimensions of the space that two requests of one value put at the same place of it.

@@ -1,11 +1,10 @@
 // weft-split-folds: a fold whose tiles leave the device idle becomes folds over parts and a fold that merges them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Algebra only. A fold over N places is s folds over N / s places (one op: every state gets a leading dimension of s
-// parts) that return their states, and a fold over the s parts that runs `merge` and then `finish`. As `update` is
-// written for the whole dimension, the second fold needs `merge` of a state and many parts: where `merge` combines what
-// it made of its left arguments with the same made of its right ones by a monoid (max(l, r), l * q(l) + r * q(r)), the
-// right side is reduced over the parts first.
+// Algebra only. A fold over N places is a fold in s parts of it that returns their states, and a fold over the s parts
+// that runs `merge` and then `finish`. As `update` is written for the whole dimension, the second fold needs `merge` of
+// a state and many parts: where `merge` combines what it made of its left arguments with the same made of its right
+// ones by a monoid (max(l, r), l * q(l) + r * q(r)), the right side is reduced over the parts first.
 #include "Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -27,7 +26,7 @@ using namespace weft::plan;
 
 namespace {
 
-/// What stands for a value in a clone: itself, or a value with a leading dimension of parts.
+/// What stands for a value of `merge` in a clone: itself, or a value with a leading dimension of parts.
 struct Part {
   Value value;
   bool hasParts = false;
@@ -36,17 +35,15 @@ struct Part {
 unsigned rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
 Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
-/// Clones ops so that they work on all parts at once.
+/// Clones ops of `merge` so that they work on all parts at once.
 class PartCloner {
 public:
-  /// From regions of `fold` into those of `target`.
-  PartCloner(OpBuilder &builder, tg::FoldOp fold, tg::FoldOp target, int64_t parts)
-      : builder(builder), fold(fold), target(target), parts(parts) {}
+  PartCloner(OpBuilder &builder, tg::FoldOp fold, int64_t parts) : builder(builder), fold(fold), parts(parts) {}
 
-  void set(Value value, Part part) { known[{value, -1}] = part; }
-  Part lookup(Value value) const { return known.lookup({value, -1}); }
-  /// `value`, whose dimension `axis` is the streamed one. Null and a reason where that is not possible.
-  Part get(Value value, std::optional<unsigned> axis = std::nullopt);
+  void set(Value value, Part part) { known[value] = part; }
+  Part lookup(Value value) const { return known.lookup(value); }
+  /// Null and a reason where that is not possible.
+  Part get(Value value);
   std::string reason;
 
 private:
@@ -55,82 +52,47 @@ private:
       reason = ("'" + op->getName().stripDialect() + "': " + why).str();
     return {};
   }
-  Part divide(Value value, unsigned axis);
-  Part clone(Operation *op, std::optional<unsigned> axis);
-  Part pointwise(Operation *op, std::optional<unsigned> axis);
-  Part reduce(tg::ReduceOp op, std::optional<unsigned> axis);
-  Part contract(tg::ContractOp op, std::optional<unsigned> axis);
-  Part view(Operation *op, std::optional<unsigned> axis);
-  AffineExpr count() { return builder.getAffineConstantExpr(parts); }
+  Part clone(Operation *op);
+  Part pointwise(Operation *op);
+  Part view(Operation *op);
 
   OpBuilder &builder;
-  tg::FoldOp fold, target;
+  tg::FoldOp fold;
   int64_t parts;
-  llvm::DenseMap<std::pair<Value, int>, Part> known; ///< By value and streamed dimension; -1: none.
+  llvm::DenseMap<Value, Part> known;
 };
 
-/// [.., N, ..] as [parts, .., N / parts, ..].
-Part PartCloner::divide(Value value, unsigned axis) {
-  tg::Dims dims = tg::getDims(value.getType());
-  dims[axis] = tg::simplify(dims[axis].floorDiv(parts));
-  dims.insert(dims.begin() + axis, count());
-  Location loc = value.getLoc();
-  Value cut = tg::ReshapeOp::create(builder, loc, tg::getTensorType(dims, elementOf(value)), value);
-  SmallVector<int64_t> order{int64_t(axis)};
-  for (int64_t d = 0; d < int64_t(dims.size()); ++d)
-    if (d != axis)
-      order.push_back(d);
-  return {axis == 0 ? cut : tg::TransposeOp::create(builder, loc, cut, order), true};
-}
-
-Part PartCloner::get(Value value, std::optional<unsigned> axis) {
-  std::pair<Value, int> key(value, axis ? int(*axis) : -1); // One value may be read along two dimensions.
-  if (auto it = known.find(key); it != known.end())
+Part PartCloner::get(Value value) {
+  if (auto it = known.find(value); it != known.end())
     return it->second;
   Operation *op = value.getDefiningOp();
-  bool isInside = op && fold->isProperAncestor(op);
-  Part part{value, false};
-  if (isInside) {
-    part = clone(op, axis);
-  } else if (axis) {
-    OpBuilder::InsertionGuard restore(builder);
-    builder.setInsertionPoint(target);
-    part = divide(value, *axis);
-  }
-  return known[key] = part;
+  Part part = op && fold->isProperAncestor(op) ? clone(op) : Part{value, false};
+  return known[value] = part;
 }
 
-Part PartCloner::clone(Operation *op, std::optional<unsigned> axis) {
+Part PartCloner::clone(Operation *op) {
   if (op->getNumResults() != 1)
     return fail(op, "several results");
-  if (auto reduce = dyn_cast<tg::ReduceOp>(op))
-    return this->reduce(reduce, axis);
-  if (auto contract = dyn_cast<tg::ContractOp>(op))
-    return this->contract(contract, axis);
   if (isa<tg::TransposeOp, tg::ReshapeOp>(op))
-    return view(op, axis);
+    return view(op);
   if (isa<tg::PointwiseOpInterface>(op))
-    return pointwise(op, axis);
+    return pointwise(op);
   if (op->getNumOperands() > 0)
     return fail(op, "not known in parts");
-  Value made = builder.clone(*op)->getResult(0);
-  return axis ? divide(made, *axis) : Part{made, false};
+  return {builder.clone(*op)->getResult(0), false};
 }
 
-Part PartCloner::pointwise(Operation *op, std::optional<unsigned> axis) {
+Part PartCloner::pointwise(Operation *op) {
   unsigned rank = rankOf(op->getResult(0));
   SmallVector<Value> operands;
   SmallVector<tg::Dims> shapes;
   bool hasParts = false;
   for (Value operand : op->getOperands()) {
-    std::optional<unsigned> own;
-    unsigned missing = rank - rankOf(operand);
-    if (axis && *axis >= missing && tg::getConstant(tg::getDim(operand.getType(), *axis - missing)) != 1)
-      own = *axis - missing;
-    Part part = get(operand, own);
+    Part part = get(operand);
     if (!part.value)
       return {};
     tg::Dims dims = tg::getDims(part.value.getType());
+    unsigned missing = rank - rankOf(operand);
     if (part.hasParts && missing > 0) { // Broadcasting aligns the last dimensions.
       dims.insert(dims.begin() + 1, missing, builder.getAffineConstantExpr(1));
       part.value =
@@ -149,74 +111,11 @@ Part PartCloner::pointwise(Operation *op, std::optional<unsigned> axis) {
   return {made->getResult(0), hasParts};
 }
 
-Part PartCloner::reduce(tg::ReduceOp op, std::optional<unsigned> axis) {
-  std::optional<unsigned> own;
-  if (tg::isStreamed(op))
-    own = op.getAxes().front();
-  else if (axis && op.getKeepDims())
-    own = axis;
-  else if (axis)
-    return fail(op, "a reduction beside the streamed dimension");
-  Part input = get(op.getInput(), own);
+Part PartCloner::view(Operation *op) {
+  Part input = get(op->getOperand(0));
   if (!input.value)
     return {};
-  SmallVector<int64_t> axes(op.getAxes());
-  for (int64_t &a : axes)
-    a += input.hasParts;
-  auto made = tg::ReduceOp::create(builder, op.getLoc(), op.getKind(), input.value, axes, op.getKeepDims());
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  return {made.getResult(), input.hasParts};
-}
-
-/// The parts are one more parallel dimension, the first one.
-Part PartCloner::contract(tg::ContractOp op, std::optional<unsigned> axis) {
-  auto tile = cast<tg::TileOpInterface>(op.getOperation());
-  std::optional<AffineExpr> along;
-  for (auto [d, kind] : llvm::enumerate(tile.getDomainIterators()))
-    if (tg::isStreamed(op) && kind == utils::IteratorType::reduction)
-      along = builder.getAffineDimExpr(d);
-  if (!tg::isStreamed(op) && axis)
-    along = op.getMap(2).getResult(*axis);
-  SmallVector<AffineMap> maps;
-  Value operands[2];
-  bool hasParts = false;
-  auto addMap = [&](AffineMap map, bool withParts) {
-    map = map.shiftDims(1);
-    maps.push_back(withParts ? map.insertResult(builder.getAffineDimExpr(0), 0) : map);
-  };
-  for (unsigned i : {0u, 1u}) {
-    AffineMap map = op.getMap(i);
-    std::optional<unsigned> own = along ? map.getResultPosition(*along) : std::nullopt;
-    if (along && !own && map.isFunctionOfDim(cast<AffineDimExpr>(*along).getPosition()))
-      return fail(op, "the streamed dimension is read in a sum of dimensions");
-    Part part = get(op->getOperand(i), own);
-    if (!part.value)
-      return {};
-    operands[i] = part.value;
-    addMap(map, part.hasParts);
-    hasParts |= part.hasParts;
-  }
-  tg::Dims dims = tg::getDims(op.getType());
-  if (axis)
-    dims[*axis] = tg::simplify(dims[*axis].floorDiv(parts));
-  if (!hasParts)
-    return {builder.clone(*op)->getResult(0), false};
-  addMap(op.getMap(2), true);
-  dims.insert(dims.begin(), count());
-  auto made = tg::ContractOp::create(builder, op.getLoc(), tg::getTensorType(dims, op.getType().getElementType()),
-                                     operands[0], operands[1], builder.getAffineMapArrayAttr(maps));
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  return {made.getResult(), true};
-}
-
-Part PartCloner::view(Operation *op, std::optional<unsigned> axis) {
-  auto transpose = dyn_cast<tg::TransposeOp>(op);
-  if (axis && !transpose)
-    return fail(op, "moves the streamed dimension");
-  Part input = get(op->getOperand(0), axis ? std::optional<unsigned>(transpose.getPermutation()[*axis]) : std::nullopt);
-  if (!input.value)
-    return {};
-  if (transpose) {
+  if (auto transpose = dyn_cast<tg::TransposeOp>(op)) {
     SmallVector<int64_t> order(transpose.getPermutation());
     if (input.hasParts) {
       for (int64_t &d : order)
@@ -227,7 +126,7 @@ Part PartCloner::view(Operation *op, std::optional<unsigned> axis) {
   }
   tg::Dims dims = tg::getDims(op->getResult(0).getType());
   if (input.hasParts)
-    dims.insert(dims.begin(), count());
+    dims.insert(dims.begin(), builder.getAffineConstantExpr(parts));
   Type type = tg::getTensorType(dims, elementOf(op->getResult(0)));
   return {tg::ReshapeOp::create(builder, op->getLoc(), type, input.value), input.hasParts};
 }
@@ -268,7 +167,7 @@ std::optional<tg::Monoid> monoidOf(Operation *op) {
 std::string buildManyMerge(OpBuilder &builder, tg::FoldOp fold, tg::FoldOp merged, ValueRange states, int64_t parts) {
   Block &source = fold.getMerge().front(), &target = merged.getUpdate().front();
   builder.setInsertionPointToEnd(&target);
-  PartCloner cloner(builder, fold, merged, parts);
+  PartCloner cloner(builder, fold, parts);
   llvm::DenseMap<Value, Side> sides;
   unsigned count = states.size();
   for (unsigned i = 0; i < count; ++i) {
@@ -328,65 +227,44 @@ SmallVector<unsigned> orderOfStates(TypeRange types) {
   return order;
 }
 
-/// The fold over parts, whose results are its states; null and a reason if `update` cannot be cut.
-tg::FoldOp buildPartial(OpBuilder &builder, tg::FoldOp fold, int64_t parts, std::string &reason) {
-  Location loc = fold.getLoc();
-  Block &update = fold.getUpdate().front();
-  SmallVector<Type> states, results;
-  for (Type type : update.getArgumentTypes()) {
-    tg::Dims dims = tg::getDims(type);
-    dims.insert(dims.begin(), builder.getAffineConstantExpr(parts));
-    states.push_back(tg::getTensorType(dims, cast<RankedTensorType>(type).getElementType()));
-  }
+/// The fold in parts, whose results are its states.
+tg::FoldOp buildPartial(OpBuilder &builder, tg::FoldOp fold, const FoldSplit &choice) {
+  TypeRange states = fold.getUpdate().front().getArgumentTypes();
   SmallVector<unsigned> order = orderOfStates(states);
-  for (unsigned i : order)
-    results.push_back(states[i]);
-  AffineExpr extent = tg::simplify(fold.getExtent().getResult(0).floorDiv(parts));
-  auto partial = tg::FoldOp::create(builder, loc, results, AffineMap::get(0, 0, extent), fold.getInit());
-  addBlock(partial.getUpdate(), states, loc);
-  addBlock(partial.getFinish(), states, loc);
-  Block &body = partial.getUpdate().front();
-  builder.setInsertionPointToEnd(&body);
-  PartCloner cloner(builder, fold, partial, parts);
-  for (auto [old, now] : llvm::zip_equal(update.getArguments(), body.getArguments()))
-    cloner.set(old, {now, true});
-  SmallVector<Value> next;
-  for (Value yielded : update.getTerminator()->getOperands()) {
-    Part part = cloner.get(yielded);
-    if (!part.value || !part.hasParts) {
-      reason = part.value ? "a state that does not depend on the stream" : cloner.reason;
-      return partial;
-    }
-    next.push_back(part.value);
+  SmallVector<Type> results;
+  for (unsigned i : order) {
+    tg::Dims dims = tg::getDims(states[i]);
+    dims.insert(dims.begin(), builder.getAffineConstantExpr(choice.parts));
+    results.push_back(tg::getTensorType(dims, cast<RankedTensorType>(states[i]).getElementType()));
   }
-  tg::FoldYieldOp::create(builder, loc, next);
-  builder.setInsertionPointToEnd(&partial.getFinish().front());
-  tg::FoldYieldOp::create(builder, loc, llvm::map_to_vector(order, [&](unsigned i) -> Value {
-                            return partial.getFinish().front().getArgument(i);
-                          }));
+  auto partial =
+      tg::FoldOp::create(builder, fold.getLoc(), results, fold.getExtent(), builder.getI64IntegerAttr(choice.parts),
+                         builder.getI64IntegerAttr(choice.unit), fold.getInit());
+  IRMapping mapping;
+  fold.getUpdate().cloneInto(&partial.getUpdate(), mapping);
+  addBlock(partial.getFinish(), states, fold.getLoc());
+  Block &finish = partial.getFinish().front();
+  builder.setInsertionPointToEnd(&finish);
+  auto argumentOf = [&](unsigned i) -> Value { return finish.getArgument(i); };
+  tg::FoldYieldOp::create(builder, fold.getLoc(), llvm::map_to_vector(order, argumentOf));
   return partial;
 }
 
 /// Replaces `fold`, or leaves it and gives the reason.
-std::string split(tg::FoldOp fold, int64_t parts) {
+std::string split(tg::FoldOp fold, const FoldSplit &choice) {
   OpBuilder builder(fold);
   Location loc = fold.getLoc();
-  std::string reason;
-  tg::FoldOp partial = buildPartial(builder, fold, parts, reason);
-  if (!reason.empty()) {
-    partial.erase();
-    return reason;
-  }
+  tg::FoldOp partial = buildPartial(builder, fold, choice);
   builder.setInsertionPoint(fold);
   auto types = fold.getUpdate().front().getArgumentTypes();
   auto merged = tg::FoldOp::create(builder, loc, fold.getResultTypes(),
-                                   AffineMap::get(0, 0, builder.getAffineConstantExpr(parts)), fold.getInit());
+                                   AffineMap::get(0, 0, builder.getAffineConstantExpr(choice.parts)), /*parts=*/{},
+                                   /*unit=*/{}, fold.getInit());
   addBlock(merged.getUpdate(), types, loc);
-  SmallVector<unsigned> order = orderOfStates(types);
   SmallVector<Value> states(types.size());
-  for (auto [result, i] : llvm::zip_equal(partial.getResults(), order))
+  for (auto [result, i] : llvm::zip_equal(partial.getResults(), orderOfStates(types)))
     states[i] = result;
-  reason = buildManyMerge(builder, fold, merged, states, parts);
+  std::string reason = buildManyMerge(builder, fold, merged, states, choice.parts);
   if (!reason.empty()) {
     merged.erase();
     partial.erase();
@@ -415,7 +293,7 @@ struct SplitFoldsPass : weft::plan::impl::SplitFoldsBase<SplitFoldsPass> {
     Location loc = fold.getLoc();
     FoldSplit choice = chooseFoldSplit(fold, device);
     auto options = [](StringRef name) { return remark::RemarkOpts::name(name).category("plan"); };
-    std::string problem = choice.parts > 1 ? split(fold, choice.parts) : choice.reason;
+    std::string problem = choice.parts > 1 ? split(fold, choice) : choice.reason;
     if (!problem.empty()) {
       remark::missed(loc, options("no-split")) << remark::add("{0}", problem);
       return;

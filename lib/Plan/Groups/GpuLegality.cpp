@@ -389,7 +389,7 @@ std::string Checker::checkFoldOperands() {
   int64_t largest = 0;
   for (Value value : usedValues(fold))
     largest = std::max(largest, elementsOf(value));
-  bool isOnce = elementsOf(fold->getResult(0)) <= largest / 16;
+  bool isOnce = elementsOf(fold->getResult(0)) / int64_t(fold.getParts().value_or(1)) <= largest / 16;
   llvm::SmallPtrSet<Operation *, 8> before;
   SmallVector<Operation *> work;
   for (Value value : usedValues(fold))

@@ -242,6 +242,13 @@ func.func @f(%a: !tk.tile<8x8xf16>, %b: !tk.tile<8x8xf16>, %c: !tk.tile<8x8xf16>
 }
 
 // -----
+func.func @f(%a: !tk.tile<8x16xf16>, %b: !tk.tile<16x8xf16>, %c: !tk.tile<8x8xf32>) {
+  // expected-error @+1 {{expected live columns from 1 to 8 and a live depth from 1 to 16, got 9 and 16}}
+  %0 = tk.dot %a, %b, %c {live_columns = 9} : !tk.tile<8x16xf16>, !tk.tile<16x8xf16>, !tk.tile<8x8xf32>
+  return
+}
+
+// -----
 func.func @f(%a: !tk.shared<2 x 8x8xf16>, %b: !tk.tile<8x8xf16>, %c: !tk.tile<8x8xf32>) {
   // expected-error @+1 {{expected one slot of shared memory, got '!tk.shared<2 x 8x8xf16>'}}
   %0 = tk.dot %a, %b, %c : !tk.shared<2 x 8x8xf16>, !tk.tile<8x8xf16>, !tk.tile<8x8xf32>

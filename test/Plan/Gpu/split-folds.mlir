@@ -3,18 +3,16 @@
 // RUN: weft-opt %s --weft-plan="gpu=true target=sm_90a" | FileCheck %s --check-prefix=KERNELS
 // RUN: weft-opt %s --weft-plan=gpu=true | FileCheck %s --check-prefix=WHOLE
 
-// CHECK-DAG: #[[$PLACES:.*]] = affine_map<() -> (128)>
+// CHECK-DAG: #[[$PLACES:.*]] = affine_map<() -> (16381)>
+// CHECK-DAG: #[[$PARTS:.*]] = affine_map<() -> (128)>
 // CHECK-LABEL: func.func @main
-// CHECK-DAG: %[[X:.*]] = tg.reshape %arg0 : tensor<4x16384xf32> to tensor<4x128x128xf32>
-// CHECK-DAG: %[[XP:.*]] = tg.transpose %[[X]] [1, 0, 2]
-// CHECK-DAG: %[[V:.*]] = tg.reshape %arg1 : tensor<16384x64xf32> to tensor<128x128x64xf32>
-// CHECK: %[[P:.*]]:3 = tg.fold over #[[$PLACES]] init [0xFF800000 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32] update
-// CHECK: tg.reduce max %[[XP]] axes = [2] keep_dims {tg.streamed} : tensor<128x4x128xf32>
-// CHECK: tg.contract {{.*}} {tg.streamed} : tensor<128x4x128xf32>, tensor<128x128x64xf32> -> tensor<128x4x64xf32>
+// CHECK: %[[P:.*]]:3 = tg.fold over #[[$PLACES]] in 128 parts of 64 init [0xFF800000 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32] update
+// CHECK: tg.reduce max %arg0 axes = [1] keep_dims {tg.streamed} : tensor<4x16381xf32>
+// CHECK: tg.contract {{.*}} {tg.streamed} : tensor<4x16381xf32>, tensor<16381x64xf32> -> tensor<4x64xf32>
 // CHECK: merge {
 // CHECK-NEXT: } finish
 // CHECK: : tensor<128x4x64xf32>, tensor<128x4x1xf32>, tensor<128x4x1xf32>
-// CHECK: tg.fold over #[[$PLACES]] init [0xFF800000 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32] update
+// CHECK: tg.fold over #[[$PARTS]] init [0xFF800000 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32] update
 // CHECK: tg.reduce max %[[P]]#1 axes = [0] {tg.streamed} : tensor<128x4x1xf32>
 // CHECK: tg.sub %[[P]]#1, %{{.*}} : tensor<128x4x1xf32>, tensor<4x1xf32>
 // CHECK: tg.reduce add %{{.*}} axes = [0] {tg.streamed} : tensor<128x4x1xf32>
@@ -33,19 +31,19 @@
 #v = affine_map<(r, s, c) -> (s, c)>
 #y = affine_map<(r, s, c) -> (r, c)>
 module attributes {tg.symbols = []} {
-  func.func @main(%x: tensor<4x16384xf32>, %v: tensor<16384x64xf32>) -> tensor<4x64xf32> {
-    %r = tg.fold over affine_map<() -> (16384)> init [0xFF800000 : f32, 0.0 : f32, 0.0 : f32] update {
+  func.func @main(%x: tensor<4x16381xf32>, %v: tensor<16381x64xf32>) -> tensor<4x64xf32> {
+    %r = tg.fold over affine_map<() -> (16381)> init [0xFF800000 : f32, 0.0 : f32, 0.0 : f32] update {
     ^bb0(%m: tensor<4x1xf32>, %l: tensor<4x1xf32>, %a: tensor<4x64xf32>):
-      %b = tg.reduce max %x axes = [1] keep_dims {tg.streamed} : tensor<4x16384xf32>
+      %b = tg.reduce max %x axes = [1] keep_dims {tg.streamed} : tensor<4x16381xf32>
       %m2 = tg.max %m, %b : tensor<4x1xf32>, tensor<4x1xf32>
-      %d = tg.sub %x, %m2 : tensor<4x16384xf32>, tensor<4x1xf32>
-      %e = tg.exp %d : tensor<4x16384xf32>
-      %s = tg.reduce add %e axes = [1] keep_dims {tg.streamed} : tensor<4x16384xf32>
+      %d = tg.sub %x, %m2 : tensor<4x16381xf32>, tensor<4x1xf32>
+      %e = tg.exp %d : tensor<4x16381xf32>
+      %s = tg.reduce add %e axes = [1] keep_dims {tg.streamed} : tensor<4x16381xf32>
       %c = tg.sub %m, %m2 : tensor<4x1xf32>, tensor<4x1xf32>
       %f = tg.exp %c : tensor<4x1xf32>
       %k = tg.mul %l, %f : tensor<4x1xf32>, tensor<4x1xf32>
       %l2 = tg.add %k, %s : tensor<4x1xf32>, tensor<4x1xf32>
-      %p = tg.contract %e, %v [#x, #v, #y] {tg.streamed} : tensor<4x16384xf32>, tensor<16384x64xf32> -> tensor<4x64xf32>
+      %p = tg.contract %e, %v [#x, #v, #y] {tg.streamed} : tensor<4x16381xf32>, tensor<16381x64xf32> -> tensor<4x64xf32>
       %o = tg.mul %a, %f : tensor<4x64xf32>, tensor<4x1xf32>
       %a2 = tg.add %o, %p : tensor<4x64xf32>, tensor<4x64xf32>
       tg.fold_yield %m2, %l2, %a2 : tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x64xf32>

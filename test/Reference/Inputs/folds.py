@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -38,17 +39,24 @@ def run(module: str, inputs: list[np.ndarray]) -> np.ndarray:
         return np.load(Path(folder) / "output_0.npy")
 
 
-def check_split(rng: np.random.Generator) -> None:
+def check_split(rng: np.random.Generator, places: int) -> None:
     """A fold in parts against the same fold whole; some parts, and one row, are masked."""
-    graph = GRAPH.replace("16x", "4096x").replace("x16", "x4096").replace("xT>", "xf32>").replace("tensor<T>", "tensor<f32>").replace("%USED", "%g")
+    graph = (GRAPH.replace("16x", f"{places}x").replace("x16", f"x{places}").replace("xT>", "xf32>")
+             .replace("tensor<T>", "tensor<f32>").replace("%USED", "%g"))
     passes = ["--weft-derive-folds", "--weft-split-folds=target=sm_90a"]
     split = subprocess.run(["weft-opt", *passes], input=graph, text=True, check=True, capture_output=True).stdout
-    assert split.count("tg.fold over") == 2
-    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in ((2, 4, 8), (2, 4096, 8), (2, 4096, 8), (4, 4096))]
+    assert split.count("tg.fold over") == 2 and split.count("parts of 64") == 1
+    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in ((2, 4, 8), (2, places, 8), (2, places, 8), (4, places))]
     inputs[3][1, 300:] = -np.inf
     inputs[3][2, :] = -np.inf
-    want, got = run(graph, inputs).astype(np.float64), run(split, inputs).astype(np.float64)
-    assert np.isfinite(got).all() and np.abs(want - got).max() < 2e-6, np.abs(want - got).max()
+    want = run(graph, inputs).astype(np.float64)
+    # As chosen, more parts than units (some are empty), and one part.
+    chosen = re.search(r" in (\d+) parts of 64 ", split)[1]
+    for parts in (chosen, "97", "1"):
+        text = split.replace(f"in {chosen} parts", f"in {parts} parts").replace(f"tensor<{chosen}x", f"tensor<{parts}x")
+        text = text.replace(f"() -> ({chosen})>", f"() -> ({parts})>")
+        got = run(text, inputs).astype(np.float64)
+        assert np.isfinite(got).all() and np.abs(want - got).max() < 2e-6, (parts, np.abs(want - got).max())
 
 
 def main() -> None:
@@ -67,7 +75,8 @@ def main() -> None:
             assert np.isnan(want).any() == (used == "p")
             difference = np.nanmax(np.abs(want - got))
             assert difference < tolerance, (element, used, difference)
-    check_split(rng)
+    for places in (4096, 4099, 2053):
+        check_split(rng, places)
     print("folds: all equal")
 
 

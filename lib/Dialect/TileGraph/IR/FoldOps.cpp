@@ -18,6 +18,25 @@ static LogicalResult verifyRegion(FoldOp fold, StringRef name, Region &region, T
   return success();
 }
 
+/// What `finish` has to yield: the results, each without the dimension of parts.
+static FailureOr<SmallVector<Type>> typesOfParts(FoldOp fold) {
+  SmallVector<Type> types(fold.getResultTypes());
+  if (!fold.getParts() && !fold.getUnit())
+    return types;
+  if (fold.getParts().value_or(0) < 1 || fold.getUnit().value_or(0) < 1)
+    return fold.emitOpError("expected a positive number of parts and a positive unit, got ")
+           << fold.getParts().value_or(0) << " and " << fold.getUnit().value_or(0);
+  for (Type &type : types) {
+    Dims dims = getDims(type);
+    if (dims.empty() || getConstant(dims.front()) != int64_t(*fold.getParts()))
+      return fold.emitOpError("expected results with a leading dimension of ")
+             << *fold.getParts() << " parts, got " << type;
+    dims.erase(dims.begin());
+    type = getTensorType(dims, cast<RankedTensorType>(type).getElementType());
+  }
+  return types;
+}
+
 /// The extent of all dimensions that `op` reduces; none if it reduces nothing.
 static std::optional<AffineExpr> reducedExtent(Operation &op) {
   auto tile = dyn_cast<TileOpInterface>(op);
@@ -45,8 +64,9 @@ LogicalResult FoldOp::verify() {
     if (!tensor || !value || value.getType() != tensor.getElementType())
       return emitOpError("expected an initial value of the element type of ") << type << ", got " << attr;
   }
-  if (failed(verifyRegion(*this, "update", getUpdate(), states, states)) ||
-      failed(verifyRegion(*this, "finish", getFinish(), states, getResultTypes())) ||
+  FailureOr<SmallVector<Type>> finished = typesOfParts(*this);
+  if (failed(finished) || failed(verifyRegion(*this, "update", getUpdate(), states, states)) ||
+      failed(verifyRegion(*this, "finish", getFinish(), states, *finished)) ||
       (!getMerge().empty() && failed(verifyRegion(*this, "merge", getMerge(), twice, states))))
     return failure();
   unsigned streamed = 0;

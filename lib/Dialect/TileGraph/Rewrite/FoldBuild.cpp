@@ -400,8 +400,8 @@ FoldOp Cascade::createFold(OpBuilder &builder) {
     if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
       symbols = std::max(symbols, symbol.getPosition() + 1);
   });
-  auto fold =
-      FoldOp::create(builder, root->getLoc(), results, AffineMap::get(0, symbols, extent), builder.getArrayAttr(init));
+  auto fold = FoldOp::create(builder, root->getLoc(), results, AffineMap::get(0, symbols, extent), /*parts=*/{},
+                             /*unit=*/{}, builder.getArrayAttr(init));
   StringRef names[] = {"exact", "reassociating", "approximating"};
   fold->setAttr("tg.numerics", builder.getStringAttr(names[unsigned(numerics)]));
   SmallVector<Type> twice = types;

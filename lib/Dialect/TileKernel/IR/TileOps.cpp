@@ -327,8 +327,17 @@ LogicalResult DotOp::verify() {
            << lhsElement << ", " << rhsElement << " and " << sum;
   if (getResult().getType() != acc)
     return emitOpError("expected a result of type ") << acc << ", got " << getResult().getType();
+  auto isWithin = [](int64_t live, int64_t whole) { return live >= 1 && live <= whole; };
+  if (!isWithin(countLiveColumns(), rhs[1]) || !isWithin(countLiveDepth(), rhs[0]))
+    return emitOpError("expected live columns from 1 to ")
+           << rhs[1] << " and a live depth from 1 to " << rhs[0] << ", got " << countLiveColumns() << " and "
+           << countLiveDepth();
   return success();
 }
+
+int64_t DotOp::countLiveColumns() { return getLiveColumns().value_or(describe(getRhs().getType()).first[1]); }
+
+int64_t DotOp::countLiveDepth() { return getLiveDepth().value_or(describe(getRhs().getType()).first[0]); }
 
 LogicalResult RelabelOp::verify() {
   TileType from = getInput().getType(), to = getResult().getType();

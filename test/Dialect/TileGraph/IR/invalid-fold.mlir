@@ -100,3 +100,33 @@ func.func @f(%x: tensor<4x64xf32>) {
   } : tensor<4xf32>
   return
 }
+
+// -----
+func.func @f(%x: tensor<4x64xf32>) {
+  // expected-error @+1 {{expected a positive number of parts and a positive unit, got 0 and 16}}
+  %r = tg.fold over affine_map<() -> (64)> in 0 parts of 16 init [0.0 : f32] update {
+  ^bb0(%l: tensor<4xf32>):
+    %s = tg.reduce add %x axes = [1] {tg.streamed} : tensor<4x64xf32>
+    tg.fold_yield %s : tensor<4xf32>
+  } merge {
+  } finish {
+  ^bb0(%l: tensor<4xf32>):
+    tg.fold_yield %l : tensor<4xf32>
+  } : tensor<4xf32>
+  return
+}
+
+// -----
+func.func @f(%x: tensor<4x64xf32>) {
+  // expected-error @+1 {{expected results with a leading dimension of 3 parts, got 'tensor<4xf32>'}}
+  %r = tg.fold over affine_map<() -> (64)> in 3 parts of 16 init [0.0 : f32] update {
+  ^bb0(%l: tensor<4xf32>):
+    %s = tg.reduce add %x axes = [1] {tg.streamed} : tensor<4x64xf32>
+    tg.fold_yield %s : tensor<4xf32>
+  } merge {
+  } finish {
+  ^bb0(%l: tensor<4xf32>):
+    tg.fold_yield %l : tensor<4xf32>
+  } : tensor<4xf32>
+  return
+}

@@ -16,7 +16,11 @@ def TG_FoldOp : TG_Op<"fold", [RecursiveMemoryEffects]> {
 
     The regions may use values from outside. `merge`, if there is one, combines the states of two disjoint parts: its arguments are the states of one, then of the other.
 
-    Reference: one step of the whole dimension. Source: the cascaded reductions of research note 1.6 (repair function), of which FlashAttention's online softmax
+    A fold `in P parts of U` folds each of P parts of the stream for itself, and its results have a leading dimension of P. The stream is cut into units of U places, of which the last
+    one may be shorter; with u units, part p has the units from floor(p u / P) up to floor((p + 1) u / P), so parts differ by one unit at most, and are empty (their states are the
+    initial ones) where there are fewer units than parts.
+
+    Reference: one step of the whole dimension, or of each part. Source: the cascaded reductions of research note 1.6 (repair function), of which FlashAttention's online softmax
     (Dao et al. 2022; Milakov and Gimelshein 2018) is the case max -> sum, contraction.
 
     ```mlir
@@ -42,14 +46,23 @@ def TG_FoldOp : TG_Op<"fold", [RecursiveMemoryEffects]> {
     } : tensor<4x1xf32>
     ```
   }];
-  let arguments = (ins AffineMapAttr:$extent, ArrayAttr:$init);
+  let arguments = (ins AffineMapAttr:$extent, OptionalAttr<I64Attr>:$parts, OptionalAttr<I64Attr>:$unit, ArrayAttr:$init);
   let regions = (region SizedRegion<1>:$update, MaxSizedRegion<1>:$merge, SizedRegion<1>:$finish);
   let results = (outs Variadic<TG_AnyTensor>:$results);
-  let assemblyFormat = "`over` $extent `init` $init attr-dict-with-keyword `update` $update `merge` $merge `finish` $finish `:` type($results)";
+  let assemblyFormat = "`over` $extent (`in` $parts^ `parts` `of` $unit)? `init` $init attr-dict-with-keyword `update` $update `merge` $merge `finish` $finish `:` type($results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// On ops of `update`: reduces the streamed dimension.
     static constexpr ::llvm::StringLiteral streamedAttr = "tg.streamed";
+
+    /// Dimensions that results have in front of those of what `finish` yields.
+    unsigned getNumPartDims() { return getParts() ? 1 : 0; }
+    /// Units of the stream; its extent for a fold that is not in parts.
+    ::mlir::AffineExpr getNumUnits() { return simplify(getExtent().getResult(0).ceilDiv(int64_t(getUnit().value_or(1)))); }
+    /// The most places of a part.
+    ::mlir::AffineExpr getPartExtent() {
+      return simplify(getNumUnits().ceilDiv(int64_t(getParts().value_or(1))) * int64_t(getUnit().value_or(1)));
+    }
   }];
 }
 

@@ -247,12 +247,16 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
     f32 operands are multiplied exactly (fma) unless `tf32`. Where `accumulate` is given and false, acc counts as zero, whatever it holds (the same for
     the whole CTA; only for operands in shared memory that wgmma multiplies).
 
+    Tiles are powers of two, extents are not. `live_columns` says that nobody reads the result's columns from there on (they hold anything), `live_depth` that
+    both operands are zero from there on along k. Whole instructions beyond are left out: a width of 80 in a tile of 128 columns is multiplied by m64n80k16.
+
     ```mlir
     %r = tk.dot %a, %b, %c : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[TK_TileType, TK_SharedType]>:$lhs, AnyTypeOf<[TK_TileType, TK_SharedType]>:$rhs, TK_TileType:$acc,
-                       UnitAttr:$tf32, UnitAttr:$unsigned_lhs, UnitAttr:$unsigned_rhs, Optional<I1>:$accumulate);
+                       UnitAttr:$tf32, UnitAttr:$unsigned_lhs, UnitAttr:$unsigned_rhs,
+                       OptionalAttr<I64Attr>:$live_columns, OptionalAttr<I64Attr>:$live_depth, Optional<I1>:$accumulate);
   let results = (outs TK_TileType:$result);
   let assemblyFormat = "$lhs `,` $rhs `,` $acc (`accumulate` $accumulate^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
   let hasVerifier = 1;
@@ -260,6 +264,11 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
     $_state.addOperands({lhs, rhs, acc});
     $_state.addTypes(acc.getType());
   }]>];
+  let extraClassDeclaration = [{
+    /// Columns of the result that somebody may read, and places of k that are not known to be zero.
+    int64_t countLiveColumns();
+    int64_t countLiveDepth();
+  }];
 }
 
 def TK_RelabelOp : TK_Op<"relabel", [Pure]> {

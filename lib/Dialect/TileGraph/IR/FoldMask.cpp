@@ -1,18 +1,19 @@
-// Abstract interpretation of a fold's update: what becomes of the states if a value is -inf everywhere.
+// Abstract interpretation of a fold's regions: what becomes of the states if a value of `update` is -inf everywhere, or
+// if `merge` gets the initial states on its right side.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // exp(-inf - m) is 0 for a maximum m that is made safe (0 in place of -inf), sums and products of 0 are 0, and a state
 // is repaired by exp(m - safe(m)): 1, or 0 where m is still -inf, where all that was summed with exp(.. - m) is 0
 // anyway. What multiplies zeros counts as finite: a masked place contributes nothing, even beside a value that is not
 // finite.
-#include "FoldMask.h"
+#include "weft/Dialect/TileGraph/IR/FoldMask.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
-namespace weft::kernelize {
+namespace weft::tg {
 namespace {
 
 struct Abstract {
@@ -34,24 +35,38 @@ struct Abstract {
 };
 using Kind = Abstract::Kind;
 
-std::optional<double> splatOf(Value value) {
-  auto constant = value.getDefiningOp<tg::ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
+std::optional<double> numberOf(Attribute attribute) {
+  auto real = dyn_cast<FloatAttr>(attribute);
+  if (!real)
     return std::nullopt;
-  APFloat number = elements.getSplatValue<APFloat>();
+  APFloat number = real.getValue();
   bool loses = false;
   number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
   return number.convertToDouble();
 }
 
+Abstract kindOf(std::optional<double> number) {
+  if (!number || std::isnan(*number))
+    return Abstract();
+  return {*number == 0                                          ? Kind::Zero
+          : *number > 0 && !std::isinf(*number)                 ? Kind::Positive
+          : *number == -std::numeric_limits<double>::infinity() ? Kind::NegInf
+                                                                : Kind::Unknown};
+}
+
+std::optional<double> splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  return elements && elements.isSplat() ? numberOf(elements.getSplatValue<Attribute>()) : std::nullopt;
+}
+
 class Interpreter {
 public:
-  Interpreter(tg::FoldOp fold, Value masked) : fold(fold), masked(masked) {}
+  Interpreter(FoldOp fold, Value masked = {}) : fold(fold), masked(masked) {}
 
-  bool keepsStates() {
-    Block &update = fold.getUpdate().front();
-    for (auto [i, yielded] : llvm::enumerate(update.getTerminator()->getOperands()))
+  /// Whether `block`, of `update` or `merge`, yields the states that are its first arguments.
+  bool keepsStates(Block &block) {
+    for (auto [i, yielded] : llvm::enumerate(block.getTerminator()->getOperands()))
       if (Abstract next = get(yielded); !next.is(Kind::State) || next.state != i)
         return false;
     return true;
@@ -61,8 +76,12 @@ private:
   Abstract get(Value value) {
     if (value == masked)
       return {Kind::NegInf};
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return argument.getOwner()->getParentOp() == fold ? Abstract{Kind::State, argument.getArgNumber()} : Abstract();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      unsigned number = argument.getArgNumber(), states = fold.getInit().size();
+      if (argument.getOwner()->getParentOp() != fold)
+        return Abstract();
+      return number < states ? Abstract{Kind::State, number} : kindOf(numberOf(fold.getInit()[number - states]));
+    }
     auto [it, isNew] = known.try_emplace(value);
     if (!isNew)
       return it->second;
@@ -72,51 +91,42 @@ private:
 
   Abstract evaluate(Operation *op) {
     return llvm::TypeSwitch<Operation *, Abstract>(op)
-        .Case([&](tg::ConstantOp constant) {
-          std::optional<double> number = splatOf(constant.getResult());
-          if (!number || std::isnan(*number))
-            return Abstract();
-          return Abstract{*number == 0                                          ? Kind::Zero
-                          : *number > 0 && !std::isinf(*number)                 ? Kind::Positive
-                          : *number == -std::numeric_limits<double>::infinity() ? Kind::NegInf
-                                                                                : Kind::Unknown};
-        })
-        .Case<tg::CastOp, tg::TransposeOp, tg::ReshapeOp, tg::BroadcastOp>([&](Operation *) {
+        .Case([&](ConstantOp constant) { return kindOf(splatOf(constant.getResult())); })
+        .Case<CastOp, TransposeOp, ReshapeOp, BroadcastOp>([&](Operation *) {
           Abstract input = get(op->getOperand(0));
           bool isReal = isa<FloatType>(cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
           return isReal && (input.is(Kind::NegInf) || input.is(Kind::Zero) || input.is(Kind::Keep)) ? input
                                                                                                     : Abstract();
         })
-        .Case([&](tg::ReduceOp reduce) {
+        .Case([&](ReduceOp reduce) {
           Abstract input = get(reduce.getInput());
-          bool isIdentity = reduce.getKind() == tg::Monoid::Max
-                                ? input.is(Kind::NegInf)
-                                : reduce.getKind() == tg::Monoid::Add && input.is(Kind::Zero);
+          bool isIdentity = reduce.getKind() == Monoid::Max ? input.is(Kind::NegInf)
+                                                            : reduce.getKind() == Monoid::Add && input.is(Kind::Zero);
           return isIdentity ? input : Abstract();
         })
-        .Case([&](tg::ContractOp contract) {
+        .Case([&](ContractOp contract) {
           bool isZero = get(contract.getLhs()).is(Kind::Zero) || get(contract.getRhs()).is(Kind::Zero);
           return isZero ? Abstract{Kind::Zero} : Abstract();
         })
-        .Case([&](tg::IsInfOp test) {
+        .Case([&](IsInfOp test) {
           Abstract input = get(test.getInput());
           return input.is(Kind::State) && test.getNegative() && !test.getPositive()
                      ? Abstract{Kind::IsMasked, input.state}
                      : Abstract();
         })
-        .Case([&](tg::SelectOp select) {
+        .Case([&](SelectOp select) {
           Abstract condition = get(select.getCondition()), yes = get(select.getOnTrue()), no = get(select.getOnFalse());
           if (condition.is(Kind::IsMasked) && yes.is(Kind::Zero) && no.is(Kind::State) && condition.state == no.state)
             return Abstract{Kind::Safe, no.state};
           return yes.kind == no.kind && yes.state == no.state ? yes : Abstract();
         })
-        .Case([&](tg::ExpOp exp) {
+        .Case([&](ExpOp exp) {
           Abstract input = get(exp.getInput());
           return input.is(Kind::NegInf)  ? Abstract{Kind::Zero}
                  : input.is(Kind::Shift) ? Abstract{Kind::Keep, input.state}
                                          : Abstract();
         })
-        .Case([&](tg::SubOp sub) {
+        .Case([&](SubOp sub) {
           Abstract x = get(sub.getLhs()), y = get(sub.getRhs());
           if (x.is(Kind::NegInf) && (y.is(Kind::Safe) || y.is(Kind::ScaledSafe)))
             return x;
@@ -125,7 +135,7 @@ private:
           return x.is(Kind::State) && y.is(Kind::Safe) && x.state == y.state ? Abstract{Kind::Shift, x.state}
                                                                              : Abstract();
         })
-        .Case<tg::AddOp, tg::MulOp, tg::MaxOp>([&](Operation *) {
+        .Case<AddOp, MulOp, MaxOp>([&](Operation *) {
           Abstract x = get(op->getOperand(0)), y = get(op->getOperand(1));
           Abstract result = combine(op, x, y);
           return result.is(Kind::Unknown) ? combine(op, y, x) : result;
@@ -134,10 +144,12 @@ private:
   }
 
   static Abstract combine(Operation *op, Abstract x, Abstract y) {
-    if (isa<tg::AddOp>(op))
+    if (isa<AddOp>(op))
       return x.is(Kind::Zero) ? y : x.is(Kind::NegInf) ? x : Abstract();
-    if (isa<tg::MaxOp>(op))
+    if (isa<MaxOp>(op))
       return x.is(Kind::NegInf) ? y : Abstract();
+    if (x.is(Kind::Zero) && y.is(Kind::Zero))
+      return x;
     if (y.is(Kind::Positive) && (x.is(Kind::NegInf) || x.is(Kind::Shift)))
       return x;
     if (y.is(Kind::Positive) && (x.is(Kind::State) || x.is(Kind::Safe)))
@@ -145,14 +157,14 @@ private:
     return x.is(Kind::State) && y.is(Kind::Keep) ? x : Abstract();
   }
 
-  tg::FoldOp fold;
+  FoldOp fold;
   Value masked;
   llvm::DenseMap<Value, Abstract> known;
 };
 
 } // namespace
 
-std::optional<bool> choosesNegInf(tg::SelectOp select) {
+std::optional<bool> choosesNegInf(SelectOp select) {
   constexpr double negInf = -std::numeric_limits<double>::infinity();
   if (splatOf(select.getOnTrue()) == negInf)
     return true;
@@ -161,6 +173,10 @@ std::optional<bool> choosesNegInf(tg::SelectOp select) {
   return std::nullopt;
 }
 
-bool keepsStates(tg::FoldOp fold, Value masked) { return Interpreter(fold, masked).keepsStates(); }
+bool keepsStates(FoldOp fold, Value masked) { return Interpreter(fold, masked).keepsStates(fold.getUpdate().front()); }
 
-} // namespace weft::kernelize
+bool mergesInitialStates(FoldOp fold) {
+  return !fold.getMerge().empty() && Interpreter(fold).keepsStates(fold.getMerge().front());
+}
+
+} // namespace weft::tg
