@@ -51,7 +51,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   form.emitPlan = options.emitPlan;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
   if (options.gpu) {
-    pm.addNestedPass<func::FuncOp>(createPlanLayouts());
+    pm.addNestedPass<func::FuncOp>(createPlanLayouts({options.fuse ? options.target : ""}));
     pm.addPass(createCanonicalizerPass()); // Contractions and views take the transpositions in.
   }
 }

@@ -61,7 +61,11 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     the tensor transposes its result, those that read it transpose it back, and a weight (its `order`) is transposed by the runtime when it
     loads it. Exact. Inputs and outputs of the function keep their order.
 
-    Each changed order gets a remark of category `plan`.
+    With a `target`, a tensor that keeps its order although products read it element by element, again and again (the image under a convolution,
+    whose windows slide along what is contiguous), is copied in the order that they like by a kernel of its own, where that kernel (a read, a
+    write, a launch) takes less than it saves.
+
+    Each changed order and each copy gets a remark of category `plan`.
 
     ```mlir
     %1 = tg.kernel -> tensor<2x64x56x56xf16> { ... tg.yield %y : tensor<2x64x56x56xf16> }
@@ -69,7 +73,11 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     %1 = tg.kernel -> tensor<2x56x56x64xf16> { ... %t = tg.transpose %y [0, 2, 3, 1] ... tg.yield %t : tensor<2x56x56x64xf16> }
     ```
   }];
-  let statistics = [Statistic<"numReordered", "reordered", "tensors whose order changed">];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target, that copies are weighed for (none: no copies)">,
+  ];
+  let statistics = [Statistic<"numReordered", "reordered", "tensors whose order changed">,
+                    Statistic<"numCopied", "copied", "tensors copied in another order">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 

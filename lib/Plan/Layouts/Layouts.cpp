@@ -1,0 +1,319 @@
+// The price of orders in memory, and the search for the cheapest ones.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Layouts.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
+#include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace weft::plan {
+
+static constexpr int64_t vectorBytes = 16;
+/// What a byte costs more that is read along one dimension and written along another: a detour through shared memory,
+/// and sectors that are used in parts.
+static constexpr double transposition = 2;
+/// What a byte of a contraction's operand costs more that is contiguous along its rows and not along the sum: nearly
+/// nothing, but rows that several dimensions make do not merge to one then.
+static constexpr double across = 0.01, acrossSeveral = 0.25;
+/// And where the product has one row, so that the matrix streams from DRAM: tiles of few columns then read 32 to 64
+/// bytes of a row of it at a time. Measured on an H100 (a decoded Llama layer, bf16): 202 us, with sums contiguous 168.
+/// Products of few rows by matrix instructions gain nothing (4 rows: 188.7 and 189.4 us, 16 rows: 221.1 and 222.9).
+static constexpr double acrossStream = 0.2;
+/// A CTA of such a product has this many threads at least to share a sum.
+static constexpr int64_t leastStreamedSum = 128;
+/// A new order has to save this part of a tensor's cost.
+static constexpr double gain = 0.05;
+/// Tensors below this many bytes stay in caches and keep their order.
+static constexpr int64_t leastBytes = 2048;
+
+/// Ops whose kernels are made for the order that they have.
+static bool isOrdered(Operation &op) {
+  return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp, tg::ConcatOp>(op);
+}
+
+Layouts::Layouts(func::FuncOp main) {
+  for (tg::KernelOp kernel : main.getOps<tg::KernelOp>())
+    add(kernel);
+  for (Tensor &tensor : tensors)
+    tensor.isFree = mayChange(tensor);
+}
+
+void Layouts::choose() {
+  constexpr unsigned mostRounds = 8;
+  bool changes = true;
+  for (unsigned round = 0; round < mostRounds && changes; ++round) {
+    changes = round == 0; // At first each for itself: neighbours that had better change together do.
+    countsNeighbours = round > 0;
+    for (Tensor &tensor : tensors)
+      changes |= tensor.isFree && improve(tensor);
+  }
+}
+
+unsigned Layouts::getTensor(Value value) {
+  auto [it, inserted] = numbers.try_emplace(value, tensors.size());
+  if (!inserted)
+    return it->second;
+  auto type = cast<RankedTensorType>(value.getType());
+  Tensor tensor;
+  tensor.value = value;
+  tensor.inner = std::max<int64_t>(type.getRank(), 1) - 1;
+  tensor.elementBytes = std::max<int64_t>(tg::getElementBits(type.getElementType()) / 8, 1);
+  tensor.bytes = tensor.elementBytes;
+  for (AffineExpr extent : tg::getDims(type))
+    tensor.bytes = llvm::SaturatingMultiply<uint64_t>(tensor.bytes, estimateExtent(extent)) & INT64_MAX;
+  tensors.push_back(tensor);
+  return it->second;
+}
+
+void Layouts::addAccess(unsigned kernel, Value value, ArrayRef<AffineExpr> coordinates) {
+  unsigned number = getTensor(value);
+  TensorAccess access{number, kernel, SmallVector<AffineExpr>(coordinates)};
+  Kernel &owner = kernels[kernel];
+  double places = double(tensors[number].elementBytes);
+  for (unsigned d = 0; d < owner.access.dims.size(); ++d) {
+    bool occurs = llvm::any_of(coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
+    if (!occurs)
+      continue;
+    places *= double(owner.extents[d]);
+    access.isOperand |= isa_and_nonnull<tg::ContractOp>(owner.access.dims[d].reducer);
+  }
+  access.reads = places / double(tensors[number].bytes);
+  tensors[number].accesses.push_back(accesses.size());
+  owner.accesses.push_back(accesses.size());
+  accesses.push_back(std::move(access));
+}
+
+void Layouts::add(Operation *owner) {
+  auto op = cast<tg::KernelOp>(owner);
+  Block &body = op.getBody().front();
+  if (llvm::any_of(body, isOrdered)) {
+    fixed.insert(op.getResults().begin(), op.getResults().end());
+    body.walk([&](Operation *inner) { fixed.insert(inner->getOperands().begin(), inner->getOperands().end()); });
+    return;
+  }
+  unsigned number = kernels.size();
+  kernels.emplace_back();
+  Kernel &kernel = kernels.back();
+  kernel.op = op;
+  kernel.access = analyseAccess(body);
+  for (auto [d, dim] : llvm::enumerate(kernel.access.dims)) {
+    kernel.extents.push_back(estimateExtent(dim.extent));
+    if (!isa_and_nonnull<tg::ContractOp>(dim.reducer))
+      continue;
+    auto [depth, isFirst] = kernel.depths.try_emplace(dim.reducer, unsigned(d));
+    if (!isFirst && kernel.extents[d] >= kernel.extents[depth->second])
+      depth->second = d;
+  }
+  ValueRange yielded = body.getTerminator()->getOperands();
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded))
+    for (const KernelRequest *request : kernel.access.of(value))
+      addAccess(number, result, request->coordinates);
+  SmallVector<KernelRequest> requests(kernel.access.requests);
+  for (const KernelRequest &request : requests) {
+    Operation *definition = request.value.getDefiningOp();
+    if (!definition || !body.findAncestorOpInBlock(*definition))
+      addAccess(number, request.value, request.coordinates);
+  }
+}
+
+/// Intermediate tensors, and weights, whose order the runtime sees to when it loads them.
+bool Layouts::mayChange(const Tensor &tensor) const {
+  auto type = cast<RankedTensorType>(tensor.value.getType());
+  Operation *op = tensor.value.getDefiningOp();
+  if (!isa_and_nonnull<tg::KernelOp, tg::WeightOp>(op) || type.getRank() < 2 || tensor.bytes < leastBytes ||
+      fixed.contains(tensor.value) || tg::getElementBits(type.getElementType()) < 8)
+    return false;
+  if (isa<tg::WeightOp>(op) && (!type.hasStaticShape() || type.getRank() > 8))
+    return false;
+  return llvm::all_of(tensor.value.getUsers(),
+                      [](Operation *user) { return user->getParentOfType<tg::KernelOp>() != nullptr; });
+}
+
+bool Layouts::improve(Tensor &tensor) {
+  unsigned rank = cast<RankedTensorType>(tensor.value.getType()).getRank(), best = tensor.inner;
+  double bestCost = getCost(tensor, tensor.inner) * (1 - gain);
+  for (unsigned d = rank; d-- > 0;) {
+    if (d == tensor.inner)
+      continue;
+    if (double cost = getCost(tensor, d); cost < bestCost) {
+      best = d;
+      bestCost = cost;
+    }
+  }
+  return best != std::exchange(tensor.inner, best);
+}
+
+static bool isDepth(const llvm::SmallMapVector<Operation *, unsigned, 2> &depths, unsigned dim) {
+  return llvm::any_of(depths, [&](auto &depth) { return depth.second == dim; });
+}
+
+double Layouts::getCost(const Tensor &tensor, unsigned inner) const {
+  double cost = 0;
+  for (unsigned number : tensor.accesses) {
+    const TensorAccess &access = accesses[number];
+    cost += getCost(access, inner);
+    for (unsigned other : kernels[access.kernel].accesses)
+      if (countsNeighbours && other != number)
+        cost += getTransposition(access, inner, accesses[other]);
+  }
+  return cost;
+}
+
+double Layouts::getCost(const TensorAccess &access, unsigned inner) const {
+  double bytes = double(tensors[access.tensor].bytes);
+  double cost = bytes * std::max(1.0, access.reads * double(vectorBytes) / double(getVectorBytes(access, inner)));
+  if (std::optional<unsigned> dim = getContiguousDim(access, inner);
+      access.isOperand && !(dim && isDepth(kernels[access.kernel].depths, *dim)))
+    cost += getAcross(access) * bytes;
+  return cost;
+}
+
+double Layouts::getTransposition(const TensorAccess &a, unsigned inner, const TensorAccess &b) const {
+  int64_t x = tensors[a.tensor].bytes, y = tensors[b.tensor].bytes;
+  constexpr int64_t small = 8; // A tensor smaller than the other by this factor stays in caches.
+  if (a.isOperand || b.isOperand || x < y / small || y < x / small)
+    return 0;
+  unsigned other = a.tensor == b.tensor ? inner : tensors[b.tensor].inner;
+  return getContiguousDim(a, inner) == getContiguousDim(b, other) ? 0 : transposition * double(std::min(x, y));
+}
+
+/// Whether tiles of the kernel extend along a dimension of its iteration space.
+bool Layouts::isTiled(const Kernel &kernel, unsigned dim) const {
+  return !kernel.access.dims[dim].reducer || kernel.depths.empty() || isDepth(kernel.depths, dim);
+}
+
+/// The dimension of the iteration space that the innermost dimension of the tensor runs along.
+std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, unsigned inner) const {
+  if (access.coordinates.empty())
+    return std::nullopt;
+  auto dim = dyn_cast_or_null<AffineDimExpr>(access.coordinates[inner]);
+  if (!dim)
+    return std::nullopt;
+  return kernels[access.kernel].access.dims[dim.getPosition()].along;
+}
+
+/// Dimensions of the result along which the operand of a contraction has places.
+unsigned Layouts::countRowDims(const TensorAccess &access) const {
+  const Kernel &kernel = kernels[access.kernel];
+  return llvm::count_if(llvm::seq<unsigned>(0, kernel.access.resultRank), [&](unsigned d) {
+    return kernel.extents[d] > 1 &&
+           llvm::any_of(access.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
+  });
+}
+
+/// Whether the access is to a weight that streams through a product of one row: nothing of the result runs along the
+/// other operand alone. Kernels with products inside of products have another shape: each CTA computes the inner ones.
+bool Layouts::isStreamed(const TensorAccess &access) const {
+  const Kernel &kernel = kernels[access.kernel];
+  auto isRead = [&](unsigned d) {
+    return llvm::any_of(access.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
+  };
+  for (unsigned d = 0; d < kernel.access.resultRank; ++d)
+    if (kernel.extents[d] > 1 && !isRead(d))
+      return false;
+  bool isLong = llvm::any_of(kernel.depths, [&](auto &depth) {
+    return isRead(depth.second) && kernel.extents[depth.second] >= leastStreamedSum;
+  });
+  return isLong && tensors[access.tensor].value.getDefiningOp<tg::WeightOp>() &&
+         llvm::none_of(kernel.depths, [](auto &depth) { return tg::isInner(cast<tg::ContractOp>(depth.first)); });
+}
+
+/// What a byte of an operand costs more that is not contiguous along the sum.
+double Layouts::getAcross(const TensorAccess &access) const {
+  double cost = countRowDims(access) > 1 ? acrossSeveral : across;
+  return isStreamed(access) ? std::max(cost, acrossStream) : cost;
+}
+
+/// Bytes of the widest vector: along the innermost dimension, and those before it that follow each other in the
+/// iteration space as they do in memory.
+int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) const {
+  const Tensor &tensor = tensors[access.tensor];
+  const Kernel &kernel = kernels[access.kernel];
+  std::optional<unsigned> dim = getContiguousDim(access, inner);
+  if (!dim || !isTiled(kernel, *dim))
+    return std::min(tensor.elementBytes, vectorBytes);
+  tg::Dims extents = tg::getDims(tensor.value.getType());
+  int64_t run = tg::getConstant(extents[inner]).value_or(1);
+  unsigned expected = *dim;
+  for (unsigned d = inner; d-- > 0 && inner + 1 == extents.size() && expected > 0;) {
+    if (access.coordinates[d] != getAffineDimExpr(--expected, extents[d].getContext()) || !isTiled(kernel, expected))
+      break;
+    run *= tg::getConstant(extents[d]).value_or(1);
+  }
+  return std::min(std::gcd(run * tensor.elementBytes, vectorBytes), vectorBytes);
+}
+
+//===-- Copies ----------------------------------------------------------------------------------------------------===//
+
+bool Layouts::isWritten(const TensorAccess &access) const {
+  return tensors[access.tensor].value.getDefiningOp() == kernels[access.kernel].op;
+}
+
+/// Whether the other operand of the product has dimensions of its own in the result: windows over each channel alone
+/// are maps.
+bool Layouts::hasOwnSide(const TensorAccess &access) const {
+  const Kernel &kernel = kernels[access.kernel];
+  return llvm::any_of(llvm::seq<unsigned>(0, kernel.access.resultRank), [&](unsigned d) {
+    return kernel.extents[d] > 1 &&
+           llvm::none_of(access.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
+  });
+}
+
+/// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy sum along
+/// it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
+LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner) const {
+  constexpr int64_t leastAsyncBytes = 4, instructionBytes = 32;
+  LayoutCopy copy{tensor.value, inner, {}};
+  llvm::MapVector<unsigned, std::pair<double, double>> costs; // By kernel: now, and of the copy.
+  llvm::DenseSet<unsigned> others;                            // Kernels that read it in another way, too.
+  for (unsigned number : tensor.accesses) {
+    const TensorAccess &access = accesses[number];
+    std::optional<unsigned> depth = getContiguousDim(access, inner);
+    auto isLong = [&](unsigned d) {
+      return isDepth(kernels[access.kernel].depths, d) &&
+             kernels[access.kernel].extents[d] * tensor.elementBytes >= instructionBytes;
+    };
+    if (isWritten(access) || !access.isOperand || !hasOwnSide(access) || getContiguousDim(access, tensor.inner) ||
+        !depth || !isLong(*depth) || getVectorBytes(access, inner) < leastAsyncBytes) {
+      others.insert(access.kernel);
+      continue;
+    }
+    costs[access.kernel].first += getCost(access, tensor.inner);
+    costs[access.kernel].second += getCost(access, inner);
+  }
+  for (auto &[kernel, cost] : costs) {
+    if (others.contains(kernel) || cost.second >= cost.first)
+      continue;
+    copy.readers.push_back(kernels[kernel].op);
+    copy.before += cost.first;
+    copy.after += cost.second;
+  }
+  return copy;
+}
+
+SmallVector<LayoutCopy> Layouts::chooseCopies(const Device &device) const {
+  SmallVector<LayoutCopy> chosen;
+  for (const Tensor &tensor : tensors) {
+    auto type = cast<RankedTensorType>(tensor.value.getType());
+    if (type.getRank() < 2 || tensor.bytes < leastBytes || tg::getElementBits(type.getElementType()) < 8)
+      continue;
+    // A kernel of its own reads and writes it once, along different dimensions.
+    double own = (2 + transposition) * double(tensor.bytes) + device.kernelSeconds() * device.memoryBandwidth;
+    LayoutCopy best;
+    for (unsigned d = 0; d < type.getRank(); ++d) {
+      LayoutCopy copy = makeCopy(tensor, d);
+      copy.after += own;
+      if (copy.after < copy.before * (1 - gain) && copy.before - copy.after > best.before - best.after)
+        best = std::move(copy);
+    }
+    if (!best.readers.empty())
+      chosen.push_back(std::move(best));
+  }
+  return chosen;
+}
+
+} // namespace weft::plan

@@ -1,0 +1,98 @@
+// What the order of a tensor's dimensions in memory costs the kernels that read and write it.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tensor's order is told by the dimension that is innermost; the others keep their sequence. An order costs, for all
+// accesses of all kernels, bytes read or written times 16 / (bytes of the widest vector that the access allows): a
+// window slides along its dimensions by one element, so there it allows none; along the channels of a convolution it
+// allows whole vectors. A kernel without a contraction pays for tensors that are contiguous along different dimensions
+// too, as does an epilogue; a contraction does not for its operands, since they pass through shared memory, except for
+// the matrix of a product of one row, which streams.
+#ifndef WEFT_LIB_PLAN_LAYOUTS_LAYOUTS_H
+#define WEFT_LIB_PLAN_LAYOUTS_LAYOUTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/KernelAccess.h"
+#include "weft/Target/Device.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace weft::plan {
+
+/// A tensor in memory, and its innermost dimension.
+struct Tensor {
+  mlir::Value value;
+  unsigned inner = 0;
+  int64_t bytes = 0, elementBytes = 1;
+  bool isFree = false;                  ///< The order may change.
+  llvm::SmallVector<unsigned> accesses; ///< In the order of the kernels.
+};
+
+/// One place where a kernel reads or writes a tensor.
+struct TensorAccess {
+  unsigned tensor, kernel;
+  llvm::SmallVector<mlir::AffineExpr> coordinates; ///< Over the kernel's iteration space.
+  double reads = 1;                                ///< Of each element; below 1 where strides leave some out.
+  bool isOperand = false;                          ///< Of a contraction.
+};
+
+/// A copy of a tensor in another order, for products whose windows slide along what is contiguous in the tensor.
+struct LayoutCopy {
+  mlir::Value value;
+  unsigned inner = 0; ///< Of the copy.
+  llvm::SmallVector<mlir::Operation *> readers;
+  double before = 0, after = 0; ///< Bytes as above: of the readers, and with the copy.
+};
+
+class Layouts {
+public:
+  explicit Layouts(mlir::func::FuncOp main);
+
+  /// One tensor at a time takes its cheapest order, first without regard to others, then until nothing changes.
+  void choose();
+
+  /// Copies of tensors whose order stays, each of which saves its readers more than it takes.
+  llvm::SmallVector<LayoutCopy> chooseCopies(const Device &device) const;
+
+  llvm::ArrayRef<Tensor> getTensors() const { return tensors; }
+
+private:
+  struct Kernel {
+    mlir::Operation *op = nullptr;
+    KernelAccess access;
+    llvm::SmallVector<int64_t> extents; ///< Estimates, by dimension of the iteration space.
+    /// Of each contraction the reduced dimension that tiles go along: the longest.
+    llvm::SmallMapVector<mlir::Operation *, unsigned, 2> depths;
+    llvm::SmallVector<unsigned> accesses;
+  };
+
+  void add(mlir::Operation *op);
+  void addAccess(unsigned kernel, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> coordinates);
+  unsigned getTensor(mlir::Value value);
+  bool mayChange(const Tensor &tensor) const;
+  bool improve(Tensor &tensor);
+  /// Of a tensor if it had `inner` innermost.
+  double getCost(const Tensor &tensor, unsigned inner) const;
+  double getCost(const TensorAccess &access, unsigned inner) const;
+  double getTransposition(const TensorAccess &a, unsigned inner, const TensorAccess &b) const;
+  int64_t getVectorBytes(const TensorAccess &access, unsigned inner) const;
+  std::optional<unsigned> getContiguousDim(const TensorAccess &access, unsigned inner) const;
+  bool isTiled(const Kernel &kernel, unsigned dim) const;
+  unsigned countRowDims(const TensorAccess &access) const;
+  bool hasOwnSide(const TensorAccess &access) const;
+  double getAcross(const TensorAccess &access) const;
+  bool isStreamed(const TensorAccess &access) const;
+  bool isWritten(const TensorAccess &access) const;
+  LayoutCopy makeCopy(const Tensor &tensor, unsigned inner) const;
+
+  llvm::SmallVector<Tensor> tensors;
+  llvm::DenseMap<mlir::Value, unsigned> numbers;
+  llvm::SmallVector<TensorAccess> accesses;
+  std::vector<Kernel> kernels;
+  llvm::DenseSet<mlir::Value> fixed; ///< Of kernels that are not followed.
+  bool countsNeighbours = true;
+};
+
+} // namespace weft::plan
+
+#endif // WEFT_LIB_PLAN_LAYOUTS_LAYOUTS_H

@@ -1,0 +1,80 @@
+// RUN: weft-opt %s --weft-plan-layouts=target=H100 --split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-plan-layouts=target=H100 --split-input-file --remarks-filter=plan --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: weft-opt %s --weft-plan-layouts --split-input-file | FileCheck %s --check-prefix=NONE
+// RUN: not weft-opt %s --weft-plan-layouts=target=sm_70 --split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// TARGET: error: expected a target of sm_80, sm_86, sm_89, sm_90a, got 'sm_70'
+// NONE-NOT: tg.kernel "copy"
+
+// Windows slide along the rows of an input: a copy of it has the channels innermost, which both products sum along.
+// REMARK: tensor<4x64x58x58xf16> is copied with dimension 1 innermost, which products sum along
+// REMARK-NOT: is copied
+// CHECK-LABEL: func.func @slides
+// CHECK: %[[C:.*]] = tg.kernel "copy" -> tensor<4x58x58x64xf16> {
+// CHECK:   %[[T:.*]] = tg.transpose %arg0 [0, 2, 3, 1] : tensor<4x64x58x58xf16>
+// CHECK:   tg.yield %[[T]]
+// CHECK: tg.kernel "conv"
+// CHECK:   %[[X:.*]] = tg.transpose %[[C]] [0, 3, 1, 2] : tensor<4x58x58x64xf16>
+// CHECK:   tg.contract %[[X]],
+// CHECK: tg.kernel "also"
+// CHECK:   %[[Z:.*]] = tg.transpose %[[C]] [0, 3, 1, 2] : tensor<4x58x58x64xf16>
+// CHECK:   tg.contract %[[Z]],
+// CHECK: tg.kernel "map"
+// CHECK:   tg.exp %arg0
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+#r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+func.func @slides(%arg0: tensor<4x64x58x58xf16>, %arg1: tensor<64x64x3x3xf16>, %arg2: tensor<32x64x3x3xf16>)
+    -> (tensor<4x64x56x56xf16>, tensor<4x32x56x56xf16>, tensor<4x64x58x58xf16>) {
+  %0 = tg.kernel "conv" -> tensor<4x64x56x56xf16> {
+    %3 = tg.contract %arg0, %arg1 [#x, #w, #r] : tensor<4x64x58x58xf16>, tensor<64x64x3x3xf16> -> tensor<4x64x56x56xf16>
+    tg.yield %3 : tensor<4x64x56x56xf16>
+  }
+  %1 = tg.kernel "also" -> tensor<4x32x56x56xf16> {
+    %3 = tg.contract %arg0, %arg2 [#x, #w, #r] : tensor<4x64x58x58xf16>, tensor<32x64x3x3xf16> -> tensor<4x32x56x56xf16>
+    tg.yield %3 : tensor<4x32x56x56xf16>
+  }
+  %2 = tg.kernel "map" -> tensor<4x64x58x58xf16> {
+    %3 = tg.exp %arg0 : tensor<4x64x58x58xf16>
+    tg.yield %3 : tensor<4x64x58x58xf16>
+  }
+  return %0, %1, %2 : tensor<4x64x56x56xf16>, tensor<4x32x56x56xf16>, tensor<4x64x58x58xf16>
+}
+
+// -----
+
+// Nothing is gained where no window slides (contiguous reads, if of odd rows), where windows sum over each channel alone,
+// where an odd number of channels leaves no vectors, and where the tensor is small beside a launch.
+// CHECK-LABEL: func.func @stays
+// CHECK-NOT: tg.transpose
+// CHECK: return
+#p = affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d2, d3)>
+#v = affine_map<(d0, d1, d2, d3, d4) -> (d1, d4)>
+#q = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+#dx = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 + d4, d3 + d5)>
+#dw = affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d4, d5)>
+#dr = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+#r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+func.func @stays(%image: tensor<4x64x59x59xf16>, %w: tensor<32x64xf16>, %windows: tensor<64x3x3xf16>, %odd: tensor<4x63x58x58xf16>,
+                 %ow: tensor<32x63x3x3xf16>, %little: tensor<1x16x10x10xf16>, %lw: tensor<32x16x3x3xf16>)
+    -> (tensor<4x32x59x59xf16>, tensor<4x64x57x57xf16>, tensor<4x32x56x56xf16>, tensor<1x32x8x8xf16>) {
+  %0 = tg.kernel "pointwise" -> tensor<4x32x59x59xf16> {
+    %4 = tg.contract %image, %w [#p, #v, #q] : tensor<4x64x59x59xf16>, tensor<32x64xf16> -> tensor<4x32x59x59xf16>
+    tg.yield %4 : tensor<4x32x59x59xf16>
+  }
+  %1 = tg.kernel "depthwise" -> tensor<4x64x57x57xf16> {
+    %4 = tg.contract %image, %windows [#dx, #dw, #dr] : tensor<4x64x59x59xf16>, tensor<64x3x3xf16> -> tensor<4x64x57x57xf16>
+    tg.yield %4 : tensor<4x64x57x57xf16>
+  }
+  %2 = tg.kernel "odd" -> tensor<4x32x56x56xf16> {
+    %4 = tg.contract %odd, %ow [#x, #w, #r] : tensor<4x63x58x58xf16>, tensor<32x63x3x3xf16> -> tensor<4x32x56x56xf16>
+    tg.yield %4 : tensor<4x32x56x56xf16>
+  }
+  %3 = tg.kernel "little" -> tensor<1x32x8x8xf16> {
+    %4 = tg.contract %little, %lw [#x, #w, #r] : tensor<1x16x10x10xf16>, tensor<32x16x3x3xf16> -> tensor<1x32x8x8xf16>
+    tg.yield %4 : tensor<1x32x8x8xf16>
+  }
+  return %0, %1, %2, %3 : tensor<4x32x59x59xf16>, tensor<4x64x57x57xf16>, tensor<4x32x56x56xf16>, tensor<1x32x8x8xf16>
+}
