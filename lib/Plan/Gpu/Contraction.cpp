@@ -7,7 +7,9 @@
 #include "Stored.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/GemmLaunch.h"
+#include "weft/Plan/KernelTime.h"
 #include "weft/Plan/OrderModel.h"
+#include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -525,6 +527,27 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   choice.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
   chooseOrderOf(kernel, problem, best, *m, *n, device, choice);
   return choice;
+}
+
+std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::ContractOp contract,
+                                          tg::ScheduleAttr schedule, int64_t multicast, const Device &device) {
+  Roles roles(kernel, contract);
+  std::optional<unsigned> k = Roles::largest(roles.k, kernel.extents);
+  if (!Roles::largest(roles.m, kernel.extents) || !Roles::largest(roles.n, kernel.extents) || !k)
+    return estimateMemoryBound(kernel, schedule, device).seconds;
+  if (schedule.getTile().size() < kernel.access.resultRank || schedule.getStream().size() < roles.k.size())
+    return std::nullopt;
+  auto productOf = [&](ArrayRef<unsigned> dims) {
+    int64_t product = 1;
+    for (unsigned d : dims)
+      product *= schedule.getTile()[d];
+    return product;
+  };
+  int64_t step = schedule.getStream()[llvm::find(roles.k, *k) - roles.k.begin()];
+  GemmTile tile{productOf(roles.m),   productOf(roles.n),  step, schedule.getWarps(), schedule.getStages(),
+                schedule.getEngine(), schedule.getSplit(), multicast};
+  GemmCost cost = estimateGemm(describe(kernel, contract, roles), tile, device);
+  return cost.fits ? std::optional(cost.seconds) : std::nullopt;
 }
 
 } // namespace weft::plan
