@@ -14,7 +14,6 @@ over ours; median and 90th percentile of the model's error.
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import pathlib
 import sys
 
@@ -22,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
+import cases  # noqa: E402
 from cases import random_shapes  # noqa: E402
 from measure import bundles, children, prepare, run_case, sweep_table  # noqa: E402
 
@@ -48,9 +48,7 @@ def parse() -> argparse.Namespace:
 
 
 def chosen(args: argparse.Namespace) -> list:
-    found = random_shapes.sweep(args.seed, args.count, tuple(args.kinds.split(",")))
-    globs = args.case.split(",") if args.case else ["*"]
-    return [case for case in found if any(fnmatch.fnmatchcase(case.name, g) for g in globs)]
+    return cases.find(args.case, random_shapes.sweep(args.seed, args.count, tuple(args.kinds.split(","))))
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ take less than a microsecond: there, only launches count.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import random
@@ -211,5 +212,5 @@ def sweep(seed: int, count: int, kinds: tuple[str, ...] = KINDS) -> list[Case]:
 
 
 def examples() -> list[Case]:
-    """One of each graph that no named case has; for checks at a small size."""
-    return [make(0, kind, 0) for kind in ("epilogue", "chain", "biased", "conv", "depthwise", "conv3d")]
+    """One of each graph that no named case has, for checks at a small size; by its kind's name."""
+    return [dataclasses.replace(make(0, kind, 0), name=kind) for kind in ("epilogue", "chain", "biased", "conv", "depthwise", "conv3d")]
