@@ -181,8 +181,8 @@ static constexpr int64_t mostSplit = 4, mostRowShares = 8, mostMulticast = 2;
 static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
 
 /// Whether warps without a warpgroup's instructions can share the steps of a tile among CTAs, each of which then has a
-/// share of the rows: whole rounds of steps, or a ragged last step, whose masks leave out what is beyond it. Where
-/// steps do not compute their operands, fewer tiles than SMs, and clusters: others were not measured.
+/// share of the rows. Where steps do not compute their operands, fewer tiles than SMs, and clusters: others were not
+/// measured.
 static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   int64_t steps = llvm::divideCeil(problem.k, tile.k);
   bool computes = problem.lhsWork + problem.rhsWork > 0, hasClusters = device.maxCluster > 1;
@@ -190,8 +190,7 @@ static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64
       (hasClusters && tile.split > int64_t(device.maxCluster)))
     return false;
   bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
-  return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= 2 && 2 * steps > tile.split &&
-         (steps % tile.split == 0 || problem.k % tile.k != 0);
+  return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= tile.split;
 }
 
 /// SMs that CTAs find.
@@ -199,8 +198,8 @@ static int64_t countSms(const GemmTile &tile, const Device &device) {
   return device.maxCluster > 1 && tile.split > 2 ? device.clusteredSms : device.sms;
 }
 
-/// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, whole steps, room for what
-/// they send in the buffers of an operand, one wave.
+/// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, a step for each, room for
+/// what they send in the buffers of an operand, one wave.
 static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   if (tile.engine != tg::Engine::Wgmma)
     return canSplitRows(problem, tile, tiles, device);
@@ -208,7 +207,7 @@ static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t t
     return false;
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
   int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
-  return problem.allowSplit && share * problem.resultBytes % 64 == 0 && problem.k % (tile.k * tile.split) == 0 &&
+  return problem.allowSplit && share * problem.resultBytes % 64 == 0 && problem.k >= tile.k * tile.split &&
          sentBytes(tile) <= buffer && tiles * tile.split <= countSms(tile, device);
 }
 
