@@ -48,7 +48,8 @@ def parse() -> argparse.Namespace:
 
 
 def chosen(args: argparse.Namespace) -> list:
-    return cases.find(args.case, random_shapes.sweep(args.seed, args.count, tuple(args.kinds.split(","))))
+    found = cases.find(args.case, random_shapes.sweep(args.seed, args.count, tuple(args.kinds.split(","))))
+    return [random_shapes.START, *found] if found and (not args.case or "start" in args.case.split(",")) else found
 
 
 def main() -> int:

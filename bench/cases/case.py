@@ -110,10 +110,14 @@ class Case:
         return self._trace.flops
 
     @property
+    def written(self) -> int:
+        """Every output once, in a 16-bit type."""
+        return 2 * sum(math.prod(shape) for shape in self.output_shapes.values())
+
+    @property
     def bytes(self) -> int:
         """Every input, weight and output once, in a 16-bit type."""
-        shapes = [s.shape for s in (*self.inputs.values(), *self.weight_specs.values())] + list(self.output_shapes.values())
-        return 2 * sum(math.prod(shape) for shape in shapes)
+        return self.written + 2 * sum(math.prod(s.shape) for s in (*self.inputs.values(), *self.weight_specs.values()))
 
     @property
     def floor_ms(self) -> float:

@@ -188,6 +188,10 @@ def make(seed: int, kind: str, index: int) -> Case:
     raise AssertionError("endless")
 
 
+# A kernel of next to no work: what the way of measuring takes beside the kernels.
+START = Case("start", rows.rmsnorm, dict(rows=1, width=64), dict(rows=1, width=64), opset=23)
+
+
 def kind_of(case: str) -> str:
     """By the name."""
     return case.split("_")[0]

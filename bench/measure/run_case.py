@@ -116,7 +116,7 @@ def measure(case: cases.Case, args: argparse.Namespace, cache: table.PeerCache) 
     """Everything about one case: reference, ours, peers, times."""
     import torch
     from . import peers, timing as clock
-    result = table.Result(case.name, args.dtype, case.floor_ms, case.flops, case.bytes)
+    result = table.Result(case.name, args.dtype, case.floor_ms, case.flops, case.bytes, written=case.written)
     values = tensors(case, args.dtype)
     want = peers.reference(case, values)
     starts = {}

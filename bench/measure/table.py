@@ -51,6 +51,7 @@ class Result:
     kernels: int | None = None  # of one run of ours
     replayed: bool | None = None  # whether our runs were replays of a CUDA graph
     planned_ms: float | None = None  # what the planner expected of our kernels together, where it prices them all
+    written: int = 0  # of `bytes`
 
     def of(self, candidate: str) -> Timing | None:
         return next((t for t in self.timings if t.candidate == candidate), None)
@@ -63,13 +64,6 @@ class Result:
     def best_peer(self) -> Timing | None:
         timed = [t for t in self.timings if t.candidate != OURS and t.median]
         return min(timed, key=lambda t: t.median, default=None)
-
-    @property
-    def model_error(self) -> float | None:
-        """Of what the planner expected, as a part of what was measured: 0.5 if that was half as much again."""
-        if not (self.planned_ms and self.ours and self.ours.median):
-            return None
-        return self.planned_ms / self.ours.median - 1
 
     @property
     def ratio(self) -> float | None:

@@ -74,7 +74,7 @@ class Summaries(unittest.TestCase):
     @staticmethod
     def result(kind: str, ours: float | None, peer: float | None, planned: float | None = None) -> Result:
         timings = [Timing("weft", [ours] if ours else [], failure=None if ours else "wrong: far off"), Timing("eager", [peer] if peer else [])]
-        return Result(f"{kind}_m1", "bf16", 1, 1, 1, timings, planned_ms=planned)
+        return Result("start" if kind == "start" else f"{kind}_m1", "bf16", 1, 1, 0, timings, planned_ms=planned)
 
     def test_quantiles(self):
         self.assertEqual(sweep_table.quantile([3, 1, 2], 0.5), 2)
@@ -94,12 +94,24 @@ class Summaries(unittest.TestCase):
         self.assertAlmostEqual(norm.error_ninetieth, 0.37)
         self.assertEqual(sweep_table.summarise("none", []).geomean, None)
 
+    def test_what_the_method_adds(self):
+        """The start, and dirty lines where memory bounds: as many as are read, less those that results replace in the L2."""
+        results = [self.result("start", 0.004, None, planned=0.003), self.result("norm", 0.0125, None, planned=0.01)]
+        self.assertAlmostEqual(sweep_table.start_ms(results), 0.001)
+        self.assertAlmostEqual(sweep_table.summaries(results)[0].error_median, 1 - 0.011 / 0.0125)
+        self.assertEqual([summary.kind for summary in sweep_table.summaries(results)], ["all", "norm"])
+        read, copied, little = (Result("x_1", "bf16", 1, 1, int(n), [], written=int(w)) for n, w in ((2e8, 0), (2e8, 1e8), (2e7, 1e7)))
+        self.assertAlmostEqual(sweep_table.method_ms(read, 0.001), 0.001 + sweep_table.DIRTY_BYTES / 3e9)
+        self.assertAlmostEqual(sweep_table.method_ms(copied, 0), 0)
+        self.assertAlmostEqual(sweep_table.method_ms(little, 0), 1e7 / 3e9)
+        self.assertEqual(sweep_table.method_ms(Result("x_1", "bf16", 1, int(1e12), int(1e7), []), 0), 0)
+
     def test_texts(self):
         results = [self.result("norm", 0.001, 0.002, planned=0.0009), self.result("conv", None, 1.0)]
         text = sweep_table.markdown(results, {"device": "card"})
         self.assertIn("| norm | 1 | 1 | 2.00 | 2.00 | 2.00 | 1 | 10% | 10% |", text)
         self.assertIn("| conv | 1 | 0 | - | - | - | 0 | - | - |", text)
-        self.assertIn("| norm_m1 | 1.0 | eager | 2.0 | 2.00 | 0.9 | -10% |", text)
+        self.assertIn("| norm_m1 | 1.0 | eager | 2.0 | 2.00 | 0.9 | 0.9 | -10% |", text)
         self.assertIn("* conv_m1 weft: wrong: far off", text)
         data = json.loads(sweep_table.to_json(results, {}))
         self.assertEqual([(row["kind"], row["ratio"]) for row in data["results"]], [("norm", 2.0), ("conv", None)])
