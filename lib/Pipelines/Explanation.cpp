@@ -384,9 +384,8 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
   json::Array parts, ops;
   std::string text;
   for (DictionaryAttr part : partsOf(kernel)) {
-    json::Object each =
-        writeParts(nameOf(part), part.getAs<tg::ScheduleAttr>("schedule"), part.getAs<StringAttr>("launch"),
-                   part.getAs<FloatAttr>("seconds"), notes);
+    json::Object each = writeParts(nameOf(part), part.getAs<tg::ScheduleAttr>("schedule"),
+                                   part.getAs<StringAttr>("launch"), part.getAs<FloatAttr>("seconds"), notes);
     if (json::Array *list = each.getArray("ops"))
       llvm::append_range(ops, *list);
     text += each.getString("ir").value_or("");

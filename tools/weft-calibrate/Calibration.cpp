@@ -205,18 +205,19 @@ Error Benchmarks::readClocks(const KernelStart &start, double &clocks) {
 
 Error Benchmarks::measureClusters() {
   uint64_t iterations = uint64_t(sizes.iterations);
-  double barriers = 0, stores = 0, merges = 0, one = 0, seconds = 0;
+  double barriers = 0, once = 0, twice = 0, one = 0, seconds = 0;
   if (Error error = readClocks({"cluster_barrier", kClusterCtas, 128, {iterations, out}, kClusterCtas}, barriers))
     return error;
   result.clusterBarrierClocks = barriers / double(iterations);
   int64_t sms = result.card.isEmulated ? kExchangingCtas : result.card.sms / kExchangingCtas * kExchangingCtas;
-  for (auto [isMerged, clocks] : {std::pair(0, &stores), std::pair(1, &merges)})
-    if (Error error = readClocks(
-            {"cluster_exchange", sms, 128, {iterations, uint64_t(isMerged), out}, kExchangingCtas}, *clocks))
+  for (auto [repeats, clocks] : {std::pair(1, &once), std::pair(2, &twice)})
+    if (Error error =
+            readClocks({"cluster_exchange", sms, 128, {iterations, uint64_t(repeats), out}, kExchangingCtas}, *clocks))
       return error;
-  result.clusterBytesPerClock = double(kExchangedBytes) * double(iterations) / std::max(stores, 1.0);
-  result.clusterMergeClocks =
-      std::max((merges - stores) / double(iterations) - 2 * result.clusterBarrierClocks, 0.0);
+  // What twice as many bytes take more is their rate; of one exchange the rest is the merge.
+  double bytesClocks = std::max((twice - once) / double(iterations), 1.0);
+  result.clusterBytesPerClock = double(kExchangedBytes) / bytesClocks;
+  result.clusterMergeClocks = std::max(once / double(iterations) - bytesClocks - 2 * result.clusterBarrierClocks, 0.0);
   // Two blocks of 1,024 threads fit an SM: the most clusters that take no longer than one.
   constexpr int64_t blocksOfSm = 2;
   uint64_t clocks = result.card.isEmulated ? 64 : 1 << 18;
@@ -315,8 +316,8 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
           "  \"blockBarrierClocks: bar.sync of 1024 threads; gridBarrierSeconds: atom.add and ld.acquire by one thread "
           "of a block on every SM\",\n"
           "  \"clusterBarrierClocks: barrier.cluster.arrive.relaxed and wait of 8 blocks of 128 threads\",\n"
-          "  \"clusterBytesPerClock: 16 KiB a time by st.shared::cluster.v4 of 128 threads to the other block of a pair, "
-          "on all SMs; clusterMergeClocks: what two barriers and adding them up take more, without the barriers; "
+          "  \"clusterBytesPerClock: 16 KiB more by st.async.v4 of 128 threads to the other block of a pair, "
+          "on all SMs; clusterMergeClocks: of 16 KiB that are sent and added up, without that and two barriers; "
           "clusteredSms: the most clusters of 4 blocks of 1024 threads, 2 blocks an SM, that take as long as one\",\n"
           "  \"launchSeconds: 1000 empty kernels, one after the other\",\n"
           "  \"mma.sync m16n8k16: 16 warps of every SM, 8 sums each; wgmma m64n256k16: 2 warpgroups of every SM, "

@@ -189,54 +189,72 @@ again:
 }
 )";
 
-/// Every thread writes 8 vectors to the other block's slot, 2 KiB apart, and reads those of its own slot.
+/// Every thread sends 8 vectors to the other block's slot, 2 KiB apart, and reads those of its own slot when all are
+/// there, as tk.cluster_send does.
 static std::string makeClusterExchange() {
   std::string stores, sums;
   for (int i = 0; i < 8; ++i) {
     std::string at = std::to_string(2048 * i);
-    stores += "  st.shared::cluster.v4.f32 [%there+" + at + "], {%f0, %f0, %f0, %f0};\n";
+    stores += "  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%there+" + at +
+              "], {%f0, %f0, %f0, %f0}, [%tell];\n";
     sums += "  ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%here+" + at + "];\n";
     for (const char *term : {"%f1", "%f2", "%f3", "%f4"})
       sums += std::string("  add.f32 %f5, %f5, ") + term + ";\n";
   }
-  return R"(
-.visible .entry cluster_exchange(.param .u64 iterations, .param .u64 merges, .param .u64 out)
+  std::string text = R"(
+.visible .entry cluster_exchange(.param .u64 iterations, .param .u64 repeats, .param .u64 out)
 .reqnctapercluster 2, 1, 1
 {
-  .reg .pred %p, %merges;
-  .reg .b32 %t, %cta, %rank, %here, %there;
-  .reg .b64 %n, %m, %out, %t0, %t1;
+  .reg .pred %p, %first;
+  .reg .b32 %t, %cta, %rank, %here, %there, %told, %tell, %phase, %bytes, %left, %repeats, %step;
+  .reg .b64 %n, %out, %t0, %t1, %state;
   .reg .f32 %f<6>;
-  .shared .align 16 .b8 slot[16384];
+  .shared .align 16 .b8 slot[32768];
+  .shared .align 8 .b8 signal[8];
   ld.param.u64 %n, [iterations];
-  ld.param.u64 %m, [merges];
+  ld.param.u32 %repeats, [repeats];
   ld.param.u64 %out, [out];
-  setp.ne.u64 %merges, %m, 0;
+  shl.b32 %bytes, %repeats, 14;
+  sub.u32 %step, 0, %bytes;
   mov.u32 %cta, %ctaid.x;
   mov.u32 %t, %tid.x;
+  setp.eq.u32 %first, %t, 0;
   shl.b32 %there, %t, 4;
   mov.u32 %here, slot;
   add.u32 %here, %here, %there;
+  mov.u32 %told, signal;
   mov.u32 %rank, %cluster_ctarank;
   xor.b32 %rank, %rank, 1;
   mapa.shared::cluster.u32 %there, %here, %rank;
+  mapa.shared::cluster.u32 %tell, %told, %rank;
+  @%first mbarrier.init.shared.b64 [%told], 1;
+  @%first fence.mbarrier_init.release.cluster;
   mov.f32 %f0, 0f00000000;
   mov.f32 %f5, 0f00000000;
+  mov.u32 %phase, 0;
   barrier.cluster.arrive.aligned;
   barrier.cluster.wait.aligned;
   mov.u64 %t0, %clock64;
 again:
-)" + stores + R"(  @!%merges bra sent;
-  barrier.cluster.arrive.aligned;
+  @%first mbarrier.arrive.expect_tx.shared.b64 %state, [%told], %bytes;
+  mov.u32 %left, %repeats;
+send:
+)";
+  return text + stores + R"(  add.u32 %there, %there, 16384;
+  sub.u32 %left, %left, 1;
+  setp.ne.u32 %p, %left, 0;
+  @%p bra send;
+  add.u32 %there, %there, %step;
+wait:
+  mbarrier.try_wait.parity.shared.b64 %p, [%told], %phase;
+  @!%p bra wait;
+  xor.b32 %phase, %phase, 1;
+)" + sums +
+         R"(  barrier.cluster.arrive.aligned;
   barrier.cluster.wait.aligned;
-)" + sums + R"(  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
-sent:
   sub.u64 %n, %n, 1;
   setp.ne.u64 %p, %n, 0;
   @%p bra again;
-  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
   mov.u64 %t1, %clock64;
   sub.u64 %t1, %t1, %t0;
   or.b32 %t, %t, %cta;

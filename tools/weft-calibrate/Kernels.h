@@ -15,9 +15,9 @@
 //   wgmma         iterations, out                       kWgmmaFlops a warpgroup and iteration (sm_90a)
 //   cluster_barrier iterations, out                     relaxed barriers of clusters of kClusterCtas blocks (sm_90a);
 //                                                       out[0]: clocks of block 0
-//   cluster_exchange iterations, merges, out            each block of a pair writes kExchangedBytes to the other one; if
-//                                                       `merges`, they meet, add them up and meet again (sm_90a);
-//                                                       out[0]: clocks of block 0
+//   cluster_exchange iterations, repeats, out           each block of a pair sends kExchangedBytes, once or twice, to
+//                                                       the other one, adds up the first when all are there, and they
+//                                                       meet (sm_90a); out[0]: clocks of block 0
 //   cluster_spin clocks                                 clusters of kSpinningCtas blocks that last so long (sm_90a)
 // clang-format on
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
