@@ -48,7 +48,6 @@ struct GemmProblem {
   double epilogueRegisters = 0;
   /// And what it holds of its own until all of a tile is there: further results.
   double heldRegisters = 0;
-  double epilogueWork = 0; ///< Instructions of an element of the result behind its products.
   /// Elements of the reduction that stay constant along k: a window's other dimensions; the loop has k * taps steps.
   int64_t taps = 1;
   /// Instructions of an element of an operand that the kernel computes, each time a tile reads it (a depthwise window

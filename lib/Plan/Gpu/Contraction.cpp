@@ -4,10 +4,8 @@
 // A dimension of the result is m if only the left operand is read by it, n if only the right one, batch if both are.
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
-#include "../Groups/GroupCost.h"
 #include "Stored.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
-#include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/OrderModel.h"
@@ -198,15 +196,6 @@ static double workOf(Value operand) {
   return work;
 }
 
-/// Instructions of an element of `result` behind the products; conversions are part of storing it.
-static double workBehind(tg::ContractOp contract, Value result) {
-  double work = 0, elements = std::max(estimateElements(result), 1.0);
-  for (Operation *op = contract->getNextNode(); op; op = op->getNextNode())
-    if (!isa<tg::CastOp>(op) && op->getNumResults() > 0)
-      work += double(countInstructions(op)) * estimateElements(op->getResult(0)) / elements;
-  return work;
-}
-
 /// What `value` is in another type and order.
 static Value getPlain(Value value) {
   while (isa_and_nonnull<tg::CastOp, tg::TransposeOp>(value.getDefiningOp()))
@@ -276,7 +265,6 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
     if (getPlain(found.parts.whole) != getPlain(result))
       problem.heldRegisters = 1; // What is reduced, beside what is stored.
   }
-  problem.epilogueWork = workBehind(contract, result);
   problem.lhsWork = workOf(lhs);
   problem.rhsWork = workOf(rhs);
   auto describeSide = [&](ArrayRef<unsigned> dims, Value operand, SmallVector<int64_t> &extents, int64_t &least) {
@@ -556,7 +544,7 @@ std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::Co
     return product;
   };
   int64_t step = schedule.getStream()[llvm::find(roles.k, *k) - roles.k.begin()];
-  GemmTile tile{productOf(roles.m),   productOf(roles.n),  step,     schedule.getWarps(), schedule.getStages(),
+  GemmTile tile{productOf(roles.m),   productOf(roles.n),  step, schedule.getWarps(), schedule.getStages(),
                 schedule.getEngine(), schedule.getSplit(), multicast};
   GemmCost cost = estimateGemm(describe(kernel, contract, roles), tile, device);
   return cost.fits ? std::optional(cost.seconds) : std::nullopt;

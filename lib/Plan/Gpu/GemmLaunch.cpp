@@ -45,14 +45,13 @@ static GemmProblem joinProblems(ArrayRef<GemmProblem> problems) {
   all.nExtents.clear();
   all.leastInnerN = 1;
   all.allowSplit = all.allowRowShares = all.allowMulticast = false;
-  all.epilogueRegisters = all.heldRegisters = all.epilogueWork = 0;
+  all.epilogueRegisters = all.heldRegisters = 0;
   for (const GemmProblem &each : problems) {
     all.n += each.n * each.products;
     all.resultBytes = std::max(all.resultBytes, each.resultBytes);
     all.allowWgmma &= each.allowWgmma;
     all.epilogueRegisters = std::max(all.epilogueRegisters, each.epilogueRegisters / double(each.products));
     all.heldRegisters = std::max(all.heldRegisters, each.heldRegisters / double(each.products));
-    all.epilogueWork = std::max(all.epilogueWork, each.epilogueWork / double(each.products));
   }
   return all;
 }

@@ -316,10 +316,6 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   int64_t resident = std::min(cost.ctasPerSm, tilesPerSm);
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
-  // All warps of a tile work behind its products, which only another CTA's can hide.
-  constexpr double lanesOfSm = 128;
-  double epilogue =
-      problem.epilogueWork * double(tile.m * tile.n) / std::min(lanesOfSm, double(threads)) / double(tile.split);
   double ends = fillClocks + drainClocks + storeClocks;
   if (tile.split > 1 && device.maxCluster > 1) // The CTAs meet, and what all of an SM send takes its way.
     ends += 2 * double(device.clusterClocks) + device.mergeClocks +
@@ -330,9 +326,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
     ends += 2 * double(device.clusterClocks);
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
   double hidden = tile.engine == tg::Engine::Wgmma ? 2 : double(resident);
-  double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden +
-                                            epilogue / std::min<double>(double(std::max<int64_t>(resident, 1)), 2));
-  double waits = double(rounds) * (steps * latency + ends + epilogue);
+  double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden);
+  double waits = double(rounds) * (steps * latency + ends);
   double clocks = std::max(throughput, waits);
   double dram = dramBytes(problem, tile, cost.ctasPerSm * device.sms, device) / device.memoryBandwidth;
   bool largerIsLeft = problem.m > problem.n;
