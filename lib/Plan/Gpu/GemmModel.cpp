@@ -432,7 +432,10 @@ GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
     if (cost.fits && problem.only == tile)
       only = {tile, cost};
   });
-  if (split.cost.fits && (!best.cost.fits || split.cost.seconds < best.cost.seconds * resolved))
+  // Where clusters keep the kernel from others' launch, they gain less than that costs, or more. (Steps that compute
+  // their operands were measured within networks.)
+  double launch = problem.isChained && problem.lhsWork + problem.rhsWork == 0 ? device.launchSeconds : 0;
+  if (split.cost.fits && (!best.cost.fits || split.cost.seconds + launch < best.cost.seconds * resolved))
     best = split;
   if (only.cost.fits)
     return only;
