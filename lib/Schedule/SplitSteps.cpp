@@ -292,7 +292,7 @@ static bool canMeetInMemory(tk::ForTilesOp tiles, tk::TileType type, int64_t par
 static void splitSteps(func::FuncOp kernel, tk::ForTilesOp tiles, int64_t parts, bool hasClusters) {
   scf::ForOp loop = findDotLoop(tiles, /*byWarpgroups=*/false);
   std::optional<int64_t> steps = loop ? countSteps(loop) : std::nullopt;
-  if (!steps || *steps < parts || tiles.getPersistent())
+  if (!steps || *steps < 2 || 2 * *steps <= parts || tiles.getPersistent())
     return;
   tk::TileType type = tileType(loop.getResult(0));
   if (!hasClusters && !canMeetInMemory(tiles, type, parts))

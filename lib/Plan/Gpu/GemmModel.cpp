@@ -190,7 +190,7 @@ static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64
       (hasClusters && tile.split > int64_t(device.maxCluster)))
     return false;
   bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
-  return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= tile.split;
+  return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= 2 && 2 * steps > tile.split;
 }
 
 /// SMs that CTAs find.
