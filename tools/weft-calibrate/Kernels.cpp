@@ -326,6 +326,6 @@ std::string weft::calibrate::makeHopperKernels() {
     body += "  add.u64 %d2, %d0, " + std::to_string(2 * i) + ";\n  add.u64 %d3, %d1, " + std::to_string(2 * i) +
             ";\n  wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 " + sums + ", %d2, %d3, 1, 1, 1, 0, 0;\n";
   body += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
-  return ".version 8.0\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128) + kClusterBarrier +
+  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128) + kClusterBarrier +
          kClusterSpin + makeClusterExchange();
 }

@@ -32,8 +32,6 @@ GemmLaunch chooseGemmLaunch(llvm::ArrayRef<GemmProblem> problems, const Device &
 inline constexpr llvm::StringLiteral launchTileAttr = "tg.launch_tile";
 /// Of a kernel module, unit, from --weft-plan-launches: others of its level may start with it, which clusters do not.
 inline constexpr llvm::StringLiteral besideAttr = "tg.beside";
-/// Likewise: the program has kernels ahead of it or behind, with which it may start as one, which clusters do not.
-inline constexpr llvm::StringLiteral chainedAttr = "tg.chained";
 
 /// The products of a kernel as they are tiled.
 struct TiledProduct {

@@ -64,7 +64,6 @@ struct GemmProblem {
   bool allowSplit = false;      ///< CTAs of a cluster may share a tile: its results leave as boxes.
   /// CTAs of a cluster may share the steps of a tile, and have rows of its sums each (weft-tk-split-steps).
   bool allowRowShares = false;
-  bool isChained = false;                 ///< Without clusters it may start as one with other kernels.
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).
   int64_t mostBoxM = 256, mostBoxN = 256; ///< The largest tiles that are boxes of the operands (TMA again).
   /// The tile that was chosen for all products of a launch (GemmLaunch.h); taken if it fits.

@@ -512,7 +512,6 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   GemmProblem problem = describe(kernel, contract, roles);
   problem.only = readLaunchTile(kernel);
   func::FuncOp func = kernel.func;
-  problem.isChained = func->getParentOp()->hasAttr(chainedAttr);
   if (func->getParentOp()->hasAttr(besideAttr) && problem.lhsWork + problem.rhsWork == 0)
     problem.allowRowShares = false; // It would gain less than the launch that it has in common with them.
   GemmChoice best = chooseGemmTile(problem, device);

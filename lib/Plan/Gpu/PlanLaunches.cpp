@@ -55,15 +55,12 @@ struct PlanLaunchesPass : weft::plan::impl::PlanLaunchesBase<PlanLaunchesPass> {
 private:
   void collect(func::FuncOp main) {
     SymbolTable symbols(getOperation());
-    std::vector<SmallVector<tg::DispatchOp>> levels = findLevels(main);
-    for (ArrayRef<tg::DispatchOp> level : levels) {
+    for (ArrayRef<tg::DispatchOp> level : findLevels(main)) {
       llvm::MapVector<Value, Siblings> byLeft;
       for (tg::DispatchOp dispatch : level)
         if (auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference())) {
           if (level.size() > 1)
             module->setAttr(besideAttr, UnitAttr::get(&getContext()));
-          if (levels.size() > 1)
-            module->setAttr(chainedAttr, UnitAttr::get(&getContext()));
           if (Value left = findLeft(module, dispatch))
             byLeft[left].push_back(module);
         }

@@ -134,32 +134,3 @@ module attributes {tg.symbols = []} {
     }
   }
 }
-
-// -----
-
-// Ahead of another kernel, with which it may start as one: clusters must gain more than a launch costs. They do with 3,072 terms and not with 1,088.
-// RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_90a --weft-plan-gpu=target=sm_90a | FileCheck %s --check-prefix=CHAINED
-// CHAINED: module @long attributes {tg.chained, tg.schedule = #tg.schedule<{{.*}} split = {{[248]}}>
-// CHAINED: module @short attributes {tg.chained, tg.schedule = #tg.schedule<{{.*}} split = 1>
-#x = affine_map<(i, j, k) -> (i, k)>
-#w = affine_map<(i, j, k) -> (j, k)>
-#y = affine_map<(i, j, k) -> (i, j)>
-module attributes {tg.symbols = []} {
-  func.func @main(%x: tensor<128x3072xf16>, %v: tensor<1088x3072xf16>, %w: tensor<768x1088xf16>) -> tensor<128x768xf16> {
-    %0 = tg.dispatch @long::@kernel(%x, %v) symbols = affine_map<() -> ()> : (tensor<128x3072xf16>, tensor<1088x3072xf16>) -> tensor<128x1088xf16>
-    %1 = tg.dispatch @short::@kernel(%0, %w) symbols = affine_map<() -> ()> : (tensor<128x1088xf16>, tensor<768x1088xf16>) -> tensor<128x768xf16>
-    return %1 : tensor<128x768xf16>
-  }
-  module @long {
-    func.func @kernel(%x: tensor<128x3072xf16>, %w: tensor<1088x3072xf16>) -> tensor<128x1088xf16> attributes {tg.num_symbols = 0 : i64} {
-      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<128x3072xf16>, tensor<1088x3072xf16> -> tensor<128x1088xf16>
-      return %0 : tensor<128x1088xf16>
-    }
-  }
-  module @short {
-    func.func @kernel(%x: tensor<128x1088xf16>, %w: tensor<768x1088xf16>) -> tensor<128x768xf16> attributes {tg.num_symbols = 0 : i64} {
-      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<128x1088xf16>, tensor<768x1088xf16> -> tensor<128x768xf16>
-      return %0 : tensor<128x768xf16>
-    }
-  }
-}
