@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The benchmark's cases at a small size: one definition, three evaluations that must agree.
+"""The benchmark's cases at a small size, and the graphs of its random shapes: one definition, three evaluations that must agree.
 
     bench/check_cases.py [--build=build] [--case=GLOB,...] [--dtype=f16,bf16] [--device=cpu] [--target=cpu] [--json=FILE]
 
@@ -25,6 +25,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
 import cases  # noqa: E402
+from cases import random_shapes  # noqa: E402
 from cases.case import TOLERANCE  # noqa: E402
 from harness import backends, compare, expected, limits  # noqa: E402
 
@@ -125,7 +126,7 @@ def main() -> int:
     if weft.missing():
         print(f"check_cases: {weft.missing()}", file=sys.stderr)
         return 2
-    wanted = distinct(cases.find(args.case))
+    wanted = distinct(cases.find(args.case) + cases.find(args.case, random_shapes.examples()))
     if not wanted:
         print(f"check_cases: expected a case that matches '{args.case}', got none", file=sys.stderr)
         return 2

@@ -122,7 +122,6 @@ def table(kernels: list[Kernel]) -> str:
 
 def _start(case: cases.Case, candidate: str, args: argparse.Namespace, tensors: dict, folder: pathlib.Path):
     """What runs the candidate once."""
-    import gpu
     from measure import peers
     from measure.weft_runner import WeftRunner
     if candidate != "weft":
@@ -135,12 +134,11 @@ def _start(case: cases.Case, candidate: str, args: argparse.Namespace, tensors: 
 
 def worker(args: argparse.Namespace) -> int:
     """Starts each candidate once under the profiler, after two runs that warm it up; the ranges go to the file `--worker`."""
-    import gpu
     import torch
-    from measure import timing
+    from measure import run_case, timing
     scratch = torch.empty(timing.FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
     for case in cases.find(args.case):
-        tensors = gpu._tensors(case, args.dtype)
+        tensors = run_case.tensors(case, args.dtype)
         for candidate in args.candidates.split(","):
             with tempfile.TemporaryDirectory() as folder:
                 try:

@@ -211,24 +211,23 @@ class Sample:
 
 @functools.lru_cache(maxsize=1)
 def _tensors(problem: str) -> dict:
-    import gpu
-    return gpu._tensors(Launch("", "", json.loads(problem)).case, "bf16")
+    from measure import run_case
+    return run_case.tensors(Launch("", "", json.loads(problem)).case, "bf16")
 
 
 def _start(launch: Launch, args: argparse.Namespace):
     """(run, check): a function that starts the launch once, and one that returns its relative error."""
-    import gpu
-    from measure import peers
+    from measure import peers, run_case
     from measure.weft_runner import WeftRunner
     if launch.by == "sample":
         sample = Sample(args.samples, launch.name.split()[0], launch.model["problem"]["m"])
-        return sample.run, lambda: gpu._worst(*sample.outputs())
+        return sample.run, lambda: run_case.worst(*sample.outputs())
     case = launch.case
     tensors = _tensors(json.dumps({key: launch.model[key] for key in ("problem", "heads") if key in launch.model}))
     if launch.by != "weft":
         return peers.make(case, launch.by, tensors), lambda: 0.0
     runner = WeftRunner(args.bundles / "libweft_runtime.so", args.bundles / launch.model["bundle"], tensors, case.output_shapes, None)
-    return runner.run, lambda: gpu._worst(runner.outputs, peers.make(case, "eager", tensors)())
+    return runner.run, lambda: run_case.worst(runner.outputs, peers.make(case, "eager", tensors)())
 
 
 def worker(args: argparse.Namespace) -> int:

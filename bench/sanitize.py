@@ -46,7 +46,7 @@ CASES = (
     ("gemm mma.sync", "sm_80", "gemm_4096x4096x4096", dict(m=512, n=768, k=640)),
     ("gemm 16 rows", "sm_90a", "gemm_16x28672x4096", dict(m=16, n=1024, k=1024)),
     ("vector by matrix", "sm_90a", "gemm_1x28672x4096", dict(m=1, n=1024, k=1024)),
-    ("gemm and gelu", "sm_90a", "bert_ffn_up_gelu_4096x3072x768", dict(m=384, n=768, k=256)),
+    ("gemm and gelu", "sm_90a", "bert_ffn_up_gelu_4096x3072x768", dict(m=384, n=768, k=256, epilogue="gelu")),
     ("swiglu", "sm_90a", "ffn_swiglu_llama8b_T512", dict(tokens=256, width=256, hidden=768)),
     ("attention", "sm_90a", "attn_B4_H16_16_S1024_D64_full", dict(batch=1, heads=4, groups=4, queries=384, keys=384, width=64, causal=False)),
     ("attention, causal", "sm_90a", "attn_B2_H32_8_S4096_D128_causal",

@@ -12,6 +12,7 @@ the PTX emulator computes in a moment.
 from __future__ import annotations
 
 import fnmatch
+from typing import Iterable
 
 from . import attention, blocks, matrix, networks, rows
 from .case import DTYPES, Case
@@ -19,10 +20,10 @@ from .case import DTYPES, Case
 CASES: dict[str, Case] = {case.name: case for module in (matrix, attention, rows, blocks, networks) for case in module.CASES}
 
 
-def find(patterns: str | None = None) -> list[Case]:
+def find(patterns: str | None = None, among: Iterable[Case] = CASES.values()) -> list[Case]:
     """The cases that match one of the comma-separated globs; all of them without any."""
     globs = patterns.split(",") if patterns else ["*"]
-    return [case for case in CASES.values() if any(fnmatch.fnmatchcase(case.name, g) for g in globs)]
+    return [case for case in among if any(fnmatch.fnmatchcase(case.name, g) for g in globs)]
 
 
 __all__ = ["CASES", "Case", "DTYPES", "find"]

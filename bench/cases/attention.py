@@ -5,11 +5,11 @@ from __future__ import annotations
 from .case import Case
 
 
-def attention(f, batch: int, heads: int, groups: int, queries: int, keys: int, width: int, causal: bool = False) -> None:
-    """softmax(q k^T / sqrt(width)) v; `groups` is the number of key and value heads"""
+def attention(f, batch: int, heads: int, groups: int, queries: int, keys: int, width: int, causal: bool = False, bias: tuple | None = None) -> None:
+    """softmax(q k^T / sqrt(width) + bias) v; `groups` is the number of key and value heads, `bias` the shape of what is added"""
     q = f.input("q", (batch, heads, queries, width))
     k, v = (f.input(name, (batch, groups, keys, width)) for name in "kv")
-    f.output("y", f.attention(q, k, v, causal=causal))
+    f.output("y", f.attention(q, k, v, causal=causal, bias=f.input("bias", bias) if bias else None))
 
 
 def _prompt(batch: int, heads: int, groups: int, tokens: int, width: int, causal: bool) -> Case:

@@ -125,7 +125,7 @@ def unet_resblock(f, batch: int, channels: int, size: int, embedding: int, group
     def half(y, name: str):
         w, bias = f.weight(f"{name}.norm.weight", (channels,), mean=1.0), f.weight(f"{name}.norm.bias", (channels,))
         y = f.silu(f.group_norm(y, groups, w, bias, 1e-5))
-        return f.conv2d(y, f.weight(f"{name}.weight", (channels, channels, 3, 3)), f.weight(f"{name}.bias", (channels,)), padding=1)
+        return f.conv(y, f.weight(f"{name}.weight", (channels, channels, 3, 3)), f.weight(f"{name}.bias", (channels,)), padding=1)
 
     y = half(x, "conv1") + f.reshape(_linear(f, f.silu(temb), "time", channels), [batch, channels, 1, 1])
     f.output("y", x + half(y, "conv2"))

@@ -30,13 +30,14 @@ _PERIOD = 8_388_593
 
 
 @functools.lru_cache(maxsize=1)
-def _normals() -> np.ndarray:
+def normals() -> np.ndarray:
+    """The table."""
     return np.random.Generator(np.random.Philox(key=20260121)).standard_normal(_PERIOD, np.float32)
 
 
 @functools.lru_cache(maxsize=4)
 def _scaled(std: float, mean: float, dtype: np.dtype) -> np.ndarray:
-    return (_normals() * np.float32(std) + np.float32(mean)).astype(dtype)
+    return (normals() * np.float32(std) + np.float32(mean)).astype(dtype)
 
 
 def _angles(shape: tuple[int, ...]) -> np.ndarray:
@@ -53,7 +54,7 @@ def draw(name: str, spec: Spec, dtype: np.dtype) -> np.ndarray:
     count = math.prod(spec.shape)
     start = zlib.crc32(name.encode()) % _PERIOD
     if count <= _PERIOD // 8:  # Without the whole table in that type.
-        values = _normals()[np.arange(start, start + count) % _PERIOD] * np.float32(spec.std) + np.float32(spec.mean)
+        values = normals()[np.arange(start, start + count) % _PERIOD] * np.float32(spec.std) + np.float32(spec.mean)
         return values.astype(dtype).reshape(spec.shape)
     return np.resize(np.roll(_scaled(spec.std, spec.mean, dtype), -start), spec.shape)
 
@@ -109,10 +110,14 @@ class Case:
         return self._trace.flops
 
     @property
+    def written(self) -> int:
+        """Every output once, in a 16-bit type."""
+        return 2 * sum(math.prod(shape) for shape in self.output_shapes.values())
+
+    @property
     def bytes(self) -> int:
         """Every input, weight and output once, in a 16-bit type."""
-        shapes = [s.shape for s in (*self.inputs.values(), *self.weight_specs.values())] + list(self.output_shapes.values())
-        return 2 * sum(math.prod(shape) for shape in shapes)
+        return self.written + 2 * sum(math.prod(s.shape) for s in (*self.inputs.values(), *self.weight_specs.values()))
 
     @property
     def floor_ms(self) -> float:

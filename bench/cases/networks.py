@@ -11,7 +11,7 @@ def _conv(f, x, name: str, channels: int, kernel: int, stride: int = 1, groups: 
     """A convolution with bias; the weights' variance is gain / fan-in, which keeps activations of one size through the network"""
     fan_in = x.shape[1] // groups * kernel * kernel
     w = f.weight(f"{name}.weight", (channels, x.shape[1] // groups, kernel, kernel), std=math.sqrt(gain / fan_in))
-    return f.conv2d(x, w, f.weight(f"{name}.bias", (channels,), std=0.02), stride, kernel // 2, groups)
+    return f.conv(x, w, f.weight(f"{name}.bias", (channels,), std=0.02), stride, kernel // 2, groups)
 
 
 def _classifier(f, x, classes: int) -> None:

@@ -74,22 +74,28 @@ class NumpyOps:
         y = self.layer_norm(x.reshape(x.shape[0], groups, -1), None, None, eps).reshape(x.shape)
         return y * w[:, None, None] + bias[:, None, None]
 
-    def attention(self, q, k, v, causal: bool = False):
+    def attention(self, q, k, v, causal: bool = False, bias=None):
         repeat = q.shape[1] // k.shape[1]
         k, v = k.repeat(repeat, 1), v.repeat(repeat, 1)
         scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+        if bias is not None:
+            scores = scores + bias
         if causal:
             scores = np.where(np.tri(q.shape[2], k.shape[2], dtype=bool), scores, -np.inf)
         return self.softmax(scores) @ v
 
-    def conv2d(self, x, w, bias=None, stride: int = 1, padding: int = 0, groups: int = 1):
-        x = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)])
-        windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
-        n, c, height, width = windows.shape[:4]
-        windows = windows.reshape(n, groups, c // groups, height, width, *w.shape[2:])
+    def conv(self, x, w, bias=None, stride: int = 1, padding: int = 0, groups: int = 1, dilation: int = 1):
+        dims = tuple(range(2, x.ndim))
+        x = np.pad(x, [(0, 0), (0, 0)] + [(padding, padding)] * len(dims))
+        spans = [dilation * (r - 1) + 1 for r in w.shape[2:]]
+        windows = np.lib.stride_tricks.sliding_window_view(x, spans, dims)  # [N, C, places, window]
+        windows = windows[(slice(None),) * 2 + (slice(None, None, stride),) * len(dims) + (slice(None, None, dilation),) * len(dims)]
+        n, c, *places = windows.shape[: 2 + len(dims)]
+        windows = windows.reshape(n, groups, c // groups, *places, *w.shape[2:])
         parts = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-        y = np.einsum("ngchwij,gocij->ngohw", windows, parts, optimize=True).reshape(n, w.shape[0], height, width)
-        return y if bias is None else y + bias[:, None, None]
+        at, window = "xyz"[: len(dims)], "ijk"[: len(dims)]
+        y = np.einsum(f"ngc{at}{window},goc{window}->ngo{at}", windows, parts, optimize=True).reshape(n, w.shape[0], *places)
+        return y if bias is None else y + bias.reshape(-1, *[1] * len(dims))
 
     def max_pool2d(self, x, kernel: int, stride: int, padding: int):
         x = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)], constant_values=-np.inf)

@@ -54,9 +54,10 @@ class OnnxOps:
     input(name, shape, **spec), weight(name, shape, **spec)   declare a tensor of the case (see Spec; a weight's std is 1 / sqrt(fan-in)
                                                               unless given)
     linear(x[..., K], w[N, K], bias[N])                       y[..., N]
-    attention(q[B, H, T, D], k[B, G, S, D], v)                softmax(q k^T / sqrt D) v; H a multiple of G; causal: aligned at the start
+    attention(q[B, H, T, D], k[B, G, S, D], v)                softmax(q k^T / sqrt D + bias) v; H a multiple of G; causal: aligned at the start; the
+                                                              bias is stretched to [B, H, T, S]
     layer_norm, rms_norm                                      over the last dimension; w None: without scale and bias
-    conv2d(x[N, C, H, W], w[O, C/groups, R, S])               square stride and padding
+    conv(x[N, C, H, W], w[O, C/groups, R, S])                 stride, padding and dilation the same along all dimensions, of which there may be three
     """
 
     def __init__(self, name: str, opset: int, dtype: str):
@@ -208,13 +209,14 @@ class OnnxOps:
         y = self.node("MatMul", [x, self.swap(w, 0, 1)], shape)
         return y if bias is None else y + bias
 
-    def attention(self, q: Value, k: Value, v: Value, causal: bool = False) -> Value:
+    def attention(self, q: Value, k: Value, v: Value, causal: bool = False, bias: Value | None = None) -> Value:
         batch, heads, rows, width = q.shape
         self.flops += 4 * batch * heads * rows * k.shape[2] * width // (2 if causal else 1)
         scale = 1 / math.sqrt(width)
         if self.opset >= 23:
-            return self.node("Attention", [q, k, v], q.shape, is_causal=int(causal), scale=scale, softcap=0.0, qk_matmul_output_mode=0)
-        if causal or heads != k.shape[1]:
+            return self.node("Attention", [q, k, v, *([bias] if bias else [])], q.shape, is_causal=int(causal), scale=scale, softcap=0.0,
+                             qk_matmul_output_mode=0)
+        if causal or bias or heads != k.shape[1]:
             raise ValueError("before opset 23 the cases attend without a mask and with as many key heads as query heads")
         flat = self.swap(self.reshape(k, [batch * heads, *k.shape[2:]]), 1, 2)  # The exporter transposes so.
         keys = self.reshape(flat, [batch, heads, width, k.shape[2]])
@@ -222,12 +224,13 @@ class OnnxOps:
         scores = self.node("MatMul", [q * root, keys * root], (batch, heads, rows, k.shape[2]))
         return self.node("MatMul", [self.softmax(scores), v], q.shape)
 
-    def conv2d(self, x: Value, w: Value, bias: Value | None = None, stride: int = 1, padding: int = 0, groups: int = 1) -> Value:
-        extents = [(n + 2 * padding - r) // stride + 1 for n, r in zip(x.shape[2:], w.shape[2:])]
+    def conv(self, x: Value, w: Value, bias: Value | None = None, stride: int = 1, padding: int = 0, groups: int = 1, dilation: int = 1) -> Value:
+        dims = len(x.shape) - 2
+        extents = [(n + 2 * padding - dilation * (r - 1) - 1) // stride + 1 for n, r in zip(x.shape[2:], w.shape[2:])]
         shape = (x.shape[0], w.shape[0], *extents)
         self.flops += 2 * math.prod(shape) * math.prod(w.shape[1:])
-        return self.node("Conv", [x, w, *([bias] if bias else [])], shape, group=groups, pads=[padding] * 4, auto_pad="NOTSET",
-                         strides=[stride] * 2, dilations=[1, 1], kernel_shape=list(w.shape[2:]))
+        return self.node("Conv", [x, w, *([bias] if bias else [])], shape, group=groups, pads=[padding] * 2 * dims, auto_pad="NOTSET",
+                         strides=[stride] * dims, dilations=[dilation] * dims, kernel_shape=list(w.shape[2:]))
 
     def max_pool2d(self, x: Value, kernel: int, stride: int, padding: int) -> Value:
         extents = [(n + 2 * padding - kernel) // stride + 1 for n in x.shape[2:]]

@@ -65,11 +65,11 @@ class TorchOps:
     def group_norm(self, x, groups: int, w, bias, eps: float):
         return functional.group_norm(x, groups, w, bias, eps)
 
-    def attention(self, q, k, v, causal: bool = False):
-        return functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1])
+    def attention(self, q, k, v, causal: bool = False, bias=None):
+        return functional.scaled_dot_product_attention(q, k, v, bias, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1])
 
-    def conv2d(self, x, w, bias=None, stride: int = 1, padding: int = 0, groups: int = 1):
-        return functional.conv2d(x, w, bias, stride, padding, 1, groups)
+    def conv(self, x, w, bias=None, stride: int = 1, padding: int = 0, groups: int = 1, dilation: int = 1):
+        return (functional.conv3d if x.ndim == 5 else functional.conv2d)(x, w, bias, stride, padding, dilation, groups)
 
     def max_pool2d(self, x, kernel: int, stride: int, padding: int):
         return functional.max_pool2d(x, kernel, stride, padding)
@@ -81,11 +81,13 @@ class TorchOps:
 class ReferenceOps(TorchOps):
     """For f32 tensors: attention head by head, so that the scores of a long sequence fit."""
 
-    def attention(self, q, k, v, causal: bool = False):
+    def attention(self, q, k, v, causal: bool = False, bias=None):
         out, repeat = torch.empty_like(q), q.shape[1] // k.shape[1]
         for batch in range(q.shape[0]):
             for head in range(q.shape[1]):
                 scores = q[batch, head] @ k[batch, head // repeat].T / q.shape[-1] ** 0.5
+                if bias is not None:
+                    scores += bias.expand(*q.shape[:2], -1, -1)[batch, head]
                 if causal:
                     rows, columns = (torch.arange(n, device=q.device) for n in scores.shape)
                     scores.masked_fill_(columns[None] > rows[:, None], float("-inf"))

@@ -17,12 +17,12 @@ _SDPA = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTIO
 def names(case: Case) -> list[str]:
     """The peers that make sense for a case."""
     found = ["eager", "compile"]
-    if any(len(spec.shape) == 4 for spec in case.weight_specs.values()):
+    if any(len(spec.shape) >= 4 for spec in case.weight_specs.values()):
         found += ["compile default", "eager channels-last", "compile channels-last"]
     elif case.build not in (matrix.gemm, attention.attention):
         found += ["compile default"]
-    if case.name.startswith("attn_"):
-        found += ["flash", "cudnn"]
+    if case.build is attention.attention:  # Flash attention takes no bias.
+        found += ["efficient", "cudnn"] if case.sizes.get("bias") else ["flash", "cudnn"]
     return found
 
 
@@ -34,7 +34,8 @@ def reference(case: Case, tensors: Mapping[str, torch.Tensor]) -> dict[str, torc
 
 
 def _channels_last(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {n: t.contiguous(memory_format=torch.channels_last) if t.ndim == 4 else t for n, t in tensors.items()}
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return {n: t.contiguous(memory_format=formats[t.ndim]) if t.ndim in formats else t for n, t in tensors.items()}
 
 
 def make(case: Case, peer: str, tensors: Mapping[str, torch.Tensor]) -> Callable[[], dict[str, torch.Tensor]]:

@@ -50,6 +50,8 @@ class Result:
     timings: list[Timing] = dataclasses.field(default_factory=list)
     kernels: int | None = None  # of one run of ours
     replayed: bool | None = None  # whether our runs were replays of a CUDA graph
+    planned_ms: float | None = None  # what the planner expected of our kernels together, where it prices them all
+    written: int = 0  # of `bytes`
 
     def of(self, candidate: str) -> Timing | None:
         return next((t for t in self.timings if t.candidate == candidate), None)

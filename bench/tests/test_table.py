@@ -10,8 +10,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import gpu  # noqa: E402
-from measure import table  # noqa: E402
+import cases  # noqa: E402
+from measure import children, table  # noqa: E402
 from measure.table import Result, Timing  # noqa: E402
 
 
@@ -76,13 +76,18 @@ class Text(unittest.TestCase):
 class Restart(unittest.TestCase):
     """A worker that dies takes its case down, not the run."""
 
+    def run_all(self, folder: str, child, **options) -> dict:
+        """Results by case, with `child` in place of the process."""
+        args = argparse.Namespace(out=pathlib.Path(folder), seconds=60, dtype="bf16")
+        original, children.run_child = children.run_child, child
+        self.addCleanup(setattr, children, "run_child", original)
+        return {r.case: r for r in children.run_all(cases.find("geglu*,softmax*,rmsnorm*"), args, "script", **options)}
+
     def test_every_case_has_a_result(self):
         with tempfile.TemporaryDirectory() as folder:
-            args = argparse.Namespace(case="geglu*,softmax*,rmsnorm*", out=pathlib.Path(folder), seconds=60, dtype="bf16")
             calls = []
 
-            def child(_, names, lines, deadline):
-                del deadline
+            def child(_script, _flags, _args, names, lines, _deadline):
                 calls.append(names)
                 with open(lines, "a") as out:
                     for name in names:
@@ -93,12 +98,32 @@ class Restart(unittest.TestCase):
                         out.write(json.dumps({"result": json.loads(table.to_json([good], {}))["results"][0]}) + "\n")
                 return "the process ended with 0"
 
-            original, gpu._child = gpu._child, child
-            self.addCleanup(setattr, gpu, "_child", original)
-            results = {r.case: r for r in gpu.run_all(args)}
+            results = self.run_all(folder, child)
         self.assertEqual(len(calls), 2)
         self.assertEqual({name: r.ours.failure for name, r in results.items()}, {
             "rmsnorm_8192x4096": None, "softmax_16384x4096": "the process ended with -6", "geglu_4096x10240": None})
+
+    def test_goes_on_where_the_time_ended(self):
+        """With `resume` neither what has a result nor the case that the end met is lost."""
+        def child(_script, _flags, _args, names, lines, _deadline):
+            seen.append(names)
+            with open(lines, "a") as out:
+                for name in names[:1] if len(seen) == 1 else names:
+                    good = Result(name, "bf16", 1, 1, 1, [Timing("weft", [1.0])])
+                    out.write(json.dumps({"result": json.loads(table.to_json([good], {}))["results"][0]}) + "\n")
+                if len(seen) == 1:
+                    out.write(json.dumps({"begin": names[1]}) + "\n")
+            return "out of time" if len(seen) == 1 else "the process ended with 0"
+
+        seen: list[list[str]] = []
+        with tempfile.TemporaryDirectory() as folder:
+            results = self.run_all(folder, child, resume=True)
+            self.assertEqual([len(names) for names in seen], [3, 2])
+            self.assertEqual([r.ours.failure for r in results.values()], [None] * 3)
+            self.run_all(folder, child, resume=True)
+            self.assertEqual(len(seen), 2)
+            self.run_all(folder, child)
+            self.assertEqual(len(seen[2]), 3)
 
 
 if __name__ == "__main__":

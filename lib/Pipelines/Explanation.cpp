@@ -12,6 +12,7 @@
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/KernelLaunch.h"
+#include "weft/Plan/KernelTime.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Support/InputFile.h"
 #include "weft/Target/KernelAttributes.h"
@@ -338,7 +339,7 @@ static void writeLaunch(StringAttr text, const plan::KernelFacts &facts, tg::Sch
 }
 
 /// What is known of the kernel `name` as outlined, and of what the plan made of it.
-static json::Object writeParts(StringRef name, tg::ScheduleAttr schedule, StringAttr launch,
+static json::Object writeParts(StringRef name, tg::ScheduleAttr schedule, StringAttr launch, FloatAttr seconds,
                                const ProgramNotes &notes) {
   json::Object object{{"name", json::fixUTF8(name)}};
   auto facts = notes.kernels.find(name);
@@ -351,6 +352,8 @@ static json::Object writeParts(StringRef name, tg::ScheduleAttr schedule, String
     return object;
   object["schedule"] = writeSchedule(schedule);
   object["traversal"] = schedule.getOrder();
+  if (seconds)
+    object["seconds"] = seconds.getValueAsDouble();
   if (notes.gpu)
     writeLaunch(launch, facts->second, schedule, object);
   return object;
@@ -372,7 +375,8 @@ static StringRef nameOf(DictionaryAttr part) { return part.getAs<StringAttr>("na
 static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
   StringRef name = kernel.getSymName().value_or("");
   json::Object object = writeParts(name, kernel->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr),
-                                   kernel->getAttrOfType<StringAttr>(plan::launchAttr), notes);
+                                   kernel->getAttrOfType<StringAttr>(plan::launchAttr),
+                                   kernel->getAttrOfType<FloatAttr>(plan::secondsAttr), notes);
   if (auto bytes = kernel->getAttrOfType<IntegerAttr>(gpu::sharedBytesAttr))
     object["shared_bytes"] = bytes.getInt();
   if (auto order = kernel->getAttrOfType<StringAttr>(emit::traversalAttr))
@@ -380,8 +384,8 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
   json::Array parts, ops;
   std::string text;
   for (DictionaryAttr part : partsOf(kernel)) {
-    json::Object each =
-        writeParts(nameOf(part), part.getAs<tg::ScheduleAttr>("schedule"), part.getAs<StringAttr>("launch"), notes);
+    json::Object each = writeParts(nameOf(part), part.getAs<tg::ScheduleAttr>("schedule"),
+                                   part.getAs<StringAttr>("launch"), part.getAs<FloatAttr>("seconds"), notes);
     if (json::Array *list = each.getArray("ops"))
       llvm::append_range(ops, *list);
     text += each.getString("ir").value_or("");

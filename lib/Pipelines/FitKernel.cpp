@@ -7,6 +7,7 @@
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/Explain/LevelRemarks.h"
 #include "weft/Plan/KernelLaunch.h"
+#include "weft/Plan/KernelTime.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
@@ -172,12 +173,14 @@ private:
                                              int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)}),
                           1);
     plan::KernelToSchedule request(kernel);
-    if (getContext().getRemarkEngine()) {
-      auto multicast = module->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
+    request.allowTf32 = allowTf32;
+    auto clusters = module->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
+    int64_t multicast = clusters ? clusters.getInt() : 1;
+    if (std::optional<double> seconds = plan::estimateKernel(request, schedule, multicast, device))
+      module->setAttr(plan::secondsAttr, Builder(&getContext()).getF64FloatAttr(*seconds));
+    if (getContext().getRemarkEngine())
       plan::emitLevelRemarks(module.getName().value_or("kernel"),
-                             plan::analyseLevels(request, schedule, multicast ? multicast.getInt() : 1,
-                                                 /*entersFolds=*/true));
-    }
+                             plan::analyseLevels(request, schedule, multicast, /*entersFolds=*/true));
     if (auto launch = plan::writeKernelLaunch(request, choice, device, module.getName().value_or("kernel"))) {
       if (std::optional<plan::MatrixWork> work = countDots(module, choice.warps))
         (*launch)["matrix"] = plan::writeMatrixWork(*work);

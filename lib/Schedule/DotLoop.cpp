@@ -29,10 +29,15 @@ std::optional<int64_t> schedule::countSteps(scf::ForOp loop) {
   return number && number.getValue().isPosZero() ? end : std::nullopt;
 }
 
-void schedule::takeSteps(scf::ForOp loop, Value rank, int64_t parts, int64_t rounds) {
+void schedule::takeSteps(scf::ForOp loop, Value rank, int64_t parts, int64_t steps) {
   Location loc = loop.getLoc();
   OpBuilder before(loop), inside(loop.getBody(), loop.getBody()->begin());
-  Value count = arith::ConstantIndexOp::create(before, loc, rounds);
+  Value count = arith::ConstantIndexOp::create(before, loc, steps / parts);
+  if (steps % parts) { // (steps - rank) / parts, rounded up.
+    Value last = arith::ConstantIndexOp::create(before, loc, steps + parts - 1);
+    count = arith::DivUIOp::create(before, loc, arith::SubIOp::create(before, loc, last, rank),
+                                   arith::ConstantIndexOp::create(before, loc, parts));
+  }
   auto round =
       arith::MulIOp::create(inside, loc, loop.getInductionVar(), arith::ConstantIndexOp::create(before, loc, parts));
   auto step = arith::AddIOp::create(inside, loc, round, rank);

@@ -15,9 +15,10 @@ mlir::scf::ForOp findDotLoop(tk::ForTilesOp tiles, bool byWarpgroups);
 /// The steps of a loop from 0 by 1 whose only result is a sum that starts from zero.
 std::optional<int64_t> countSteps(mlir::scf::ForOp loop);
 
-/// Step `number` of those that the CTA of number `rank` among `parts` takes: neighbouring steps are under way at the
-/// same time, for the sake of DRAM's pages. `loop` then goes over `rounds` numbers.
-void takeSteps(mlir::scf::ForOp loop, mlir::Value rank, int64_t parts, int64_t rounds);
+/// Leaves the CTA of number `rank` among `parts` its share of the loop's `steps`: every `parts`-th one, since
+/// neighbouring steps are then under way at the same time, for the sake of DRAM's pages. Where they do not come out
+/// even the first CTAs have one step more, or the last ones none.
+void takeSteps(mlir::scf::ForOp loop, mlir::Value rank, int64_t parts, int64_t steps);
 
 /// Ahead of the loop over tiles: lets the CTAs of a cluster send `bytes` to `buffer` (tk.cluster_open), on the channel
 /// that is returned, whose slot is free when `consumers` have given it back. Null if `bytes` is 0: there are no

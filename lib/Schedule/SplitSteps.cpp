@@ -22,51 +22,6 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::schedule;
 
-//===-- Steps beyond the last one ---------------------------------------------------------------------------------===//
-
-/// Whether the guard holds nowhere in step `steps` and later ones: one of its constraints falls with the step, depends
-/// on nothing but the step and places, and fails at the place of `shape` where it is greatest.
-static bool endsBefore(IntegerSet guard, ArrayRef<int64_t> shape, unsigned stepSymbol, int64_t steps) {
-  MLIRContext *context = guard.getContext();
-  AffineExpr step = getAffineSymbolExpr(stepSymbol, context);
-  auto at = [&](AffineExpr expr, int64_t number) {
-    return simplifyAffineExpr(expr.replace(step, getAffineConstantExpr(number, context)), guard.getNumDims(),
-                              guard.getNumSymbols());
-  };
-  for (AffineExpr constraint : guard.getConstraints()) {
-    auto slope = dyn_cast<AffineConstantExpr>(
-        simplifyAffineExpr(constraint.replace(step, step + 1) - constraint, guard.getNumDims(), guard.getNumSymbols()));
-    if (!slope || slope.getValue() >= 0)
-      continue;
-    SmallVector<AffineExpr> corner;
-    bool isLinear = true;
-    for (auto [i, extent] : llvm::enumerate(shape)) {
-      AffineExpr dim = getAffineDimExpr(i, context);
-      auto rise = dyn_cast<AffineConstantExpr>(
-          simplifyAffineExpr(constraint.replace(dim, dim + 1) - constraint, guard.getNumDims(), guard.getNumSymbols()));
-      isLinear &= bool(rise);
-      corner.push_back(getAffineConstantExpr(rise && rise.getValue() > 0 ? extent - 1 : 0, context));
-    }
-    auto most = dyn_cast<AffineConstantExpr>(
-        simplifyAffineExpr(at(constraint, steps).replaceDims(corner), 0, guard.getNumSymbols()));
-    if (isLinear && most && most.getValue() < 0)
-      return true;
-  }
-  return false;
-}
-
-/// Whether steps from `steps` on read nothing.
-static bool readsNothingBeyond(scf::ForOp loop, int64_t steps) {
-  return !loop.getBody()
-              ->walk([&](tk::LoadOp load) {
-                unsigned place = llvm::find(load.getSymbols(), loop.getInductionVar()) - load.getSymbols().begin();
-                bool ends = place < load.getSymbols().size() && load.getGuard() &&
-                            endsBefore(*load.getGuard(), load.getResult().getType().getShape(), place, steps);
-                return ends ? WalkResult::advance() : WalkResult::interrupt();
-              })
-              .wasInterrupted();
-}
-
 //===-- What comes behind the sum ---------------------------------------------------------------------------------===//
 
 namespace {
@@ -337,19 +292,19 @@ static bool canMeetInMemory(tk::ForTilesOp tiles, tk::TileType type, int64_t par
 static void splitSteps(func::FuncOp kernel, tk::ForTilesOp tiles, int64_t parts, bool hasClusters) {
   scf::ForOp loop = findDotLoop(tiles, /*byWarpgroups=*/false);
   std::optional<int64_t> steps = loop ? countSteps(loop) : std::nullopt;
-  if (!steps || *steps < 2 || tiles.getPersistent())
+  if (!steps || *steps < 2 || 2 * *steps <= parts || tiles.getPersistent())
     return;
   tk::TileType type = tileType(loop.getResult(0));
   if (!hasClusters && !canMeetInMemory(tiles, type, parts))
     return;
-  if (type.getShape()[0] % parts || (*steps % parts && !readsNothingBeyond(loop, *steps)))
+  if (type.getShape()[0] % parts)
     return;
   Shares shares(tiles, loop, parts);
   if (!shares.canShare())
     return;
   OpBuilder before = OpBuilder::atBlockBegin(&tiles.getBody().front());
   Value rank = tk::ClusterRankOp::create(before, loop.getLoc());
-  takeSteps(loop, rank, parts, llvm::divideCeil(*steps, parts));
+  takeSteps(loop, rank, parts, *steps);
   shares.share(rank, exchangeSums(tiles, loop, parts, hasClusters));
   eraseDead(tiles);
   kernel->setAttr(weft::gpu::clusterAttr, before.getI64IntegerAttr(parts));

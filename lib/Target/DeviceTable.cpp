@@ -63,8 +63,15 @@ static bool measure(const json::Object &object, Device &device, std::string &err
     device.effectiveL2Bytes = uint64_t(numbers.get(*effective, "own", 1 << 16, double(device.l2Bytes) * 2));
   else if (error.empty())
     error = "effectiveL2Bytes: expected an object";
+  if (object.get("sharedReadBytesPerClock"))
+    device.sharedBytesPerClock = unsigned(std::lround(numbers.get("sharedReadBytesPerClock", 1, 1e6)));
   if (device.maxCluster > 1 && object.get("clusterBarrierClocks")) // Not measured before 2026-11-22.
     device.clusterClocks = unsigned(numbers.get("clusterBarrierClocks", 1, 1e6));
+  if (device.maxCluster > 1 && object.get("clusterBytesPerClock")) { // Nor these, before the evening of that day.
+    device.mergeBytesPerClock = unsigned(std::lround(numbers.get("clusterBytesPerClock", 1, 1e6)));
+    device.mergeClocks = unsigned(std::lround(numbers.get("clusterMergeClocks", 0, 1e6)));
+    device.clusteredSms = unsigned(numbers.get("clusteredSms", 1, device.sms));
+  }
   double launch = numbers.get("launchSeconds", 0, 1);
   device.launchSeconds = std::max(launch - device.tailSeconds, 0.0); // Empty kernels were measured, drained too.
   return error.empty();

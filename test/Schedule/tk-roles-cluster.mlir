@@ -49,13 +49,16 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
 
 // -----
 
-// 11 steps are not two equal parts: each tile stays with one CTA.
+// Of 11 steps the first of two CTAs takes 6.
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)>
 #y = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)>
 // CHECK-LABEL: func @kernel
-// CHECK-NOT: tk.cluster
-// CHECK: return
+// CHECK-SAME: tk.cluster = 2
+// CHECK: %[[RANK:.*]] = tk.cluster_rank
+// CHECK: %[[LEFT:.*]] = arith.subi %{{c12.*}}, %[[RANK]]
+// CHECK: %[[COUNT:.*]] = arith.divui %[[LEFT]], %{{c2.*}}
+// CHECK: scf.for %{{.*}} = %{{c0.*}} to %[[COUNT]] step
 module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 2>} {
   func.func @kernel(%x: !tk.global<tensor<1024x704xf16>>, %w: !tk.global<tensor<704x512xf16>>, %o: !tk.global<tensor<1024x512xf32>>) attributes {tk.warps = 8 : i64} {
     tk.for_tiles (%i, %j) in affine_map<() -> (8, 2)> {

@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -split-input-file --weft-tk-split-steps | FileCheck %s
 
-// 5 steps of 64 of 288 places go to four CTAs in two rounds; each then has 4 of the 16 rows. What the epilogue reads is asked for ahead of the loop.
+// 5 steps of 64 of 288 places go to four CTAs, of which the first has two; each then has 4 of the 16 rows. What the epilogue reads is asked for ahead of the loop.
 #a = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
 #ga = affine_set<(d0, d1)[s0] : (s0 * -64 - d1 + 287 >= 0)>
@@ -14,8 +14,10 @@
 // CHECK: tk.cluster_open %[[B]] on %[[C]]
 // CHECK: tk.for_tiles (%[[T:.*]]) in
 // CHECK: %[[RANK:.*]] = tk.cluster_rank
+// CHECK: %[[LEFT:.*]] = arith.subi %{{c8.*}}, %[[RANK]]
+// CHECK: %[[COUNT:.*]] = arith.divui %[[LEFT]], %{{c4.*}}
 // CHECK: tk.load %{{.*}}[%[[T]], %[[RANK]]] map #[[$ROWS]] : {{.*}} -> <4x32xf32>
-// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %{{c0.*}} to %{{c2.*}} step
+// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %{{c0.*}} to %[[COUNT]] step
 // CHECK: %[[ROUND:.*]] = arith.muli %[[K]], %{{c4.*}} : index
 // CHECK: arith.addi %[[ROUND]], %[[RANK]]
 // CHECK: tk.cluster_send %[[SUM]] to %[[B]] on %[[C]]
@@ -52,22 +54,22 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 
 
 // -----
 
-// 5 whole steps are no rounds of four, and nothing masks what is beyond: each tile stays with one CTA.
+// 2 steps would leave two of four CTAs without one: each tile stays with one.
 #a = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
 // CHECK-LABEL: func @kernel
 // CHECK-NOT: tk.cluster
 // CHECK: return
 module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 4>} {
-  func.func @kernel(%x: !tk.global<tensor<16x320xf16>>, %w: !tk.global<tensor<320x32xf16>>, %o: !tk.global<tensor<16x32xf32>>) attributes {tk.warps = 4 : i64} {
+  func.func @kernel(%x: !tk.global<tensor<16x128xf16>>, %w: !tk.global<tensor<128x32xf16>>, %o: !tk.global<tensor<16x32xf32>>) attributes {tk.warps = 4 : i64} {
     tk.for_tiles (%t) in affine_map<() -> (1)> {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
-      %c5 = arith.constant 5 : index
+      %c2 = arith.constant 2 : index
       %zero = tk.constant 0.0 : f32 : !tk.tile<16x32xf32>
-      %sum = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> (!tk.tile<16x32xf32>) {
-        %p = tk.load %x[%k] map #a : !tk.global<tensor<16x320xf16>> -> !tk.tile<16x64xf16>
-        %q = tk.load %w[%k] map #b : !tk.global<tensor<320x32xf16>> -> !tk.tile<64x32xf16>
+      %sum = scf.for %k = %c0 to %c2 step %c1 iter_args(%acc = %zero) -> (!tk.tile<16x32xf32>) {
+        %p = tk.load %x[%k] map #a : !tk.global<tensor<16x128xf16>> -> !tk.tile<16x64xf16>
+        %q = tk.load %w[%k] map #b : !tk.global<tensor<128x32xf16>> -> !tk.tile<64x32xf16>
         %d = tk.dot %p, %q, %acc : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
         scf.yield %d : !tk.tile<16x32xf32>
       }

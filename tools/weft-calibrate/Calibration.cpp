@@ -44,6 +44,8 @@ private:
   Error measureBarriers();
   Error measureUnits();
   Error measureHopper();
+  Error measureClusters();
+  Error readClocks(const KernelStart &start, double &clocks);
 
   CalibratedCard &card;
   Calibration &result;
@@ -183,15 +185,52 @@ Error Benchmarks::measureHopper() {
     return error;
   double seconds = 0;
   int64_t sms = result.card.isEmulated ? 1 : result.card.sms, groups = result.card.isEmulated ? 1 : 2;
-  uint64_t iterations = uint64_t(sizes.iterations), clocks = 0;
+  uint64_t iterations = uint64_t(sizes.iterations);
   if (Error error = best({"wgmma", sms, 128 * groups, {iterations, out}}, 1, seconds))
     return error;
   result.wgmmaFlops = double(kWgmmaFlops * groups * sms) * double(iterations) / seconds;
-  if (Error error = best({"cluster_barrier", kClusterCtas, 128, {iterations, out}, kClusterCtas}, 1, seconds))
+  return measureClusters();
+}
+
+/// Clocks of block 0 by its own count, of the last of several starts.
+Error Benchmarks::readClocks(const KernelStart &start, double &clocks) {
+  double seconds = 0;
+  if (Error error = best(start, 1, seconds))
     return error;
-  if (Error error = card.read(out, &clocks, sizeof clocks))
+  uint64_t count = 0;
+  Error error = card.read(out, &count, sizeof count);
+  clocks = double(count);
+  return error;
+}
+
+Error Benchmarks::measureClusters() {
+  uint64_t iterations = uint64_t(sizes.iterations);
+  double barriers = 0, once = 0, twice = 0, one = 0, seconds = 0;
+  if (Error error = readClocks({"cluster_barrier", kClusterCtas, 128, {iterations, out}, kClusterCtas}, barriers))
     return error;
-  result.clusterBarrierClocks = double(clocks) / double(iterations);
+  result.clusterBarrierClocks = barriers / double(iterations);
+  int64_t sms = result.card.isEmulated ? kExchangingCtas : result.card.sms / kExchangingCtas * kExchangingCtas;
+  for (auto [repeats, clocks] : {std::pair(1, &once), std::pair(2, &twice)})
+    if (Error error =
+            readClocks({"cluster_exchange", sms, 128, {iterations, uint64_t(repeats), out}, kExchangingCtas}, *clocks))
+      return error;
+  // What twice as many bytes take more is their rate; of one exchange the rest is the merge.
+  double bytesClocks = std::max((twice - once) / double(iterations), 1.0);
+  result.clusterBytesPerClock = double(kExchangedBytes) / bytesClocks;
+  result.clusterMergeClocks = std::max(once / double(iterations) - bytesClocks - 2 * result.clusterBarrierClocks, 0.0);
+  // Two blocks of 1,024 threads fit an SM: the most clusters that take no longer than one.
+  constexpr int64_t blocksOfSm = 2;
+  uint64_t clocks = result.card.isEmulated ? 64 : 1 << 18;
+  int64_t clusters = result.card.isEmulated ? 1 : result.card.sms * blocksOfSm / kSpinningCtas;
+  if (Error error = best({"cluster_spin", kSpinningCtas, 1024, {clocks}, kSpinningCtas}, 1, one))
+    return error;
+  for (; clusters > 1; --clusters) {
+    if (Error error = best({"cluster_spin", clusters * kSpinningCtas, 1024, {clocks}, kSpinningCtas}, 1, seconds))
+      return error;
+    if (seconds < 1.5 * one)
+      break;
+  }
+  result.clusteredSms = clusters * kSpinningCtas / blocksOfSm;
   return {};
 }
 
@@ -259,7 +298,10 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
          c.dramLatency, c.nearLatency, c.farLatency, c.farPart);
   append(text, " \"launchSeconds\": %.3g, \"blockBarrierClocks\": %.1f, \"gridBarrierSeconds\": %.3g,\n",
          c.launchSeconds, c.blockBarrierClocks, c.gridBarrierSeconds);
-  append(text, " \"clusterBarrierClocks\": %.1f,\n", c.clusterBarrierClocks);
+  append(text,
+         " \"clusterBarrierClocks\": %.1f, \"clusterBytesPerClock\": %.1f, \"clusterMergeClocks\": %.0f, "
+         "\"clusteredSms\": %lld,\n",
+         c.clusterBarrierClocks, c.clusterBytesPerClock, c.clusterMergeClocks, (long long)c.clusteredSms);
   append(text, " \"mmaSyncF16Flops\": %.4g, \"wgmmaF16Flops\": %.4g,\n \"workingSets\": [", c.mmaFlops, c.wgmmaFlops);
   for (const WorkingSet &set : c.workingSets)
     append(text, "%s\n  {\"bytes\": %lld, \"own\": %.4g, \"shifted\": %.4g}", &set == c.workingSets.data() ? "" : ",",
@@ -274,6 +316,9 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
           "  \"blockBarrierClocks: bar.sync of 1024 threads; gridBarrierSeconds: atom.add and ld.acquire by one thread "
           "of a block on every SM\",\n"
           "  \"clusterBarrierClocks: barrier.cluster.arrive.relaxed and wait of 8 blocks of 128 threads\",\n"
+          "  \"clusterBytesPerClock: 16 KiB more by st.async.v4 of 128 threads to the other block of a pair, "
+          "on all SMs; clusterMergeClocks: of 16 KiB that are sent and added up, without that and two barriers; "
+          "clusteredSms: the most clusters of 4 blocks of 1024 threads, 2 blocks an SM, that take as long as one\",\n"
           "  \"launchSeconds: 1000 empty kernels, one after the other\",\n"
           "  \"mma.sync m16n8k16: 16 warps of every SM, 8 sums each; wgmma m64n256k16: 2 warpgroups of every SM, "
           "operands in shared memory; all zero\"]}\n";

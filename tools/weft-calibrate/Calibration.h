@@ -24,7 +24,10 @@ struct Calibration {
   int64_t effectiveL2Own = 0, effectiveL2Shifted = 0;
   double dramLatency = 0, nearLatency = 0, farLatency = 0, farPart = 0; ///< Clocks; part of lines that are far.
   double launchSeconds = 0, blockBarrierClocks = 0, gridBarrierSeconds = 0;
-  double clusterBarrierClocks = 0;     ///< 0: the card has no clusters.
+  /// 0: the card has no clusters. Bytes that an SM sends to another one's shared memory while it gets as many; clocks
+  /// of a merge beside that and two barriers; SMs that clusters of four blocks find.
+  double clusterBarrierClocks = 0, clusterBytesPerClock = 0, clusterMergeClocks = 0;
+  int64_t clusteredSms = 0;
   double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
 };
 

@@ -172,6 +172,101 @@ again:
 }
 )";
 
+static const char *const kClusterSpin = R"(
+.visible .entry cluster_spin(.param .u64 clocks)
+.reqnctapercluster 4, 1, 1
+{
+  .reg .pred %p;
+  .reg .b64 %n, %t0, %t1;
+  ld.param.u64 %n, [clocks];
+  mov.u64 %t0, %clock64;
+again:
+  mov.u64 %t1, %clock64;
+  sub.u64 %t1, %t1, %t0;
+  setp.lt.u64 %p, %t1, %n;
+  @%p bra again;
+  ret;
+}
+)";
+
+/// Every thread sends 8 vectors to the other block's slot, 2 KiB apart, and reads those of its own slot when all are
+/// there, as tk.cluster_send does.
+static std::string makeClusterExchange() {
+  std::string stores, sums;
+  for (int i = 0; i < 8; ++i) {
+    std::string at = std::to_string(2048 * i);
+    stores += "  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%there+" + at +
+              "], {%f0, %f0, %f0, %f0}, [%tell];\n";
+    sums += "  ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%here+" + at + "];\n";
+    for (const char *term : {"%f1", "%f2", "%f3", "%f4"})
+      sums += std::string("  add.f32 %f5, %f5, ") + term + ";\n";
+  }
+  std::string text = R"(
+.visible .entry cluster_exchange(.param .u64 iterations, .param .u64 repeats, .param .u64 out)
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p, %first;
+  .reg .b32 %t, %cta, %rank, %here, %there, %told, %tell, %phase, %bytes, %left, %repeats, %step;
+  .reg .b64 %n, %out, %t0, %t1, %state;
+  .reg .f32 %f<6>;
+  .shared .align 16 .b8 slot[32768];
+  .shared .align 8 .b8 signal[8];
+  ld.param.u64 %n, [iterations];
+  ld.param.u32 %repeats, [repeats];
+  ld.param.u64 %out, [out];
+  shl.b32 %bytes, %repeats, 14;
+  sub.u32 %step, 0, %bytes;
+  mov.u32 %cta, %ctaid.x;
+  mov.u32 %t, %tid.x;
+  setp.eq.u32 %first, %t, 0;
+  shl.b32 %there, %t, 4;
+  mov.u32 %here, slot;
+  add.u32 %here, %here, %there;
+  mov.u32 %told, signal;
+  mov.u32 %rank, %cluster_ctarank;
+  xor.b32 %rank, %rank, 1;
+  mapa.shared::cluster.u32 %there, %here, %rank;
+  mapa.shared::cluster.u32 %tell, %told, %rank;
+  @%first mbarrier.init.shared.b64 [%told], 1;
+  @%first fence.mbarrier_init.release.cluster;
+  mov.f32 %f0, 0f00000000;
+  mov.f32 %f5, 0f00000000;
+  mov.u32 %phase, 0;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  mov.u64 %t0, %clock64;
+again:
+  @%first mbarrier.arrive.expect_tx.shared.b64 %state, [%told], %bytes;
+  mov.u32 %left, %repeats;
+send:
+)";
+  return text + stores + R"(  add.u32 %there, %there, 16384;
+  sub.u32 %left, %left, 1;
+  setp.ne.u32 %p, %left, 0;
+  @%p bra send;
+  add.u32 %there, %there, %step;
+wait:
+  mbarrier.try_wait.parity.shared.b64 %p, [%told], %phase;
+  @!%p bra wait;
+  xor.b32 %phase, %phase, 1;
+)" + sums +
+         R"(  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  sub.u64 %n, %n, 1;
+  setp.ne.u64 %p, %n, 0;
+  @%p bra again;
+  mov.u64 %t1, %clock64;
+  sub.u64 %t1, %t1, %t0;
+  or.b32 %t, %t, %cta;
+  setp.eq.u32 %p, %t, 0;
+  @%p st.global.u64 [%out], %t1;
+  setp.neu.f32 %p, %f5, 0f00000000;
+  @%p st.global.f32 [%out], %f5;
+  ret;
+}
+)";
+}
+
 /// A loop over `body`, which adds to the f32 registers %f0 to %f<count - 1>; their sum goes to `out` if it is not 0.
 static std::string makeLoop(const std::string &name, const std::string &start, const std::string &body, int count) {
   std::string text = "\n.visible .entry " + name + "(.param .u64 iterations, .param .u64 out)\n{\n";
@@ -231,5 +326,6 @@ std::string weft::calibrate::makeHopperKernels() {
     body += "  add.u64 %d2, %d0, " + std::to_string(2 * i) + ";\n  add.u64 %d3, %d1, " + std::to_string(2 * i) +
             ";\n  wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 " + sums + ", %d2, %d3, 1, 1, 1, 0, 0;\n";
   body += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
-  return ".version 8.0\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128) + kClusterBarrier;
+  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128) + kClusterBarrier +
+         kClusterSpin + makeClusterExchange();
 }

@@ -15,6 +15,10 @@
 //   wgmma         iterations, out                       kWgmmaFlops a warpgroup and iteration (sm_90a)
 //   cluster_barrier iterations, out                     relaxed barriers of clusters of kClusterCtas blocks (sm_90a);
 //                                                       out[0]: clocks of block 0
+//   cluster_exchange iterations, repeats, out           each block of a pair sends kExchangedBytes, once or twice, to
+//                                                       the other one, adds up the first when all are there, and they
+//                                                       meet (sm_90a); out[0]: clocks of block 0
+//   cluster_spin clocks                                 clusters of kSpinningCtas blocks that last so long (sm_90a)
 // clang-format on
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_KERNELS_H
@@ -26,12 +30,13 @@ namespace weft::calibrate {
 
 inline constexpr int64_t kSharedBytes = 8 * 16;
 inline constexpr int64_t kMmaFlops = 8 * 2 * 16 * 8 * 16;
-inline constexpr int64_t kClusterCtas = 8;
+inline constexpr int64_t kClusterCtas = 8, kExchangingCtas = 2, kSpinningCtas = 4;
+inline constexpr int64_t kExchangedBytes = 8 * 128 * 16; ///< By a block of 128 threads.
 inline constexpr int64_t kWgmmaFlops = 4 * 2 * int64_t(64) * 256 * 16;
 
 /// For sm_80 and up: all but those of sm_90a.
 std::string makeKernels();
-/// For sm_90a: wgmma and cluster_barrier.
+/// For sm_90a: wgmma and those with clusters.
 std::string makeHopperKernels();
 
 } // namespace weft::calibrate

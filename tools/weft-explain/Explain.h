@@ -40,6 +40,7 @@ struct Dispatch {
   std::optional<double> hitRate; ///< Per cent.
   const char *boundBy = "";      ///< "memory", "compute", or empty without a device.
   double seconds = 0;            ///< At the device's peak rates; 0 without a device.
+  double plannedSeconds = 0;     ///< By the model that chose the schedule; 0 where it has no price.
   plan::Counters measured;
 };
 

@@ -65,6 +65,8 @@ static void writeDispatch(json::OStream &out, const Dispatch &dispatch, int64_t 
           std::pair("compulsory_bytes", dispatch.compulsoryBytes), std::pair("model_bytes", dispatch.modelBytes),
           std::pair("seconds", dispatch.seconds)})
       out.attribute(key, value);
+    if (dispatch.plannedSeconds > 0)
+      out.attribute("planned_seconds", dispatch.plannedSeconds);
     if (dispatch.hitRate)
       out.attribute("l2_hit_pct", *dispatch.hitRate);
     if (*dispatch.boundBy)

@@ -139,6 +139,10 @@ static void readPart(const json::Object &facts, Dispatch &dispatch) {
   std::string engine = getText(*schedule, "engine");
   if (dispatch.engine.empty() || engine == "wgmma" || (engine == "mma" && dispatch.engine == "simt"))
     dispatch.engine = engine;
+  double seconds = getNumber(facts, "seconds"); // Of several kernels all, or none.
+  bool isFirst = dispatch.tile.empty();
+  dispatch.plannedSeconds =
+      seconds > 0 && (isFirst || dispatch.plannedSeconds > 0) ? dispatch.plannedSeconds + seconds : 0;
   dispatch.tile += (dispatch.tile.empty() || !dispatch.hasParts ? "" : " + ") + getTile(*schedule, "tile");
   if (std::string stream = getTile(*schedule, "stream"); !stream.empty())
     dispatch.tile += " by " + stream;

@@ -114,8 +114,8 @@ def TkSplitSteps : Pass<"weft-tk-split-steps", "::mlir::ModuleOp"> {
     Where `#tg.schedule` has `split` = s > 1 and no warpgroup multiplies (weft-tk-roles divides those loops), CTA r of s takes steps r, r + s, ... of a tile: CTAs of a cluster, or, where the target has none, neighbours.
     Each CTA then gets the sums of its share of the rows (`tk.cluster_send`), adds them in the order of the CTAs, and does what comes behind the sum for these rows
     only; what that loads is asked for ahead of the loop. So what a step computes of its operands (a window in front of a pointwise convolution) is computed once, and steps
-    do not wait for each other. Left alone are loops whose steps are no whole rounds, unless the last one is ragged: then the masks of the loads leave out the rest of the round.
-    Without clusters also those whose launch would have more than 16 MiB of sums to pass on.
+    do not wait for each other. Where the steps do not come out even the first CTAs have one more. Left alone are loops that would leave half of the CTAs without a step, and without clusters those whose
+    launch would have more than 16 MiB of sums to pass on.
 
     ```mlir
     #xa = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>

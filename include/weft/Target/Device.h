@@ -32,7 +32,12 @@ struct Device {
   unsigned sharedReservedPerCta;               ///< Taken by the system for each resident CTA.
   unsigned maxCluster;                         ///< CTAs of a portable cluster; 1: no clusters.
   unsigned clusterClocks; ///< A barrier of a cluster that orders no accesses, or a signal to another CTA of it.
-  unsigned l1PerSm;       ///< Cache and shared memory of an SM together.
+  /// CTAs that add up parts of a result, in a cluster or (where there are none) through the L2: bytes a clock that an
+  /// SM sends, and the clocks that the merge takes beside, without a cluster's barriers.
+  unsigned mergeBytesPerClock, mergeClocks;
+  unsigned clusteredSms;        ///< That clusters of more than two CTAs find, one for each CTA.
+  unsigned l1PerSm;             ///< Cache and shared memory of an SM together.
+  unsigned sharedBytesPerClock; ///< Of shared memory, reads of one SM.
 
   uint64_t l2Bytes;
   uint64_t effectiveL2Bytes; ///< The most that all SMs can read again and again from the L2.

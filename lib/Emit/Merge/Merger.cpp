@@ -6,6 +6,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/KernelLaunch.h"
+#include "weft/Plan/KernelTime.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -367,7 +368,8 @@ DictionaryAttr Merger::describePart(size_t number) {
     if (states[number].isWritten[i])
       wired.push_back(i);
   entries.set("wired", builder.getDenseI64ArrayAttr(wired));
-  for (auto [name, attribute] : {std::pair("schedule", plan::scheduleAttr), std::pair("launch", plan::launchAttr)})
+  for (auto [name, attribute] : {std::pair("schedule", plan::scheduleAttr), std::pair("launch", plan::launchAttr),
+                                 std::pair("seconds", plan::secondsAttr)})
     if (Attribute value = from->getAttr(attribute))
       entries.set(name, value);
   return entries.getDictionary(builder.getContext());

@@ -7,7 +7,9 @@
 #include "Stored.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/GemmLaunch.h"
+#include "weft/Plan/KernelTime.h"
 #include "weft/Plan/OrderModel.h"
+#include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -369,6 +371,26 @@ static ScheduleChoice chooseStretched(const KernelToSchedule &kernel, const Role
   return choice;
 }
 
+/// Whether all that is summed up is a window: each reduced dimension is added to one of the result where an operand is
+/// read.
+static bool sumsWindows(tg::ContractOp contract) {
+  AffineMap result = contract.getMap(2);
+  auto isAdded = [&](unsigned reduced, AffineExpr at) {
+    bool isAlone = true;
+    for (unsigned d = 0; d < result.getNumDims(); ++d)
+      isAlone &= !result.isFunctionOfDim(d) || !at.isFunctionOfDim(d);
+    return at.isFunctionOfDim(reduced) && !isAlone;
+  };
+  for (unsigned d = 0; d < result.getNumDims(); ++d) {
+    bool found = result.isFunctionOfDim(d);
+    for (unsigned operand : {0u, 1u})
+      found |= llvm::any_of(contract.getMap(operand).getResults(), [&](AffineExpr at) { return isAdded(d, at); });
+    if (!found)
+      return false;
+  }
+  return true;
+}
+
 /// Without a left or a right dimension there is nothing to multiply tile by tile: the larger operand streams through,
 /// wide along what is contiguous in it.
 static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles,
@@ -378,7 +400,7 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
                           k = Roles::largest(roles.k, kernel.extents);
   if ((m || n) && (hasStretched(kernel, roles) || hasInner(kernel)))
     return chooseStretched(kernel, roles, device);
-  if ((!m && !n) || tg::isWindowSum(contract)) { // Depthwise: a map with a short loop.
+  if ((!m && !n) || tg::isWindowSum(contract) || sumsWindows(contract)) { // Depthwise: a map with a loop of places.
     choice = chooseElementwise(kernel, device);
     choice.stream.assign(roles.k.size(), 1);
     return choice;
@@ -525,6 +547,27 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   choice.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
   chooseOrderOf(kernel, problem, best, *m, *n, device, choice);
   return choice;
+}
+
+std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::ContractOp contract,
+                                          tg::ScheduleAttr schedule, int64_t multicast, const Device &device) {
+  Roles roles(kernel, contract);
+  std::optional<unsigned> k = Roles::largest(roles.k, kernel.extents);
+  if (!Roles::largest(roles.m, kernel.extents) || !Roles::largest(roles.n, kernel.extents) || !k)
+    return estimateMemoryBound(kernel, schedule, device).seconds;
+  if (schedule.getTile().size() < kernel.access.resultRank || schedule.getStream().size() < roles.k.size())
+    return std::nullopt;
+  auto productOf = [&](ArrayRef<unsigned> dims) {
+    int64_t product = 1;
+    for (unsigned d : dims)
+      product *= schedule.getTile()[d];
+    return product;
+  };
+  int64_t step = schedule.getStream()[llvm::find(roles.k, *k) - roles.k.begin()];
+  GemmTile tile{productOf(roles.m),   productOf(roles.n),  step,     schedule.getWarps(), schedule.getStages(),
+                schedule.getEngine(), schedule.getSplit(), multicast};
+  GemmCost cost = estimateGemm(describe(kernel, contract, roles), tile, device);
+  return cost.fits ? std::optional(cost.seconds) : std::nullopt;
 }
 
 } // namespace weft::plan

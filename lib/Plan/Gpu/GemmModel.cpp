@@ -17,7 +17,6 @@ static constexpr double loadLatency = 900, fillClocks = 1500, drainClocks = 500;
 static constexpr double coldClocks = 1500;
 /// What a step costs beside its work: waiting at the barrier for the slowest warp, index arithmetic.
 static constexpr double stepClocks = 40;
-static constexpr double sharedBytesPerClock = 128;
 /// What DRAM takes longer for rows that are read 128 bytes at a time than for 256 and more (16 x 28672 x 4096 on an
 /// H100: 0.096 ms against 0.092), and up to which extent of the other side that decides.
 static constexpr double pieceFactor = 1.06, idleFactor = 1.03;
@@ -176,22 +175,14 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
 }
 
-/// What an SM sends to another one in a clock (64 KiB: 5,900 clocks); and what it takes beside to address, load and add
-/// the parts, and the cluster to find SMs of one group: with 300 to 1,000 clocks more the model's tiles of eight
-/// products of 16 to 197 rows are within 3.3 % of the best of 650 that were timed on an H100 (2026-11-22), without them
-/// within 5.3 %.
-static constexpr double clusterBytesPerClock = 12, mergeClocks = 400;
-/// Without clusters: a fence, an atomic, polls of a counter and a copy, each a trip to the L2. Code for sm_80 takes 0.4
-/// to 1.0 us more than clusters do on an H100; with this price the plans are those that were measured.
-static constexpr double memoryClocks = 3000;
 static constexpr int64_t mostSplit = 4, mostRowShares = 8, mostMulticast = 2;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
 static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
 
 /// Whether warps without a warpgroup's instructions can share the steps of a tile among CTAs, each of which then has a
-/// share of the rows: whole rounds of steps, or a ragged last step, whose masks leave out what is beyond it. Where
-/// steps do not compute their operands, fewer tiles than SMs, and clusters: others were not measured.
+/// share of the rows. Where steps do not compute their operands, fewer tiles than SMs, and clusters: others were not
+/// measured.
 static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   int64_t steps = llvm::divideCeil(problem.k, tile.k);
   bool computes = problem.lhsWork + problem.rhsWork > 0, hasClusters = device.maxCluster > 1;
@@ -199,19 +190,20 @@ static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64
       (hasClusters && tile.split > int64_t(device.maxCluster)))
     return false;
   bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
+  // Steps that compute their operands wait for what they load: one more is a wait more, which the price has not (with
+  // uneven shares of them MobileNetV2 takes 118.1 us instead of 114.8, EfficientNet-B0 225 instead of 219, H100).
+  bool isEven = steps % tile.split == 0 || problem.k % tile.k != 0;
   return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= 2 && 2 * steps > tile.split &&
-         (steps % tile.split == 0 || problem.k % tile.k != 0);
+         (isEven || !computes);
 }
 
-/// SMs that CTAs find. Clusters of more than two leave some out: of an H100's 132, they have 120 (512 x 1024 x 8192 by
-/// 32 clusters of 4: 58.6 us; 64 of 2: 27.3).
-static double countSms(const GemmTile &tile, const Device &device) {
-  constexpr double clusteredSms = 7.0 / 8;
-  return device.sms * (device.maxCluster > 1 && tile.split > 2 ? clusteredSms : 1);
+/// SMs that CTAs find.
+static int64_t countSms(const GemmTile &tile, const Device &device) {
+  return device.maxCluster > 1 && tile.split > 2 ? device.clusteredSms : device.sms;
 }
 
-/// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, whole steps, room for what
-/// they send in the buffers of an operand, one wave.
+/// Whether `split` CTAs can share a tile: a share of whole blocks of 64 rows and 128 bytes, a step for each, room for
+/// what they send in the buffers of an operand, one wave.
 static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   if (tile.engine != tg::Engine::Wgmma)
     return canSplitRows(problem, tile, tiles, device);
@@ -219,8 +211,8 @@ static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t t
     return false;
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
   int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
-  return problem.allowSplit && share * problem.resultBytes % 64 == 0 && problem.k % (tile.k * tile.split) == 0 &&
-         sentBytes(tile) <= buffer && double(tiles * tile.split) <= countSms(tile, device);
+  return problem.allowSplit && share * problem.resultBytes % 64 == 0 && problem.k >= tile.k * tile.split &&
+         sentBytes(tile) <= buffer && tiles * tile.split <= countSms(tile, device);
 }
 
 /// Tiles of rows and of columns.
@@ -304,14 +296,14 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   if (tile.engine ==
       tg::Engine::Simt) // A thread with t x t sums loads 2 t operands from shared memory for t^2 products.
     matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(threads));
-  double fill = stepBytes / sharedBytesPerClock, l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
+  double fill = stepBytes / device.sharedBytesPerClock, l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
   double stalls = stepClocks;
   if (isLongWave(problem, tile, cost.tiles, device)) {
     fill = stepBytes / tmaBytesPerClock;
     l2 /= waveMerge;
     stalls += chainClocksOf(problem, tile);
   }
-  double sharedClocks = sharedReads(problem, tile) / sharedBytesPerClock + fill;
+  double sharedClocks = sharedReads(problem, tile) / device.sharedBytesPerClock + fill;
   double busiest = std::max({matrix, sharedClocks, l2}) + stalls;
   // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
   double alone = std::max(busiest, matrix * 4 / std::min<double>(double(tile.warps), 4));
@@ -324,15 +316,16 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
       latency += coldClocks * (steps - 1) / steps;
   }
 
-  int64_t tilesPerSm = llvm::divideCeil(cost.tiles * tile.split, int64_t(countSms(tile, device)));
+  int64_t tilesPerSm = llvm::divideCeil(cost.tiles * tile.split, countSms(tile, device));
   int64_t resident = std::min(cost.ctasPerSm, tilesPerSm);
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
   double ends = fillClocks + drainClocks + storeClocks;
   if (tile.split > 1 && device.maxCluster > 1) // The CTAs meet, and what all of an SM send takes its way.
-    ends += 2 * double(device.clusterClocks) + mergeClocks + double(resident * sentBytes(tile)) / clusterBytesPerClock;
+    ends += 2 * double(device.clusterClocks) + device.mergeClocks +
+            double(resident * sentBytes(tile)) / device.mergeBytesPerClock;
   else if (tile.split > 1) // Through the L2, which CTAs of an SM reach side by side.
-    ends += memoryClocks + double(sentBytes(tile)) / clusterBytesPerClock;
+    ends += device.mergeClocks + double(sentBytes(tile)) / device.mergeBytesPerClock;
   if (tile.multicast > 1) // They meet; the last slot's way back.
     ends += 2 * double(device.clusterClocks);
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
@@ -370,7 +363,7 @@ static void addStages(const GemmProblem &problem, const Device &device, GemmChoi
   for (++tile.stages; tile.stages <= std::min(most, steps); ++tile.stages) {
     GemmCost cost = estimateGemm(problem, tile, device);
     if (cost.fits && cost.seconds <= choice.cost.seconds &&
-        cost.tiles * tile.split <= cost.ctasPerSm * int64_t(countSms(tile, device)))
+        cost.tiles * tile.split <= cost.ctasPerSm * countSms(tile, device))
       choice = {tile, cost};
   }
 }

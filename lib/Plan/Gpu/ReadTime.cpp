@@ -38,8 +38,11 @@ double kernelSeconds(double memory, double arithmetic, const Device &device) {
   return memory + arithmetic - overlap * std::min(memory, arithmetic) + device.kernelSeconds();
 }
 
-/// Instructions of an element: 1 by the FMA and integer units, 4 by the special function unit, 16 by a function.
+/// Instructions of an element: 1 by the FMA and integer units, 4 by the special function unit, 16 by a function. A term
+/// of a sum of products: a load, a conversion, an FMA.
 static double instructionsOf(Operation &op) {
+  if (isa<tg::ContractOp>(op))
+    return estimateFlops(&op) / 2 * 3;
   if (isa<tg::ReduceOp>(op))
     return estimateElements(op.getOperand(0));
   if (!isa<tg::PointwiseOpInterface>(op))

@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace weft::plan {
 
-/// Bytes that one SM reads of shared memory in a clock; of another SM's in its cluster.
-static constexpr double sharedBytesPerClock = 128, clusterBytesPerClock = 32;
+/// Bytes that one SM reads of another one's shared memory in a clock.
+static constexpr double clusterBytesPerClock = 32;
 /// Of a warp's row: more elements are shared out to several warps.
 static constexpr int64_t warpThreads = 32;
 
@@ -29,7 +29,7 @@ double bandwidthOf(MemoryLevel level, const Device &device) {
   case MemoryLevel::Register: // Three operands of four bytes for each lane of four FMA units.
     return clocks * device.f32PerClock / 2 * 12;
   case MemoryLevel::Shared:
-    return clocks * sharedBytesPerClock;
+    return clocks * device.sharedBytesPerClock;
   case MemoryLevel::Cluster:
     return clocks * clusterBytesPerClock;
   case MemoryLevel::L2:

@@ -31,7 +31,7 @@ static bool canStoreShare(tk::StoreOp store, int64_t warps, int64_t parts) {
 bool schedule::splitLoop(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, int64_t warps, int64_t parts) {
   scf::ForOp loop = findDotLoop(tiles, /*byWarpgroups=*/true);
   std::optional<int64_t> steps = loop ? countSteps(loop) : std::nullopt;
-  if (!steps || *steps % parts || tiles.getPersistent())
+  if (!steps || *steps < parts || tiles.getPersistent())
     return false;
   auto stores = tiles.getOps<tk::StoreOp>();
   int64_t all = 0;
@@ -48,7 +48,7 @@ bool schedule::splitLoop(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, int64_
   Location loc = loop.getLoc();
   OpBuilder before(loop), after(loop->getBlock(), std::next(Block::iterator(loop)));
   // The channels' iterations, numbered later, count what this CTA does.
-  takeSteps(loop, tk::ClusterRankOp::create(before, loc), parts, *steps / parts);
+  takeSteps(loop, tk::ClusterRankOp::create(before, loc), parts, *steps);
   OpBuilder opening(tiles);
   Value channel = openExchange(opening, loc, buffer, /*consumers=*/warps * parts, tileBytes / parts * (parts - 1));
   auto sum = tk::ClusterSumOp::create(after, loc, type, loop.getResult(0), buffer, channel);

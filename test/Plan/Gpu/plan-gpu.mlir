@@ -122,8 +122,8 @@ module @gemv {
   }
 }
 
-// SM90: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
-// SM80: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+// SM90: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
 module @softmax_16384x4096 {
   func.func @kernel(%a: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
     %0 = tg.cast %a : tensor<16384x4096xbf16> to tensor<16384x4096xf32>

@@ -20,6 +20,19 @@ func.func @main(%x: tensor<1x30x30x128xf32>, %f: tensor<3x3x128xf32>) -> tensor<
 }
 
 // -----
+#x = affine_map<(n, c, h, w, i, j) -> (n, c, h + i, w + j)>
+#f = affine_map<(n, c, h, w, i, j) -> (c, i, j)>
+#y = affine_map<(n, c, h, w, i, j) -> (n, c, h, w)>
+
+// One of 49 terms is summed up in a loop, of which each thread does several places.
+// CHECK-LABEL: @main
+// PLAN: schedule{{.*}}Remark="map of 21255680 elements: 9200 CTAs of 1x8x8x64
+func.func @main(%x: tensor<46x320x44x44xf16>, %f: tensor<320x7x7xf16>) -> tensor<46x320x38x38xf16> {
+  %0 = tg.contract %x, %f [#x, #f, #y] : tensor<46x320x44x44xf16>, tensor<320x7x7xf16> -> tensor<46x320x38x38xf16>
+  return %0 : tensor<46x320x38x38xf16>
+}
+
+// -----
 #x = affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>
 #f = affine_map<(n, h, w, c, i, j) -> (i, j, c)>
 #y = affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>

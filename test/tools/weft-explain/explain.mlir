@@ -45,6 +45,11 @@
 // JSON: "levels":[{"level":"cache","edges":7,"bytes":{{[0-9.e+]+}}},{"level":"memory","edges":2,
 // JSON: "launches":[{{.*}}"problem":{"k":1024,"kind":"gemm","m":512,"n":1024}
 
+// What the planner expected; on the CPU it has no price.
+// RUN: weft explain %t.weft --target=sm_90a --json | grep -o '"kernel":"contract_add_tanh".*"planned_seconds":[0-9.]*e-06' | FileCheck %s --check-prefix=PLANNED
+// PLANNED: "seconds":{{[0-9.]+}}e-06,"planned_seconds":
+// RUN: weft explain %t.weft --target=cpu --json | not grep planned_seconds
+
 // Where the tensor of each edge is, what a tile holds of it, and why.
 // RUN: weft explain %t.weft --levels | FileCheck %s --check-prefix=LEVELS
 // LEVELS:      program   cpu

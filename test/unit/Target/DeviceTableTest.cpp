@@ -33,6 +33,29 @@ TEST(DeviceTable, ReplacesWhatWasMeasured) {
   EXPECT_EQ(device.clock, known.clock);
 }
 
+TEST(DeviceTable, ReplacesWhatClustersTake) {
+  Device device;
+  std::string error, old = makeCalibration(h100, wgmma);
+  ASSERT_TRUE(readDeviceTable(old, device, error)) << error;
+  const Device &known = *findDevice("H100"); // Calibrations before these were measured leave the table's.
+  EXPECT_EQ(device.mergeBytesPerClock, known.mergeBytesPerClock);
+  EXPECT_EQ(device.mergeClocks, known.mergeClocks);
+  EXPECT_EQ(device.clusteredSms, known.clusteredSms);
+  EXPECT_EQ(device.sharedBytesPerClock, known.sharedBytesPerClock);
+  std::string measured = std::string(wgmma) + R"(, "sharedReadBytesPerClock": 127.6, "clusterBarrierClocks": 110.5,
+    "clusterBytesPerClock": 20.2, "clusterMergeClocks": 333, "clusteredSms": 120)";
+  ASSERT_TRUE(readDeviceTable(makeCalibration(h100, measured), device, error)) << error;
+  EXPECT_EQ(device.sharedBytesPerClock, 128u);
+  EXPECT_EQ(device.clusterClocks, 110u);
+  EXPECT_EQ(device.mergeBytesPerClock, 20u);
+  EXPECT_EQ(device.mergeClocks, 333u);
+  EXPECT_EQ(device.clusteredSms, 120u);
+  for (const char *wrong : {R"(, "clusterBytesPerClock": 20, "clusterMergeClocks": 333)",
+                            R"(, "clusterBytesPerClock": 20, "clusterMergeClocks": 333, "clusteredSms": 133)",
+                            R"(, "clusterBytesPerClock": 0, "clusterMergeClocks": 333, "clusteredSms": 120)"})
+    EXPECT_FALSE(readDeviceTable(makeCalibration(h100, wgmma + std::string(wrong)), device, error)) << wrong;
+}
+
 TEST(DeviceTable, OfTheCardThatItWasTakenOn) {
   for (auto [driver, card, name] :
        {std::tuple("NVIDIA H200", R"("architecture": "sm_90a", "sms": 132)", "H200"),

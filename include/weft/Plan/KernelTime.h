@@ -1,0 +1,26 @@
+// The time of a kernel as it was scheduled, by the models that choose schedules: for the explanation.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_PLAN_KERNELTIME_H
+#define WEFT_PLAN_KERNELTIME_H
+
+#include "weft/Plan/Schedule.h"
+#include <optional>
+
+namespace weft::plan {
+
+/// Of a kernel module that is tiled: seconds, f64.
+inline constexpr llvm::StringLiteral secondsAttr = "weft.seconds";
+
+/// Seconds with this schedule and clusters of `multicast` CTAs; with its launch, by estimates of symbolic extents. Of
+/// products by GemmModel.h, of what memory bounds by ReadTime.h. None where no model has a price: folds with a
+/// contraction, and tiles that the model would refuse.
+std::optional<double> estimateKernel(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
+                                     const Device &device);
+
+/// Its part: kernels that chooseContraction schedules.
+std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::ContractOp contract,
+                                          tg::ScheduleAttr schedule, int64_t multicast, const Device &device);
+
+} // namespace weft::plan
+
+#endif // WEFT_PLAN_KERNELTIME_H
