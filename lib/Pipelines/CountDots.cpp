@@ -41,7 +41,7 @@ static std::optional<Work> countDot(tk::DotOp dot, int64_t warps, bool &isGmma) 
   };
   auto [lhs, element] = shaped(dot.getLhs().getType());
   int64_t bits = tg::getElementBits(element);
-  if (result.getRank() != 2 || lhs.size() != 2 || (element.isF32() && !dot.getTf32()) || element.isF64() || bits < 8)
+  if (lhs.size() != 2 || (element.isF32() && !dot.getTf32()) || element.isF64() || bits < 8)
     return std::nullopt;
   int64_t m = result.getShape()[0], n = result.getShape()[1], k = lhs[1];
   int64_t depth = int64_t(llvm::divideCeil(k * bits / 8, schedule::wgmmaDepthBytes));
@@ -54,6 +54,7 @@ static std::optional<Work> countDot(tk::DotOp dot, int64_t warps, bool &isGmma) 
       each = double(tiling->rowGroups * tiling->columnGroups * tiling->rowSteps * tiling->columnSteps);
     return Work{4 * each * double(depth), left + right * blocks};
   }
+  warps /= dot.getSlices(); // Each group of warps reads its slice.
   int64_t rows = 1;
   while (rows * rows * 4 <= warps && m / (rows * 2) >= 16)
     rows *= 2;

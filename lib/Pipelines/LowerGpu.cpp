@@ -72,6 +72,7 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());
   tiling.addPass(schedule::createTkSplitSteps());
+  tiling.addPass(schedule::createTkSliceSteps());
   tiling.addPass(schedule::createTkStage());
   tiling.addPass(schedule::createTkSplitMasks());
   tiling.addPass(schedule::createTkRoles());

@@ -21,12 +21,14 @@ scf::ForOp schedule::findDotLoop(tk::ForTilesOp tiles, bool byWarpgroups) {
 
 std::optional<int64_t> schedule::countSteps(scf::ForOp loop) {
   std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
-  if (loop.getNumResults() != 1 || !end || getConstantIntValue(loop.getLowerBound()) != 0 ||
-      getConstantIntValue(loop.getStep()) != 1)
-    return std::nullopt;
-  auto zero = loop.getInitArgs().front().getDefiningOp<tk::ConstantOp>();
-  auto number = zero ? dyn_cast<FloatAttr>(zero.getValue()) : FloatAttr();
-  return number && number.getValue().isPosZero() ? end : std::nullopt;
+  auto isZero = [](Value init) {
+    auto constant = init.getDefiningOp<tk::ConstantOp>();
+    auto number = constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
+    return number && number.getValue().isPosZero();
+  };
+  bool counts = end && loop.getNumResults() && getConstantIntValue(loop.getLowerBound()) == 0 &&
+                getConstantIntValue(loop.getStep()) == 1;
+  return counts && llvm::all_of(loop.getInitArgs(), isZero) ? end : std::nullopt;
 }
 
 void schedule::takeSteps(scf::ForOp loop, Value rank, int64_t parts, int64_t steps) {

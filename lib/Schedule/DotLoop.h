@@ -12,7 +12,7 @@ namespace weft::schedule {
 /// wgmma multiplies where `byWarpgroups` is false (and the other way round).
 mlir::scf::ForOp findDotLoop(tk::ForTilesOp tiles, bool byWarpgroups);
 
-/// The steps of a loop from 0 by 1 whose only result is a sum that starts from zero.
+/// The steps of a loop from 0 by 1 whose results start from zero.
 std::optional<int64_t> countSteps(mlir::scf::ForOp loop);
 
 /// Leaves the CTA of number `rank` among `parts` its share of the loop's `steps`: every `parts`-th one, since

@@ -31,10 +31,10 @@ class Shares {
 public:
   Shares(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts) : tiles(tiles), loop(loop), parts(parts) {}
 
-  /// Whether all that is stored can be computed row by row from the loop's sum and what is known before the loop.
+  /// Whether all that is stored can be computed row by row from the loop's sums and what is known before the loop.
   bool canShare();
-  /// `sum`: of the CTA's rows.
-  void share(Value rank, Value sum);
+  /// `sums`: of the CTA's rows.
+  void share(Value rank, ValueRange sums);
 
 private:
   using Rows = std::pair<Value, int64_t>; ///< A tile, and which of its dimensions has the rows.
@@ -86,7 +86,7 @@ bool Shares::canShare(Rows rows) {
   auto [value, dim] = rows;
   Operation *op = value.getDefiningOp();
   bool can = false;
-  if (value == loop.getResult(0))
+  if (op == loop.getOperation())
     can = dim == 0;
   else if (!op || op->getBlock() != loop->getBlock() || tileType(value).getShape()[dim] % parts)
     can = false;
@@ -212,9 +212,10 @@ Value Shares::share(Rows rows) {
   return made;
 }
 
-void Shares::share(Value number, Value sum) {
+void Shares::share(Value number, ValueRange sums) {
   rank = number;
-  shares[{loop.getResult(0), 0}] = sum;
+  for (auto [whole, part] : llvm::zip_equal(loop.getResults(), sums))
+    shares[{whole, 0}] = part;
   for (auto store : llvm::make_early_inc_range(tiles.getOps<tk::StoreOp>())) {
     Rows rows{store.getValue(), 0};
     Value part = share(rows);
@@ -242,27 +243,18 @@ static std::optional<int64_t> countTiles(tk::ForTilesOp tiles) {
   return count;
 }
 
-/// Behind the loop: each CTA's sums to those that add them, and there their sum, in the order of the CTAs.
-static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts, bool hasClusters) {
-  Location loc = loop.getLoc();
-  tk::TileType type = tileType(loop.getResult(0));
-  SmallVector<int64_t> shape{type.getShape()[0] / parts, type.getShape()[1]};
-  Type element = type.getElementType();
-  OpBuilder allocs(tiles), after(loop->getBlock(), std::next(Block::iterator(loop)));
-  auto rooms = tk::SharedType::get(parts, shape, element);
-  Value buffer = tk::AllocOp::create(allocs, loc, rooms, IntegerAttr()).getResult();
-  Value channel = openExchange(allocs, loc, buffer, /*consumers=*/1, hasClusters ? parts * rooms.getSlotBytes() : 0);
-  auto send = tk::ClusterSendOp::create(after, loc, loop.getResult(0), buffer, channel);
-  if (std::optional<int64_t> count = countTiles(tiles))
-    send->setAttr(weft::gpu::tilesAttr, after.getI64IntegerAttr(*count));
+/// The sum of what CTAs have sent, in their order: slots of `buffer` from `first` on.
+static Value addReceived(OpBuilder &builder, Location loc, Value buffer, int64_t first, int64_t parts) {
+  auto rooms = cast<tk::SharedType>(buffer.getType());
+  Type element = rooms.getElementType();
   SmallVector<Value> received;
-  auto part = tk::TileType::get(shape, element);
+  auto part = tk::TileType::get(rooms.getShape(), element);
   for (int64_t cta = 0; cta < parts; ++cta) {
-    Value slot = tk::SlotOp::create(after, loc, tk::SharedType::get(1, shape, element), buffer,
-                                    arith::ConstantIndexOp::create(after, loc, cta));
-    received.push_back(tk::LocalLoadOp::create(after, loc, part, slot, DenseI64ArrayAttr()));
+    Value slot = tk::SlotOp::create(builder, loc, tk::SharedType::get(1, rooms.getShape(), element), buffer,
+                                    arith::ConstantIndexOp::create(builder, loc, first + cta));
+    received.push_back(tk::LocalLoadOp::create(builder, loc, part, slot, DenseI64ArrayAttr()));
   }
-  auto sum = tk::MapOp::create(after, loc, TypeRange(part), received);
+  auto sum = tk::MapOp::create(builder, loc, TypeRange(part), received);
   Block &body = sum.getBody().emplaceBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
   Value total;
@@ -274,6 +266,25 @@ static Value exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts, 
   return sum.getResult(0);
 }
 
+/// Behind the loop: each CTA's sums to those that add them, and there their sums.
+static SmallVector<Value> exchangeSums(tk::ForTilesOp tiles, scf::ForOp loop, int64_t parts, bool hasClusters) {
+  Location loc = loop.getLoc();
+  tk::TileType type = tileType(loop.getResult(0));
+  SmallVector<int64_t> shape{type.getShape()[0] / parts, type.getShape()[1]};
+  OpBuilder allocs(tiles), after(loop->getBlock(), std::next(Block::iterator(loop)));
+  auto rooms = tk::SharedType::get(parts * int64_t(loop.getNumResults()), shape, type.getElementType());
+  Value buffer = tk::AllocOp::create(allocs, loc, rooms, IntegerAttr()).getResult();
+  int64_t bytes = hasClusters ? rooms.getSlots() * rooms.getSlotBytes() : 0;
+  Value channel = openExchange(allocs, loc, buffer, /*consumers=*/1, bytes);
+  auto send = tk::ClusterSendOp::create(after, loc, loop.getResults(), buffer, channel);
+  if (std::optional<int64_t> count = countTiles(tiles))
+    send->setAttr(weft::gpu::tilesAttr, after.getI64IntegerAttr(*count));
+  SmallVector<Value> sums;
+  for (unsigned i = 0; i < loop.getNumResults(); ++i)
+    sums.push_back(addReceived(after, loc, buffer, i * parts, parts));
+  return sums;
+}
+
 /// What nothing uses any more of the ops on whole tiles.
 static void eraseDead(tk::ForTilesOp tiles) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(tiles.getBody().front())))
@@ -283,19 +294,28 @@ static void eraseDead(tk::ForTilesOp tiles) {
 }
 
 /// Whether the parts of all tiles, f32, make a variable of bounded size.
-static bool canMeetInMemory(tk::ForTilesOp tiles, tk::TileType type, int64_t parts) {
+static bool canMeetInMemory(tk::ForTilesOp tiles, int64_t sums, int64_t parts) {
   constexpr int64_t mostBytes = 16 << 20, bytes = 4;
   std::optional<int64_t> count = countTiles(tiles);
-  return count && *count <= mostBytes / (type.getNumElements() * parts * bytes);
+  return count && *count <= mostBytes / (sums * parts * bytes);
+}
+
+/// Whether all that the loop carries are sums of its dots, in tiles of one type.
+static bool carriesSums(scf::ForOp loop) {
+  return llvm::all_equal(loop.getResultTypes()) &&
+         llvm::all_of(llvm::enumerate(loop.getYieldedValues()), [&](const auto &state) {
+           auto dot = state.value().template getDefiningOp<tk::DotOp>();
+           return dot && dot.getAcc() == loop.getRegionIterArg(state.index());
+         });
 }
 
 static void splitSteps(func::FuncOp kernel, tk::ForTilesOp tiles, int64_t parts, bool hasClusters) {
   scf::ForOp loop = findDotLoop(tiles, /*byWarpgroups=*/false);
   std::optional<int64_t> steps = loop ? countSteps(loop) : std::nullopt;
-  if (!steps || *steps < 2 || 2 * *steps <= parts || tiles.getPersistent())
+  if (!steps || *steps < 2 || 2 * *steps <= parts || tiles.getPersistent() || !carriesSums(loop))
     return;
   tk::TileType type = tileType(loop.getResult(0));
-  if (!hasClusters && !canMeetInMemory(tiles, type, parts))
+  if (!hasClusters && !canMeetInMemory(tiles, type.getNumElements() * int64_t(loop.getNumResults()), parts))
     return;
   if (type.getShape()[0] % parts)
     return;

@@ -16,8 +16,8 @@
 // CHECK: tk.store %[[SUM]], %arg3[%{{.*}}, %{{.*}}] map #[[ROWS]]
 // CHECK-NOT: scf.for
 module {
-  func.func @kernel(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>) -> (tensor<512x512xbf16>, tensor<512x8xf32>) {
-    %y = tg.contract %x, %w [#a, #b, #c] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
+  func.func @kernel(%x: tensor<512x1024xbf16>, %w: tensor<1024x512xbf16>) -> (tensor<512x512xbf16>, tensor<512x8xf32>) {
+    %y = tg.contract %x, %w [#a, #b, #c] : tensor<512x1024xbf16>, tensor<1024x512xbf16> -> tensor<512x512xbf16>
     %y32 = tg.cast %y : tensor<512x512xbf16> to tensor<512x512xf32>
     %sq = tg.mul %y32, %y32 : tensor<512x512xf32>, tensor<512x512xf32>
     %cut = tg.reshape %sq : tensor<512x512xf32> to tensor<512x8x64xf32>
@@ -38,8 +38,8 @@ module {
 // CHECK: %[[SUM:.*]] = tk.reduce
 // CHECK: tk.store %[[SUM]], %arg3[%[[J:.*]], %[[I:.*]]] map #[[ROWS]]
 module {
-  func.func @kernel(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>) -> (tensor<512x512xbf16>, tensor<8x512xf32>) {
-    %y = tg.contract %x, %w [#a, #b, #c] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
+  func.func @kernel(%x: tensor<512x1024xbf16>, %w: tensor<1024x512xbf16>) -> (tensor<512x512xbf16>, tensor<8x512xf32>) {
+    %y = tg.contract %x, %w [#a, #b, #c] : tensor<512x1024xbf16>, tensor<1024x512xbf16> -> tensor<512x512xbf16>
     %y32 = tg.cast %y : tensor<512x512xbf16> to tensor<512x512xf32>
     %cut = tg.reshape %y32 : tensor<512x512xf32> to tensor<512x8x64xf32>
     %s = tg.reduce add %cut axes = [2] : tensor<512x8x64xf32>

@@ -108,3 +108,81 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [16, 3
     return
   }
 }
+
+// -----
+
+// Two products of one left operand: the sums of both go to the CTAs together, two slots of each CTA.
+#a = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+#y = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @kernel
+// CHECK-SAME: tk.cluster = 2
+// CHECK: %[[B:.*]] = tk.alloc : <4 x 8x32xf32>
+// CHECK: %[[C:.*]] = tk.make_channel engine tma consumers 1 bytes 4096 : <1>
+// CHECK: %[[SUMS:.*]]:2 = scf.for
+// CHECK: tk.cluster_send %[[SUMS]]#0, %[[SUMS]]#1 to %[[B]] on %[[C]]
+// CHECK: tk.slot %[[B]][%c0
+// CHECK: tk.slot %[[B]][%c1
+// CHECK: %[[FIRST:.*]] = tk.map
+// CHECK: tk.slot %[[B]][%c2
+// CHECK: tk.slot %[[B]][%c3
+// CHECK: %[[SECOND:.*]] = tk.map
+// CHECK: tk.store %[[FIRST]], %arg3
+// CHECK: tk.store %[[SECOND]], %arg4
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 2>} {
+  func.func @kernel(%x: !tk.global<tensor<16x256xf16>>, %w: !tk.global<tensor<256x32xf16>>, %u: !tk.global<tensor<256x32xf16>>, %o: !tk.global<tensor<16x32xf32>>, %q: !tk.global<tensor<16x32xf32>>) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%t) in affine_map<() -> (1)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<16x32xf32>
+      %sum:2 = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero, %other = %zero) -> (!tk.tile<16x32xf32>, !tk.tile<16x32xf32>) {
+        %p = tk.load %x[%k] map #a : !tk.global<tensor<16x256xf16>> -> !tk.tile<16x64xf16>
+        %v = tk.load %w[%k] map #b : !tk.global<tensor<256x32xf16>> -> !tk.tile<64x32xf16>
+        %z = tk.load %u[%k] map #b : !tk.global<tensor<256x32xf16>> -> !tk.tile<64x32xf16>
+        %d = tk.dot %p, %v, %acc : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
+        %e = tk.dot %p, %z, %other : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
+        scf.yield %d, %e : !tk.tile<16x32xf32>, !tk.tile<16x32xf32>
+      }
+      tk.store %sum#0, %o map #y : !tk.tile<16x32xf32>, !tk.global<tensor<16x32xf32>>
+      tk.store %sum#1, %q map #y : !tk.tile<16x32xf32>, !tk.global<tensor<16x32xf32>>
+      tk.yield
+    }
+    return
+  }
+}
+
+// -----
+
+// A loop that also carries something else than sums of products stays whole.
+#a = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+#y = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @kernel
+// CHECK-NOT: tk.cluster
+// CHECK: return
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [16, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 2>} {
+  func.func @kernel(%x: !tk.global<tensor<16x256xf16>>, %w: !tk.global<tensor<256x32xf16>>, %o: !tk.global<tensor<16x32xf32>>, %q: !tk.global<tensor<16x32xf32>>) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%t) in affine_map<() -> (1)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<16x32xf32>
+      %sum:2 = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero, %other = %zero) -> (!tk.tile<16x32xf32>, !tk.tile<16x32xf32>) {
+        %p = tk.load %x[%k] map #a : !tk.global<tensor<16x256xf16>> -> !tk.tile<16x64xf16>
+        %v = tk.load %w[%k] map #b : !tk.global<tensor<256x32xf16>> -> !tk.tile<64x32xf16>
+        %d = tk.dot %p, %v, %acc : !tk.tile<16x64xf16>, !tk.tile<64x32xf16>, !tk.tile<16x32xf32>
+        %e = tk.map (%other : !tk.tile<16x32xf32>) -> !tk.tile<16x32xf32> {
+        ^bb0(%f: f32):
+          %g = math.exp %f : f32
+          tk.yield %g : f32
+        }
+        scf.yield %d, %e : !tk.tile<16x32xf32>, !tk.tile<16x32xf32>
+      }
+      tk.store %sum#0, %o map #y : !tk.tile<16x32xf32>, !tk.global<tensor<16x32xf32>>
+      tk.store %sum#1, %q map #y : !tk.tile<16x32xf32>, !tk.global<tensor<16x32xf32>>
+      tk.yield
+    }
+    return
+  }
+}

@@ -60,8 +60,11 @@ struct GemmProblem {
   int64_t leastInnerM = 1, leastInnerN = 1;
   bool wholeM = false;          ///< A tile has all rows: what follows adds them up.
   int64_t onlyM = 0, onlyN = 0; ///< The rows and the columns of a tile, if something asks for them.
-  bool allowMulticast = false;  ///< Each side and the reduction are one dimension.
-  bool allowSplit = false;      ///< CTAs of a cluster may share a tile: its results leave as boxes.
+  /// The step, if it goes along several dimensions of the reduction: then threads load elements, not vectors.
+  int64_t onlyK = 0;
+  bool isBeside = false;       ///< CTAs of other kernels want room beside its own, which stay small.
+  bool allowMulticast = false; ///< Each side and the reduction are one dimension.
+  bool allowSplit = false;     ///< CTAs of a cluster may share a tile: its results leave as boxes.
   /// CTAs of a cluster may share the steps of a tile, and have rows of its sums each (weft-tk-split-steps).
   bool allowRowShares = false;
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).

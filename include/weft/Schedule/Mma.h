@@ -26,10 +26,10 @@ llvm::ArrayRef<int64_t> getTileShape(mlir::Type type);
 mlir::Type getTileElement(mlir::Type type);
 
 /// The accumulator of mma.sync over `warps` warps, split so that warps read the least of shared memory; with
-/// `keepsRows` each warp holds whole rows. Warps that find no work repeat others'. Nothing if an extent is below the
-/// instruction's.
+/// `keepsRows` each warp holds whole rows. Of `slices`, as many groups of warps have sums of the whole tile, along a
+/// third dimension. Warps that find no work repeat others'. Nothing if an extent is below the instruction's.
 std::optional<layout::LinearLayout> makeMmaAccumulator(const MmaForm &form, int64_t m, int64_t n, int64_t warps,
-                                                       bool keepsRows);
+                                                       bool keepsRows, int64_t slices);
 /// The accumulator of FMA: each thread has rows and columns in vectors of `vectorM` and `vectorN` contiguous elements.
 std::optional<layout::LinearLayout> makeFmaAccumulator(int64_t m, int64_t n, int64_t warps, int64_t vectorM,
                                                        int64_t vectorN);
@@ -55,9 +55,9 @@ struct DotStep {
 };
 std::optional<DotStep> getDotStep(tk::DotOp dot);
 
-/// The registers of an operand over `depth` elements of k, `k` of which the tile has: (register, lane, warp) -> [m, k]
-/// or [k, n]. Registers count within the fragment (FMA: along k), then along k fragment by fragment, then as the
-/// accumulator's along m or n. Nothing if `acc` is no accumulator of `form`.
+/// The registers of an operand over `depth` elements of k, `k` of which the tile has, where a warp's slice begins:
+/// (register, lane, warp) -> [m, k] or [k, n]. Registers count within the fragment (FMA: along k), then along k
+/// fragment by fragment, then as the accumulator's along m or n. Nothing if `acc` is no accumulator of `form`.
 std::optional<layout::LinearLayout> makeOperandStep(const layout::LinearLayout &acc, const MmaForm *form,
                                                     layout::Operand operand, int64_t depth, int64_t k);
 

@@ -144,6 +144,31 @@ def TkSplitSteps : Pass<"weft-tk-split-steps", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TkSliceSteps : Pass<"weft-tk-slice-steps", "::mlir::ModuleOp"> {
+  let summary = "share each step of a tile's product among groups of warps";
+  let description = [{
+    A product by mma.sync whose tile is small for its warps: with more warps than pieces of 32 x 32, groups of warps take equal slices of each step along k, and every group has sums
+    of the whole tile. Then an element that a warp reads of shared memory is for two instructions, and instructions do not wait for one another's sums. A loop's sum that starts at zero
+    and only dots change gets a dimension of slices; a `tk.reduce` behind the loop adds them up. How many: `include/weft/Target/Slices.h`, by which the planner prices such tiles.
+    Reassociating.
+
+    ```mlir
+    %sum = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero) -> (!tk.tile<32x32xf32>) {
+      %d = tk.dot %a, %b, %acc : !tk.tile<32x64xf16>, !tk.tile<64x32xf16>, !tk.tile<32x32xf32>
+      scf.yield %d : !tk.tile<32x32xf32>
+    }
+    // becomes, with four warps
+    %sums = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zeros) -> (!tk.tile<32x32x4xf32>) {
+      %d = tk.dot %a, %b, %acc : !tk.tile<32x64xf16>, !tk.tile<64x32xf16>, !tk.tile<32x32x4xf32>
+      scf.yield %d : !tk.tile<32x32x4xf32>
+    }
+    %sum = tk.reduce (%sums : !tk.tile<32x32x4xf32>) dims [2] -> !tk.tile<32x32xf32> { ... addf ... }
+    ```
+  }];
+  let statistics = [Statistic<"numSliced", "sliced", "products whose steps groups of warps share">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::weft::tk::TileKernelDialect"];
+}
+
 def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let summary = "put the operands of tk.dot into shared memory";
   let description = [{
@@ -267,7 +292,8 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
   let description = [{
     In a loop whose channels are of cp_async, the copies of an iteration are started `slots - 1` iterations earlier: those of the first iterations before
     the loop, the others in the loop behind the wait of their channel, whose barrier says that nobody reads their slot any more. So there is one barrier for
-    each channel and iteration. Copies beyond the last iteration fetch nothing (their guard says so, they write zeros), and a wait after the loop ends them. The count of groups
+    each channel and iteration. Copies beyond the last iteration fetch nothing (their guard says so, they write zeros), and a wait after the loop ends them. Where
+    all iterations have slots of their own, all copies stand before the loop, which commits empty groups. The count of groups
     that may be under way at a wait follows from the order of all commits. `tk.schedule` on the ops of a channel and on dots tells `latency` (iterations), `stage` and
     `cluster` (the order within an iteration); with `expand=false` nothing else happens.
 

@@ -11,6 +11,7 @@
 #include "CudaDevice.h"
 
 #include "../Gpu/PtxEntries.h"
+#include "Carveout.h"
 #include "CudaCode.h"
 #include "CudaData.h"
 #include "CudaGraph.h"
@@ -90,6 +91,7 @@ private:
   std::vector<Line> aligned;
   std::vector<void *> parameterAddresses;
   EarlyStart earlyStart;
+  Carveout carveout;
   Handle timers[2] = {}; ///< Events around a launch, made when they are needed.
   StreamOrder streams;   ///< Last: it ends first, and waits.
 };
@@ -250,7 +252,13 @@ Error CudaDevice::dispatch(const Launch &launch) {
     attribute.value.clusterDim[1] = attribute.value.clusterDim[2] = 1;
   }
   const SmLimits &limits = static_cast<const CudaCode &>(*loaded).getLimits();
-  bool isChosen = earlyStart.follow(limits, {kernel.threads, function.registers, kernel.sharedBytes}, launch.grid);
+  CtaNeeds needs = {kernel.threads, function.registers, kernel.sharedBytes};
+  bool isChosen = earlyStart.follow(limits, needs, launch.grid);
+  if (limits.sharedBytes > 1) // Known of code whose kernels start early.
+    if (std::optional<int> percent = carveout.follow(limits, needs, launch.grid, launch.kernel))
+      if (Error error = driver.check(driver.functionSetAttribute(function.handle, PreferredSharedPercent, *percent),
+                                     "cuFuncSetAttribute"))
+        return error;
   // What a run reads stays as it is from its first kernel's begin on: others may read it before they wait.
   if (function.waitsForGrids && !launch.isFirst && isChosen) {
     LaunchAttribute &attribute = attributes[config.attributeCount++];

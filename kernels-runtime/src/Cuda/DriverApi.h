@@ -44,7 +44,12 @@ enum DeviceAttribute : int {
   ReservedSharedBytesPerBlock = 111,
 };
 /// CU_FUNC_ATTRIBUTE_*.
-enum FunctionAttribute : int { RegistersPerThread = 4, MaxDynamicSharedBytes = 8, NonPortableClusterAllowed = 14 };
+enum FunctionAttribute : int {
+  RegistersPerThread = 4,
+  MaxDynamicSharedBytes = 8,
+  PreferredSharedPercent = 9,
+  NonPortableClusterAllowed = 14
+};
 /// CU_JIT_*.
 enum JitOption : int { ErrorLogBuffer = 5, ErrorLogBytes = 6 };
 

@@ -29,6 +29,9 @@ struct CtaNeeds {
   unsigned threads, registers, sharedBytes;
 };
 
+/// CTAs that an SM holds.
+int64_t countResident(const SmLimits &limits, const CtaNeeds &cta);
+
 class EarlyStart {
 public:
   /// A launch of `grid` CTAs comes behind those before: whether it is to start early.

@@ -227,7 +227,8 @@ public:
   LogicalResult matchAndRewrite(tk::ClusterSendOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    tk::TileType type = op.getValue().getType();
+    auto type = cast<tk::TileType>(op.getValues().front().getType());
+    int64_t tiles = op.getValues().size();
     tk::SharedType buffer = op.getBuffer().getType();
     auto wholes = [](ArrayRef<int64_t> shape) {
       return layout::makeShared({{uint64_t(shape[0]), uint64_t(shape[1])}, {1, 0}, 32});
@@ -235,23 +236,23 @@ public:
     std::optional<layout::LinearLayout> rows = wholes(type.getShape()), slot = wholes(buffer.getShape());
     std::optional<layout::LinearLayout> offsets =
         rows ? layout::getOffsets(type.getLayout().getValue(), *rows) : std::nullopt;
-    if (!offsets || info.cluster != buffer.getSlots() || !type.getElementType().isF32() || !buffer.getLayout() ||
-        buffer.getLayout().getValue().canonical() != slot->canonical())
+    if (!offsets || info.cluster * tiles != buffer.getSlots() || !type.getElementType().isF32() ||
+        !buffer.getLayout() || buffer.getLayout().getValue().canonical() != slot->canonical())
       return op.emitOpError("expected a slot with f32 rows one after the other for each of ")
-             << info.cluster << " CTAs, got " << type << " and " << buffer;
-    Share share{info, info.getRole(op), *offsets, buffer.getSlotBytes(), adaptor.getBuffer().front()};
+             << tiles << " tiles of " << info.cluster << " CTAs, got " << type << " and " << buffer;
+    Share share{info, info.getRole(op), *offsets, buffer.getSlotBytes(), tiles, adaptor.getBuffer().front()};
     if (hasClusters(info)) {
       auto channel = op.getChannel() ? op.getChannel().getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp();
-      if (!channel || channel.getBytes() != uint64_t(share.tileBytes()))
-        return op.emitOpError("expected a channel for ") << share.tileBytes() << " bytes";
+      if (!channel || channel.getBytes() != uint64_t(share.allBytes()))
+        return op.emitOpError("expected a channel for ") << share.allBytes() << " bytes";
       Value number = arith::ConstantIndexOp::create(rewriter, loc, 0);
       SlotBarriers barriers = getSlotBarriers(rewriter, loc, adaptor.getChannel().front(), number, /*slots=*/1);
       share.full = barriers.full;
       NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
-      emitSends(rewriter, loc, share, adaptor.getValue(), Value());
+      emitSends(rewriter, loc, share, adaptor.getValues(), Value());
       emitPhaseWait(rewriter, loc, barriers.full, barriers.phase);
-    } else if (auto tiles = op->getAttrOfType<IntegerAttr>(tilesAttr)) {
-      sendThroughMemory(rewriter, loc, share, adaptor.getValue(), tiles.getInt());
+    } else if (auto count = op->getAttrOfType<IntegerAttr>(tilesAttr)) {
+      sendThroughMemory(rewriter, loc, share, adaptor.getValues(), count.getInt());
     } else {
       return op.emitOpError("expected the number of tiles on a target without clusters; run --weft-tk-split-steps");
     }
@@ -264,16 +265,18 @@ private:
     const KernelInfo &info;
     Role role;
     layout::LinearLayout offsets; ///< Of the tile, row by row.
-    int64_t slotBytes;
+    int64_t slotBytes, tiles;
     Value buffer;    ///< !llvm.ptr<3>
     Value full = {}; ///< The mbarrier of what comes to this CTA, likewise; none without clusters.
 
     int64_t tileBytes() const { return slotBytes * info.cluster; }
+    int64_t allBytes() const { return tileBytes() * tiles; }
   };
 
-  /// Each register to its place: in distributed shared memory; or, if `memory` is given, from there on: for each CTA of
-  /// the tile what all of them have for it.
-  static void emitSends(OpBuilder &builder, Location loc, const Share &share, ValueRange values, Value memory) {
+  /// Each register of the tiles to its place: in distributed shared memory; or, if `memory` is given, from there on:
+  /// for each CTA what all of them have for it.
+  static void emitSends(OpBuilder &builder, Location loc, const Share &share, ArrayRef<ValueRange> tiles,
+                        Value memory) {
     OpBuilder::InsertionGuard guard(builder);
     TileIndices indices(builder, loc, share.offsets, share.role);
     Predicate isFirst =
@@ -287,7 +290,7 @@ private:
     if (!memory)
       own = arith::AddIOp::create(builder, loc, own, emitAddress(builder, loc, share.buffer));
     SmallVector<LinearForm> forms;
-    for (unsigned reg = 0; reg < values.size(); ++reg)
+    for (unsigned reg = 0; reg < tiles.front().size(); ++reg)
       forms.push_back(indices.getDims(reg).front());
     SmallVector<Predicate> predicates(forms.size());
     SmallVector<unsigned> equal;
@@ -300,17 +303,25 @@ private:
       }
       Value cta = arith::DivUIOp::create(builder, loc, place, slotBytes);
       Value within = arith::AddIOp::create(builder, loc, own, arith::RemUIOp::create(builder, loc, place, slotBytes));
-      SmallVector<Value> sent =
-          llvm::map_to_vector(vector.registers, [&](unsigned reg) -> Value { return values[reg]; });
-      if (memory) {
-        Value block = arith::MulIOp::create(builder, loc, cta, makeInt(builder, loc, share.tileBytes()));
-        Value offset = arith::AddIOp::create(builder, loc, block, within);
-        emitGlobalStore(builder, loc, emitOffset(builder, loc, memory, offset), /*byteOffset=*/0, sent, Predicate());
-      } else {
-        Value barrier = emitMapped(builder, loc, emitAddress(builder, loc, share.full), cta);
-        emitStoreAsync(builder, loc, emitMapped(builder, loc, within, cta), /*offset=*/0, barrier, sent);
+      for (auto [number, values] : llvm::enumerate(tiles)) {
+        SmallVector<Value> sent;
+        for (unsigned reg : vector.registers)
+          sent.push_back(values[reg]);
+        emitSend(builder, loc, share, sent, cta, within, int64_t(number) * share.tileBytes(), memory);
       }
     }
+  }
+
+  /// `within`, and `offset` bytes on, in what the CTA has.
+  static void emitSend(OpBuilder &builder, Location loc, const Share &share, ArrayRef<Value> values, Value cta,
+                       Value within, int64_t offset, Value memory) {
+    if (!memory) {
+      Value barrier = emitMapped(builder, loc, emitAddress(builder, loc, share.full), cta);
+      return emitStoreAsync(builder, loc, emitMapped(builder, loc, within, cta), offset, barrier, values);
+    }
+    Value block = arith::MulIOp::create(builder, loc, cta, makeInt(builder, loc, share.allBytes()));
+    Value place = arith::AddIOp::create(builder, loc, block, within);
+    emitGlobalStore(builder, loc, emitOffset(builder, loc, memory, place), offset, values, Predicate());
   }
 
   static Value emitOffset(OpBuilder &builder, Location loc, Value pointer, Value bytes) {
@@ -331,27 +342,27 @@ private:
   /// Without distributed shared memory: the parts pass through the L2. A tile's CTAs are neighbours, and CTAs begin in
   /// the order of their numbers, so those that a CTA waits for run, or begin when CTAs of earlier tiles have ended
   /// (docs/gpu.md, launches). Each launch adds `cluster` to a tile's counter, which needs no setting back.
-  static void sendThroughMemory(OpBuilder &builder, Location loc, const Share &share, ValueRange values,
+  static void sendThroughMemory(OpBuilder &builder, Location loc, const Share &share, ArrayRef<ValueRange> values,
                                 int64_t tiles) {
     constexpr int64_t counterBytes = 128;
     int64_t ctas = share.info.cluster, threads = share.role.warps * 32;
-    Value parts = makeVariable(builder, loc, share.info, "parts", tiles * ctas * share.tileBytes());
+    Value parts = makeVariable(builder, loc, share.info, "parts", tiles * ctas * share.allBytes());
     Value counters = makeVariable(builder, loc, share.info, "arrivals", tiles * counterBytes);
     Value cta = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
     Value tile = arith::DivUIOp::create(builder, loc, cta, makeInt(builder, loc, ctas));
     auto times = [&](Value number, int64_t bytes) -> Value {
       return arith::MulIOp::create(builder, loc, number, makeInt(builder, loc, bytes));
     };
-    emitSends(builder, loc, share, values, emitOffset(builder, loc, parts, times(tile, ctas * share.tileBytes())));
+    emitSends(builder, loc, share, values, emitOffset(builder, loc, parts, times(tile, ctas * share.allBytes())));
     emitBarrier(builder, loc, share.role);
     Value thread = weft::gpu::getThread(builder, loc, share.role).id;
     waitForParts(builder, loc, thread, emitOffset(builder, loc, counters, times(tile, counterBytes)), ctas);
     emitBarrier(builder, loc, share.role);
     thread = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), thread);
-    Value own = emitOffset(builder, loc, parts, times(cta, share.tileBytes()));
-    for (int64_t first = 0; first < share.tileBytes() / 16; first += threads)
+    Value own = emitOffset(builder, loc, parts, times(cta, share.allBytes()));
+    for (int64_t first = 0; first < share.allBytes() / 16; first += threads)
       copyPart(builder, loc, arith::AddIOp::create(builder, loc, thread, makeInt(builder, loc, first)), own, share,
-               first + threads > share.tileBytes() / 16);
+               first + threads > share.allBytes() / 16);
     emitBarrier(builder, loc, share.role);
   }
 
@@ -383,7 +394,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     if (isLast) {
       Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
-                                             makeInt(builder, loc, share.tileBytes() / 16));
+                                             makeInt(builder, loc, share.allBytes() / 16));
       auto branch = scf::IfOp::create(builder, loc, isInside, /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
     }

@@ -22,14 +22,14 @@ class OperandSource {
 public:
   /// `values`: the registers of a tile, or the pointer to a slot. `form` null: FMA.
   OperandSource(OpBuilder &builder, Location loc, const Role &role, Type type, ValueRange values,
-                const LinearLayout &acc, const MmaForm *form, Operand operand, int64_t depth)
+                const LinearLayout &acc, const MmaForm *form, Operand operand, int64_t depth, int64_t slices)
       : builder(builder), loc(loc), element(getTileElement(type)), isLhs(operand == Operand::a), depth(depth) {
     int64_t k = getTileShape(type)[isLhs ? 1 : 0];
     step = makeOperandStep(acc, form, operand, depth, k);
     if (!step)
       return;
     if (auto tile = dyn_cast<tk::TileType>(type)) {
-      own = makeOperandStep(acc, form, operand, k, k);
+      own = makeOperandStep(acc, form, operand, k / slices, k);
       isUsable = own && tile.getLayout() && tile.getLayout().getValue().canonical() == own->canonical();
       registers.assign(values.begin(), values.end());
       return;
@@ -145,6 +145,7 @@ public:
     const LinearLayout &acc = type.getLayout().getValue();
     if (op.getAccumulate())
       return failure();
+    int64_t slices = op.getSlices();
     std::optional<DotStep> step = getDotStep(op);
     if (!step)
       return failure();
@@ -152,16 +153,16 @@ public:
     Role role = info.getRole(op);
     const MmaForm *instruction = step->form ? &*step->form : nullptr;
     int64_t depth = step->depth;
-    OperandSource lhs(rewriter, loc, role, op.getLhs().getType(), adaptor.getLhs(), acc, instruction, Operand::a,
-                      depth);
-    OperandSource rhs(rewriter, loc, role, op.getRhs().getType(), adaptor.getRhs(), acc, instruction, Operand::b,
-                      depth);
+    OperandSource lhs(rewriter, loc, role, op.getLhs().getType(), adaptor.getLhs(), acc, instruction, Operand::a, depth,
+                      slices);
+    OperandSource rhs(rewriter, loc, role, op.getRhs().getType(), adaptor.getRhs(), acc, instruction, Operand::b, depth,
+                      slices);
     if (!lhs.isValid() || !rhs.isValid())
       return op.emitOpError("expected operands whose layouts follow from the accumulator's, got ")
              << op.getLhs().getType() << ", " << op.getRhs().getType() << " and " << type;
     SmallVector<Value> sums(adaptor.getAcc());
     SmallVector<bool> live = findLiveColumns(op, acc, step->bits);
-    int64_t steps = llvm::divideCeil(op.countLiveDepth(), depth);
+    int64_t steps = llvm::divideCeil(op.countLiveDepth(), slices * depth); // Of a slice.
     if (instruction)
       multiply(rewriter, op, *instruction, step->bits, live, lhs, rhs, steps, sums);
     else

@@ -211,30 +211,59 @@ static std::optional<unsigned> findCutDim(const tg::TileParts &parts, Value resu
   return llvm::find(made->order, whole->order[parts.end - 1]) - made->order.begin();
 }
 
+/// The reduction dimensions that a step goes along, the longest first: that one alone, or, where all of it does not
+/// fill an instruction (a window over the three channels of an image), as many others as 128 bytes of a row take. Else
+/// each place of the window is a step, which waits for what it loads.
+static SmallVector<unsigned> chooseStepDims(const Roles &roles, ArrayRef<int64_t> extents, int64_t elementBytes) {
+  constexpr int64_t instructionBytes = 32, lineBytes = 128;
+  auto whole = [&](unsigned d) { return int64_t(llvm::PowerOf2Ceil(extents[d])); };
+  SmallVector<unsigned> dims;
+  std::optional<unsigned> longest = Roles::largest(roles.k, extents);
+  if (!longest)
+    return dims;
+  dims.push_back(*longest);
+  int64_t bytes = whole(*longest) * elementBytes;
+  if (bytes >= instructionBytes)
+    return dims;
+  for (unsigned d : llvm::reverse(roles.k))
+    if (d != *longest && extents[d] > 1 && bytes * whole(d) <= lineBytes) {
+      dims.push_back(d);
+      bytes *= whole(d);
+    }
+  return dims;
+}
+
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
   GemmProblem problem;
-  auto productOf = [&](ArrayRef<unsigned> dims, std::optional<unsigned> without) {
+  Value lhs = contract.getLhs(), rhs = contract.getRhs();
+  if (roles.isSwapped)
+    std::swap(lhs, rhs);
+  problem.lhsBytes = bytesOf(lhs);
+  problem.rhsBytes = bytesOf(rhs);
+  SmallVector<unsigned> stepDims = chooseStepDims(roles, kernel.extents, std::max(problem.lhsBytes, problem.rhsBytes));
+  auto productOf = [&](ArrayRef<unsigned> dims, ArrayRef<unsigned> without) {
     int64_t product = 1;
     for (unsigned d : dims)
-      if (d != without && llvm::MulOverflow(product, kernel.extents[d], product))
+      if (!llvm::is_contained(without, d) && llvm::MulOverflow(product, kernel.extents[d], product))
         product = int64_t(1) << 40;
     return product;
   };
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
-  problem.m = productOf(roles.m, std::nullopt);
-  problem.n = productOf(roles.n, std::nullopt);
+  problem.m = productOf(roles.m, {});
+  problem.n = productOf(roles.n, {});
   problem.k = k ? kernel.extents[*k] : 1;
-  problem.taps = productOf(roles.k, k);
-  problem.batch = productOf(roles.batch, std::nullopt);
-  Value lhs = contract.getLhs(), rhs = contract.getRhs();
-  if (roles.isSwapped)
-    std::swap(lhs, rhs);
+  if (stepDims.size() > 1) {
+    problem.k = 1;
+    for (unsigned d : stepDims)
+      problem.k *= int64_t(llvm::PowerOf2Ceil(kernel.extents[d]));
+    problem.onlyK = problem.k;
+  }
+  problem.taps = productOf(roles.k, stepDims);
+  problem.batch = productOf(roles.batch, {});
   problem.type = typeOf(cast<RankedTensorType>(lhs.getType()).getElementType(),
                         cast<RankedTensorType>(rhs.getType()).getElementType());
   problem.contiguousAlongK = k && isContiguousAlong(kernel, problem.m > problem.n ? lhs : rhs, *k);
-  problem.lhsBytes = bytesOf(lhs);
-  problem.rhsBytes = bytesOf(rhs);
   if (problem.type == GemmType::F32 && kernel.allowTf32)
     problem.type = GemmType::Tf32;
   func::FuncOp func = kernel.func;
@@ -287,7 +316,8 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
       problem.allowWgmma && problem.taps == 1 && problem.batch == 1 && isOne(roles.m) && isOne(roles.n);
   problem.allowSplit = problem.allowMulticast && problem.products == 1 && func.getNumResults() == 1 &&
                        hasAlignedRows(result) && (problem.resultBytes == 2 || problem.resultBytes == 4);
-  problem.allowRowShares = problem.taps == 1 && problem.products == 1 && problem.onlyM == 0 && problem.onlyN == 0 &&
+  problem.allowWgmma &= problem.onlyK == 0;
+  problem.allowRowShares = problem.onlyM == 0 && problem.onlyN == 0 && !kernel.find<tg::ReduceOp>() &&
                            (problem.type == GemmType::F16 || problem.type == GemmType::F32);
   for (const KernelRequest &request : kernel.access.requests) {
     auto reads = [&](std::optional<unsigned> d) {
@@ -512,7 +542,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   GemmProblem problem = describe(kernel, contract, roles);
   problem.only = readLaunchTile(kernel);
   func::FuncOp func = kernel.func;
-  if (func->getParentOp()->hasAttr(besideAttr) && problem.lhsWork + problem.rhsWork == 0)
+  problem.isBeside = func->getParentOp()->hasAttr(besideAttr);
+  if (problem.isBeside && problem.lhsWork + problem.rhsWork == 0)
     problem.allowRowShares = false; // It would gain less than the launch that it has in common with them.
   GemmChoice best = chooseGemmTile(problem, device);
   ScheduleChoice choice;
@@ -524,7 +555,11 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   };
   spread(roles.m, problem.mExtents, best.tile.m, problem.leastInnerM);
   spread(roles.n, problem.nExtents, best.tile.n, problem.leastInnerN);
-  choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] = best.tile.k;
+  auto stepOf = [&](unsigned d) -> int64_t & { return choice.stream[llvm::find(roles.k, d) - roles.k.begin()]; };
+  stepOf(*k) = best.tile.k;
+  if (problem.onlyK)
+    for (unsigned d : chooseStepDims(roles, kernel.extents, std::max(problem.lhsBytes, problem.rhsBytes)))
+      stepOf(d) = int64_t(llvm::PowerOf2Ceil(kernel.extents[d]));
   choice.engine = best.tile.engine;
   choice.warps = best.tile.warps;
   choice.stages = best.tile.stages;

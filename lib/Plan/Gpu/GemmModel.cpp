@@ -1,6 +1,7 @@
 // The price of a contraction's tile, and the search over all of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/GemmModel.h"
+#include "weft/Target/Slices.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -99,30 +100,41 @@ static Rates ratesOf(const GemmProblem &problem, tg::Engine engine, const Device
   return rates;
 }
 
+/// Groups of warps that share each step of a tile (weft-tk-slice-steps).
+static int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile) {
+  if (tile.engine != tg::Engine::Mma || problem.lhsWork + problem.rhsWork > 0)
+    return 1; // Windows have registers for no more sums.
+  int64_t steps = llvm::divideCeil(llvm::divideCeil(problem.k, tile.k) * problem.taps, tile.split);
+  int64_t stepBytes = tile.k * std::max(problem.lhsBytes, problem.rhsBytes);
+  return gpu::countSlices(tile.m, tile.n, stepBytes, stepBytes * steps, tile.warps);
+}
+
 /// Bytes of shared memory that the matrix pipe (or the FMA units) read for one step.
 static double sharedReads(const GemmProblem &problem, const GemmTile &tile) {
   double lhs = double(tile.m * tile.k * problem.lhsBytes * problem.products);
   double rhs = double(tile.k * tile.n * problem.rhsBytes * problem.products);
   if (tile.engine == tg::Engine::Wgmma) // Each warpgroup reads its 64 rows and all columns.
     return lhs + rhs * double(tile.m) / 64;
-  // Warps in the most nearly square grid: each reads its rows and columns.
-  int64_t rows = 1;
-  while (rows * rows * 4 <= tile.warps && tile.m / (rows * 2) >= 16)
+  // Warps of a slice in the most nearly square grid: each reads its rows and columns.
+  int64_t rows = 1, warps = tile.warps / slicesOf(problem, tile);
+  while (rows * rows * 4 <= warps && tile.m / (rows * 2) >= 16)
     rows *= 2;
-  while (tile.warps / rows > std::max<int64_t>(tile.n / 8, 1))
+  while (warps / rows > std::max<int64_t>(tile.n / 8, 1))
     rows *= 2;
-  return lhs * double(std::max<int64_t>(tile.warps / rows, 1)) + rhs * double(rows);
+  return lhs * double(std::max<int64_t>(warps / rows, 1)) + rhs * double(rows);
 }
 
 /// Registers of a thread.
 static double registersOf(const GemmProblem &problem, const GemmTile &tile) {
-  double accumulator = double(tile.m * tile.n) / double(tile.warps * 32);
+  double accumulator = double(tile.m * tile.n * slicesOf(problem, tile)) / double(tile.warps * 32);
   if (problem.type == GemmType::F64)
     accumulator *= 2;
   double working = tile.engine == tg::Engine::Wgmma ? 40 : 64;
   // The sum of a computed element, and two of what it is summed up of under way.
   double computed = double((problem.lhsWork > 0 ? tile.m * tile.k : 0) + (problem.rhsWork > 0 ? tile.n * tile.k : 0));
   working += 3 * computed / double(tile.warps * 32);
+  if (problem.onlyK) // All elements of a step are under way.
+    working += double((tile.m + tile.n) * tile.k) / double(tile.warps * 32);
   return accumulator * (double(problem.products) + problem.epilogueRegisters + problem.heldRegisters) + working;
 }
 
@@ -131,6 +143,14 @@ static double computingClocks(const GemmProblem &problem, const GemmTile &tile) 
   constexpr double lanesOfWarp = 32;
   double work = double(tile.k) * (double(tile.m) * problem.lhsWork + double(tile.n) * problem.rhsWork);
   return work / (lanesOfWarp * std::min<double>(double(tile.warps), 4));
+}
+
+/// Clocks of what a tile's warps do with each sum, 32 lanes a quarter of the SM: a conversion, a way through shared
+/// memory and a store. (12,544 x 96 x 16 on an H100: 64 x 64 by two warps 4.2 us, 64 x 32 by four 2.5.)
+static double storeClocksOf(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr double storeWork = 6, lanesOfWarp = 32;
+  return double(tile.m * tile.n * problem.products) * storeWork /
+         (lanesOfWarp * std::min<double>(double(tile.warps), 4));
 }
 
 /// Bytes of the operands of one step.
@@ -149,10 +169,12 @@ static double fileOf(const GemmTile &tile, double registers) {
 
 static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
   int64_t bytes = tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
+  if (int64_t slices = slicesOf(problem, tile); slices > 1)        // In the place of the operands.
+    bytes = std::max(bytes, slices * tile.m * tile.n * 4);
   if (tile.engine == tg::Engine::Wgmma) // What the epilogue reads lies beside the operands (weft-tk-stage).
     bytes += int64_t(problem.epilogueRegisters * 4 * double(tile.m * tile.n));
   if (tile.split > 1) // Results pass through a slot each warpgroup; else what the CTAs send each other has a place.
-    bytes += tile.engine == tg::Engine::Wgmma ? tile.warps / 4 * 64 * 128 : tile.m * tile.n * 4;
+    bytes += tile.engine == tg::Engine::Wgmma ? tile.warps / 4 * 64 * 128 : tile.m * tile.n * 4 * problem.products;
   return bytes;
 }
 
@@ -175,16 +197,20 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
 }
 
+/// What slices of a step cost beside their bytes: two barriers and a way through shared memory.
+static constexpr double sliceClocks = 120;
 static constexpr int64_t mostSplit = 4, mostRowShares = 8, mostMulticast = 2;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
-static int64_t sentBytes(const GemmTile &tile) { return tile.m * tile.n * 4 / tile.split * (tile.split - 1); }
+static int64_t sentBytes(const GemmProblem &problem, const GemmTile &tile) {
+  return tile.m * tile.n * problem.products * 4 / tile.split * (tile.split - 1);
+}
 
 /// Whether warps without a warpgroup's instructions can share the steps of a tile among CTAs, each of which then has a
 /// share of the rows. Where steps do not compute their operands, fewer tiles than SMs, and clusters: others were not
 /// measured.
 static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
-  int64_t steps = llvm::divideCeil(problem.k, tile.k);
+  int64_t steps = llvm::divideCeil(problem.k, tile.k) * problem.taps;
   bool computes = problem.lhsWork + problem.rhsWork > 0, hasClusters = device.maxCluster > 1;
   if ((!computes && (!hasClusters || tiles >= int64_t(device.sms))) ||
       (hasClusters && tile.split > int64_t(device.maxCluster)))
@@ -192,9 +218,9 @@ static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64
   bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
   // Steps that compute their operands wait for what they load: one more is a wait more, which the price has not (with
   // uneven shares of them MobileNetV2 takes 118.1 us instead of 114.8, EfficientNet-B0 225 instead of 219, H100).
-  bool isEven = steps % tile.split == 0 || problem.k % tile.k != 0;
+  bool isEven = steps % tile.split == 0 || (problem.taps == 1 && problem.k % tile.k != 0);
   return problem.allowRowShares && isDot && tile.m % tile.split == 0 && steps >= 2 && 2 * steps > tile.split &&
-         (isEven || !computes);
+         (isEven || (!computes && problem.taps == 1));
 }
 
 /// SMs that CTAs find.
@@ -212,7 +238,7 @@ static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t t
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
   int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
   return problem.allowSplit && share * problem.resultBytes % 64 == 0 && problem.k >= tile.k * tile.split &&
-         sentBytes(tile) <= buffer && tiles * tile.split <= countSms(tile, device);
+         sentBytes(problem, tile) <= buffer && tiles * tile.split <= countSms(tile, device);
 }
 
 /// Tiles of rows and of columns.
@@ -236,6 +262,22 @@ static double chainClocksOf(const GemmProblem &problem, const GemmTile &tile) {
   int64_t groups = tile.warps / 4, rowGroups = std::min(groups, std::max<int64_t>(tile.m / 64, 1));
   int64_t columns = tile.n * rowGroups / groups, sums = tile.m / (64 * rowGroups) * problem.products;
   return sums > 1 || columns > shortColumns ? 0 : chainClocks * double(tile.k * problem.lhsBytes / depthBytes);
+}
+
+/// Clocks of a step that a warp of mma.sync takes alone, one thing after the other: its copies (addresses, where there
+/// are taps masks, too), what it reads first of shared memory, and instructions along k, each of which waits for the
+/// one before it or, where the warp has several sums, for the pipe of its quarter. An H100, 2 warps: 128x768x768 in
+/// 32x32 by 64 380 clocks, 128x768x3072 in 64x64 by 64 1,060; 3x3 windows in 32x32 by 64 480.
+static double chainClocksOfWarp(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr double instructionBytes = 32, mmaLatency = 33, mmaIssue = 7, sharedLatency = 60;
+  double copyBytes = problem.onlyK ? double(std::min(problem.lhsBytes, problem.rhsBytes)) : 16;
+  double copyClocks = problem.taps > 1 ? 30 : 20;
+  int64_t slices = slicesOf(problem, tile), warps = tile.warps / slices;
+  double depth = double(tile.k * std::max(problem.lhsBytes, problem.rhsBytes)) / double(slices) / instructionBytes;
+  double sums = double(tile.m * tile.n * problem.products) / double(16 * 8 * warps);
+  double copies = double(stepBytesOf(problem, tile)) / (copyBytes * 32 * double(tile.warps));
+  return sharedLatency + stepClocks + (problem.onlyK ? loadLatency : 0) +
+         depth * std::max(mmaLatency, mmaIssue * std::max(sums, 1.0)) + copies * copyClocks;
 }
 
 /// Bytes of one step that come from L2: of what the CTAs of a cluster have in common each reads its part.
@@ -297,7 +339,11 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
       tg::Engine::Simt) // A thread with t x t sums loads 2 t operands from shared memory for t^2 products.
     matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(threads));
   double fill = stepBytes / device.sharedBytesPerClock, l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
-  double stalls = stepClocks;
+  double stalls = stepClocks, chain = 0;
+  // Prices of steps that compute operands were measured without these two.
+  bool isPlain = tile.engine == tg::Engine::Mma && problem.lhsWork + problem.rhsWork == 0;
+  if (isPlain)
+    chain = chainClocksOfWarp(problem, tile);
   if (isLongWave(problem, tile, cost.tiles, device)) {
     fill = stepBytes / tmaBytesPerClock;
     l2 /= waveMerge;
@@ -306,7 +352,7 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   double sharedClocks = sharedReads(problem, tile) / device.sharedBytesPerClock + fill;
   double busiest = std::max({matrix, sharedClocks, l2}) + stalls;
   // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
-  double alone = std::max(busiest, matrix * 4 / std::min<double>(double(tile.warps), 4));
+  double alone = std::max({busiest, matrix * 4 / std::min<double>(double(tile.warps), 4), chain});
   double waiting = loadLatency / double(std::max<int64_t>(tile.stages - 1, 1));
   double latency = std::max(alone, waiting);
   if (double computing = computingClocks(problem, tile); computing > 0) { // Loads, arithmetic, a barrier, products.
@@ -321,11 +367,15 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
   double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
   double ends = fillClocks + drainClocks + storeClocks;
+  if (isPlain)
+    ends += storeClocksOf(problem, tile);
+  if (int64_t slices = slicesOf(problem, tile); slices > 1) // Stored, and loaded again by those who add them up.
+    ends += sliceClocks + 2 * double(slices * tile.m * tile.n * problem.products * 4) / device.sharedBytesPerClock;
   if (tile.split > 1 && device.maxCluster > 1) // The CTAs meet, and what all of an SM send takes its way.
     ends += 2 * double(device.clusterClocks) + device.mergeClocks +
-            double(resident * sentBytes(tile)) / device.mergeBytesPerClock;
+            double(resident * sentBytes(problem, tile)) / device.mergeBytesPerClock;
   else if (tile.split > 1) // Through the L2, which CTAs of an SM reach side by side.
-    ends += device.mergeClocks + double(sentBytes(tile)) / device.mergeBytesPerClock;
+    ends += device.mergeClocks + double(sentBytes(problem, tile)) / device.mergeBytesPerClock;
   if (tile.multicast > 1) // They meet; the last slot's way back.
     ends += 2 * double(device.clusterClocks);
   // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
@@ -385,17 +435,23 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
     mostK *= 2;                              // See pieceFactor.
   if (problem.lhsWork + problem.rhsWork > 0) // Fewer steps that wait.
     mostK *= 4;
+  bool isWide = engine == tg::Engine::Mma && !problem.isBeside;
+  int64_t mostSliced = isWide ? std::max<int64_t>(mostK, 512 / elementBytes) : mostK;
   if (problem.wholeM)
     leastM = limit(problem.m, leastM, 256);
   int64_t byWarpgroups = problem.allowSplit ? mostSplit : 1, byWarps = problem.allowRowShares ? mostRowShares : 1;
   int64_t mostSplits = wgmma ? byWarpgroups : byWarps;
   for (int64_t m = limit(problem.m, leastM, 256); m >= leastM; m /= 2)
     for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
-      for (int64_t k = limit(problem.k, leastK, mostK); k >= leastK; k /= 2)
+      for (int64_t k = limit(problem.k, leastK, mostSliced); k >= leastK; k /= 2)
         for (int64_t warps : {4, 8, 2, 1}) {
-          if ((problem.onlyM && m != problem.onlyM) || (problem.onlyN && n != problem.onlyN))
+          if ((problem.onlyM && m != problem.onlyM) || (problem.onlyN && n != problem.onlyN) ||
+              (problem.onlyK && k != problem.onlyK))
             continue;
           if (wgmma && (warps < 4 || m % (16 * warps) != 0 || m > problem.mostBoxM || n > problem.mostBoxN))
+            continue;
+          // Elements that a thread loads one by one, each with its mask: more than these ptxas spills.
+          if (problem.onlyK && (m + n) * k > warps * 32 * 24)
             continue;
           // A thread's sums of FMAs live beside its operands. Kernelize sums thin products place by place, in
           // registers.
@@ -404,7 +460,10 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
           if (simt && (m < 16 || n < 16) && problem.products * m * n * k > warps * 32 * 32)
             continue;
           // A warp has a fragment of its own, a thread an element.
-          if (m * n < (simt ? 32 : 128) * warps && warps > 1)
+          int64_t slices = slicesOf(problem, {m, n, k, warps, 1, engine});
+          if (m * n * slices < (simt ? 32 : 128) * warps && warps > 1)
+            continue;
+          if ((k > mostK && slices == 1) || (problem.isBeside && slices > 1 && warps > 4))
             continue;
           for (int64_t stages : {4, 3, 2, 5, 6})
             for (int64_t split = 1; split <= mostSplits; split *= 2)

@@ -131,11 +131,11 @@ static std::optional<LinearLayout> makeFmaLayout(tk::DotOp dot, int64_t warps) {
 static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
   std::optional<MmaForm> form = getMmaForm(dot);
   ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
-  int64_t depth = getTileShape(dot.getLhs().getType())[1];
+  int64_t k = getTileShape(dot.getLhs().getType())[1], slices = dot.getSlices();
   bool keepsRows = isa<tk::TileType>(dot.getLhs().getType()) || becomesLhs(dot.getResult());
   std::optional<LinearLayout> acc =
-      form ? makeMmaAccumulator(*form, shape[0], shape[1], warps, keepsRows) : makeFmaLayout(dot, warps);
-  if (!acc)
+      form ? makeMmaAccumulator(*form, shape[0], shape[1], warps, keepsRows, slices) : makeFmaLayout(dot, warps);
+  if (!acc || (!form && slices > 1))
     return std::nullopt;
   DotLayouts layouts;
   layouts.acc = tk::LayoutAttr::get(dot.getContext(), *acc);
@@ -145,7 +145,7 @@ static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
         isa<tk::SharedType>(value.getType())
             ? makeOperandMemory(value, operand, form.has_value())
             : makeOperandStep(*acc, form ? &*form : nullptr, operand == 0 ? layout::Operand::a : layout::Operand::b,
-                              depth, depth);
+                              k / slices, k);
     if (!own)
       return std::nullopt;
     (operand == 0 ? layouts.lhs : layouts.rhs) = tk::LayoutAttr::get(dot.getContext(), *own);

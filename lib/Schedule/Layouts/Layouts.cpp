@@ -96,6 +96,17 @@ SmallVector<int64_t> keptDims(tk::ReduceOp op) {
   return kept;
 }
 
+/// Whether the reduction adds up the slices of a dot's sum (weft-tk-slice-steps). They lie in different warps, so they
+/// pass through shared memory: the sum is laid out for those who use it.
+bool addsSlices(tk::ReduceOp op) {
+  auto loop = op.getInputs().front().getDefiningOp<scf::ForOp>();
+  if (!loop || op.getInputs().size() != 1)
+    return false;
+  unsigned number = cast<OpResult>(op.getInputs().front()).getResultNumber();
+  auto dot = loop.getYieldedValues()[number].getDefiningOp<tk::DotOp>();
+  return dot && dot.getSlices() > 1;
+}
+
 void LayoutChooser::collect(Operation *op) {
   SmallVector<Value> own;
   for (Value result : op->getResults())
@@ -134,11 +145,13 @@ void LayoutChooser::collect() {
         unite(all);
     } else if (auto sum = dyn_cast<tk::ClusterSumOp>(op)) {
       unite({sum.getValue(), sum.getResult()});
+    } else if (auto send = dyn_cast<tk::ClusterSendOp>(op)) {
+      unite(send.getValues());
     } else if (auto dot = dyn_cast<tk::DotOp>(op)) {
       unite({dot.getResult(), dot.getAcc()});
     } else if (auto broadcast = dyn_cast<tk::BroadcastOp>(op)) {
       projections.push_back({broadcast.getResult(), broadcast.getInput(), SmallVector<int64_t>(broadcast.getDims())});
-    } else if (auto reduce = dyn_cast<tk::ReduceOp>(op)) {
+    } else if (auto reduce = dyn_cast<tk::ReduceOp>(op); reduce && !addsSlices(reduce)) {
       unite(reduce.getInputs());
       unite(reduce.getResults());
       projections.push_back({reduce.getInputs().front(), reduce.getResults().front(), keptDims(reduce)});
@@ -171,6 +184,8 @@ void LayoutChooser::collect() {
       members.layout = given.getValue();
   }
   func.walk([&](tk::ReduceOp op) {
+    if (addsSlices(op))
+      return;
     for (int64_t dim : op.getDims())
       reduced.insert({unions.getLeaderValue(op.getInputs().front().getAsOpaquePointer()), dim});
   });
@@ -408,6 +423,11 @@ LogicalResult LayoutChooser::fixOp(Operation *op) {
                    "the operand of a broadcast lies otherwise than its result");
   } else if (auto reduce = dyn_cast<tk::ReduceOp>(op)) {
     SmallVector<int64_t> kept = keptDims(reduce);
+    if (addsSlices(reduce))
+      convertOperand(reduce->getOpOperand(0),
+                     makeSummedLayout(tileType(reduce.getResult(0)).getLayout().getValue(), kept,
+                                      tileType(reduce.getInputs().front()).getShape()),
+                     "slices of a sum lie in different warps");
     LinearLayout in = tileType(reduce.getInputs().front()).getLayout().getValue();
     for (OpResult result : reduce->getResults())
       convertResult(result, projectLayout(in, kept, tileType(result).getShape()),

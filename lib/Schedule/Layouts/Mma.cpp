@@ -46,7 +46,7 @@ std::optional<MmaForm> schedule::getMmaForm(tk::DotOp dot) {
   tk::TileType acc = dot.getAcc().getType();
   Type lhs = dot.getLhs().getType();
   return getMmaForm(getTileElement(lhs), acc.getElementType(), dot.getTf32(), acc.getShape()[0], acc.getShape()[1],
-                    getTileShape(lhs)[1]);
+                    getTileShape(lhs)[1] / dot.getSlices());
 }
 
 //===-- Accumulators ----------------------------------------------------------------------------------------------===//
@@ -70,10 +70,11 @@ static std::pair<int64_t, int64_t> splitWarps(int64_t rows, int64_t columns, int
 }
 
 std::optional<LinearLayout> schedule::makeMmaAccumulator(const MmaForm &form, int64_t m, int64_t n, int64_t warps,
-                                                         bool keepsRows) {
+                                                         bool keepsRows, int64_t slices) {
   std::optional<LinearLayout> acc = layout::makeMma(form.m, form.n, form.k, form.type, Operand::c);
-  if (!acc || m < form.m || n < form.n)
+  if (!acc || m < form.m || n < form.n || warps % slices)
     return std::nullopt;
+  warps /= slices;
   auto [byRows, byColumns] = splitWarps(m / form.m, n / form.n, warps, keepsRows);
   auto extend = [&](const LinearLayout &factor) { acc = acc ? acc->product(factor) : acc; };
   extend(LinearLayout::identity("register", "dim1", llvm::Log2_64(n / form.n / byColumns)));
@@ -81,7 +82,11 @@ std::optional<LinearLayout> schedule::makeMmaAccumulator(const MmaForm &form, in
   extend(LinearLayout::identity("warp", "dim1", llvm::Log2_64(byColumns)));
   extend(LinearLayout::identity("warp", "dim0", llvm::Log2_64(byRows)));
   extend(LinearLayout::zeros("warp", llvm::Log2_64(warps / byRows / byColumns), {}));
-  return acc ? acc->transposed({"register", "lane", "warp"}, {"dim0", "dim1"}) : std::nullopt;
+  if (acc)
+    acc = acc->transposed({"register", "lane", "warp"}, {"dim0", "dim1"});
+  if (slices > 1)
+    extend(LinearLayout::identity("warp", "dim2", llvm::Log2_64(slices)));
+  return acc;
 }
 
 std::optional<LinearLayout> schedule::makeFmaAccumulator(int64_t m, int64_t n, int64_t warps, int64_t vectorM,
@@ -120,7 +125,7 @@ unsigned AccumulatorBits::getRegister(unsigned i, unsigned j) const {
   return result;
 }
 
-/// Coordinates of the image of one input bit.
+/// Coordinates in m and n of the image of one input bit.
 static std::pair<uint64_t, uint64_t> split(const LinearLayout &layout, uint64_t image) {
   layout::Index place = layout.unflattenOut(image);
   return {place[0], place[1]};
@@ -139,7 +144,8 @@ static bool startsWith(const LinearLayout &acc, const LinearLayout &fragment, St
 
 std::optional<AccumulatorBits> schedule::getAccumulatorBits(const LinearLayout &acc, const MmaForm *form) {
   AccumulatorBits bits;
-  if (acc.outs().size() != 2 || acc.outs()[0].name != "dim0" || acc.outs()[1].name != "dim1")
+  size_t rank = acc.outs().size();
+  if (rank < 2 || rank > 3 || acc.outs()[0].name != "dim0" || acc.outs()[1].name != "dim1")
     return std::nullopt;
   auto isPure = [&](uint64_t image) { return !split(acc, image).first || !split(acc, image).second; };
   if (form) {
@@ -177,7 +183,7 @@ std::optional<DotStep> schedule::getDotStep(tk::DotOp dot) {
   if (!type.getLayout())
     return std::nullopt;
   const LinearLayout &acc = type.getLayout().getValue();
-  int64_t k = getTileShape(dot.getLhs().getType())[1];
+  int64_t k = getTileShape(dot.getLhs().getType())[1] / dot.getSlices();
   DotStep step;
   step.form = getMmaForm(getTileElement(dot.getLhs().getType()), type.getElementType(), dot.getTf32(),
                          type.getShape()[0], type.getShape()[1], k);
@@ -202,8 +208,9 @@ std::optional<LinearLayout> schedule::makeOperandStep(const LinearLayout &acc, c
   unsigned kBits = llvm::Log2_64(k), ownBits = acc.outs()[isLhs ? 0 : 1].bits;
   OperandPlaces places{isLhs, isLhs ? ownBits : kBits};
   auto project = [&](uint64_t image) {
-    auto [row, column] = split(acc, image);
-    return places.flat(isLhs ? row : column, 0);
+    layout::Index place = acc.unflattenOut(image);
+    uint64_t deep = place.size() < 3 ? 0 : place[2] * (uint64_t(k) >> acc.outs()[2].bits);
+    return places.flat(place[isLhs ? 0 : 1], deep);
   };
   layout::Vectors columns, lanes;
   unsigned inFragment = 0;

@@ -26,7 +26,8 @@ struct LoopChannel {
   SmallVector<tk::CopyOp> copies;
   tk::CommitOp commit;
   tk::WaitOp wait;
-  int64_t distance() const { return tk::ChannelType(channel.getResult().getType()).getSlots() - 1; }
+  bool isAhead = false; ///< All iterations have slots of their own, which are filled before the loop.
+  int64_t distance() const { return tk::ChannelType(channel.getResult().getType()).getSlots() - (isAhead ? 0 : 1); }
   SmallVector<Operation *> producers() const {
     SmallVector<Operation *> ops{acquire};
     for (tk::CopyOp copy : copies)
@@ -84,9 +85,12 @@ bool LoopPipeliner::analyse() {
       if (LoopChannel *channel = at(wait.getChannel()))
         channel->wait = wait;
   }
-  for (auto &[value, channel] : found)
+  std::optional<int64_t> trips = getTrips();
+  for (auto &[value, channel] : found) {
+    channel.isAhead = trips && *trips == channel.distance() + 1;
     if (canMove(channel))
       channels.push_back(channel);
+  }
   llvm::sort(channels, [](const LoopChannel &a, const LoopChannel &b) {
     return a.wait->isBeforeInBlock(const_cast<tk::WaitOp &>(b.wait));
   });
@@ -212,7 +216,11 @@ void LoopPipeliner::expand() {
     channel.wait.setPending(getPending(number));
     OpBuilder builder(channel.wait->getContext());
     builder.setInsertionPointAfter(channel.wait);
-    emitProducers(builder, channel, getCounter(builder, loop.getInductionVar(), channel.distance()), false);
+    Value counter = getCounter(builder, loop.getInductionVar(), channel.distance());
+    if (channel.isAhead) // An empty group: so many are behind it in every iteration.
+      tk::CommitOp::create(builder, loc, channel.channel.getResult(), counter);
+    else
+      emitProducers(builder, channel, counter, false);
   }
   // What is under way at the end writes zeros: nobody may use the slots before it is over.
   OpBuilder after(loop->getContext());

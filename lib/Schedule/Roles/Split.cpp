@@ -31,7 +31,7 @@ static bool canStoreShare(tk::StoreOp store, int64_t warps, int64_t parts) {
 bool schedule::splitLoop(tk::ForTilesOp tiles, ArrayRef<ChannelUse> uses, int64_t warps, int64_t parts) {
   scf::ForOp loop = findDotLoop(tiles, /*byWarpgroups=*/true);
   std::optional<int64_t> steps = loop ? countSteps(loop) : std::nullopt;
-  if (!steps || *steps < parts || tiles.getPersistent())
+  if (!steps || *steps < parts || loop.getNumResults() != 1 || tiles.getPersistent())
     return false;
   auto stores = tiles.getOps<tk::StoreOp>();
   int64_t all = 0;

@@ -29,8 +29,8 @@ module @gemm_2048x28672x4096 {
   }
 }
 
-// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 6, order = "row", persistent = false, split = 1>
-// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [128], engine = mma, warps = 8, stages = 3, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [128], engine = mma, warps = 8, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_16x28672x4096 {
   func.func @kernel(%a: tensor<16x4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<16x28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<16x4096xbf16>, tensor<4096x28672xbf16> -> tensor<16x28672xbf16>
@@ -39,8 +39,8 @@ module @gemm_16x28672x4096 {
 }
 
 // 24 tiles of a long reduction are too few: clusters share their steps, and all of a CTA's are under way at once. Without clusters nobody shares.
-// SM90: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 4>
-// SM80: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<{{.*}} split = 1>
+// SM90: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [256], engine = mma, warps = 8, stages = 3, order = "row", persistent = false, split = 4>
+// SM80: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 5, order = "row", persistent = false, split = 1>
 module @gemm_128x768x3072 {
   func.func @kernel(%a: tensor<128x3072xbf16>, %b: tensor<768x3072xbf16>) -> tensor<128x768xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x3072xbf16>, tensor<768x3072xbf16> -> tensor<128x768xbf16>
@@ -69,7 +69,7 @@ module @gemm_512x4096x14336 {
 }
 
 // SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1>
-// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 2, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [256, 64], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_4096x3072x768 {
   func.func @kernel(%a: tensor<4096x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<4096x3072xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4096x768xbf16>, tensor<768x3072xbf16> -> tensor<4096x3072xbf16>
@@ -86,8 +86,8 @@ module @gemm_2048x14336x4096 {
   }
 }
 
-// SM90: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 1>
-// SM80: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 1>
+// SM90: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 module @gemm_128x768x768 {
   func.func @kernel(%a: tensor<128x768xbf16>, %b: tensor<768x768xbf16>) -> tensor<128x768xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x768xbf16>, tensor<768x768xbf16> -> tensor<128x768xbf16>

@@ -23,8 +23,8 @@
 // SIZE: table: expected 32 tiles, got 2
 // CHAIN: traversal chain<4>: no launch holds a chain of two kernels that go by rows
 module {
-  func.func @main(%x: tensor<64x64xf16> {tg.name = "x"}, %w: tensor<64x64xf16> {tg.name = "w"}) -> (tensor<64x64xf16> {tg.name = "y"}) {
-    %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>
-    return %0 : tensor<64x64xf16>
+  func.func @main(%x: tensor<128x64xf16> {tg.name = "x"}, %w: tensor<64x128xf16> {tg.name = "w"}) -> (tensor<128x128xf16> {tg.name = "y"}) {
+    %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf16>
+    return %0 : tensor<128x128xf16>
   }
 }

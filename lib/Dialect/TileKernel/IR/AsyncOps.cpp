@@ -13,11 +13,14 @@ LogicalResult SlotOp::verify() {
 }
 
 LogicalResult ClusterSendOp::verify() {
-  TileType from = getValue().getType();
   SharedType to = getBuffer().getType();
+  int64_t tiles = getValues().size(), ctas = tiles ? to.getSlots() / tiles : 0;
+  if (!ctas || to.getSlots() % tiles || !llvm::all_equal(getValues().getTypes()))
+    return emitOpError("expected tiles of one type and as many slots for each, got ")
+           << getValues().getTypes() << " and " << to;
+  auto from = cast<TileType>(getValues().front().getType());
   if (from.getRank() != 2 || from.getElementType() != to.getElementType() ||
-      to.getShape() != ArrayRef<int64_t>({from.getShape()[0] / to.getSlots(), from.getShape()[1]}) ||
-      from.getShape()[0] % to.getSlots())
+      to.getShape() != ArrayRef<int64_t>({from.getShape()[0] / ctas, from.getShape()[1]}) || from.getShape()[0] % ctas)
     return emitOpError("expected a slot for the share of each CTA of the cluster in the rows of a tile, got ")
            << from << " and " << to;
   return success();

@@ -305,9 +305,10 @@ LogicalResult DotOp::verify() {
   auto [lhs, lhsElement] = describe(getLhs().getType());
   auto [rhs, rhsElement] = describe(getRhs().getType());
   TileType acc = getAcc().getType();
-  if (lhs.size() != 2 || rhs.size() != 2 || acc.getRank() != 2 || lhs[1] != rhs[0] || lhs[0] != acc.getShape()[0] ||
-      rhs[1] != acc.getShape()[1])
-    return emitOpError("expected [m, k], [k, n] and [m, n], got ")
+  bool hasRanks = lhs.size() == 2 && rhs.size() == 2 && (acc.getRank() == 2 || acc.getRank() == 3);
+  if (!hasRanks || lhs[1] != rhs[0] || lhs[0] != acc.getShape()[0] || rhs[1] != acc.getShape()[1] ||
+      lhs[1] % getSlices())
+    return emitOpError("expected [m, k], [k, n] and [m, n], or [m, n, s] with a divisor s of k, got ")
            << getLhs().getType() << ", " << getRhs().getType() << " and " << acc;
   for (Value operand : {getLhs(), getRhs()})
     if (auto shared = dyn_cast<SharedType>(operand.getType()))

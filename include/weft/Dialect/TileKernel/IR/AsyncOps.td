@@ -221,20 +221,20 @@ def TK_ClusterOpenOp : TK_Op<"cluster_open", [MemoryEffects<[MemRead, MemWrite]>
   let assemblyFormat = "$buffer (`on` $channel^)? attr-dict `:` type($buffer) (`,` type($channel)^)?";
 }
 
-def TK_ClusterSendOp : TK_Op<"cluster_send", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the rows of a tile to the CTAs of the cluster, each its share";
+def TK_ClusterSendOp : TK_Op<"cluster_send", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the rows of tiles to the CTAs of the cluster, each its share";
   let description = [{
-    CTA r of s gets the r-th of s equal parts of the rows, and finds in slot c of `buffer` what CTA c sent it when the op is over: it waits for the
-    bytes of all of them, which complete the phase of `channel` that `tk.cluster_open` began. The slots are as many as CTAs, and hold their places one after
+    CTA r of s gets the r-th of s equal parts of the rows of each tile (all are of one type), and finds in slot i * s + c of `buffer` what CTA c sent it of
+    tile i when the op is over: it waits for the bytes of all of them, which complete the phase of `channel` that `tk.cluster_open` began. The slots hold their places one after
     the other. Where the target has no clusters there is no channel: the CTAs are neighbours in the
     launch and the rows pass through a variable of the module; the op then says how many tiles the launch has (`tk.tiles`, from weft-tk-split-steps).
 
     ```mlir
-    tk.cluster_send %acc to %b on %c : !tk.tile<16x32xf32>, !tk.shared<4 x 4x32xf32>, !tk.channel<1>
+    tk.cluster_send %acc to %b on %c : !tk.tile<16x32xf32> to !tk.shared<4 x 4x32xf32> on !tk.channel<1>
     ```
   }];
-  let arguments = (ins TK_TileType:$value, TK_SharedType:$buffer, Optional<TK_ChannelType>:$channel);
-  let assemblyFormat = "$value `to` $buffer (`on` $channel^)? attr-dict `:` type($value) `,` type($buffer) (`,` type($channel)^)?";
+  let arguments = (ins Variadic<TK_TileType>:$values, TK_SharedType:$buffer, Optional<TK_ChannelType>:$channel);
+  let assemblyFormat = "$values `to` $buffer (`on` $channel^)? attr-dict `:` type($values) `to` type($buffer) (`on` type($channel)^)?";
   let hasVerifier = 1;
 }
 

@@ -244,6 +244,7 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
   let description = [{
     lhs is [m, k], rhs [k, n], acc and the result [m, n]. Operands are register tiles (before Schedule), or, after it, fragments in registers or slots of
     shared memory (`!tk.shared` with `slots` = 1, or a slot of several through `tk.slot`). acc is f32 for f16, bf16 and f32 operands, f64 for f64, i32 for i8; `unsigned_lhs` and `unsigned_rhs` say that i8 operands are unsigned.
+    Where acc is [m, n, s], its place (i, j, t) adds up the products of the t-th of s equal parts of k.
     f32 operands are multiplied exactly (fma) unless `tf32`. Where `accumulate` is given and false, acc counts as zero, whatever it holds (the same for
     the whole CTA; only for operands in shared memory that wgmma multiplies).
 
@@ -268,6 +269,8 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
     /// Columns of the result that somebody may read, and places of k that are not known to be zero.
     int64_t countLiveColumns();
     int64_t countLiveDepth();
+    /// The parts of k that have sums of their own.
+    int64_t getSlices() { return getAcc().getType().getRank() == 3 ? getAcc().getType().getShape()[2] : 1; }
   }];
 }
 
