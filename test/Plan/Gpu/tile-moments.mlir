@@ -51,6 +51,7 @@ func.func @convolved(%x: tensor<2x320x66x66xbf16>, %w: tensor<320x320x3x3xbf16>)
 // CHECK: tg.reshape %{{.*}} : tensor<2x320x60x60xbf16> to tensor<2x32x
 // WHY: parts of axis 2
 // PLAN-LABEL: func.func @odd
+// PLAN: tg.kernel "copy"
 // PLAN-COUNT-3: tg.kernel
 // PLAN-NOT: tg.kernel
 func.func @odd(%x: tensor<2x320x62x62xbf16>, %w: tensor<320x320x3x3xbf16>) -> tensor<2x32x36000xf32> {
