@@ -66,11 +66,6 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
 ScheduleChoice chooseSummedProduct(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device);
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device);
 
-/// Spreads `elements` of a tile over the rows of a fold, from the innermost dimension on; what they do not
-/// need pads the innermost one that is not 1.
-void spreadSide(llvm::ArrayRef<unsigned> dims, llvm::ArrayRef<int64_t> extents, int64_t elements,
-                llvm::SmallVectorImpl<int64_t> &tile);
-
 /// The power of two up to `budget` (one itself) to tile `extent` with: the largest whose tiles cover at most an eighth
 /// more than the extent, else the one with the least excess; never below `least` unless the budget or the extent is.
 int64_t fitPower(int64_t extent, int64_t budget, int64_t least);

@@ -6,6 +6,7 @@
 // mma.sync, so that a step's scores are the left operand of the next product where they are), all columns and the whole
 // step.
 #include "../Groups/GroupCost.h"
+#include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/Schedule.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -55,6 +56,41 @@ static int64_t productOf(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
   return product;
 }
 
+/// The tile of `elements` rows along the dimensions that are rows (grouped heads and queries): the longest along the
+/// last dimension, or one whose tiles take clearly fewer steps in all. Where a mask lets the steps grow along
+/// `growing`, tiles that are short there have fewer.
+static void spreadRows(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents, int64_t elements, int64_t streamed,
+                       std::optional<unsigned> growing, SmallVectorImpl<int64_t> &tile) {
+  constexpr double clearly = 0.94;
+  SmallVector<int64_t> now(tile.begin(), tile.end()), best;
+  double least = std::numeric_limits<double>::infinity();
+  auto look = [&](auto &self, size_t next, int64_t rest) -> void {
+    if (next == dims.size()) {
+      double steps = double(streamed) + (growing ? double(now[*growing]) : 0.0);
+      for (unsigned d : dims)
+        steps *= double(llvm::divideCeil(extents[d], now[d]));
+      if (steps < least * clearly) {
+        least = steps;
+        best = now;
+      }
+      return;
+    }
+    int64_t whole = std::min<int64_t>(rest, llvm::PowerOf2Ceil(extents[dims[next]]));
+    for (int64_t side = next + 1 == dims.size() ? whole : 1; side <= whole; side *= 2) {
+      now[dims[next]] = side;
+      self(self, next + 1, rest / side);
+    }
+  };
+  look(look, 0, elements);
+  tile.assign(best.begin(), best.end());
+  // What they do not need pads the innermost one that is not 1.
+  for (unsigned d : dims)
+    elements /= tile[d];
+  auto isLong = [&](unsigned d) { return tile[d] > 1; };
+  if (!dims.empty())
+    tile[llvm::any_of(dims, isLong) ? *llvm::find_if(llvm::reverse(dims), isLong) : dims.back()] *= elements;
+}
+
 /// A fold without a contraction, such as the one that merges parts: the last dimension wide, the stream in as many
 /// steps as registers allow.
 static ScheduleChoice chooseFoldOfMaps(const KernelToSchedule &kernel, tg::FoldOp fold) {
@@ -92,6 +128,18 @@ static bool hasPlainMaps(tg::ContractOp sum, tg::FoldOp fold) {
   return isPlain && products == 2;
 }
 
+/// Whether a tile of a tensor is read beside the scores: a bias, a mask that is an input.
+static bool readsTiles(tg::FoldOp fold) {
+  auto isTile = [&](Value value) {
+    auto isLong = [](AffineExpr dim) { return tg::getConstant(dim) != 1; };
+    return !fold->isAncestor(value.getParentBlock()->getParentOp()) &&
+           llvm::count_if(tg::getDims(value.getType()), isLong) > 1;
+  };
+  return llvm::any_of(fold.getUpdate().front(), [&](Operation &op) {
+    return isa<tg::PointwiseOpInterface>(op) && llvm::any_of(op.getOperands(), isTile);
+  });
+}
+
 /// Clocks of an SM for one score of the fold: by the maps that make its term of it, in the pipes of special functions
 /// and of f32, one after the other as a warpgroup runs them; and by the products, of `columns` terms and `columns`
 /// results.
@@ -120,6 +168,9 @@ struct FoldSize {
   int64_t bytes;                   ///< Of an element.
   double mapClocks, productClocks; ///< Of an SM for a score.
   bool isPlain;                    ///< Maps hold nothing but scores: no mask, no other tile.
+  bool isGrowing;                  ///< Later tiles of rows take more steps.
+  bool isInParts;                  ///< Results are states.
+  bool readsTiles;                 ///< Maps read a tile of a tensor beside the scores.
 };
 } // namespace
 
@@ -130,26 +181,29 @@ static double getTileClocks(const FoldSize &size, int64_t rows, int64_t groupRow
   return rows > groupRows ? std::max(products, maps) : products + maps;
 }
 
-/// Two warpgroups, or one where its tiles keep the SMs busy for less time all in all.
+/// Two warpgroups, or one where its tiles keep the SMs busy for less time all in all. Under a mask that lets the steps
+/// grow tiles take half of the steps on average, the longest ones first.
 static int64_t chooseRows(const FoldSize &size, int64_t most, int64_t groupRows, const Device &device) {
   auto clocksOf = [&](int64_t rows) {
-    int64_t tiles = size.batch * int64_t(llvm::divideCeil(size.rows, rows));
-    return double(llvm::divideCeil(tiles, device.sms)) * getTileClocks(size, rows, groupRows);
+    double tiles = double(size.batch) * double(llvm::divideCeil(size.rows, rows)), sms = device.sms;
+    double rounds = size.isGrowing ? std::max(tiles / 2 / sms, 1.0) : std::ceil(tiles / sms);
+    return rounds * getTileClocks(size, rows, groupRows);
   };
   int64_t wide = 2 * groupRows;
   return most >= wide && clocksOf(wide) <= clocksOf(groupRows) ? wide : groupRows;
 }
 
 /// Four warpgroups instead of two, where maps take longer than products: while one waits for the maximum of its rows
-/// others compute. Their threads have 112 registers, enough for steps of 64 and maps of the scores alone. Not where
-/// tiles of so many rows take the SMs longer.
+/// others compute. Their threads have 112 registers, enough for steps of 64 and maps of the scores alone; the mask of a
+/// ragged last step takes some. Not where tiles of so many rows take the SMs longer.
 static bool useFourGroups(const FoldSize &size, int64_t rows, const Device &device) {
-  constexpr int64_t few = 128, many = 256, step = 64, accumulators = 80;
+  constexpr int64_t few = 128, many = 256, step = 64, mostAccumulators = 80, ofMask = 8;
+  int64_t accumulators = mostAccumulators - (size.streamed % step ? ofMask : 0);
   auto roundsOf = [&](int64_t tile) {
     int64_t tiles = size.batch * int64_t(llvm::divideCeil(size.rows, tile));
     return int64_t(llvm::divideCeil(tiles, device.sms)) * tile;
   };
-  return rows == few && size.isPlain && size.streamed % step == 0 && size.mapClocks >= size.productClocks &&
+  return rows == few && size.isPlain && size.mapClocks >= size.productClocks &&
          size.live / 2 + step * 3 / 4 <= accumulators && roundsOf(many) <= roundsOf(few);
 }
 
@@ -168,9 +222,19 @@ static bool useWarpgroups(ScheduleChoice &choice, const FoldSize &size, int64_t 
     rows *= 2;
     wide = std::min<int64_t>(wide, 64);
   }
-  while (size.live / 2 + wide * 3 / 4 > accumulators && wide > leastDepth)
+  // A tile that is read beside the scores takes registers, in long steps: of several warpgroups where the scores are
+  // masked too, and, since a loop of two turns is unrolled, for both of them. States that are stored as they are take
+  // more than a result of 16 bits.
+  auto registersFor = [&](int64_t places) {
+    bool isMasked = rows > groupRows && size.streamed % places != 0;
+    bool isUnrolled = size.streamed > places && size.streamed <= 2 * places;
+    int64_t beside = (isMasked ? places / 4 + 8 : 0) + (isUnrolled ? places / 2 : 0);
+    int64_t stored = size.isInParts ? 16 : 0;
+    return size.live / 2 + places * 3 / 4 + (size.readsTiles ? stored + (places > 64 ? beside : 0) : 0);
+  };
+  while (registersFor(wide) > accumulators && wide > leastDepth)
     wide /= 2;
-  if (size.live / 2 + wide * 3 / 4 > accumulators)
+  if (registersFor(wide) > accumulators)
     return false;
   // Left operands (those of the next tile too, if the CTA goes on), both right operands of the steps, and the lines
   // through which results leave.
@@ -228,14 +292,25 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
     (rows > 32 || step == 16 ? rows : step) /= 2;
   choice.warps = std::clamp<int64_t>(rows / 16, 4, 8);
   choice.engine = hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
-  auto [maps, products] = getScoreClocks(roles.sum, fold, live, device);
+  KernelToSchedule inside(kernel.func, /*entersFolds=*/true);
+  std::optional<GrowingFold> growing = findGrowingFold(fold, inside.access);
+  FoldSize size;
+  size.rows = numRows;
+  size.columns = columns;
+  size.batch = numBatch;
+  size.streamed = streamed;
+  size.live = live;
+  size.longestStep = std::min<int64_t>(fold.getUnit().value_or(128), 128);
+  size.bytes = bytes;
+  std::tie(size.mapClocks, size.productClocks) = getScoreClocks(roles.sum, fold, live, device);
   // An extent that is not known may be ragged, which is a mask.
-  bool isPlain = tg::getConstant(fold.getExtent().getResult(0)) && hasPlainMaps(roles.sum, fold);
-  int64_t longestStep = std::min<int64_t>(fold.getUnit().value_or(128), 128);
-  FoldSize size{numRows, columns, numBatch, streamed, live, longestStep, bytes, maps, products, isPlain};
+  size.isPlain = tg::getConstant(fold.getExtent().getResult(0)) && hasPlainMaps(roles.sum, fold);
+  size.isGrowing = growing.has_value();
+  size.isInParts = fold.getParts().has_value();
+  size.readsTiles = readsTiles(fold);
   bool useWgmma = hasMatrix && useWarpgroups(choice, size, rows, step, device);
   choice.stream = {step};
-  spreadSide(roles.rows, extents, rows, choice.tile);
+  spreadRows(roles.rows, extents, rows, streamed, growing ? std::optional(growing->dim) : std::nullopt, choice.tile);
   // One query row a head leaves most SMs idle: columns go to several CTAs, each of which computes the scores again.
   int64_t ctas = numBatch * int64_t(llvm::divideCeil(numRows, rows));
   for (unsigned d : roles.columns)

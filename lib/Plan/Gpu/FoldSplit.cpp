@@ -13,8 +13,9 @@ using namespace mlir;
 namespace weft::plan {
 
 /// Clocks from one step of a fold to the next where nothing else limits: two products, a row maximum and a row sum, one
-/// after the other (0.6 us measured on an H100).
-static constexpr double stepClocks = 1000;
+/// after the other (0.6 us measured on an H100); where rows are too few for a warpgroup, one warp does all of it
+/// (1.2 us).
+static double getStepClocks(int64_t rows) { return rows < 64 ? 2200 : 1000; }
 static constexpr int64_t rowsOfCta = 64, step = 64, mostParts = 128;
 
 double estimateFold(const FoldShape &shape, int64_t parts, const Device &device) {
@@ -22,7 +23,7 @@ double estimateFold(const FoldShape &shape, int64_t parts, const Device &device)
   double steps = double(llvm::divideCeil(llvm::divideCeil(shape.places, step), parts)); // Of the longest part.
   double waves = std::ceil(ctas / device.sms);
   // Two CTAs of an SM hide each other's latency.
-  double latency = steps * waves * stepClocks / std::min(waves, 2.0) / device.clock;
+  double latency = steps * waves * getStepClocks(shape.rows) / std::min(waves, 2.0) / device.clock;
   double perCta = shape.placeBytes * std::min(steps * double(step), double(shape.places)) / double(shape.batch);
   double bytes = perCta * waves * device.sms / device.memoryBandwidth; // Of the busiest SM, at its share.
   double seconds = std::max(latency, bytes);

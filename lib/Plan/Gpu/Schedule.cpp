@@ -60,18 +60,6 @@ int64_t fitPower(int64_t extent, int64_t budget, int64_t least) {
   return best;
 }
 
-void spreadSide(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents, int64_t elements, SmallVectorImpl<int64_t> &tile) {
-  std::optional<unsigned> inner;
-  for (unsigned d : llvm::reverse(dims)) {
-    tile[d] = std::min<int64_t>(elements, llvm::PowerOf2Ceil(extents[d]));
-    elements /= tile[d];
-    if (!inner && tile[d] > 1)
-      inner = d;
-  }
-  if (!dims.empty())
-    tile[inner.value_or(dims.back())] *= elements;
-}
-
 /// Reductions, order statistics and scans: they want the rows of their axes.
 static bool reducesRows(Operation &op) { return isa<tg::ReduceOp, tg::ArgReduceOp, tg::TopKOp, tg::ScanOp>(op); }
 
