@@ -26,7 +26,7 @@
 // with 300 to 1,000 clocks the model's tiles of eight products of 16 to 197 rows are within 3.3 % of the best of 650
 // that were timed, without them within 5.3 %. Through the L2 a fence, an atomic, polls of a counter and a copy are a
 // trip each: code for sm_80 takes 0.4 to 1.0 us more than clusters do on an H100 (3,000 clocks). Of 132 SMs, clusters
-// of four find 115 to 120 (512 x 1024 x 8192 by 32 clusters of 4: 58.6 us; 64 of 2: 27.3).
+// of four find 124 (512 x 1024 x 8192 by 32 clusters of 4: 58.6 us; 64 of 2: 27.3).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Target/DeviceTable.h"
 #include <vector>

@@ -328,14 +328,17 @@ static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows
   int64_t across = spreadAcross(kernel, rows, row, device, choice.tile);
   row *= across;
   // Two vectors a thread hide latency and leave registers; short rows share a CTA of four warps. Four vectors, and half
-  // as many warps, where other rows' CTAs fill the SM meanwhile: one computes while others load, and what a row lacks
-  // to a power of two keeps fewer threads idle. (8192 rows of 9,932 bf16 on an H100: 119 us with 16 warps, 191 with 32;
-  // of 5,120: 61 with 8, 79 with 16; softmax of 16,000: 179, 277; LayerNorm and GELU of 7,280 x 2,816: 39, 54.)
+  // as many warps, where rows fill the SMs and have fewer elements than the tile, or more than 16 warps: other CTAs
+  // then load meanwhile. (8192 rows of 9,932 bf16 on an H100: 119 us with 16 warps, 191 with 32; of 5,120: 61 with 8,
+  // 79 with 16; softmax of 16,000: 179, 277; LayerNorm and GELU of 7,280 x 2,816: 39, 54; 8192 rows of
+  // 4,096: 50.1, 49.0.)
   int64_t perThread = std::clamp<int64_t>(2 * vector, 4, 16), mostWarps = rowWarps;
-  int64_t numRows = 1;
+  int64_t numRows = 1, elements = across;
   for (auto [d, extent] : llvm::enumerate(extents))
-    numRows *= llvm::is_contained(rows.inResult, d) ? 1 : extent;
-  int64_t held = across == 1 && numRows >= ctasWanted * int64_t(device.sms) ? 2 * perThread : perThread;
+    (llvm::is_contained(rows.inResult, d) ? elements : numRows) *= extent;
+  bool isPadded = elements<row, isLong = row> rowWarps / 2 * warpThreads * perThread;
+  bool fillsSms = across == 1 && numRows >= ctasWanted * int64_t(device.sms);
+  int64_t held = fillsSms && (isPadded || isLong) ? 2 * perThread : perThread;
   // Terms of windows are code for each element of a thread, and want registers; two places of a thread share what they
   // read from shared memory (14x14x672, 25 terms, f32: 4.3 us with 8 warps, 5.3 with 16).
   if (kernel.find<tg::ContractOp>()) {

@@ -122,8 +122,8 @@ module @gemv {
   }
 }
 
-// SM90: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
-// SM80: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>
+// SM90: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @softmax_16384x4096 attributes {tg.schedule = #tg.schedule<tile = [1, 4096], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
 module @softmax_16384x4096 {
   func.func @kernel(%a: tensor<16384x4096xbf16>) -> tensor<16384x4096xbf16> {
     %0 = tg.cast %a : tensor<16384x4096xbf16> to tensor<16384x4096xf32>
@@ -134,6 +134,22 @@ module @softmax_16384x4096 {
     %5 = tg.div %3, %4 : tensor<16384x4096xf32>, tensor<16384x1xf32>
     %6 = tg.cast %5 : tensor<16384x4096xf32> to tensor<16384x4096xbf16>
     return %6 : tensor<16384x4096xbf16>
+  }
+}
+
+// Rows that are no power of two: more of each by fewer warps, so that other rows load while one computes.
+// SM90: module @softmax_8192x5000 attributes {tg.schedule = #tg.schedule<tile = [1, 8192], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+// SM80: module @softmax_8192x5000 attributes {tg.schedule = #tg.schedule<tile = [1, 8192], engine = simt, warps = 8, stages = 1, order = "row", persistent = false, split = 1>
+module @softmax_8192x5000 {
+  func.func @kernel(%a: tensor<8192x5000xbf16>) -> tensor<8192x5000xbf16> {
+    %0 = tg.cast %a : tensor<8192x5000xbf16> to tensor<8192x5000xf32>
+    %1 = tg.reduce max %0 axes = [1] keep_dims : tensor<8192x5000xf32>
+    %2 = tg.sub %0, %1 : tensor<8192x5000xf32>, tensor<8192x1xf32>
+    %3 = tg.exp %2 : tensor<8192x5000xf32>
+    %4 = tg.reduce add %3 axes = [1] keep_dims : tensor<8192x5000xf32>
+    %5 = tg.div %3, %4 : tensor<8192x5000xf32>, tensor<8192x1xf32>
+    %6 = tg.cast %5 : tensor<8192x5000xf32> to tensor<8192x5000xbf16>
+    return %6 : tensor<8192x5000xbf16>
   }
 }
 
