@@ -148,7 +148,7 @@ static double computingClocks(const GemmProblem &problem, const GemmTile &tile) 
 /// Clocks of what a tile's warps do with each sum, 32 lanes a quarter of the SM: a conversion, a way through shared
 /// memory and a store. (12,544 x 96 x 16 on an H100: 64 x 64 by two warps 4.2 us, 64 x 32 by four 2.5.)
 static double storeClocksOf(const GemmProblem &problem, const GemmTile &tile) {
-  constexpr double storeWork = 6, lanesOfWarp = 32;
+  constexpr double storeWork = 8, lanesOfWarp = 32;
   return double(tile.m * tile.n * problem.products) * storeWork /
          (lanesOfWarp * std::min<double>(double(tile.warps), 4));
 }
@@ -341,8 +341,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   double fill = stepBytes / device.sharedBytesPerClock, l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
   double stalls = stepClocks, chain = 0;
   // Prices of steps that compute operands were measured without these two.
-  bool isPlain = tile.engine == tg::Engine::Mma && problem.lhsWork + problem.rhsWork == 0;
-  if (isPlain)
+  bool isPlain = problem.lhsWork + problem.rhsWork == 0;
+  if (isPlain && tile.engine == tg::Engine::Mma)
     chain = chainClocksOfWarp(problem, tile);
   if (isLongWave(problem, tile, cost.tiles, device)) {
     fill = stepBytes / tmaBytesPerClock;
