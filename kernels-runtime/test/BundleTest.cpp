@@ -244,7 +244,7 @@ TEST(ShapeProgram, RunsAndFails) {
   EXPECT_EQ(runProgram([](EntryBuilder &e, Reg n) { return e.mul(n, e.mul(n, e.constant(int64_t(1) << 60))); }, 9),
             "shape program: result leaves 64 bits in register 2: mul(9, 1152921504606846976)");
   EXPECT_EQ(runProgram([](EntryBuilder &e, Reg n) { return e.sub(n, e.constant(5)); }, 2),
-            "buffer 1: negative size -3");
+            "expected extents of at least 0, got -3 in register 2");
   EXPECT_EQ(runProgram(
                 [](EntryBuilder &e, Reg n) {
                   e.assertEqual(e.mod(n, e.constant(2)), e.constant(0), "expected n to be even");

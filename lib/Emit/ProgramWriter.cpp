@@ -6,8 +6,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ProgramWriter.h"
 #include "Types.h"
+#include "weft/Dialect/TileGraph/Analysis/Stages.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace weft;
@@ -27,6 +29,12 @@ std::string nameOf(DictionaryAttr attributes, llvm::StringRef kind, unsigned i) 
   return (kind + llvm::Twine(i)).str();
 }
 
+std::string entryName(llvm::StringRef architecture) {
+  return architecture.empty() ? "main" : "main@" + architecture.str();
+}
+
+} // namespace
+
 llvm::Expected<bundle::DType> dtype(Type tensor) {
   if (std::optional<bundle::DType> type = getDType(cast<RankedTensorType>(tensor).getElementType()))
     return *type;
@@ -41,12 +49,6 @@ Value storageOf(Value value) {
     value = value.getDefiningOp()->getOperand(0);
   return value;
 }
-
-std::string entryName(llvm::StringRef architecture) {
-  return architecture.empty() ? "main" : "main@" + architecture.str();
-}
-
-} // namespace
 
 ProgramWriter::ProgramWriter(ModuleOp program, llvm::StringRef architecture, bundle::Builder &builder, BundleData &data)
     : program(program), architecture(architecture), builder(builder), data(data),
@@ -68,6 +70,8 @@ Reg ProgramWriter::reg(AffineExpr expr, ArrayRef<Reg> symbolRegs) {
   if (!binary)
     return Reg();
   Reg lhs = reg(binary.getLHS(), symbolRegs), rhs = reg(binary.getRHS(), symbolRegs);
+  if (!lhs || !rhs)
+    return Reg();
   switch (expr.getKind()) {
   case AffineExprKind::Add:
     return entry.add(lhs, rhs);
@@ -83,8 +87,10 @@ Reg ProgramWriter::reg(AffineExpr expr, ArrayRef<Reg> symbolRegs) {
 }
 
 llvm::Error ProgramWriter::addSignature(func::FuncOp main) {
-  for (const std::string &name : tg::getSymbolNames(program))
-    symbols.push_back(entry.symbol(entry.addSymbol(name)));
+  llvm::SmallSet<int64_t, 8> bound; // By data, when the program reaches that.
+  program.walk([&](tg::BindSymbolsOp op) { bound.insert(op.getSymbols().begin(), op.getSymbols().end()); });
+  for (auto [i, name] : llvm::enumerate(tg::getSymbolNames(program)))
+    symbols.push_back(bound.contains(int64_t(i)) ? Reg() : entry.symbol(entry.addSymbol(name)));
   for (auto [i, argument] : llvm::enumerate(main.getArguments())) {
     llvm::Expected<bundle::DType> type = dtype(argument.getType());
     if (!type)
@@ -96,9 +102,20 @@ llvm::Error ProgramWriter::addSignature(func::FuncOp main) {
     llvm::Expected<bundle::DType> type = dtype(value.getType());
     if (!type)
       return type.takeError();
-    outputs.push_back(entry.addOutput(nameOf(main.getResultAttrDict(i), "output", i), *type, extents(value.getType())));
+    unsigned rank = cast<RankedTensorType>(value.getType()).getRank();
+    outputs.push_back(entry.addOutput(nameOf(main.getResultAttrDict(i), "output", i), *type, rank));
     Value storage = storageOf(value);
-    if (storage.getDefiningOp<tg::DispatchOp>())
+    // A view may have extents that are bound only behind the kernel.
+    bool isLate =
+        storage != value && llvm::any_of(tg::getDims(value.getType()), [&](AffineExpr dim) {
+          return dim
+              .walk([&](AffineExpr expr) {
+                auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+                return symbol && bound.contains(symbol.getPosition()) ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+        });
+    if (storage.getDefiningOp<tg::DispatchOp>() && !isLate)
       outputOf.try_emplace(storage, i);
   }
   return llvm::Error::success();
@@ -127,14 +144,15 @@ llvm::Expected<ProgramWriter::Kernel> ProgramWriter::readKernel(ModuleOp module)
 }
 
 /// Kernels in the order of their modules, each with the ONNX nodes of all its dispatches.
-llvm::Error ProgramWriter::addKernels(func::FuncOp main) {
+llvm::Error ProgramWriter::addKernels() {
   llvm::StringMap<std::vector<std::string>> origins;
-  for (tg::DispatchOp op : main.getOps<tg::DispatchOp>()) {
-    ++dispatches;
-    if (auto nodes = op->getAttrOfType<ArrayAttr>("tg.nodes"))
-      for (Attribute node : nodes)
-        origins[op.getCallee().getRootReference()].push_back(cast<StringAttr>(node).str());
-  }
+  for (auto function : program.getOps<func::FuncOp>())
+    for (tg::DispatchOp op : function.getOps<tg::DispatchOp>()) {
+      ++dispatches;
+      if (auto nodes = op->getAttrOfType<ArrayAttr>("tg.nodes"))
+        for (Attribute node : nodes)
+          origins[op.getCallee().getRootReference()].push_back(cast<StringAttr>(node).str());
+    }
   for (ModuleOp module : getKernels(program)) {
     llvm::Expected<Kernel> kernel = readKernel(module);
     if (!kernel)
@@ -202,14 +220,14 @@ llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
     dispatch.scratchBytes = reg(kernel.scratch, values);
   std::vector<bundle::DType> types;
   for (Value operand : op.getOperands_()) {
-    auto it = buffers.find(storageOf(operand));
+    llvm::Expected<BufferId> buffer = bufferOf(operand);
     llvm::Expected<bundle::DType> type = dtype(operand.getType());
     if (!type)
       return type.takeError();
-    if (it == buffers.end())
-      return llvm::createStringError("an operand of kernel %s has no buffer", found->first.str().c_str());
+    if (!buffer)
+      return buffer.takeError();
     types.push_back(*type);
-    dispatch.inputs.push_back({it->second});
+    dispatch.inputs.push_back({*buffer});
   }
   for (Value result : op.getResults()) {
     llvm::Expected<bundle::DType> type = dtype(result.getType());
@@ -233,6 +251,13 @@ llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
   return llvm::Error::success();
 }
 
+llvm::Error ProgramWriter::addBlock(Block &block) {
+  for (Operation *op : tg::Stages(block).order())
+    if (llvm::Error error = addOp(*op))
+      return error;
+  return llvm::Error::success();
+}
+
 llvm::Error ProgramWriter::addOp(Operation &op) {
   if (auto weight = dyn_cast<tg::WeightOp>(op))
     return addWeight(weight);
@@ -246,18 +271,34 @@ llvm::Error ProgramWriter::addOp(Operation &op) {
       entry.assertEqual(reg(exprs.front()), reg(expr), check.getMessage().str());
     return llvm::Error::success();
   }
+  if (auto check = dyn_cast<tg::AssumeAtMostOp>(op)) {
+    ArrayRef<AffineExpr> exprs = check.getMap().getResults();
+    Reg lowest = entry.constant(INT64_MIN);
+    for (auto [low, high] : llvm::zip(exprs, exprs.drop_front()))
+      entry.assertRange(reg(low), lowest, reg(high), check.getMessage().str());
+    return llvm::Error::success();
+  }
+  if (auto bind = dyn_cast<tg::BindSymbolsOp>(op))
+    return addBind(bind);
+  if (auto loop = dyn_cast<tg::LoopOp>(op))
+    return addLoop(loop);
+  if (auto branch = dyn_cast<tg::IfOp>(op))
+    return addIf(branch);
   if (isa<tg::ReshapeOp, tg::BitcastOp, func::ReturnOp>(op))
     return llvm::Error::success();
   return llvm::createStringError("op '%s' is not in a kernel", op.getName().getStringRef().str().c_str());
 }
 
 /// Copies what is returned from a buffer that is not its output's.
-void ProgramWriter::addResults(func::FuncOp main) {
+llvm::Error ProgramWriter::addResults(func::FuncOp main) {
   for (auto [i, value] : llvm::enumerate(main.front().getTerminator()->getOperands())) {
-    BufferId source = buffers.lookup(storageOf(value));
-    if (source != outputs[i])
-      entry.copy({source}, {outputs[i]}, entry.getSize(outputs[i]));
+    entry.setExtents(outputs[i], extents(value.getType()));
+    llvm::Expected<BufferId> source = bufferOf(value);
+    if (!source)
+      return source.takeError();
+    copyWhole(*source, outputs[i]);
   }
+  return llvm::Error::success();
 }
 
 static bundle::TensorMapRecord makeRecord(const GpuTensorMap &map, bundle::DType type) {
@@ -314,13 +355,11 @@ llvm::Error ProgramWriter::write() {
     return llvm::createStringError("expected a function @main of one block");
   if (llvm::Error error = addSignature(main))
     return error;
-  if (llvm::Error error = addKernels(main))
+  if (llvm::Error error = addKernels())
     return error;
-  for (Operation &op : main.front())
-    if (llvm::Error error = addOp(op))
-      return error;
-  addResults(main);
-  return llvm::Error::success();
+  if (llvm::Error error = addBlock(main.front()))
+    return error;
+  return addResults(main);
 }
 
 } // namespace weft::emit

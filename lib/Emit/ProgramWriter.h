@@ -5,9 +5,15 @@
 
 #include "BundleData.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Emit/Ptx.h"
 
 namespace weft::emit {
+
+/// The bundle's element type of a tensor.
+llvm::Expected<bundle::DType> dtype(mlir::Type tensor);
+/// The value whose buffer `value` shares.
+mlir::Value storageOf(mlir::Value value);
 
 /// Writes @main of one program; see ProgramWriter.cpp.
 class ProgramWriter {
@@ -33,14 +39,31 @@ private:
   };
 
   llvm::Error addSignature(mlir::func::FuncOp main);
-  llvm::Error addKernels(mlir::func::FuncOp main);
+  llvm::Error addKernels();
   llvm::Expected<Kernel> readKernel(mlir::ModuleOp module) const;
+  /// The ops of a block in the order of its stages.
+  llvm::Error addBlock(mlir::Block &block);
   llvm::Error addOp(mlir::Operation &op);
   llvm::Error addWeight(tg::WeightOp op);
   llvm::Error addConstant(tg::ConstantOp op);
   llvm::Error addDispatch(tg::DispatchOp op);
   llvm::Error checkSignature(tg::DispatchOp op, const Kernel &kernel) const;
-  void addResults(mlir::func::FuncOp main);
+  llvm::Error addResults(mlir::func::FuncOp main);
+
+  // ProgramControl.cpp
+  llvm::Error addBind(tg::BindSymbolsOp op);
+  llvm::Error addLoop(tg::LoopOp op);
+  llvm::Error addLoopTurn(tg::LoopOp op, llvm::ArrayRef<bundle::BufferId> carried, bundle::BufferId condition,
+                          llvm::ArrayRef<bundle::BufferId> collected);
+  llvm::Error addIf(tg::IfOp op);
+  /// The ops of function `body` of these arguments, here; the buffers of what it returns.
+  llvm::Expected<std::vector<bundle::BufferId>> addBody(mlir::FlatSymbolRefAttr body,
+                                                        llvm::ArrayRef<bundle::BufferId> arguments);
+  llvm::Expected<bundle::BufferId> bufferOf(mlir::Value value) const;
+  llvm::Expected<bundle::BufferId> addCopy(mlir::Value value);
+  llvm::Expected<bundle::BufferId> addTransient(mlir::Type type);
+  /// Copies all of `to`'s bytes; nothing if they are one buffer.
+  void copyWhole(bundle::BufferId from, bundle::BufferId to);
 
   bundle::Reg reg(mlir::AffineExpr expr, llvm::ArrayRef<bundle::Reg> symbolRegs);
   bundle::Reg reg(mlir::AffineExpr expr) { return reg(expr, symbols); }

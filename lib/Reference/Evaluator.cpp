@@ -4,6 +4,7 @@
 #include "Evaluator.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -222,6 +223,7 @@ static LogicalResult collectSymbols(FunctionOpInterface function, ArrayRef<Tenso
 /// Which symbols the function's types and symbol maps mention.
 static llvm::SmallBitVector usedSymbols(FunctionOpInterface function, unsigned count) {
   llvm::SmallBitVector used(count);
+  SmallVector<int64_t> bound; // By data; they need no value.
   auto note = [&](AffineMap map) {
     map.walkExprs([&](AffineExpr expr) {
       auto symbol = dyn_cast<AffineSymbolExpr>(expr);
@@ -239,11 +241,16 @@ static llvm::SmallBitVector usedSymbols(FunctionOpInterface function, unsigned c
     llvm::for_each(op->getResultTypes(), noteType);
     if (auto extents = dyn_cast<tg::ExtentsOp>(op))
       note(extents.getMap());
+    else if (auto bind = dyn_cast<tg::BindSymbolsOp>(op))
+      bound.append(bind.getSymbols().begin(), bind.getSymbols().end());
     else if (auto check = dyn_cast<tg::AssumeEqualOp>(op))
       note(check.getMap());
     else if (auto dispatch = dyn_cast<tg::DispatchOp>(op))
       note(dispatch.getSymbols());
   });
+  for (int64_t symbol : bound)
+    if (symbol < int64_t(count))
+      used.reset(symbol);
   return used;
 }
 

@@ -3,7 +3,7 @@
 #include "Evaluator.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -110,6 +110,17 @@ Results assumeEqual(Evaluator &ev, tg::AssumeEqualOp op) {
   return SmallVector<Tensor>();
 }
 
+Results assumeAtMost(Evaluator &ev, tg::AssumeAtMostOp op) {
+  FailureOr<SmallVector<int64_t>> values = valuesOf(ev, op, op.getMap());
+  if (failed(values))
+    return failure();
+  for (size_t i = 1; i < values->size(); ++i)
+    if ((*values)[i - 1] > (*values)[i])
+      return ev.fail(op, op.getMessage() + ": expected at most " + Twine((*values)[i]) + ", got " +
+                             Twine((*values)[i - 1]));
+  return SmallVector<Tensor>();
+}
+
 /// Runs the kernel's function in its own module. Its arguments are the tensors, then one index for each symbol.
 Results dispatch(Evaluator &ev, tg::DispatchOp op, Operands operands) {
   auto callee = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(op, op.getCallee());
@@ -140,6 +151,125 @@ Results dispatch(Evaluator &ev, tg::DispatchOp op, Operands operands) {
   return results;
 }
 
+//===--- Programs ---===//
+
+/// Calls the function `name` of the module around `op`.
+Results call(Evaluator &ev, Operation *op, FlatSymbolRefAttr name, Operands arguments) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(op, name);
+  if (!callee || callee.isExternal() || !callee.getFunctionBody().hasOneBlock() ||
+      callee.getNumArguments() != arguments.size())
+    return ev.fail(op, "expected a body of one block and " + Twine(arguments.size()) + " arguments");
+  if (ev.depth >= 16)
+    return ev.fail(op, "expected bodies nested at most 16 deep");
+  Environment environment;
+  for (auto [argument, value] : llvm::zip(callee.getArguments(), arguments))
+    environment[argument] = std::make_shared<Tensor>(*value);
+  ++ev.depth;
+  Results results = ev.evaluateBlock(callee.getFunctionBody().front(), environment);
+  --ev.depth;
+  return results;
+}
+
+Results bindSymbols(Evaluator &ev, tg::BindSymbolsOp op, Operands operands) {
+  for (auto [i, symbol] : llvm::enumerate(op.getSymbols())) {
+    auto value = static_cast<int64_t>(operands[0]->load(int64_t(i)).i);
+    if (value < 0)
+      return ev.fail(op, op.getMessage() + ": expected at least 0, got " + Twine(value));
+    if (size_t(symbol) >= ev.symbols.size())
+      return ev.fail(op, "expected a symbol of the module, got number " + Twine(symbol));
+    ev.symbols[symbol] = value;
+  }
+  return SmallVector<Tensor>();
+}
+
+Results branch(Evaluator &ev, tg::IfOp op, Operands operands) {
+  bool holds = operands[0]->load(0).i != 0;
+  size_t first = op.getThenCaptured().size();
+  Operands rest = ArrayRef(operands).drop_front();
+  return holds ? call(ev, op, op.getThenBodyAttr(), rest.take_front(first))
+               : call(ev, op, op.getElseBodyAttr(), rest.drop_front(first));
+}
+
+/// Row `i` of dimension 0.
+FailureOr<Tensor> rowOf(Evaluator &ev, Operation *op, const Tensor &whole, int64_t i) {
+  std::optional<Tensor> row = Tensor::create(whole.shape().drop_front(), whole.element(), INT64_MAX);
+  if (!row || failed(ev.charge(op, row->size())))
+    return ev.fail(op, "a row is too large");
+  for (int64_t j = 0; j < row->size(); ++j)
+    row->copyElement(j, whole, i * row->size() + j);
+  return std::move(*row);
+}
+
+/// Values that one loop carries from turn to turn, and what it collects.
+struct LoopState {
+  SmallVector<Tensor> carried, collected;
+  bool holds = true;
+};
+
+LogicalResult runTurn(Evaluator &ev, tg::LoopOp op, Operands scanned, Operands captured, int64_t turn, int64_t trips,
+                      LoopState &state) {
+  SmallVector<Tensor> rows;
+  for (auto [whole, isReversed] : llvm::zip(scanned, op.getScannedReversed())) {
+    FailureOr<Tensor> row = rowOf(ev, op, *whole, isReversed ? trips - 1 - turn : turn);
+    if (failed(row))
+      return failure();
+    rows.push_back(std::move(*row));
+  }
+  SmallVector<const Tensor *> arguments;
+  for (const SmallVector<Tensor> *list : {&state.carried, &rows})
+    for (const Tensor &value : *list)
+      arguments.push_back(&value);
+  llvm::append_range(arguments, captured);
+  Results results = call(ev, op, op.getBodyAttr(), arguments);
+  size_t first = op.getCondition() ? 1 : 0;
+  if (failed(results) || results->size() != first + op->getNumResults())
+    return failure();
+  if (first)
+    state.holds = results->front().load(0).i != 0;
+  for (auto [i, value] : llvm::enumerate(state.carried))
+    value = (*results)[first + i];
+  for (auto [i, all] : llvm::enumerate(state.collected)) {
+    const Tensor &piece = (*results)[first + state.carried.size() + i];
+    int64_t place = op.getCollectedReversed()[i] ? trips - 1 - turn : turn;
+    for (int64_t j = 0; j < piece.size(); ++j)
+      all.copyElement(place * piece.size() + j, piece, j);
+  }
+  return success();
+}
+
+Results loop(Evaluator &ev, tg::LoopOp op, Operands operands) {
+  FailureOr<SmallVector<int64_t>> trips = valuesOf(ev, op, op.getTrips());
+  if (failed(trips))
+    return failure();
+  LoopState state;
+  Operands rest = operands;
+  if (op.getCondition()) {
+    state.holds = rest.front()->load(0).i != 0;
+    rest = rest.drop_front();
+  }
+  for (const Tensor *value : rest.take_front(op.getCarried().size()))
+    state.carried.push_back(*value);
+  for (Value result : op.getResults().drop_front(state.carried.size())) {
+    FailureOr<SmallVector<int64_t>> shape = ev.extentsOf(op, result.getType());
+    std::optional<Tensor> all;
+    if (succeeded(shape))
+      all = Tensor::create(*shape, cast<RankedTensorType>(result.getType()).getElementType(), int64_t(1) << 32);
+    if (!all)
+      return ev.fail(op, "a result of the loop is too large");
+    state.collected.push_back(std::move(*all));
+  }
+  rest = rest.drop_front(op.getCarried().size());
+  Operands scanned = rest.take_front(op.getScanned().size()), captured = rest.drop_front(op.getScanned().size());
+  int64_t turn = 0;
+  for (; turn < trips->front() && state.holds; ++turn)
+    if (failed(ev.charge(op, 1)) || failed(runTurn(ev, op, scanned, captured, turn, trips->front(), state)))
+      return failure();
+  if (op.getCondition() && state.holds && op.getEndless())
+    return ev.fail(op, *op.getEndless() + ", got one that goes on after " + Twine(turn) + " turns");
+  llvm::append_range(state.carried, state.collected);
+  return std::move(state.carried);
+}
+
 } // namespace
 
 std::optional<Results> evaluateStructure(Evaluator &ev, Operation *op, Operands operands) {
@@ -150,6 +280,10 @@ std::optional<Results> evaluateStructure(Evaluator &ev, Operation *op, Operands 
       .Case([&](tg::ExtentsOp e) -> Answer { return extents(ev, e); })
       .Case([&](tg::IotaOp i) -> Answer { return iota(ev, i); })
       .Case([&](tg::AssumeEqualOp a) -> Answer { return assumeEqual(ev, a); })
+      .Case([&](tg::AssumeAtMostOp a) -> Answer { return assumeAtMost(ev, a); })
+      .Case([&](tg::BindSymbolsOp b) -> Answer { return bindSymbols(ev, b, operands); })
+      .Case([&](tg::IfOp i) -> Answer { return branch(ev, i, operands); })
+      .Case([&](tg::LoopOp l) -> Answer { return loop(ev, l, operands); })
       .Case([&](tg::DispatchOp d) -> Answer { return dispatch(ev, d, operands); })
       .Default(Answer());
 }

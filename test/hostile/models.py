@@ -171,7 +171,7 @@ add("graph_too_many_inputs", lambda: relu(input=["x"] * 100))
 add("graph_no_inputs", lambda: relu(input=[]))
 add("graph_no_outputs", lambda: relu(output=[]))
 add("graph_shapes_do_not_broadcast", lambda: tensor([7, 5], raw_data=bytes(140)))
-add("graph_declared_shape_differs", lambda: model([_node("Relu", ["x"], ["y"])], outputs=[info("y", [9, 9])]))
+add("graph_declared_element_differs", lambda: model([_node("Relu", ["x"], ["y"])], outputs=[info("y", [2, 3], TensorProto.DOUBLE)]))
 
 
 def _function(name: str, calls: list[str]) -> onnx.FunctionProto:

@@ -235,6 +235,7 @@ def script(path: str, name: str, *flags: str, chosen: bool = False) -> Callable[
 
 ROUNDTRIP = ["--param", "roundtrip=1"]  # Every module is printed and parsed again.
 NODES, EDGES, CASES, MODELS = "test/onnx/run_node_suite.py", "test/onnx/run_edges.py", "bench/check_cases.py", "test/models/run_models.py"
+PROGRAMS = "test/onnx/run_programs.py"
 
 # The longest first among those that use one core, so that pairs end together.
 STEPS: dict[str, Step] = {
@@ -255,6 +256,7 @@ STEPS: dict[str, Step] = {
     "hostile": Step("broken input: another message, more than a second or 256 MB", hostile),
     "onnx-nodes": Step("an operator's semantics as ONNX has them", script(NODES, "onnx-nodes", chosen=True)),
     "edges": Step("ends of tiles on the CPU: extents that divide nothing", script(EDGES, "edges", chosen=True)),
+    "programs": Step("extents that are data, loops, branches, recurrences", script(PROGRAMS, "programs")),
     "random-graphs": Step("combinations of ops that no one wrote down: fusion, rules, folds, planners against f64", random_graphs),
     "rules": Step("a rewrite rule that changes values; a guard that nothing needs", script("test/rules/run_rules.py", "rules")),
     "folds": Step("a derived fold's guard switched off", script("test/rules/run_folds.py", "folds")),
@@ -273,6 +275,7 @@ EMULATED = {
         "sm_90a": [ROOT / NODES, "--subset=2", "--target=sm_90a"],
     },
     "emulated-edges": {target: [ROOT / EDGES, f"--target={target}", "--quiet"] for target in ("sm_80", "sm_90a")},
+    "emulated-programs": {target: [ROOT / PROGRAMS, f"--target={target}"] for target in ("sm_80", "sm_90a")},
     "emulated-models": {target: [ROOT / MODELS, "--emulated", f"--target={target}"] for target in ("sm_80", "sm_90a")},
     "emulated-cases": {
         "sm_80": [ROOT / CASES, "--target=sm_80", "--dtype=f16"],
@@ -286,6 +289,7 @@ STEPS.update({
     "emulated-cases": Step("the kernels that are measured: wgmma, TMA, clusters, roles, races between them", lambda c: emulated(c, "emulated-cases"), 1),
     "emulated-nodes": Step("an operator's code for a GPU", lambda c: emulated(c, "emulated-nodes")),
     "emulated-edges": Step("ends of tiles on a GPU: masks, copies that run over", lambda c: emulated(c, "emulated-edges")),
+    "emulated-programs": Step("loops and bound extents on a GPU", lambda c: emulated(c, "emulated-programs")),
     "emulated-windows": Step("windows on a GPU that no one wrote down: strides, dilations, paddings, what is fused behind them",
                              script("test/random_graphs/run_random.py", "emulated-windows", "--draw=windows")),
     "emulated-attention": Step("attention of shapes that no one wrote down: widths, lengths, folds in parts, masks",

@@ -229,6 +229,7 @@ bool Compilation::readInput() {
     if (from != Phase::Import)
       return fail(ErrorClass::Usage, "--compile-from: an ONNX model starts at import");
     module = onnx::importModel(flags.input, importOptions, *context, diagnostics, &summary);
+    llvm::append_range(warnings, diagnostics.warnings());
     return bool(module);
   }
   if (!llvm::sys::fs::exists(flags.input))

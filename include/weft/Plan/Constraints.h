@@ -8,7 +8,9 @@
 #define WEFT_PLAN_CONSTRAINTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/Analysis/Stages.h"
 #include "weft/Plan/Groups.h"
+#include <optional>
 
 namespace weft::plan {
 
@@ -45,6 +47,7 @@ private:
   mlir::LogicalResult addSeparation(mlir::func::FuncOp func, llvm::StringRef request);
   mlir::LogicalResult addDemand(mlir::func::FuncOp func, llvm::StringRef request);
 
+  std::optional<tg::Stages> stages; ///< Of the function; ops of two are not to share a group either.
   std::vector<Separation> separations;
   std::vector<FusionDemand> demands;
 };

@@ -24,6 +24,7 @@
 //  R6  Everything else (concat, scatter, scan, arg_reduce, top_k) is a kernel of its own.
 //
 //  R7  A group has at most 64 ops, also on a GPU: the time that a kernel takes to compile grows faster than its ops.
+//  R8  The ops of a group are of one stage of the program (weft/Dialect/TileGraph/Analysis/Stages.h), also on a GPU.
 //
 // On a GPU Kernelize computes any value at any coordinates, so more is legal; what counts is that little is computed
 // twice (costs in operations of an element, see GpuLegality.cpp):

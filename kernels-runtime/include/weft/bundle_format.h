@@ -36,7 +36,7 @@ namespace weft::bundle {
 /// The first eight bytes. The non-ASCII byte, CR LF and ^Z catch transfers in text mode.
 inline constexpr uint8_t kMagic[8] = {0x89, 'W', 'E', 'F', 'T', 0x0D, 0x0A, 0x1A};
 inline constexpr uint16_t kFormatMajor = 1;
-inline constexpr uint16_t kFormatMinor = 2;
+inline constexpr uint16_t kFormatMinor = 3;
 
 /// "No index": an absent string, register, or table entry.
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -57,6 +57,9 @@ inline constexpr uint32_t kMaxTensorMaps = 16;  ///< Tensor maps of one GPU kern
 inline constexpr uint32_t kMaxBuffers = 65536;  ///< Buffers of one entry function.
 /// Grid points of one dispatch: what the x dimension of a GPU grid can hold. Larger grids are refused at run time.
 inline constexpr int64_t kMaxGrid = 0x7fffffff;
+/// Turns of one loop: what runs longer is refused, so that no program hangs.
+inline constexpr int64_t kMaxTurns = int64_t(1) << 24;
+inline constexpr uint32_t kMaxLoopDepth = 16;
 /// Scratch bytes per worker of one dispatch.
 inline constexpr int64_t kMaxScratchBytes = int64_t(1) << 30;
 
@@ -208,6 +211,7 @@ enum class Opcode : uint16_t {
              ///< int64
   AssertEqual = 12, ///< a == b, else fail with string `imm`
   AssertRange = 13, ///< b <= a <= c, else fail with string `imm`
+  Turn = 14,        ///< number of the current turn, from 0, of the innermost loop around its Eval (since minor 3)
 };
 
 struct InstructionRecord {
@@ -247,6 +251,14 @@ enum class CommandKind : uint16_t {
   Dispatch = 2,
   /// Copy (register e) bytes from buffer a at byte (register b) to buffer c at byte (register d).
   Copy = 3,
+  /// Run the next c (> 0) commands, the body, (register a) times; none if that is negative. If b is not kNone, the
+  /// first
+  /// element of buffer b, of type I1, is read before each turn and ends the loop where it is false; if d is not kNone
+  /// and
+  /// it still holds after the last turn, the run fails with string d. A body's Evals run in every turn; what they
+  /// define
+  /// may be used inside the body only. Bodies nest (since minor 3).
+  Loop = 4,
 };
 
 struct CommandRecord {

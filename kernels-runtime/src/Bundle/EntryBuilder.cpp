@@ -41,20 +41,35 @@ SymbolId EntryBuilder::addSymbol(std::string_view symbolName, int64_t min, int64
   return {uint32_t(symbols.size() - 1)};
 }
 
-Reg EntryBuilder::emit(Opcode opcode, Reg a, Reg b, Reg c, int64_t imm) {
+/// The position at which a new instruction is evaluated: its operands', or the start of an open loop that it may not
+/// leave.
+uint32_t EntryBuilder::placeOf(Opcode opcode, Reg a, Reg b, Reg c) const {
   bool isLoad = opcode == Opcode::Load;
-  auto key = std::make_tuple(uint16_t(opcode), a.value, b.value, c.value, imm);
-  // Loads are never shared: the buffer may have been written in between.
-  if (auto found = known.find(key); !isLoad && found != known.end())
-    return {found->second};
   uint32_t position = isLoad ? uint32_t(commands.size()) : 0;
-  bool readsSymbol = opcode == Opcode::Symbol;
-  for (Reg operand : {isLoad || readsSymbol ? Reg{} : a, b, c})
+  for (Reg operand : {isLoad || opcode == Opcode::Symbol ? Reg{} : a, b, c})
     if (operand)
       position = std::max(position, instructions[operand.value].position);
-  uint32_t index = uint32_t(instructions.size());
+  bool mayFail = opcode == Opcode::AssertEqual || opcode == Opcode::AssertRange;
+  bool isFixed = opcode == Opcode::Constant || opcode == Opcode::Symbol;
+  for (const Loop &loop : loops)
+    if (mayFail || (loop.branch && !isFixed) || (opcode == Opcode::Turn && &loop == &loops.back()))
+      position = std::max(position, loop.command + 1);
+  return position;
+}
+
+Reg EntryBuilder::emit(Opcode opcode, Reg a, Reg b, Reg c, int64_t imm) {
+  Key key(uint16_t(opcode), a.value, b.value, c.value, imm);
+  // Loads are never shared: the buffer may have been written in between.
+  if (auto found = known.find(key); opcode != Opcode::Load && found != known.end())
+    return {found->second};
+  uint32_t index = uint32_t(instructions.size()), position = placeOf(opcode, a, b, c);
   instructions.push_back({{uint16_t(opcode), 0, a.value, b.value, c.value, imm}, position});
   known.emplace(key, index);
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop)
+    if (position > loop->command) {
+      loop->known.push_back(key);
+      break;
+    }
   return {index};
 }
 
@@ -134,15 +149,23 @@ BufferId EntryBuilder::addBuffer(BufferKind kind, DType dtype, const std::vector
                " and rank " + std::to_string(extents.size()));
     return {};
   }
+  Reg size = sizeOf(dtype, extents);
+  if (!size)
+    return {};
+  buffers.push_back({{uint8_t(kind), uint8_t(dtype), uint16_t(extents.size()), 0, size.value, source, 0, 0}, extents});
+  return {uint32_t(buffers.size() - 1)};
+}
+
+/// Bytes.
+Reg EntryBuilder::sizeOf(DType dtype, const std::vector<Reg> &extents) {
   Reg size = constant(1);
   for (Reg extent : extents) {
     if (!checkReg(extent, "extent"))
       return {};
     size = mul(size, extent);
   }
-  size = bits >= 8 ? mul(size, constant(bits / 8)) : ceilDiv(size, constant(8 / bits));
-  buffers.push_back({{uint8_t(kind), uint8_t(dtype), uint16_t(extents.size()), 0, size.value, source, 0, 0}, extents});
-  return {uint32_t(buffers.size() - 1)};
+  unsigned bits = getBits(dtype);
+  return bits >= 8 ? mul(size, constant(bits / 8)) : ceilDiv(size, constant(8 / bits));
 }
 
 std::vector<Reg> EntryBuilder::constants(const std::vector<int64_t> &values) {
@@ -162,6 +185,22 @@ BufferId EntryBuilder::addOutput(std::string_view portName, DType dtype, const s
   BufferId buffer = addBuffer(BufferKind::Output, dtype, extents, kNone);
   outputs.push_back({owner.intern(portName), buffer.value});
   return buffer;
+}
+
+BufferId EntryBuilder::addOutput(std::string_view portName, DType dtype, unsigned rank) {
+  return addOutput(portName, dtype, std::vector<Reg>(rank, constant(0)));
+}
+
+void EntryBuilder::setExtents(BufferId buffer, const std::vector<Reg> &extents) {
+  if (!checkBuffer(buffer, "extents"))
+    return;
+  Buffer &target = buffers[buffer.value];
+  if (extents.size() != target.extents.size())
+    return owner.fail("extents: expected " + std::to_string(target.extents.size()) + " of them");
+  if (Reg size = sizeOf(DType(target.record.dtype), extents)) {
+    target.record.sizeRegister = size.value;
+    target.extents = extents;
+  }
 }
 
 BufferId EntryBuilder::addTransient(DType dtype, const std::vector<Reg> &extents) {
@@ -219,6 +258,38 @@ void EntryBuilder::copy(Argument source, Argument destination, Reg bytes) {
                         to.value, bytes.value, 0, 0});
 }
 
+void EntryBuilder::beginLoop(Reg trips, BufferId condition, std::string_view endless, bool branch) {
+  if (!checkReg(trips, "loop") || (condition && !checkBuffer(condition, "loop")))
+    return;
+  known.erase(Key(uint16_t(Opcode::Turn), kNone, kNone, kNone, 0)); // That of the loop around this one.
+  loops.push_back({uint32_t(commands.size()), branch, {}});
+  commands.push_back({uint16_t(CommandKind::Loop), 0, trips.value, condition ? condition.value : kNone, 0,
+                      endless.empty() ? kNone : owner.intern(endless), 0, 0, 0});
+}
+
+void EntryBuilder::endLoop() {
+  if (loops.empty())
+    return owner.fail("loop: expected an open loop to end");
+  Loop loop = std::move(loops.back());
+  loops.pop_back();
+  for (const Key &key : loop.known)
+    known.erase(key);
+  CommandRecord &command = commands[loop.command];
+  command.c = uint32_t(commands.size()) - loop.command - 1;
+  if (command.c > 0)
+    return;
+  commands.pop_back(); // Nothing in it: it is not there.
+  for (Instruction &instruction : instructions)
+    instruction.position = std::min(instruction.position, uint32_t(commands.size()));
+}
+
+Reg EntryBuilder::turn() {
+  if (!loops.empty())
+    return emit(Opcode::Turn, {}, {});
+  owner.fail("shape program: expected an open loop for its turn");
+  return {};
+}
+
 //===--------------------------------------------------------------------------------------------------------------===//
 // The finished entry
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -237,6 +308,10 @@ std::vector<bool> EntryBuilder::findLive() const {
       need(extent.value);
   }
   for (const CommandRecord &command : commands) {
+    if (CommandKind(command.kind) == CommandKind::Loop) {
+      need(command.a);
+      continue;
+    }
     need(command.b);
     if (CommandKind(command.kind) == CommandKind::Copy) {
       need(command.d);
@@ -293,6 +368,9 @@ void EntryBuilder::finishRegisters(Finished &out, std::vector<uint32_t> &newRegi
       out.commands.push_back(commands[position]);
     }
   }
+  for (uint32_t i = 0; i < commands.size(); ++i)
+    if (CommandKind(commands[i].kind) == CommandKind::Loop)
+      out.commands[newCommand[i]].c = newCommand[i + commands[i].c] - newCommand[i];
   for (uint32_t index : order) {
     InstructionRecord record = instructions[index].record;
     bool ownsA = Opcode(record.opcode) == Opcode::Symbol || Opcode(record.opcode) == Opcode::Load;
@@ -303,6 +381,46 @@ void EntryBuilder::finishRegisters(Finished &out, std::vector<uint32_t> &newRegi
     out.instructions.push_back(record);
   }
 }
+
+namespace {
+/// Live intervals of transient buffers from the commands that touch them. One that is touched inside and outside of a
+/// loop lives through all its turns.
+class BufferTouches {
+public:
+  explicit BufferTouches(std::vector<BufferRecord> &buffers) : buffers(buffers), touched(buffers.size()) {}
+
+  void add(uint32_t index, uint32_t command) {
+    BufferRecord &record = buffers[index];
+    if (BufferKind(record.kind) != BufferKind::Transient)
+      return;
+    record.firstCommand = touched[index] ? std::min(record.firstCommand, command) : command;
+    record.lastCommand = touched[index] ? std::max(record.lastCommand, command) : command;
+    touched[index] = true;
+  }
+
+  /// The loop at command `first` has its body up to command `last`.
+  void addLoop(uint32_t first, uint32_t last) { loops.push_back({first, last}); }
+
+  void finish() {
+    // Inner loops come after their outer ones, whose bounds an interval may only reach by them.
+    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop)
+      for (uint32_t i = 0; i < buffers.size(); ++i) {
+        BufferRecord &record = buffers[i];
+        bool meets = touched[i] && record.firstCommand <= loop->second && record.lastCommand >= loop->first;
+        bool isInside = record.firstCommand > loop->first && record.lastCommand <= loop->second;
+        if (!meets || isInside)
+          continue;
+        record.firstCommand = std::min(record.firstCommand, loop->first);
+        record.lastCommand = std::max(record.lastCommand, loop->second);
+      }
+  }
+
+private:
+  std::vector<BufferRecord> &buffers;
+  std::vector<bool> touched;
+  std::vector<std::pair<uint32_t, uint32_t>> loops;
+};
+} // namespace
 
 EntryBuilder::Finished EntryBuilder::finish() const {
   Finished out;
@@ -318,15 +436,7 @@ EntryBuilder::Finished EntryBuilder::finish() const {
       out.extents.push_back(newRegister[extent.value]);
     out.buffers.push_back(record);
   }
-  std::vector<bool> touched(buffers.size());
-  auto touch = [&](uint32_t buffer, uint32_t command) {
-    BufferRecord &record = out.buffers[buffer];
-    if (BufferKind(record.kind) != BufferKind::Transient)
-      return;
-    record.firstCommand = touched[buffer] ? std::min(record.firstCommand, command) : command;
-    record.lastCommand = touched[buffer] ? std::max(record.lastCommand, command) : command;
-    touched[buffer] = true;
-  };
+  BufferTouches touches(out.buffers);
 
   out.arguments = arguments;
   out.scalars = scalars;
@@ -335,20 +445,26 @@ EntryBuilder::Finished EntryBuilder::finish() const {
     if (CommandKind(command.kind) == CommandKind::Eval) {
       for (uint32_t i = command.a; i < command.a + command.b; ++i)
         if (Opcode(out.instructions[i].opcode) == Opcode::Load)
-          touch(out.instructions[i].a, index);
+          touches.add(out.instructions[i].a, index);
+    } else if (CommandKind(command.kind) == CommandKind::Loop) {
+      rename(command.a);
+      if (command.b != kNone)
+        touches.add(command.b, index);
+      touches.addLoop(index, index + command.c);
     } else if (CommandKind(command.kind) == CommandKind::Copy) {
-      touch(command.a, index);
-      touch(command.c, index);
+      touches.add(command.a, index);
+      touches.add(command.c, index);
       rename(command.b);
       rename(command.d);
       rename(command.e);
     } else {
       for (uint32_t i = command.c; i < command.c + command.d; ++i)
-        touch(arguments[i].buffer, index);
+        touches.add(arguments[i].buffer, index);
       rename(command.b);
       rename(command.g);
     }
   }
+  touches.finish();
   for (ArgumentRecord &argument : out.arguments)
     rename(argument.offsetRegister);
   for (uint32_t &scalar : out.scalars)

@@ -96,6 +96,9 @@ Error weft::bundle::evaluateShapes(const InstructionRecord *instructions, uint32
       if (Error error = environment.load(instruction.a, registers[instruction.b], value))
         return error;
       break;
+    case Opcode::Turn:
+      value = environment.turn;
+      break;
     case Opcode::AssertEqual: {
       int64_t a = registers[instruction.a], b = registers[instruction.b];
       if (a != b)
@@ -104,6 +107,8 @@ Error weft::bundle::evaluateShapes(const InstructionRecord *instructions, uint32
     }
     case Opcode::AssertRange: {
       int64_t a = registers[instruction.a], low = registers[instruction.b], high = registers[instruction.c];
+      if (a > high && low == std::numeric_limits<int64_t>::min())
+        return makeError(ErrorCode::Input, "%s: %" PRId64 " is more than %" PRId64, text().c_str(), a, high);
       if (a < low || a > high)
         return makeError(ErrorCode::Input, "%s: %" PRId64 " is not in [%" PRId64 ", %" PRId64 "]", text().c_str(), a,
                          low, high);

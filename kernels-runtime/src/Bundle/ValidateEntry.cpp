@@ -68,6 +68,9 @@ private:
   Error checkEval(const CommandRecord &command, uint32_t index);
   Error checkDispatch(const CommandRecord &command, uint32_t index);
   Error checkCopy(const CommandRecord &command, uint32_t index);
+  Error checkLoop(const CommandRecord &command, uint32_t index);
+  Error checkOutputs() const;
+  Error checkOperands(uint32_t reg, uint32_t firstOfEval) const;
   Error checkBinding();
   Error checkRegister(uint32_t reg, const char *what) const;
   Error checkUse(uint32_t buffer, uint32_t command, bool writes) const;
@@ -75,7 +78,15 @@ private:
   const Tables &tables;
   const EntryView &entry;
   EntryCursors &cursors;
+  /// A loop around the command being checked; number 0 is the program.
+  struct OpenLoop {
+    uint32_t number, end; ///< `end`: the first command behind its body.
+  };
+
   std::vector<bool> hasPort;
+  std::vector<OpenLoop> openLoops;
+  std::vector<uint32_t> loopOf; ///< Number of the innermost loop around a register's Eval.
+  uint32_t loops = 0;
   uint32_t defined = 0;        ///< Registers that have been evaluated at the command being checked.
   uint32_t definedAtStart = 0; ///< Registers of the first Eval.
 };
@@ -98,6 +109,8 @@ Error EntryValidator::checkInstruction(uint32_t index) {
   switch (Opcode(instruction.opcode)) {
   case Opcode::Constant:
     usesImm = true;
+    break;
+  case Opcode::Turn:
     break;
   case Opcode::Symbol:
     if (instruction.a >= entry.symbols.size)
@@ -162,6 +175,9 @@ Error EntryValidator::checkBuffer(const BufferRecord &buffer) {
   for (uint32_t extent : tables.extents.slice(buffer.firstExtent, buffer.rank))
     if (extent >= entry.instructions.size)
       return invalid("extent register %u does not exist", extent);
+    else if (const InstructionRecord &record = entry.instructions[extent];
+             Opcode(record.opcode) == Opcode::Constant && record.imm < 0)
+      return invalid("expected extents of at least 0, got %" PRId64, record.imm);
   if (buffer.sizeRegister >= entry.instructions.size)
     return invalid("size register %u does not exist", buffer.sizeRegister);
   uint32_t sources = kind == BufferKind::Weight     ? tables.weights.size
@@ -220,6 +236,23 @@ Error EntryValidator::checkAllPorts() {
 Error EntryValidator::checkRegister(uint32_t reg, const char *what) const {
   if (reg >= defined)
     return invalid("%s register %u is not defined at this command (%u are)", what, reg, defined);
+  bool isOpen = loopOf[reg] == 0;
+  for (const OpenLoop &loop : openLoops)
+    isOpen |= loop.number == loopOf[reg];
+  return isOpen ? Error() : invalid("%s register %u is defined in a loop that has ended", what, reg);
+}
+
+/// What an instruction reads from earlier Evals.
+Error EntryValidator::checkOperands(uint32_t reg, uint32_t firstOfEval) const {
+  const InstructionRecord &instruction = entry.instructions[reg];
+  auto opcode = Opcode(instruction.opcode);
+  if (opcode == Opcode::Turn && openLoops.empty())
+    return invalid("a turn is read outside of any loop");
+  uint32_t first = opcode == Opcode::Symbol || opcode == Opcode::Load ? kNone : instruction.a;
+  for (uint32_t operand : {first, instruction.b, instruction.c})
+    if (operand < firstOfEval)
+      if (Error error = checkRegister(operand, "operand"))
+        return error;
   return {};
 }
 
@@ -257,10 +290,14 @@ Error EntryValidator::checkEval(const CommandRecord &command, uint32_t index) {
                    entry.instructions.size - defined, command.a, command.b);
   if (command.inputs || command.c || command.d || command.e || command.f || command.g)
     return invalid("unused operands are set");
-  for (uint32_t i = command.a; i < command.a + command.b; ++i)
-    if (Opcode(entry.instructions[i].opcode) == Opcode::Load)
-      if (Error error = checkLoad(i, index))
-        return std::move(error).within("register " + std::to_string(i));
+  for (uint32_t i = command.a; i < command.a + command.b; ++i) {
+    loopOf[i] = openLoops.empty() ? 0 : openLoops.back().number;
+    Error error = checkOperands(i, command.a);
+    if (!error && Opcode(entry.instructions[i].opcode) == Opcode::Load)
+      error = checkLoad(i, index);
+    if (error)
+      return std::move(error).within("register " + std::to_string(i));
+  }
   defined += command.b;
   if (index == 0)
     definedAtStart = defined;
@@ -309,8 +346,47 @@ Error EntryValidator::checkCopy(const CommandRecord &command, uint32_t index) {
   return {};
 }
 
+Error EntryValidator::checkLoop(const CommandRecord &command, uint32_t index) {
+  if (command.inputs || command.e || command.f || command.g)
+    return invalid("unused operands are set");
+  if (Error error = checkRegister(command.a, "trip count"))
+    return error;
+  uint32_t end = openLoops.empty() ? entry.commands.size : openLoops.back().end;
+  if (command.c == 0 || command.c > end - index - 1)
+    return invalid("expected a body of 1 to %u commands, got %u", end - index - 1, command.c);
+  if (openLoops.size() == kMaxLoopDepth)
+    return invalid("expected loops nested at most %u deep", kMaxLoopDepth);
+  if (command.d != kNone && command.d >= tables.strings.size)
+    return invalid("message string %u does not exist", command.d);
+  if (command.b != kNone) {
+    if (Error error = checkUse(command.b, index, /*writes=*/false))
+      return error;
+    if (DType(entry.buffers[command.b].dtype) != DType::I1)
+      return invalid("expected a condition of i1, got buffer %u of %s", command.b,
+                     getName(DType(entry.buffers[command.b].dtype)));
+  }
+  openLoops.push_back({++loops, index + 1 + command.c});
+  return {};
+}
+
+/// Extents of outputs are read at the end of the run.
+Error EntryValidator::checkOutputs() const {
+  for (const PortRecord &port : entry.outputs) {
+    const BufferRecord &buffer = entry.buffers[port.buffer];
+    if (Error error = checkRegister(buffer.sizeRegister, "size"))
+      return error;
+    for (uint32_t extent : tables.extents.slice(buffer.firstExtent, buffer.rank))
+      if (Error error = checkRegister(extent, "extent"))
+        return error;
+  }
+  return {};
+}
+
 Error EntryValidator::checkCommands() {
+  loopOf.resize(entry.instructions.size);
   for (uint32_t i = 0; i < entry.commands.size; ++i) {
+    while (!openLoops.empty() && openLoops.back().end == i)
+      openLoops.pop_back();
     const CommandRecord &command = entry.commands[i];
     Error error;
     switch (CommandKind(command.kind)) {
@@ -323,6 +399,9 @@ Error EntryValidator::checkCommands() {
     case CommandKind::Copy:
       error = checkCopy(command, i);
       break;
+    case CommandKind::Loop:
+      error = checkLoop(command, i);
+      break;
     default:
       error = invalid("unknown kind %u", command.kind);
     }
@@ -332,7 +411,8 @@ Error EntryValidator::checkCommands() {
   if (defined != entry.instructions.size)
     return invalid("%u of %u registers are never evaluated", entry.instructions.size - defined,
                    entry.instructions.size);
-  return {};
+  openLoops.clear();
+  return checkOutputs();
 }
 
 /// Every symbol that is read must be the extent of an input dimension, and input extents must be known before anything

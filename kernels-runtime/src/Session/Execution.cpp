@@ -13,6 +13,7 @@
 #include "weft/Bundle/DType.h"
 #include "weft/Bundle/ShapeProgram.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
@@ -77,38 +78,69 @@ void Session::dropMemory() {
 
 Error Session::execute() {
   statistics.arena_bytes = statistics.unshared_bytes = 0;
+  hasLaunched = false;
   if (!isRecordable)
-    return startCommands(0, /*isRecorded=*/false);
+    return startCommands(0, entry.commands.size, /*isRecorded=*/false);
   if (Error error = evaluate(entry.commands[0], segments[0]))
     return error;
-  return replay({registers, addresses}) ? Error() : startCommands(1, /*isRecorded=*/false);
+  return replay({registers, addresses}) ? Error() : startCommands(1, entry.commands.size, /*isRecorded=*/false);
 }
 
-/// The commands from number `first` on; a number above 0 leaves the first evaluation out. Recorded commands do not
-/// count as run.
-Error Session::startCommands(uint32_t first, bool isRecorded) {
-  uint32_t nextSegment = first ? 1 : 0, nextDispatch = 0;
-  bool isFirst = true; // No kernel has been started yet.
-  for (uint32_t i = first; i < entry.commands.size; ++i) {
-    const CommandRecord &command = entry.commands[i];
-    Error error;
-    switch (CommandKind(command.kind)) {
-    case CommandKind::Eval:
-      error = evaluate(command, segments[nextSegment++]);
-      break;
-    case CommandKind::Dispatch:
-      error = dispatch(command, dispatches[nextDispatch], isFirst);
-      if (!isRecorded && !error)
-        countDispatch(command, dispatches[nextDispatch]);
-      ++nextDispatch;
-      break;
-    case CommandKind::Copy:
-      error = copy(command);
+/// The commands [first, end); a number above 0 leaves the first evaluation out. Recorded commands do not count as run.
+Error Session::startCommands(uint32_t first, uint32_t end, bool isRecorded) {
+  for (uint32_t i = first; i < end; ++i) {
+    if (Error error = startCommand(i, isRecorded))
+      return error;
+    if (CommandKind(entry.commands[i].kind) == CommandKind::Loop)
+      i += entry.commands[i].c;
+  }
+  return {};
+}
+
+Error Session::startCommand(uint32_t index, bool isRecorded) {
+  const CommandRecord &command = entry.commands[index];
+  switch (CommandKind(command.kind)) {
+  case CommandKind::Eval:
+    return evaluate(command, segments[placeOfCommand[index]]);
+  case CommandKind::Dispatch: {
+    DispatchState &state = dispatches[placeOfCommand[index]];
+    if (Error error = dispatch(command, state))
+      return error;
+    if (!isRecorded)
+      countDispatch(command, state);
+    return {};
+  }
+  case CommandKind::Copy:
+    return copy(command);
+  case CommandKind::Loop:
+    return runLoop(index, isRecorded);
+  }
+  return {};
+}
+
+/// All turns of the loop at command `index`. A condition is fetched from the device before each.
+Error Session::runLoop(uint32_t index, bool isRecorded) {
+  const CommandRecord &command = entry.commands[index];
+  int64_t turns = registers[command.a], outer = turn;
+  if (turns > kMaxTurns && command.d == kNone)
+    return makeError(ErrorCode::Resource, "expected at most %" PRId64 " turns of a loop, got %" PRId64, kMaxTurns,
+                     turns);
+  int64_t holds = 1;
+  for (turn = 0; holds; ++turn) {
+    if (command.b != kNone)
+      if (Error error = load(command.b, 0, holds))
+        return error;
+    if (holds && turn >= std::min(turns, kMaxTurns)) {
+      if (command.d != kNone)
+        return makeError(ErrorCode::Resource, "%s, got one that goes on after %" PRId64 " turns",
+                         std::string(getTables().getString(command.d)).c_str(), turn);
       break;
     }
-    if (error)
-      return error;
+    if (holds)
+      if (Error error = startCommands(index + 1, index + 1 + command.c, isRecorded))
+        return error;
   }
+  turn = outer;
   return {};
 }
 
@@ -123,17 +155,17 @@ void Session::countDispatch(const CommandRecord &command, DispatchState &state) 
 }
 
 void Session::countReplay() {
-  uint32_t nextDispatch = 0;
-  for (const CommandRecord &command : entry.commands)
-    if (CommandKind(command.kind) == CommandKind::Dispatch)
-      countDispatch(command, dispatches[nextDispatch++]);
+  for (uint32_t i = 0; i < entry.commands.size; ++i)
+    if (CommandKind(entry.commands[i].kind) == CommandKind::Dispatch)
+      countDispatch(entry.commands[i], dispatches[placeOfCommand[i]]);
   ++statistics.graphs_run;
 }
 
 Error Session::record(const RecordedRuns::Key &key) {
   if (Error error = device->beginRecording())
     return error;
-  Error error = startCommands(1, /*isRecorded=*/true);
+  hasLaunched = false;
+  Error error = startCommands(1, entry.commands.size, /*isRecorded=*/true);
   Error ending = device->endRecording(recordings.add(key));
   if (!error && !ending)
     ++statistics.graphs_made;
@@ -169,16 +201,28 @@ Error Session::evaluate(const CommandRecord &command, Segment &segment) {
   ShapeEnvironment environment;
   environment.symbols = symbolValues.data();
   environment.load = [this](uint32_t buffer, int64_t index, int64_t &value) { return load(buffer, index, value); };
+  environment.turn = turn;
   environment.message = [this](uint32_t string) { return getTables().getString(string); };
   if (Error error = evaluateShapes(entry.instructions.data, command.a, command.b, environment, registers.data()))
     return error;
   if (command.a == 0)
     if (Error error = checkDerivedExtents())
       return error;
+  if (Error error = checkExtents(segment))
+    return error;
   for (uint32_t buffer : segment.buffers)
     if (Error error = sizeBuffer(buffer))
       return error;
   return placeTransients(segment);
+}
+
+/// Two negative extents multiply to a size that looks right.
+Error Session::checkExtents(const Segment &segment) const {
+  for (uint32_t reg : segment.extents)
+    if (registers[reg] < 0)
+      return makeError(ErrorCode::Input, "expected extents of at least 0, got %" PRId64 " in register %u",
+                       registers[reg], reg);
+  return {};
 }
 
 /// Checks or sets the size of a buffer that is not transient, and gives outputs their memory.
@@ -279,7 +323,7 @@ Error Session::offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t b
   return {};
 }
 
-Error Session::dispatch(const CommandRecord &command, DispatchState &state, bool &isFirst) {
+Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
   const Tables &tables = getTables();
   auto where = [&] { return "kernel " + quote(tables.getString(tables.kernels[state.kernel].name)); };
   int64_t grid = registers[command.b], scratch = command.g == kNone ? 0 : registers[command.g];
@@ -302,9 +346,9 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state, bool
     scalarValues[i] = registers[tables.scalars[command.e + i]];
   if (grid == 0)
     return {};
-  Launch launch = {command.a, grid,    argumentAddresses.data(), command.d, scalarValues.data(), command.f,
-                   scratch,   isFirst, steadyBytes.data()};
-  isFirst = false;
+  Launch launch = {command.a, grid,         argumentAddresses.data(), command.d, scalarValues.data(), command.f,
+                   scratch,   !hasLaunched, steadyBytes.data()};
+  hasLaunched = true;
   uint64_t nanoseconds = 0;
   Error error = profile ? device->dispatchTimed(launch, nanoseconds) : device->dispatch(launch);
   state.nanoseconds += nanoseconds;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <sys/sysinfo.h>
+#include <utility>
 
 using namespace weft;
 using namespace weft::bundle;
@@ -104,7 +105,11 @@ void Session::prepareSegments() {
   std::vector<uint32_t> segmentOfRegister(entry.instructions.size);
   size_t argumentCount = 0, scalarCount = 0;
   uint32_t segmentCount = 0;
+  bool hasLoop = false;
   for (const CommandRecord &command : entry.commands) {
+    hasLoop |= CommandKind(command.kind) == CommandKind::Loop;
+    placeOfCommand.push_back(CommandKind(command.kind) == CommandKind::Eval ? segmentCount
+                                                                            : uint32_t(dispatches.size()));
     if (CommandKind(command.kind) == CommandKind::Eval) {
       for (uint32_t i = command.a; i < command.a + command.b; ++i)
         segmentOfRegister[i] = segmentCount;
@@ -124,10 +129,14 @@ void Session::prepareSegments() {
   scalarValues.resize(scalarCount);
   segments = std::vector<Segment>(segmentCount);
   // One evaluation, before all work: what follows is fixed. A single kernel gains nothing.
-  isRecordable = segmentCount == 1 && entry.commands.size > 2;
+  isRecordable = segmentCount == 1 && !hasLoop && entry.commands.size > 2;
+  std::vector<uint8_t> isExtent(entry.instructions.size);
   for (uint32_t i = 0; i < entry.buffers.size; ++i) {
     const BufferRecord &buffer = entry.buffers[i];
     Segment &segment = segments[segmentOfRegister[buffer.sizeRegister]];
+    for (uint32_t extent : tables.extents.slice(buffer.firstExtent, buffer.rank))
+      if (Opcode(entry.instructions[extent].opcode) != Opcode::Constant && !std::exchange(isExtent[extent], uint8_t(1)))
+        segments[segmentOfRegister[extent]].extents.push_back(extent);
     if (BufferKind(buffer.kind) == BufferKind::Transient) {
       segment.transients.push_back(i);
       segment.requests.push_back({0, buffer.firstCommand, buffer.lastCommand});

@@ -67,6 +67,7 @@ public:
 private:
   /// What one Eval command defines: the buffers whose size is among its registers.
   struct Segment {
+    std::vector<uint32_t> extents; ///< Registers that are extents of buffers and not constant.
     std::vector<uint32_t> buffers; ///< Not transient.
     std::vector<uint32_t> transients;
     std::vector<bundle::PlanRequest> requests; ///< For the transients, sizes of the last run.
@@ -106,15 +107,18 @@ private:
   bundle::Error runOnce(const weft_tensor *inputTensors, weft_tensor *outputTensors);
   void dropMemory();
   bundle::Error execute();
-  bundle::Error startCommands(uint32_t first, bool isRecorded);
+  bundle::Error startCommands(uint32_t first, uint32_t end, bool isRecorded);
+  bundle::Error startCommand(uint32_t index, bool isRecorded);
+  bundle::Error runLoop(uint32_t index, bool isRecorded);
   void countDispatch(const bundle::CommandRecord &command, DispatchState &state);
   void countReplay();
   bundle::Error record(const RecordedRuns::Key &key);
   bool replay(const RecordedRuns::Key &key);
   bundle::Error evaluate(const bundle::CommandRecord &command, Segment &segment);
+  bundle::Error checkExtents(const Segment &segment) const;
   bundle::Error sizeBuffer(uint32_t index);
   bundle::Error placeTransients(Segment &segment);
-  bundle::Error dispatch(const bundle::CommandRecord &command, DispatchState &state, bool &isFirst);
+  bundle::Error dispatch(const bundle::CommandRecord &command, DispatchState &state);
   bundle::Error copy(const bundle::CommandRecord &command);
   bundle::Error load(uint32_t buffer, int64_t index, int64_t &value);
   bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;
@@ -142,9 +146,12 @@ private:
   std::vector<uint32_t> portOfBuffer; ///< Input or output number of such a buffer.
   std::vector<Segment> segments;
   std::vector<DispatchState> dispatches;
-  bool isRecordable = false; ///< Nothing that a run starts depends on the data of a buffer that it writes.
+  std::vector<uint32_t> placeOfCommand; ///< In `segments` or `dispatches`.
+  bool isRecordable = false;            ///< Nothing that a run starts depends on the data of a buffer that it writes.
   RecordedRuns recordings;
 
+  int64_t turn = 0;            ///< Of the innermost loop that runs.
+  bool hasLaunched = false;    ///< A kernel of this run has been started.
   bool usesHostMemory = false; ///< Copies of this run read or write tensors of the caller on the host.
 
   // State of a run, kept for its memory.

@@ -12,6 +12,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Emit/ChainOrder.h"
 #include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
@@ -35,6 +36,9 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
     ModuleOp program = getOperation();
     auto main = program.lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal())
+      return;
+    // Levels know operands only, and a launch may not reach across an op that binds symbols or runs a body.
+    if (llvm::any_of(main.getBody().front(), llvm::IsaPred<tg::BindSymbolsOp, tg::LoopOp, tg::IfOp>))
       return;
     auto chains = llvm::StringSwitch<std::optional<Chains>>(chainMode)
                       .Case("none", Chains::None)

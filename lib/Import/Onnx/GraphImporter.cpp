@@ -360,10 +360,7 @@ void GraphImporter::finishNode(Current &node) {
         constants.insert(value);
       value = foldSmall(value);
       auto declared = node.scope->declared.find(name);
-      if (declared != node.scope->declared.end() &&
-          !checkDeclared(*declared->second, value, [&](ErrorClass cls, const llvm::Twine &cause) {
-            (void)reportNode(cls, "result `" + llvm::Twine(name) + "` " + cause);
-          }))
+      if (declared != node.scope->declared.end() && !checkDeclared(*declared->second, name, value))
         value = {};
     }
     node.scope->values[name] = value;
@@ -382,7 +379,9 @@ mlir::Value GraphImporter::foldSmall(mlir::Value value) {
   if (!size || *size > eagerFoldBytes)
     return value;
   mlir::Value folded;
-  if (std::optional<tg::Dims> exprs = contents.get(value)) {
+  std::optional<tg::Dims> exprs =
+      llvm::isa<mlir::IntegerType>(type.getElementType()) ? contents.get(value) : std::nullopt;
+  if (exprs) {
     bool allConstant = llvm::all_of(*exprs, [](mlir::AffineExpr expr) { return tg::getConstant(expr).has_value(); });
     if (allConstant && !type.getElementType().isInteger(1)) {
       auto bits = type.getElementTypeBitWidth();

@@ -92,8 +92,9 @@ public:
   /// Tensor message to constant or weight; null after `fail` received class and cause.
   using Fail = llvm::function_ref<void(ErrorClass, const llvm::Twine &)>;
   mlir::Value importTensor(const ::onnx::TensorProto &tensor, llvm::StringRef name, Fail fail);
-  /// Reports if `value` contradicts `declared`: element type, rank, static extents.
-  bool checkDeclared(const ::onnx::TypeProto &declared, mlir::Value value, Fail fail);
+  /// Reports if `value`, a result of the current node, has another element type than `declared`; warns of another rank
+  /// or static extents.
+  bool checkDeclared(const ::onnx::TypeProto &declared, llvm::StringRef name, mlir::Value value);
 
   //===--- Diagnostics of the current node ---===//
   llvm::LogicalResult reportNode(ErrorClass cls, const llvm::Twine &cause, const llvm::Twine &remedy = {});
@@ -116,6 +117,7 @@ public:
   const ImportOptions &options;
   mlir::ImplicitLocOpBuilder builder;
   SymbolNames symbols;
+  mlir::Block *mainBlock = nullptr; ///< Where tensors of the model are, which bodies of loops may read too.
   tg::SymbolicContents contents;
   Frame modelFrame;
 
@@ -171,7 +173,9 @@ private:
   llvm::DenseSet<const ::onnx::NodeProto *> counted;
   std::map<std::tuple<std::string, std::string, int64_t>, OpStatistics> statistics;
   llvm::DenseSet<std::pair<mlir::AffineExpr, mlir::AffineExpr>> assumed; ///< Equalities checked already.
+  llvm::DenseSet<mlir::AffineExpr> assumedOrder; ///< Differences that are checked to be at least 0 already.
   std::string fileSource;
+  unsigned numBodies = 0; ///< Functions of loops and branches.
   uint64_t expanded = 0;
   uint64_t foldedBytes = 0;
   uint64_t listElements = 0;

@@ -110,9 +110,9 @@ void ModelImport::fixBoundDims() {
     if (static_cast<size_t>(shape.dim_size()) != binding.shape->size())
       continue;
     for (auto [d, dim] : llvm::enumerate(shape.dim())) {
-      if (dim.has_dim_value() || (*binding.shape)[d] < 0)
+      if (isFixed(dim) || (*binding.shape)[d] < 0)
         continue;
-      std::string name = dim.dim_param().empty() ? binding.input + "_dim" + std::to_string(d) : dim.dim_param();
+      std::string name = isNamed(dim) ? dim.dim_param() : binding.input + "_dim" + std::to_string(d);
       importer.symbols.fix(name, (*binding.shape)[d]);
     }
   }
@@ -299,6 +299,7 @@ mlir::Value ModelImport::bind(const Binding &binding, const ::onnx::ValueInfoPro
 void ModelImport::importBody(mlir::func::FuncOp function) {
   mlir::Block *block = function.addEntryBlock();
   importer.builder.setInsertionPointToEnd(block);
+  importer.mainBlock = block;
   scope.frame = &importer.modelFrame;
   importer.declareInitializers(graph, scope);
   GraphImporter::declareTypes(graph.value_info(), scope);
@@ -336,6 +337,18 @@ static void eraseDead(mlir::Block &block) {
   for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (mlir::isOpTriviallyDead(&op))
       op.erase();
+}
+
+/// Bodies that no loop or branch runs: a condition was decided after they were built.
+static void eraseUnusedBodies(mlir::ModuleOp module) {
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    for (auto each : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>()))
+      if (each.isPrivate() && mlir::SymbolTable::symbolKnownUseEmpty(each, module)) {
+        each.erase();
+        isChanged = true;
+      }
+  }
 }
 
 bool ModelImport::build() {
@@ -380,7 +393,9 @@ bool ModelImport::build() {
     function.setResultAttr(i, "tg.name", importer.builder.getStringAttr(name));
   llvm::SmallVector<StringRef> names(importer.symbols.names().begin(), importer.symbols.names().end());
   (*module)->setAttr(tg::TileGraphDialect::symbolsAttrName, importer.builder.getStrArrayAttr(names));
-  eraseDead(function.front());
+  for (auto each : module->getOps<mlir::func::FuncOp>())
+    eraseDead(each.front());
+  eraseUnusedBodies(*module);
   if (failed(mlir::verify(*module))) {
     importer.report(ErrorClass::Internal, "the imported module does not verify", "please report this with the model");
     return false;

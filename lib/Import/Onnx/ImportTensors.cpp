@@ -92,12 +92,12 @@ mlir::RankedTensorType GraphImporter::declaredType(const ::onnx::TypeProto &type
   tg::Dims dims;
   __uint128_t elements = 1;
   for (const auto &[d, dim] : llvm::enumerate(tensor.shape().dim())) {
-    if (dim.has_dim_value()) {
+    if (isFixed(dim)) {
       if (dim.dim_value() < 0)
         return fail(ErrorClass::Invalid, "has negative dimension " + llvm::Twine(dim.dim_value()),
                     "name the dimension (dim_param) if it is dynamic");
       dims.push_back(mlir::getAffineConstantExpr(dim.dim_value(), &context));
-    } else if (dim.has_dim_param() && !dim.dim_param().empty()) {
+    } else if (isNamed(dim)) {
       dims.push_back(symbols.get(dim.dim_param()));
     } else {
       dims.push_back(symbols.fresh((value + "_dim" + llvm::Twine(d)).str()));
@@ -111,19 +111,17 @@ mlir::RankedTensorType GraphImporter::declaredType(const ::onnx::TypeProto &type
   return tg::getTensorType(dims, element);
 }
 
-bool GraphImporter::checkDeclared(const ::onnx::TypeProto &declared, mlir::Value value, Fail fail) {
+bool GraphImporter::checkDeclared(const ::onnx::TypeProto &declared, llvm::StringRef name, mlir::Value value) {
   if (!declared.has_tensor_type())
     return true;
   const auto &tensor = declared.tensor_type();
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  bool conflict = tensor.elem_type() != 0 && elementTypeOf(tensor.elem_type(), &context) != type.getElementType();
-  if (tensor.has_shape()) {
-    conflict |= tensor.shape().dim_size() != type.getRank();
-    for (int d = 0; !conflict && d < tensor.shape().dim_size(); ++d)
-      conflict = tensor.shape().dim(d).has_dim_value() && !type.isDynamicDim(d) &&
+  bool wrongElement = tensor.elem_type() != 0 && elementTypeOf(tensor.elem_type(), &context) != type.getElementType();
+  bool wrongShape = tensor.has_shape() && tensor.shape().dim_size() != type.getRank();
+  for (int d = 0; tensor.has_shape() && !wrongShape && d < tensor.shape().dim_size(); ++d)
+    wrongShape = isFixed(tensor.shape().dim(d)) && !type.isDynamicDim(d) &&
                  type.getDimSize(d) != tensor.shape().dim(d).dim_value();
-  }
-  if (!conflict)
+  if (!wrongElement && !wrongShape)
     return true;
   std::string text = dataTypeName(tensor.elem_type());
   if (tensor.has_shape()) {
@@ -134,8 +132,12 @@ bool GraphImporter::checkDeclared(const ::onnx::TypeProto &declared, mlir::Value
                                                        : "?");
     text += "]";
   }
-  fail(ErrorClass::Invalid, "has type " + typeText(type) + " but is declared as " + text);
-  return false;
+  std::string cause = ("result `" + name + "` has type ").str() + typeText(type) + " but is declared as " + text;
+  if (wrongElement)
+    return mlir::succeeded(reportNode(ErrorClass::Invalid, cause));
+  // Tools that change a graph leave the shapes declared before; onnxruntime warns too.
+  diagnostics.warn("node `" + displayName(*current->node) + "`: " + cause);
+  return true;
 }
 
 std::string GraphImporter::typeText(mlir::Type type) const {
@@ -210,6 +212,8 @@ mlir::Value GraphImporter::importTensor(const ::onnx::TensorProto &tensor, llvm:
   }
   auto type = mlir::RankedTensorType::get(layout->shape, element);
   mlir::OpBuilder::InsertionGuard guard(builder);
+  if (mainBlock && builder.getInsertionBlock() != mainBlock)
+    builder.setInsertionPointToEnd(mainBlock);
   mlir::Location saved = builder.getLoc();
   if (!name.empty())
     builder.setLoc(mlir::NameLoc::get(builder.getStringAttr(name)));

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
 #include "mlir/IR/Verifier.h"
+#include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 
 using namespace weft;
 using namespace weft::onnx;
@@ -25,6 +27,17 @@ static bool isOfSaneSize(mlir::Type type) {
       return false;
   }
   return true;
+}
+
+/// Symbolic extents that some values of the symbols would make negative: two of them multiply to a size that no later
+/// check finds.
+llvm::LogicalResult NodeContext::checkExtents(mlir::TypeRange types) {
+  for (mlir::Type type : types)
+    if (llvm::isa<mlir::RankedTensorType>(type))
+      for (auto [d, extent] : llvm::enumerate(tg::getDims(type)))
+        if (failed(assumeAtMost(constExpr(0), extent, "`" + opType() + "` dimension " + llvm::Twine(d))))
+          return mlir::failure();
+  return llvm::success();
 }
 
 mlir::Operation *
@@ -53,6 +66,8 @@ NodeContext::finish(mlir::OperationState &state, bool pointwise,
       (void)limit("a result has more than 2^40 elements", "check the shapes that the node computes with");
       return nullptr;
     }
+  if (failed(checkExtents(state.types)))
+    return nullptr;
   mlir::Operation *op = b.create(state);
   if (succeeded(mlir::verify(op, /*verifyRecursively=*/false)))
     return op;
@@ -76,6 +91,32 @@ llvm::LogicalResult NodeContext::assumeEqual(AffineExpr x, AffineExpr y, const l
   auto map = mlir::AffineMap::get(0, count, {x, y}, b.getContext());
   tg::AssumeEqualOp::create(b, mlir::AffineMapAttr::get(map),
                             b.getStringAttr(what + ": extents " + dims + " must be equal"));
+  return llvm::success();
+}
+
+std::optional<int64_t> NodeContext::assumedConstant(AffineExpr extent) const {
+  if (std::optional<int64_t> known = tg::getConstant(extent))
+    return known;
+  for (auto [x, y] : importer.assumed)
+    for (auto [one, other] : {std::pair(x, y), std::pair(y, x)})
+      if (std::optional<int64_t> value = tg::getConstant(other); value && tg::isEqual(one, extent))
+        return value;
+  return std::nullopt;
+}
+
+llvm::LogicalResult NodeContext::assumeAtMost(AffineExpr x, AffineExpr y, const llvm::Twine &what) {
+  AffineExpr room = tg::simplify(y - x);
+  if (tg::isNonNegative(room))
+    return llvm::success();
+  std::string low = tg::formatDims(x, importer.symbols.names()), high = tg::formatDims(y, importer.symbols.names());
+  if (tg::isNonNegative(tg::simplify(x - y - 1)))
+    return error(what + ": expected an extent of at most " + high + ", got " + low);
+  if (!importer.assumedOrder.insert(room).second)
+    return llvm::success();
+  unsigned count = importer.symbols.names().size();
+  auto map = mlir::AffineMap::get(0, count, {tg::simplify(x), tg::simplify(y)}, b.getContext());
+  tg::AssumeAtMostOp::create(b, mlir::AffineMapAttr::get(map),
+                             b.getStringAttr(what + ": expected " + low + " of at most " + high));
   return llvm::success();
 }
 
@@ -232,9 +273,12 @@ Value NodeContext::slice(Value value, int64_t axis, int64_t offset, AffineExpr s
   SmallVector<int64_t> offsets(result.size(), 0), strides(result.size(), 1);
   if (offset == 0 && stride == 1 && tg::isEqual(size, result[axis]))
     return value;
+  bool isEmpty = tg::getConstant(result[axis]) == 0;
   offsets[axis] = offset;
   strides[axis] = stride;
   result[axis] = size;
+  if (isEmpty) // There is nothing to read; a symbolic size is 0 when the model runs.
+    return broadcastTo(scalarInt(0, elementType(value)), result);
   return make<tg::SliceOp>(tg::getTensorType(result, elementType(value)), value, offsets, strides);
 }
 

@@ -4,6 +4,7 @@
 #include "Tensors.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace weft;
 using namespace weft::onnx;
@@ -320,7 +321,7 @@ FailureOr<tg::Dims> NodeContext::requiredDims(unsigned i, StringRef meaning) {
     return failure();
   if (std::optional<tg::Dims> exprs = shapeContents(value))
     return *exprs;
-  return needsConstant(i, meaning);
+  return runtimeDims(value, meaning);
 }
 
 //===--- Diagnostics ---===//
@@ -399,6 +400,33 @@ FailureOr<SmallVector<mlir::Value>> NodeContext::inlineGraph(const ::onnx::Graph
 }
 
 const Limits &NodeContext::limits() const { return importer.options.limits; }
+
+/// The one node of the model that reads `name` and whose result has its rank (or that of another operand, if that is
+/// higher); null if there is none.
+static const ::onnx::NodeProto *findPointwiseReader(const ::onnx::GraphProto &graph, StringRef name) {
+  const ::onnx::NodeProto *found = nullptr;
+  for (const auto &reader : graph.node())
+    if (llvm::is_contained(reader.input(), name) && std::exchange(found, &reader))
+      return nullptr;
+  static const llvm::StringSet<> pointwise = {"Add",  "Cast",    "Clip", "Div",  "Exp",  "Identity",
+                                              "Log",  "Mul",     "Neg",  "Pow",  "Relu", "Round",
+                                              "Sqrt", "Sigmoid", "Sub",  "Tanh", "Where"};
+  return found && pointwise.contains(found->op_type()) && found->output_size() == 1 ? found : nullptr;
+}
+
+std::optional<int64_t> NodeContext::declaredRank(unsigned i) const {
+  constexpr int mostReaders = 16;
+  const Scope &scope = *importer.current->scope;
+  StringRef name = i < numOutputs() ? StringRef(node.output(static_cast<int>(i))) : StringRef();
+  for (int step = 0; step < mostReaders && !name.empty(); ++step) {
+    auto declared = scope.declared.find(name);
+    if (declared != scope.declared.end() && declared->second->tensor_type().has_shape())
+      return declared->second->tensor_type().shape().dim_size();
+    const ::onnx::NodeProto *reader = findPointwiseReader(importer.model.proto->graph(), name);
+    name = reader ? StringRef(reader->output(0)) : StringRef();
+  }
+  return std::nullopt;
+}
 
 mlir::RankedTensorType NodeContext::declaredType(const ::onnx::ValueInfoProto &info) {
   return importer.declaredType(info.type(), info.name(), "value");

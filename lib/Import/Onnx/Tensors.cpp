@@ -41,6 +41,14 @@ unsigned weft::onnx::dataTypeBits(int64_t dataType) {
   return info ? info->bits : 0;
 }
 
+bool weft::onnx::isFixed(const ::onnx::TensorShapeProto_Dimension &dim) {
+  return dim.has_dim_value() && dim.dim_value() != -1;
+}
+
+bool weft::onnx::isNamed(const ::onnx::TensorShapeProto_Dimension &dim) {
+  return dim.has_dim_param() && !dim.dim_param().empty() && dim.dim_param() != "?";
+}
+
 mlir::Type weft::onnx::elementTypeOf(int64_t dataType, mlir::MLIRContext *context) {
   auto integer = [&](unsigned bits, bool isUnsigned = false) -> mlir::Type {
     return mlir::IntegerType::get(context, bits,

@@ -10,6 +10,7 @@
 
 namespace onnx {
 class TensorProto;
+class TensorShapeProto_Dimension;
 } // namespace onnx
 
 namespace weft::onnx {
@@ -20,6 +21,11 @@ std::string dataTypeName(int64_t dataType);
 unsigned dataTypeBits(int64_t dataType);
 /// Element type of the tg dialect; null for strings, complex, fp6 and unknown types.
 mlir::Type elementTypeOf(int64_t dataType, mlir::MLIRContext *context);
+
+/// Whether a declared dimension is a number; PaddlePaddle writes -1 for one that is open.
+bool isFixed(const ::onnx::TensorShapeProto_Dimension &dim);
+/// Whether a declared dimension has a name, which stands for one extent wherever it occurs. "?" is none.
+bool isNamed(const ::onnx::TensorShapeProto_Dimension &dim);
 
 enum class Storage { Raw, Typed, External };
 

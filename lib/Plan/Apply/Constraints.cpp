@@ -164,6 +164,7 @@ LogicalResult FusionConstraints::addDemand(func::FuncOp func, StringRef request)
 }
 
 LogicalResult FusionConstraints::read(func::FuncOp func, StringRef noFuse, StringRef forceFuse) {
+  stages.emplace(func.getBody().front());
   SmallVector<StringRef> requests;
   noFuse.split(requests, ';', -1, /*KeepEmpty=*/false);
   for (StringRef request : requests)
@@ -178,6 +179,9 @@ LogicalResult FusionConstraints::read(func::FuncOp func, StringRef noFuse, Strin
 }
 
 std::string FusionConstraints::findViolation(const Group &group) const {
+  for (Operation *op : group)
+    if (stages && stages->get(op) != stages->get(group.front()))
+      return "R8: ops of two stages of the program";
   for (const Separation &apart : separations) {
     auto isFirst = [&](Operation *op) { return apart.first.contains(op); };
     auto isSecond = [&](Operation *op) { return apart.isAlone ? !isFirst(op) : apart.second.contains(op); };

@@ -202,29 +202,34 @@ static std::string fingerprint(ModuleOp module) {
 }
 
 /// Whether no dispatch makes a value, one without operands either: an input, a weight or a constant, or a view of one.
+/// The arguments of a loop's body are none.
 static bool isSteady(Value value) {
   while (auto view = value.getDefiningOp<tg::ReshapeOp>())
     value = view.getInput();
   Operation *op = value.getDefiningOp();
-  return !op || isa<tg::WeightOp, tg::ConstantOp>(op);
+  if (op)
+    return isa<tg::WeightOp, tg::ConstantOp>(op);
+  return cast<FunctionOpInterface>(value.getParentBlock()->getParentOp()).getName() == "main";
 }
 
 /// Sets tg.steady_operands of every kernel module with such operands.
-static void markSteadyOperands(func::FuncOp main) {
+static void markSteadyOperands(ModuleOp program) {
   llvm::MapVector<StringAttr, llvm::SmallBitVector> steady;
-  main.walk([&](tg::DispatchOp dispatch) {
+  auto note = [&](tg::DispatchOp dispatch) {
     llvm::SmallBitVector here(dispatch.getOperands_().size());
     for (auto [i, input] : llvm::enumerate(dispatch.getOperands_()))
       here[i] = isSteady(input);
     auto [it, isNew] = steady.try_emplace(dispatch.getCallee().getRootReference(), here);
     if (!isNew)
       it->second &= here;
-  });
-  SymbolTable symbols(main->getParentOfType<ModuleOp>());
+  };
+  for (auto function : program.getOps<func::FuncOp>())
+    llvm::for_each(function.getOps<tg::DispatchOp>(), note);
+  SymbolTable symbols(program);
   for (auto &[name, operands] : steady)
     if (auto module = symbols.lookup<ModuleOp>(name); module && operands.any()) {
       SmallVector<int64_t> numbers(operands.set_bits_begin(), operands.set_bits_end());
-      module->setAttr(weft::gpu::steadyOperandsAttr, DenseI64ArrayAttr::get(main.getContext(), numbers));
+      module->setAttr(weft::gpu::steadyOperandsAttr, DenseI64ArrayAttr::get(program.getContext(), numbers));
     }
 }
 
@@ -234,14 +239,15 @@ struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsP
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto main = module.lookupSymbol<func::FuncOp>("main");
-    if (!main) {
+    if (!module.lookupSymbol<func::FuncOp>("main")) {
       module.emitError("expected a function @main");
       return signalPassFailure();
     }
     SymbolTable symbols(module);
     llvm::StringMap<StringAttr> known;
-    SmallVector<tg::KernelOp> kernels(main.getOps<tg::KernelOp>());
+    SmallVector<tg::KernelOp> kernels;
+    for (auto function : module.getOps<func::FuncOp>())
+      llvm::append_range(kernels, function.getOps<tg::KernelOp>());
     for (tg::KernelOp kernel : kernels) {
       Outlined outlined = outline(kernel);
       StringAttr &name = known[fingerprint(*outlined.module)];
@@ -254,7 +260,7 @@ struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsP
       replaceByDispatch(kernel, outlined, name);
       ++numDispatches;
     }
-    markSteadyOperands(main);
+    markSteadyOperands(module);
   }
 
   void replaceByDispatch(tg::KernelOp kernel, const Outlined &outlined, StringAttr module) {

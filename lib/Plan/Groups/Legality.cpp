@@ -1,7 +1,8 @@
-// Legality of groups: rules R1 to R7 of weft/Plan/Groups.h.
+// Legality of groups: rules R1 to R8 of weft/Plan/Groups.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Plan/Profile.h"
 #include "weft/Target/Device.h"
@@ -22,8 +23,9 @@ SmallVector<Value> usedValues(Operation *op) {
 bool isRenaming(Operation *op) { return isa<tg::ReshapeOp, tg::BitcastOp>(op); }
 
 bool isHostOp(Operation *op) {
-  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::DispatchOp, tg::KernelOp>(op) || isRenaming(op) ||
-         op->hasTrait<OpTrait::IsTerminator>();
+  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::AssumeAtMostOp, tg::BindSymbolsOp, tg::LoopOp,
+             tg::IfOp, tg::DispatchOp, tg::KernelOp>(op) ||
+         isRenaming(op) || op->hasTrait<OpTrait::IsTerminator>();
 }
 
 static bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op); }

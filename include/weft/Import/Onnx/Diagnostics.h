@@ -42,6 +42,13 @@ public:
   /// A problem of the model as a whole.
   llvm::LogicalResult report(ErrorClass cls, const llvm::Twine &cause, const llvm::Twine &remedy = {});
 
+  /// What is wrong with the model and changes nothing; at most `maxKept` are kept.
+  void warn(const llvm::Twine &text) {
+    if (warned.size() < maxKept)
+      warned.push_back(text.str());
+  }
+  llvm::ArrayRef<std::string> warnings() const { return warned; }
+
   bool empty() const { return total == 0; }
   size_t count() const { return total; }
   llvm::ArrayRef<Diagnostic> all() const { return kept; }
@@ -55,6 +62,7 @@ public:
 
 private:
   std::vector<Diagnostic> kept;
+  std::vector<std::string> warned;
   size_t total = 0;
 };
 

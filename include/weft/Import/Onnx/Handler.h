@@ -42,6 +42,14 @@ inline constexpr int64_t maxFoldBytes = int64_t(64) << 20;
 /// Elements of all lists of one import; each change of a sequence makes a new one.
 inline constexpr uint64_t maxListElements = uint64_t(1) << 22;
 
+/// A function of the program that loops and branches run.
+struct Body {
+  mlir::Operation *function;
+  mlir::FlatSymbolRefAttr name;
+  llvm::SmallVector<mlir::Value> results;  ///< What it returns, inside.
+  llvm::SmallVector<mlir::Value> captured; ///< Values outside, for its last arguments.
+};
+
 class NodeContext {
 public:
   NodeContext(GraphImporter &importer, const ::onnx::NodeProto &node, int64_t opset, mlir::ImplicitLocOpBuilder &b)
@@ -117,10 +125,13 @@ public:
   std::optional<double> constantFloat(mlir::Value value); ///< A tensor of one element.
   /// Contents of a small integer tensor as expressions of symbols.
   std::optional<tg::Dims> shapeContents(mlir::Value value);
+  /// The elements of a small integer tensor as expressions: what is known at import, else symbols of its own that the
+  /// program binds when it runs (the values must be at least 0 then). `what` names the symbols and the check.
+  mlir::FailureOr<tg::Dims> runtimeDims(mlir::Value value, const llvm::Twine &what);
   /// Input `i` as constant integers; an error that names the input and suggests --bind if it is not constant.
   mlir::FailureOr<llvm::SmallVector<int64_t>> requiredInts(unsigned i, llvm::StringRef meaning);
   mlir::FailureOr<llvm::SmallVector<double>> requiredFloats(unsigned i, llvm::StringRef meaning);
-  /// Input `i` as expressions of symbols; as above.
+  /// Input `i`, integers of at least 0, as expressions of symbols: see runtimeDims.
   mlir::FailureOr<tg::Dims> requiredDims(unsigned i, llvm::StringRef meaning);
 
   //===--- Diagnostics; all return failure ---===//
@@ -151,6 +162,11 @@ public:
   /// Records an error if the extents are known to differ; else emits a run-time check unless they are known to be
   /// equal.
   llvm::LogicalResult assumeEqual(mlir::AffineExpr x, mlir::AffineExpr y, const llvm::Twine &what);
+  /// The same for x <= y. What no operand of any type may break is checked without a handler's help: extents of results
+  /// are at least 0.
+  llvm::LogicalResult assumeAtMost(mlir::AffineExpr x, mlir::AffineExpr y, const llvm::Twine &what);
+  /// What `extent` is, if it is constant or was assumed to be equal to a constant.
+  std::optional<int64_t> assumedConstant(mlir::AffineExpr extent) const;
   /// Extents as text for messages, with the symbols' names.
   std::string extentsText(llvm::ArrayRef<mlir::AffineExpr> dims) const;
   /// A new symbol, e.g. for an extent that is only known to be some number.
@@ -200,6 +216,9 @@ public:
   /// assumed to).
   mlir::Value contract(mlir::Value lhs, mlir::Value rhs, llvm::StringRef einsum, mlir::Type element);
 
+  /// The rank that the model declares for output `i`, or for what pointwise nodes make of it.
+  std::optional<int64_t> declaredRank(unsigned i) const;
+
   //===--- Subgraphs ---===//
   const Limits &limits() const;
   /// The type that a value of a subgraph declares; null with an error if it declares no tensor type of known rank.
@@ -209,8 +228,16 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> inlineGraph(const ::onnx::GraphProto &graph,
                                                               llvm::ArrayRef<mlir::Value> inputs);
 
+  //===--- Bodies of loops and branches ---===//
+  using BuildBody = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(mlir::ValueRange arguments)>;
+  /// A function of arguments of `types` that returns what `build`, called with these, gives; it is built where the
+  /// function is. Values from outside that it reads become arguments behind these. With `hoist`, ops that depend on no
+  /// argument move out.
+  mlir::FailureOr<Body> buildBody(llvm::StringRef name, mlir::TypeRange types, bool hoist, BuildBody build);
+
 private:
   const ::onnx::AttributeProto *find(llvm::StringRef name) const;
+  llvm::LogicalResult checkExtents(mlir::TypeRange types);
   /// Checks operands, adds inferred types, creates and verifies.
   mlir::Operation *finish(mlir::OperationState &state, bool pointwise,
                           llvm::function_ref<llvm::LogicalResult(llvm::SmallVectorImpl<mlir::Type> &)> infer);

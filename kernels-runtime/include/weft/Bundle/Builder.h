@@ -104,6 +104,19 @@ public:
   /// Copies `bytes`; the regions must not overlap.
   void copy(Argument source, Argument destination, Reg bytes);
 
+  /// The commands until endLoop run again and again: `trips` times, while `condition` (an i1 buffer, none: always)
+  /// holds before a turn. Where it still holds after the last turn the run fails with `endless`, if that is not empty.
+  /// Registers made inside stay inside, but for those that equal older ones. In a `branch`, which may not run at all,
+  /// nothing is evaluated ahead of it; in other loops only what can fail with a message is not.
+  void beginLoop(Reg trips, BufferId condition = {}, std::string_view endless = {}, bool branch = false);
+  void endLoop();
+  /// The number of the current turn of the innermost loop.
+  Reg turn();
+
+  /// An output whose extents are not known yet; `setExtents` gives them before the builder writes.
+  BufferId addOutput(std::string_view name, DType dtype, unsigned rank);
+  void setExtents(BufferId buffer, const std::vector<Reg> &extents);
+
   /// The byte size register of a buffer.
   Reg getSize(BufferId buffer) const;
 
@@ -133,7 +146,16 @@ private:
     std::vector<uint32_t> scalars;
   };
 
+  using Key = std::tuple<uint16_t, uint32_t, uint32_t, uint32_t, int64_t>;
+  struct Loop {
+    uint32_t command;       ///< Its number in `commands`.
+    bool branch;            ///< See beginLoop.
+    std::vector<Key> known; ///< Registers that end with it.
+  };
+
   Reg emit(Opcode opcode, Reg a, Reg b, Reg c = {}, int64_t imm = 0);
+  uint32_t placeOf(Opcode opcode, Reg a, Reg b, Reg c) const;
+  Reg sizeOf(DType dtype, const std::vector<Reg> &extents);
   Reg binary(Opcode opcode, Reg a, Reg b);
   bool isConstant(Reg reg, int64_t &value) const;
   bool checkReg(Reg reg, const char *what);
@@ -148,7 +170,8 @@ private:
   uint32_t name;
   std::vector<SymbolRecord> symbols;
   std::vector<Instruction> instructions;
-  std::map<std::tuple<uint16_t, uint32_t, uint32_t, uint32_t, int64_t>, uint32_t> known;
+  std::map<Key, uint32_t> known;
+  std::vector<Loop> loops; ///< Those open.
   std::vector<Buffer> buffers;
   std::vector<PortRecord> inputs, outputs;
   std::vector<CommandRecord> commands; ///< Without Evals; registers not renumbered.

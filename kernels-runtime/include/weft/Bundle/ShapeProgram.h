@@ -22,6 +22,7 @@ struct ShapeEnvironment {
   const int64_t *symbols;                                                    ///< Values of the entry's symbols.
   std::function<Error(uint32_t buffer, int64_t index, int64_t &value)> load; ///< Element of a buffer.
   std::function<std::string_view(uint32_t string)> message;                  ///< Text of an assert.
+  int64_t turn = 0;                                                          ///< Of the innermost loop.
 };
 
 /// The value of one arithmetic instruction (Add..Max); false on overflow or a divisor <= 0.

@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace weft;
@@ -180,11 +181,15 @@ std::optional<int64_t> identityOf(Monoid kind) {
 
 //===--- Index spaces ---===//
 
+/// Floats are followed where they hold integers: models cast extents to compute anchors and ratios. f32 holds those
+/// below 2^24 exactly, which is more than an extent that becomes a place on an axis has.
 bool isFollowed(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && isa<IntegerType>(type.getElementType()) &&
+  return type && type.hasStaticShape() && (isa<IntegerType, Float32Type, Float64Type>(type.getElementType())) &&
          type.getNumElements() <= SymbolicContents::maxElements;
 }
+
+bool isReal(Type type) { return isa<FloatType>(cast<RankedTensorType>(type).getElementType()); }
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
@@ -226,7 +231,22 @@ AffineExpr broadcastElement(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, co
   return contents[linearize(own, shape)];
 }
 
+/// Contents of a float constant if all elements are integers that f32 holds.
+Contents integralContents(DenseFPElementsAttr elements, MLIRContext *context) {
+  constexpr double most = 1 << 24;
+  Dims contents;
+  for (const APFloat &value : elements.getValues<APFloat>()) {
+    double number = value.convertToDouble();
+    if (!(std::abs(number) <= most) || number != std::trunc(number))
+      return std::nullopt;
+    contents.push_back(getAffineConstantExpr(int64_t(number), context));
+  }
+  return contents;
+}
+
 Contents constantContents(ElementsAttr elements, MLIRContext *context) {
+  if (auto reals = dyn_cast<DenseFPElementsAttr>(elements))
+    return integralContents(reals, context);
   auto dense = dyn_cast<DenseIntElementsAttr>(elements);
   if (!dense)
     return std::nullopt;
@@ -249,7 +269,13 @@ Element pointwiseElement(Operation *op, ArrayRef<AffineExpr> x) {
       .Case<AddOp>([&](auto) { return sum(x[0], x[1]); })
       .Case<SubOp>([&](auto) { return sum(x[0], -x[1]); })
       .Case<MulOp>([&](auto) { return product(x[0], x[1]); })
-      .Case<DivOp>([&](auto) { return divide(x[0], x[1]); })
+      .Case<DivOp>([&](DivOp div) -> Element {
+        Element quotient = divide(x[0], x[1]);
+        bool isExact =
+            !isReal(div.getType()) || (quotient && getConstant(x[1]) != 0 && isEqual(*quotient * x[1], x[0]));
+        return isExact ? quotient : std::nullopt;
+      })
+      .Case<FloorOp, CeilOp, RoundOp>([&](auto) { return Element(x[0]); })
       .Case<ModOp>([&](auto) { return remainder(x[0], x[1], true); })
       .Case<FModOp>([&](auto) { return remainder(x[0], x[1], false); })
       .Case<MaxOp>([&](auto) { return extreme(x[0], x[1], true); })
@@ -285,6 +311,8 @@ Element castElement(CastOp op, AffineExpr x) {
     return isNonNegative(simplify(x - 1)) ? constantElement(x.getContext(), 1) : std::nullopt;
   }
   unsigned width = to.getIntOrFloatBitWidth();
+  if (isa<FloatType>(to))
+    return width >= 32 ? Element(x) : std::nullopt;
   if (!value)
     return width >= 32 ? Element(x) : std::nullopt;
   bool fits = width == 64              ? *value >= 0 || !to.isUnsignedInteger()
@@ -446,10 +474,29 @@ Contents SymbolicContents::get(Value value) {
   return contents;
 }
 
+/// floor(a / b) and ceil(a / b) of floats that hold integers below 2^24: the quotient, rounded, lies on the same side
+/// of each integer.
+Contents SymbolicContents::roundedQuotient(Operation *op) {
+  auto quotient = isa<FloorOp, CeilOp>(op) ? op->getOperand(0).getDefiningOp<DivOp>() : DivOp();
+  Contents a = quotient ? get(quotient.getLhs()) : std::nullopt, b = quotient ? get(quotient.getRhs()) : std::nullopt;
+  if (!a || !b)
+    return std::nullopt;
+  return forEachElement(op->getResult(0), [&](ArrayRef<int64_t> index) -> Element {
+    AffineExpr x = broadcastElement(index, shapeOf(quotient.getLhs()), *a),
+               y = broadcastElement(index, shapeOf(quotient.getRhs()), *b);
+    std::optional<int64_t> by = getConstant(y);
+    if (!by || *by <= 0)
+      return std::nullopt;
+    return simplify(isa<FloorOp>(op) ? x.floorDiv(*by) : x.ceilDiv(*by));
+  });
+}
+
 Contents SymbolicContents::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
+  if (Contents rounded = roundedQuotient(op))
+    return rounded;
   if (auto constant = dyn_cast<ConstantOp>(op))
     return constantContents(constant.getValue(), op->getContext());
   if (auto extents = dyn_cast<ExtentsOp>(op))

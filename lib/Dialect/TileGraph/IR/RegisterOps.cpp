@@ -1,6 +1,7 @@
 // Registration of the dialect's ops, apart from their definitions because it instantiates every op's model.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 
 using namespace weft::tg;
 
@@ -28,5 +29,9 @@ void TileGraphDialect::registerOps() {
   addOperations<
 #define GET_OP_LIST
 #include "weft/Dialect/TileGraph/IR/FoldOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "weft/Dialect/TileGraph/IR/ProgramOps.cpp.inc"
       >();
 }

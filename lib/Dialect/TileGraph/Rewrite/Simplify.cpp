@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Rules/Canonical.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -24,6 +25,15 @@ LogicalResult dropTrueCheck(AssumeEqualOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+LogicalResult dropTrueOrder(AssumeAtMostOp op, PatternRewriter &rewriter) {
+  ArrayRef<AffineExpr> exprs = op.getMap().getResults();
+  for (auto [low, high] : llvm::zip(exprs, exprs.drop_front()))
+    if (!isNonNegative(simplify(high - low)))
+      return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
 constexpr llvm::StringRef families[] = {"identities", "views"};
 
 struct Simplify : impl::SimplifyBase<Simplify> {
@@ -35,6 +45,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
       op.getCanonicalizationPatterns(set, context);
     populateCanonicalRules(set, families);
     set.add(dropTrueCheck);
+    set.add(dropTrueOrder);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();
   }
@@ -48,9 +59,12 @@ struct Simplify : impl::SimplifyBase<Simplify> {
 
   /// Each broadcast of the model emits its own checks; of equal ones in a block the first says it all.
   void dropRepeatedChecks() {
-    llvm::DenseSet<std::pair<Block *, AffineMap>> seen;
-    getOperation()->walk([&](AssumeEqualOp op) {
-      if (!seen.insert({op->getBlock(), op.getMap()}).second)
+    llvm::DenseSet<std::pair<Block *, AffineMap>> equal, ordered;
+    getOperation()->walk([&](Operation *op) {
+      if (auto check = dyn_cast<AssumeEqualOp>(op); check && !equal.insert({op->getBlock(), check.getMap()}).second)
+        op->erase();
+      else if (auto check = dyn_cast<AssumeAtMostOp>(op);
+               check && !ordered.insert({op->getBlock(), check.getMap()}).second)
         op->erase();
     });
   }

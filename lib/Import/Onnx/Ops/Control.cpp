@@ -1,8 +1,11 @@
-// Control flow at import: branches are chosen (or both computed and selected between), loops with a known trip count
-// are unrolled.
+// Control flow: branches are chosen, small ones both computed and selected between, loops with a known trip count
+// unrolled. The rest are branches and loops of the program (Shared/Loops.h).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
+#include "Shared/Loops.h"
+#include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
 #include "weft/Import/Onnx/ModelReader.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <onnx/onnx_pb.h>
 
 using namespace weft;
@@ -57,14 +60,28 @@ static llvm::LogicalResult selectBranches(NodeContext &ctx, Value condition, con
   return success();
 }
 
+/// Whether computing a branch costs less than asking for the condition: nothing that may fail, or has a body itself.
+static bool isSmall(const ::onnx::GraphProto &graph) {
+  constexpr int maxSelected = 2;
+  return graph.node_size() <= maxSelected && llvm::all_of(graph.node(), [](const ::onnx::NodeProto &node) {
+           return llvm::StringSwitch<bool>(node.op_type())
+               .Cases({"Identity", "Constant", "Add", "Sub", "Mul", "Neg", "Not", "Relu", "Cast"}, true)
+               .StartsWith("Sequence", true)
+               .StartsWith("Optional", true)
+               .Default(false);
+         });
+}
+
 static llvm::LogicalResult importIf(NodeContext &ctx) {
   Value condition = conditionOperand(ctx, ctx.required(0));
   auto thenGraph = ctx.graphAttr("then_branch"), elseGraph = ctx.graphAttr("else_branch");
   if (!condition || failed(thenGraph) || failed(elseGraph))
     return failure();
   std::optional<int64_t> known = ctx.constantInt(condition);
-  if (!known)
+  if (!known && isSmall(**thenGraph) && isSmall(**elseGraph))
     return selectBranches(ctx, condition, **thenGraph, **elseGraph);
+  if (!known)
+    return importRuntimeIf(ctx, condition, **thenGraph, **elseGraph);
   auto results = ctx.inlineGraph(*known ? **thenGraph : **elseGraph, {});
   if (failed(results))
     return failure();
@@ -142,10 +159,23 @@ static FailureOr<LoopBounds> loopBounds(NodeContext &ctx) {
   return bounds;
 }
 
+/// Whether a loop can be unrolled, for what is known in front of it.
+static bool hasKnownBounds(NodeContext &ctx) {
+  Value trips = ctx.input(0), condition = ctx.input(1);
+  if (trips && !NodeContext::isList(trips)) {
+    std::optional<int64_t> count = ctx.constantInt(trips);
+    if (!count || *count > ctx.limits().maxTripCount)
+      return false;
+  }
+  return !condition || NodeContext::isList(condition) || ctx.constantInt(condition);
+}
+
 static llvm::LogicalResult importLoop(NodeContext &ctx) {
   auto body = ctx.graphAttr("body");
   if (failed(body))
     return failure();
+  if (!hasKnownBounds(ctx))
+    return importRuntimeLoop(ctx, **body);
   FailureOr<LoopBounds> bounds = loopBounds(ctx);
   if (failed(bounds))
     return failure();
@@ -173,9 +203,10 @@ static llvm::LogicalResult importLoop(NodeContext &ctx) {
     if (failed(results))
       return failure();
     std::optional<int64_t> next = ctx.constantInt(results->front());
+    if (!next && trip == 0) // The turn that was built is dead.
+      return importRuntimeLoop(ctx, **body);
     if (!next)
-      return ctx.unsupported("the loop's condition depends on data",
-                             "loops are unrolled, so the number of iterations must be known");
+      return ctx.unsupported("the loop's condition depends on data after " + llvm::Twine(trip) + " iterations");
     runs = *next != 0;
     for (size_t i = 0; i < carried.size(); ++i)
       carried[i] = (*results)[1 + i];
@@ -201,7 +232,8 @@ struct ScanPlan {
   int64_t states = 0, inputs = 0, outputs = 0;
   SmallVector<int64_t> inputAxes, outputAxes;
   SmallVector<int64_t> inputReversed, outputReversed;
-  int64_t length = 0;
+  mlir::AffineExpr extent;       ///< Number of turns.
+  std::optional<int64_t> length; ///< The same, where it is known.
 };
 
 } // namespace
@@ -244,20 +276,61 @@ static FailureOr<ScanPlan> planScan(NodeContext &ctx, const ::onnx::GraphProto &
     if (failed(normal))
       return failure();
     plan.inputAxes.push_back(*normal);
-    std::optional<int64_t> length = ctx.staticDim(input, *normal);
-    if (!length)
-      return ctx.unsupported("the scanned dimension of input " + llvm::Twine(plan.states + i) + " is dynamic",
-                             "fix it with --dim");
-    if (i > 0 && *length != plan.length)
-      return ctx.error("expected scan inputs of one length, got " + llvm::Twine(plan.length) + " and " +
-                       llvm::Twine(*length));
-    plan.length = *length;
+    mlir::AffineExpr length = ctx.dim(input, *normal);
+    if (i > 0 && failed(ctx.assumeEqual(plan.extent, length, "scan inputs")))
+      return failure();
+    if (i == 0 || tg::getConstant(length))
+      plan.extent = length;
   }
-  if (plan.length > ctx.limits().maxTripCount)
-    return FailureOr<ScanPlan>(ctx.limit("the scan runs for " + llvm::Twine(plan.length) +
-                                             " iterations, the limit is " + llvm::Twine(ctx.limits().maxTripCount),
-                                         "raise it with --max-trip-count"));
+  plan.length = tg::getConstant(plan.extent);
   return plan;
+}
+
+/// A loop of the program over a length that is symbolic, or too long to unroll.
+static llvm::LogicalResult importRuntimeScan(NodeContext &ctx, const ::onnx::GraphProto &body, const ScanPlan &plan) {
+  SmallVector<Value> states;
+  for (int64_t i = 0; i < plan.states; ++i) {
+    states.push_back(ctx.required(static_cast<unsigned>(i)));
+    if (!states.back())
+      return failure();
+  }
+  SmallVector<ScannedValue> scanned;
+  for (int64_t i = 0; i < plan.inputs; ++i) {
+    Value whole = ctx.input(static_cast<unsigned>(plan.states + i));
+    SmallVector<int64_t> order{plan.inputAxes[i]};
+    for (int64_t d = 0; d < ctx.rank(whole); ++d)
+      if (d != plan.inputAxes[i])
+        order.push_back(d);
+    scanned.push_back({ctx.transpose(whole, order), plan.inputReversed[i] != 0});
+  }
+  SmallVector<bool> reversed;
+  for (int64_t i = 0; i < plan.outputs; ++i)
+    reversed.push_back(plan.outputReversed[i] != 0);
+  auto build = [&](mlir::ValueRange carried, mlir::ValueRange rows) -> FailureOr<LoopTurn> {
+    SmallVector<Value> inputs(carried);
+    llvm::append_range(inputs, rows);
+    FailureOr<SmallVector<Value>> results = ctx.inlineGraph(body, inputs);
+    if (failed(results))
+      return failure();
+    llvm::ArrayRef<Value> all(*results);
+    return LoopTurn{SmallVector<Value>(all.take_front(plan.states)), SmallVector<Value>(all.drop_front(plan.states))};
+  };
+  FailureOr<LoopResults> results = buildCountedLoop(ctx, "scan", plan.extent, states, scanned, reversed, build);
+  if (failed(results))
+    return failure();
+  for (auto [i, value] : llvm::enumerate(results->carried))
+    ctx.output(i, value);
+  for (auto [i, value] : llvm::enumerate(results->collected)) {
+    FailureOr<int64_t> axis = ctx.normalizeAxis(plan.outputAxes[i], ctx.rank(value));
+    if (failed(axis))
+      return failure();
+    SmallVector<int64_t> order;
+    for (int64_t d = 1; d < ctx.rank(value); ++d)
+      order.push_back(d);
+    order.insert(order.begin() + *axis, 0);
+    ctx.output(plan.states + i, ctx.transpose(value, order));
+  }
+  return success();
 }
 
 static llvm::LogicalResult importScan(NodeContext &ctx) {
@@ -267,6 +340,8 @@ static llvm::LogicalResult importScan(NodeContext &ctx) {
   FailureOr<ScanPlan> plan = planScan(ctx, **body);
   if (failed(plan))
     return failure();
+  if (!plan->length || *plan->length > ctx.limits().maxTripCount)
+    return importRuntimeScan(ctx, **body, *plan);
   SmallVector<Value> states;
   for (int64_t i = 0; i < plan->states; ++i) {
     states.push_back(ctx.required(static_cast<unsigned>(i)));
@@ -274,10 +349,10 @@ static llvm::LogicalResult importScan(NodeContext &ctx) {
       return failure();
   }
   std::vector<SmallVector<Value>> pieces(plan->outputs);
-  for (int64_t trip = 0; trip < plan->length; ++trip) {
+  for (int64_t trip = 0; trip < *plan->length; ++trip) {
     SmallVector<Value> inputs = states;
     for (int64_t i = 0; i < plan->inputs; ++i) {
-      int64_t place = plan->inputReversed[i] ? plan->length - 1 - trip : trip, axis = plan->inputAxes[i];
+      int64_t place = plan->inputReversed[i] ? *plan->length - 1 - trip : trip, axis = plan->inputAxes[i];
       Value whole = ctx.input(static_cast<unsigned>(plan->states + i));
       inputs.push_back(ctx.squeeze(ctx.slice(whole, axis, place, ctx.constExpr(1)), axis));
     }
@@ -315,9 +390,9 @@ namespace weft::onnx {
 
 llvm::ArrayRef<OpEntry> getControlOps() {
   static const OpEntry ops[] = {
-      {"", "If", 1, newestOpset, importIf, "an unknown condition computes both branches", true},
-      {"", "Loop", 1, newestOpset, importLoop, "unrolled: trip count and condition known at compile time", true},
-      {"", "Scan", 9, newestOpset, importScan, "unrolled: static length"},
+      {"", "If", 1, newestOpset, importIf, "chosen, or a branch of the program", true},
+      {"", "Loop", 1, newestOpset, importLoop, "unrolled, or turns of the program", true},
+      {"", "Scan", 9, newestOpset, importScan, "unrolled, or turns of the program"},
   };
   return ops;
 }

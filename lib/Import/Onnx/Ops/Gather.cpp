@@ -2,6 +2,7 @@
 // data are folded where their data are constant.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
+#include "Shared/RuntimeShapes.h"
 
 using namespace weft;
 using namespace weft::onnx;
@@ -59,7 +60,7 @@ static std::pair<AffineMap, AffineMap> elementMaps(NodeContext &ctx, int64_t ran
 static llvm::LogicalResult checkInside(NodeContext &ctx, Value indices, Value data, int64_t axis) {
   for (int64_t d = 0; d < ctx.rank(data); ++d)
     if (d != axis &&
-        failed(assumeAtMost(ctx, ctx.dim(indices, d), ctx.dim(data, d), "indices dimension " + llvm::Twine(d))))
+        failed(ctx.assumeAtMost(ctx.dim(indices, d), ctx.dim(data, d), "indices dimension " + llvm::Twine(d))))
       return failure();
   return success();
 }
@@ -266,7 +267,7 @@ static llvm::LogicalResult importReverseSequence(NodeContext &ctx) {
   return success();
 }
 
-//===--- Extents that depend on data: only of constants ---===//
+//===--- Extents that depend on data ---===//
 
 /// Most elements that are looked at one by one.
 static constexpr int64_t maxCounted = int64_t(1) << 20;
@@ -284,13 +285,30 @@ static std::optional<SmallVector<bool>> constantBooleans(NodeContext &ctx, Value
   return booleans;
 }
 
+/// Places in the flat operand, taken apart into one row for each dimension.
+static llvm::LogicalResult countedNonZero(NodeContext &ctx, Value x) {
+  Value flat = ctx.reshape(x, tg::Dims{tg::getNumElements(x.getType())});
+  Value isNonZero = ctx.elementType(x).isInteger(1)
+                        ? flat
+                        : ctx.make<tg::CmpOp>(tg::CmpPredicate::Ne, flat, ctx.scalarInt(0, x.getType()));
+  Expr rest(ctx, placesOfTrue(ctx, isNonZero, "number of elements that are not 0"));
+  SmallVector<Value> rows(std::max<int64_t>(ctx.rank(x), 1));
+  for (size_t d = rows.size(); d-- > 0;) {
+    Expr extent(ctx, ctx.rank(x) == 0 ? ctx.intsConstant(1) : ctx.extents(ctx.dim(x, static_cast<int64_t>(d))));
+    rows[d] = ctx.unsqueeze(rest.binary<tg::ModOp>(extent), {0});
+    rest = rest / extent;
+  }
+  ctx.output(0, ctx.concat(rows, 0));
+  return success();
+}
+
 static llvm::LogicalResult importNonZero(NodeContext &ctx) {
   Value x = ctx.required(0);
   if (!x)
     return failure();
   std::optional<SmallVector<bool>> nonZero = constantBooleans(ctx, x);
   if (!nonZero)
-    return ctx.needsConstant(0, "the number of its non-zero elements is an extent of the result");
+    return countedNonZero(ctx, x);
   auto type = llvm::cast<mlir::RankedTensorType>(x.getType());
   int64_t rank = type.getRank(), count = llvm::count(*nonZero, true);
   SmallVector<int64_t> places(rank * count);
@@ -313,8 +331,6 @@ static llvm::LogicalResult importCompress(NodeContext &ctx) {
   if (!x || !condition || failed(ctx.checkRank(condition, 1, 1, "condition")))
     return failure();
   std::optional<SmallVector<bool>> kept = constantBooleans(ctx, condition);
-  if (!kept)
-    return ctx.needsConstant(1, "the number of its true elements is an extent of the result");
   int64_t axis = 0;
   if (ctx.hasAttr("axis")) {
     FailureOr<int64_t> given = ctx.intAttr("axis");
@@ -326,11 +342,17 @@ static llvm::LogicalResult importCompress(NodeContext &ctx) {
   }
   if (!x)
     return failure();
+  if (!kept) {
+    if (failed(ctx.assumeAtMost(ctx.dim(condition, 0), ctx.dim(x, axis), "condition")))
+      return failure();
+    ctx.output(0, takeAlong(ctx, x, placesOfTrue(ctx, condition, "number of true elements"), axis));
+    return success();
+  }
   SmallVector<int64_t> places;
   for (auto [i, keep] : llvm::enumerate(*kept))
     if (keep)
       places.push_back(static_cast<int64_t>(i));
-  if (!places.empty() && failed(assumeAtMost(ctx, ctx.constExpr(places.back() + 1), ctx.dim(x, axis), "condition")))
+  if (!places.empty() && failed(ctx.assumeAtMost(ctx.constExpr(places.back() + 1), ctx.dim(x, axis), "condition")))
     return failure();
   ctx.output(0, takeAlong(ctx, x, ctx.intsConstant(places), axis));
   return success();
@@ -340,11 +362,11 @@ namespace weft::onnx {
 
 llvm::ArrayRef<OpEntry> getGatherOps() {
   static const OpEntry ops[] = {
-      {"", "Compress", 9, newestOpset, importCompress, "condition known at compile time"},
+      {"", "Compress", 9, newestOpset, importCompress, ""},
       {"", "Gather", 1, newestOpset, importGather, ""},
       {"", "GatherElements", 11, newestOpset, importGatherElements, ""},
       {"", "GatherND", 11, newestOpset, importGatherND, ""},
-      {"", "NonZero", 9, newestOpset, importNonZero, "operand known at compile time"},
+      {"", "NonZero", 9, newestOpset, importNonZero, ""},
       {"", "OneHot", 9, newestOpset, importOneHot, "depth known at compile time, or symbolic"},
       {"", "ReverseSequence", 10, newestOpset, importReverseSequence, ""},
       {"", "Scatter", 9, 10, importScatterElements, ""},

@@ -181,17 +181,29 @@ template <tg::Monoid kind> LogicalResult scan(NodeContext &n) {
   Value value = n.required(0);
   if (failed(exclusive) || failed(reverse) || !value)
     return failure();
-  FailureOr<SmallVector<int64_t>> axis = n.requiredInts(1, "axis");
-  if (failed(axis))
+  auto along = [&](int64_t axis) {
+    return n.make<tg::ScanOp>(tg::MonoidAttr::get(n.b.getContext(), kind), value, n.b.getI64IntegerAttr(axis),
+                              *exclusive ? n.b.getUnitAttr() : UnitAttr(), *reverse ? n.b.getUnitAttr() : UnitAttr());
+  };
+  Value axis = n.required(1);
+  if (!axis)
     return failure();
-  if (axis->size() != 1)
-    return n.error("expected one axis, got " + Twine(axis->size()));
-  FailureOr<int64_t> normalized = n.normalizeAxis(axis->front(), n.rank(value));
-  if (failed(normalized))
-    return failure();
-  return deliver(n, n.make<tg::ScanOp>(tg::MonoidAttr::get(n.b.getContext(), kind), value,
-                                       n.b.getI64IntegerAttr(*normalized), *exclusive ? n.b.getUnitAttr() : UnitAttr(),
-                                       *reverse ? n.b.getUnitAttr() : UnitAttr()));
+  if (AffineExpr count = tg::getNumElements(axis.getType()); tg::getConstant(count) != 1)
+    return n.error("expected one axis, got " + n.extentsText(count));
+  int64_t rank = n.rank(value);
+  if (std::optional<int64_t> known = n.constantInt(axis)) {
+    FailureOr<int64_t> normalized = n.normalizeAxis(*known, rank);
+    return failed(normalized) ? failure() : deliver(n, along(*normalized));
+  }
+  // One of them all: ranks are small.
+  Value flat = n.reshape(n.cast(axis, n.b.getI64Type()), ArrayRef<int64_t>());
+  Value y = along(0);
+  for (int64_t d = 1; d < rank; ++d) {
+    Value isIt = compare(n, tg::CmpPredicate::Eq, flat, n.scalarInt(d, flat.getType()));
+    Value fromEnd = compare(n, tg::CmpPredicate::Eq, flat, n.scalarInt(d - rank, flat.getType()));
+    y = n.make<tg::SelectOp>(n.make<tg::OrOp>(isIt, fromEnd), along(d), y);
+  }
+  return deliver(n, y);
 }
 
 /// Element (row, column) of the trailing matrix dimensions, as a tensor of the leading ones.

@@ -204,7 +204,8 @@ LogicalResult meanVariance(NodeContext &n) {
 
 ArrayRef<OpEntry> getNormOps() {
   static const OpEntry table[] = {
-      {"", "LayerNormalization", 17, newestOpset, layerNormalization, ""},
+      // Opset 17 made it an operator; onnxruntime's optimiser writes it into models of older ones.
+      {"", "LayerNormalization", 1, newestOpset, layerNormalization, ""},
       {"", "RMSNormalization", 23, newestOpset, importRmsNorm, ""},
       {"", "GroupNormalization", 18, 20, groupNormalization<true>, "static number of channels"},
       {"", "GroupNormalization", 21, newestOpset, groupNormalization<false>, "static number of channels"},

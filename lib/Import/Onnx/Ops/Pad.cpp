@@ -2,6 +2,8 @@
 // at places that depend only on the axis: a constant table, or index arithmetic where the extent is symbolic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
+#include "Shared/Extents.h"
+#include "Shared/RuntimeShapes.h"
 #include "Shared/Window.h"
 
 using namespace mlir;
@@ -52,10 +54,8 @@ int64_t sourcePlace(PadMode mode, int64_t i, int64_t extent) {
   return mode == PadMode::Reflect ? std::min(place, period - place) : place;
 }
 
-/// The same as index arithmetic over a symbolic extent.
-Value sourcePlaces(NodeContext &c, PadMode mode, AffineExpr extent, int64_t low, AffineExpr output) {
-  Type i64 = c.b.getI64Type();
-  Expr place = Expr(c, c.make<tg::IotaOp>(tg::getTensorType({output}, i64), 0)) - static_cast<double>(low);
+/// The same as index arithmetic over a symbolic extent, from places that count from the operand's first.
+Value sourcePlaces(NodeContext &c, PadMode mode, AffineExpr extent, Expr place) {
   Expr count(c, c.extents({extent}));
   if (mode == PadMode::Wrap)
     return place.binary<tg::ModOp>(count);
@@ -71,7 +71,7 @@ Value padByIndex(NodeContext &c, Value x, int64_t axis, int64_t low, int64_t hig
   AffineExpr extent = c.dim(x, axis), output = tg::simplify(extent + (low + high));
   std::optional<int64_t> have = tg::getConstant(extent), want = tg::getConstant(output);
   if (!have)
-    return take(c, x, sourcePlaces(c, mode, extent, low, output), axis);
+    return take(c, x, sourcePlaces(c, mode, extent, Expr(c, iota(c, output)) - static_cast<double>(low)), axis);
   if (*want < 0 || (*have == 0 && *want > 0)) {
     (void)c.error("expected dimension " + Twine(axis) + " of " + Twine(*have) + " elements to allow padding by " +
                   Twine(low) + " and " + Twine(high));
@@ -105,15 +105,45 @@ FailureOr<Value> readPadValue(NodeContext &c, Value x) {
   return c.reshape(value, ArrayRef<AffineExpr>());
 }
 
+/// Padding (or cropping) by amounts that are data: places are counted from the operand's first, and what lies outside
+/// is the value. `pads` and `axes` (may be null) are 1-D.
+LogicalResult padAtRuntime(NodeContext &c, Value x, Value pads, Value axes, PadMode mode) {
+  int64_t rank = c.rank(x);
+  std::optional<int64_t> count = c.rank(pads) == 1 ? c.staticDim(pads, 0) : std::nullopt;
+  if (!count || *count % 2 != 0)
+    return c.error("expected `pads` to be a vector of two amounts for each axis, got type " + typeName(pads.getType()));
+  AffineExpr half = c.constExpr(*count / 2);
+  Expr low(c, spreadOverAxes(c, c.slice(pads, 0, 0, half), axes, rank, 0)),
+      high(c, spreadOverAxes(c, c.slice(pads, 0, *count / 2, half), axes, rank, 0));
+  FailureOr<tg::Dims> bound = c.runtimeDims(low + Expr(c, c.extents(c.dims(x))) + high, "padded extents");
+  FailureOr<Value> value = mode == PadMode::Constant ? readPadValue(c, x) : FailureOr<Value>(Value());
+  if (failed(bound) || failed(value))
+    return failure();
+  for (int64_t d = 0; d < rank && x; ++d) {
+    Expr before = elementAt(c, low, d);
+    Expr place = Expr(c, iota(c, (*bound)[d])) - before;
+    x = mode == PadMode::Constant ? shiftAlong(c, x, d, before, (*bound)[d], *value)
+                                  : takeAlong(c, x, sourcePlaces(c, mode, c.dim(x, d), place), d);
+  }
+  return deliver(c, x);
+}
+
 LogicalResult importPad(NodeContext &c) {
   Value x = c.required(0);
   if (!x || failed(c.checkNumInputs(1, 4)))
     return failure();
   FailureOr<unsigned> modeNumber = c.choiceAttr("mode", {"constant", "reflect", "edge", "wrap"}, "constant");
-  FailureOr<Amounts> amounts = readAmounts(c, c.rank(x));
-  if (failed(modeNumber) || failed(amounts))
+  if (failed(modeNumber))
     return failure();
   auto mode = static_cast<PadMode>(*modeNumber);
+  Value pads = c.opset >= 11 ? c.required(1) : Value(), axes = c.opset >= 18 ? c.input(3) : Value();
+  if (c.opset >= 11 && !pads)
+    return failure();
+  if (pads && (!c.constantInts(pads) || (axes && !c.constantInts(axes))))
+    return padAtRuntime(c, x, pads, axes, mode);
+  FailureOr<Amounts> amounts = readAmounts(c, c.rank(x));
+  if (failed(amounts))
+    return failure();
   if (mode == PadMode::Constant) {
     FailureOr<Value> value = readPadValue(c, x);
     return failed(value) ? failure() : deliver(c, padOrCrop(c, x, *value, amounts->low, amounts->high));
@@ -128,7 +158,7 @@ LogicalResult importPad(NodeContext &c) {
 
 ArrayRef<OpEntry> getPadOps() {
   static const OpEntry ops[] = {
-      {"", "Pad", 2, newestOpset, importPad, "constant pads and axes"},
+      {"", "Pad", 2, newestOpset, importPad, ""},
   };
   return ops;
 }

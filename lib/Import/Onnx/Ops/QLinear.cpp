@@ -105,13 +105,31 @@ LogicalResult importQLinearMatMul(NodeContext &c) {
 
 //===--- Pointwise ---===//
 
+/// a * sa + b * sb or a * sa * b * sb, over sy. Scales are divided by scales first, as onnxruntime does: with equal
+/// ones the quotient is exact, and so are ties.
 template <typename OpTy> LogicalResult importQLinearBinary(NodeContext &c) {
   if (failed(c.checkNumInputs(7, 8)))
     return failure();
   FailureOr<QuantOperand> a = readOperand(c, 0, "A"), b = readOperand(c, 3, "B"), y = readParameters(c, 6, "C");
   if (failed(a) || failed(b) || failed(y))
     return failure();
-  return deliverQuantized(c, real(c, *a).binary<OpTy>(real(c, *b)), *y, c.elementType(a->tensor));
+  Type f32 = c.b.getF32Type();
+  auto units = [&](const QuantOperand &operand) {
+    Expr value(c, c.cast(operand.tensor, f32));
+    return operand.zero ? value - Expr(c, c.cast(operand.zero, f32)) : value;
+  };
+  auto scale = [&](const QuantOperand &operand) { return Expr(c, c.cast(operand.scale, f32)); };
+  Expr left = units(*a), right = units(*b), ratio = left;
+  if (std::is_same_v<OpTy, tg::AddOp>) {
+    left = left * (scale(*a) / scale(*y));
+    right = right * (scale(*b) / scale(*y));
+    ratio = left + right;
+  } else {
+    Expr factor = scale(*a) * scale(*b) / scale(*y);
+    ratio = left * right * factor;
+  }
+  Type target = c.elementType(y->zero ? y->zero : a->tensor);
+  return deliver(c, roundToInteger(c, ratio, y->zero, target));
 }
 
 /// Input x, its parameters, the result's parameters.

@@ -157,25 +157,16 @@ LogicalResult importDequantizeLinear(NodeContext &c) {
   return deliver(c, c.cast(dequantize(c, x, *spread, zeroPoint), *target));
 }
 
-/// scale = (max(x, 0) - min(x, 0)) / 255, or 1 / 255 where that is 0; zero point = round(-min(x, 0) / scale), saturated
-/// to ui8.
 LogicalResult importDynamicQuantizeLinear(NodeContext &c) {
   Value x = c.required(0);
   if (!x || failed(c.checkNumInputs(1, 1)))
     return failure();
-  if (!c.elementType(x).isF32())
-    return c.error("expected `x` of element type f32, got " + typeName(c.elementType(x)));
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, c.rank(x)));
-  Expr high = Expr(c, c.reduce(tg::Monoid::Max, x, axes, /*keepDims=*/false)).max(0.0);
-  Expr low = Expr(c, c.reduce(tg::Monoid::Min, x, axes, /*keepDims=*/false)).min(0.0);
-  Expr range = high - low;
-  Expr scale = range.compare(tg::CmpPredicate::Eq, 0.0).select(range.like(1), range) / 255.0;
-  Type target = c.b.getIntegerType(8, /*isSigned=*/false);
-  Value zeroPoint = roundToInteger(c, 0.0 - low / scale, {}, target);
-  Value y = quantize(c, x, scale, zeroPoint, target);
-  c.output(1, scale);
-  c.output(2, zeroPoint);
-  return deliver(c, y);
+  FailureOr<DynamicallyQuantized> y = quantizeDynamically(c, x);
+  if (failed(y))
+    return failure();
+  c.output(1, y->scale);
+  c.output(2, y->zeroPoint);
+  return deliver(c, y->tensor);
 }
 
 } // namespace

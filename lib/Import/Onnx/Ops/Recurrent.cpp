@@ -1,8 +1,10 @@
-// RNN, GRU and LSTM, unrolled over a static number of steps. The products with the inputs of all steps are one
-// contraction; each step then multiplies the state by the recurrence weights and applies the gates. Computes in f32
-// (f64 for f64).
+// RNN, GRU and LSTM, unrolled over a small number of steps, else as a loop of the program. The products with the inputs
+// of all steps are one contraction; each step then multiplies the state by the recurrence weights and applies the
+// gates. Computes in f32 (f64 for f64).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
+#include "Shared/Extents.h"
+#include "Shared/Loops.h"
 #include "Shared/RecurrentActivation.h"
 
 using namespace mlir;
@@ -10,7 +12,8 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
-/// Most steps (over all directions) that are unrolled: each costs some twenty ops.
+/// Most steps (over all directions) that are unrolled: each costs some twenty ops. More, or a symbolic number of them,
+/// are a loop of the program.
 constexpr int64_t maxSteps = 512;
 
 /// What a cell computes from its gates.
@@ -36,13 +39,14 @@ CellInfo cellInfo(Cell cell) {
 /// Attributes and extents of one node.
 struct Recurrence {
   Cell cell = Cell::Rnn;
-  int64_t gates = 1, steps = 0, hidden = 0, directions = 1;
+  int64_t gates = 1, hidden = 0, directions = 1;
+  std::optional<int64_t> steps; ///< Where they are unrolled.
   bool batchFirst = false, firstReverse = false;
   bool linearBeforeReset = false, coupleInputForget = false;
   std::optional<double> clip;
   SmallVector<RecurrentActivation> activations; ///< Those of direction 0, then those of direction 1.
   Type compute;
-  AffineExpr batch;
+  AffineExpr batch, length;
 };
 
 /// Tensors of one direction, all in the compute type.
@@ -114,16 +118,16 @@ LogicalResult checkOperands(NodeContext &c, Recurrence &r) {
   for (unsigned i : {1, 2, 3, 5, 6, 7})
     if (failed(checkSameFloat(c, x, c.input(i), "W, R, B, initial states and P")))
       return failure();
-  std::optional<int64_t> steps = c.staticDim(x, r.batchFirst ? 1 : 0), hidden = c.staticDim(rec, 2);
-  if (!steps || !hidden)
-    return c.unsupported("a symbolic sequence length or hidden size is not supported", "fix the extent with --dim");
-  if (*steps < 1 || *hidden < 1 || *hidden > (1 << 20))
-    return c.error("expected at least one step and a hidden size in [1, 2^20], got " + Twine(*steps) + " and " +
-                   Twine(*hidden));
-  if (*steps > maxSteps / r.directions)
-    return c.limit("expected at most " + Twine(maxSteps) + " steps over all directions, got " + Twine(*steps) +
-                   " in each of " + Twine(r.directions));
-  r.steps = *steps;
+  std::optional<int64_t> hidden = c.staticDim(rec, 2);
+  if (!hidden)
+    return c.unsupported("a symbolic hidden size is not supported", "fix the extent with --dim");
+  r.length = c.dim(x, r.batchFirst ? 1 : 0);
+  r.steps = tg::getConstant(r.length);
+  if (r.steps.value_or(1) < 1 || *hidden < 1 || *hidden > (1 << 20))
+    return c.error("expected at least one step and a hidden size in [1, 2^20], got " + c.extentsText(r.length) +
+                   " and " + Twine(*hidden));
+  if (r.steps && *r.steps > maxSteps / r.directions)
+    r.steps.reset();
   r.hidden = *hidden;
   r.batch = c.dim(x, r.batchFirst ? 0 : 1);
   r.compute = computeType(c.elementType(x));
@@ -243,27 +247,63 @@ struct Unrolled {
   State last;
 };
 
+/// One step at place `time` of the sequence: the output, and the state behind it. Past the end of a sequence
+/// (`lengths`, batch x 1, may be null) the state stays and the output is 0.
+Value advance(NodeContext &c, const Recurrence &r, const DirectionWeights &weights, int64_t d, Value inputs,
+              Value lengths, Value time, State &state) {
+  State next = step(c, r, weights, d, inputs, state);
+  Value output = next.h;
+  if (output && lengths) {
+    Expr running = Expr(c, lengths).compare(tg::CmpPredicate::Gt, Expr(c, time));
+    output = running.select(Expr(c, next.h), 0.0);
+    next.h = running.select(Expr(c, next.h), Expr(c, state.h));
+    if (next.c)
+      next.c = running.select(Expr(c, next.c), Expr(c, state.c));
+  }
+  state = next;
+  return output;
+}
+
+/// The steps of direction `d` as a loop of the program.
+Unrolled runLoop(NodeContext &c, const Recurrence &r, const DirectionWeights &weights, State state, Value lengths,
+                 int64_t d, bool reverse) {
+  SmallVector<Value> initial{state.h};
+  if (state.c)
+    initial.push_back(state.c);
+  SmallVector<ScannedValue> scanned{{weights.inputs, reverse}};
+  if (lengths)
+    scanned.push_back({iota(c, r.length), reverse});
+  auto build = [&](ValueRange carried, ValueRange rows) -> FailureOr<LoopTurn> {
+    State now{carried[0], state.c ? carried[1] : Value()};
+    Value output = advance(c, r, weights, d, rows[0], lengths, lengths ? rows[1] : Value(), now);
+    if (!output)
+      return failure();
+    LoopTurn turn{{now.h}, {c.unsqueeze(output, {0})}};
+    if (now.c)
+      turn.carried.push_back(now.c);
+    return turn;
+  };
+  FailureOr<LoopResults> results = buildCountedLoop(c, "recurrence", r.length, initial, scanned, {reverse}, build);
+  if (failed(results))
+    return {};
+  return {results->collected.front(), {results->carried[0], state.c ? results->carried[1] : Value()}};
+}
+
 /// Runs direction `d`. Past the end of a sequence (`lengths`, batch x 1, may be null) the state stays and the output is
 /// 0; a reverse run meets those steps first.
 Unrolled unroll(NodeContext &c, const Recurrence &r, Value x, Value lengths, int64_t d) {
   DirectionWeights weights = readDirection(c, r, x, d);
   State state{initialState(c, r, 5, d), r.cell == Cell::Lstm ? initialState(c, r, 6, d) : Value()};
   bool reverse = d == 1 || r.firstReverse;
-  SmallVector<Value> outputs(r.steps);
-  for (int64_t i = 0; i < r.steps; ++i) {
-    int64_t t = reverse ? r.steps - 1 - i : i;
-    State next = step(c, r, weights, d, pick(c, weights.inputs, 0, t), state);
-    Value output = next.h;
+  if (!r.steps)
+    return runLoop(c, r, weights, state, lengths, d, reverse);
+  SmallVector<Value> outputs(*r.steps);
+  for (int64_t i = 0; i < *r.steps; ++i) {
+    int64_t t = reverse ? *r.steps - 1 - i : i;
+    Value time = lengths ? c.scalarInt(t, c.b.getI64Type()) : Value();
+    Value output = advance(c, r, weights, d, pick(c, weights.inputs, 0, t), lengths, time, state);
     if (!output)
       return {};
-    if (lengths) {
-      Expr running = Expr(c, lengths).compare(tg::CmpPredicate::Gt, static_cast<double>(t));
-      output = running.select(Expr(c, next.h), 0.0);
-      next.h = running.select(Expr(c, next.h), Expr(c, state.h));
-      if (next.c)
-        next.c = running.select(Expr(c, next.c), Expr(c, state.c));
-    }
-    state = next;
     outputs[t] = c.unsqueeze(output, {0, 1});
   }
   return {c.concat(outputs, 0), state};
@@ -308,9 +348,9 @@ template <Cell cell> LogicalResult importRecurrent(NodeContext &c) {
 
 ArrayRef<OpEntry> getRecurrentOps() {
   static const OpEntry ops[] = {
-      {"", "RNN", 7, newestOpset, importRecurrent<Cell::Rnn>, "static number of steps, at most 512"},
-      {"", "GRU", 7, newestOpset, importRecurrent<Cell::Gru>, "static number of steps, at most 512"},
-      {"", "LSTM", 7, newestOpset, importRecurrent<Cell::Lstm>, "static number of steps, at most 512"},
+      {"", "RNN", 7, newestOpset, importRecurrent<Cell::Rnn>, "static hidden size"},
+      {"", "GRU", 7, newestOpset, importRecurrent<Cell::Gru>, "static hidden size"},
+      {"", "LSTM", 7, newestOpset, importRecurrent<Cell::Lstm>, "static hidden size"},
   };
   return ops;
 }

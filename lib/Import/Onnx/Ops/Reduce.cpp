@@ -5,6 +5,7 @@
 // (a scalar, or `noop_with_empty_axes`) the two functions still apply. Composed reductions of f16 and bf16 compute in
 // f32 and round once.
 #include "Shared/Compose.h"
+#include "Shared/RuntimeShapes.h"
 
 using namespace mlir;
 
@@ -21,6 +22,7 @@ struct Reduction {
   Value value;
   SmallVector<int64_t> axes; ///< Sorted, distinct, not negative; empty: nothing to reduce.
   bool keepDims = true;
+  std::optional<tg::Dims> result; ///< Extents of the result, where the axes are data and `value` was rearranged.
 };
 
 /// Axes as written: from input 1 or from the attribute; none or an empty list counts as not given.
@@ -42,6 +44,13 @@ FailureOr<Reduction> readReduction(NodeContext &n, int64_t axesInput) {
   Reduction reduction;
   reduction.value = n.required(0);
   FailureOr<bool> keepDims = n.boolAttr("keepdims", true), noop = n.boolAttr("noop_with_empty_axes", false);
+  Value given = fromInput ? n.input(1) : Value();
+  if (reduction.value && given && succeeded(keepDims) && n.staticDim(given, 0) != 0 && !n.constantInts(given)) {
+    FailureOr<SplitByAxes> split = splitByAxes(n, reduction.value, given, *keepDims);
+    if (failed(split))
+      return failure();
+    return Reduction{split->matrix, {1}, false, split->result};
+  }
   FailureOr<SmallVector<int64_t>> axes = writtenAxes(n, fromInput);
   if (!reduction.value || failed(keepDims) || failed(noop) || failed(axes))
     return failure();
@@ -119,7 +128,8 @@ LogicalResult reduction(NodeContext &n) {
     x = n.toCompute(x);
   if (types == Types::Real && isInteger(n, r->value))
     x = n.cast(x, n.b.getF64Type());
-  return x ? deliver(n, n.cast(body(n, *r, x), result)) : failure();
+  Value y = x ? n.cast(body(n, *r, x), result) : Value();
+  return y ? deliver(n, r->result ? n.reshape(y, *r->result) : y) : failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,17 +163,27 @@ LogicalResult topK(NodeContext &n) {
   FailureOr<bool> largest = n.boolAttr("largest", true), sorted = n.boolAttr("sorted", true);
   if (!x || failed(axis) || failed(largest) || failed(sorted))
     return failure();
-  FailureOr<SmallVector<int64_t>> k = n.requiredInts(1, "k");
+  FailureOr<tg::Dims> k = n.requiredDims(1, "k");
   FailureOr<int64_t> normalized = n.normalizeAxis(*axis, n.rank(x));
   if (failed(k) || failed(normalized))
     return failure();
-  if (k->size() != 1 || k->front() < 0)
+  std::optional<int64_t> known = k->size() == 1 ? tg::getConstant(k->front()) : std::nullopt;
+  if (k->size() != 1 || known.value_or(0) < 0)
     return n.error("expected k to be one number that is not negative");
-  std::optional<int64_t> extent = n.staticDim(x, *normalized);
-  if (extent && k->front() > *extent)
-    return n.error("expected k of at most " + Twine(*extent) + ", the extent of dimension " + Twine(*normalized) +
-                   ", got " + Twine(k->front()));
-  auto op = n.create<tg::TopKOp>(x, n.b.getI64IntegerAttr(*normalized), n.b.getI64IntegerAttr(k->front()),
+  AffineExpr extent = n.dim(x, *normalized);
+  std::optional<int64_t> most = tg::getConstant(extent);
+  if (known && most && *known > *most)
+    return n.error("expected k of at most " + Twine(*most) + ", the extent of dimension " + Twine(*normalized) +
+                   ", got " + Twine(*known));
+  if (failed(n.assumeAtMost(k->front(), extent, "k")))
+    return failure();
+  if (!known) { // As many of all in order.
+    Value places = n.slice(sortedPlaces(n, x, *normalized, *largest), *normalized, 0, k->front());
+    n.output(0, takeElements(n, x, places, *normalized));
+    n.output(1, places);
+    return success();
+  }
+  auto op = n.create<tg::TopKOp>(x, n.b.getI64IntegerAttr(*normalized), n.b.getI64IntegerAttr(*known),
                                  *largest ? n.b.getUnitAttr() : UnitAttr());
   if (!op)
     return failure();
@@ -175,21 +195,20 @@ LogicalResult topK(NodeContext &n) {
 } // namespace
 
 ArrayRef<OpEntry> getReduceOps() {
-  constexpr StringLiteral axesNote = "the axes must be constant";
   static const OpEntry table[] = {
-      {"", "ReduceSum", 1, newestOpset, reduction<reduceSum, Types::Direct, 13>, axesNote},
-      {"", "ReduceProd", 1, newestOpset, reduction<reduceProd, Types::Direct>, axesNote},
-      {"", "ReduceMax", 1, newestOpset, reduction<reduceMax, Types::Direct>, axesNote},
-      {"", "ReduceMin", 1, newestOpset, reduction<reduceMin, Types::Direct>, axesNote},
-      {"", "ReduceMean", 1, newestOpset, reduction<reduceMean, Types::Composed>, axesNote},
-      {"", "ReduceL1", 1, newestOpset, reduction<reduceL1, Types::Composed>, axesNote},
-      {"", "ReduceL2", 1, newestOpset, reduction<reduceL2, Types::Real>, axesNote},
-      {"", "ReduceSumSquare", 1, newestOpset, reduction<reduceSumSquare, Types::Composed>, axesNote},
-      {"", "ReduceLogSum", 1, newestOpset, reduction<reduceLogSum, Types::Real>, axesNote},
-      {"", "ReduceLogSumExp", 1, newestOpset, reduction<reduceLogSumExp, Types::Real>, axesNote},
+      {"", "ReduceSum", 1, newestOpset, reduction<reduceSum, Types::Direct, 13>, ""},
+      {"", "ReduceProd", 1, newestOpset, reduction<reduceProd, Types::Direct>, ""},
+      {"", "ReduceMax", 1, newestOpset, reduction<reduceMax, Types::Direct>, ""},
+      {"", "ReduceMin", 1, newestOpset, reduction<reduceMin, Types::Direct>, ""},
+      {"", "ReduceMean", 1, newestOpset, reduction<reduceMean, Types::Composed>, ""},
+      {"", "ReduceL1", 1, newestOpset, reduction<reduceL1, Types::Composed>, ""},
+      {"", "ReduceL2", 1, newestOpset, reduction<reduceL2, Types::Real>, ""},
+      {"", "ReduceSumSquare", 1, newestOpset, reduction<reduceSumSquare, Types::Composed>, ""},
+      {"", "ReduceLogSum", 1, newestOpset, reduction<reduceLogSum, Types::Real>, ""},
+      {"", "ReduceLogSumExp", 1, newestOpset, reduction<reduceLogSumExp, Types::Real>, ""},
       {"", "ArgMax", 1, newestOpset, argReduce<tg::Monoid::Max>, ""},
       {"", "ArgMin", 1, newestOpset, argReduce<tg::Monoid::Min>, ""},
-      {"", "TopK", 10, newestOpset, topK, "k must be constant"},
+      {"", "TopK", 10, newestOpset, topK, ""},
   };
   return table;
 }

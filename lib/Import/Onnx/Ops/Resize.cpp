@@ -83,10 +83,12 @@ LogicalResult unifyScales(NodeContext &c, Value x, bool least, ArrayRef<int64_t>
 /// Extents and scales from the input `sizes`, under the aspect ratio policy.
 LogicalResult applySizes(NodeContext &c, Value x, unsigned input, ArrayRef<int64_t> axes,
                          MutableArrayRef<AxisRequest> request) {
-  FailureOr<tg::Dims> sizes = c.requiredDims(input, "sizes");
+  std::optional<tg::Dims> sizes = c.shapeContents(c.input(input));
+  if (!sizes)
+    return c.needsConstant(input, "sizes");
   FailureOr<unsigned> policy =
       c.choiceAttr("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"}, "stretch");
-  if (failed(sizes) || failed(policy))
+  if (failed(policy))
     return failure();
   if (sizes->size() != axes.size())
     return c.error("expected " + Twine(axes.size()) + " values in `sizes`, got " + Twine(sizes->size()));

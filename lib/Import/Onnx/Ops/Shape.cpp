@@ -1,6 +1,7 @@
 // Constants, shape queries, and views of the same elements: reshape, squeeze, transpose, expand.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
+#include "Shared/RuntimeShapes.h"
 
 using namespace weft;
 using namespace weft::onnx;
@@ -102,11 +103,18 @@ static llvm::LogicalResult importSize(NodeContext &ctx) {
 //===--- Reshape and its kin ---===//
 
 static llvm::LogicalResult importReshape(NodeContext &ctx) {
-  Value x = ctx.required(0);
-  FailureOr<tg::Dims> wanted = ctx.requiredDims(1, "shape");
+  Value x = ctx.required(0), shape = ctx.required(1);
   FailureOr<bool> allowZero = ctx.boolAttr("allowzero", false);
-  if (!x || failed(wanted) || failed(allowZero))
+  if (!x || !shape || failed(allowZero))
     return failure();
+  std::optional<tg::Dims> wanted = ctx.shapeContents(shape);
+  if (!wanted) {
+    FailureOr<tg::Dims> dims = runtimeReshapeDims(ctx, x, shape, *allowZero);
+    if (failed(dims))
+      return failure();
+    ctx.output(0, ctx.reshape(x, *dims));
+    return success();
+  }
   tg::Dims dims, own = ctx.dims(x), others;
   std::optional<size_t> inferred;
   for (auto [i, expr] : llvm::enumerate(*wanted)) {
@@ -151,8 +159,27 @@ static FailureOr<std::optional<SmallVector<int64_t>>> axesOperand(NodeContext &c
   return failed(axes) ? FailureOr<std::optional<SmallVector<int64_t>>>(failure()) : std::optional(*axes);
 }
 
+/// Whether the axes are an input of known length whose contents are data.
+static bool hasRuntimeAxes(NodeContext &ctx) {
+  Value axes = ctx.opset < 13 ? Value() : ctx.input(1);
+  return axes && ctx.rank(axes) == 1 && ctx.staticDim(axes, 0) && !ctx.constantInts(axes);
+}
+
+/// Whether the result's declared rank is what remains when all extents that are not known are squeezed.
+static bool areOpenSqueezed(NodeContext &ctx, Value x) {
+  int64_t kept = llvm::count_if(ctx.dims(x), [&](AffineExpr extent) {
+    std::optional<int64_t> known = ctx.assumedConstant(extent);
+    return known && *known != 1;
+  });
+  return ctx.declaredRank(0) == kept;
+}
+
 static llvm::LogicalResult importSqueeze(NodeContext &ctx) {
   Value x = ctx.required(0);
+  if (x && hasRuntimeAxes(ctx)) {
+    FailureOr<tg::Dims> dims = runtimeSqueezeDims(ctx, x, ctx.input(1));
+    return failed(dims) ? failure() : (ctx.output(0, ctx.reshape(x, *dims)), success());
+  }
   auto given = axesOperand(ctx);
   if (!x || failed(given))
     return failure();
@@ -164,11 +191,17 @@ static llvm::LogicalResult importSqueeze(NodeContext &ctx) {
     axes = *normal;
   } else {
     for (auto [d, extent] : llvm::enumerate(ctx.dims(x))) {
-      if (!tg::getConstant(extent))
-        return ctx.unsupported("dimension " + llvm::Twine(d) +
-                                   " has a dynamic extent, so it is not known whether it is squeezed",
-                               "give the axes explicitly when exporting");
-      if (tg::getConstant(extent) == 1)
+      std::optional<int64_t> known = ctx.assumedConstant(extent);
+      // The declared rank of the result says which extents are 1; else one that is open is one that varies. Both are
+      // checked when the model runs.
+      if (!known && areOpenSqueezed(ctx, x)) {
+        axes.push_back(static_cast<int64_t>(d));
+        continue;
+      }
+      if (!known &&
+          failed(ctx.assumeAtMost(ctx.constExpr(2), extent, "dimension " + llvm::Twine(d) + ", which is not squeezed")))
+        return failure();
+      if (known == 1)
         axes.push_back(static_cast<int64_t>(d));
     }
   }
@@ -178,6 +211,10 @@ static llvm::LogicalResult importSqueeze(NodeContext &ctx) {
 
 static llvm::LogicalResult importUnsqueeze(NodeContext &ctx) {
   Value x = ctx.required(0);
+  if (x && hasRuntimeAxes(ctx)) {
+    FailureOr<tg::Dims> dims = runtimeUnsqueezeDims(ctx, x, ctx.input(1));
+    return failed(dims) ? failure() : (ctx.output(0, ctx.reshape(x, *dims)), success());
+  }
   auto given = axesOperand(ctx);
   if (!x || failed(given))
     return failure();
@@ -238,9 +275,15 @@ static llvm::LogicalResult checkExtents(NodeContext &ctx, llvm::ArrayRef<AffineE
 }
 
 static llvm::LogicalResult importExpand(NodeContext &ctx) {
-  Value x = ctx.required(0);
-  FailureOr<tg::Dims> wanted = ctx.requiredDims(1, "shape");
-  if (!x || failed(wanted) || failed(checkExtents(ctx, *wanted)))
+  Value x = ctx.required(0), shape = ctx.required(1);
+  if (!x || !shape)
+    return failure();
+  std::optional<tg::Dims> wanted = ctx.shapeContents(shape);
+  if (!wanted) {
+    ctx.output(0, runtimeExpand(ctx, x, shape));
+    return success();
+  }
+  if (failed(checkExtents(ctx, *wanted)))
     return failure();
   SmallVector<std::pair<AffineExpr, AffineExpr>> assumed;
   std::optional<tg::Dims> dims = tg::broadcastDims({ctx.dims(x), *wanted}, &assumed);
@@ -316,18 +359,18 @@ namespace weft::onnx {
 llvm::ArrayRef<OpEntry> getShapeOps() {
   static const OpEntry ops[] = {
       {"", "Constant", 1, newestOpset, importConstant, "no strings, no sparse tensors"},
-      {"", "ConstantOfShape", 9, newestOpset, importConstantOfShape, "shape known at compile time, or symbolic"},
+      {"", "ConstantOfShape", 9, newestOpset, importConstantOfShape, ""},
       {"", "Dropout", 7, newestOpset, importDropout, "inference only"},
-      {"", "Expand", 8, newestOpset, importExpand, "shape known at compile time, or symbolic"},
+      {"", "Expand", 8, newestOpset, importExpand, ""},
       {"", "Flatten", 1, newestOpset, importFlatten, ""},
       {"", "Identity", 1, newestOpset, importIdentity, "", true},
-      {"", "Reshape", 5, newestOpset, importReshape, "shape known at compile time, or symbolic"},
+      {"", "Reshape", 5, newestOpset, importReshape, ""},
       {"", "Shape", 1, newestOpset, importShape, ""},
       {"", "Size", 1, newestOpset, importSize, ""},
-      {"", "Squeeze", 1, newestOpset, importSqueeze, "axes known at compile time"},
-      {"", "Tile", 6, newestOpset, importTile, "repeats known at compile time, or symbolic"},
+      {"", "Squeeze", 1, newestOpset, importSqueeze, ""},
+      {"", "Tile", 6, newestOpset, importTile, ""},
       {"", "Transpose", 1, newestOpset, importTranspose, ""},
-      {"", "Unsqueeze", 1, newestOpset, importUnsqueeze, "axes known at compile time"},
+      {"", "Unsqueeze", 1, newestOpset, importUnsqueeze, ""},
   };
   return ops;
 }

@@ -1,6 +1,7 @@
 // Joining and cutting along axes: Concat, Split, Slice; and tensors generated from indices: Range, EyeLike, Trilu.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
+#include "Shared/RuntimeShapes.h"
 #include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
 #include <cmath>
 
@@ -31,26 +32,32 @@ static llvm::LogicalResult importConcat(NodeContext &ctx) {
 }
 
 /// Sizes of the pieces from input 1 (opset 13), attribute `split`, or as equal as `num_outputs` (or the outputs) allow.
-static FailureOr<SmallVector<int64_t>> splitSizes(NodeContext &ctx, AffineExpr extent) {
+static FailureOr<tg::Dims> splitSizes(NodeContext &ctx, AffineExpr extent) {
   if (ctx.opset >= 13 && ctx.input(1))
-    return ctx.requiredInts(1, "sizes");
-  if (ctx.opset < 13 && ctx.hasAttr("split"))
-    return ctx.intsAttr("split");
+    return ctx.requiredDims(1, "sizes");
+  if (ctx.opset < 13 && ctx.hasAttr("split")) {
+    FailureOr<SmallVector<int64_t>> sizes = ctx.intsAttr("split");
+    return failed(sizes) ? FailureOr<tg::Dims>(failure()) : FailureOr<tg::Dims>(ctx.constDims(*sizes));
+  }
   FailureOr<int64_t> count = ctx.intAttr("num_outputs", ctx.numOutputs());
-  std::optional<int64_t> total = tg::getConstant(extent);
   if (failed(count))
     return failure();
-  if (!total)
-    return ctx.unsupported("equal pieces of a dynamic extent are not supported", "fix the dimension with --dim");
   if (*count < 1 || *count > 65536)
     return ctx.error("expected 1 to 65536 outputs, got " + llvm::Twine(*count));
   // The last piece may be smaller (opset 18); before that the extent must divide.
-  int64_t piece = llvm::divideCeil(*total, *count);
-  if (ctx.opset < 18 && *total % *count != 0)
+  AffineExpr piece = tg::simplify(ctx.opset < 18 ? extent.floorDiv(*count) : extent.ceilDiv(*count));
+  std::optional<int64_t> total = tg::getConstant(extent);
+  if (ctx.opset < 18 && total && *total % *count != 0)
     return ctx.error("extent " + llvm::Twine(*total) + " does not split into " + llvm::Twine(*count) + " equal pieces");
-  SmallVector<int64_t> sizes;
-  for (int64_t i = 0, at = 0; i < *count; ++i, at += piece)
-    sizes.push_back(std::max<int64_t>(0, std::min(piece, *total - at)));
+  tg::Dims sizes;
+  AffineExpr rest = extent;
+  for (int64_t i = 0; i < *count; ++i) {
+    bool isLast = i + 1 == *count && ctx.opset >= 18;
+    sizes.push_back(isLast ? tg::simplify(rest) : piece);
+    if (total) // Pieces behind the end are empty.
+      sizes.back() = ctx.constExpr(std::min(*tg::getConstant(piece), *tg::getConstant(tg::simplify(rest))));
+    rest = rest - sizes.back();
+  }
   return sizes;
 }
 
@@ -59,22 +66,24 @@ static llvm::LogicalResult importSplit(NodeContext &ctx) {
   FailureOr<int64_t> axis = ctx.intAttr("axis", 0);
   if (!x || failed(axis) || failed(axis = ctx.normalizeAxis(*axis, ctx.rank(x))))
     return failure();
-  FailureOr<SmallVector<int64_t>> sizes = splitSizes(ctx, ctx.dim(x, *axis));
+  FailureOr<tg::Dims> sizes = splitSizes(ctx, ctx.dim(x, *axis));
   if (failed(sizes))
     return failure();
   if (sizes->size() != ctx.numOutputs())
     return ctx.error("expected " + llvm::Twine(ctx.numOutputs()) + " sizes, got " + llvm::Twine(sizes->size()));
-  int64_t offset = 0;
-  for (int64_t size : *sizes)
-    if (size < 0 || __builtin_add_overflow(offset, size, &offset))
-      return ctx.error("size " + llvm::Twine(size) + " is out of range");
-  if (failed(ctx.assumeEqual(ctx.dim(x, *axis), ctx.constExpr(offset), "`Split` sum of sizes")))
+  AffineExpr offset = ctx.constExpr(0);
+  for (AffineExpr size : *sizes) {
+    if (std::optional<int64_t> known = tg::getConstant(size); known && (*known < 0 || *known > (int64_t(1) << 40)))
+      return ctx.error("size " + llvm::Twine(*known) + " is out of range");
+    offset = offset + size;
+  }
+  if (failed(ctx.assumeEqual(ctx.dim(x, *axis), tg::simplify(offset), "`Split` sum of sizes")))
     return failure();
-  offset = 0;
+  offset = ctx.constExpr(0);
   for (auto [i, size] : llvm::enumerate(*sizes)) {
     if (ctx.outputUsed(i))
-      ctx.output(i, ctx.slice(x, *axis, offset, ctx.constExpr(size)));
-    offset += size;
+      ctx.output(i, takeRange(ctx, x, *axis, tg::simplify(offset), size, 1));
+    offset = offset + size;
   }
   return success();
 }
@@ -91,6 +100,10 @@ struct AxisSlice {
 
 } // namespace
 
+/// A constant bound of at least this lies behind the end of a symbolic extent, smaller ones lie inside; both are
+/// checked when the model runs.
+static constexpr int64_t leastEnd = int64_t(1) << 24;
+
 /// A slice bound as a place in [0, extent]: negative ones count from the end, what is beyond is clamped. A symbolic
 /// bound is taken to lie inside, which is checked when the model runs.
 static FailureOr<AffineExpr> clampBound(NodeContext &ctx, AffineExpr bound, AffineExpr extent,
@@ -100,16 +113,20 @@ static FailureOr<AffineExpr> clampBound(NodeContext &ctx, AffineExpr bound, Affi
     return ctx.constExpr(
         std::clamp<int64_t>(*constant < 0 ? std::max(*constant, -*total) + *total : *constant, 0, *total));
   if (constant && *constant < 0) {
-    if (*constant <= -(int64_t(1) << 31))
+    if (*constant <= -leastEnd)
       return ctx.constExpr(0);
     // -n of a dynamic extent: extent - n, or 0 if there are fewer than n.
-    if (failed(assumeAtMost(ctx, ctx.constExpr(-*constant), extent, what)))
+    if (failed(ctx.assumeAtMost(ctx.constExpr(-*constant), extent, what)))
       return failure();
     return tg::simplify(extent + *constant);
   }
-  // The largest numbers stand for "to the end".
-  if (constant && *constant >= (int64_t(1) << 31) - 1)
+  // Large numbers stand for "to the end": 2^63 - 1 of PyTorch, 2^31 - 1 of Keras, 10^9 of tf2onnx.
+  if (constant && *constant >= leastEnd) {
+    constexpr int64_t mostElements = int64_t(1) << 40;
+    if (*constant < mostElements && failed(ctx.assumeAtMost(extent, bound, what)))
+      return failure();
     return extent;
+  }
   if (!tg::isNonNegative(bound)) {
     AffineExpr fromEnd = tg::simplify(extent + bound);
     bool isNegative = tg::isNonNegative(tg::simplify(-bound - 1));
@@ -118,7 +135,7 @@ static FailureOr<AffineExpr> clampBound(NodeContext &ctx, AffineExpr bound, Affi
     return FailureOr<AffineExpr>(
         ctx.unsupported(what + " `" + ctx.extentsText(bound) + "` has no known sign", "fix dimensions with --dim"));
   }
-  if (failed(assumeAtMost(ctx, bound, extent, what)))
+  if (failed(ctx.assumeAtMost(bound, extent, what)))
     return failure();
   return bound;
 }
@@ -132,7 +149,7 @@ static FailureOr<AxisSlice> forwardSlice(NodeContext &ctx, AffineExpr start, Aff
   std::optional<int64_t> a = tg::getConstant(*first), b = tg::getConstant(*last);
   if (a && b && *a >= *b)
     return AxisSlice{ctx.constExpr(0), ctx.constExpr(0), 1};
-  if (!(a && b) && failed(assumeAtMost(ctx, *first, *last, "slice start")))
+  if (!(a && b) && failed(ctx.assumeAtMost(*first, *last, "slice start")))
     return failure();
   AffineExpr length = tg::simplify(*last - *first);
   AffineExpr size = step == 1 ? length : tg::simplify((length + (step - 1)).floorDiv(step));
@@ -145,7 +162,7 @@ static FailureOr<AxisSlice> backwardSlice(NodeContext &ctx, AffineExpr start, Af
   std::optional<int64_t> a = tg::getConstant(start), b = tg::getConstant(end), total = tg::getConstant(extent);
   if (!a || !b)
     return ctx.unsupported("a symbolic bound with a negative step is not supported", "fix dimensions with --dim");
-  bool fromEnd = *a == -1 || *a >= (int64_t(1) << 31) - 1, toStart = *b <= -(int64_t(1) << 31);
+  bool fromEnd = *a == -1 || *a >= leastEnd, toStart = *b <= -leastEnd;
   if (!total) {
     if (!fromEnd || !toStart)
       return ctx.unsupported("a part of a dynamic extent with a negative step is not supported",
@@ -210,19 +227,19 @@ static llvm::LogicalResult importSlice(NodeContext &ctx) {
     }
     return sliceAxes(ctx, x, ctx.constDims(*starts), ctx.constDims(*ends), axes, std::nullopt);
   }
-  FailureOr<tg::Dims> starts = ctx.requiredDims(1, "starts"), ends = ctx.requiredDims(2, "ends");
-  if (failed(starts) || failed(ends))
+  Value first = ctx.required(1), last = ctx.required(2);
+  if (!first || !last)
     return failure();
+  std::optional<tg::Dims> starts = ctx.shapeContents(first), ends = ctx.shapeContents(last);
   std::optional<SmallVector<int64_t>> axes, steps;
-  for (auto [i, list, meaning] : {std::tuple{3, &axes, "axes"}, std::tuple{4, &steps, "steps"}}) {
-    if (!ctx.input(i))
-      continue;
-    FailureOr<SmallVector<int64_t>> given = ctx.requiredInts(i, meaning);
-    if (failed(given))
-      return failure();
-    *list = *given;
-  }
-  return sliceAxes(ctx, x, *starts, *ends, axes, steps);
+  bool isKnown = starts && ends;
+  for (auto [i, list] : {std::pair{3, &axes}, std::pair{4, &steps}})
+    if (ctx.input(i))
+      isKnown &= (*list = ctx.constantInts(ctx.input(i))).has_value();
+  if (isKnown)
+    return sliceAxes(ctx, x, *starts, *ends, axes, steps);
+  ctx.output(0, runtimeSlice(ctx, x, first, last, ctx.input(3), ctx.input(4)));
+  return success();
 }
 
 //===--- Tensors of indices ---===//
@@ -235,6 +252,37 @@ static std::optional<int64_t> countSteps(double start, double limit, double delt
   return std::max<int64_t>(0, static_cast<int64_t>(count));
 }
 
+/// Elements of a Range: known, symbolic (of constant steps, towards the limit), or data.
+static FailureOr<AffineExpr> rangeSize(NodeContext &ctx, Value start, Value limit, Value delta) {
+  std::optional<double> first = ctx.constantFloat(start), last = ctx.constantFloat(limit),
+                        by = ctx.constantFloat(delta);
+  if (by == 0.0 && llvm::isa<mlir::IntegerType>(ctx.elementType(start)))
+    return ctx.error("delta is 0 or out of range");
+  if (by == 0.0)
+    return ctx.error("the range is not finite");
+  if (first && last && by && !llvm::isa<mlir::IntegerType>(ctx.elementType(start))) {
+    std::optional<int64_t> count = countSteps(*first, *last, *by);
+    if (!count)
+      return ctx.error("the range is not finite");
+    return ctx.constExpr(*count);
+  }
+  std::optional<tg::Dims> from = ctx.shapeContents(start), to = ctx.shapeContents(limit),
+                          step = ctx.shapeContents(delta);
+  std::optional<int64_t> whole = step ? tg::getConstant(step->front()) : std::nullopt;
+  if (!from || !to || !whole || *whole == INT64_MIN) {
+    FailureOr<tg::Dims> bound = ctx.runtimeDims(rangeLength(ctx, start, limit, delta), "length");
+    return failed(bound) ? FailureOr<AffineExpr>(failure()) : FailureOr<AffineExpr>(bound->front());
+  }
+  AffineExpr low = *whole > 0 ? from->front() : to->front(), high = *whole > 0 ? to->front() : from->front();
+  AffineExpr length = tg::simplify(high - low);
+  AffineExpr size = tg::simplify((length + (std::abs(*whole) - 1)).floorDiv(std::abs(*whole)));
+  if (std::optional<int64_t> constant = tg::getConstant(size))
+    return ctx.constExpr(std::max<int64_t>(0, *constant));
+  if (failed(ctx.assumeAtMost(low, high, "range")))
+    return failure();
+  return size;
+}
+
 static llvm::LogicalResult importRange(NodeContext &ctx) {
   Value start = ctx.required(0), limit = ctx.required(1), delta = ctx.required(2);
   if (!start || !limit || !delta)
@@ -243,35 +291,11 @@ static llvm::LogicalResult importRange(NodeContext &ctx) {
     if (tg::getConstant(tg::getNumElements(value.getType())) != 1)
       return ctx.error("expected scalars");
   mlir::Type element = ctx.elementType(start);
-  AffineExpr size;
-  if (llvm::isa<mlir::IntegerType>(element)) {
-    FailureOr<tg::Dims> first = ctx.requiredDims(0, "start"), last = ctx.requiredDims(1, "limit");
-    FailureOr<SmallVector<int64_t>> step = ctx.requiredInts(2, "delta");
-    if (failed(first) || failed(last) || failed(step))
-      return failure();
-    int64_t by = step->front();
-    if (by == 0 || by == INT64_MIN)
-      return ctx.error("delta is 0 or out of range");
-    AffineExpr length =
-        by > 0 ? tg::simplify(last->front() - first->front()) : tg::simplify(first->front() - last->front());
-    size = tg::simplify((length + (std::abs(by) - 1)).floorDiv(std::abs(by)));
-    if (auto constant = tg::getConstant(size))
-      size = ctx.constExpr(std::max<int64_t>(0, *constant));
-    else if (!tg::isNonNegative(length) && failed(assumeAtMost(ctx, by > 0 ? first->front() : last->front(),
-                                                               by > 0 ? last->front() : first->front(), "range")))
-      return failure();
-  } else {
-    FailureOr<SmallVector<double>> first = ctx.requiredFloats(0, "start"), last = ctx.requiredFloats(1, "limit"),
-                                   step = ctx.requiredFloats(2, "delta");
-    if (failed(first) || failed(last) || failed(step))
-      return failure();
-    std::optional<int64_t> count = countSteps(first->front(), last->front(), step->front());
-    if (!count)
-      return ctx.error("the range is not finite");
-    size = ctx.constExpr(*count);
-  }
+  FailureOr<AffineExpr> size = rangeSize(ctx, start, limit, delta);
+  if (failed(size))
+    return failure();
   auto scalar = [&](Value value) { return ctx.reshape(value, llvm::ArrayRef<int64_t>()); };
-  Value places = ctx.cast(iota(ctx, size), element);
+  Value places = ctx.cast(iota(ctx, *size), element);
   ctx.output(0, ctx.make<tg::AddOp>(ctx.make<tg::MulOp>(places, scalar(delta)), scalar(start)));
   return success();
 }
@@ -317,9 +341,9 @@ llvm::ArrayRef<OpEntry> getSliceOps() {
   static const OpEntry ops[] = {
       {"", "Concat", 1, newestOpset, importConcat, ""},
       {"", "EyeLike", 9, newestOpset, importEyeLike, ""},
-      {"", "Range", 11, newestOpset, importRange, "length known at compile time, or symbolic"},
-      {"", "Slice", 1, newestOpset, importSlice, "bounds known at compile time, or symbolic and inside the tensor"},
-      {"", "Split", 2, newestOpset, importSplit, "sizes known at compile time"},
+      {"", "Range", 11, newestOpset, importRange, "symbolic lengths are at least 0"},
+      {"", "Slice", 1, newestOpset, importSlice, "symbolic bounds lie inside the tensor"},
+      {"", "Split", 2, newestOpset, importSplit, ""},
       {"", "Trilu", 14, newestOpset, importTrilu, ""},
   };
   return ops;

@@ -1,5 +1,6 @@
 // Rearrangements of spatial dimensions: DepthToSpace, SpaceToDepth, CenterCropPad, Col2Im.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/RuntimeShapes.h"
 #include "Shared/Window.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -85,9 +86,14 @@ LogicalResult importCenterCropPad(NodeContext &c) {
   for (auto [axis, wanted] : llvm::zip_equal(axes, *shape)) {
     std::optional<int64_t> growth = tg::getConstant(tg::simplify(wanted - c.dim(x, axis)));
     std::optional<int64_t> extent = tg::getConstant(wanted);
-    if (!growth)
-      return c.unsupported("a change of dimension " + Twine(axis) + " by a symbolic amount is not supported",
-                           "fix the extent with --dim");
+    if (!growth) {
+      Expr difference(c, c.extents(tg::simplify(wanted - c.dim(x, axis))));
+      Expr half = (difference / 2.0).reshape({});
+      x = shiftAlong(c, x, axis, half, wanted, c.scalarInt(0, c.elementType(x)));
+      if (!x)
+        return failure();
+      continue;
+    }
     if ((extent && *extent < 0) || *growth > maxWindowParameter)
       return c.error("expected values of `shape` in [0, " + Twine(maxWindowParameter) + "]");
     // An odd amount takes its extra element at the end, for cropping and for padding.

@@ -1,5 +1,7 @@
-// Unique, whose extents depend on data, of an operand that is known at compile time.
+// Unique: of constants at import, of data by sorting.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Extents.h"
+#include "Shared/RuntimeShapes.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Import/Onnx/Handler.h"
 #include "weft/Reference/Tensor.h"
@@ -123,6 +125,44 @@ std::optional<Tensor> gather(const Tensor &tensor, const Entries &entries, std::
   return result;
 }
 
+/// The distinct elements of data: sorted, each that differs from the one in front of it begins a group.
+LogicalResult uniqueAtRuntime(NodeContext &n, Value x, bool sorted) {
+  AffineExpr count = tg::getNumElements(x.getType());
+  Value flat = n.reshape(x, tg::Dims{count});
+  Value order = sortedPlaces(n, flat, 0, /*largest=*/false);
+  Expr values(n, takeElements(n, flat, order, 0)), places(n, iota(n, count));
+  Expr previous(n, takeElements(n, values, (places - 1.0).max(0.0), 0));
+  Expr differs = values.compare(tg::CmpPredicate::Ne, previous);
+  if (isa<FloatType>(n.elementType(x))) // NaN equals itself here.
+    differs =
+        differs & (values.compare(tg::CmpPredicate::Eq, values) | previous.compare(tg::CmpPredicate::Eq, previous));
+  Expr isFirst = places.compare(tg::CmpPredicate::Eq, 0.0) | differs;
+  Value starts = placesOfTrue(n, isFirst, "number of distinct elements");
+  if (!starts)
+    return failure();
+  AffineExpr groups = n.dim(starts, 0);
+  Value ones = n.cast(isFirst, n.b.getI64Type());
+  Expr groupOf = Expr(n, n.make<tg::ScanOp>(tg::Monoid::Add, ones, int64_t(0), false, false)) - 1.0;
+  // A stable sort has the first place of each group in front.
+  Value first = takeAlong(n, order, starts, 0);
+  Expr next(n, takeAlong(n, starts, (Expr(n, iota(n, groups)) + 1.0), 0));
+  Expr isLast = Expr(n, iota(n, groups)).compare(tg::CmpPredicate::Eq, Expr(n, n.extents(groups)) - 1.0);
+  Value counts = isLast.select(Expr(n, n.extents(count)), next) - Expr(n, starts);
+  // inverse[order[i]] = group of i: the order's own inverse is its sorting.
+  Value inverse = takeAlong(n, groupOf, sortedPlaces(n, order, 0, /*largest=*/false), 0);
+  if (!sorted) {
+    Value byPlace = sortedPlaces(n, first, 0, /*largest=*/false), rank = sortedPlaces(n, byPlace, 0, false);
+    first = takeAlong(n, first, byPlace, 0);
+    counts = takeAlong(n, counts, byPlace, 0);
+    inverse = takeAlong(n, rank, inverse, 0);
+  }
+  n.output(0, takeAlong(n, flat, first, 0));
+  n.output(1, first);
+  n.output(2, inverse);
+  n.output(3, counts);
+  return success();
+}
+
 LogicalResult importUnique(NodeContext &n) {
   Value x = n.required(0);
   FailureOr<bool> sorted = n.boolAttr("sorted", true);
@@ -136,8 +176,10 @@ LogicalResult importUnique(NodeContext &n) {
     axis = *given;
   }
   ElementsAttr contents = n.constant(x);
+  if (!contents && axis)
+    return n.unsupported("the distinct entries along an axis of data are not supported");
   if (!contents)
-    return n.needsConstant(0, "operand");
+    return uniqueAtRuntime(n, x, *sorted);
   if (contents.getNumElements() > maxUniqueElements)
     return n.limit("expected an operand of at most " + Twine(maxUniqueElements) + " elements, got " +
                    Twine(contents.getNumElements()));
@@ -159,7 +201,7 @@ LogicalResult importUnique(NodeContext &n) {
 } // namespace
 
 ArrayRef<OpEntry> getUniqueOps() {
-  static const OpEntry table[] = {{"", "Unique", 11, newestOpset, importUnique, "operand known at compile time"}};
+  static const OpEntry table[] = {{"", "Unique", 11, newestOpset, importUnique, "data without an axis"}};
   return table;
 }
 

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnx.parser
 from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper as nh
@@ -136,6 +137,57 @@ def versions():
 
 def declared():
     return model([h.make_node("Relu", ["x"], ["y"], name="relu")], [value("x", [2, 3])], [value("y", [2, 4])])
+
+
+def declared_element():
+    return model([h.make_node("Relu", ["x"], ["y"], name="relu")], [value("x", [2, 3])], [value("y", [2, 3], T.DOUBLE)])
+
+
+def text(signature, body):
+    return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {signature} {{ {body} }}')
+
+
+def programs_while():
+    return text("(float[t,n] x) => (float[n] y, float[k,n] all)", """
+        s = Shape<start=0, end=1>(x) length = Squeeze(s) zero = Constant<value_int=0>() one = Constant<value_int=1>()
+        go = Less(zero, length) axes = Constant<value_ints=[0]>() first = ReduceSum<keepdims=0>(x, axes)
+        i, y, all = Loop ("", go, zero, first) <body = b (int64 turn, bool c, int64 j, float[n] v) => (bool d, int64 k, float[n] w, float[n] p) {
+          k = Add(j, one) r = Gather(x, j) w = Mul(v, r) p = Tanh(w) f = Cast<to=1>(k) l = Cast<to=1>(length) d = Less(f, l) }>""")
+
+
+def programs_until():
+    made = text("(float[n] x) => (float[n] y)", """
+        true = Constant<value = bool {1}>() ten = Constant<value_float=10.0>()
+        y = Loop ("", true, x) <body = b (int64 i, bool c, float[n] v) => (bool d, float[n] w) {
+          w = Add(v, x) s = ReduceSum<keepdims=0>(w) d = Less(s, ten) }>""")
+    made.graph.node[-1].name = "until"
+    return made
+
+
+def programs_gru():
+    return text("(float[t,b,3] x, float[1,12,3] w, float[1,12,4] r) => (float[t,1,b,4] y)",
+                'y = GRU<hidden_size=4, direction="reverse">(x, w, r)')
+
+
+def programs_branch():
+    made = text("(float[n] x, bool c) => (float[m] y, float[k] z)", """
+        nine = Constant<value_ints=[9]>() zero = Constant<value_float=0.0>()
+        y = If (c) <then_branch = a () => (float[m] t) { e = Exp(x) s = Softmax<axis=0>(e) t = Reshape(s, nine) },
+                    else_branch = b () => (float[m] f) { g = Reshape(x, nine) h = Abs(g) f = Sqrt(h) }>
+        above = Greater(x, zero) z = Compress(x, above)""")
+    made.graph.node[-1].name = "kept"
+    return made
+
+
+def programs_squeeze():
+    return text("(float[n,4,t] x) => (float[n,4] y)", """
+        s = Shape(x) i = Constant<value_ints=[2]>() one = Constant<value_ints=[1]>() g = Gather(s, i) c = Equal(g, one)
+        q = If (c) <then_branch = a () => (float[n,4] u) { u = Squeeze(x, i) }, else_branch = b () => (float[n,4,t] f) { f = Identity(x) }>
+        y = Relu(q)""")
+
+
+def programs_window():
+    return text("(float[n,3,h,w] x, float[2,3,3,3] k) => (float[n,2,a,b] y)", "y = Conv<kernel_shape=[3,3]>(x, k)")
 
 
 def escape():

@@ -10,9 +10,9 @@
 
 namespace weft::tg {
 
-/// Computes contents of integer and boolean tensors through constants, extents, index arithmetic and data movement.
-/// Every result holds for all extents >= 0 of the symbols, without overflow of i64 in mind: shape arithmetic is exact.
-/// Remembers what it computed; drop the object when the IR changes.
+/// Computes contents of integer and boolean tensors, and of floats that hold integers, through constants, extents,
+/// index arithmetic and data movement. Every result holds for all extents >= 0 of the symbols, without overflow of i64
+/// in mind: shape arithmetic is exact. Remembers what it computed; drop the object when the IR changes.
 class SymbolicContents {
 public:
   /// Tensors with more elements are not followed.
@@ -22,9 +22,12 @@ public:
 
   /// The elements of `value` in row-major order; booleans are 0 and 1. None if they are not known.
   std::optional<Dims> get(mlir::Value value);
+  /// Says what `value` holds: symbols that its elements are bound to.
+  void set(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> contents) { known[value] = Dims(contents); }
 
 private:
   std::optional<Dims> compute(mlir::Value value);
+  std::optional<Dims> roundedQuotient(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, std::optional<Dims>> known;
   unsigned depth = 0;

@@ -10,5 +10,6 @@ include "weft/Dialect/TileGraph/IR/DataOps.td"
 include "weft/Dialect/TileGraph/IR/CompositeOps.td"
 include "weft/Dialect/TileGraph/IR/StructureOps.td"
 include "weft/Dialect/TileGraph/IR/FoldOps.td"
+include "weft/Dialect/TileGraph/IR/ProgramOps.td"
 
 #endif // WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPH_TD

@@ -80,24 +80,6 @@ AffineExpr weft::onnx::divideProducts(NodeContext &ctx, llvm::ArrayRef<AffineExp
   return tg::simplify(upper.product(ctx).floorDiv(divisorExpr));
 }
 
-llvm::LogicalResult weft::onnx::assumeAtMost(NodeContext &ctx, AffineExpr x, AffineExpr y, const llvm::Twine &what) {
-  if (tg::isNonNegative(tg::simplify(y - x)))
-    return mlir::success();
-  if (auto order = tg::compareExprs(x, y); order && *order > 0)
-    return ctx.error(what + ": expected an extent of at most " + ctx.extentsText(y) + ", got " + ctx.extentsText(x));
-  // For 0 <= x and 0 <= y: x <= y exactly if floor(x / (y + 1)) = 0.
-  AffineExpr excess = tg::simplify(x.floorDiv(y + 1));
-  unsigned symbols = 0;
-  excess.walk([&](AffineExpr expr) {
-    if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(expr))
-      symbols = std::max(symbols, symbol.getPosition() + 1);
-  });
-  auto map = mlir::AffineMap::get(0, symbols, {excess, ctx.constExpr(0)}, ctx.b.getContext());
-  std::string message = (what + ": expected " + ctx.extentsText(x) + " of at most " + ctx.extentsText(y)).str();
-  return mlir::success(
-      static_cast<bool>(ctx.create<tg::AssumeEqualOp>(mlir::AffineMapAttr::get(map), ctx.b.getStringAttr(message))));
-}
-
 Value weft::onnx::iota(NodeContext &ctx, AffineExpr extent) {
   return ctx.make<tg::IotaOp>(tg::getTensorType(llvm::ArrayRef(extent), ctx.b.getI64Type()), int64_t(0));
 }
@@ -122,6 +104,9 @@ Value weft::onnx::takeAlong(NodeContext &ctx, Value data, Value indices, int64_t
     dims.push_back(dataDims[d]);
     dataExprs.push_back(dim(d - 1 + indexRank));
   }
+  if (tg::getConstant(dataDims[axis]) ==
+      0) // Nothing to read: the result is empty, or its extent is 0 when the model runs.
+    return ctx.broadcastTo(ctx.scalarInt(0, ctx.elementType(data)), dims);
   auto *context = ctx.b.getContext();
   auto dataMap = mlir::AffineMap::get(rank, 1, dataExprs, context);
   auto indexMap = mlir::AffineMap::get(rank, 0, indexExprs, context);

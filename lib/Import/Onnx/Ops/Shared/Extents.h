@@ -15,9 +15,6 @@ mlir::AffineExpr productOf(NodeContext &ctx, llvm::ArrayRef<mlir::AffineExpr> di
 mlir::AffineExpr divideProducts(NodeContext &ctx, llvm::ArrayRef<mlir::AffineExpr> dividend,
                                 llvm::ArrayRef<mlir::AffineExpr> divisor);
 
-/// Makes sure that x <= y: known, refuted (an error), or assumed and checked when the model runs. Both are at least 0.
-llvm::LogicalResult assumeAtMost(NodeContext &ctx, mlir::AffineExpr x, mlir::AffineExpr y, const llvm::Twine &what);
-
 /// Elements offset, offset + stride, ... (`size` of them) along `axis`; all places are in bounds. A symbolic offset
 /// makes a gather.
 mlir::Value takeRange(NodeContext &ctx, mlir::Value value, int64_t axis, mlir::AffineExpr offset, mlir::AffineExpr size,

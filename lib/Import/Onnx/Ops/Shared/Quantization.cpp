@@ -94,4 +94,17 @@ Value subtractZeroPoint(NodeContext &c, Value x, Value zeroPoint) {
   return Expr(c, c.cast(x, i32)) - Expr(c, c.cast(zeroPoint, i32));
 }
 
+FailureOr<DynamicallyQuantized> quantizeDynamically(NodeContext &c, Value x) {
+  if (!c.elementType(x).isF32())
+    return c.error("expected `x` of element type f32, got " + typeName(c.elementType(x)));
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, c.rank(x)));
+  Expr high = Expr(c, c.reduce(tg::Monoid::Max, x, axes, /*keepDims=*/false)).max(0.0);
+  Expr low = Expr(c, c.reduce(tg::Monoid::Min, x, axes, /*keepDims=*/false)).min(0.0);
+  Expr range = high - low;
+  Expr scale = range.compare(tg::CmpPredicate::Eq, 0.0).select(range.like(1), range) / 255.0;
+  Type target = c.b.getIntegerType(8, /*isSigned=*/false);
+  Value zeroPoint = roundToInteger(c, 0.0 - low / scale, {}, target);
+  return DynamicallyQuantized{quantize(c, x, scale, zeroPoint, target), scale, zeroPoint};
+}
+
 } // namespace weft::onnx

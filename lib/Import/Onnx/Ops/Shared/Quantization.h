@@ -40,6 +40,15 @@ mlir::Value dequantize(NodeContext &c, mlir::Value x, mlir::Value scale, mlir::V
 /// `x` as i32 less its zero point (null: zero), which broadcasts to it. `x` itself if there is nothing to subtract.
 mlir::Value subtractZeroPoint(NodeContext &c, mlir::Value x, mlir::Value zeroPoint);
 
+/// A tensor of ui8 with its parameters, which are data.
+struct DynamicallyQuantized {
+  mlir::Value tensor, scale, zeroPoint;
+};
+
+/// scale = (max(x, 0) - min(x, 0)) / 255, or 1 / 255 where that is 0; zero point = round(-min(x, 0) / scale), saturated
+/// to ui8.
+mlir::FailureOr<DynamicallyQuantized> quantizeDynamically(NodeContext &c, mlir::Value x);
+
 } // namespace weft::onnx
 
 #endif // WEFT_LIB_IMPORT_ONNX_OPS_SHARED_QUANTIZATION_H

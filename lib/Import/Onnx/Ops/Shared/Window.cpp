@@ -72,7 +72,8 @@ LogicalResult resolveExplicit(NodeContext &c, AffineExpr extent, int64_t d, bool
                                " over a symbolic extent is not supported",
                            "fix the extent with --dim");
     window.output = tg::simplify((extent + (padding - window.reach())).floorDiv(window.stride) + 1);
-    return success();
+    return c.assumeAtMost(c.constExpr(window.reach()), tg::simplify(extent + padding),
+                          "window along spatial dimension " + Twine(d));
   }
   int64_t room = *n + padding - window.reach();
   int64_t positions = llvm::divideFloorSigned(room, window.stride) + 1;

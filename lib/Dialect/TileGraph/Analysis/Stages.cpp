@@ -1,0 +1,82 @@
+// Symbols in types and maps against the ops that bind them; see the header.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/Analysis/Stages.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace weft::tg {
+
+/// Calls `use` with the number of each symbol that `map` mentions.
+static void forEachSymbol(AffineMap map, llvm::function_ref<void(unsigned)> use) {
+  map.walkExprs([&](AffineExpr expr) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+      use(symbol.getPosition());
+  });
+}
+
+static void forEachSymbol(TypeRange types, llvm::function_ref<void(unsigned)> use) {
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      if (auto dims = dyn_cast_or_null<DimsAttr>(tensor.getEncoding()))
+        forEachSymbol(dims.getMap(), use);
+}
+
+/// The symbols of the module that `op`, without what is inside it, mentions.
+static void forEachSymbol(Operation *op, llvm::function_ref<void(unsigned)> use) {
+  forEachSymbol(op->getResultTypes(), use);
+  forEachSymbol(op->getOperandTypes(), use);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<ExtentsOp, AssumeEqualOp, AssumeAtMostOp>([&](auto each) { forEachSymbol(each.getMap(), use); })
+      .Case([&](DispatchOp dispatch) { forEachSymbol(dispatch.getSymbols(), use); })
+      .Case([&](LoopOp loop) { forEachSymbol(loop.getTrips(), use); });
+}
+
+Stages::Stages(Block &block) : block(block) {
+  llvm::DenseMap<unsigned, unsigned> ofSymbol;
+  unsigned most = 0; // Each of these ops ends one stage at most.
+  for (Operation &op : block) {
+    most += isa<BindSymbolsOp, LoopOp, IfOp>(op);
+    if (auto bind = dyn_cast<BindSymbolsOp>(op))
+      for (int64_t symbol : bind.getSymbols())
+        ofSymbol[symbol] = 1;
+  }
+  if (most == 0)
+    return;
+  // A symbol may be mentioned in front of the op that binds it, so once is not enough.
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    for (Operation &op : block) {
+      unsigned stage = stages.lookup(&op);
+      op.walk([&](Operation *inner) {
+        forEachSymbol(inner, [&](unsigned symbol) { stage = std::max(stage, ofSymbol.lookup(symbol)); });
+        for (Value operand : inner->getOperands())
+          if (Operation *def = operand.getDefiningOp())
+            stage = std::max(stage, stages.lookup(def) + isa<LoopOp, IfOp>(def));
+      });
+      if (stage > most)
+        return; // A symbol that its own value needs: whoever writes the program finds it unbound.
+      if (stage == stages.lookup(&op))
+        continue;
+      stages[&op] = stage;
+      isChanged = true;
+      if (auto bind = dyn_cast<BindSymbolsOp>(op))
+        for (int64_t symbol : bind.getSymbols())
+          ofSymbol[symbol] = stage + 1;
+    }
+  }
+}
+
+SmallVector<Operation *> Stages::order() const {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  llvm::stable_sort(ops, [&](Operation *a, Operation *b) {
+    bool lastA = a->hasTrait<OpTrait::IsTerminator>(), lastB = b->hasTrait<OpTrait::IsTerminator>();
+    return std::pair(lastA, get(a)) < std::pair(lastB, get(b));
+  });
+  return ops;
+}
+
+} // namespace weft::tg

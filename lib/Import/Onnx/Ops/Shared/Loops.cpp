@@ -1,0 +1,385 @@
+// Bodies become functions (Bodies.cpp) that tg.loop and tg.if run.
+//
+// Exporters write `while (i < n) { ...; ++i; }` with the comparison as data. Where i starts and how it grows is known,
+// the number of turns is an expression, and nothing has to be read back from a device between two turns.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Loops.h"
+#include "Expr.h"
+#include "Extents.h"
+#include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
+#include "weft/Import/Onnx/ModelReader.h"
+#include <onnx/onnx_pb.h>
+
+using namespace mlir;
+
+namespace weft::onnx {
+
+Value matchType(NodeContext &ctx, Value value, Type type, const Twine &what) {
+  if (!value || value.getType() == type)
+    return value;
+  auto wanted = cast<RankedTensorType>(type);
+  if (ctx.elementType(value) != wanted.getElementType() || ctx.rank(value) != wanted.getRank()) {
+    (void)ctx.unsupported(what + " changes its type from [" + ctx.extentsText(tg::getDims(type)) + "] to [" +
+                          ctx.extentsText(ctx.dims(value)) + "]");
+    return {};
+  }
+  for (auto [d, dim] : llvm::enumerate(tg::getDims(type)))
+    if (failed(ctx.assumeEqual(dim, ctx.dim(value, d), what + " dimension " + Twine(d))))
+      return {};
+  return ctx.reshape(value, tg::getDims(type));
+}
+
+namespace {
+
+Type rowType(Type type) {
+  return tg::getTensorType(ArrayRef(tg::getDims(type)).drop_front(), cast<RankedTensorType>(type).getElementType());
+}
+
+/// tg.loop of a body.
+struct LoopSpec {
+  AffineExpr trips;
+  Value condition; ///< Null: counted.
+  std::string endless;
+  SmallVector<Value> initial;
+  SmallVector<ScannedValue> scanned;
+  SmallVector<bool> collectedReversed;
+};
+
+FailureOr<LoopResults> makeLoop(NodeContext &ctx, const LoopSpec &spec, const Body &body) {
+  SmallVector<Value> scanned;
+  SmallVector<bool> reversed;
+  for (const ScannedValue &each : spec.scanned) {
+    scanned.push_back(each.value);
+    reversed.push_back(each.isReversed);
+  }
+  SmallVector<Type> types;
+  for (Value value : spec.initial)
+    types.push_back(value.getType());
+  size_t first = (spec.condition ? 1 : 0) + spec.initial.size();
+  for (Value piece : ArrayRef(body.results).drop_front(first)) {
+    tg::Dims dims = ctx.dims(piece);
+    dims.insert(dims.begin(), spec.trips);
+    types.push_back(tg::getTensorType(dims, ctx.elementType(piece)));
+  }
+  unsigned symbols = 0;
+  spec.trips.walk([&](AffineExpr expr) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+      symbols = std::max(symbols, symbol.getPosition() + 1);
+  });
+  auto loop =
+      tg::LoopOp::create(ctx.b, types, body.name, AffineMapAttr::get(AffineMap::get(0, symbols, spec.trips)),
+                         spec.condition, spec.initial, scanned, body.captured, ctx.b.getDenseBoolArrayAttr(reversed),
+                         ctx.b.getDenseBoolArrayAttr(spec.collectedReversed),
+                         spec.endless.empty() ? StringAttr() : ctx.b.getStringAttr(spec.endless));
+  LoopResults results;
+  results.carried.assign(loop.getResults().begin(), loop.getResults().begin() + spec.initial.size());
+  results.collected.assign(loop.getResults().begin() + spec.initial.size(), loop.getResults().end());
+  return results;
+}
+
+} // namespace
+
+FailureOr<LoopResults>
+buildCountedLoop(NodeContext &ctx, StringRef name, AffineExpr trips, ValueRange initial, ArrayRef<ScannedValue> scanned,
+                 ArrayRef<bool> collectedReversed,
+                 llvm::function_ref<FailureOr<LoopTurn>(ValueRange carried, ValueRange rows)> build) {
+  LoopSpec spec;
+  spec.trips = trips;
+  spec.initial.assign(initial.begin(), initial.end());
+  spec.scanned.assign(scanned.begin(), scanned.end());
+  spec.collectedReversed.assign(collectedReversed.begin(), collectedReversed.end());
+  SmallVector<Type> types;
+  for (Value value : initial)
+    types.push_back(value ? value.getType() : Type());
+  for (const ScannedValue &each : scanned)
+    types.push_back(each.value ? rowType(each.value.getType()) : Type());
+  if (llvm::is_contained(types, Type()) || failed(ctx.assumeAtMost(ctx.constExpr(0), trips, "number of turns")))
+    return failure();
+  FailureOr<Body> body =
+      ctx.buildBody(name, types, /*hoist=*/true, [&](ValueRange arguments) -> FailureOr<SmallVector<Value>> {
+        FailureOr<LoopTurn> turn = build(arguments.take_front(initial.size()), arguments.drop_front(initial.size()));
+        if (failed(turn))
+          return failure();
+        SmallVector<Value> results;
+        for (auto [i, value] : llvm::enumerate(turn->carried))
+          results.push_back(matchType(ctx, value, types[i], "value " + Twine(i) + " that the loop carries"));
+        llvm::append_range(results, turn->pieces);
+        return results;
+      });
+  return failed(body) ? FailureOr<LoopResults>(failure()) : makeLoop(ctx, spec, *body);
+}
+
+//===--- Loop ---===//
+
+namespace {
+
+/// Through conversions and other shapes of one element.
+Value origin(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tg::CastOp, tg::ReshapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// One expression that a value of one element holds.
+std::optional<AffineExpr> exprOf(NodeContext &ctx, Value value) {
+  std::optional<tg::Dims> contents = ctx.shapeContents(origin(value));
+  return contents && contents->size() == 1 ? std::optional(contents->front()) : std::nullopt;
+}
+
+/// Turns that the runtime grants one loop (kMaxTurns of bundle_format.h).
+constexpr int64_t mostTurns = int64_t(1) << 24;
+
+class RuntimeLoop {
+public:
+  RuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &graph) : ctx(ctx), graph(graph) {}
+
+  LogicalResult import() {
+    if (failed(readOperands()) || failed(build()) || failed(chooseTrips()))
+      return failure();
+    FailureOr<LoopResults> results = makeLoop(ctx, spec, body);
+    return failed(results) ? failure() : deliver(*results);
+  }
+
+private:
+  LogicalResult readOperands();
+  LogicalResult build();
+  LogicalResult chooseTrips();
+  std::optional<AffineExpr> countTurns(Value next);
+  LogicalResult deliver(const LoopResults &results);
+
+  NodeContext &ctx;
+  const ::onnx::GraphProto &graph;
+  LoopSpec spec;
+  Body body;
+  Value started;                   ///< The initial condition; null: true.
+  std::optional<AffineExpr> given; ///< The trip count.
+  bool isEndless = false;          ///< It is given, and more than a loop may have.
+  SmallVector<Value> outer;        ///< Initial values of what the node carries.
+  SmallVector<int> place;          ///< In spec.initial; -1: the body passes it on as it is.
+  size_t pieces = 0;
+};
+
+LogicalResult RuntimeLoop::readOperands() {
+  if (ctx.input(0)) {
+    FailureOr<tg::Dims> trips =
+        ctx.runtimeDims(Expr(ctx, ctx.cast(ctx.input(0), ctx.b.getI64Type())).max(0.0), "trip count");
+    if (failed(trips))
+      return failure();
+    if (trips->size() != 1)
+      return ctx.error("expected one trip count, got " + Twine(trips->size()));
+    given = trips->front();
+    // 2^63 - 1 is what exporters write for "while".
+    isEndless = tg::getConstant(*given).value_or(0) > mostTurns;
+    if (isEndless)
+      given.reset();
+  }
+  started = ctx.input(1);
+  if (started && ctx.constantInt(started) && *ctx.constantInt(started) != 0)
+    started = {};
+  // The number of the turn comes first.
+  spec.initial.push_back(ctx.scalarInt(0, ctx.b.getI64Type()));
+  for (unsigned i = 2; i < ctx.numInputs(); ++i) {
+    Value value = ctx.required(i);
+    if (!value || failed(ctx.checkTensor(value, "input " + Twine(i))))
+      return failure();
+    bool isPassed = static_cast<int>(i) - 1 < graph.output_size() && static_cast<int>(i) < graph.input_size() &&
+                    graph.output(i - 1).name() == graph.input(i).name();
+    outer.push_back(value);
+    place.push_back(isPassed ? -1 : static_cast<int>(spec.initial.size()));
+    if (!isPassed)
+      spec.initial.push_back(value);
+  }
+  int rest = graph.output_size() - 1 - static_cast<int>(outer.size());
+  if (rest < 0)
+    return ctx.error("expected at least " + Twine(outer.size() + 1) + " outputs of the body, got " +
+                     Twine(graph.output_size()));
+  pieces = rest;
+  spec.collectedReversed.assign(pieces, false);
+  return success();
+}
+
+LogicalResult RuntimeLoop::build() {
+  SmallVector<Type> types;
+  for (Value value : spec.initial)
+    types.push_back(value.getType());
+  auto fill = [&](ValueRange arguments) -> FailureOr<SmallVector<Value>> {
+    SmallVector<Value> inputs{arguments[0], ctx.scalarInt(1, ctx.b.getI1Type())};
+    for (auto [value, at] : llvm::zip(outer, place))
+      inputs.push_back(at < 0 ? value : arguments[at]);
+    FailureOr<SmallVector<Value>> given = ctx.inlineGraph(graph, inputs);
+    if (failed(given))
+      return failure();
+    SmallVector<Value> results{ctx.reshape(given->front(), ArrayRef<int64_t>()), Expr(ctx, arguments[0]) + 1.0};
+    for (auto [i, at] : llvm::enumerate(place))
+      if (at >= 0)
+        results.push_back(matchType(ctx, (*given)[1 + i], types[at], "value " + Twine(i) + " that the loop carries"));
+    llvm::append_range(results, ArrayRef(*given).drop_front(1 + place.size()));
+    return results;
+  };
+  FailureOr<Body> built = ctx.buildBody("loop", types, /*hoist=*/true, fill);
+  if (failed(built))
+    return failure();
+  body = *built;
+  return success();
+}
+
+/// Turns of a loop that goes on while carried value < n, where the value grows by a constant: `next` is that
+/// comparison at the end of a turn.
+std::optional<AffineExpr> RuntimeLoop::countTurns(Value next) {
+  auto compare = origin(next).getDefiningOp<tg::CmpOp>();
+  if (!compare || (compare.getPredicate() != tg::CmpPredicate::Lt && compare.getPredicate() != tg::CmpPredicate::Gt))
+    return std::nullopt;
+  Value low = origin(compare.getLhs()), high = origin(compare.getRhs());
+  if (compare.getPredicate() == tg::CmpPredicate::Gt)
+    std::swap(low, high);
+  auto sum = low.getDefiningOp<tg::AddOp>();
+  if (!sum)
+    return std::nullopt;
+  auto counter = dyn_cast<BlockArgument>(origin(sum.getLhs()));
+  std::optional<AffineExpr> step = exprOf(ctx, sum.getRhs());
+  if (!counter || !step || tg::getConstant(*step).value_or(0) < 1 || counter.getArgNumber() >= spec.initial.size() ||
+      origin(body.results[1 + counter.getArgNumber()]) != low)
+    return std::nullopt;
+  // What the body reads from outside is an argument behind what is carried.
+  if (auto argument = dyn_cast<BlockArgument>(high); argument && argument.getArgNumber() >= spec.initial.size())
+    high = body.captured[argument.getArgNumber() - spec.initial.size()];
+  std::optional<AffineExpr> first = exprOf(ctx, spec.initial[counter.getArgNumber()]), last = exprOf(ctx, high);
+  if (!first || !last)
+    return std::nullopt;
+  AffineExpr room = tg::simplify(*last - *first);
+  int64_t by = *tg::getConstant(*step);
+  AffineExpr turns = by == 1 ? room : tg::simplify(room.ceilDiv(by));
+  if (!tg::isNonNegative(room))
+    return std::nullopt;
+  // Without a turn if the same comparison holds at first; else with one at least, which the extents must have.
+  if (started) {
+    auto at = origin(started).getDefiningOp<tg::CmpOp>();
+    if (!at || at.getPredicate() != tg::CmpPredicate::Lt || exprOf(ctx, at.getLhs()) != first ||
+        exprOf(ctx, at.getRhs()) != last)
+      return std::nullopt;
+  } else if (failed(ctx.assumeAtMost(ctx.constExpr(1), turns, "turns of the loop"))) {
+    return std::nullopt;
+  }
+  return turns;
+}
+
+LogicalResult RuntimeLoop::chooseTrips() {
+  Value next = body.results.front();
+  std::optional<int64_t> known = ctx.constantInt(next);
+  std::optional<AffineExpr> counted = known ? std::nullopt : countTurns(next);
+  bool isCounted = (known && *known != 0 && !started) || counted;
+  if (isCounted && !counted && isEndless)
+    return ctx.limit("the loop runs for more than " + Twine(mostTurns) + " turns");
+  if (isCounted && (given || counted) && !(given && counted)) {
+    spec.trips = counted ? *counted : *given;
+    // The body need not return the condition.
+    auto function = cast<FunctionOpInterface>(body.function);
+    function.getFunctionBody().front().getTerminator()->eraseOperand(0);
+    body.results.erase(body.results.begin());
+    function.setType(
+        FunctionType::get(ctx.b.getContext(), function.getArgumentTypes(), ValueRange(body.results).getTypes()));
+    return success();
+  }
+  spec.condition = started ? ctx.reshape(started, ArrayRef<int64_t>()) : ctx.scalarInt(1, ctx.b.getI1Type());
+  // Pieces need memory for all turns that there may be.
+  int64_t most = pieces > 0 ? ctx.limits().maxTripCount : mostTurns;
+  spec.trips = given ? *given : ctx.constExpr(most);
+  if (!given)
+    spec.endless = ("node `" + ctx.node.name() + "`: expected a loop of at most " + Twine(most) + " turns").str();
+  return success(static_cast<bool>(spec.condition));
+}
+
+LogicalResult RuntimeLoop::deliver(const LoopResults &results) {
+  for (auto [i, at] : llvm::enumerate(place))
+    ctx.output(i, at < 0 ? outer[i] : results.carried[at]);
+  AffineExpr turns = spec.trips;
+  bool isUsed = false;
+  for (size_t i = 0; i < pieces; ++i)
+    isUsed |= ctx.outputUsed(place.size() + i);
+  if (spec.condition && isUsed) {
+    FailureOr<tg::Dims> bound = ctx.runtimeDims(results.carried.front(), "turns");
+    if (failed(bound))
+      return failure();
+    turns = bound->front();
+  }
+  for (size_t i = 0; i < pieces; ++i)
+    if (ctx.outputUsed(place.size() + i))
+      ctx.output(place.size() + i, ctx.slice(results.collected[i], 0, 0, turns));
+  return success();
+}
+
+} // namespace
+
+LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body) {
+  return RuntimeLoop(ctx, body).import();
+}
+
+//===--- If ---===//
+
+/// The first outputs of `graph` in a function of its own, as `types` where these are given.
+static FailureOr<Body> buildBranch(NodeContext &ctx, const ::onnx::GraphProto &graph, StringRef name, TypeRange types) {
+  return ctx.buildBody(name, {}, /*hoist=*/false, [&](ValueRange) -> FailureOr<SmallVector<Value>> {
+    FailureOr<SmallVector<Value>> results = ctx.inlineGraph(graph, {});
+    if (failed(results))
+      return failure();
+    if (results->size() < ctx.numOutputs())
+      return ctx.error("expected " + Twine(ctx.numOutputs()) + " outputs of both branches, got " +
+                       Twine(results->size()));
+    results->resize(ctx.numOutputs());
+    for (auto [value, type] : llvm::zip(*results, types))
+      value = matchType(ctx, value, type, "a result of the branches");
+    return results;
+  });
+}
+
+/// `x.squeeze(-1)` of PyTorch: a branch on an extent that is equal to a number, which gives another rank than the other
+/// branch. What was written means the extent to be that number. 1 or 0: the branch to take; none: it is no such
+/// condition.
+static std::optional<bool> assumeExtent(NodeContext &ctx, Value condition) {
+  Value from = origin(condition);
+  bool isNegated = false;
+  for (auto negation = from.getDefiningOp<tg::NotOp>(); negation; negation = from.getDefiningOp<tg::NotOp>()) {
+    isNegated = !isNegated;
+    from = origin(negation.getInput());
+  }
+  auto compare = from.getDefiningOp<tg::CmpOp>();
+  if (!compare || (compare.getPredicate() != tg::CmpPredicate::Eq && compare.getPredicate() != tg::CmpPredicate::Ne))
+    return std::nullopt;
+  std::optional<AffineExpr> x = exprOf(ctx, compare.getLhs()), y = exprOf(ctx, compare.getRhs());
+  if (!x || !y || failed(ctx.assumeEqual(*x, *y, "condition of a branch that changes the rank")))
+    return std::nullopt;
+  return (compare.getPredicate() == tg::CmpPredicate::Eq) != isNegated;
+}
+
+LogicalResult importRuntimeIf(NodeContext &ctx, Value condition, const ::onnx::GraphProto &thenGraph,
+                              const ::onnx::GraphProto &elseGraph) {
+  FailureOr<Body> onTrue = buildBranch(ctx, thenGraph, "then", {}), onFalse = buildBranch(ctx, elseGraph, "else", {});
+  if (failed(onTrue) || failed(onFalse))
+    return failure();
+  ValueRange first(onTrue->results), second(onFalse->results);
+  SmallVector<Type> types(first.getTypes());
+  if (types != SmallVector<Type>(second.getTypes())) {
+    if (std::optional<bool> known = assumeExtent(ctx, condition)) {
+      FailureOr<SmallVector<Value>> results = ctx.inlineGraph(*known ? thenGraph : elseGraph, {});
+      if (failed(results))
+        return failure();
+      for (unsigned i = 0; i < ctx.numOutputs(); ++i)
+        ctx.output(i, (*results)[i]);
+      return success();
+    }
+    onFalse = buildBranch(ctx, elseGraph, "else", types);
+    if (failed(onFalse))
+      return failure();
+  }
+  auto branch =
+      tg::IfOp::create(ctx.b, types, condition, onTrue->name, onTrue->captured, onFalse->name, onFalse->captured);
+  for (auto [i, result] : llvm::enumerate(branch.getResults()))
+    ctx.output(i, result);
+  return success();
+}
+
+} // namespace weft::onnx

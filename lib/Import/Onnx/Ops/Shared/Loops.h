@@ -1,0 +1,46 @@
+// Loops and branches of the program, where import cannot decide them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_LOOPS_H
+#define WEFT_LIB_IMPORT_ONNX_OPS_SHARED_LOOPS_H
+
+#include "weft/Import/Onnx/Handler.h"
+
+namespace weft::onnx {
+
+/// A value along whose dimension 0 a loop goes.
+struct ScannedValue {
+  mlir::Value value;
+  bool isReversed = false;
+};
+
+/// What one turn gives.
+struct LoopTurn {
+  llvm::SmallVector<mlir::Value> carried; ///< Of the types of the initial values.
+  llvm::SmallVector<mlir::Value> pieces;
+};
+
+struct LoopResults {
+  llvm::SmallVector<mlir::Value> carried, collected;
+};
+
+/// A counted loop: `build` gets what is carried and the rows of what is scanned. Piece i is put at the place of its
+/// turn, counted from the end where `collectedReversed[i]`.
+mlir::FailureOr<LoopResults>
+buildCountedLoop(NodeContext &ctx, llvm::StringRef name, mlir::AffineExpr trips, mlir::ValueRange initial,
+                 llvm::ArrayRef<ScannedValue> scanned, llvm::ArrayRef<bool> collectedReversed,
+                 llvm::function_ref<mlir::FailureOr<LoopTurn>(mlir::ValueRange carried, mlir::ValueRange rows)> build);
+
+/// `value` as one of exactly `type`: the same element type and rank, extents that are assumed to be equal. Null after
+/// an error.
+mlir::Value matchType(NodeContext &ctx, mlir::Value value, mlir::Type type, const llvm::Twine &what);
+
+/// ONNX Loop whose number of turns is only known when the model runs.
+llvm::LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body);
+
+/// ONNX If as a branch of the program; both results have one type.
+llvm::LogicalResult importRuntimeIf(NodeContext &ctx, mlir::Value condition, const ::onnx::GraphProto &thenGraph,
+                                    const ::onnx::GraphProto &elseGraph);
+
+} // namespace weft::onnx
+
+#endif // WEFT_LIB_IMPORT_ONNX_OPS_SHARED_LOOPS_H

@@ -1,0 +1,336 @@
+// Index arithmetic on tensors for shape operators whose operands are data; see the header. Values are read with
+// gathers, which are in bounds by themselves.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RuntimeShapes.h"
+#include "Extents.h"
+
+using namespace mlir;
+
+namespace weft::onnx {
+
+static Expr scalarOf(NodeContext &ctx, AffineExpr extent) {
+  return {ctx, ctx.reshape(ctx.extents(extent), ArrayRef<int64_t>())};
+}
+
+static Expr asI64(NodeContext &ctx, Value value) { return {ctx, ctx.cast(value, ctx.b.getI64Type())}; }
+
+Expr elementAt(NodeContext &ctx, Value values, int64_t i) {
+  return {ctx, ctx.reshape(ctx.slice(values, 0, i, ctx.constExpr(1)), ArrayRef<int64_t>())};
+}
+
+/// Rank-0 values one behind the other.
+static Value joinScalars(NodeContext &ctx, ArrayRef<Value> scalars) {
+  SmallVector<Value> parts;
+  for (Value scalar : scalars)
+    parts.push_back(ctx.reshape(scalar, ArrayRef<int64_t>{1}));
+  return ctx.concat(parts, 0);
+}
+
+/// The static number of elements of a 1-D shape operand.
+static FailureOr<int64_t> countOf(NodeContext &ctx, Value values, StringRef what) {
+  if (!values || failed(ctx.checkRank(values, 1, 1, what)))
+    return failure();
+  std::optional<int64_t> count = ctx.staticDim(values, 0);
+  if (!count)
+    return ctx.unsupported("the number of `" + what + "` is not known at compile time");
+  return *count;
+}
+
+FailureOr<tg::Dims> runtimeReshapeDims(NodeContext &ctx, Value x, Value shape, bool allowZero) {
+  FailureOr<int64_t> count = countOf(ctx, shape, "shape");
+  if (failed(count))
+    return failure();
+  Expr wanted = asI64(ctx, shape);
+  if (*count == 0)
+    return tg::Dims();
+  if (!allowZero) {
+    tg::Dims own = ctx.dims(x);
+    own.resize(*count, ctx.constExpr(0));
+    wanted = wanted.compare(tg::CmpPredicate::Eq, 0.0).select(Expr(ctx, ctx.extents(own)), wanted);
+  }
+  Expr isOpen = wanted.compare(tg::CmpPredicate::Eq, -1.0);
+  Expr known = isOpen.select(wanted.like(1), wanted);
+  Expr product(ctx, ctx.reduce(tg::Monoid::Mul, known, {0}, /*keepDims=*/true));
+  Expr rest = scalarOf(ctx, tg::getNumElements(x.getType())) / product.max(1.0);
+  return ctx.runtimeDims(isOpen.select(rest, wanted), "shape");
+}
+
+Value runtimeExpand(NodeContext &ctx, Value x, Value shape) {
+  FailureOr<int64_t> count = countOf(ctx, shape, "shape");
+  if (failed(count))
+    return {};
+  int64_t rank = std::max(*count, ctx.rank(x));
+  tg::Dims own(rank - ctx.rank(x), ctx.constExpr(1));
+  llvm::append_range(own, ctx.dims(x));
+  Expr wanted = asI64(ctx, shape);
+  if (*count < rank)
+    wanted = Expr(ctx, ctx.concat({ctx.intsConstant(SmallVector<int64_t>(rank - *count, 1)), wanted}, 0));
+  Expr isOne = wanted.compare(tg::CmpPredicate::Eq, 1.0);
+  FailureOr<tg::Dims> bound = ctx.runtimeDims(isOne.select(Expr(ctx, ctx.extents(own)), wanted), "shape");
+  if (failed(bound))
+    return {};
+  tg::Dims result = *bound;
+  x = ctx.reshape(x, own);
+  for (int64_t d = 0; d < rank && x; ++d) {
+    std::optional<int64_t> extent = tg::getConstant(own[d]);
+    if (extent == 1)
+      continue;
+    if (extent) {
+      if (failed(ctx.assumeEqual(result[d], own[d], "`Expand` dimension " + Twine(d))))
+        return {};
+      result[d] = own[d];
+      continue;
+    }
+    // 1 or the result's extent: the places are the same or all 0.
+    x = takeAlong(ctx, x, Expr(ctx, iota(ctx, result[d])).min(scalarOf(ctx, own[d]) - 1.0), d);
+  }
+  return ctx.broadcastTo(x, result);
+}
+
+Value rangeLength(NodeContext &ctx, Value start, Value limit, Value delta) {
+  auto scalar = [&](Value value) { return Expr(ctx, ctx.reshape(value, ArrayRef<int64_t>())); };
+  Expr room = scalar(limit) - scalar(start), step = scalar(delta);
+  if (!room || !step)
+    return {};
+  if (isa<FloatType>(ctx.elementType(start))) {
+    Type f64 = ctx.b.getF64Type();
+    return (room.cast(f64) / step.cast(f64)).unary<tg::CeilOp>().max(0.0).cast(ctx.b.getI64Type());
+  }
+  Expr wide = asI64(ctx, room), by = asI64(ctx, step);
+  Expr sign = by.compare(tg::CmpPredicate::Gt, 0.0).select(by.like(1), by.like(-1));
+  return ((wide + by - sign) / by).max(0.0);
+}
+
+Value spreadOverAxes(NodeContext &ctx, Value values, Value axes, int64_t rank, int64_t absent) {
+  FailureOr<int64_t> count = countOf(ctx, values, "values");
+  if (failed(count))
+    return {};
+  SmallVector<int64_t> places;
+  for (int64_t d = 0; d < rank; ++d)
+    places.push_back(d);
+  Expr given(ctx, ctx.intsConstant(ArrayRef(places).take_front(std::min(*count, rank))));
+  if (axes) {
+    given = asI64(ctx, axes);
+    given = given.compare(tg::CmpPredicate::Lt, 0.0).select(given + double(rank), given);
+  }
+  // hits[d, i]: entry i is of dimension d.
+  Expr hits =
+      given.reshape({ctx.constExpr(1), ctx.constExpr(*count)})
+          .compare(tg::CmpPredicate::Eq, Expr(ctx, ctx.reshape(ctx.intsConstant(places), ArrayRef<int64_t>{rank, 1})));
+  Expr entries = asI64(ctx, values);
+  Value sum = ctx.reduce(tg::Monoid::Add, hits.select(entries, 0.0), {1}, /*keepDims=*/false);
+  Value any = ctx.reduce(tg::Monoid::Add, hits.cast(ctx.b.getI64Type()), {1}, /*keepDims=*/false);
+  return Expr(ctx, any).compare(tg::CmpPredicate::Gt, 0.0).select(Expr(ctx, sum), double(absent));
+}
+
+/// Behind the end of every dimension.
+static constexpr int64_t farEnd = int64_t(1) << 40;
+
+Value runtimeSlice(NodeContext &ctx, Value x, Value starts, Value ends, Value axes, Value steps) {
+  int64_t rank = ctx.rank(x);
+  std::optional<SmallVector<int64_t>> known = axes ? ctx.constantInts(axes) : std::nullopt;
+  FailureOr<int64_t> count = countOf(ctx, starts, "starts");
+  if (failed(count))
+    return {};
+  SmallVector<bool> isCut(rank, !known && axes);
+  for (int64_t i = 0; i < *count; ++i) {
+    int64_t axis = known ? (*known)[i] + ((*known)[i] < 0 ? rank : 0) : i;
+    if (axis >= 0 && axis < rank)
+      isCut[axis] = true;
+  }
+  // Per dimension: the first place, the number of places and the step.
+  Expr first(ctx, spreadOverAxes(ctx, starts, axes, rank, 0));
+  Expr last(ctx, spreadOverAxes(ctx, ends, axes, rank, farEnd));
+  Expr by(ctx, steps ? spreadOverAxes(ctx, steps, axes, rank, 1) : ctx.intsConstant(SmallVector<int64_t>(rank, 1)));
+  Expr extent(ctx, ctx.extents(ctx.dims(x)));
+  Expr isForward = by.compare(tg::CmpPredicate::Gt, 0.0);
+  // Forward, places lie in [0, extent]; backward, the first in [0, extent - 1] and the last in [-1, extent - 1].
+  Expr low = isForward.select(extent.like(0), extent.like(-1)), high = isForward.select(extent, extent - 1.0);
+  auto fromEnd = [&](Expr place) { return place.compare(tg::CmpPredicate::Lt, 0.0).select(place + extent, place); };
+  first = fromEnd(first).max(extent.like(0)).min(high);
+  last = fromEnd(last).max(low).min(high);
+  Expr sign = isForward.select(by.like(1), by.like(-1));
+  Expr sizes = ((last - first + by - sign) / by).max(0.0);
+  SmallVector<Value> wanted;
+  for (int64_t d = 0; d < rank; ++d)
+    if (isCut[d])
+      wanted.push_back(elementAt(ctx, sizes, d));
+  if (wanted.empty())
+    return x;
+  FailureOr<tg::Dims> bound = ctx.runtimeDims(joinScalars(ctx, wanted), "slice");
+  if (failed(bound))
+    return {};
+  size_t next = 0;
+  for (int64_t d = 0; d < rank && x; ++d)
+    if (isCut[d])
+      x = takeAlong(ctx, x, Expr(ctx, iota(ctx, (*bound)[next++])) * elementAt(ctx, by, d) + elementAt(ctx, first, d),
+                    d);
+  return x;
+}
+
+//===--- Axes that are data ---===//
+
+/// For each of `rank` dimensions whether `axes` names it, as i1.
+static Expr namedAxes(NodeContext &ctx, Value axes, int64_t rank) {
+  FailureOr<int64_t> count = countOf(ctx, axes, "axes");
+  if (failed(count))
+    return {ctx, Value()};
+  Value ones = ctx.intsConstant(SmallVector<int64_t>(*count, 1));
+  return Expr(ctx, spreadOverAxes(ctx, ones, axes, rank, 0)).compare(tg::CmpPredicate::Gt, 0.0);
+}
+
+/// The number of elements of `mask` (1-D) in front of each that are true.
+static Expr countBefore(NodeContext &ctx, Expr mask) {
+  Value ones = asI64(ctx, mask);
+  return {ctx, ctx.make<tg::ScanOp>(tg::Monoid::Add, ones, int64_t(0), /*exclusive=*/true, /*reverse=*/false)};
+}
+
+/// The `count` elements of the 1-D `values` for which `mask` holds.
+static Value compact(NodeContext &ctx, Expr values, Expr mask, int64_t count) {
+  SmallVector<int64_t> places;
+  for (int64_t i = 0; i < count; ++i)
+    places.push_back(i);
+  Expr row(ctx, ctx.reshape(ctx.intsConstant(places), ArrayRef<int64_t>{count, 1}));
+  Expr hits = countBefore(ctx, mask).compare(tg::CmpPredicate::Eq, row) & mask;
+  return ctx.reduce(tg::Monoid::Add, hits.select(values, 0.0), {1}, /*keepDims=*/false);
+}
+
+FailureOr<tg::Dims> runtimeSqueezeDims(NodeContext &ctx, Value x, Value axes) {
+  int64_t rank = ctx.rank(x);
+  FailureOr<int64_t> count = countOf(ctx, axes, "axes");
+  if (failed(count))
+    return failure();
+  if (*count > rank)
+    return ctx.error("expected at most " + Twine(rank) + " axes, got " + Twine(*count));
+  if (*count == rank)
+    return tg::Dims();
+  Expr kept = namedAxes(ctx, axes, rank).unary<tg::NotOp>();
+  return ctx.runtimeDims(compact(ctx, Expr(ctx, ctx.extents(ctx.dims(x))), kept, rank - *count), "extents");
+}
+
+FailureOr<tg::Dims> runtimeUnsqueezeDims(NodeContext &ctx, Value x, Value axes) {
+  FailureOr<int64_t> count = countOf(ctx, axes, "axes");
+  if (failed(count))
+    return failure();
+  Expr isNew = namedAxes(ctx, axes, ctx.rank(x) + *count);
+  if (ctx.rank(x) == 0)
+    return tg::Dims(*count, ctx.constExpr(1));
+  Expr old(ctx, takeAlong(ctx, ctx.extents(ctx.dims(x)), countBefore(ctx, isNew.unary<tg::NotOp>()), 0));
+  return ctx.runtimeDims(isNew.select(old.like(1), old), "extents");
+}
+
+FailureOr<SplitByAxes> splitByAxes(NodeContext &ctx, Value x, Value axes, bool keepDims) {
+  int64_t rank = ctx.rank(x);
+  Expr isReduced = namedAxes(ctx, axes, rank), extents(ctx, ctx.extents(ctx.dims(x)));
+  if (!isReduced)
+    return failure();
+  Expr kept = isReduced.select(extents.like(1), extents), reduced = isReduced.select(extents, 1.0);
+  auto product = [&](Value values) { return ctx.reduce(tg::Monoid::Mul, values, {0}, /*keepDims=*/true); };
+  FailureOr<tg::Dims> shape = ctx.runtimeDims(ctx.concat({product(kept), product(reduced)}, 0), "rows");
+  FailureOr<tg::Dims> result = keepDims ? ctx.runtimeDims(kept, "extents") : runtimeSqueezeDims(ctx, x, axes);
+  if (failed(shape) || failed(result))
+    return failure();
+  // Places in the flat operand, digit by digit from the last dimension.
+  AffineExpr one = ctx.constExpr(1), stride = one;
+  Expr row(ctx, ctx.reshape(iota(ctx, (*shape)[0]), {(*shape)[0], one})),
+      column(ctx, ctx.reshape(iota(ctx, (*shape)[1]), {one, (*shape)[1]}));
+  Expr place = row.like(0);
+  for (int64_t d = rank; d-- > 0;) {
+    Expr extent = scalarOf(ctx, ctx.dim(x, d)), flag = elementAt(ctx, isReduced, d);
+    Expr digit = flag.select(column.binary<tg::ModOp>(extent), row.binary<tg::ModOp>(extent));
+    place = place + digit * scalarOf(ctx, stride);
+    column = flag.select(column / extent, column);
+    row = flag.select(row, row / extent);
+    stride = tg::simplify(stride * ctx.dim(x, d));
+  }
+  place = Expr(ctx, ctx.broadcastTo(place, *shape));
+  Value flat = ctx.reshape(x, tg::Dims{tg::getNumElements(x.getType())});
+  return SplitByAxes{takeAlong(ctx, flat, place, 0), *result};
+}
+
+Value shiftAlong(NodeContext &ctx, Value x, int64_t axis, Expr low, AffineExpr extent, Value value) {
+  if (!x)
+    return {};
+  Expr place = Expr(ctx, iota(ctx, extent)) - low;
+  tg::Dims line(ctx.rank(x), ctx.constExpr(1));
+  line[axis] = extent;
+  Expr isInside =
+      place.compare(tg::CmpPredicate::Ge, 0.0) & place.compare(tg::CmpPredicate::Lt, scalarOf(ctx, ctx.dim(x, axis)));
+  // A negative place would count from the end; one behind it is clamped.
+  Expr moved(ctx, takeAlong(ctx, x, place.max(0.0), axis));
+  return isInside.reshape(line).select(moved, Expr(ctx, value));
+}
+
+//===--- Places ---===//
+
+/// Index maps of gathers and scatters along one axis by an index for each element.
+static std::pair<AffineMap, AffineMap> elementMaps(NodeContext &ctx, int64_t rank, int64_t axis) {
+  SmallVector<AffineExpr> exprs;
+  for (int64_t d = 0; d < rank; ++d)
+    exprs.push_back(d == axis ? ctx.b.getAffineSymbolExpr(0) : ctx.b.getAffineDimExpr(d));
+  return {AffineMap::get(rank, 1, exprs, ctx.b.getContext()),
+          AffineMap::getMultiDimIdentityMap(rank, ctx.b.getContext())};
+}
+
+Value takeElements(NodeContext &ctx, Value data, Value indices, int64_t axis) {
+  if (!data || !indices)
+    return {};
+  auto [dataMap, indexMap] = elementMaps(ctx, ctx.rank(data), axis);
+  return ctx.make<tg::GatherOp>(tg::withElement(indices.getType(), ctx.elementType(data)), data, indices, dataMap,
+                                ctx.b.getAffineMapArrayAttr(indexMap));
+}
+
+/// r[.., places[.., i, ..], ..] = i along `axis`; places outside of `extent` are dropped.
+static Value placeNumbers(NodeContext &ctx, Value places, int64_t axis, AffineExpr extent) {
+  if (!places)
+    return {};
+  tg::Dims dims = ctx.dims(places), line(ctx.rank(places), ctx.constExpr(1));
+  line[axis] = dims[axis];
+  Value numbers = ctx.broadcastTo(ctx.reshape(iota(ctx, dims[axis]), line), dims);
+  dims[axis] = extent;
+  Value zeros = ctx.broadcastTo(ctx.scalarInt(0, ctx.b.getI64Type()), dims);
+  auto [dataMap, indexMap] = elementMaps(ctx, ctx.rank(places), axis);
+  return ctx.make<tg::ScatterOp>(zeros, places, numbers, AffineMapAttr::get(dataMap),
+                                 ctx.b.getAffineMapArrayAttr(indexMap), tg::MonoidAttr());
+}
+
+Value placesOfTrue(NodeContext &ctx, Value mask, StringRef what) {
+  Expr hits = asI64(ctx, mask);
+  Value count = ctx.reduce(tg::Monoid::Add, hits, {0}, /*keepDims=*/true);
+  FailureOr<tg::Dims> bound = ctx.runtimeDims(count, what);
+  if (failed(bound))
+    return {};
+  // Each true element goes to the number of those in front of it, the others behind the end.
+  Value before = ctx.make<tg::ScanOp>(tg::Monoid::Add, Value(hits), int64_t(0), /*exclusive=*/true, /*reverse=*/false);
+  Expr place = Expr(ctx, mask).select(Expr(ctx, before), Expr(ctx, count));
+  return placeNumbers(ctx, place, 0, bound->front());
+}
+
+Value sortedPlaces(NodeContext &ctx, Value x, int64_t axis, bool largest) {
+  if (!x)
+    return {};
+  // An element's place is the number of those in front of it: compared with all of its line.
+  tg::Dims dims = ctx.dims(x), one = dims, other = dims;
+  one.insert(one.begin() + axis + 1, ctx.constExpr(1));
+  other.insert(other.begin() + axis, ctx.constExpr(1));
+  Expr mine(ctx, ctx.reshape(x, one)), theirs(ctx, ctx.reshape(x, other));
+  auto before = [&](Expr a, Expr b) {
+    Expr result = a.compare(largest ? tg::CmpPredicate::Gt : tg::CmpPredicate::Lt, b);
+    if (!isa<FloatType>(ctx.elementType(x)))
+      return result;
+    // NaN counts as larger than every number.
+    Expr isNanA = a.compare(tg::CmpPredicate::Ne, a), isNanB = b.compare(tg::CmpPredicate::Ne, b);
+    Expr wins = largest ? isNanA : isNanB, loses = largest ? isNanB : isNanA;
+    return result | (wins & loses.unary<tg::NotOp>());
+  };
+  tg::Dims rows(dims.size() + 1, ctx.constExpr(1)), columns = rows;
+  rows[axis] = columns[axis + 1] = dims[axis];
+  Expr isEarlier = Expr(ctx, ctx.reshape(iota(ctx, dims[axis]), columns))
+                       .compare(tg::CmpPredicate::Lt, Expr(ctx, ctx.reshape(iota(ctx, dims[axis]), rows)));
+  Expr isTie = (before(theirs, mine) | before(mine, theirs)).unary<tg::NotOp>();
+  Expr inFront = before(theirs, mine) | (isTie & isEarlier);
+  Value rank = ctx.reduce(tg::Monoid::Add, inFront.cast(ctx.b.getI64Type()), {axis + 1}, /*keepDims=*/false);
+  return placeNumbers(ctx, rank, axis, dims[axis]);
+}
+
+} // namespace weft::onnx
