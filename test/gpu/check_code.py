@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Every kernel that Weft makes for a set of graphs: no bank conflicts in loops, no spilled registers, no C75xx warnings of ptxas.
 
-    check_code.py [--build=build] [--target=sm_80,sm_86,sm_89,sm_90a] [--graph=GLOB,...] [--chosen] [--ptxas=PATH] [--update] [--json=FILE]
+    check_code.py [--build=build] [--target=sm_80,sm_86,sm_89,sm_90a] [--graph=GLOB,...] [--chosen] [--random=FIRST:COUNT] [--ptxas=PATH] [--update] [--json=FILE]
 
-The graphs are the benchmark's cases in their full sizes (bf16) and the graphs at the edges of tiles, each compiled to PTX for all targets.
+The graphs are the benchmark's cases in their full sizes (bf16) and the graphs at the edges of tiles, each compiled to PTX for all targets; with --random,
+COUNT random graphs at the sizes of real models (full_size.py) instead.
 
   banks      an access to shared memory in a loop has conflicts or is not proved to have none (remarks of --weft-tk-banks)
   spills     registers of a kernel spill to memory (ptxas), more than two of them: where nothing bounds the registers, ptxas aims at a step of
@@ -36,11 +37,12 @@ from typing import Callable, Iterator, Sequence
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "test"), str(ROOT / "test" / "onnx")]
+sys.path[:0] = [str(HERE), str(ROOT / "bench"), str(ROOT / "test"), str(ROOT / "test" / "onnx")]
 
 import onnx  # noqa: E402
 
 import cases  # noqa: E402
+import full_size  # noqa: E402
 import run_edges  # noqa: E402
 from harness import coverage, limits, selection  # noqa: E402
 
@@ -89,6 +91,18 @@ def _write_edge(graph: run_edges.Graph, dtype: str) -> Callable[[pathlib.Path], 
         onnx.save(graph.model(dtype), folder / "model.onnx")
         return folder / "model.onnx"
     return write
+
+
+def _write_random(seed: int) -> Callable[[pathlib.Path], pathlib.Path]:
+    def write(folder: pathlib.Path) -> pathlib.Path:
+        onnx.save(full_size.draw(seed)[1], folder / "model.onnx")
+        return folder / "model.onnx"
+    return write
+
+
+def random_graphs(given: str) -> list[Graph]:
+    first, count = map(int, given.split(":"))
+    return [Graph(full_size.name_of(seed), _write_random(seed)) for seed in range(first, first + count)]
 
 
 def graphs(patterns: str | None) -> list[Graph]:
@@ -243,6 +257,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--target", default=",".join(TARGETS), help="comma-separated targets (default: all four)")
     parser.add_argument("--graph", help="comma-separated globs of names of graphs")
     selection.add_options(parser)
+    parser.add_argument("--random", metavar="FIRST:COUNT", help="random graphs of these seeds, in place of the others")
     parser.add_argument("--ptxas", help="the assembler (default: on the PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda)")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--update", action="store_true", help="write the list of problems anew; reasons are for people to fill in")
@@ -258,9 +273,13 @@ def _indexed(index: int) -> Outcome:
 
 def main() -> int:
     args = arguments()
-    wanted, targets, ptxas = graphs(args.graph), args.target.split(","), find_ptxas(args.ptxas)
-    chosen = selection.choose(args, "gpu-code", [graph.name for graph in wanted], SLICES)
-    wanted = [graph for graph in wanted if graph.name in chosen]
+    targets, ptxas = args.target.split(","), find_ptxas(args.ptxas)
+    if args.random:
+        wanted = random_graphs(args.random)
+    else:
+        wanted = graphs(args.graph)
+        chosen = selection.choose(args, "gpu-code", [graph.name for graph in wanted], SLICES)
+        wanted = [graph for graph in wanted if graph.name in chosen]
     _state.update(graphs=wanted, targets=targets, compiler=args.build.resolve() / "bin" / "weft-compile",
                   assembler=Assembler(ptxas, args.build.resolve() / "ptxas-cache") if ptxas else None)
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
