@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
 #include "weft/Schedule/Scratch.h"
+#include "weft/Schedule/StoreLines.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -219,6 +220,10 @@ int64_t schedule::getScratchBytes(Operation *op) {
                               broadcast.getInput().getType());
   if (auto reduce = dyn_cast<tk::ReduceOp>(op))
     return getReduceBytes(reduce);
+  if (auto store = dyn_cast<tk::StoreOp>(op)) {
+    std::optional<StoreLines> lines = store.getLines() ? getStoreLines(store) : std::nullopt;
+    return lines ? getWarps(store) * lines->bytesOfWarp() : 0;
+  }
   if (auto scan = dyn_cast<tk::ScanOp>(op))
     return getLineBytes(scan.getInput(), scan.getDim());
   int64_t bytes = 0;

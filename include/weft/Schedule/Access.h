@@ -36,6 +36,13 @@ struct Contiguity {
 /// The last dimension where several are equal.
 Contiguity getContiguity(const Access &access, int64_t maxElements);
 
+/// Elements, a power of two, of the longest line along tile dimension `dim` such that, at every multiple of it, its
+/// elements are contiguous in memory in rising order, wherever they begin, and those inside the guard are the first
+/// ones of the line. 1 if there is none.
+int64_t getLineElements(const Access &access, unsigned dim);
+/// For each constraint of the guard by how much it falls from place to place along such lines: 0 or 1.
+llvm::SmallVector<int64_t> getGuardFalls(const Access &access, unsigned dim, int64_t elements);
+
 /// The part of a tile dimension that an index of a tensor follows: (place floordiv divisor) mod extent.
 struct BoxPart {
   int64_t dim = -1; ///< Of the tile; -1: none, the index is the same for the whole tile.

@@ -46,14 +46,11 @@ public:
     SmallVector<Value> symbols =
         llvm::map_to_vector(adaptor.getSymbols(), [](ValueRange range) -> Value { return range.front(); });
     TileIndices indices(rewriter, loc, copy->registers, role, symbols, info.getSymbols(op));
-    SmallVector<LinearForm> strides = getStrides(rewriter, indices.arithmetic(), op.getSource().getType().getTensor());
+    TensorOffsets places(indices, op.getSource().getType().getTensor(), op.getMap(), getKernelSymbols(rewriter, info));
     Predicate holder = isHolder(rewriter, loc, indices, copy->registers, role);
     DenseMap<Value, Value> sources;
     for (unsigned reg = 0; reg < countRegisters(copy->registers); reg += copy->elements) {
-      LinearForm place;
-      for (auto [i, result] : llvm::enumerate(op.getMap().getResults()))
-        place =
-            indices.arithmetic().add(place, indices.arithmetic().multiply(indices.evaluate(result, reg), strides[i]));
+      LinearForm place = places.get(reg);
       Predicate inside = op.getGuardAttr() ? indices.evaluate(*op.getGuard(), reg) : Predicate();
       Value offset = indices.arithmetic().materializeTerms(place.terms);
       Value &source = sources[offset];
@@ -67,21 +64,6 @@ public:
   }
 
 private:
-  SmallVector<LinearForm> getStrides(ConversionPatternRewriter &rewriter, IndexArithmetic &forms,
-                                     RankedTensorType tensor) const {
-    SmallVector<LinearForm> symbols;
-    for (BlockArgument argument : info.symbolArguments)
-      symbols.push_back(forms.get(rewriter.getRemappedValue(argument), {1, Bounds().max}));
-    tg::Dims dims = tg::getDims(tensor);
-    SmallVector<LinearForm> strides(dims.size());
-    LinearForm stride = IndexArithmetic::constant(1);
-    for (unsigned i = dims.size(); i-- > 0;) {
-      strides[i] = stride;
-      stride = forms.multiply(stride, forms.evaluate(dims[i], {}, symbols));
-    }
-    return strides;
-  }
-
   /// Where a tile has fewer vectors than there are threads, one thread copies each.
   static Predicate isHolder(OpBuilder &builder, Location loc, TileIndices &indices, const LinearLayout &registers,
                             const Role &role) {

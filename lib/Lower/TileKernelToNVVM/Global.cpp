@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Memory.h"
 #include "Patterns.h"
+#include "StoreLines.h"
 
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
@@ -10,6 +11,27 @@
 using namespace mlir;
 using namespace weft;
 using namespace weft::gpu;
+
+TensorOffsets::TensorOffsets(TileIndices &indices, RankedTensorType tensor, AffineMap map, ArrayRef<Value> symbols)
+    : indices(indices), map(map) {
+  IndexArithmetic &forms = indices.arithmetic();
+  SmallVector<LinearForm> extents =
+      llvm::map_to_vector(symbols, [&](Value symbol) { return forms.get(symbol, {1, Bounds().max}); });
+  tg::Dims dims = tg::getDims(tensor);
+  strides.resize(dims.size());
+  LinearForm stride = IndexArithmetic::constant(1);
+  for (unsigned i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride = forms.multiply(stride, forms.evaluate(dims[i], {}, extents));
+  }
+}
+
+LinearForm TensorOffsets::get(unsigned reg) {
+  LinearForm offset;
+  for (auto [index, stride] : llvm::zip_equal(map.getResults(), strides))
+    offset = indices.arithmetic().add(offset, indices.arithmetic().multiply(indices.evaluate(index, reg), stride));
+  return offset;
+}
 
 namespace {
 
@@ -23,33 +45,15 @@ struct RegisterAccess {
   SmallVector<Predicate> predicates;
 };
 
-/// Row-major strides of a tensor over the kernel's symbols.
-SmallVector<LinearForm> getStrides(IndexArithmetic &forms, RankedTensorType tensor, ArrayRef<LinearForm> symbols) {
-  tg::Dims dims = tg::getDims(tensor);
-  SmallVector<LinearForm> strides(dims.size());
-  LinearForm stride = IndexArithmetic::constant(1);
-  for (unsigned i = dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride = forms.multiply(stride, forms.evaluate(dims[i], {}, symbols));
-  }
-  return strides;
-}
-
 RegisterAccess makeAccess(TileIndices &indices, RankedTensorType tensor, AffineMap map, std::optional<IntegerSet> guard,
                           ValueRange mask, ArrayRef<Value> symbols, unsigned registers) {
-  IndexArithmetic &forms = indices.arithmetic();
-  SmallVector<LinearForm> extents =
-      llvm::map_to_vector(symbols, [&](Value symbol) { return forms.get(symbol, {1, Bounds().max}); });
-  SmallVector<LinearForm> strides = getStrides(forms, tensor, extents);
+  TensorOffsets offsets(indices, tensor, map, symbols);
   RegisterAccess access;
   for (unsigned reg = 0; reg < registers; ++reg) {
-    LinearForm offset;
-    for (auto [i, result] : llvm::enumerate(map.getResults()))
-      offset = forms.add(offset, forms.multiply(indices.evaluate(result, reg), strides[i]));
     Predicate predicate = guard ? indices.evaluate(*guard, reg) : Predicate();
     if (!mask.empty())
-      predicate = forms.both(predicate, {mask[reg], false, false});
-    access.offsets.push_back(offset);
+      predicate = indices.arithmetic().both(predicate, {mask[reg], false, false});
+    access.offsets.push_back(offsets.get(reg));
     access.predicates.push_back(predicate);
   }
   return access;
@@ -59,12 +63,6 @@ LogicalResult checkStored(Operation *op, RankedTensorType tensor) {
   if (tg::getElementBits(tensor.getElementType()) < 8)
     return op->emitOpError("expected elements of at least 8 bits in global memory, got ") << tensor;
   return success();
-}
-
-/// The kernel's symbols as they are now.
-SmallVector<Value> getKernelSymbols(ConversionPatternRewriter &rewriter, const KernelInfo &info) {
-  return llvm::map_to_vector(info.symbolArguments,
-                             [&](BlockArgument argument) { return rewriter.getRemappedValue(argument); });
 }
 
 std::optional<IntegerSet> getGuard(IntegerSetAttr attr) {
@@ -157,6 +155,13 @@ public:
     std::optional<tg::Monoid> kind = op.getCombine();
     if (kind && *kind != tg::Monoid::Add && *kind != tg::Monoid::Max && *kind != tg::Monoid::Min)
       return op.emitOpError("expected a combiner add, max or min");
+    if (op.getLines()) {
+      if (failed(storeLines(rewriter, op, info, adaptor.getValue(), adaptor.getTarget().front(),
+                            takeFirst(adaptor.getSymbols()), getKernelSymbols(rewriter, info))))
+        return failure();
+      rewriter.eraseOp(op);
+      return success();
+    }
     const layout::LinearLayout &layout = type.getLayout().getValue();
     unsigned registers = countRegisters(layout);
     Role role = info.getRole(op);

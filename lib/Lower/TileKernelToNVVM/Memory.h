@@ -8,6 +8,21 @@
 
 namespace weft::gpu {
 
+/// Where in a tensor (row-major, over the kernel's symbols) the registers of a tile are.
+class TensorOffsets {
+public:
+  /// `symbols`: the kernel's. `indices` outlives this.
+  TensorOffsets(TileIndices &indices, mlir::RankedTensorType tensor, mlir::AffineMap map,
+                llvm::ArrayRef<mlir::Value> symbols);
+  /// Elements from the tensor's first.
+  LinearForm get(unsigned reg);
+
+private:
+  TileIndices &indices;
+  mlir::AffineMap map;
+  llvm::SmallVector<LinearForm> strides;
+};
+
 /// One access of memory: these registers, in the order of memory.
 struct AccessVector {
   llvm::SmallVector<unsigned> registers;

@@ -26,6 +26,13 @@ void addTilePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverte
   (patterns.add(std::make_unique<PatternTypes>(converter, info)), ...);
 }
 
+/// The kernel's symbols as they are now.
+inline llvm::SmallVector<mlir::Value> getKernelSymbols(mlir::ConversionPatternRewriter &rewriter,
+                                                       const KernelInfo &info) {
+  return llvm::map_to_vector(info.symbolArguments,
+                             [&](mlir::BlockArgument argument) { return rewriter.getRemappedValue(argument); });
+}
+
 /// tk.for_tiles and its body.
 void populateControlPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                              const KernelInfo &info);

@@ -161,6 +161,43 @@ Contiguity schedule::getContiguity(const Access &access, int64_t maxElements) {
   return best;
 }
 
+/// By how much a constraint falls along a line; nothing if it rises, or changes otherwise.
+static std::optional<int64_t> getFall(const LineFinder &finder, const IntegerSet &guard, unsigned number) {
+  std::optional<Line> line =
+      finder.find(simplifyAffineExpr(guard.getConstraint(number), guard.getNumDims(), guard.getNumSymbols()));
+  bool falls = line && line->slope == -1 && !guard.isEq(number);
+  return line && (line->slope == 0 || falls) ? std::optional(-line->slope) : std::nullopt;
+}
+
+static bool isLine(const Access &access, unsigned dim, int64_t length) {
+  LineFinder finder(dim, length);
+  unsigned rank = access.map.getNumResults();
+  for (unsigned i = 0; i < rank; ++i) {
+    std::optional<Line> line =
+        finder.find(simplifyAffineExpr(access.map.getResult(i), access.map.getNumDims(), access.map.getNumSymbols()));
+    if (!line || line->slope != (i + 1 == rank ? 1 : 0))
+      return false;
+  }
+  for (unsigned i = 0; access.guard && i < access.guard->getNumConstraints(); ++i)
+    if (!getFall(finder, *access.guard, i))
+      return false;
+  return rank > 0;
+}
+
+int64_t schedule::getLineElements(const Access &access, unsigned dim) {
+  for (int64_t length = access.shape[dim]; length > 1; length /= 2)
+    if (isLine(access, dim, length))
+      return length;
+  return 1;
+}
+
+SmallVector<int64_t> schedule::getGuardFalls(const Access &access, unsigned dim, int64_t elements) {
+  SmallVector<int64_t> falls;
+  for (unsigned i = 0; access.guard && i < access.guard->getNumConstraints(); ++i)
+    falls.push_back(getFall(LineFinder(dim, elements), *access.guard, i).value_or(0));
+  return falls;
+}
+
 //===-- Boxes -----------------------------------------------------------------------------------------------------===//
 
 /// (place floordiv divisor) mod modulus of a tile dimension; a modulus of 0 is none.

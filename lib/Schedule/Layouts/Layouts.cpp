@@ -16,6 +16,7 @@
 #include "weft/Schedule/DerivedLayouts.h"
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Schedule/StoreLines.h"
 #include "weft/Schedule/Wgmma.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -415,6 +416,17 @@ void LayoutChooser::fixAccess(Operation *op, Value tile, OpOperand *operand) {
     convertResult(cast<OpResult>(tile), better, why);
 }
 
+/// Whether a result leaves in lines: its rows are not aligned to 16 bytes, so that threads would store a few bytes at a
+/// time, and an access of a warp has pieces of less than a sector.
+static bool leavesInLines(tk::StoreOp store) {
+  tk::TileType type = tileType(store.getValue());
+  std::optional<StoreLines> lines = getStoreLines(store);
+  if (!lines || lines->unit == lines->piece || type.getNumElements() * elementBytes(store) < minConvertedBytes)
+    return false;
+  int64_t bytes = elementBytes(store);
+  return getRunLength(type.getLayout().getValue(), lines->dim, lines->unit) * bytes < sectorBytes;
+}
+
 LogicalResult LayoutChooser::fixOp(Operation *op) {
   if (auto broadcast = dyn_cast<tk::BroadcastOp>(op)) {
     LinearLayout out = broadcast.getResult().getType().getLayout().getValue();
@@ -443,7 +455,10 @@ LogicalResult LayoutChooser::fixOp(Operation *op) {
   } else if (auto load = dyn_cast<tk::LoadOp>(op)) {
     fixAccess(op, load.getResult(), nullptr);
   } else if (auto store = dyn_cast<tk::StoreOp>(op)) {
-    fixAccess(op, store.getValue(), &store.getValueMutable());
+    if (leavesInLines(store))
+      store.setLines(true);
+    else
+      fixAccess(op, store.getValue(), &store.getValueMutable());
   }
   return success();
 }

@@ -382,3 +382,11 @@ func.func @f(%x: !tk.global<tensor<8x1xi64>>, %i: index) {
   %0 = tk.load_index %x[%i] : !tk.global<tensor<8x1xi64>>
   return
 }
+
+// -----
+
+func.func @lines(%t: !tk.tile<8xf32>, %x: !tk.global<tensor<8xf32>>) {
+  // expected-error @+1 {{expected no index tiles, mask or combiner of a store in lines}}
+  tk.store %t, %x map affine_map<(d0) -> (d0)> combine add lines : !tk.tile<8xf32>, !tk.global<tensor<8xf32>>
+  return
+}

@@ -50,6 +50,8 @@ func.func @tiles(%x: !tk.global<tensor<1000x768xf16>>, %y: !tk.global<tensor<100
     %10 = tk.splat %s : f32 -> !tk.tile<16xf32>
     // CHECK: tk.store %{{.*}}, %{{.*}}[%[[I]]] map #{{.*}} combine add : {{.*}}<16xf32>, {{.*}}<tensor<1000xf32>>
     tk.store %2, %y[%i] map affine_map<(d0)[s0] -> (s0 * 16 + d0)> combine add : !tk.tile<16xf32>, !tk.global<tensor<1000xf32>>
+    // CHECK: tk.store %{{.*}}, %{{.*}}[%[[I]]] map #{{.*}} lines : {{.*}}<16xf32>, {{.*}}<tensor<1000xf32>>
+    tk.store %2, %y[%i] map affine_map<(d0)[s0] -> (s0 * 16 + d0)> lines : !tk.tile<16xf32>, !tk.global<tensor<1000xf32>>
     tk.yield
   }
   return

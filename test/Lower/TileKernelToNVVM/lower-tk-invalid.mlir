@@ -47,3 +47,19 @@ module attributes {tk.target = "sm_80"} {
     return
   }
 }
+
+// -----
+
+!t = !tk.tile<32xf32, #tk.layout<"blocked(shape=[32], size=[1], threads=[32], warps=[1], order=[0])">>
+module attributes {tk.target = "sm_80"} {
+  func.func @kernel(%y: !tk.global<tensor<2x16xf32>>) attributes {tk.warps = 1 : i64} {
+    tk.for_tiles (%i) in affine_map<() -> (1)> {
+      %0 = tk.constant 0.0 : f32 : !t
+      // expected-error @+2 {{expected lines of at least 32 bytes that each warp holds by itself, got}}
+      // expected-error @+1 {{failed to legalize operation 'tk.store'}}
+      tk.store %0, %y map affine_map<(d0) -> (d0 mod 2, d0 floordiv 2)> lines : !t, !tk.global<tensor<2x16xf32>>
+      tk.yield
+    }
+    return
+  }
+}

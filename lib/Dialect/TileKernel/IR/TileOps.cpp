@@ -151,6 +151,8 @@ LogicalResult StoreOp::verify() {
                           getIndices(), getTarget().getType().getTensor().getRank())) ||
       failed(verifyMask(*this, getMask(), type.getShape())))
     return failure();
+  if (getLines() && (!getIndices().empty() || getMask() || getCombine()))
+    return emitOpError("expected no index tiles, mask or combiner of a store in lines");
   return verifyElement(*this, type.getElementType(), getTarget().getType());
 }
 

@@ -127,15 +127,18 @@ def TK_StoreOp : TK_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWri
     Where `guard` (and `mask`) holds, target[map(d)[symbols]] becomes value[d], or with `combine` (add, max, min) its combination with it,
     atomically and relaxed. Without a combiner no two places of one launch write the same element, except with the same value.
 
+    With `lines` (set by weft-tk-layouts) the tile leaves by way of shared memory: each warp brings some of its lines, which are contiguous in memory from any address
+    on, to its part of the op's scratch, as far behind a multiple of 16 bytes as they begin in memory, and stores the whole pieces of 16 bytes between a line's ends by one access each.
+
     ```mlir
     tk.store %t, %y[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 128 + d1)>
         : !tk.tile<128x128xf16>, !tk.global<tensor<1024x768xf16>>
     ```
   }];
   let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, Variadic<TK_TileType>:$indices,
-                       Optional<TK_TileType>:$mask, AffineMapAttr:$map, OptionalAttr<TK_GuardAttr>:$guard, OptionalAttr<TG_MonoidAttr>:$combine);
+                       Optional<TK_TileType>:$mask, AffineMapAttr:$map, OptionalAttr<TK_GuardAttr>:$guard, OptionalAttr<TG_MonoidAttr>:$combine, UnitAttr:$lines);
   let assemblyFormat = [{$value `,` $target (`[` $symbols^ `]`)? `map` $map (`indices` `(` $indices^ `:` type($indices) `)`)?
-                         (`guard` $guard^)? (`mask` $mask^ `:` type($mask))? (`combine` $combine^)? attr-dict `:` type($value) `,` type($target)}];
+                         (`guard` $guard^)? (`mask` $mask^ `:` type($mask))? (`combine` $combine^)? (`lines` $lines^)? attr-dict `:` type($value) `,` type($target)}];
   let hasVerifier = 1;
 }
 
