@@ -115,3 +115,27 @@ module attributes {tk.target = "sm_80"} {
     return
   }
 }
+
+// -----
+
+// Of results in an accumulator's layout, rows without any alignment leave in lines; rows of whole words through a layout of vectors, short lines as they are.
+// CHECK-LABEL: func.func @odd_rows
+// CHECK: %[[L:.*]] = tk.load
+// CHECK: %[[T:.*]] = tk.convert %[[L]]
+// CHECK: tk.store %[[T]], {{.*}} lines :
+// CHECK: %[[C:.*]] = tk.convert %[[T]]
+// CHECK: tk.store %[[C]], %{{.*}} map #{{.*}} :
+// CHECK: tk.store %[[T]], %{{.*}} map #{{.*}} :
+#a = #tk.layout<"linear(register=[[0,1],[8,0],[0,8],[0,16],[0,32]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]], warp=[[16,0],[32,0]] -> dim0=64, dim1=64)">
+module attributes {tk.target = "sm_80"} {
+  func.func @odd_rows(%x: !tk.global<tensor<64x64xf16>>, %y: !tk.global<tensor<64x77xf16>>, %z: !tk.global<tensor<64x70xf16>>, %w: !tk.global<tensor<64x8x17xf16>>) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%i) in affine_map<() -> (1)> {
+      %0 = tk.load %x map affine_map<(d0, d1) -> (d0, d1)> : !tk.global<tensor<64x64xf16>> -> !tk.tile<64x64xf16, #a>
+      tk.store %0, %y map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<64x64xf16, #a>, !tk.global<tensor<64x77xf16>>
+      tk.store %0, %z map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<64x64xf16, #a>, !tk.global<tensor<64x70xf16>>
+      tk.store %0, %w map affine_map<(d0, d1) -> (d0, d1 floordiv 8, d1 mod 8)> : !tk.tile<64x64xf16, #a>, !tk.global<tensor<64x8x17xf16>>
+      tk.yield
+    }
+    return
+  }
+}

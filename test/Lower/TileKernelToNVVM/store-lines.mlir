@@ -46,7 +46,7 @@ module attributes {tk.target = "sm_80"} {
 func.func @kernel(%x: !tk.global<tensor<100x78xf16>>, %y: !tk.global<tensor<100x78xf16>>) attributes {tk.warps = 4 : i64} {
   tk.for_tiles (%i0, %i1) in affine_map<() -> (2, 2)> {
     %0 = tk.load %x[%i0, %i1] map #m guard #g : !tk.global<tensor<100x78xf16>> -> !tk.tile<64x64xf16, #a>
-    tk.store %0, %y[%i0, %i1] map #m guard #g : !tk.tile<64x64xf16, #a>, !tk.global<tensor<100x78xf16>>
+    tk.store %0, %y[%i0, %i1] map #m guard #g lines : !tk.tile<64x64xf16, #a>, !tk.global<tensor<100x78xf16>>
     tk.yield
   }
   return
@@ -71,7 +71,7 @@ module attributes {tk.target = "sm_80"} {
 func.func @kernel(%x: !tk.global<tensor<70x140xf16>>, %y: !tk.global<tensor<70x140xf16>>) attributes {tk.warps = 4 : i64} {
   tk.for_tiles (%i0, %i1) in affine_map<() -> (2, 3)> {
     %0 = tk.load %x[%i0, %i1] map #m guard #g : !tk.global<tensor<70x140xf16>> -> !tk.tile<64x64xf16, #a>
-    tk.store %0, %y[%i0, %i1] map #m guard #g : !tk.tile<64x64xf16, #a>, !tk.global<tensor<70x140xf16>>
+    tk.store %0, %y[%i0, %i1] map #m guard #g lines : !tk.tile<64x64xf16, #a>, !tk.global<tensor<70x140xf16>>
     tk.yield
   }
   return
@@ -137,7 +137,7 @@ module attributes {tk.target = "sm_80"} {
 func.func @kernel(%x: !tk.global<tensor<37x9x21xf16>>, %y: !tk.global<tensor<37x9x21xf16>>) attributes {tk.warps = 2 : i64} {
   tk.for_tiles (%i0, %i1, %i2) in affine_map<() -> (2, 3, 2)> {
     %0 = tk.load %x[%i0, %i1, %i2] map #m guard #g : !tk.global<tensor<37x9x21xf16>> -> !tk.tile<32x64xf16, #a>
-    tk.store %0, %y[%i0, %i1, %i2] map #m guard #g : !tk.tile<32x64xf16, #a>, !tk.global<tensor<37x9x21xf16>>
+    tk.store %0, %y[%i0, %i1, %i2] map #m guard #g lines : !tk.tile<32x64xf16, #a>, !tk.global<tensor<37x9x21xf16>>
     tk.yield
   }
   return
@@ -159,7 +159,7 @@ module attributes {tk.target = "sm_80"} {
 func.func @kernel(%x: !tk.global<tensor<77x101xf16>>, %y: !tk.global<tensor<77x101xf16>>) attributes {tk.warps = 4 : i64} {
   tk.for_tiles (%i0, %i1) in affine_map<() -> (2, 2)> {
     %0 = tk.load %x[%i0, %i1] map #m guard #g : !tk.global<tensor<77x101xf16>> -> !tk.tile<64x64xf16, #a>
-    tk.store %0, %y[%i0, %i1] map #m guard #g : !tk.tile<64x64xf16, #a>, !tk.global<tensor<77x101xf16>>
+    tk.store %0, %y[%i0, %i1] map #m guard #g lines : !tk.tile<64x64xf16, #a>, !tk.global<tensor<77x101xf16>>
     tk.yield
   }
   return
