@@ -224,7 +224,13 @@ Kernelizer::StepRange Kernelizer::stepsOfPart(tg::FoldOp op, AffineExpr part, co
   };
   Value next = arith::AddIOp::create(builder, number, index(space.constant(1)));
   Value count = index(space.simplify(dim.extent.ceilDiv(dim.step))); // The last unit may be cut short.
-  return {borderOf(number), arith::MinSIOp::create(builder, borderOf(next), count)};
+  StepRange range{borderOf(number), arith::MinSIOp::create(builder, borderOf(next), count)};
+  if (std::optional<int64_t> extent = tg::getConstant(dim.extent);
+      extent && *extent % (*op.getUnit() * *op.getParts()) == 0) {
+    range.turns = *extent / *op.getParts() / dim.step;
+    range.first = part * *range.turns;
+  }
+  return range;
 }
 
 /// The steps that a mask leaves, inside of those of the part, or of [0, count).
@@ -248,6 +254,8 @@ Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &pl
   for (const DataForm &form : forms.data)
     if (std::optional<StepBound> bound = boundOf(form, step, dim.extent))
       bounds.push_back(*bound);
+  if (!bounds.empty())
+    range.turns.reset();
   for (const StepBound &bound : bounds) {
     // max(a T + R, 0) / (a T) steps from the first on, or none before max(a - 1 - R, 0) / (a T).
     bool isUpper = bound.factor < 0;

@@ -106,6 +106,8 @@ private:
   /// Turns [lower, upper) of a loop; null: the loop's own.
   struct StepRange {
     mlir::Value lower, upper;
+    std::optional<int64_t> turns; ///< Where it is the same for all parts: then a loop of so many, from `first` on.
+    mlir::AffineExpr first;
   };
   /// factor * place + the sum of `rest` + most >= 0, for the greatest value of what is not the place.
   struct StepBound {

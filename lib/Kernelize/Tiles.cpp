@@ -309,6 +309,12 @@ Kernelizer::Scalars Kernelizer::loop(AffineExpr count, ValueRange init, LoopBody
     return Scalars(init);
   if (turns == 1 && !range.lower && !range.upper)
     return body(space.constant(0), init);
+  if (range.turns) {
+    auto shifted = [&](AffineExpr counter, ValueRange state) {
+      return body(space.simplify(range.first + counter), state);
+    };
+    return loop(space.constant(*range.turns), init, shifted, {});
+  }
   Value lower = range.lower ? range.lower : index(space.constant(0)), one = index(space.constant(1));
   auto op = scf::ForOp::create(builder, lower, range.upper ? range.upper : index(count), one, init);
   Block *block = op.getBody();

@@ -57,3 +57,26 @@ func.func @kernel(%x: tensor<16x?xf16, #tg.dims<()[s0] -> (16, s0)>>, %v: tensor
   return %r : tensor<7x16x32xf32>
 }
 }
+
+// -----
+// 512 places are 8 units, two in each of 4 parts: the same number of steps for all parts, so a loop of 4 and no border.
+// CHECK: #[[$PLACES:.*]] = affine_map<(d0, d1)[s0, s1] -> (d0, d1 + s0 * 128 + s1 * 32)>
+// CHECK-LABEL: func.func @kernel
+// CHECK: tk.for_tiles (%[[PART:.*]], %{{.*}}, %{{.*}}) in
+// CHECK: scf.for %[[STEP:.*]] = %c0 to %c4
+// CHECK: tk.load %arg0[%[[PART]], %[[STEP]]] map #[[$PLACES]]
+module attributes {tg.schedule = #tg.schedule<tile = [1, 16, 32], stream = [32], engine = mma, warps = 1, stages = 2, order = "row", persistent = false, split = 1>} {
+func.func @kernel(%x: tensor<16x512xf16>, %v: tensor<512x32xf16>) -> tensor<4x16x32xf32> {
+  %r = tg.fold over affine_map<() -> (512)> in 4 parts of 64 init [0.0 : f32] update {
+  ^bb0(%a: tensor<16x32xf32>):
+    %o = tg.contract %x, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>] {tg.streamed} : tensor<16x512xf16>, tensor<512x32xf16> -> tensor<16x32xf32>
+    %b = tg.add %a, %o : tensor<16x32xf32>, tensor<16x32xf32>
+    tg.fold_yield %b : tensor<16x32xf32>
+  } merge {
+  } finish {
+  ^bb0(%a: tensor<16x32xf32>):
+    tg.fold_yield %a : tensor<16x32xf32>
+  } : tensor<4x16x32xf32>
+  return %r : tensor<4x16x32xf32>
+}
+}
