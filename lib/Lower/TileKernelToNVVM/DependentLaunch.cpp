@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Dialect/TileKernel/IR/ScalarOps.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,6 +22,16 @@ bool weft::gpu::canStartEarly(StringRef target) {
   return device && device->computeVersion >= 90;
 }
 
+DenseSet<Value> weft::gpu::findSteadyOperands(func::FuncOp kernel) {
+  DenseSet<Value> steady;
+  auto module = kernel->getParentOfType<ModuleOp>();
+  if (auto attr = module->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
+    for (int64_t number : attr.asArrayRef())
+      if (number < int64_t(kernel.getNumArguments()))
+        steady.insert(kernel.getArgument(number));
+  return steady;
+}
+
 //===-- Waits -----------------------------------------------------------------------------------------------------===//
 
 namespace {
@@ -28,22 +39,18 @@ namespace {
 /// Where threads wait. Roles do so on their own.
 class GridWaits {
 public:
-  explicit GridWaits(func::FuncOp kernel) {
-    auto module = kernel->getParentOfType<ModuleOp>();
-    if (auto attr = module->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
-      for (int64_t number : attr.asArrayRef())
-        if (number < int64_t(kernel.getNumArguments()))
-          steady.insert(kernel.getArgument(number));
-  }
+  explicit GridWaits(func::FuncOp kernel) : steady(findSteadyOperands(kernel)) {}
 
   /// Ahead of the first op of `block` that touches a transient, of those in `tiles` if it is one. True if there is one.
   bool place(Block &block, tk::ForTilesOp tiles, bool isTrigger);
+  bool readsTransients(func::FuncOp kernel) const;
 
   DenseSet<Value> steady, copied;
-  DenseSet<Value> late; ///< Steady ones that are read behind a wait.
+  DenseSet<Value> late; ///< Steady ones that are read behind a wait or a loop.
 
 private:
   bool touchesTransients(Operation *op) const;
+  void noteLate(Operation *op);
   bool usesTma(tk::ForTilesOp tiles) const;
 };
 
@@ -70,6 +77,28 @@ bool GridWaits::usesTma(tk::ForTilesOp tiles) const {
   return isUsed;
 }
 
+/// The next kernel may start when all CTAs have come here.
+static void emitTrigger(OpBuilder &builder, Location loc) {
+  emitAsm(builder, loc, {}, {}, "griddepcontrol.launch_dependents;", "", /*hasSideEffects=*/true);
+}
+
+/// Else it waits for the kernels before only to store its results.
+bool GridWaits::readsTransients(func::FuncOp kernel) const {
+  WalkResult result = kernel.walk([&](Operation *op) {
+    bool isReading = isa<tk::LoadOp, tk::CopyOp, tk::LoadIndexOp>(op) && !steady.contains(op->getOperand(0));
+    return isReading ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+void GridWaits::noteLate(Operation *op) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (steady.contains(operand))
+        late.insert(operand);
+  });
+}
+
 bool GridWaits::place(Block &block, tk::ForTilesOp tiles, bool isTrigger) {
   auto found = llvm::find_if(block, [&](Operation &op) { return touchesTransients(&op); });
   if (found == block.end())
@@ -83,12 +112,13 @@ bool GridWaits::place(Block &block, tk::ForTilesOp tiles, bool isTrigger) {
   }
   if (tiles)
     copied.insert_range(copySteadyAhead(tiles, &*found, steady));
-  for (Operation &op : llvm::make_range(found, block.end()))
-    op.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (steady.contains(operand))
-          late.insert(operand);
-    });
+  bool isLate = false;
+  for (Operation &op : block) {
+    isLate |= &op == &*found;
+    if (isLate)
+      noteLate(&op);
+    isLate |= isa<scf::ForOp, tk::ReduceOp>(op);
+  }
   OpBuilder builder(&*found);
   Location loc = found->getLoc();
   // The intrinsic touches no memory in LLVM's eyes; the clobber keeps loads behind it.
@@ -97,24 +127,33 @@ bool GridWaits::place(Block &block, tk::ForTilesOp tiles, bool isTrigger) {
   if (tiles && usesTma(tiles))
     emitAsm(builder, loc, {}, {}, "fence.proxy.async.global;", "~{memory}", /*hasSideEffects=*/true);
   if (isTrigger)
-    emitAsm(builder, loc, {}, {}, "griddepcontrol.launch_dependents;", "", /*hasSideEffects=*/true);
+    emitTrigger(builder, loc);
   return true;
 }
 
+/// What all CTAs ask for at most, so that it does not drive out what the kernels before still need; and each of them.
+static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
 /// Of addresses and sizes of bulk copies.
 static constexpr int64_t bulkAlignment = 16;
 
 std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp kernel) {
   GridWaits waits(kernel);
-  if (!waits.place(kernel.getBody().front(), {}, /*isTrigger=*/true))
+  bool isAtOnce = !waits.readsTransients(kernel);
+  if (!waits.place(kernel.getBody().front(), {}, /*isTrigger=*/!isAtOnce))
     return std::nullopt;
+  if (isAtOnce) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    emitTrigger(builder, kernel.getLoc());
+  }
   SmallVector<SteadyTensor> tensors;
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = dyn_cast<tk::GlobalType>(argument.getType());
-    if (!type || !waits.late.contains(argument) || waits.copied.contains(argument))
+    if (!type || !waits.late.contains(argument))
       continue;
     std::optional<int64_t> bytes = tg::getByteSize(type.getTensor());
-    if (bytes && *bytes >= bulkAlignment)
+    // What is left of a copied one is a part that nobody knows here: all of it, or nothing.
+    int64_t most = waits.copied.contains(argument) ? prefetchBytes : std::numeric_limits<int64_t>::max();
+    if (bytes && *bytes >= bulkAlignment && *bytes <= most)
       tensors.push_back({argument.getArgNumber(), *bytes / bulkAlignment * bulkAlignment});
   }
   return tensors;
@@ -122,8 +161,6 @@ std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp 
 
 //===-- Prefetches ------------------------------------------------------------------------------------------------===//
 
-/// What all CTAs ask for at most, so that it does not drive out what the kernels before still need; and each of them.
-static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
 /// The least share of a CTA: a few lines.
 static constexpr int64_t leastShare = 512;
 

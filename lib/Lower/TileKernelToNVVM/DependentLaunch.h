@@ -17,6 +17,9 @@ namespace weft::gpu {
 /// Whether kernels can start while the one before still runs.
 bool canStartEarly(llvm::StringRef target);
 
+/// The arguments that no kernel of the program writes (`tg.steady_operands`).
+llvm::DenseSet<mlir::Value> findSteadyOperands(mlir::func::FuncOp kernel);
+
 /// An argument that no kernel of the program writes, and its size.
 struct SteadyTensor {
   int64_t argument;
@@ -24,7 +27,7 @@ struct SteadyTensor {
 };
 
 /// Puts the waits, and ahead of them the first copies of steady operands, into a kernel of tk with layouts. Returns the
-/// steady arguments of known size that are read behind the waits alone; nothing, with nothing changed, if the kernel
+/// steady arguments of known size that are not read ahead of waits and loops, at least not all of them; nothing, with nothing changed, if the kernel
 /// touches no transient: then it must not start early.
 std::optional<llvm::SmallVector<SteadyTensor>> placeGridWaits(mlir::func::FuncOp kernel);
 

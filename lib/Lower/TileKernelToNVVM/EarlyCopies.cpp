@@ -89,6 +89,7 @@ private:
   SmallVector<EarlyChannel> findChannels();
   void fillAhead(EarlyChannel &channel);
   void skipFilled(EarlyChannel &channel, Value isFirst);
+  void copyLater(EarlyChannel &channel, Value isFirst, int64_t slots);
 
   tk::ForTilesOp tiles;
   Operation *wait;
@@ -216,9 +217,22 @@ void EarlyCopier::fillAhead(EarlyChannel &channel) {
 /// In its own place an iteration whose slot is filled has only the transient operands left.
 void EarlyCopier::skipFilled(EarlyChannel &channel, Value isFirst) {
   tk::AcquireOp acquire = channel.acquire;
+  int64_t slots = channel.loop ? acquire.getChannel().getType().getSlots() : 1;
+  std::optional<APInt> trips = channel.loop ? channel.loop.getStaticTripCount() : APInt(64, 1);
+  if (isFirst || !trips || trips->ugt(slots))
+    copyLater(channel, isFirst, slots);
+  for (tk::CopyOp copy : channel.copies) {
+    copied.insert(copy.getSource());
+    copy.erase();
+  }
+  acquire.erase();
+}
+
+/// What is left for the iterations that found no slot, or have `isFirst` and belong to a later tile.
+void EarlyCopier::copyLater(EarlyChannel &channel, Value isFirst, int64_t slots) {
+  tk::AcquireOp acquire = channel.acquire;
   Location loc = acquire.getLoc();
   OpBuilder builder(acquire);
-  int64_t slots = channel.loop ? acquire.getChannel().getType().getSlots() : 1;
   Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, acquire.getIteration(),
                                        arith::ConstantIndexOp::create(builder, loc, slots));
   if (isFirst) {
@@ -232,11 +246,6 @@ void EarlyCopier::skipFilled(EarlyChannel &channel, Value isFirst) {
   then.clone(*acquire);
   IRMapping mapping;
   slice.clone(then, mapping);
-  for (tk::CopyOp copy : channel.copies) {
-    copied.insert(copy.getSource());
-    copy.erase();
-  }
-  acquire.erase();
 }
 
 DenseSet<Value> weft::gpu::copySteadyAhead(tk::ForTilesOp tiles, Operation *wait, const DenseSet<Value> &steady) {

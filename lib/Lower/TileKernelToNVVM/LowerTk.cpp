@@ -1,6 +1,7 @@
 // --weft-lower-tk: converts a kernel of tiles to scalars of a thread, and its function to an nvvm kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DependentLaunch.h"
+#include "EarlyLoads.h"
 #include "Memory.h"
 #include "Patterns.h"
 #include "Tma.h"
@@ -153,8 +154,13 @@ private:
     }
     auto target = module->getAttrOfType<StringAttr>(tk::targetAttr);
     StringRef targetName = target ? target.getValue() : StringRef();
+    bool mayStartEarly = dependentLaunch && canStartEarly(targetName);
+    DenseSet<Value> steady = findSteadyOperands(kernel);
+    hoistLoads(kernel, [&](Value value) {
+      return mayStartEarly && isa<tk::GlobalType>(value.getType()) && !steady.contains(value);
+    });
     std::optional<SmallVector<SteadyTensor>> uncopied;
-    if (dependentLaunch && canStartEarly(targetName))
+    if (mayStartEarly)
       uncopied = placeGridWaits(kernel);
     lowerCursors(kernel);
     unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });

@@ -2,8 +2,10 @@
 // RUN: weft-opt %s --split-input-file --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk=dependent-launch=true | FileCheck %s
 
 // The copying thread fills the slots that there are with weights; behind the wait it copies %x, and weights from then on. The barriers of all slots are made
-// in one pass. Those who compute wait ahead of their store.
+// in one pass. Those who compute wait ahead of their store. What has no slot yet is to come to the L2 cache meanwhile: the last 12 of 16 steps.
 // CHECK-LABEL: llvm.func @kernel
+// CHECK: llvm.getelementptr %arg1
+// CHECK: cp.async.bulk.prefetch.L2.global
 // CHECK-COUNT-8: nvvm.mbarrier.init
 // CHECK-NOT: nvvm.mbarrier.init
 // CHECK: nvvm.fence.mbarrier.init
@@ -57,6 +59,41 @@ module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>, tg.
 
 // -----
 
+// Slots for all steps: nothing is left to be asked for, and behind the wait the loop copies %x alone.
+// CHECK-LABEL: llvm.func @kernel
+// CHECK-NOT: cp.async.bulk.prefetch
+// CHECK: "griddepcontrol.wait;", "~{memory}"
+// CHECK: scf.for
+// CHECK-NOT: scf.if
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}}, %arg4,
+// CHECK: wgmma.mma_async
+module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>, tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1>} {
+  func.func @kernel(%x: !tk.global<tensor<256x256xf16>>, %w: !tk.global<tensor<256x512xf16>>, %o: !tk.global<tensor<256x512xf16>>) attributes {tk.warps = 8 : i64} {
+    tk.for_tiles (%i, %j) in affine_map<() -> (2, 2)> order "row" {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = arith.constant 4 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<128x256xf32>
+      %sum = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
+        %p = tk.load %x[%i, %k] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)> : !tk.global<tensor<256x256xf16>> -> !tk.tile<128x64xf16>
+        %q = tk.load %w[%j, %k] map affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)> : !tk.global<tensor<256x512xf16>> -> !tk.tile<64x256xf16>
+        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
+        scf.yield %d : !tk.tile<128x256xf32>
+      }
+      %h = tk.map (%sum : !tk.tile<128x256xf32>) -> !tk.tile<128x256xf16> {
+      ^bb0(%v: f32):
+        %t = arith.truncf %v : f32 to f16
+        tk.yield %t : f16
+      }
+      tk.store %h, %o[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> : !tk.tile<128x256xf16>, !tk.global<tensor<256x512xf16>>
+      tk.yield
+    }
+    return
+  }
+}
+
+// -----
+
 // A persistent CTA does so in its first tile.
 // CHECK-LABEL: llvm.func @kernel
 // CHECK: nvvm.elect.sync
@@ -93,11 +130,13 @@ module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>, tg.
 
 // -----
 
-// cp.async: the loop's prologue of weights moves ahead; what is copied is not asked for, what is not copied (%b) is.
+// cp.async: the loop's prologue of weights moves ahead, with the bias; what the other steps read is asked for.
 // CHECK-LABEL: llvm.func @kernel
-// CHECK: llvm.getelementptr %arg2
+// CHECK: llvm.getelementptr %arg1
 // CHECK: cp.async.bulk.prefetch.L2.global
 // CHECK-NOT: cp.async.bulk.prefetch
+// CHECK: llvm.getelementptr %arg2
+// CHECK: llvm.load
 // CHECK-COUNT-8: cp.async.cg.shared.global
 // CHECK-NOT: cp.async.cg
 // CHECK: "griddepcontrol.wait;", "~{memory}"
