@@ -1,6 +1,5 @@
-// Tables that operator handlers compute at import: resampling taps, Fourier matrices, windows, non-maximum suppression.
+// Tables that operator handlers compute at import: resampling taps, Fourier matrices, windows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "NonMaxSuppression.h"
 #include "ResampleTable.h"
 #include "SignalTables.h"
 #include "gtest/gtest.h"
@@ -132,27 +131,6 @@ TEST(SignalTables, MelEdgesOutsideTheSpectrumAreRefused) {
   EXPECT_TRUE(makeMelWeights({8, 16, 8192, 0, 4096}));
   EXPECT_FALSE(makeMelWeights({8, 16, 8192, 0, 40960}));
   EXPECT_FALSE(makeMelWeights({8, 16, 8192, std::numeric_limits<double>::quiet_NaN(), 4096}));
-}
-
-TEST(NonMaxSuppression, KeepsTheBestOfOverlappingBoxes) {
-  SuppressionSpec spec;
-  spec.batches = spec.classes = 1;
-  spec.boxes = 3;
-  spec.maxPerClass = 3;
-  spec.iouThreshold = 0.5;
-  double boxes[] = {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 10, 1, 11}, scores[] = {0.8, 0.9, 0.1};
-  EXPECT_EQ(suppressNonMaxima(spec, boxes, scores), (std::vector<int64_t>{0, 0, 1, 0, 0, 2}));
-  spec.hasScoreThreshold = true;
-  spec.scoreThreshold = 0.5;
-  EXPECT_EQ(suppressNonMaxima(spec, boxes, scores), (std::vector<int64_t>{0, 0, 1}));
-}
-
-TEST(NonMaxSuppression, NanScoresComeLast) {
-  SuppressionSpec spec;
-  spec.batches = spec.classes = 1;
-  spec.boxes = spec.maxPerClass = 2;
-  double boxes[] = {0, 0, 1, 1, 0, 5, 1, 6}, scores[] = {std::numeric_limits<double>::quiet_NaN(), -1};
-  EXPECT_EQ(suppressNonMaxima(spec, boxes, scores), (std::vector<int64_t>{0, 0, 1, 0, 0, 0}));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // GridSample over one to three spatial dimensions, and AffineGrid.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Extents.h"
 #include "Shared/Sampling.h"
 
 using namespace mlir;
@@ -122,17 +123,14 @@ LogicalResult importGridSample(NodeContext &c) {
 
 //===--- AffineGrid ---===//
 
-/// Normalised coordinates of `extent` elements: the corners at -1 and 1, or the elements' borders.
-SmallVector<double> baseGrid(int64_t extent, bool alignCorners) {
-  SmallVector<double> places;
-  auto n = static_cast<double>(extent);
-  for (int64_t i = 0; i < extent; ++i) {
-    if (alignCorners)
-      places.push_back(extent == 1 ? 0 : 2.0 * static_cast<double>(i) / (n - 1) - 1);
-    else
-      places.push_back((2.0 * static_cast<double>(i) + 1) / n - 1);
-  }
-  return places;
+/// Normalised coordinates of `extent` elements as f64: the corners at -1 and 1, or the elements' borders.
+Expr baseGrid(NodeContext &c, AffineExpr extent, bool alignCorners) {
+  Type f64 = c.b.getF64Type();
+  Expr places = Expr(c, iota(c, extent)).cast(f64), n(c, extentScalar(c, extent, f64));
+  if (!alignCorners)
+    return (places * 2.0 + 1.0) / n - 1.0;
+  // One element lies in the middle.
+  return n.compare(tg::CmpPredicate::Eq, 1.0).select(places, places * 2.0 / (n - 1.0) - 1.0);
 }
 
 /// grid[n, .., y, x, :] = theta[n, :, 0] * x + theta[n, :, 1] * y + .. + theta[n, :, last].
@@ -141,7 +139,7 @@ LogicalResult importAffineGrid(NodeContext &c) {
   if (!theta || failed(c.checkNumInputs(2, 2)) || failed(c.checkRank(theta, 3, 3, "theta")) ||
       failed(checkSameFloat(c, theta, {}, "")))
     return failure();
-  FailureOr<SmallVector<int64_t>> size = c.requiredInts(1, "size");
+  FailureOr<tg::Dims> size = c.requiredDims(1, "size");
   FailureOr<bool> align = c.boolAttr("align_corners", false);
   if (failed(size) || failed(align))
     return failure();
@@ -151,7 +149,7 @@ LogicalResult importAffineGrid(NodeContext &c) {
   if (c.staticDim(theta, 1) != spatial || c.staticDim(theta, 2) != spatial + 1)
     return c.error("expected `theta` of " + Twine(spatial) + " x " + Twine(spatial + 1) + " matrices, got type " +
                    typeName(theta.getType()));
-  if (failed(c.assumeEqual(c.dim(theta, 0), c.constExpr((*size)[0]), "batch of `theta` and `size`")))
+  if (failed(c.assumeEqual(c.dim(theta, 0), (*size)[0], "batch of `theta` and `size`")))
     return failure();
 
   Type element = c.elementType(theta);
@@ -164,12 +162,13 @@ LogicalResult importAffineGrid(NodeContext &c) {
   };
   Expr grid = column(spatial);
   for (int64_t j = 0; j < spatial; ++j) {
-    int64_t d = spatial - 1 - j, extent = (*size)[2 + d];
-    if (extent < 1 || extent > maxTableEntries)
-      return c.error("expected extents of `size` in [1, " + Twine(maxTableEntries) + "], got " + Twine(extent));
-    SmallVector<int64_t> shape(spatial + 1, 1);
-    shape[d] = extent;
-    grid = column(j) * Expr(c, floatTable(c, baseGrid(extent, *align), shape, c.elementType(wide))) + grid;
+    int64_t d = spatial - 1 - j;
+    AffineExpr extent = (*size)[2 + d];
+    if (tg::getConstant(extent) == 0)
+      return c.error("expected extents of `size` of at least 1, got 0");
+    tg::Dims line(spatial + 1, c.constExpr(1));
+    line[d] = extent;
+    grid = column(j) * baseGrid(c, extent, *align).reshape(line).cast(c.elementType(wide)) + grid;
   }
   return deliver(c, grid.cast(element));
 }
@@ -179,7 +178,7 @@ LogicalResult importAffineGrid(NodeContext &c) {
 ArrayRef<OpEntry> getGridSampleOps() {
   static const OpEntry ops[] = {
       {"", "GridSample", 16, newestOpset, importGridSample, "1 to 3 static spatial dimensions"},
-      {"", "AffineGrid", 20, newestOpset, importAffineGrid, "constant size"},
+      {"", "AffineGrid", 20, newestOpset, importAffineGrid, ""},
   };
   return ops;
 }

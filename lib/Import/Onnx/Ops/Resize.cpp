@@ -1,9 +1,11 @@
-// Resize and Upsample: one resampling per axis, from constant tables of taps and weights (Shared/ResampleTable.h). An
-// axis whose outputs are single elements becomes a view or a gather; else a gather of taps and a contraction with the
-// weights.
+// Resize and Upsample: one resampling per axis, from tables of taps and weights: constants (Shared/ResampleTable.h), or
+// tensors where extents, scales or crop boxes are symbols or data (Shared/ResampleTensors.h). An axis whose outputs are
+// single elements becomes a view or a gather; else a gather of taps and a contraction with the weights.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
-#include "Shared/ResampleTable.h"
+#include "Shared/Extents.h"
+#include "Shared/ResampleTensors.h"
+#include "Shared/RuntimeShapes.h"
 #include "Shared/Window.h"
 #include <cmath>
 
@@ -12,11 +14,25 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
+/// A number that is known at import, or f64 data of rank 0.
+struct Number {
+  Number(double known) : known(known) {}
+  Number(Value data) : data(data) {}
+  bool isKnown() const { return !data; }
+  bool is(double number) const { return !data && known == number; }
+  Expr expr(NodeContext &c) const { return {c, data ? data : c.scalar(known, c.b.getF64Type())}; }
+
+  double known = 0;
+  Value data;
+};
+
 /// What Resize asks of one axis of its operand.
 struct AxisRequest {
-  double scale = 1;
-  std::optional<int64_t> output; ///< From `sizes`; else floor(extent * scale).
-  double roiStart = 0, roiEnd = 1;
+  Number scale = 1.0;
+  AffineExpr output; ///< From `sizes`; null: floor(extent * scale).
+  Number roiStart = 0.0, roiEnd = 1.0;
+
+  bool isKnown() const { return scale.isKnown() && roiStart.isKnown() && roiEnd.isKnown(); }
 };
 
 struct ResizeRequest {
@@ -59,23 +75,39 @@ FailureOr<SmallVector<int64_t>> readAxes(NodeContext &c, int64_t rank) {
   return failed(axes) ? FailureOr<SmallVector<int64_t>>(failure()) : c.normalizeAxes(*axes, rank);
 }
 
+/// The f64 number of an extent.
+Number extentNumber(NodeContext &c, AffineExpr extent) {
+  if (std::optional<int64_t> known = tg::getConstant(extent))
+    return static_cast<double>(*known);
+  return extentScalar(c, extent, c.b.getF64Type());
+}
+
 /// One scale for all axes, the least (not_larger) or the greatest one, and extents rounded from it.
 LogicalResult unifyScales(NodeContext &c, Value x, bool least, ArrayRef<int64_t> axes,
                           MutableArrayRef<AxisRequest> request) {
-  double common = request[axes.front()].scale;
-  for (int64_t axis : axes) {
-    if (!c.staticDim(x, axis))
-      return c.unsupported("`keep_aspect_ratio_policy` over the symbolic dimension " + Twine(axis) +
-                               " is not supported",
-                           "fix the extent with --dim");
-    common = least ? std::min(common, request[axis].scale) : std::max(common, request[axis].scale);
+  Number common = request[axes.front()].scale;
+  for (int64_t axis : axes.drop_front()) {
+    Number scale = request[axis].scale;
+    if (common.isKnown() && scale.isKnown())
+      common = least ? std::min(common.known, scale.known) : std::max(common.known, scale.known);
+    else
+      common = Value(least ? common.expr(c).min(scale.expr(c)) : common.expr(c).max(scale.expr(c)));
   }
   for (int64_t axis : axes) {
     request[axis].scale = common;
-    double extent = std::round(common * static_cast<double>(*c.staticDim(x, axis)));
+    std::optional<int64_t> known = c.staticDim(x, axis);
+    if (!known || !common.isKnown()) {
+      Expr rounded = resample::floorOf(common.expr(c) * extentNumber(c, c.dim(x, axis)).expr(c) + 0.5);
+      FailureOr<tg::Dims> extent = c.runtimeDims(rounded.cast(c.b.getI64Type()), "resized extent");
+      if (failed(extent))
+        return failure();
+      request[axis].output = extent->front();
+      continue;
+    }
+    double extent = std::round(common.known * static_cast<double>(*known));
     if (!(extent <= static_cast<double>(maxWindowParameter)))
       return c.error("expected resized extents of at most " + Twine(maxWindowParameter));
-    request[axis].output = static_cast<int64_t>(extent);
+    request[axis].output = c.constExpr(static_cast<int64_t>(extent));
   }
   return success();
 }
@@ -83,37 +115,67 @@ LogicalResult unifyScales(NodeContext &c, Value x, bool least, ArrayRef<int64_t>
 /// Extents and scales from the input `sizes`, under the aspect ratio policy.
 LogicalResult applySizes(NodeContext &c, Value x, unsigned input, ArrayRef<int64_t> axes,
                          MutableArrayRef<AxisRequest> request) {
-  std::optional<tg::Dims> sizes = c.shapeContents(c.input(input));
-  if (!sizes)
-    return c.needsConstant(input, "sizes");
+  FailureOr<tg::Dims> sizes = c.requiredDims(input, "sizes");
   FailureOr<unsigned> policy =
       c.choiceAttr("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"}, "stretch");
-  if (failed(policy))
+  if (failed(sizes) || failed(policy))
     return failure();
   if (sizes->size() != axes.size())
     return c.error("expected " + Twine(axes.size()) + " values in `sizes`, got " + Twine(sizes->size()));
   for (auto [axis, expr] : llvm::zip_equal(axes, *sizes)) {
     if (tg::isEqual(expr, c.dim(x, axis)))
       continue;
+    request[axis].output = expr;
     std::optional<int64_t> size = tg::getConstant(expr), extent = c.staticDim(x, axis);
-    if (!size || !extent)
-      return c.unsupported("resizing the symbolic dimension " + Twine(axis) + " is not supported",
-                           "fix the extent with --dim, or use `scales`");
-    if (*size < 1 || *size > maxWindowParameter || *extent < 1)
+    if ((size && (*size < 1 || *size > maxWindowParameter)) || (extent && *extent < 1))
       return c.error("expected `sizes` in [1, " + Twine(maxWindowParameter) + "] and extents of at least 1, got " +
-                     Twine(*size) + " for " + Twine(*extent));
-    request[axis].output = *size;
-    request[axis].scale = static_cast<double>(*size) / static_cast<double>(*extent);
+                     c.extentsText(expr) + " for " + c.extentsText(c.dim(x, axis)));
+    if (size && extent)
+      request[axis].scale = static_cast<double>(*size) / static_cast<double>(*extent);
+    else
+      request[axis].scale = Value(extentNumber(c, expr).expr(c) / extentNumber(c, c.dim(x, axis)).expr(c));
   }
   return *policy == 0 || axes.empty() ? success() : unifyScales(c, x, *policy == 1, axes, request);
 }
 
-LogicalResult checkScales(NodeContext &c, ArrayRef<double> scales, size_t expected) {
-  if (scales.size() != expected)
-    return c.error("expected " + Twine(expected) + " values in `scales`, got " + Twine(scales.size()));
-  for (double scale : scales)
+/// Scales of the input `input`, or the attribute's.
+LogicalResult applyScales(NodeContext &c, ArrayRef<double> scales, ArrayRef<int64_t> axes,
+                          MutableArrayRef<AxisRequest> request) {
+  if (scales.size() != axes.size())
+    return c.error("expected " + Twine(axes.size()) + " values in `scales`, got " + Twine(scales.size()));
+  for (auto [axis, scale] : llvm::zip_equal(axes, scales)) {
     if (!(scale > 0) || scale > static_cast<double>(maxWindowParameter))
       return c.error("expected positive finite values in `scales`");
+    request[axis].scale = scale;
+  }
+  return success();
+}
+
+/// The numbers of a 1-D float input, one for each of `count`.
+FailureOr<SmallVector<Number>> readNumbers(NodeContext &c, unsigned input, size_t count, StringRef what) {
+  Value values = c.required(input);
+  if (!values || failed(c.checkRank(values, 1, 1, what)) || failed(checkFloat(c, values, what)))
+    return failure();
+  if (auto elements = c.staticDim(values, 0); elements != static_cast<int64_t>(count))
+    return c.error("expected " + Twine(count) + " values in `" + what + "`, got " + c.extentsText(c.dim(values, 0)));
+  SmallVector<Number> numbers;
+  if (std::optional<SmallVector<double>> known = c.constantFloats(values))
+    llvm::append_range(numbers, *known);
+  else
+    for (size_t i = 0; i < count; ++i)
+      numbers.push_back(Value(elementAt(c, values, static_cast<int64_t>(i)).cast(c.b.getF64Type())));
+  return numbers;
+}
+
+LogicalResult applyScales(NodeContext &c, unsigned input, ArrayRef<int64_t> axes,
+                          MutableArrayRef<AxisRequest> request) {
+  FailureOr<SmallVector<Number>> scales = readNumbers(c, input, axes.size(), "scales");
+  if (failed(scales))
+    return failure();
+  if (llvm::all_of(*scales, [](const Number &scale) { return scale.isKnown(); }))
+    return applyScales(c, llvm::map_to_vector(*scales, [](const Number &scale) { return scale.known; }), axes, request);
+  for (auto [axis, scale] : llvm::zip_equal(axes, *scales))
+    request[axis].scale = scale;
   return success();
 }
 
@@ -123,16 +185,15 @@ bool isPresent(NodeContext &c, Value value) {
 }
 
 LogicalResult applyRoi(NodeContext &c, unsigned input, ArrayRef<int64_t> axes, MutableArrayRef<AxisRequest> request) {
-  FailureOr<SmallVector<double>> roi = c.requiredFloats(input, "roi");
+  FailureOr<SmallVector<Number>> roi = readNumbers(c, input, 2 * axes.size(), "roi");
   if (failed(roi))
     return failure();
-  if (roi->size() != 2 * axes.size())
-    return c.error("expected " + Twine(2 * axes.size()) + " values in `roi`, got " + Twine(roi->size()));
+  for (const Number &number : *roi)
+    if (number.isKnown() && !std::isfinite(number.known))
+      return c.error("expected finite values in `roi`");
   for (auto [i, axis] : llvm::enumerate(axes)) {
     request[axis].roiStart = (*roi)[i];
     request[axis].roiEnd = (*roi)[axes.size() + i];
-    if (!std::isfinite(request[axis].roiStart) || !std::isfinite(request[axis].roiEnd))
-      return c.error("expected finite values in `roi`");
   }
   return success();
 }
@@ -157,11 +218,9 @@ bool isRepetition(const ResampleSpec &spec, int64_t times) {
   return table.has_value();
 }
 
-/// Gathers the taps of each output along `axis` and sums them up by weight.
-Value weightedTaps(NodeContext &c, Value x, int64_t axis, const ResampleTable &table) {
-  int64_t outputs = table.index.size() / table.taps;
-  Value taken = take(c, x, intTable(c, table.index, {outputs, table.taps}), axis);
-  Value weights = floatTable(c, table.weight, {outputs, table.taps}, c.elementType(x));
+/// Gathers the taps of each output along `axis` by `index` and sums them up by weight, both outputs x taps.
+Value weightedTaps(NodeContext &c, Value x, int64_t axis, Value index, Value weights) {
+  Value taken = take(c, x, index, axis);
   if (!taken || !weights)
     return {};
   // Domain: the result's dimensions, then the taps.
@@ -170,7 +229,7 @@ Value weightedTaps(NodeContext &c, Value x, int64_t axis, const ResampleTable &t
   AffineExpr tap = getAffineDimExpr(rank, context), output = getAffineDimExpr(axis, context);
   SmallVector<AffineExpr> result, places;
   tg::Dims dims = c.dims(x);
-  dims[axis] = c.constExpr(outputs);
+  dims[axis] = c.dim(weights, 0);
   for (unsigned d = 0; d < rank; ++d) {
     result.push_back(getAffineDimExpr(d, context));
     places.push_back(result.back());
@@ -183,43 +242,89 @@ Value weightedTaps(NodeContext &c, Value x, int64_t axis, const ResampleTable &t
   return c.make<tg::ContractOp>(tg::getTensorType(dims, c.elementType(x)), taken, weights, maps);
 }
 
+/// Adds outputs along `axis` to the mask of those that the extrapolation value replaces.
+void addOutside(NodeContext &c, Value x, int64_t axis, AffineExpr output, Value mask, Value &outside) {
+  tg::Dims line(c.rank(x), c.constExpr(1));
+  line[axis] = output;
+  Expr shaped(c, c.reshape(mask, line));
+  outside = outside ? Value(Expr(c, outside) | shaped) : Value(shaped);
+}
+
+/// The extent that `scale` gives to `extent`.
+FailureOr<AffineExpr> scaledExtent(NodeContext &c, AffineExpr extent, const Number &scale) {
+  // n / 2^k is an expression of symbols: exact in f32 as long as n times the extent has at most 24 bits.
+  constexpr double denominator = 64, maxNumerator = 1 << 12;
+  double numerator = scale.known * denominator;
+  if (scale.isKnown() && numerator == std::floor(numerator) && numerator <= maxNumerator)
+    return tg::simplify((extent * static_cast<int64_t>(numerator)).floorDiv(static_cast<int64_t>(denominator)));
+  Type f32 = c.b.getF32Type(); // As ONNX's shape inference multiplies.
+  Expr product = extentNumber(c, extent).expr(c).cast(f32) * scale.expr(c).cast(f32);
+  FailureOr<tg::Dims> dims = c.runtimeDims(resample::floorOf(product).cast(c.b.getI64Type()), "resized extent");
+  return failed(dims) ? FailureOr<AffineExpr>(failure()) : dims->front();
+}
+
+/// How often `output` has `input` in it, if that is known for all values of their symbols.
+std::optional<int64_t> knownRatio(AffineExpr output, AffineExpr input) {
+  auto product = dyn_cast<AffineBinaryOpExpr>(output);
+  auto times = product ? dyn_cast<AffineConstantExpr>(product.getRHS()) : AffineConstantExpr();
+  if (!times || product.getKind() != AffineExprKind::Mul || !tg::isEqual(product.getLHS(), input))
+    return std::nullopt;
+  return times.getValue();
+}
+
+/// Resamples along an axis of which something is known only when the model runs.
+Value resampleAtRunTime(NodeContext &c, Value x, int64_t axis, const ResizeRequest &request, Value &outside) {
+  const AxisRequest &wanted = request.axes[axis];
+  RuntimeAxis runtime{c.dim(x, axis),
+                      wanted.output,
+                      {Expr(c, {}), Expr(c, {}), wanted.scale.expr(c), wanted.roiStart.expr(c), wanted.roiEnd.expr(c)}};
+  FailureOr<AffineExpr> scaled = runtime.output ? runtime.output : scaledExtent(c, runtime.input, wanted.scale);
+  if (failed(scaled))
+    return {};
+  runtime.output = *scaled;
+  std::optional<int64_t> times = knownRatio(runtime.output, runtime.input);
+  if (times && wanted.roiStart.is(0) && wanted.roiEnd.is(1) && isRepetition(request.spec, *times))
+    return repeatAlong(c, x, axis, *times);
+  if (failed(c.assumeAtMost(c.constExpr(1), runtime.input, "resized dimension " + Twine(axis))))
+    return {};
+  runtime.numbers.input = extentNumber(c, runtime.input).expr(c);
+  runtime.numbers.output = extentNumber(c, runtime.output).expr(c);
+  ResampleTaps taps = makeResampleTaps(c, request.spec, runtime);
+  if (taps.outside)
+    addOutside(c, x, axis, runtime.output, taps.outside, outside);
+  if (request.spec.mode == ResampleMode::Nearest)
+    return take(c, x, taps.index, axis);
+  return weightedTaps(c, x, axis, taps.index, c.cast(taps.weight, c.elementType(x)));
+}
+
 /// Resamples `x` along `axis`. `outside` collects masks of outputs that the extrapolation value replaces.
 Value resampleAxis(NodeContext &c, Value x, int64_t axis, const ResizeRequest &request, Value &outside) {
   const AxisRequest &wanted = request.axes[axis];
   bool crops =
-      request.spec.coordinates == CoordinateMode::TfCropAndResize && (wanted.roiStart != 0 || wanted.roiEnd != 1);
+      request.spec.coordinates == CoordinateMode::TfCropAndResize && !(wanted.roiStart.is(0) && wanted.roiEnd.is(1));
+  if (wanted.scale.is(1) && !crops && (!wanted.output || tg::isEqual(wanted.output, c.dim(x, axis))))
+    return x;
   std::optional<int64_t> extent = c.staticDim(x, axis);
-  if (!extent) {
-    auto times = static_cast<int64_t>(wanted.scale);
-    if (wanted.scale == 1 && !crops)
-      return x;
-    if (static_cast<double>(times) == wanted.scale && isRepetition(request.spec, times))
-      return repeatAlong(c, x, axis, times);
-    (void)c.unsupported("resizing the symbolic dimension " + Twine(axis) + " other than by repetition is not supported",
-                        "fix the extent with --dim");
-    return {};
-  }
-  int64_t output = wanted.output.value_or(scaledExtent(*extent, wanted.scale));
+  if (!extent || !wanted.isKnown() || (wanted.output && !tg::getConstant(wanted.output)))
+    return resampleAtRunTime(c, x, axis, request, outside);
+  int64_t output = wanted.output ? *tg::getConstant(wanted.output) : scaledExtent(*extent, wanted.scale.known);
   if (*extent < 1 || output < 1) {
     (void)c.error("expected extents of at least 1 in dimension " + Twine(axis) + ", got " + Twine(*extent) +
                   " resized to " + Twine(output));
     return {};
   }
-  if (output == *extent && wanted.scale == 1 && !crops)
-    return x;
-  std::optional<ResampleTable> table =
-      makeResampleTable(request.spec, {*extent, output, wanted.scale, wanted.roiStart, wanted.roiEnd}, maxTableEntries);
+  std::optional<ResampleTable> table = makeResampleTable(
+      request.spec, {*extent, output, wanted.scale.known, wanted.roiStart.known, wanted.roiEnd.known}, maxTableEntries);
   if (!table) {
     (void)c.limit("expected at most " + Twine(maxTableEntries) + " filter taps in dimension " + Twine(axis));
     return {};
   }
-  if (!table->outside.empty()) {
-    SmallVector<int64_t> shape(c.rank(x), 1);
-    shape[axis] = output;
-    Expr mask(c, boolTable(c, table->outside, shape));
-    outside = outside ? Value(Expr(c, outside) | mask) : Value(mask);
-  }
-  return table->isSelection() ? takeTable(c, x, axis, table->index) : weightedTaps(c, x, axis, *table);
+  if (!table->outside.empty())
+    addOutside(c, x, axis, c.constExpr(output), boolTable(c, table->outside, {output}), outside);
+  if (table->isSelection())
+    return takeTable(c, x, axis, table->index);
+  return weightedTaps(c, x, axis, intTable(c, table->index, {output, table->taps}),
+                      floatTable(c, table->weight, {output, table->taps}, c.elementType(x)));
 }
 
 /// Resizes `x` as requested. Interpolates in f32 (f64 for f64) and converts back once, saturating.
@@ -262,11 +367,8 @@ LogicalResult importResize(NodeContext &c) {
     if (failed(applySizes(c, x, sizesInput, *axes, request.axes)))
       return failure();
   } else {
-    FailureOr<SmallVector<double>> scales = c.requiredFloats(scalesInput, "scales");
-    if (failed(scales) || failed(checkScales(c, *scales, axes->size())))
+    if (failed(applyScales(c, scalesInput, *axes, request.axes)))
       return failure();
-    for (auto [axis, scale] : llvm::zip_equal(*axes, *scales))
-      request.axes[axis].scale = scale;
   }
   if (request.spec.coordinates == CoordinateMode::TfCropAndResize && failed(applyRoi(c, 1, *axes, request.axes)))
     return failure();
@@ -279,15 +381,19 @@ LogicalResult importUpsample(NodeContext &c) {
   if (!x || failed(c.checkNumInputs(1, 2)) || failed(c.checkRank(x, 1, 8, "X")))
     return failure();
   FailureOr<unsigned> mode = c.choiceAttr("mode", {"nearest", "linear", "bilinear"}, "nearest");
-  FailureOr<SmallVector<double>> scales = c.opset >= 9 ? c.requiredFloats(1, "scales") : c.floatsAttr("scales");
-  if (failed(mode) || failed(scales) || failed(checkScales(c, *scales, c.rank(x))))
+  if (failed(mode))
     return failure();
   ResizeRequest request;
   request.spec.mode = *mode == 0 ? ResampleMode::Nearest : ResampleMode::Linear;
   request.spec.coordinates = CoordinateMode::Asymmetric;
   request.spec.nearest = NearestMode::Floor;
-  for (double scale : *scales)
-    request.axes.push_back({scale, std::nullopt});
+  request.axes.resize(c.rank(x));
+  SmallVector<int64_t> axes = allAxes(c.rank(x));
+  if (c.opset >= 9)
+    return failed(applyScales(c, 1, axes, request.axes)) ? failure() : resize(c, x, request);
+  FailureOr<SmallVector<double>> scales = c.floatsAttr("scales");
+  if (failed(scales) || failed(applyScales(c, *scales, axes, request.axes)))
+    return failure();
   return resize(c, x, request);
 }
 
@@ -295,8 +401,8 @@ LogicalResult importUpsample(NodeContext &c) {
 
 ArrayRef<OpEntry> getResizeOps() {
   static const OpEntry ops[] = {
-      {"", "Resize", 10, newestOpset, importResize, "constant scales, sizes and roi"},
-      {"", "Upsample", 7, 9, importUpsample, "constant scales"},
+      {"", "Resize", 10, newestOpset, importResize, ""},
+      {"", "Upsample", 7, 9, importUpsample, ""},
   };
   return ops;
 }

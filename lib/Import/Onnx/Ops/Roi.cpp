@@ -1,4 +1,4 @@
-// Regions of interest: RoiAlign as bilinear samples and one contraction, NonMaxSuppression of constants.
+// Regions of interest: RoiAlign as bilinear samples and one contraction, and NonMaxSuppression.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/NonMaxSuppression.h"
 #include "Shared/Sampling.h"
@@ -150,52 +150,41 @@ LogicalResult importRoiAlign(NodeContext &c) {
 
 //===--- NonMaxSuppression ---===//
 
-/// The value of an optional scalar input; `def` when absent.
-FailureOr<double> scalarInput(NodeContext &c, unsigned i, StringRef meaning, double def) {
-  if (!c.input(i))
-    return def;
-  FailureOr<SmallVector<double>> values = c.requiredFloats(i, meaning);
-  if (failed(values))
-    return failure();
-  if (values->size() != 1)
-    return c.error("expected one element in `" + meaning + "`, got " + Twine(values->size()));
-  return values->front();
+/// An input of one element as rank 0 of type `element`; `def` without it.
+Value scalarInput(NodeContext &c, unsigned i, StringRef meaning, double def, Type element) {
+  Value value = c.input(i);
+  if (!value)
+    return c.scalar(def, element);
+  if (failed(c.assumeEqual(tg::getNumElements(value.getType()), c.constExpr(1),
+                           "number of elements of `" + meaning + "`")))
+    return {};
+  return c.cast(c.reshape(value, ArrayRef<int64_t>()), element);
 }
 
 LogicalResult importNonMaxSuppression(NodeContext &c) {
-  Value boxes = c.required(0), scores = c.required(1);
-  if (!boxes || !scores || failed(c.checkNumInputs(2, 5)) || failed(c.checkRank(boxes, 3, 3, "boxes")) ||
-      failed(c.checkRank(scores, 3, 3, "scores")))
+  SuppressionArgs args;
+  args.boxes = c.required(0);
+  args.scores = c.required(1);
+  if (failed(c.checkNumInputs(2, 5)) || failed(checkFloat(c, args.boxes, "boxes")) ||
+      failed(checkFloat(c, args.scores, "scores")) || failed(c.checkRank(args.boxes, 3, 3, "boxes")) ||
+      failed(c.checkRank(args.scores, 3, 3, "scores")))
     return failure();
-  // The number of kept boxes depends on the data, so only constants can be served.
-  FailureOr<SmallVector<double>> boxValues = c.requiredFloats(0, "boxes"), scoreValues = c.requiredFloats(1, "scores");
-  FailureOr<SmallVector<int64_t>> most =
-      c.input(2) ? c.requiredInts(2, "max_output_boxes_per_class") : SmallVector<int64_t>{0};
-  FailureOr<double> iou = scalarInput(c, 3, "iou_threshold", 0), score = scalarInput(c, 4, "score_threshold", 0);
+  if (failed(c.assumeEqual(c.dim(args.boxes, 2), c.constExpr(4), "numbers of a box")) ||
+      failed(c.assumeEqual(c.dim(args.boxes, 0), c.dim(args.scores, 0), "batches of boxes and scores")) ||
+      failed(c.assumeEqual(c.dim(args.boxes, 1), c.dim(args.scores, 2), "boxes and their scores")))
+    return failure();
   FailureOr<bool> center = c.boolAttr("center_point_box", false);
-  if (failed(boxValues) || failed(scoreValues) || failed(most) || failed(iou) || failed(score) || failed(center))
+  if (failed(center))
     return failure();
-  if (most->size() != 1)
-    return c.error("expected one element in `max_output_boxes_per_class`, got " + Twine(most->size()));
-  SuppressionSpec spec;
-  spec.batches = *c.staticDim(boxes, 0);
-  spec.boxes = *c.staticDim(boxes, 1);
-  spec.classes = *c.staticDim(scores, 1);
-  if (c.staticDim(boxes, 2) != 4 || c.staticDim(scores, 0) != spec.batches || c.staticDim(scores, 2) != spec.boxes)
-    return c.error("expected `boxes` N x B x 4 and `scores` N x C x B, got " + typeName(boxes.getType()) + " and " +
-                   typeName(scores.getType()));
-  spec.maxPerClass = std::clamp<int64_t>(most->front(), 0, spec.boxes);
-  // Each box is compared with each kept one.
-  double comparisons = static_cast<double>(spec.batches * spec.classes) * static_cast<double>(spec.boxes) *
-                       static_cast<double>(spec.maxPerClass);
-  if (comparisons > 1e8)
-    return c.limit("expected at most 1e8 comparisons of boxes");
-  spec.iouThreshold = *iou;
-  spec.scoreThreshold = *score;
-  spec.hasScoreThreshold = static_cast<bool>(c.input(4));
-  spec.centerFormat = *center;
-  std::vector<int64_t> kept = suppressNonMaxima(spec, *boxValues, *scoreValues);
-  return deliver(c, intTable(c, kept, {static_cast<int64_t>(kept.size() / 3), 3}));
+  Type f32 = c.b.getF32Type();
+  args.centerFormat = *center;
+  args.maxPerClass = scalarInput(c, 2, "max_output_boxes_per_class", 0, c.b.getI64Type());
+  args.iouThreshold = scalarInput(c, 3, "iou_threshold", 0, f32);
+  if (c.input(4))
+    args.scoreThreshold = scalarInput(c, 4, "score_threshold", 0, f32);
+  if (!args.maxPerClass || !args.iouThreshold || (c.input(4) && !args.scoreThreshold))
+    return failure();
+  return deliver(c, suppressNonMaxima(c, args));
 }
 
 } // namespace
@@ -203,7 +192,7 @@ LogicalResult importNonMaxSuppression(NodeContext &c) {
 ArrayRef<OpEntry> getRoiOps() {
   static const OpEntry ops[] = {
       {"", "RoiAlign", 10, newestOpset, importRoiAlign, "positive sampling_ratio, static spatial dimensions"},
-      {"", "NonMaxSuppression", 10, newestOpset, importNonMaxSuppression, "constant boxes and scores"},
+      {"", "NonMaxSuppression", 10, newestOpset, importNonMaxSuppression, ""},
   };
   return ops;
 }

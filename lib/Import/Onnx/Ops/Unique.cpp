@@ -1,5 +1,6 @@
 // Unique: of constants at import, of data by sorting.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Compose.h"
 #include "Shared/Extents.h"
 #include "Shared/RuntimeShapes.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
@@ -125,17 +126,42 @@ std::optional<Tensor> gather(const Tensor &tensor, const Entries &entries, std::
   return result;
 }
 
-/// The distinct elements of data: sorted, each that differs from the one in front of it begins a group.
-LogicalResult uniqueAtRuntime(NodeContext &n, Value x, bool sorted) {
-  AffineExpr count = tg::getNumElements(x.getType());
-  Value flat = n.reshape(x, tg::Dims{count});
-  Value order = sortedPlaces(n, flat, 0, /*largest=*/false);
-  Expr values(n, takeElements(n, flat, order, 0)), places(n, iota(n, count));
-  Expr previous(n, takeElements(n, values, (places - 1.0).max(0.0), 0));
+/// Whether each entry (a row of the matrix `entries`) after the first differs from the one in front of it; NaN equals
+/// itself.
+Expr differsFromPrevious(NodeContext &n, Value entries) {
+  Expr places(n, iota(n, n.dim(entries, 0)));
+  Expr values(n, entries), previous(n, takeAlong(n, entries, (places - 1.0).max(0.0), 0));
   Expr differs = values.compare(tg::CmpPredicate::Ne, previous);
-  if (isa<FloatType>(n.elementType(x))) // NaN equals itself here.
+  if (isa<FloatType>(n.elementType(entries)))
     differs =
         differs & (values.compare(tg::CmpPredicate::Eq, values) | previous.compare(tg::CmpPredicate::Eq, previous));
+  Value count = n.reduce(tg::Monoid::Add, n.cast(differs, n.b.getI64Type()), {1}, /*keepDims=*/false);
+  return Expr(n, count).compare(tg::CmpPredicate::Gt, 0.0);
+}
+
+/// The distinct entries of data along `axis`, or its elements without one: sorted, each that differs from the one in
+/// front of it begins a group.
+LogicalResult uniqueAtRuntime(NodeContext &n, Value x, std::optional<int64_t> axis, bool sorted) {
+  AffineExpr all = tg::getNumElements(x.getType()), count = axis ? n.dim(x, *axis) : all, width = n.constExpr(1);
+  Value source = n.reshape(x, tg::Dims{all}), entries = source;
+  if (axis) {
+    SmallVector<int64_t> order{*axis};
+    tg::Dims others;
+    for (int64_t d = 0; d < n.rank(x); ++d)
+      if (d != *axis) {
+        order.push_back(d);
+        others.push_back(n.dim(x, d));
+      }
+    width = product(n, others);
+    entries = n.transpose(x, order);
+    source = x;
+  }
+  entries = n.reshape(entries, {count, width});
+  Value order = axis ? sortedRows(n, entries) : sortedPlaces(n, source, 0, /*largest=*/false);
+  Value arranged = takeAlong(n, entries, order, 0);
+  if (!arranged)
+    return failure();
+  Expr places(n, iota(n, count)), differs = differsFromPrevious(n, arranged);
   Expr isFirst = places.compare(tg::CmpPredicate::Eq, 0.0) | differs;
   Value starts = placesOfTrue(n, isFirst, "number of distinct elements");
   if (!starts)
@@ -156,7 +182,7 @@ LogicalResult uniqueAtRuntime(NodeContext &n, Value x, bool sorted) {
     counts = takeAlong(n, counts, byPlace, 0);
     inverse = takeAlong(n, rank, inverse, 0);
   }
-  n.output(0, takeAlong(n, flat, first, 0));
+  n.output(0, takeAlong(n, source, first, axis.value_or(0)));
   n.output(1, first);
   n.output(2, inverse);
   n.output(3, counts);
@@ -176,10 +202,8 @@ LogicalResult importUnique(NodeContext &n) {
     axis = *given;
   }
   ElementsAttr contents = n.constant(x);
-  if (!contents && axis)
-    return n.unsupported("the distinct entries along an axis of data are not supported");
   if (!contents)
-    return uniqueAtRuntime(n, x, *sorted);
+    return uniqueAtRuntime(n, x, axis, *sorted);
   if (contents.getNumElements() > maxUniqueElements)
     return n.limit("expected an operand of at most " + Twine(maxUniqueElements) + " elements, got " +
                    Twine(contents.getNumElements()));
@@ -201,7 +225,7 @@ LogicalResult importUnique(NodeContext &n) {
 } // namespace
 
 ArrayRef<OpEntry> getUniqueOps() {
-  static const OpEntry table[] = {{"", "Unique", 11, newestOpset, importUnique, "data without an axis"}};
+  static const OpEntry table[] = {{"", "Unique", 11, newestOpset, importUnique, ""}};
   return table;
 }
 

@@ -3,60 +3,13 @@
 // taps are excluded.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ResampleTable.h"
+#include "ResampleFormulas.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace weft::onnx {
 namespace {
-
-/// Source coordinate of output `o`.
-double sourceCoordinate(CoordinateMode mode, const ResampleAxis &axis, int64_t o) {
-  double n = axis.input;
-  double resized = axis.scale * n; // The length that the formulas of ONNX use; may have a fraction.
-  switch (mode) {
-  case CoordinateMode::AlignCorners:
-    return resized == 1 ? 0 : o * (n - 1) / (resized - 1);
-  case CoordinateMode::Asymmetric:
-    return o / axis.scale;
-  case CoordinateMode::TfCropAndResize: {
-    double start = axis.roiStart * (n - 1), extent = (axis.roiEnd - axis.roiStart) * (n - 1);
-    return resized == 1 ? start + extent / 2 : start + o * extent / (resized - 1);
-  }
-  case CoordinateMode::PytorchHalfPixel:
-    return resized == 1 ? -0.5 : (o + 0.5) / axis.scale - 0.5;
-  case CoordinateMode::HalfPixelSymmetric:
-    return n / 2 * (1 - axis.output / resized) + (o + 0.5) / axis.scale - 0.5;
-  case CoordinateMode::HalfPixel:
-    break;
-  }
-  return (o + 0.5) / axis.scale - 0.5;
-}
-
-double roundNearest(NearestMode mode, double x) {
-  switch (mode) {
-  case NearestMode::RoundPreferFloor:
-    return std::ceil(x - 0.5);
-  case NearestMode::RoundPreferCeil:
-    return std::floor(x + 0.5);
-  case NearestMode::Floor:
-    return std::floor(x);
-  case NearestMode::Ceil:
-    break;
-  }
-  return std::ceil(x);
-}
-
-/// The interpolation kernel at distance `d` from its centre: the triangle, or Keys' cubic with coefficient `a`.
-double kernelWeight(const ResampleSpec &spec, double d) {
-  d = std::fabs(d);
-  if (spec.mode == ResampleMode::Linear)
-    return d < 1 ? 1 - d : 0;
-  double a = spec.cubicCoefficient;
-  if (d <= 1)
-    return ((a + 2) * d - (a + 3)) * d * d + 1;
-  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
-}
 
 /// Casts a coordinate to an index inside [0, extent), for any finite or infinite `x`.
 int64_t clampIndex(double x, int64_t extent) {
@@ -73,7 +26,7 @@ void fillRow(const ResampleSpec &spec, const ResampleAxis &axis, double x, doubl
   for (int64_t t = 0; t < table.taps; ++t) {
     double place = left + (first + t);
     bool outside = place < 0 || place >= axis.input;
-    weights[t] = spec.excludeOutside && outside ? 0 : kernelWeight(spec, (place - x) * filterScale);
+    weights[t] = spec.excludeOutside && outside ? 0 : resample::kernelWeight(spec, (place - x) * filterScale);
     table.index[o * table.taps + t] = clampIndex(place, axis.input);
     sum += weights[t];
   }
@@ -114,8 +67,7 @@ bool ResampleTable::isSelection() const {
 
 std::optional<ResampleTable> makeResampleTable(const ResampleSpec &spec, const ResampleAxis &axis, int64_t maxEntries) {
   double filterScale = spec.antialias ? std::min(axis.scale, 1.0) : 1;
-  double radius = spec.mode == ResampleMode::Cubic ? 2 : 1;
-  double reach = spec.mode == ResampleMode::Nearest ? 0 : std::floor(-radius / filterScale) + 1;
+  double reach = spec.mode == ResampleMode::Nearest ? 0 : resample::firstTap(spec, filterScale);
   double entries = (spec.mode == ResampleMode::Nearest ? 1 : 2 - 2 * reach) * axis.output;
   if (!(entries <= static_cast<double>(maxEntries)))
     return std::nullopt;
@@ -124,12 +76,14 @@ std::optional<ResampleTable> makeResampleTable(const ResampleSpec &spec, const R
   table.taps = spec.mode == ResampleMode::Nearest ? 1 : static_cast<int64_t>(2 - 2 * reach);
   table.index.assign(table.taps * axis.output, 0);
   table.weight.assign(table.taps * axis.output, 1);
+  resample::Axis<double> numbers = {static_cast<double>(axis.input), static_cast<double>(axis.output), axis.scale,
+                                    axis.roiStart, axis.roiEnd};
   for (int64_t o = 0; o < axis.output; ++o) {
-    double x = sourceCoordinate(spec.coordinates, axis, o);
+    double x = resample::sourceCoordinate(spec.coordinates, numbers, static_cast<double>(o));
     if (spec.coordinates == CoordinateMode::TfCropAndResize)
       table.outside.push_back(x < 0 || x > axis.input - 1);
     if (spec.mode == ResampleMode::Nearest)
-      table.index[o] = clampIndex(roundNearest(spec.nearest, x), axis.input);
+      table.index[o] = clampIndex(resample::roundNearest(spec.nearest, x), axis.input);
     else
       fillRow(spec, axis, x, filterScale, static_cast<int64_t>(reach), o, table);
   }

@@ -306,6 +306,26 @@ Value placesOfTrue(NodeContext &ctx, Value mask, StringRef what) {
   return placeNumbers(ctx, place, 0, bound->front());
 }
 
+/// Whether a stands in front of b; NaN counts as larger than every number.
+static Expr isInFront(Expr a, Expr b, bool largest) {
+  NodeContext &ctx = a.ctx();
+  Expr result = a.compare(largest ? tg::CmpPredicate::Gt : tg::CmpPredicate::Lt, b);
+  if (!a || !isa<FloatType>(ctx.elementType(a)))
+    return result;
+  Expr isNanA = a.compare(tg::CmpPredicate::Ne, a), isNanB = b.compare(tg::CmpPredicate::Ne, b);
+  Expr wins = largest ? isNanA : isNanB, loses = largest ? isNanB : isNanA;
+  return result | (wins & loses.unary<tg::NotOp>());
+}
+
+/// Whether the place along dimension `axis` + 1 is less than that along `axis`, for `rank` dimensions of which these
+/// two have the extent `extent` and the others 1.
+static Expr isEarlier(NodeContext &ctx, int64_t rank, int64_t axis, AffineExpr extent) {
+  tg::Dims rows(rank, ctx.constExpr(1)), columns = rows;
+  rows[axis] = columns[axis + 1] = extent;
+  Expr places(ctx, iota(ctx, extent));
+  return places.reshape(columns).compare(tg::CmpPredicate::Lt, places.reshape(rows));
+}
+
 Value sortedPlaces(NodeContext &ctx, Value x, int64_t axis, bool largest) {
   if (!x)
     return {};
@@ -314,23 +334,29 @@ Value sortedPlaces(NodeContext &ctx, Value x, int64_t axis, bool largest) {
   one.insert(one.begin() + axis + 1, ctx.constExpr(1));
   other.insert(other.begin() + axis, ctx.constExpr(1));
   Expr mine(ctx, ctx.reshape(x, one)), theirs(ctx, ctx.reshape(x, other));
-  auto before = [&](Expr a, Expr b) {
-    Expr result = a.compare(largest ? tg::CmpPredicate::Gt : tg::CmpPredicate::Lt, b);
-    if (!isa<FloatType>(ctx.elementType(x)))
-      return result;
-    // NaN counts as larger than every number.
-    Expr isNanA = a.compare(tg::CmpPredicate::Ne, a), isNanB = b.compare(tg::CmpPredicate::Ne, b);
-    Expr wins = largest ? isNanA : isNanB, loses = largest ? isNanB : isNanA;
-    return result | (wins & loses.unary<tg::NotOp>());
-  };
-  tg::Dims rows(dims.size() + 1, ctx.constExpr(1)), columns = rows;
-  rows[axis] = columns[axis + 1] = dims[axis];
-  Expr isEarlier = Expr(ctx, ctx.reshape(iota(ctx, dims[axis]), columns))
-                       .compare(tg::CmpPredicate::Lt, Expr(ctx, ctx.reshape(iota(ctx, dims[axis]), rows)));
-  Expr isTie = (before(theirs, mine) | before(mine, theirs)).unary<tg::NotOp>();
-  Expr inFront = before(theirs, mine) | (isTie & isEarlier);
+  Expr before = isInFront(theirs, mine, largest);
+  Expr isTie = (before | isInFront(mine, theirs, largest)).unary<tg::NotOp>();
+  Expr inFront = before | (isTie & isEarlier(ctx, ctx.rank(x) + 1, axis, dims[axis]));
   Value rank = ctx.reduce(tg::Monoid::Add, inFront.cast(ctx.b.getI64Type()), {axis + 1}, /*keepDims=*/false);
   return placeNumbers(ctx, rank, axis, dims[axis]);
+}
+
+Value sortedRows(NodeContext &ctx, Value x) {
+  if (!x)
+    return {};
+  AffineExpr rows = ctx.dim(x, 0), columns = ctx.dim(x, 1), one = ctx.constExpr(1);
+  Expr mine(ctx, ctx.reshape(x, {rows, one, columns})), theirs(ctx, ctx.reshape(x, {one, rows, columns}));
+  // Two rows are in the order of the first column in which they differ.
+  Expr column = Expr(ctx, iota(ctx, columns)).reshape({one, one, columns}), none = scalarOf(ctx, columns);
+  auto firstColumn = [&](Expr mask) {
+    return Expr(ctx, ctx.reduce(tg::Monoid::Min, mask.select(column, none), {2}, /*keepDims=*/false));
+  };
+  Expr theirsFirst = firstColumn(isInFront(theirs, mine, /*largest=*/false)),
+       mineFirst = firstColumn(isInFront(mine, theirs, /*largest=*/false));
+  Expr inFront = theirsFirst.compare(tg::CmpPredicate::Lt, mineFirst) |
+                 (theirsFirst.compare(tg::CmpPredicate::Eq, mineFirst) & isEarlier(ctx, 2, 0, rows));
+  Value rank = ctx.reduce(tg::Monoid::Add, inFront.cast(ctx.b.getI64Type()), {1}, /*keepDims=*/false);
+  return placeNumbers(ctx, rank, 0, rows);
 }
 
 } // namespace weft::onnx

@@ -53,6 +53,10 @@ mlir::Value placesOfTrue(NodeContext &ctx, mlir::Value mask, llvm::StringRef wha
 /// NaN before all others when descending. i64 of the shape of `x`.
 mlir::Value sortedPlaces(NodeContext &ctx, mlir::Value x, int64_t axis, bool largest);
 
+/// Places of the rows of a matrix in ascending lexicographic order; equal rows in the order of places, NaN last. 1-D
+/// i64.
+mlir::Value sortedRows(NodeContext &ctx, mlir::Value x);
+
 /// r[.., i, ..] = data[.., indices[.., i, ..], ..] along `axis`, both of one rank.
 mlir::Value takeElements(NodeContext &ctx, mlir::Value data, mlir::Value indices, int64_t axis);
 
