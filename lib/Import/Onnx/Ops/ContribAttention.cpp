@@ -4,6 +4,8 @@
 #include "Shared/Attention.h"
 #include "Shared/Compose.h"
 #include "Shared/Contraction.h"
+#include "Shared/Expr.h"
+#include "Shared/Quantization.h"
 
 using namespace mlir;
 
@@ -123,20 +125,53 @@ FailureOr<SmallVector<int64_t>> hiddenSizes(NodeContext &n, Value weights) {
   return *sizes;
 }
 
-/// The projection x * weights + bias, split into heads.
-LogicalResult project(NodeContext &n, AttentionArgs &args, int64_t heads) {
+/// The projection x * weights + bias of floats; null after an error.
+Value projectFloats(NodeContext &n) {
   Value x = n.required(0), weights = n.required(1), bias = n.input(2);
   if (failed(checkFloat(n, x, "input")) || failed(checkSameElement(n, x, {weights, bias})) ||
       failed(n.checkRank(x, 3, 3, "input")) || !weights || failed(n.checkRank(weights, 2, 2, "weights")) ||
       (bias && failed(n.checkRank(bias, 1, 1, "bias"))))
-    return failure();
-  FailureOr<SmallVector<int64_t>> sizes = hiddenSizes(n, weights);
-  if (failed(sizes))
-    return failure();
+    return {};
   Value product = n.contract(x, weights, "bsi,ij->bsj", computeType(n.elementType(x)));
   if (bias)
     product = n.make<tg::AddOp>(product, n.toCompute(bias));
-  product = n.cast(product, n.elementType(x));
+  return n.cast(product, n.elementType(x));
+}
+
+/// The same of 8-bit integers: an exact product, times both scales, plus the bias, whose type the result has. Weights
+/// have one scale, or one for each column.
+Value projectIntegers(NodeContext &n) {
+  enum { X, Weights, Bias, XScale, WeightScale, XZero = 6, WeightZero };
+  Value x = n.required(X), weights = n.required(Weights), bias = n.required(Bias), xScale = n.required(XScale),
+        scale = n.required(WeightScale);
+  if (failed(checkFloat(n, bias, "bias")) || failed(checkSameElement(n, bias, {xScale, scale})) || !x || !weights ||
+      failed(n.checkRank(x, 3, 3, "input")) || failed(n.checkRank(weights, 2, 2, "weights")) ||
+      failed(n.checkRank(bias, 1, 1, "bias")))
+    return {};
+  if (!isQuantizedInt(n.elementType(x)) || !isQuantizedInt(n.elementType(weights))) {
+    (void)n.error("expected input and weights of 8-bit integers, got " + typeName(n.elementType(x)) + " and " +
+                  typeName(n.elementType(weights)));
+    return {};
+  }
+  auto asColumn = [&](Value parameter) {
+    return parameter && tg::getConstant(tg::getNumElements(parameter.getType())) == 1
+               ? n.reshape(parameter, ArrayRef<int64_t>())
+               : parameter;
+  };
+  Value a = subtractZeroPoint(n, x, asColumn(n.input(XZero))),
+        b = subtractZeroPoint(n, weights, asColumn(n.input(WeightZero)));
+  Value sum = n.contract(a, b, "bsi,ij->bsj", n.b.getI32Type());
+  Type f32 = n.b.getF32Type();
+  Expr factor = Expr(n, n.cast(asColumn(xScale), f32)) * Expr(n, n.cast(asColumn(scale), f32));
+  return n.cast(Expr(n, n.cast(sum, f32)) * factor + Expr(n, n.cast(bias, f32)), n.elementType(bias));
+}
+
+/// Query, key and value of the projection, with heads split.
+LogicalResult splitProjection(NodeContext &n, Value product, AttentionArgs &args, int64_t heads) {
+  FailureOr<SmallVector<int64_t>> sizes =
+      product ? hiddenSizes(n, n.required(1)) : FailureOr<SmallVector<int64_t>>(failure());
+  if (failed(sizes))
+    return failure();
   int64_t offset = 0;
   Value *parts[] = {&args.query, &args.key, &args.value};
   for (unsigned i = 0; i < 3; ++i) {
@@ -158,16 +193,21 @@ LogicalResult refuseFlags(NodeContext &n, ArrayRef<StringRef> names) {
   return success();
 }
 
-LogicalResult packedAttention(NodeContext &n) {
-  if (failed(n.checkNumInputs(2, 7)) || failed(refuseFlags(n, {"do_rotary", "past_present_share_buffer"})))
+/// Inputs behind the projection, which may be null.
+struct PackedInputs {
+  Value keyMask, past, bias;
+};
+
+LogicalResult packedAttention(NodeContext &n, Value projection, const PackedInputs &inputs) {
+  if (failed(refuseFlags(n, {"do_rotary", "past_present_share_buffer"})))
     return failure();
   n.ignoreAttr("rotary_embedding_dim"); // Only with do_rotary.
   FailureOr<HeadAttrs> attrs = readHeadAttrs(n);
   AttentionArgs args;
-  if (failed(attrs) || failed(project(n, args, attrs->heads)))
+  if (failed(attrs) || failed(splitProjection(n, projection, args, attrs->heads)))
     return failure();
   AffineExpr pastLength = n.constExpr(0);
-  if (Value past = n.input(4)) {
+  if (Value past = inputs.past) {
     if (failed(n.checkRank(past, 5, 5, "past")))
       return failure();
     pastLength = n.dim(past, 3);
@@ -176,12 +216,24 @@ LogicalResult packedAttention(NodeContext &n) {
     if (!args.key || !args.value)
       return failure();
   }
-  Value result = maskedAttention(n, args, *attrs, n.input(3), n.input(5), pastLength);
+  Value result = maskedAttention(n, args, *attrs, inputs.keyMask, inputs.bias, pastLength);
   if (!result)
     return failure();
   if (n.outputUsed(1))
     n.output(1, n.concat({n.unsqueeze(args.key, {0}), n.unsqueeze(args.value, {0})}, 0));
   return deliver(n, result);
+}
+
+LogicalResult floatAttention(NodeContext &n) {
+  if (failed(n.checkNumInputs(2, 7)))
+    return failure();
+  return packedAttention(n, projectFloats(n), {n.input(3), n.input(4), n.input(5)});
+}
+
+LogicalResult quantizedAttention(NodeContext &n) {
+  if (failed(n.checkNumInputs(5, 9)))
+    return failure();
+  return packedAttention(n, projectIntegers(n), {n.input(5), n.input(8), {}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -335,7 +387,8 @@ LogicalResult rotaryEmbedding(NodeContext &n) {
 
 ArrayRef<OpEntry> getContribAttentionOps() {
   static const OpEntry table[] = {
-      {microsoft, "Attention", 1, anyOpset, packedAttention, "no shared past buffer, rotary or 4-D mask"},
+      {microsoft, "Attention", 1, anyOpset, floatAttention, "no shared past buffer, rotary or 4-D mask"},
+      {"com.microsoft", "QAttention", 1, anyOpset, quantizedAttention, ""},
       {microsoft, "MultiHeadAttention", 1, anyOpset, multiHeadAttention, "no cache indirection, no output qk"},
       {microsoft, "RotaryEmbedding", 1, anyOpset, rotaryEmbedding, "no packed batching, scale 1"},
   };

@@ -1,7 +1,8 @@
-// com.microsoft products with weights quantised block by block: MatMulNBits.
+// com.microsoft operators on weights quantised block by block: MatMulNBits, GatherBlockQuantized.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Shared/Compose.h"
+#include "Shared/Common.h"
 #include "Shared/Contraction.h"
+#include "Shared/Expr.h"
 
 using namespace mlir;
 
@@ -97,11 +98,75 @@ LogicalResult matMulNBits(NodeContext &n) {
   return deliver(n, n.cast(product, element));
 }
 
+//===----------------------------------------------------------------------===//
+// GatherBlockQuantized
+//===----------------------------------------------------------------------===//
+
+struct BlockGather {
+  int64_t gatherAxis = 0, quantizeAxis = 1, block = 128, bits = 4;
+  bool isPacked = false; ///< ui8 of two 4-bit numbers, along the last dimension.
+};
+
+FailureOr<BlockGather> readBlockGather(NodeContext &n, Value data) {
+  FailureOr<int64_t> gather = n.intAttr("gather_axis", 0), quantize = n.intAttr("quantize_axis", 1),
+                     block = n.intAttr("block_size", 128), bits = n.intAttr("bits", 4);
+  if (failed(gather) || failed(quantize) || failed(block) || failed(bits) || failed(n.checkRank(data, 2, 8, "data")))
+    return failure();
+  FailureOr<int64_t> g = n.normalizeAxis(*gather, n.rank(data)), q = n.normalizeAxis(*quantize, n.rank(data));
+  if (failed(g) || failed(q))
+    return failure();
+  if (*block < 16 || *block > (1 << 20) || (*block & (*block - 1)) != 0)
+    return n.error("expected attribute `block_size` to be a power of two of at least 16, got " + Twine(*block));
+  if (*bits != 4 && *bits != 8)
+    return n.error("expected attribute `bits` to be 4 or 8, got " + Twine(*bits));
+  bool isByte = n.elementType(data).isUnsignedInteger(8);
+  if (*g == *q)
+    return n.unsupported("a gather along the quantised dimension is not supported");
+  if (isByte && *bits == 4 && *q != n.rank(data) - 1)
+    return n.unsupported("4-bit numbers packed along another dimension than the last are not supported");
+  return BlockGather{*g, *q, *block, *bits, isByte && *bits == 4};
+}
+
+/// Rows of a table that is quantised in blocks along another dimension: gathered first, so that only they are read,
+/// then (q - zero point) * scale in f32, rounded to the scales' type.
+LogicalResult gatherBlockQuantized(NodeContext &n) {
+  Value data = n.required(0), indices = n.required(1), scales = n.required(2), zeros = n.input(3);
+  if (failed(n.checkNumInputs(3, 4)) || !data || !indices || failed(checkFloat(n, scales, "scales")))
+    return failure();
+  FailureOr<BlockGather> spec = readBlockGather(n, data);
+  if (failed(spec) || failed(n.checkRank(scales, n.rank(data), n.rank(data), "scales")) ||
+      (zeros && failed(n.checkRank(zeros, n.rank(data), n.rank(data), "zero_points"))))
+    return failure();
+  Type f32 = n.b.getF32Type(), element = n.elementType(scales);
+  bool isUnsigned = n.elementType(data).isUnsignedInteger(8);
+  int64_t axis = spec->quantizeAxis + (spec->gatherAxis < spec->quantizeAxis ? n.rank(indices) - 1 : 0);
+  auto rows = [&](Value table) { return take(n, table, indices, spec->gatherAxis); };
+  auto numbers = [&](Value table) { return spec->isPacked ? unpackNibbles(n, rows(table)) : rows(table); };
+  Expr values(n, n.cast(numbers(data), f32));
+  if (!values)
+    return failure();
+  AffineExpr extent = n.dim(values, axis);
+  auto spread = [&](Value blocks) {
+    if (!blocks)
+      return Expr(n, Value());
+    if (failed(n.assumeAtMost(extent, tg::simplify(n.dim(blocks, axis) * spec->block), "elements of the blocks")))
+      return Expr(n, Value());
+    Value repeated = repeatAlong(n, n.cast(blocks, f32), axis, spec->block);
+    return Expr(n, repeated ? n.slice(repeated, axis, 0, extent) : Value());
+  };
+  if (zeros)
+    values = values - spread(numbers(zeros));
+  else if (isUnsigned)
+    values = values - static_cast<double>(int64_t(1) << (spec->bits - 1));
+  return deliver(n, n.cast(values * spread(rows(scales)), element));
+}
+
 } // namespace
 
 ArrayRef<OpEntry> getContribQuantOps() {
   static const OpEntry table[] = {
       {"com.microsoft", "MatMulNBits", 1, anyOpset, matMulNBits, "4 and 8 bits, no g_idx"},
+      {"com.microsoft", "GatherBlockQuantized", 1, anyOpset, gatherBlockQuantized, "rows across the blocks"},
   };
   return table;
 }

@@ -2,6 +2,7 @@
 // over the windows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
+#include "Shared/Pooling.h"
 #include "Shared/Window.h"
 
 using namespace mlir;
@@ -137,15 +138,13 @@ Value countAlong(NodeContext &c, Value x, size_t d, const WindowDim &window, boo
   return floatTable(c, counts, {static_cast<int64_t>(counts.size())}, element);
 }
 
-LogicalResult importAveragePool(NodeContext &c) {
-  Value x = c.required(0);
-  if (!x || failed(c.checkNumInputs(1, 1)) || failed(checkSameFloat(c, x, {}, "X")))
-    return failure();
+} // namespace
+
+Value averagePool(NodeContext &c, Value x) {
   FailureOr<Windows> windows = readPool(c, x);
   FailureOr<bool> countPadding = c.boolAttr("count_include_pad", false);
   if (failed(windows) || failed(countPadding))
-    return failure();
-  Type element = c.elementType(x);
+    return {};
   Value wide = c.toCompute(x);
   Type compute = c.elementType(wide);
   Value taken = takeWindows(c, padForWindows(c, wide, c.scalar(0, compute), *windows), *windows);
@@ -154,7 +153,7 @@ LogicalResult importAveragePool(NodeContext &c) {
   for (auto [d, window] : llvm::enumerate(*windows)) {
     Value counts = countAlong(c, x, d, window, *countPadding, compute);
     if (!counts)
-      return failure();
+      return {};
     if (c.rank(counts) == 1) {
       tg::Dims shape(windows->size(), c.constExpr(1));
       shape[d] = c.dim(counts, 0);
@@ -162,7 +161,16 @@ LogicalResult importAveragePool(NodeContext &c) {
     }
     divisor = divisor ? *divisor * Expr(c, counts) : Expr(c, counts);
   }
-  return deliver(c, (sum / *divisor).cast(element));
+  return sum / *divisor;
+}
+
+namespace {
+
+LogicalResult importAveragePool(NodeContext &c) {
+  Value x = c.required(0);
+  if (!x || failed(c.checkNumInputs(1, 1)) || failed(checkSameFloat(c, x, {}, "X")))
+    return failure();
+  return deliver(c, c.cast(averagePool(c, x), c.elementType(x)));
 }
 
 //===--- LpPool ---===//

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Contraction.h"
 #include "Shared/Expr.h"
+#include "Shared/Pooling.h"
 #include "Shared/Quantization.h"
 
 using namespace mlir;
@@ -187,6 +188,34 @@ LogicalResult importQLinearGlobalAveragePool(NodeContext &c) {
   return deliverQuantized(c, mean(c, real(c, ops->x), axes, /*keepDims=*/true), ops->y, c.elementType(ops->x.tensor));
 }
 
+LogicalResult importQLinearAveragePool(NodeContext &c) {
+  FailureOr<UnaryOperands> ops = readUnary(c);
+  FailureOr<bool> channelsLast = c.boolAttr("channels_last", false);
+  if (failed(ops) || failed(channelsLast) || failed(c.checkRank(ops->x.tensor, 3, 5, "X")))
+    return failure();
+  Value x = real(c, ops->x);
+  int64_t rank = c.rank(ops->x.tensor);
+  SmallVector<int64_t> toFront{0, rank - 1}, toBack{0};
+  for (int64_t d = 1; d + 1 < rank; ++d) {
+    toFront.push_back(d);
+    toBack.push_back(d + 1);
+  }
+  toBack.push_back(1);
+  Value y = averagePool(c, *channelsLast ? c.transpose(x, toFront) : x);
+  return deliverQuantized(c, *channelsLast ? c.transpose(y, toBack) : y, ops->y, c.elementType(ops->x.tensor));
+}
+
+/// condition ? x : y, each with parameters of its own, in those of the result.
+LogicalResult importQLinearWhere(NodeContext &c) {
+  Value condition = c.required(0);
+  if (!condition || failed(c.checkNumInputs(9, 9)))
+    return failure();
+  FailureOr<QuantOperand> x = readOperand(c, 1, "X"), y = readOperand(c, 4, "Y"), z = readParameters(c, 7, "Z");
+  if (failed(x) || failed(y) || failed(z))
+    return failure();
+  return deliverQuantized(c, Expr(c, condition).select(real(c, *x), real(c, *y)), *z, c.elementType(x->tensor));
+}
+
 LogicalResult importQLinearConcat(NodeContext &c) {
   if (c.numInputs() < 5 || (c.numInputs() - 2) % 3 != 0)
     return c.error("expected a scale, a zero point and triples of tensor, scale and zero point, got " +
@@ -220,6 +249,8 @@ ArrayRef<OpEntry> getQLinearOps() {
       {"com.microsoft", "QLinearSoftmax", 1, anyOpset, importQLinearSoftmax, "opset 13 semantics"},
       {"com.microsoft", "QLinearGlobalAveragePool", 1, anyOpset, importQLinearGlobalAveragePool,
        "parameters per tensor"},
+      {"com.microsoft", "QLinearAveragePool", 1, anyOpset, importQLinearAveragePool, "parameters per tensor"},
+      {"com.microsoft", "QLinearWhere", 1, anyOpset, importQLinearWhere, "parameters per tensor"},
       {"com.microsoft", "QLinearConcat", 1, anyOpset, importQLinearConcat, "parameters per tensor"},
   };
   return ops;

@@ -5,6 +5,7 @@
 #include "Shared/Expr.h"
 #include "Shared/Extents.h"
 #include "Shared/Loops.h"
+#include "Shared/Quantization.h"
 #include "Shared/RecurrentActivation.h"
 
 using namespace mlir;
@@ -36,8 +37,12 @@ CellInfo cellInfo(Cell cell) {
   return {4, {"Sigmoid", "Tanh", "Tanh"}};
 }
 
-/// Attributes and extents of one node.
+/// Inputs in ONNX's order: X, W, R, B, sequence_lens, initial_h, initial_c, P.
+constexpr unsigned maxOperands = 8;
+
+/// Operands, attributes and extents of one node.
 struct Recurrence {
+  std::array<Value, maxOperands> operands; ///< Null where absent.
   Cell cell = Cell::Rnn;
   int64_t gates = 1, hidden = 0, directions = 1;
   std::optional<int64_t> steps; ///< Where they are unrolled.
@@ -110,13 +115,12 @@ LogicalResult checkDims(NodeContext &c, Value value, ArrayRef<AffineExpr> dims, 
 }
 
 LogicalResult checkOperands(NodeContext &c, Recurrence &r) {
-  Value x = c.required(0), w = c.required(1), rec = c.required(2);
-  unsigned most = r.cell == Cell::Lstm ? 8 : 6;
-  if (!x || !w || !rec || failed(c.checkNumInputs(3, most)) || failed(c.checkRank(x, 3, 3, "X")) ||
-      failed(c.checkRank(w, 3, 3, "W")) || failed(c.checkRank(rec, 3, 3, "R")))
+  auto [x, w, rec, bias, lengths, h, cell, peepholes] = r.operands;
+  if (!x || !w || !rec || failed(c.checkRank(x, 3, 3, "X")) || failed(c.checkRank(w, 3, 3, "W")) ||
+      failed(c.checkRank(rec, 3, 3, "R")))
     return failure();
-  for (unsigned i : {1, 2, 3, 5, 6, 7})
-    if (failed(checkSameFloat(c, x, c.input(i), "W, R, B, initial states and P")))
+  for (Value other : {w, rec, bias, h, cell, peepholes})
+    if (failed(checkSameFloat(c, x, other, "W, R, B, initial states and P")))
       return failure();
   std::optional<int64_t> hidden = c.staticDim(rec, 2);
   if (!hidden)
@@ -142,24 +146,24 @@ LogicalResult checkOperands(NodeContext &c, Recurrence &r) {
   bool lstm = r.cell == Cell::Lstm;
   return success(succeeded(checkDims(c, w, {directions, rows, c.dim(x, 2)}, "W")) &&
                  succeeded(checkDims(c, rec, {directions, rows, state}, "R")) &&
-                 succeeded(checkDims(c, c.input(3), {directions, c.constExpr(2 * r.gates * r.hidden)}, "B")) &&
-                 succeeded(checkDims(c, c.input(4), {r.batch}, "sequence_lens")) &&
-                 succeeded(checkDims(c, c.input(5), initial, "initial_h")) &&
-                 (!lstm || (succeeded(checkDims(c, c.input(6), initial, "initial_c")) &&
-                            succeeded(checkDims(c, c.input(7), {directions, c.constExpr(3 * r.hidden)}, "P")))));
+                 succeeded(checkDims(c, bias, {directions, c.constExpr(2 * r.gates * r.hidden)}, "B")) &&
+                 succeeded(checkDims(c, lengths, {r.batch}, "sequence_lens")) &&
+                 succeeded(checkDims(c, h, initial, "initial_h")) &&
+                 (!lstm || (succeeded(checkDims(c, cell, initial, "initial_c")) &&
+                            succeeded(checkDims(c, peepholes, {directions, c.constExpr(3 * r.hidden)}, "P")))));
 }
 
 /// The weights of direction `d`; `x` is steps x batch x inputs in the compute type.
 DirectionWeights readDirection(NodeContext &c, const Recurrence &r, Value x, int64_t d) {
   DirectionWeights weights;
   auto part = [&](unsigned i, ArrayRef<int64_t> shape) {
-    return c.reshape(pick(c, c.cast(c.input(i), r.compute), 0, d), shape);
+    return c.reshape(pick(c, c.cast(r.operands[i], r.compute), 0, d), shape);
   };
-  int64_t inputs = c.staticDim(c.input(1), 2).value_or(0);
+  int64_t inputs = c.staticDim(r.operands[1], 2).value_or(0);
   Value kernel = part(1, {r.gates, r.hidden, inputs});
   weights.recurrence = part(2, {r.gates, r.hidden, r.hidden});
   Expr projected(c, c.contract(x, kernel, "tbi,ghi->tbgh", r.compute));
-  if (c.input(3)) {
+  if (r.operands[3]) {
     Value both = part(3, {2, r.gates, r.hidden});
     Expr inputBias(c, pick(c, both, 0, 0)), stateBias(c, pick(c, both, 0, 1));
     if (r.linearBeforeReset) {
@@ -171,16 +175,16 @@ DirectionWeights readDirection(NodeContext &c, const Recurrence &r, Value x, int
     projected = projected + (inputBias + stateBias);
   }
   weights.inputs = projected;
-  if (r.cell == Cell::Lstm && c.input(7))
+  if (r.cell == Cell::Lstm && r.operands[7])
     weights.peepholes = part(7, {3, r.hidden});
   return weights;
 }
 
 /// The initial state of direction `d` from input `i`: batch x hidden, zeros where absent.
 Value initialState(NodeContext &c, const Recurrence &r, unsigned i, int64_t d) {
-  if (!c.input(i))
+  if (!r.operands[i])
     return c.broadcastTo(c.scalar(0, r.compute), {r.batch, c.constExpr(r.hidden)});
-  return pick(c, c.cast(c.input(i), r.compute), r.batchFirst ? 1 : 0, d);
+  return pick(c, c.cast(r.operands[i], r.compute), r.batchFirst ? 1 : 0, d);
 }
 
 //===--- Cells ---===//
@@ -309,17 +313,15 @@ Unrolled unroll(NodeContext &c, const Recurrence &r, Value x, Value lengths, int
   return {c.concat(outputs, 0), state};
 }
 
-template <Cell cell> LogicalResult importRecurrent(NodeContext &c) {
-  Recurrence r;
-  r.cell = cell;
-  r.gates = cellInfo(cell).gates;
+LogicalResult runRecurrence(NodeContext &c, Recurrence &r) {
+  r.gates = cellInfo(r.cell).gates;
   if (failed(readAttributes(c, r)) || failed(checkOperands(c, r)))
     return failure();
-  Type element = c.elementType(c.input(0));
-  Value x = c.cast(c.input(0), r.compute);
+  Type element = c.elementType(r.operands[0]);
+  Value x = c.cast(r.operands[0], r.compute);
   if (r.batchFirst)
     x = c.transpose(x, {1, 0, 2});
-  Value lengths = c.input(4) ? c.unsqueeze(c.cast(c.input(4), c.b.getI64Type()), {1}) : Value();
+  Value lengths = r.operands[4] ? c.unsqueeze(c.cast(r.operands[4], c.b.getI64Type()), {1}) : Value();
 
   SmallVector<Value> all, lastH, lastC;
   for (int64_t d = 0; d < r.directions; ++d) {
@@ -328,7 +330,7 @@ template <Cell cell> LogicalResult importRecurrent(NodeContext &c) {
       return failure();
     all.push_back(run.all);
     lastH.push_back(c.unsqueeze(run.last.h, {0}));
-    if (cell == Cell::Lstm)
+    if (r.cell == Cell::Lstm)
       lastC.push_back(c.unsqueeze(run.last.c, {0}));
   }
   // steps x directions x batch x hidden, or batch first.
@@ -339,9 +341,52 @@ template <Cell cell> LogicalResult importRecurrent(NodeContext &c) {
   Value y = arrange(all, 1, {2, 0, 1, 3});
   c.output(0, y);
   c.output(1, arrange(lastH, 0, {1, 0, 2}));
-  if (cell == Cell::Lstm)
+  if (r.cell == Cell::Lstm)
     c.output(2, arrange(lastC, 0, {1, 0, 2}));
   return success(static_cast<bool>(y));
+}
+
+template <Cell cell> LogicalResult importRecurrent(NodeContext &c) {
+  Recurrence r;
+  r.cell = cell;
+  unsigned most = cell == Cell::Lstm ? 8 : 6;
+  if (failed(c.checkNumInputs(3, most)))
+    return failure();
+  for (unsigned i = 0; i < most; ++i)
+    r.operands[i] = i < 3 ? c.required(i) : c.input(i);
+  return runRecurrence(c, r);
+}
+
+/// Weights of 8 bits, directions x rows x (gates * hidden), with one scale and zero point for each direction or for
+/// each of its columns: as LSTM has them, in f32.
+Value dequantizeWeights(NodeContext &c, unsigned weights, unsigned scales) {
+  Value x = c.required(weights), scale = c.required(scales), zero = c.required(scales + 1);
+  if (!x || !scale || !zero || failed(c.checkRank(x, 3, 3, "W and R")))
+    return {};
+  if (!isQuantizedInt(c.elementType(x))) {
+    (void)c.error("expected W and R of 8-bit integers, got " + typeName(c.elementType(x)));
+    return {};
+  }
+  for (Value *parameter : {&scale, &zero}) {
+    if (failed(c.checkRank(*parameter, 1, 2, "scales and zero points of W and R")))
+      return {};
+    *parameter = c.unsqueeze(*parameter, c.rank(*parameter) == 1 ? ArrayRef<int64_t>{1, 2} : ArrayRef<int64_t>{1});
+  }
+  return c.transpose(dequantize(c, x, scale, zero), {0, 2, 1});
+}
+
+/// LSTM with weights of 8 bits. onnxruntime rounds X and the state to 8 bits as well, for speed; here they keep their
+/// precision.
+LogicalResult importDynamicQuantizeLstm(NodeContext &c) {
+  Recurrence r;
+  r.cell = Cell::Lstm;
+  if (failed(c.checkNumInputs(12, 12)))
+    return failure();
+  for (unsigned i = 0; i < maxOperands; ++i)
+    r.operands[i] = i == 0 ? c.required(i) : c.input(i);
+  r.operands[1] = dequantizeWeights(c, 1, 8);
+  r.operands[2] = dequantizeWeights(c, 2, 10);
+  return runRecurrence(c, r);
 }
 
 } // namespace
@@ -351,6 +396,7 @@ ArrayRef<OpEntry> getRecurrentOps() {
       {"", "RNN", 7, newestOpset, importRecurrent<Cell::Rnn>, "static hidden size"},
       {"", "GRU", 7, newestOpset, importRecurrent<Cell::Gru>, "static hidden size"},
       {"", "LSTM", 7, newestOpset, importRecurrent<Cell::Lstm>, "static hidden size"},
+      {"com.microsoft", "DynamicQuantizeLSTM", 1, anyOpset, importDynamicQuantizeLstm, "static hidden size"},
   };
   return ops;
 }
