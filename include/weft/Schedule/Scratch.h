@@ -7,8 +7,8 @@
 
 namespace weft::schedule {
 
-/// Of tk.reduce, tk.convert, tk.broadcast, tk.store, tk.scan and tk.sort: the place of the op's scratch, in bytes from the CTA's
-/// dynamic shared memory, a multiple of 16 (i64). Set by --weft-tk-allocate.
+/// Of tk.reduce, tk.convert, tk.broadcast, tk.store, tk.scan and tk.sort: the place of the op's scratch, in bytes from
+/// the CTA's dynamic shared memory, a multiple of 16 (i64). Set by --weft-tk-allocate.
 constexpr llvm::StringLiteral scratchAttr = "tk.scratch";
 
 /// Bytes of shared memory, 16-byte aligned, that `op` (with layouts) needs while it runs; 0 for most. The op orders

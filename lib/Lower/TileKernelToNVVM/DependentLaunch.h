@@ -27,8 +27,8 @@ struct SteadyTensor {
 };
 
 /// Puts the waits, and ahead of them the first copies of steady operands, into a kernel of tk with layouts. Returns the
-/// steady arguments of known size that are not read ahead of waits and loops, at least not all of them; nothing, with nothing changed, if the kernel
-/// touches no transient: then it must not start early.
+/// steady arguments of known size that are not read ahead of waits and loops, at least not all of them; nothing, with
+/// nothing changed, if the kernel touches no transient: then it must not start early.
 std::optional<llvm::SmallVector<SteadyTensor>> placeGridWaits(mlir::func::FuncOp kernel);
 
 /// At the begin of the kernel: asks for the first bytes of `tensors` to come to the L2 cache. `grid`: CTAs, 0 if not
