@@ -17,10 +17,7 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::gpu;
 
-bool weft::gpu::canStartEarly(StringRef target) {
-  const Device *device = findDevice(target);
-  return device && device->computeVersion >= 90;
-}
+bool weft::gpu::canStartEarly(const Device *device) { return device && device->computeVersion >= 90; }
 
 DenseSet<Value> weft::gpu::findSteadyOperands(func::FuncOp kernel) {
   DenseSet<Value> steady;
@@ -43,7 +40,7 @@ public:
 
   /// Ahead of the first op of `block` that touches a transient, of those in `tiles` if it is one. True if there is one.
   bool place(Block &block, tk::ForTilesOp tiles, bool isTrigger);
-  bool readsTransients(func::FuncOp kernel) const;
+  bool letsNextStart(func::FuncOp kernel, const Device &device) const;
 
   DenseSet<Value> steady, copied;
   DenseSet<Value> late; ///< Steady ones that are read behind a wait or a loop.
@@ -82,13 +79,20 @@ static void emitTrigger(OpBuilder &builder, Location loc) {
   emitAsm(builder, loc, {}, {}, "griddepcontrol.launch_dependents;", "", /*hasSideEffects=*/true);
 }
 
-/// Else it waits for the kernels before only to store its results.
-bool GridWaits::readsTransients(func::FuncOp kernel) const {
+/// Whether the next kernel may start at once: this one reads nothing of the kernels before, waits for them only to
+/// store, and does not take its weights from DRAM for so long that those that the next one asks for would delay them.
+bool GridWaits::letsNextStart(func::FuncOp kernel, const Device &device) const {
   WalkResult result = kernel.walk([&](Operation *op) {
     bool isReading = isa<tk::LoadOp, tk::CopyOp, tk::LoadIndexOp>(op) && !steady.contains(op->getOperand(0));
     return isReading ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return result.wasInterrupted();
+  double bytes = 0;
+  for (Value operand : steady) {
+    auto type = dyn_cast<tk::GlobalType>(operand.getType());
+    std::optional<int64_t> size = type ? tg::getByteSize(type.getTensor()) : 0;
+    bytes += size ? double(*size) : std::numeric_limits<double>::infinity();
+  }
+  return !result.wasInterrupted() && bytes <= device.launchSeconds * device.memoryBandwidth;
 }
 
 void GridWaits::noteLate(Operation *op) {
@@ -136,9 +140,9 @@ static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
 /// Of addresses and sizes of bulk copies.
 static constexpr int64_t bulkAlignment = 16;
 
-std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp kernel) {
+std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp kernel, const Device &device) {
   GridWaits waits(kernel);
-  bool isAtOnce = !waits.readsTransients(kernel);
+  bool isAtOnce = waits.letsNextStart(kernel, device);
   if (!waits.place(kernel.getBody().front(), {}, /*isTrigger=*/!isAtOnce))
     return std::nullopt;
   if (isAtOnce) {

@@ -11,11 +11,12 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
+#include "weft/Target/Device.h"
 
 namespace weft::gpu {
 
 /// Whether kernels can start while the one before still runs.
-bool canStartEarly(llvm::StringRef target);
+bool canStartEarly(const Device *device);
 
 /// The arguments that no kernel of the program writes (`tg.steady_operands`).
 llvm::DenseSet<mlir::Value> findSteadyOperands(mlir::func::FuncOp kernel);
@@ -29,7 +30,7 @@ struct SteadyTensor {
 /// Puts the waits, and ahead of them the first copies of steady operands, into a kernel of tk with layouts. Returns the
 /// steady arguments of known size that are not read ahead of waits and loops, at least not all of them; nothing, with
 /// nothing changed, if the kernel touches no transient: then it must not start early.
-std::optional<llvm::SmallVector<SteadyTensor>> placeGridWaits(mlir::func::FuncOp kernel);
+std::optional<llvm::SmallVector<SteadyTensor>> placeGridWaits(mlir::func::FuncOp kernel, const Device &device);
 
 /// At the begin of the kernel: asks for the first bytes of `tensors` to come to the L2 cache. `grid`: CTAs, 0 if not
 /// known: then nothing happens.

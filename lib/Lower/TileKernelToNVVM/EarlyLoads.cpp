@@ -69,13 +69,22 @@ void LoadHoister::move(tk::LoadOp load, Operation *place) {
   load->setAttr(schedule::earlyAttr, UnitAttr::get(load.getContext()));
 }
 
+/// Whether threads wait for nothing at `op`: it loads, or computes addresses and masks.
+static bool isAtOnce(Operation &op) {
+  bool takesTiles = llvm::any_of(op.getOperandTypes(), llvm::IsaPred<tk::TileType>);
+  return op.getNumRegions() == 0 && !takesTiles && !isa<tk::WaitOp, tk::BarrierOp, tk::ClusterOpenOp>(op);
+}
+
 void LoadHoister::run() {
   auto loop = llvm::find_if(block, llvm::IsaPred<scf::ForOp, tk::ReduceOp>);
   auto touching = llvm::find_if(block, [&](Operation &op) { return touchesTransients(op); });
   bool isTouchingFirst = touching != block.end() && (loop == block.end() || touching->isBeforeInBlock(&*loop));
-  auto first = isTouchingFirst ? touching : loop;
-  if (first == block.end())
+  if (loop == block.end() && !isTouchingFirst)
     return;
+  // Behind the other loads that can be under way at once, ahead of those who read them.
+  auto first = llvm::find_if_not(block, isAtOnce);
+  if (touching != block.end() && (first == block.end() || touching->isBeforeInBlock(&*first)))
+    first = touching;
   bool waits = loop != block.end() && (isTouchingFirst || touching == loop);
   for (auto load : llvm::make_early_inc_range(block.getOps<tk::LoadOp>())) {
     if (!load.getResult().getType().getLayout())

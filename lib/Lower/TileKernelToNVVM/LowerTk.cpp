@@ -154,14 +154,15 @@ private:
     }
     auto target = module->getAttrOfType<StringAttr>(tk::targetAttr);
     StringRef targetName = target ? target.getValue() : StringRef();
-    bool mayStartEarly = dependentLaunch && canStartEarly(targetName);
+    const Device *device = findDevice(targetName);
+    bool mayStartEarly = dependentLaunch && canStartEarly(device);
     DenseSet<Value> steady = findSteadyOperands(kernel);
     hoistLoads(kernel, [&](Value value) {
       return mayStartEarly && isa<tk::GlobalType>(value.getType()) && !steady.contains(value);
     });
     std::optional<SmallVector<SteadyTensor>> uncopied;
     if (mayStartEarly)
-      uncopied = placeGridWaits(kernel);
+      uncopied = placeGridWaits(kernel, *device);
     lowerCursors(kernel);
     unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });
     auto cluster = kernel->getAttrOfType<IntegerAttr>(clusterAttr);

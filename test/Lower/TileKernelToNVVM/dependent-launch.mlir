@@ -66,6 +66,26 @@ func.func @kernel(%x: !tk.global<tensor<51200xf16>>, %y: !tk.global<tensor<51200
 
 // -----
 
+// Not where it takes its operands from DRAM for longer than a launch: what the next kernel asks for would delay them.
+// CHECK-LABEL: llvm.func @kernel
+// CHECK-NOT: launch_dependents
+// CHECK: "griddepcontrol.wait;", "~{memory}"
+// CHECK-NEXT: "griddepcontrol.launch_dependents;"
+#layout = #tk.layout<"linear(register=[[1],[2],[4]], lane=[[8],[16],[32],[64],[128]] -> dim0=256)">
+#m = affine_map<(d0)[s0] -> (s0 * 256 + d0)>
+module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 0>} {
+func.func @kernel(%x: !tk.global<tensor<16777216xf16>>, %y: !tk.global<tensor<16777216xf16>>) attributes {tk.warps = 1 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (65536)> {
+    %0 = tk.load %x[%i] map #m : !tk.global<tensor<16777216xf16>> -> !tk.tile<256xf16, #layout>
+    tk.store %0, %y[%i] map #m : !tk.tile<256xf16, #layout>, !tk.global<tensor<16777216xf16>>
+    tk.yield
+  }
+  return
+}
+}
+
+// -----
+
 // Older targets cannot.
 // CHECK-LABEL: llvm.func @kernel
 // CHECK-NOT: griddepcontrol
