@@ -144,6 +144,7 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
   for (unsigned i : {0u, 1u})
     product.lanes[i] = space.lanesOf(canonical(op->getOperand(i), composed(op.getMap(i), parallel)));
   planProduct(op, product);
+  orderTaps(op, product);
   if (product.step && product.reductions.size() != 1)
     return fail(op, op, "expected one streamed dimension");
 
@@ -159,22 +160,47 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
   return fromAccumulator(sum, op.getType().getElementType());
 }
 
-/// The places of a small window that is gone through one by one.
+/// The places of a window that is gone through one by one, at least those of its rows without a loop.
 static std::optional<int64_t> countTaps(ArrayRef<Streamed> dims) {
   int64_t taps = 1;
   for (const Streamed &dim : dims) {
     std::optional<int64_t> extent = tg::getConstant(dim.extent);
-    if (!extent || dim.step != 1 || *extent < 1 || *extent > tg::mostTerms || (taps *= *extent) > tg::mostTerms)
+    if (!extent || dim.step != 1 || *extent < 1 || *extent > tg::mostTerms)
       return std::nullopt;
+    taps *= *extent; // Kernels have few dimensions: it fits.
   }
   return taps;
+}
+
+/// The terms along what is contiguous in memory come first, and are a loop where there is one: those that are unrolled
+/// then go along a dimension of which a thread has neighbouring places, which have most of what they read in common.
+void Kernelizer::orderTaps(tg::ContractOp op, Product &product) {
+  if (product.step || product.dims.size() < 2 || tg::isInner(op) || !countTaps(product.dims))
+    return;
+  for (Value operand : op->getOperands()) {
+    AffineMap map = op.getMap(operand == op.getLhs() ? 0 : 1);
+    auto placesOf = [&](size_t moved) {
+      Exprs domain = product.domain;
+      for (auto [d, dim] : llvm::enumerate(product.reductions))
+        domain[dim] = space.constant(d == moved);
+      return throughToMemory(operand, composed(map, domain));
+    };
+    bool slides = llvm::any_of(map.getResults(), [](AffineExpr at) { return !isa<AffineDimExpr>(at); });
+    auto start = slides ? placesOf(product.dims.size()) : std::nullopt;
+    for (size_t d = 1; start && d < product.dims.size(); ++d)
+      if (auto moved = placesOf(d); moved && moved->second.back() != start->second.back()) {
+        std::rotate(product.dims.begin(), product.dims.begin() + d, product.dims.begin() + d + 1);
+        std::rotate(product.reductions.begin(), product.reductions.begin() + d, product.reductions.begin() + d + 1);
+        return;
+      }
+  }
 }
 
 /// A window that another op of the kernel reads, in a CTA that computes it once: what its terms read of inputs several
 /// times, from shared memory.
 void Kernelizer::stageWindow(tg::ContractOp op, Product &product, int64_t elements) {
   std::optional<int64_t> taps = product.step ? std::nullopt : countTaps(product.dims);
-  if (!taps || *taps < 2 || !tg::isInner(op) || current != &root || schedule.getPersistent())
+  if (!taps || *taps < 2 || *taps > tg::mostTerms || !tg::isInner(op) || current != &root || schedule.getPersistent())
     return;
   if (tg::findAnchor(*op->getBlock())) // In front of a product each tile has its own places, and its steps their warps.
     return;

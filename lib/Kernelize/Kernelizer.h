@@ -236,6 +236,7 @@ private:
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
   std::optional<int64_t> livePlaces(llvm::ArrayRef<mlir::AffineExpr> places, unsigned lane) const;
   Tile contractByMaps(tg::ContractOp op, struct Product &product);
+  void orderTaps(tg::ContractOp op, struct Product &product);
   void stageWindow(tg::ContractOp op, struct Product &product, int64_t elements);
   Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);
   Scalars unrollTaps(llvm::ArrayRef<Streamed> dims, int64_t taps, int64_t together, mlir::ValueRange init,

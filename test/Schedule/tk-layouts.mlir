@@ -139,3 +139,52 @@ module attributes {tk.target = "sm_80"} {
     return
   }
 }
+
+// -----
+
+// Terms of a window: the places along the index in which they differ are a thread's, one column of it, since rows slide, too.
+// CHECK-LABEL: func.func @column
+// CHECK: tk.load {{.*}} -> <4x256xf16, #tk.layout<"linear(register={{\[\[}}0,32],[0,64],[0,128]], lane={{\[\[}}0,1],[0,2],[0,4],[0,8],[0,16]], warp={{\[\[}}2,0],[1,0]] -> dim0=4, dim1=256)">>
+#m0 = affine_map<(d0, d1)[s0] -> (d0, d1 floordiv 32, d1 mod 32 + s0)>
+#m1 = affine_map<(d0, d1)[s0] -> (d0, d1 floordiv 32 + 1, d1 mod 32 + s0)>
+#y = affine_map<(d0, d1) -> (d0, d1 floordiv 32, d1 mod 32)>
+module attributes {tk.target = "sm_80"} {
+  func.func @column(%x: !tk.global<tensor<4x9x40xf16>>, %y: !tk.global<tensor<4x8x32xf16>>, %k: index) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%i) in affine_map<()[s0] -> (1)> {
+      %0 = tk.load %x[%k] map #m0 : !tk.global<tensor<4x9x40xf16>> -> !tk.tile<4x256xf16>
+      %1 = tk.load %x[%k] map #m1 : !tk.global<tensor<4x9x40xf16>> -> !tk.tile<4x256xf16>
+      %2 = tk.map (%0, %1 : !tk.tile<4x256xf16>, !tk.tile<4x256xf16>) -> !tk.tile<4x256xf16> {
+      ^bb0(%a: f16, %b: f16):
+        %s = arith.addf %a, %b : f16
+        tk.yield %s : f16
+      }
+      tk.store %2, %y map #y : !tk.tile<4x256xf16>, !tk.global<tensor<4x8x32xf16>>
+      tk.yield
+    }
+    return
+  }
+}
+
+// -----
+
+// With a stride, and vectors along what does not slide: two places of a row to a thread.
+// CHECK-LABEL: func.func @channels
+// CHECK: tk.load {{.*}} -> <16x64xf16, #tk.layout<"linear(register={{\[\[}}0,1],[0,2],[0,4],[1,0]], lane={{\[\[}}0,8],[0,16],[0,32],[2,0],[4,0]], warp={{\[\[}}8,0]] -> dim0=16, dim1=64)">>
+#m0 = affine_map<(d0, d1) -> (d0 * 2, d1)>
+#m1 = affine_map<(d0, d1) -> (d0 * 2 + 1, d1)>
+module attributes {tk.target = "sm_80"} {
+  func.func @channels(%x: !tk.global<tensor<33x72xf16>>, %y: !tk.global<tensor<16x64xf16>>) attributes {tk.warps = 2 : i64} {
+    tk.for_tiles (%i) in affine_map<() -> (1)> {
+      %0 = tk.load %x map #m0 : !tk.global<tensor<33x72xf16>> -> !tk.tile<16x64xf16>
+      %1 = tk.load %x map #m1 : !tk.global<tensor<33x72xf16>> -> !tk.tile<16x64xf16>
+      %2 = tk.map (%0, %1 : !tk.tile<16x64xf16>, !tk.tile<16x64xf16>) -> !tk.tile<16x64xf16> {
+      ^bb0(%a: f16, %b: f16):
+        %s = arith.addf %a, %b : f16
+        tk.yield %s : f16
+      }
+      tk.store %2, %y map affine_map<(d0, d1) -> (d0, d1)> : !tk.tile<16x64xf16>, !tk.global<tensor<16x64xf16>>
+      tk.yield
+    }
+    return
+  }
+}

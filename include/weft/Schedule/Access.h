@@ -53,6 +53,10 @@ struct BoxPart {
 /// dimension the highest digits, so that its places lie in the box in rising order.
 std::optional<llvm::SmallVector<BoxPart>> getBoxParts(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
+/// For accesses at a constant distance along one index of the tensor, not the last one (two terms of a window): the
+/// part of the tile that this index follows, with any coefficient.
+std::optional<BoxPart> getSlidingPart(const Access &a, const Access &b);
+
 /// Whether the access is a box of the tensor, as TMA fetches it: at most 5 dimensions; getBoxParts; all tile dimensions
 /// are used; that of the last index is whole; strides are multiples of 16 bytes, and so is the box's extent along the
 /// last dimension; other extents of the box are at most 256; the guard says no more than that indices lie inside the

@@ -29,6 +29,44 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::gpu;
 
+/// A predicated load of global memory, as emitGlobalLoad writes it.
+static bool isGlobalLoad(LLVM::InlineAsmOp op) {
+  return op && op.getAsmString().contains(" ld.global") && !op.getConstraints().contains("~{memory}");
+}
+
+static bool mayWriteGlobal(Operation &op) {
+  if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+    constexpr unsigned sharedSpace = 3;
+    return cast<LLVM::LLVMPointerType>(store.getAddr().getType()).getAddressSpace() != sharedSpace;
+  }
+  return !isa<LLVM::LoadOp>(op) && !isMemoryEffectFree(&op);
+}
+
+/// Equal loads of a block with no write between them are one: terms of a window that neighbouring places share. LLVM
+/// does so where it may move a load; those of what other kernels write must stay behind the wait for these.
+static void shareLoads(Block &block) {
+  llvm::MapVector<Attribute, SmallVector<LLVM::InlineAsmOp>> known; // By their text.
+  for (Operation &each : llvm::make_early_inc_range(block)) {
+    auto load = dyn_cast<LLVM::InlineAsmOp>(each);
+    if (!isGlobalLoad(load)) {
+      if (mayWriteGlobal(each))
+        known.clear();
+      continue;
+    }
+    SmallVector<LLVM::InlineAsmOp> &others = known[load.getAsmStringAttr()];
+    auto equal = llvm::find_if(others, [&](LLVM::InlineAsmOp other) {
+      return other.getOperands() == load.getOperands() && other.getResultTypes() == load.getResultTypes() &&
+             other.getConstraints() == load.getConstraints();
+    });
+    if (equal == others.end()) {
+      others.push_back(load);
+      continue;
+    }
+    load->replaceAllUsesWith(*equal);
+    load->erase();
+  }
+}
+
 namespace {
 
 class TkToLLVM : public weft::gpu::impl::TkToLLVMBase<TkToLLVM> {
@@ -50,6 +88,10 @@ class TkToLLVM : public weft::gpu::impl::TkToLLVMBase<TkToLLVM> {
     target.addLegalOp<ModuleOp>();
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
+    module.walk([](LLVM::LLVMFuncOp kernel) {
+      for (Block &block : kernel.getBody())
+        shareLoads(block);
+    });
     module->removeAttr(indexBitsAttr);
   }
 };

@@ -5,6 +5,7 @@
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
 #include "Stored.h"
+#include "Windows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/KernelTime.h"
@@ -431,7 +432,8 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
   if ((m || n) && (hasStretched(kernel, roles) || hasInner(kernel)))
     return chooseStretched(kernel, roles, device);
   if ((!m && !n) || tg::isWindowSum(contract) || sumsWindows(contract)) { // Depthwise: a map with a loop of places.
-    choice = chooseElementwise(kernel, device);
+    std::optional<ScheduleChoice> windows = chooseWindows(kernel, contract, device);
+    choice = windows ? *windows : chooseElementwise(kernel, device);
     choice.stream.assign(roles.k.size(), 1);
     return choice;
   }

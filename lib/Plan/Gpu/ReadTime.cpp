@@ -1,6 +1,8 @@
 // Seconds of memory-bound kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/ReadTime.h"
+#include "Windows.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -53,8 +55,25 @@ static double instructionsOf(Operation &op) {
   return estimateElements(op.getResult(0)) * (isFunction ? 16 : isSpecial ? 4 : 1);
 }
 
+/// Of the kernel's window sum, if it has one that chooseWindows schedules.
+static std::optional<double> windowSeconds(const KernelToSchedule &kernel, tg::ScheduleAttr schedule,
+                                           const Device &device) {
+  func::FuncOp func = kernel.func;
+  tg::ContractOp contract = tg::findAnchor(func.getBody().front());
+  return contract ? estimateWindows(kernel, contract, schedule, device) : std::nullopt;
+}
+
+/// A step that goes along whole windows: what their terms have in common a CTA reads once, then its L1 cache has it.
+static tg::ScheduleAttr alongWindows(const KernelToSchedule &kernel, tg::ScheduleAttr schedule) {
+  ScheduleChoice choice = readSchedule(schedule);
+  for (size_t i = 0; i < choice.stream.size() && kernel.access.resultRank + i < kernel.extents.size(); ++i)
+    choice.stream[i] = kernel.extents[kernel.access.resultRank + i];
+  return choice.getAttr(schedule.getContext());
+}
+
 MemoryTime estimateMemoryBound(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, const Device &device) {
-  KernelLevels levels = analyseLevels(kernel, schedule, /*multicast=*/1);
+  std::optional<double> windows = windowSeconds(kernel, schedule, device);
+  KernelLevels levels = analyseLevels(kernel, windows ? alongWindows(kernel, schedule) : schedule, /*multicast=*/1);
   MemoryTime time;
   double memory = 0;
   for (const ValueLevel &each : levels.values) {
@@ -70,7 +89,9 @@ MemoryTime estimateMemoryBound(const KernelToSchedule &kernel, tg::ScheduleAttr 
   memory += writeSeconds(levels.written, device);
   func::FuncOp func = kernel.func;
   for (Operation &op : func.getBody().front().without_terminator())
-    time.arithmetic += instructionsOf(op) / (lanes * device.clock * device.sms);
+    if (!windows || !isa<tg::ContractOp>(op))
+      time.arithmetic += instructionsOf(op) / (lanes * device.clock * device.sms);
+  time.arithmetic += windows.value_or(0);
   time.seconds = kernelSeconds(memory, time.arithmetic, device);
   return time;
 }

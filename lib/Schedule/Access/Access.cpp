@@ -222,8 +222,9 @@ static std::optional<Digits> getDigits(AffineExpr expr) {
   return std::nullopt;
 }
 
-/// The part of the tile that `index` follows, with coefficient 1; the rest is the same for the whole tile.
-static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> shape) {
+/// The part of the tile that `index` follows, with coefficient 1 (or any, with `allowFactor`); the rest is the same for
+/// the whole tile.
+static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> shape, bool allowFactor = false) {
   SmallVector<AffineExpr> terms{index};
   std::optional<Digits> found;
   while (!terms.empty()) {
@@ -237,6 +238,9 @@ static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> sha
       varies |= term.isFunctionOfDim(dim);
     if (!varies)
       continue;
+    if (auto scaled = dyn_cast<AffineBinaryOpExpr>(term);
+        allowFactor && scaled && scaled.getKind() == AffineExprKind::Mul && isa<AffineConstantExpr>(scaled.getRHS()))
+      term = scaled.getLHS();
     std::optional<Digits> digits = found ? std::nullopt : getDigits(term);
     if (!digits)
       return std::nullopt;
@@ -246,6 +250,27 @@ static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> sha
     return BoxPart();
   int64_t rest = llvm::divideCeil(shape[found->dim], found->divisor);
   return BoxPart{found->dim, found->divisor, found->modulus ? std::min(found->modulus, rest) : rest};
+}
+
+std::optional<BoxPart> schedule::getSlidingPart(const Access &a, const Access &b) {
+  AffineMap first = a.map, second = b.map;
+  std::optional<BoxPart> found;
+  if (a.tensor != b.tensor || first.getNumResults() != second.getNumResults() || first.getNumResults() == 0)
+    return std::nullopt;
+  for (unsigned i = 0; i < first.getNumResults(); ++i) {
+    AffineExpr distance =
+        simplifyAffineExpr(first.getResult(i) - second.getResult(i), first.getNumDims(), first.getNumSymbols());
+    if (!isa<AffineConstantExpr>(distance))
+      return std::nullopt;
+    if (cast<AffineConstantExpr>(distance).getValue() == 0)
+      continue;
+    if (found || i + 1 == first.getNumResults())
+      return std::nullopt;
+    found = getBoxPart(first.getResult(i), a.shape, /*allowFactor=*/true);
+    if (!found || found->dim < 0)
+      return std::nullopt;
+  }
+  return found;
 }
 
 std::optional<SmallVector<BoxPart>> schedule::getBoxParts(AffineMap map, ArrayRef<int64_t> shape) {

@@ -320,6 +320,34 @@ bool isStoredLocally(const TileClass &tiles) {
   });
 }
 
+/// Terms of a window that a thread's places have in common are loaded once: places along the index in which the terms
+/// differ go to one thread. Where rows of the tensor slide, too, many terms begin between vectors; then a thread has
+/// places of one column.
+void wishSliding(const TileClass &tiles, BlockedWish &wish) {
+  constexpr int64_t most = 8;
+  llvm::MapVector<Value, SmallVector<tk::LoadOp>> loads;
+  for (Value tile : tiles.values)
+    if (auto load = tile.getDefiningOp<tk::LoadOp>(); load && load.getIndices().empty())
+      loads[load.getSource()].push_back(load);
+  for (auto &[source, terms] : loads) {
+    tk::LoadOp first = terms.front();
+    int64_t narrow = 0;
+    std::optional<BoxPart> part;
+    for (tk::LoadOp term : terms) {
+      narrow += contiguityOf(term)->elements == 1;
+      if (!part && term.getSymbols() == first.getSymbols())
+        part = getSlidingPart(getAccess(first), getAccess(term));
+    }
+    if (!part || (part->dim == int64_t(wish.fastDim) && part->divisor == 1))
+      continue;
+    wish.slidingDim = part->dim;
+    wish.firstSlidingBit = llvm::Log2_64(part->divisor);
+    wish.slidingBits = llvm::Log2_64(std::min(part->extent, most));
+    if (4 * narrow > int64_t(terms.size()))
+      wish.vector = 1;
+  }
+}
+
 /// The dimension along which most bytes are contiguous wins; vectors are as wide as its widest access. What shared
 /// memory alone gets goes there in vectors, too.
 LinearLayout LayoutChooser::choose(const TileClass &members) {
@@ -345,6 +373,7 @@ LinearLayout LayoutChooser::choose(const TileClass &members) {
       wish.fastDim = dim;
   if (type.getRank())
     wish.vector = std::min(vectors[wish.fastDim], type.getShape()[wish.fastDim]);
+  wishSliding(members, wish);
   const void *leader = unions.getLeaderValue(members.values.front().getAsOpaquePointer());
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     wish.reduced.push_back(reduced.contains({leader, dim}));

@@ -14,23 +14,31 @@ namespace {
 class Bits {
 public:
   explicit Bits(llvm::ArrayRef<int64_t> shape) {
-    unsigned offset = 0;
     for (int64_t extent : shape) {
-      next.push_back(offset);
-      offset += llvm::Log2_64(extent);
-      end.push_back(offset);
+      offsets.push_back(bits);
+      left.push_back(uint64_t(extent - 1) << bits);
+      bits += llvm::Log2_64(extent);
     }
   }
 
-  bool hasBit(unsigned dim) const { return next[dim] < end[dim]; }
-  unsigned count(unsigned dim) const { return end[dim] - next[dim]; }
+  bool hasBit(unsigned dim) const { return left[dim] != 0; }
+  unsigned count() const { return bits; }
   /// The flat image of the lowest bit of `dim` that is left.
-  uint64_t take(unsigned dim) { return uint64_t(1) << next[dim]++; }
+  uint64_t take(unsigned dim) { return take(dim, left[dim] & -left[dim]); }
   /// The highest one.
-  uint64_t takeHighest(unsigned dim) { return uint64_t(1) << --end[dim]; }
+  uint64_t takeHighest(unsigned dim) { return take(dim, llvm::bit_floor(left[dim])); }
+  /// Bit number `bit` of `dim`; 0 if it is gone.
+  uint64_t takeBit(unsigned dim, unsigned bit) { return take(dim, left[dim] & uint64_t(1) << (offsets[dim] + bit)); }
 
 private:
-  llvm::SmallVector<unsigned> next, end;
+  uint64_t take(unsigned dim, uint64_t image) {
+    left[dim] &= ~image;
+    return image;
+  }
+
+  llvm::SmallVector<unsigned> offsets;
+  llvm::SmallVector<uint64_t> left; ///< By dimension.
+  unsigned bits = 0;
 };
 
 } // namespace
@@ -60,14 +68,15 @@ LinearLayout makeBlockedLayout(const BlockedWish &wish) {
       order.push_back(dim);
   auto isReduced = [&](unsigned dim) { return dim < wish.reduced.size() && wish.reduced[dim]; };
 
-  unsigned total = 0;
-  for (int64_t extent : wish.shape)
-    total += llvm::Log2_64(extent);
+  unsigned total = bits.count();
   // A vector must leave work for all threads.
   unsigned spare = total > laneBits + warpBits ? total - laneBits - warpBits : 0;
   layout::Vectors registers, lanes, warps;
   for (unsigned i = 0; i < llvm::Log2_64(wish.vector) && i < spare && bits.hasBit(wish.fastDim); ++i)
     registers.push_back(bits.take(wish.fastDim));
+  for (unsigned i = 0; i < wish.slidingBits && registers.size() < spare; ++i)
+    if (uint64_t bit = bits.takeBit(wish.slidingDim, wish.firstSlidingBit + i))
+      registers.push_back(bit);
   for (unsigned dim : order)
     while (lanes.size() < laneBits && bits.hasBit(dim))
       lanes.push_back(bits.take(dim));

@@ -17,11 +17,13 @@ struct BlockedWish {
   unsigned fastDim = 0;                 ///< Contiguous in memory.
   int64_t vector = 1;                   ///< Elements of an access along it.
   llvm::SmallVector<bool> reduced = {}; ///< By dimension: combined across threads, so better within a warp.
+  /// Bits of a dimension whose places read the same elements (windows): they belong to one thread.
+  unsigned slidingDim = 0, firstSlidingBit = 0, slidingBits = 0;
 };
 
-/// A vector of `fastDim` to a thread, neighbouring vectors to neighbouring lanes, then to the lanes the next
-/// dimensions, then to the warps the dimensions that are not reduced, the slowest first; registers hold the rest.
-/// Threads that find no work repeat others'.
+/// A vector of `fastDim` to a thread, and the sliding bits; neighbouring vectors to neighbouring lanes, then to the
+/// lanes the next dimensions, then to the warps the dimensions that are not reduced, the slowest first; registers hold
+/// the rest. Threads that find no work repeat others'.
 layout::LinearLayout makeBlockedLayout(const BlockedWish &wish);
 
 /// The layout of a tile whose dimension i is dimension `dims[i]` of `layout`'s, with extent `shape[i]` (that of the

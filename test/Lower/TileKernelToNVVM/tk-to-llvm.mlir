@@ -37,3 +37,26 @@ module attributes {tk.target = "sm_80", tk.index_bits = 64 : i64} {
     llvm.return
   }
 }
+
+// -----
+
+// Equal predicated loads are one, up to the next write to global memory; what is stored to shared memory is none.
+// CHECK-LABEL: llvm.func @loads
+// CHECK-COUNT-1: ld.global.b32
+// CHECK: llvm.store
+// CHECK-NOT: ld.global.b32
+// CHECK: st.global.b32
+// CHECK-COUNT-1: ld.global.b32
+// CHECK-NOT: ld.global.b32
+module attributes {tk.target = "sm_80", tk.index_bits = 32 : i64} {
+  llvm.func @loads(%p: !llvm.ptr<1>, %s: !llvm.ptr<3>, %f: i32, %c: i1) attributes {nvvm.kernel} {
+    %0 = llvm.inline_asm has_side_effects "@$3 ld.global.b32 $0, [$2];", "=r,0,l,b" %f, %p, %c : (i32, !llvm.ptr<1>, i1) -> i32
+    llvm.store %0, %s : i32, !llvm.ptr<3>
+    %1 = llvm.inline_asm has_side_effects "@$3 ld.global.b32 $0, [$2];", "=r,0,l,b" %f, %p, %c : (i32, !llvm.ptr<1>, i1) -> i32
+    %2 = llvm.add %0, %1 : i32
+    llvm.inline_asm has_side_effects "st.global.b32 [$1], $0;", "r,l,~{memory}" %2, %p : (i32, !llvm.ptr<1>) -> ()
+    %3 = llvm.inline_asm has_side_effects "@$3 ld.global.b32 $0, [$2];", "=r,0,l,b" %f, %p, %c : (i32, !llvm.ptr<1>, i1) -> i32
+    llvm.store %3, %s : i32, !llvm.ptr<3>
+    llvm.return
+  }
+}

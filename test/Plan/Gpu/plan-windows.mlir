@@ -11,9 +11,9 @@
 #u = affine_map<(n, h, w, o, c) -> (o, c)>
 #q = affine_map<(n, h, w, o, c) -> (n, h, w, o)>
 
-// A depthwise convolution is a map, wide along the channels.
+// A depthwise convolution of few places: each warp has its own, and a vector of channels a thread.
 // CHECK-LABEL: @main
-// PLAN: schedule{{.*}}Remark="map of 100352 elements: 784 CTAs of 1x1x128
+// PLAN: schedule{{.*}}Remark="windows of 9 terms: 784 CTAs, 1 places of each thread share what they read{{.*}}tile = [4, 1, 32], stream = [1, 1], engine = simt, warps = 1
 func.func @main(%x: tensor<1x30x30x128xf32>, %f: tensor<3x3x128xf32>) -> tensor<1x28x28x128xf32> {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x30x30x128xf32>, tensor<3x3x128xf32> -> tensor<1x28x28x128xf32>
   return %0 : tensor<1x28x28x128xf32>
@@ -24,9 +24,9 @@ func.func @main(%x: tensor<1x30x30x128xf32>, %f: tensor<3x3x128xf32>) -> tensor<
 #f = affine_map<(n, c, h, w, i, j) -> (c, i, j)>
 #y = affine_map<(n, c, h, w, i, j) -> (n, c, h, w)>
 
-// One of 49 terms is summed up in a loop, of which each thread does several places.
+// One of many: eight places of a column to a thread, which read 14 rows together, not 56; columns that leave few lanes without work.
 // CHECK-LABEL: @main
-// PLAN: schedule{{.*}}Remark="map of 21255680 elements: 9200 CTAs of 1x8x8x64
+// PLAN: schedule{{.*}}Remark="windows of 49 terms: 27600 CTAs, 8 places of each thread share what they read{{.*}}tile = [1, 8, 8, 16], stream = [1, 1]
 func.func @main(%x: tensor<46x320x44x44xf16>, %f: tensor<320x7x7xf16>) -> tensor<46x320x38x38xf16> {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<46x320x44x44xf16>, tensor<320x7x7xf16> -> tensor<46x320x38x38xf16>
   return %0 : tensor<46x320x38x38xf16>

@@ -27,7 +27,8 @@ def LowerTk : Pass<"weft-lower-tk", "::mlir::ModuleOp"> {
 def TkToLLVM : Pass<"weft-tk-to-llvm", "::mlir::ModuleOp"> {
   let summary = "arith, math, vector, scf and cf of a lowered kernel become llvm";
   let description = [{
-    `index` becomes i32 where the module says that 32 bits hold every offset (`tk.index_bits`), else i64.
+    `index` becomes i32 where the module says that 32 bits hold every offset (`tk.index_bits`), else i64. Equal predicated loads of global memory in a block, without a write
+    between them, become one.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
