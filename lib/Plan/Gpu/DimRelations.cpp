@@ -226,10 +226,21 @@ void DimRelations::relateConcat(tg::ConcatOp op) {
   for (Value input : op.getInputs())
     for (unsigned d = 0; d < rankOf(input); ++d)
       unite(node(input, d), node(op.getResult(), d));
-  if (mode == Mode::Drop)
+  if (mode == Mode::Drop) {
     block(node(op.getResult(), axis));
-  else if (axis > 0) // Parts of an inner dimension are not contiguous; of an outer one they are.
+    return;
+  }
+  if (axis > 0) // Parts of an inner dimension are not contiguous; of an outer one they are.
     block(node(op.getResult(), axis - 1));
+  // Extents that are only assumed to be equal would count as part of the axis.
+  tg::Dims own = tg::getDims(op.getType());
+  ArrayRef<AffineExpr> inner = ArrayRef(own).drop_front(axis + 1);
+  bool areEqual = llvm::all_of(op.getInputs(), [&](Value input) {
+    tg::Dims dims = tg::getDims(input.getType());
+    return llvm::equal(ArrayRef(dims).drop_front(axis + 1), inner, tg::isEqual);
+  });
+  if (!areEqual)
+    block(node(op.getResult(), axis));
 }
 
 void DimRelations::relateWindow(tg::WindowOp op) {

@@ -152,6 +152,22 @@ module @boxes {
 
 // -----
 
+// Inner extents that are only assumed to be equal are not part of the axis.
+// CHECK-LABEL: module @assumed
+// CHECK: tg.concat %arg0, %arg1 axis = 0 : tensor<1x?xf32, #tg.dims<()[s0] -> (1, s0 * 128)>>, tensor<1x?xf32, #tg.dims<()[s0, s1] -> (1, s1 * 128)>>
+#x = #tg.dims<()[s0, s1] -> (1, 1, 128, s0)>
+#y = #tg.dims<()[s0, s1] -> (1, 1, 128, s1)>
+#r = #tg.dims<()[s0] -> (1, 2, 128, s0)>
+module @assumed {
+  func.func @kernel(%x: tensor<1x1x128x?xf32, #x>, %y: tensor<1x1x128x?xf32, #y>, %s0: index, %s1: index) -> tensor<1x2x128x?xf32, #r>
+      attributes {tg.num_symbols = 2 : i64} {
+    %0 = tg.concat %x, %y axis = 1 : tensor<1x1x128x?xf32, #x>, tensor<1x1x128x?xf32, #y>
+    return %0 : tensor<1x2x128x?xf32, #r>
+  }
+}
+
+// -----
+
 // Strided parts and parts of inner dimensions do not merge.
 // CHECK-LABEL: module @inner_slice
 // CHECK: tg.slice %arg0 offsets = [0, 2] strides = [1, 1] : tensor<18x8xf32> to tensor<18x4xf32>
