@@ -40,7 +40,8 @@ public:
 
   /// Ahead of the first op of `block` that touches a transient, of those in `tiles` if it is one. True if there is one.
   bool place(Block &block, tk::ForTilesOp tiles, bool isTrigger);
-  bool letsNextStart(func::FuncOp kernel, const Device &device) const;
+  bool readsTransients(func::FuncOp kernel) const;
+  bool isQuicklyRead(const Device &device) const;
 
   DenseSet<Value> steady, copied;
   DenseSet<Value> late; ///< Steady ones that are read behind a wait or a loop.
@@ -79,20 +80,33 @@ static void emitTrigger(OpBuilder &builder, Location loc) {
   emitAsm(builder, loc, {}, {}, "griddepcontrol.launch_dependents;", "", /*hasSideEffects=*/true);
 }
 
-/// Whether the next kernel may start at once: this one reads nothing of the kernels before, waits for them only to
-/// store, and does not take its weights from DRAM for so long that those that the next one asks for would delay them.
-bool GridWaits::letsNextStart(func::FuncOp kernel, const Device &device) const {
+bool GridWaits::readsTransients(func::FuncOp kernel) const {
   WalkResult result = kernel.walk([&](Operation *op) {
     bool isReading = isa<tk::LoadOp, tk::CopyOp, tk::LoadIndexOp>(op) && !steady.contains(op->getOperand(0));
     return isReading ? WalkResult::interrupt() : WalkResult::advance();
   });
+  return result.wasInterrupted();
+}
+
+/// Whether DRAM brings all steady operands, and takes as many dirty lines, within the time of a kernel of no work: else
+/// what the next kernel asks for would delay them.
+bool GridWaits::isQuicklyRead(const Device &device) const {
   double bytes = 0;
   for (Value operand : steady) {
     auto type = dyn_cast<tk::GlobalType>(operand.getType());
     std::optional<int64_t> size = type ? tg::getByteSize(type.getTensor()) : 0;
     bytes += size ? double(*size) : std::numeric_limits<double>::infinity();
   }
-  return !result.wasInterrupted() && bytes <= device.launchSeconds * device.memoryBandwidth;
+  return 2 * bytes <= device.kernelSeconds() * device.memoryBandwidth;
+}
+
+/// Whether a kernel of `ctas` CTAs (0: nobody knows) leaves half of the card's threads to those beside it, and, having
+/// no products, next to all registers and shared memory.
+static bool isSmall(func::FuncOp kernel, const Device &device, int64_t ctas) {
+  bool hasProducts = kernel.walk([](tk::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  auto warps = kernel->getAttrOfType<IntegerAttr>(tk::warpsAttr);
+  return !hasProducts && warps && ctas > 0 &&
+         ctas * warps.getInt() * 32 <= int64_t(device.sms) * int64_t(device.threadsPerSm) / 2;
 }
 
 void GridWaits::noteLate(Operation *op) {
@@ -135,14 +149,14 @@ bool GridWaits::place(Block &block, tk::ForTilesOp tiles, bool isTrigger) {
   return true;
 }
 
-/// What all CTAs ask for at most, so that it does not drive out what the kernels before still need; and each of them.
-static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
 /// Of addresses and sizes of bulk copies.
 static constexpr int64_t bulkAlignment = 16;
 
-std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp kernel, const Device &device) {
+std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp kernel, const Device &device,
+                                                                   int64_t ctas) {
   GridWaits waits(kernel);
-  bool isAtOnce = waits.letsNextStart(kernel, device);
+  // Whether the next kernel may start beside those before this one, too.
+  bool isAtOnce = isSmall(kernel, device, ctas) || (!waits.readsTransients(kernel) && waits.isQuicklyRead(device));
   if (!waits.place(kernel.getBody().front(), {}, /*isTrigger=*/!isAtOnce))
     return std::nullopt;
   if (isAtOnce) {
@@ -152,12 +166,10 @@ std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp 
   SmallVector<SteadyTensor> tensors;
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = dyn_cast<tk::GlobalType>(argument.getType());
-    if (!type || !waits.late.contains(argument))
+    if (!type || !waits.late.contains(argument) || waits.copied.contains(argument))
       continue;
     std::optional<int64_t> bytes = tg::getByteSize(type.getTensor());
-    // What is left of a copied one is a part that nobody knows here: all of it, or nothing.
-    int64_t most = waits.copied.contains(argument) ? prefetchBytes : std::numeric_limits<int64_t>::max();
-    if (bytes && *bytes >= bulkAlignment && *bytes <= most)
+    if (bytes && *bytes >= bulkAlignment)
       tensors.push_back({argument.getArgNumber(), *bytes / bulkAlignment * bulkAlignment});
   }
   return tensors;
@@ -165,6 +177,8 @@ std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp 
 
 //===-- Prefetches ------------------------------------------------------------------------------------------------===//
 
+/// What all CTAs ask for at most, so that it does not drive out what the kernels before still need; and each of them.
+static constexpr int64_t prefetchBytes = 8 << 20, prefetchBytesOfCta = 64 << 10;
 /// The least share of a CTA: a few lines.
 static constexpr int64_t leastShare = 512;
 

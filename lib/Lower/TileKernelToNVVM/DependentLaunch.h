@@ -3,8 +3,9 @@
 //
 // Each thread that loads or stores transients waits (griddepcontrol.wait) ahead of the first of them until the kernels
 // before have ended and their results are visible; what needs none of that stands ahead of it: barriers, tensor maps,
-// index arithmetic, and the first copies of steady operands into shared memory. Behind the wait the kernel lets its own
-// successor start. docs/gpu.md, "Dependent launch", says why that is right whatever the memory plan is.
+// index arithmetic, and the first copies of steady operands into shared memory. Behind the wait, or at once where that
+// pays, the kernel lets its own successor start. docs/gpu.md, "Dependent launch", says why that is right whatever the
+// memory plan is.
 #ifndef WEFT_LIB_LOWER_TILEKERNELTONVVM_DEPENDENTLAUNCH_H
 #define WEFT_LIB_LOWER_TILEKERNELTONVVM_DEPENDENTLAUNCH_H
 
@@ -28,9 +29,10 @@ struct SteadyTensor {
 };
 
 /// Puts the waits, and ahead of them the first copies of steady operands, into a kernel of tk with layouts. Returns the
-/// steady arguments of known size that are not read ahead of waits and loops, at least not all of them; nothing, with
-/// nothing changed, if the kernel touches no transient: then it must not start early.
-std::optional<llvm::SmallVector<SteadyTensor>> placeGridWaits(mlir::func::FuncOp kernel, const Device &device);
+/// steady arguments of known size that are not read ahead of waits and loops; nothing, with nothing changed, if the
+/// kernel touches no transient: then it must not start early. `ctas`: of the grid, 0 if not known.
+std::optional<llvm::SmallVector<SteadyTensor>> placeGridWaits(mlir::func::FuncOp kernel, const Device &device,
+                                                              int64_t ctas);
 
 /// At the begin of the kernel: asks for the first bytes of `tensors` to come to the L2 cache. `grid`: CTAs, 0 if not
 /// known: then nothing happens.

@@ -160,13 +160,13 @@ private:
     hoistLoads(kernel, [&](Value value) {
       return mayStartEarly && isa<tk::GlobalType>(value.getType()) && !steady.contains(value);
     });
-    std::optional<SmallVector<SteadyTensor>> uncopied;
-    if (mayStartEarly)
-      uncopied = placeGridWaits(kernel, *device);
-    lowerCursors(kernel);
     unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });
     auto cluster = kernel->getAttrOfType<IntegerAttr>(clusterAttr);
     AffineMap grid = getGrid(kernel, symbols, targetName, cluster ? cluster.getInt() : 1);
+    std::optional<SmallVector<SteadyTensor>> uncopied;
+    if (mayStartEarly)
+      uncopied = placeGridWaits(kernel, *device, getStaticGrid(grid));
+    lowerCursors(kernel);
     KernelInfo info(kernel, uncopied.has_value());
     if (failed(checkTiles(kernel, info)))
       return signalPassFailure();

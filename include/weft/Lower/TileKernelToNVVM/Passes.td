@@ -14,7 +14,7 @@ def LowerTk : Pass<"weft-lower-tk", "::mlir::ModuleOp"> {
 
     On sm_90a, with `dependent-launch`, each thread waits for the kernels before (`griddepcontrol.wait`) ahead of the first op of its role that reads or
     writes something else than `tg.steady_operands`; copies of those into shared memory go ahead of it, as far as there are slots, or they are prefetched to
-    L2. Behind the wait the kernel lets its successor start.
+    L2. Behind the wait, or at once where that pays, the kernel lets its successor start.
 
     Errors: a tile without a layout, a layout that an op cannot take, a type that memory cannot hold.
   }];
