@@ -300,6 +300,9 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     A loop without channels that loads from global memory into registers, and whose number of steps is known, gets `stages` bodies (module attribute
     `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Exact.
 
+    Where nothing in such a loop writes and it has no dots, its loads stand ahead of its first reduction if they do not need it: a decoder's values are under
+    way while its keys become scores. Exact.
+
     ```mlir
     #xa = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
     func.func @kernel(%x: !tk.global<tensor<64x256xf16>>) {
@@ -327,7 +330,8 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"expand", "expand", "bool", /*default=*/"true", "move the ops; otherwise only annotate them">];
-  let statistics = [Statistic<"numLoops", "loops", "loops pipelined">, Statistic<"numStreams", "streams", "loops with several bodies">];
+  let statistics = [Statistic<"numLoops", "loops", "loops pipelined">, Statistic<"numStreams", "streams", "loops with several bodies">,
+                    Statistic<"numHoisted", "hoisted", "loads ahead of reductions">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::weft::tk::TileKernelDialect"];
 
 }

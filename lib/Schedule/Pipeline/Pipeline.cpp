@@ -245,6 +245,8 @@ struct TkPipelinePass : schedule::impl::TkPipelineBase<TkPipelinePass> {
     for (scf::ForOp loop : loops) {
       LoopPipeliner pipeliner(loop);
       if (!pipeliner.analyse()) {
+        if (expand)
+          numHoisted += schedule::hoistLoads(loop);
         numStreams += schedule::unrollStream(loop, bodies);
         continue;
       }

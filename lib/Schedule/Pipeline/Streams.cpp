@@ -27,3 +27,33 @@ bool schedule::unrollStream(scf::ForOp loop, int64_t steps) {
   int64_t factor = int64_t(trips->getLimitedValue(uint64_t(std::max<int64_t>(steps, 1))));
   return factor > 1 && succeeded(loopUnrollByFactor(loop, uint64_t(factor)));
 }
+
+/// The last of the ops in `block` that make what `op` uses; null if none does.
+static Operation *findLastMaker(Operation *op, Block *block) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands())
+    if (Operation *maker = operand.getDefiningOp(); maker && maker->getBlock() == block)
+      if (!last || last->isBeforeInBlock(maker))
+        last = maker;
+  return last;
+}
+
+int64_t schedule::hoistLoads(scf::ForOp loop) {
+  bool isStill = true; // Nothing writes.
+  loop.getBody()->walk([&](Operation *op) {
+    isStill &= !isa<scf::ForOp, tk::DotOp>(op) && (isa<tk::LoadOp, scf::IfOp>(op) || isMemoryEffectFree(op));
+  });
+  Operation *reduction = nullptr;
+  int64_t count = 0;
+  if (!isStill)
+    return 0;
+  for (Operation &op : llvm::make_early_inc_range(*loop.getBody())) {
+    reduction = !reduction && isa<tk::ReduceOp>(op) ? &op : reduction;
+    Operation *maker = isa<tk::LoadOp>(op) ? findLastMaker(&op, loop.getBody()) : nullptr;
+    if (!reduction || !isa<tk::LoadOp>(op) || (maker && !maker->isBeforeInBlock(reduction)))
+      continue;
+    op.moveBefore(reduction);
+    ++count;
+  }
+  return count;
+}

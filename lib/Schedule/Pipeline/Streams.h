@@ -15,6 +15,11 @@ bool isStream(mlir::scf::ForOp loop);
 /// a step of the loop; what is left over becomes a loop of its own. False if there is nothing to repeat.
 bool unrollStream(mlir::scf::ForOp loop, int64_t steps);
 
+/// Moves loads of the loop's body from global memory ahead of the reductions that they do not need, behind whose
+/// exchange between warps no assembler begins them earlier. Nothing in the loop writes, and it has no dots, whose
+/// operands want the registers. How many have moved.
+int64_t hoistLoads(mlir::scf::ForOp loop);
+
 } // namespace weft::schedule
 
 #endif // WEFT_LIB_SCHEDULE_PIPELINE_STREAMS_H
