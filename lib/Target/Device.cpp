@@ -27,6 +27,9 @@
 // that were timed, without them within 5.3 %. Through the L2 a fence, an atomic, polls of a counter and a copy are a
 // trip each: code for sm_80 takes 0.4 to 1.0 us more than clusters do on an H100 (3,000 clocks). Of 132 SMs, clusters
 // of four find 124 (512 x 1024 x 8192 by 32 clusters of 4: 58.6 us; 64 of 2: 27.3).
+//
+// Steps of folds: 299 clocks by wgmma, 133 by mma.sync on an H100 (2026-11-22, `weft calibrate`); Ampere and Ada are
+// taken to have the latter.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Target/DeviceTable.h"
 #include <vector>
@@ -44,15 +47,16 @@ constexpr unsigned kKiB = 1 << 10;
 struct Family {
   const char *architecture;
   unsigned computeVersion, threadsPerSm, ctasPerSm, sharedPerSm, sharedPerCta, maxCluster, f32PerClock, l1PerSm;
-  unsigned clusterClocks, mergeBytesPerClock, mergeClocks;
+  unsigned clusterClocks, mergeBytesPerClock, mergeClocks, foldClocks;
   unsigned clusteredPermille; ///< Of the SMs.
   unsigned effectiveL2Percent;
 };
 
-constexpr Family kSm80 = {"sm_80", 80, 2048, 32, 164 * kKiB, 163 * kKiB, 1, 128, 192 * kKiB, 0, 12, 3000, 0, 50};
-constexpr Family kSm86 = {"sm_86", 86, 1536, 16, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 0, 12, 3000, 0, 90};
-constexpr Family kSm89 = {"sm_89", 89, 1536, 24, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 0, 12, 3000, 0, 90};
-constexpr Family kSm90 = {"sm_90a", 90, 2048, 32, 228 * kKiB, 227 * kKiB, 8, 256, 256 * kKiB, 100, 12, 400, 940, 90};
+constexpr Family kSm80 = {"sm_80", 80, 2048, 32, 164 * kKiB, 163 * kKiB, 1, 128, 192 * kKiB, 0, 12, 3000, 133, 0, 50};
+constexpr Family kSm86 = {"sm_86", 86, 1536, 16, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 0, 12, 3000, 133, 0, 90};
+constexpr Family kSm89 = {"sm_89", 89, 1536, 24, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 0, 12, 3000, 133, 0, 90};
+constexpr Family kSm90 = {"sm_90a",   90,  2048, 32,  228 * kKiB, 227 * kKiB, 8, 256,
+                          256 * kKiB, 100, 12,   400, 300,        940,        90};
 
 constexpr Device device(const char *name, const Family &family, unsigned sms, uint64_t l2, uint64_t memory,
                         double bandwidth, unsigned l2PerClock, double clock, MatrixRates matrix, MatrixRates mmaSync) {
@@ -84,6 +88,8 @@ constexpr Device device(const char *name, const Family &family, unsigned sms, ui
           /*specialPerClock=*/16,
           matrix,
           mmaSync,
+          family.foldClocks,
+          /*mmaFoldClocks=*/133,
           /*launchSeconds=*/2e-6,
           /*tailSeconds=*/1e-6};
 }

@@ -72,6 +72,11 @@ static bool measure(const json::Object &object, Device &device, std::string &err
     device.mergeClocks = unsigned(std::lround(numbers.get("clusterMergeClocks", 0, 1e6)));
     device.clusteredSms = unsigned(numbers.get("clusteredSms", 1, device.sms));
   }
+  if (object.get("mmaFoldClocks")) { // Not before the night of that day.
+    device.mmaFoldClocks = unsigned(std::lround(numbers.get("mmaFoldClocks", 1, 1e5)));
+    device.foldClocks =
+        device.hasWgmma() ? unsigned(std::lround(numbers.get("foldClocks", 1, 1e5))) : device.mmaFoldClocks;
+  }
   double launch = numbers.get("launchSeconds", 0, 1);
   device.launchSeconds = std::max(launch - device.tailSeconds, 0.0); // Empty kernels were measured, drained too.
   return error.empty();

@@ -174,6 +174,9 @@ Error Benchmarks::measureUnits() {
   if (Error error = best({"mma", sms, threads, {iterations, out}}, 1, seconds))
     return error;
   result.mmaFlops = double(kMmaFlops * (threads / 32) * sms) * double(iterations) / seconds;
+  if (Error error = readClocks({"fold_chain", 1, 128, {iterations, out}}, result.mmaFoldClocks))
+    return error;
+  result.mmaFoldClocks /= double(iterations);
   return {};
 }
 
@@ -189,6 +192,9 @@ Error Benchmarks::measureHopper() {
   if (Error error = best({"wgmma", sms, 128 * groups, {iterations, out}}, 1, seconds))
     return error;
   result.wgmmaFlops = double(kWgmmaFlops * groups * sms) * double(iterations) / seconds;
+  if (Error error = readClocks({"group_fold_chain", 1, 128, {iterations, out}}, result.foldClocks))
+    return error;
+  result.foldClocks /= double(iterations);
   return measureClusters();
 }
 
@@ -302,6 +308,7 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
          " \"clusterBarrierClocks\": %.1f, \"clusterBytesPerClock\": %.1f, \"clusterMergeClocks\": %.0f, "
          "\"clusteredSms\": %lld,\n",
          c.clusterBarrierClocks, c.clusterBytesPerClock, c.clusterMergeClocks, (long long)c.clusteredSms);
+  append(text, " \"mmaFoldClocks\": %.0f, \"foldClocks\": %.0f,\n", c.mmaFoldClocks, c.foldClocks);
   append(text, " \"mmaSyncF16Flops\": %.4g, \"wgmmaF16Flops\": %.4g,\n \"workingSets\": [", c.mmaFlops, c.wgmmaFlops);
   for (const WorkingSet &set : c.workingSets)
     append(text, "%s\n  {\"bytes\": %lld, \"own\": %.4g, \"shifted\": %.4g}", &set == c.workingSets.data() ? "" : ",",
@@ -319,6 +326,8 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
           "  \"clusterBytesPerClock: 16 KiB more by st.async.v4 of 128 threads to the other block of a pair, "
           "on all SMs; clusterMergeClocks: of 16 KiB that are sent and added up, without that and two barriers; "
           "clusteredSms: the most clusters of 4 blocks of 1024 threads, 2 blocks an SM, that take as long as one\",\n"
+          "  \"mmaFoldClocks, foldClocks: of one m16n8k16 (m64n16k16), the maximum of its rows, exponentials, another "
+          "product of these, one after the other; the former with a barrier of 128 threads\",\n"
           "  \"launchSeconds: 1000 empty kernels, one after the other\",\n"
           "  \"mma.sync m16n8k16: 16 warps of every SM, 8 sums each; wgmma m64n256k16: 2 warpgroups of every SM, "
           "operands in shared memory; all zero\"]}\n";

@@ -28,7 +28,8 @@ struct Calibration {
   /// of a merge beside that and two barriers; SMs that clusters of four blocks find.
   double clusterBarrierClocks = 0, clusterBytesPerClock = 0, clusterMergeClocks = 0;
   int64_t clusteredSms = 0;
-  double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
+  double mmaFoldClocks = 0, foldClocks = 0; ///< A step of a fold's latencies; the latter by wgmma, 0: none.
+  double mmaFlops = 0, wgmmaFlops = 0;      ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
 };
 
 /// Runs all benchmarks. An emulated card gets sizes that take a moment.

@@ -290,6 +290,39 @@ static std::string listRegisters(int first, int count) {
   return text + "}";
 }
 
+/// From scores to the next product's operand: the maximum of a row over the four lanes that share it, exponentials, a
+/// conversion to f16, two registers of scores in one.
+static std::string makeScores(int count) {
+  std::string text = "  mov.f32 %m, %f0;\n";
+  auto name = [](const char *letter, int i) { return std::string("%") + letter + std::to_string(i); };
+  for (int i = 1; i < count; ++i)
+    text += "  max.f32 %m, %m, " + name("f", i) + ";\n";
+  for (int lanes : {1, 2})
+    text += "  shfl.sync.bfly.b32 %x, %m, " + std::to_string(lanes) + ", 31, -1;\n  max.f32 %m, %m, %x;\n";
+  for (int i = 0; i < count; ++i)
+    text += "  sub.f32 " + name("f", i) + ", " + name("f", i) + ", %m;\n  ex2.approx.ftz.f32 " + name("f", i) + ", " +
+            name("f", i) + ";\n";
+  for (int i = 0; i < count; i += 2)
+    text += "  cvt.rn.f16x2.f32 " + name("a", 4 + i / 2) + ", " + name("f", i + 1) + ", " + name("f", i) + ";\n";
+  return text;
+}
+
+/// A loop over `body`, whose results are the next iteration's accumulators: out[0] has the clocks of block 0.
+static std::string makeChain(const std::string &name, const std::string &start, const std::string &body, int count) {
+  std::string text = "\n.visible .entry " + name + "(.param .u64 iterations, .param .u64 out)\n{\n" +
+                     "  .reg .pred %p;\n  .reg .b32 %a<8>, %t;\n  .reg .b64 %n, %out, %d<4>, %t0, %t1;\n"
+                     "  .reg .f32 %m, %x, %f<" +
+                     std::to_string(count) +
+                     ">;\n  ld.param.u64 %n, [iterations];\n  ld.param.u64 %out, [out];\n  mov.u32 %t, %tid.x;\n" +
+                     start;
+  for (int i = 0; i < count; ++i)
+    text += "  mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
+  text += "  mov.u64 %t0, %clock64;\nagain:\n" + body +
+          "  sub.u64 %n, %n, 1;\n  setp.ne.u64 %p, %n, 0;\n  @%p bra again;\n  mov.u64 %t1, %clock64;\n"
+          "  sub.u64 %t1, %t1, %t0;\n  setp.eq.u32 %p, %t, 0;\n  @%p st.global.u64 [%out], %t1;\n";
+  return text + "  setp.lt.f32 %p, %f0, 0f00000000;\n  @%p st.global.f32 [%out], %f0;\n  ret;\n}\n";
+}
+
 std::string weft::calibrate::makeKernels() {
   std::string mma, loads;
   for (int i = 0; i < 8; ++i) {
@@ -304,7 +337,15 @@ std::string weft::calibrate::makeKernels() {
   for (int i = 0; i < 8; ++i)
     clear += "  st.shared.v4.u32 [%a0+" + std::to_string(2048 * i) + "], {%a2, %a2, %a2, %a2};\n";
   clear += "  bar.sync 0;\n";
-  return kHeader + makeLoop("mma", "  mov.u32 %a0, 0;\n", mma, 32) + makeLoop("shared", clear, loads, 32);
+  std::string sums = listRegisters(0, 4);
+  auto product = [&](const std::string &operand) {
+    return "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + sums + ", " + operand + ", {%a0, %a0}, " + sums +
+           ";\n";
+  };
+  std::string chain =
+      product("{%a0, %a0, %a0, %a0}") + makeScores(4) + product("{%a4, %a5, %a4, %a5}") + "  bar.sync 0;\n";
+  return kHeader + makeLoop("mma", "  mov.u32 %a0, 0;\n", mma, 32) + makeLoop("shared", clear, loads, 32) +
+         makeChain("fold_chain", "  mov.u32 %a0, 0;\n", chain, 4);
 }
 
 std::string weft::calibrate::makeHopperKernels() {
@@ -326,6 +367,10 @@ std::string weft::calibrate::makeHopperKernels() {
     body += "  add.u64 %d2, %d0, " + std::to_string(2 * i) + ";\n  add.u64 %d3, %d1, " + std::to_string(2 * i) +
             ";\n  wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 " + sums + ", %d2, %d3, 1, 1, 1, 0, 0;\n";
   body += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
-  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128) + kClusterBarrier +
-         kClusterSpin + makeClusterExchange();
+  std::string scores = listRegisters(0, 8), head = "  wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 " + scores;
+  std::string wait = "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
+  std::string chain = "  wgmma.fence.sync.aligned;\n" + head + ", %d0, %d1, 1, 1, 1, 0, 0;\n" + wait + makeScores(8) +
+                      "  wgmma.fence.sync.aligned;\n" + head + ", {%a4, %a5, %a6, %a7}, %d1, 1, 1, 1, 0;\n" + wait;
+  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeLoop("wgmma", start, body, 128) +
+         makeChain("group_fold_chain", start, chain, 8) + kClusterBarrier + kClusterSpin + makeClusterExchange();
 }

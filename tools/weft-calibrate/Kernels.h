@@ -12,6 +12,10 @@
 //   block_barrier iterations, out                       barriers of a block; out[0]: clocks of block 0
 //   grid_barrier  iterations, counter                   barriers of all blocks; `counter` is zero before
 //   mma           iterations, out                       kMmaFlops a warp and iteration, f16 with f32 sums
+//   fold_chain    iterations, out                       a step of a fold by the smallest instructions, one after the
+//                                                       other: a product, the maximum of its rows, exponentials, a
+//                                                       product of these, a barrier of the block; out[0]: clocks
+//   group_fold_chain iterations, out                    the same by wgmma, without the barrier (sm_90a)
 //   wgmma         iterations, out                       kWgmmaFlops a warpgroup and iteration (sm_90a)
 //   cluster_barrier iterations, out                     relaxed barriers of clusters of kClusterCtas blocks (sm_90a);
 //                                                       out[0]: clocks of block 0

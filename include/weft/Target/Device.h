@@ -50,6 +50,9 @@ struct Device {
   unsigned specialPerClock; ///< Exponentials, reciprocals and their like of one SM per clock.
   MatrixRates matrix;       ///< By the best instructions: wgmma where there is it, else mma.sync.
   MatrixRates mmaSync;      ///< By mma.sync.
+  /// A step of a fold (a product, the maximum of its rows, exponentials, another product of these) one after the other:
+  /// clocks beside what its pipes take, by the best instructions and by mma.sync.
+  unsigned foldClocks, mmaFoldClocks;
 
   /// What a kernel costs in a graph beside its work: from the end of the kernel before it to its start, and for filling
   /// the SMs and draining them. The table's source says where they were measured.

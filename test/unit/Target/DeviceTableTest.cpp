@@ -56,6 +56,19 @@ TEST(DeviceTable, ReplacesWhatClustersTake) {
     EXPECT_FALSE(readDeviceTable(makeCalibration(h100, wgmma + std::string(wrong)), device, error)) << wrong;
 }
 
+TEST(DeviceTable, ReplacesWhatStepsOfFoldsTake) {
+  Device device;
+  std::string error;
+  ASSERT_TRUE(readDeviceTable(makeCalibration(h100, std::string(wgmma)), device, error)) << error;
+  EXPECT_EQ(device.foldClocks, findDevice("H100")->foldClocks) << "not measured";
+  std::string measured = std::string(wgmma) + R"(, "mmaFoldClocks": 140.4, "foldClocks": 310)";
+  ASSERT_TRUE(readDeviceTable(makeCalibration(h100, measured), device, error)) << error;
+  EXPECT_EQ(device.mmaFoldClocks, 140u);
+  EXPECT_EQ(device.foldClocks, 310u);
+  EXPECT_FALSE(readDeviceTable(makeCalibration(h100, std::string(wgmma) + R"(, "mmaFoldClocks": 0)"), device, error));
+  EXPECT_NE(error.find("mmaFoldClocks"), std::string::npos) << error;
+}
+
 TEST(DeviceTable, OfTheCardThatItWasTakenOn) {
   for (auto [driver, card, name] :
        {std::tuple("NVIDIA H200", R"("architecture": "sm_90a", "sms": 132)", "H200"),
