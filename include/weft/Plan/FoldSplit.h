@@ -3,21 +3,10 @@
 #ifndef WEFT_PLAN_FOLDSPLIT_H
 #define WEFT_PLAN_FOLDSPLIT_H
 
-#include "weft/Dialect/TileGraph/IR/Fold.h"
-#include "weft/Target/Device.h"
+#include "weft/Plan/FoldModel.h"
 #include <string>
 
 namespace weft::plan {
-
-/// Dimensions of the result of a fold's contraction over the stream, as numbers of places.
-struct FoldShape {
-  int64_t rows = 1;      ///< Only the operand that the cascade makes has them.
-  int64_t columns = 1;   ///< Only the other operand has them.
-  int64_t batch = 1;     ///< Both have them.
-  int64_t places = 1;    ///< Of the streamed dimension.
-  double placeBytes = 0; ///< What the fold reads of one place of the stream, once.
-  double stateBytes = 0; ///< Of all states.
-};
 
 struct FoldSplit {
   int64_t parts = 1;
@@ -25,8 +14,8 @@ struct FoldSplit {
   std::string reason; ///< The numbers that decided.
 };
 
-/// Seconds of a fold in `parts`, the kernel that merges them included.
-double estimateFold(const FoldShape &shape, int64_t parts, const Device &device);
+/// Seconds of a fold of `problem` in `parts` of whole `unit`s, by the best tiles, the kernel that merges them included.
+double estimateFoldInParts(FoldProblem problem, double stateBytes, int64_t parts, int64_t unit, const Device &device);
 
 /// The cheapest number of parts; of a stream whose extent is not known, over extents up to 32,768. 1 where the fold has
 /// no merge or no contraction over its stream, or where a split does not pay.

@@ -12,12 +12,14 @@ namespace weft::plan {
 inline constexpr llvm::StringLiteral secondsAttr = "weft.seconds";
 
 /// Seconds with this schedule and clusters of `multicast` CTAs; with its launch, by estimates of symbolic extents. Of
-/// products by GemmModel.h, of what memory bounds by ReadTime.h. None where no model has a price: folds with a
-/// contraction, and tiles that the model would refuse.
+/// products by GemmModel.h, of folds by FoldModel.h, of what memory bounds by ReadTime.h. None where no model has a
+/// price: tiles that the model would refuse.
 std::optional<double> estimateKernel(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
                                      const Device &device);
 
-/// Its part: kernels that chooseContraction schedules.
+/// Its parts: kernels that chooseFold and chooseContraction schedule.
+std::optional<double> estimateFoldKernel(const KernelToSchedule &kernel, tg::FoldOp fold, tg::ScheduleAttr schedule,
+                                         const Device &device);
 std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::ContractOp contract,
                                           tg::ScheduleAttr schedule, int64_t multicast, const Device &device);
 

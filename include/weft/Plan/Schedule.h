@@ -24,6 +24,7 @@ struct ScheduleChoice {
   bool persistent = false;
   int64_t split = 1;
   int64_t ctasPerSm = 1;  ///< That run at once; an estimate.
+  double stepSeconds = 0; ///< Of a CTA among those that run at once, where a model says so; 0: by the peak rate.
   bool isOrdered = false; ///< The choice of tiles has chosen their order too.
   int64_t multicast = 1;  ///< CTAs of a cluster with tiles side by side (weft/Target/Multicast.h).
   bool turns = false;     ///< Warpgroups take turns at the matrix unit (weft/Target/Turns.h).

@@ -10,8 +10,8 @@ namespace weft::plan {
 
 std::optional<double> estimateKernel(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
                                      const Device &device) {
-  if (kernel.find<tg::FoldOp>())
-    return std::nullopt;
+  if (auto fold = kernel.find<tg::FoldOp>())
+    return estimateFoldKernel(kernel, fold, schedule, device);
   func::FuncOp func = kernel.func;
   if (tg::ContractOp contract = tg::findAnchor(func.getBody().front()))
     return estimateContraction(kernel, contract, schedule, multicast, device);

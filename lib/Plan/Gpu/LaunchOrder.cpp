@@ -37,7 +37,7 @@ public:
   bool simulate(Candidate &candidate) const;
   int64_t getLookups() const { return lookups; } ///< Of one simulation.
   /// A part of the steps was simulated. CTAs of a wave are as many as before, so that what they ask for at once takes
-  /// too much of the smaller cache: bytes are too many, and count only against an order.
+  /// too much of the smaller cache: bytes are too many, and count only against an order that is not of rows.
   bool isCoarse() const { return depth > 1; }
   /// Whether no order can do better than one that moves `bytes`: tiles take equally many steps, nothing moves twice.
   bool isBest(double bytes) const {
@@ -138,6 +138,8 @@ bool Sampler::prepare() {
   // A step's share of an SM that holds several CTAs takes that many times as long.
   secondsOfStep =
       stage.operations / (double(tiles) * double(stage.steps)) / (peak / double(device.sms)) * double(choice.ctasPerSm);
+  if (choice.stepSeconds > 0)
+    secondsOfStep = choice.stepSeconds;
   launches.push_back(std::move(*first));
   for (size_t colDims = 2; colDims < several; ++colDims) {
     request.colDims = int64_t(colDims);
@@ -218,7 +220,7 @@ bool Sampler::simulate(Candidate &candidate) const {
   candidate.bytes = double(depth * machine.cache.sectorBytes) * sectors;
   candidate.seconds =
       double(countSteps(whole.launch.stages[0], order, machine.sms * machine.blocksPerSm)) * secondsOfStep;
-  if (!isCoarse())
+  if (!isCoarse() || candidate.order.traversal.kind != Traversal::Kind::Row)
     candidate.seconds = std::max(candidate.seconds, candidate.bytes / device.memoryBandwidth);
   candidate.hitRate = result.getHitRate();
   return true;
@@ -246,8 +248,6 @@ int64_t chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device
   const Candidate &rows = candidates[0], *best = &rows;
   for (const Candidate &candidate : candidates) {
     bool isFaster = candidate.seconds < lessTime * rows.seconds;
-    if (sampler.isCoarse() && candidate.bytes > same * rows.bytes)
-      continue;
     bool isLighter = !sampler.isCoarse() && candidate.seconds <= sameTime * rows.seconds &&
                      candidate.bytes < fewerBytes * rows.bytes;
     if (!isFaster && !isLighter)

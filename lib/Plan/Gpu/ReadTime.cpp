@@ -10,9 +10,6 @@ using namespace mlir;
 
 namespace weft::plan {
 
-/// Of DRAM's quoted rate, reading and writing: 2,760 to 2,880 of an H100's 3,352 GB/s and a kernel's launch
-/// (rmsnorm_8192x4096, residual_rmsnorm, softmax_16384x4096 in bench/results/2026-11-21-gpu-sm90a-h100.md).
-static constexpr double dramEfficiency = 0.875;
 static constexpr double l1BytesPerClock = 64, transactionBytes = 32;
 /// Of the lesser of memory's and arithmetic's time, what is hidden.
 static constexpr double overlap = 0.95;

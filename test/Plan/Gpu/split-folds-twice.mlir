@@ -2,10 +2,10 @@
 // RUN: weft-opt %s --weft-split-folds=target=sm_90a | FileCheck %s
 
 // CHECK-LABEL: func.func @main
-// CHECK: tg.fold over {{.*}} in 32 parts of 64
+// CHECK: tg.fold over {{.*}} in 16 parts of 64
 // CHECK: tg.contract %arg0, %arg1 {{.*}} -> tensor<4x2047xf32>
 // CHECK: tg.contract %{{.*}}, %arg1 {{.*}} {tg.streamed} : {{.*}} -> tensor<4x2047xf32>
-// CHECK: : tensor<32x4x2047xf32>
+// CHECK: : tensor<16x4x2047xf32>
 #x = affine_map<(r, s, c) -> (r, s)>
 #v = affine_map<(r, s, c) -> (s, c)>
 #y = affine_map<(r, s, c) -> (r, c)>

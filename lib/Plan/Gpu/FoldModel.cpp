@@ -1,0 +1,360 @@
+// The price of a fold's tile, and the search over all of them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Plan/FoldModel.h"
+#include "weft/Plan/ReadTime.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using llvm::ArrayRef, llvm::SmallVector;
+
+namespace weft::plan {
+
+/// Rows of a warp's and of a warpgroup's instruction; threads of a warp.
+static constexpr int64_t warpRows = 16, groupRows = 64, warpThreads = 32;
+/// Of a step in instructions: their depth as the second product's operand.
+static constexpr int64_t leastStep = 16;
+/// Clocks until what is asked for is there.
+static constexpr double loadLatency = 900;
+/// Where there is one row: instructions of an element of keys or values (a conversion, a product, sums across lanes,
+/// what its load takes), lanes of an SM, barriers of a step.
+static constexpr double vectorWork = 3, lanes = 128, vectorClocks = 100;
+
+static int64_t productOf(ArrayRef<int64_t> extents) {
+  int64_t product = 1;
+  for (int64_t extent : extents)
+    product = llvm::MulOverflow(product, extent, product) ? INT64_MAX : product;
+  return product;
+}
+
+int64_t FoldProblem::getRows() const { return productOf(rows); }
+
+/// One row: products of a vector and a matrix are no tiles of an instruction.
+static bool isVector(const FoldProblem &problem) { return problem.getRows() == 1; }
+
+//===--- What a CTA takes ---===//
+
+/// 32-bit registers of a thread that multiplies, beside what every kernel has: the columns' sums, a step's scores, and
+/// those of the step before as the next product's operand (half as wide). Of tiles that are read beside the scores a
+/// share; states that are stored as they are take more than a result of 16 bits.
+static int64_t registersOf(const FoldProblem &problem, const FoldTile &tile) {
+  bool isWgmma = tile.engine == tg::Engine::Wgmma;
+  if (isVector(problem)) // Two tiles of loads.
+    return tile.step * (problem.depth + problem.width / tile.columnTiles) * problem.bytes / 4 /
+           (tile.warps * warpThreads);
+  int64_t registers =
+      (isWgmma ? problem.columns / tile.columnTiles : problem.width / tile.columnTiles) / 2 + tile.step * 3 / 4;
+  // A loop of two turns becomes straight code, which holds scores of both.
+  bool isStraight = problem.streamed > tile.step && problem.streamed <= 2 * tile.step;
+  if (isWgmma && isStraight)
+    registers += tile.numRows > 2 * groupRows || tile.step > 64 ? tile.step / 2 - 8 : 8;
+  if (problem.besideBytes == 0)
+    return registers;
+  if (problem.isInParts)
+    registers += 16;
+  bool isMasked = tile.numRows > groupRows && problem.streamed % tile.step != 0;
+  return registers + (tile.step > 64 && isMasked ? tile.step / 4 + 8 : 0);
+}
+
+/// Left operands (those of the next tile too, if the CTA goes on), both right operands of the steps, and the lines
+/// through which results leave.
+static int64_t sharedOf(const FoldProblem &problem, const FoldTile &tile) {
+  int64_t rows = tile.numRows, lefts = tile.persistent ? tile.stages : 1, barriers = 2048;
+  if (tile.engine == tg::Engine::Wgmma)
+    return (lefts * rows + tile.stages * 2 * tile.step) * problem.width * problem.bytes + rows * 256 + barriers;
+  return (rows + tile.stages * 2 * tile.step) * problem.width * problem.bytes + barriers;
+}
+
+/// CTAs that an SM has room for; 0 if there is none for one.
+static int64_t countResident(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
+  int64_t shared = isVector(problem) ? 0 : sharedOf(problem, tile), registers = registersOf(problem, tile);
+  if (shared > int64_t(device.sharedPerCta))
+    return 0;
+  int64_t bySharedMemory = int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta));
+  if (tile.engine == tg::Engine::Wgmma) {
+    // Four warpgroups have 112 registers a thread; two, and their producers, an SM's.
+    constexpr int64_t most = 176, mostOfFour = 80;
+    return registers <= (tile.numRows > 2 * groupRows ? mostOfFour : most) ? std::min<int64_t>(bySharedMemory, 1) : 0;
+  }
+  constexpr int64_t mostPerThread = 255;
+  int64_t beside = isVector(problem) ? 40 : 72;
+  int64_t perThread = llvm::alignTo(std::min(registers + beside, mostPerThread), 8);
+  return std::min({bySharedMemory, int64_t(device.registersPerSm) / (perThread * tile.warps * warpThreads),
+                   int64_t(device.threadsPerSm) / (tile.warps * warpThreads), int64_t(device.ctasPerSm)});
+}
+
+//===--- Time ---===//
+
+namespace {
+/// Clocks of a CTA's step.
+struct StepClocks {
+  double busy = 0;  ///< Of an SM's pipes.
+  double alone = 0; ///< Of a warp's or a warpgroup's way through products and maps.
+  double chain = 0; ///< Latencies that no pipe hides.
+  double copy = 0;  ///< Of its keys and values by the L2.
+  const char *bound = "";
+};
+} // namespace
+
+/// What an H100 takes for 150 folds of prompts, biased ones and a decoder's (2026-11-22), where it is no rate of the
+/// device:
+/// * of products and maps a part of the lesser is not hidden behind the other: the less the more warpgroups there are;
+///   warps whose instructions wait for their own results hide nothing;
+/// * SMs that read the same keys at a time share some requests to the L2;
+/// * a step of mma.sync waits for its copies and reads its operands from shared memory ahead of the chain of latencies;
+/// * a tile read beside the scores: predicates, loads of two neighbours, conversions; of a sector a thread has a part.
+static constexpr double groupSerial = 0.84, warpSerial = 1, sharedRequests = 1.5, operandClocks = 570;
+static constexpr double besideWork = 12, besideTraffic = 3.5;
+
+/// Of a score: by maps of the scores alone, and by what is read beside it.
+static double mapClocks(const FoldProblem &problem, const Device &device) {
+  return problem.score.special / device.specialPerClock + problem.score.plain / (device.f32PerClock / 2.0);
+}
+static double besideClocks(const FoldProblem &problem, const Device &device) {
+  return problem.besideBytes > 0 ? besideWork / (device.f32PerClock / 2.0) : 0;
+}
+
+/// Of a score: by the products, of `depth` terms and of as many columns as a tile has.
+static double productClocks(const FoldProblem &problem, const FoldTile &tile, double rate) {
+  return 2.0 * double(problem.depth + problem.columns / tile.columnTiles) / rate;
+}
+
+static StepClocks getStepClocks(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
+  constexpr double quarters = 4; // An SM's: a warp has one of them.
+  bool isWgmma = tile.engine == tg::Engine::Wgmma;
+  double rows = double(tile.numRows), scores = rows * double(tile.step), serial = warpSerial;
+  if (isWgmma)
+    serial = groupSerial * double(groupRows) / rows;
+  double rate = isWgmma                          ? device.matrix.f16
+                : tile.engine == tg::Engine::Mma ? device.mmaSync.f16
+                                                 : device.f32PerClock / 2.0;
+  double products = scores * productClocks(problem, tile, rate),
+         maps = scores * (mapClocks(problem, device) + besideClocks(problem, device));
+  double l2Rate = double(device.l2BytesPerClock) / device.sms * (device.hasWgmma() ? sharedRequests : 1);
+  double stepBytes = double(tile.step * (problem.depth + problem.columns / tile.columnTiles) * problem.bytes);
+  double l2 = (stepBytes + scores * problem.besideBytes * besideTraffic) / l2Rate;
+  StepClocks clocks;
+  clocks.copy = stepBytes / l2Rate;
+  if (isVector(problem)) { // Threads load and multiply; keys and values are asked for together.
+    double elements = double(tile.step) * double(problem.depth + problem.width / tile.columnTiles);
+    products = elements * vectorWork / lanes;
+    maps = 0;
+    clocks.alone = products * quarters / std::min(double(tile.warps), quarters);
+    clocks.chain = loadLatency + vectorClocks;
+  } else if (isWgmma) {
+    clocks.alone = (products + maps) / (rows / double(groupRows));
+    clocks.chain = device.foldClocks;
+  } else {
+    double busyWarps = std::min(rows / double(warpRows), double(tile.warps));
+    clocks.alone = (products + maps) * quarters / std::min(busyWarps, quarters);
+    clocks.chain = operandClocks + device.mmaFoldClocks;
+  }
+  double most = std::max(products, maps) + serial * std::min(products, maps);
+  clocks.busy = std::max(most, l2);
+  clocks.bound = most < l2 ? "l2" : products < maps ? "maps" : "matrix";
+  return clocks;
+}
+
+/// Steps of each tile along the dimension of rows that makes them grow, the least first; of others one number.
+static SmallVector<double> countSteps(const FoldProblem &problem, const FoldTile &tile) {
+  double all = double(llvm::divideCeil(problem.streamed, tile.step));
+  if (!problem.growing)
+    return {all};
+  SmallVector<double> steps;
+  int64_t extent = problem.rows[*problem.growing], rows = tile.rows[*problem.growing];
+  for (int64_t first = 0; first < extent; first += rows) {
+    int64_t last = std::min(first + rows, extent) - 1 + problem.growingBase;
+    steps.push_back(std::clamp(double(last / tile.step + 1), 1.0, all));
+  }
+  return steps;
+}
+
+static int64_t countTiles(const FoldProblem &problem, const FoldTile &tile) {
+  int64_t tiles = problem.batch * tile.columnTiles;
+  for (auto [extent, rows] : llvm::zip_equal(problem.rows, tile.rows))
+    tiles *= int64_t(llvm::divideCeil(extent, rows));
+  return tiles;
+}
+
+FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
+  FoldCost cost;
+  int64_t room = countResident(problem, tile, device);
+  cost.fits = room > 0;
+  cost.ctasPerSm = std::max<int64_t>(room, 1);
+  cost.tiles = countTiles(problem, tile);
+  StepClocks step = getStepClocks(problem, tile, device);
+  // CTAs beside each other on an SM share its pipes, and hide each other's latencies.
+  int64_t perSm = llvm::divideCeil(cost.tiles, int64_t(device.sms));
+  double resident = double(std::min(cost.ctasPerSm, perSm));
+  // A slot's copy is there when the other slots' steps are over.
+  double waits = isVector(problem) ? 0 : (loadLatency + step.copy) / double(std::max<int64_t>(tile.stages - 1, 1));
+  double stepClocks = std::max(std::max(resident * step.busy, step.alone) + step.chain, waits);
+  // A tile's first operands, what of its first and last step nothing hides, its results. Where CTAs go on, the next
+  // tile's operands are on their way.
+  constexpr double groupEnds = 3700, warpEnds = 1000, goingOn = 0.2;
+  bool isWgmma = tile.engine == tg::Engine::Wgmma;
+  double ends = (isWgmma ? groupEnds : warpEnds) + step.alone + step.chain;
+  double first = tile.persistent ? (1 - goingOn) * ends : 0; // Of a CTA that goes on, beside what each tile takes.
+  ends *= tile.persistent ? goingOn : isWgmma ? 1 : 1 / resident;
+  cost.stepSeconds = stepClocks / device.clock;
+
+  // Longest first: the last ones that begin are short.
+  SmallVector<double> steps = countSteps(problem, tile);
+  double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / double(steps.size());
+  double longest = steps.back() * stepClocks + ends, slots = resident * double(device.sms);
+  double clocks = std::ceil(double(cost.tiles) / slots) * longest;
+  if (steps.size() > 1) {
+    double shortest = steps.front() * stepClocks + ends,
+           whole = double(cost.tiles) / slots * (mean * stepClocks + ends);
+    // Of a persistent CTA the tiles are known beforehand: some get the longest one of each round.
+    double uneven = tile.persistent ? longest - shortest : shortest;
+    clocks = std::max(longest, whole + (double(cost.tiles) > slots ? uneven / 2 : 0));
+  }
+  // The card's calibration reads 3,083 GB/s of 3,352 (bench/results/2026-11-21-calibration-h100).
+  constexpr double readEfficiency = 0.92;
+  double dram =
+      problem.operandBytes / (readEfficiency * device.memoryBandwidth) + writeSeconds(problem.resultBytes, device);
+  double seconds = (first + clocks) / device.clock + device.tailSeconds;
+  // Threads that wait for what they load ask for nothing meanwhile: half of the lesser is not hidden.
+  double together = isVector(problem) ? std::min(seconds, dram) / 2 : 0;
+  cost.seconds = std::max(seconds, dram) + together + device.launchSeconds;
+  cost.bound = dram > seconds ? "dram" : std::max(step.alone, waits) > resident * step.busy ? "latency" : step.bound;
+  return cost;
+}
+
+bool takesTurns(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
+  return tile.engine == tg::Engine::Wgmma && tile.numRows > groupRows &&
+         mapClocks(problem, device) >= productClocks(problem, tile, device.matrix.f16);
+}
+
+//===--- The search ---===//
+
+/// `elements` rows along the dimensions of rows (grouped heads and queries): the longest along the last dimension, or a
+/// tile that makes clearly fewer steps in all. Where a mask lets the steps grow, tiles that are short there have fewer.
+static SmallVector<int64_t> spreadRows(const FoldProblem &problem, int64_t elements) {
+  constexpr double clearly = 0.94;
+  ArrayRef<int64_t> extents = problem.rows;
+  SmallVector<int64_t> now(extents.size(), 1), best;
+  double least = std::numeric_limits<double>::infinity();
+  auto look = [&](auto &self, size_t next, int64_t rest) -> void {
+    if (next == extents.size()) {
+      double steps = double(problem.streamed) + (problem.growing ? double(now[*problem.growing]) : 0.0);
+      for (auto [extent, rows] : llvm::zip_equal(extents, now))
+        steps *= double(llvm::divideCeil(extent, rows));
+      if (steps < least * clearly) {
+        least = steps;
+        best = now;
+      }
+      return;
+    }
+    int64_t whole = std::min<int64_t>(rest, llvm::PowerOf2Ceil(extents[next]));
+    for (int64_t side = next + 1 == extents.size() ? whole : 1; side <= whole; side *= 2) {
+      now[next] = side;
+      self(self, next + 1, rest / side);
+    }
+  };
+  look(look, 0, elements);
+  // What they do not need pads the innermost one that is not 1.
+  for (int64_t rows : best)
+    elements /= rows;
+  auto inner = std::find_if(best.rbegin(), best.rend(), [](int64_t rows) { return rows > 1; });
+  if (!best.empty())
+    (inner == best.rend() ? best.back() : *inner) *= elements;
+  return best;
+}
+
+/// With all numbers of stages; persistent or not: the start of a tile counts where it has few steps, many are better
+/// shared out to whoever is free.
+static void visitGroupTiles(const FoldProblem &problem, FoldTile tile, const Device &device,
+                            llvm::function_ref<void(const FoldTile &)> visit) {
+  constexpr int64_t mostStages = 4, mostPersistentSteps = 16;
+  for (bool persistent : {true, false})
+    for (tile.stages = mostStages; tile.stages >= 2; --tile.stages) {
+      tile.persistent = persistent;
+      if (!persistent ||
+          (countTiles(problem, tile) > int64_t(device.sms) && problem.streamed <= mostPersistentSteps * tile.step))
+        visit(tile);
+    }
+}
+
+/// Warpgroups that multiply by wgmma, 64 rows each, and a producer that copies by TMA. Four of them only where maps
+/// hold nothing but scores and take longer than products: while one waits for the maximum of its rows others compute.
+static void forEachGroupTile(const FoldProblem &problem, const Device &device,
+                             llvm::function_ref<void(const FoldTile &)> visit) {
+  constexpr int64_t mostStepOfFour = 64, leastOfGroups = 32, leastColumns = 32;
+  int64_t whole = llvm::PowerOf2Ceil(problem.getRows());
+  if (!device.hasWgmma() || !problem.hasMatrix || problem.bytes != 2 || problem.width < leastStep)
+    return;
+  int64_t longest = std::clamp<int64_t>(llvm::PowerOf2Ceil(problem.streamed), leastStep, problem.longestStep);
+  for (int64_t rows : {2 * groupRows, groupRows, 4 * groupRows}) {
+    FoldTile tile;
+    tile.engine = tg::Engine::Wgmma;
+    tile.warps = rows / groupRows * 4;
+    tile.rows = spreadRows(problem, rows);
+    tile.numRows = rows;
+    bool isFour = rows == 4 * groupRows;
+    if (rows > whole || (isFour && (!problem.isPlain || !takesTurns(problem, tile, device))))
+      continue;
+    // Shorter steps of four were slower than fewer warpgroups (5534 x 128 x 48 on an H100: 22.5 us, 20.3).
+    int64_t first = isFour ? std::min(longest, mostStepOfFour) : longest,
+            last = isFour ? first : std::min(first, leastOfGroups);
+    for (tile.step = first; tile.step >= last; tile.step /= 2)
+      for (tile.columnTiles = 1; tile.columnTiles == 1 || (problem.width / tile.columnTiles >= leastColumns &&
+                                                           countTiles(problem, tile) <= int64_t(device.sms));
+           tile.columnTiles *= 2)
+        visitGroupTiles(problem, tile, device, visit);
+  }
+}
+
+/// Warps of 16 rows each, whose threads copy what they multiply: 128 rows where they still fill the device, else 64;
+/// never more than there are. Queries and two steps of keys and values must fit shared memory.
+static FoldTile makeWarpTile(const FoldProblem &problem, const Device &device) {
+  constexpr int64_t leastColumns = 32;
+  auto fits = [&](FoldTile &tile, int64_t stages, int64_t bytes) {
+    tile.stages = stages;
+    return sharedOf(problem, tile) <= bytes;
+  };
+  FoldTile tile;
+  tile.engine = problem.hasMatrix ? tg::Engine::Mma : tg::Engine::Simt;
+  tile.step = std::min<int64_t>(problem.hasMatrix ? 64 : 32, llvm::PowerOf2Ceil(problem.streamed));
+  if (problem.hasMatrix)
+    tile.step = std::max(tile.step, leastStep);
+  tile.numRows = 128;
+  if (!problem.hasMatrix || problem.batch * int64_t(llvm::divideCeil(problem.getRows(), 128)) < int64_t(device.sms))
+    tile.numRows = 64;
+  tile.numRows = std::min<int64_t>(tile.numRows, std::max<int64_t>(llvm::PowerOf2Ceil(problem.getRows()), warpRows));
+  while (!fits(tile, 2, device.sharedPerCta) && (tile.numRows > warpRows || tile.step > leastStep))
+    (tile.numRows > 2 * warpRows || tile.step == leastStep ? tile.numRows : tile.step) /= 2;
+  tile.rows = spreadRows(problem, tile.numRows);
+  tile.warps = std::clamp<int64_t>(tile.numRows / warpRows, 4, 8);
+  // One row of queries a head leaves most SMs idle: columns go to several CTAs, each of which computes the scores
+  // again.
+  while (problem.width / tile.columnTiles > leastColumns && 2 * countTiles(problem, tile) <= int64_t(device.sms))
+    tile.columnTiles *= 2;
+  // More steps under way if two CTAs still fit an SM, or if there is no second one for it.
+  int64_t share = countTiles(problem, tile) <= int64_t(device.sms) ? device.sharedPerCta : device.sharedPerSm / 2;
+  if (!fits(tile, 4, share) && !fits(tile, 3, share))
+    tile.stages = 2;
+  return tile;
+}
+
+FoldTileChoice chooseFoldTile(const FoldProblem &problem, const Device &device) {
+  // Less than what the model errs is no reason for shorter steps or other rows.
+  constexpr double clearly = 0.95;
+  FoldTileChoice best;
+  auto look = [&](const FoldTile &tile) {
+    FoldCost cost = estimateFold(problem, tile, device);
+    if (cost.fits && (!best.cost.fits || cost.seconds < best.cost.seconds * clearly))
+      best = {tile, cost};
+  };
+  forEachGroupTile(problem, device, look);
+  FoldTile warps = makeWarpTile(problem, device);
+  look(warps);
+  if (!best.cost.fits) // Too wide for the device: whoever fits kernels says so.
+    best = {warps, estimateFold(problem, warps, device)};
+  return best;
+}
+
+} // namespace weft::plan

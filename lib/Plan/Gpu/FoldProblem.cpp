@@ -1,0 +1,127 @@
+// What a fold of matrices comes down to: extents by role, and the work of a score.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../Groups/GroupCost.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/FoldModel.h"
+#include "weft/Plan/KernelAccess.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+tg::ContractOp findFoldSum(tg::FoldOp fold) {
+  tg::ContractOp sum;
+  fold.getUpdate().walk([&](tg::ContractOp contract) {
+    if (tg::isStreamed(contract))
+      sum = contract;
+  });
+  return sum;
+}
+
+/// Instructions of one score of the fold, by the maps that make its term of it.
+static ScoreWork countScoreWork(tg::FoldOp fold, tg::ContractOp sum) {
+  // By the number of elements: scores may be seen through a reshape.
+  AffineExpr scores = tg::getNumElements(sum.getLhs().getType());
+  ScoreWork work;
+  fold.getUpdate().walk([&](Operation *op) {
+    bool isReduce = isa<tg::ReduceOp>(op);
+    if ((!isReduce && !isa<tg::PointwiseOpInterface>(op)) ||
+        !tg::isEqual(tg::getNumElements((isReduce ? op->getOperand(0) : op->getResult(0)).getType()), scores))
+      return;
+    ++(countInstructions(op) > 1 ? work.special : work.plain);
+  });
+  return work;
+}
+
+/// Terms of the products that make the scores; 0 if there are none.
+static int64_t findDepth(tg::FoldOp fold, tg::ContractOp sum) {
+  int64_t depth = 0;
+  fold.getUpdate().walk([&](tg::ContractOp product) {
+    if (product == sum)
+      return;
+    int64_t terms = 1;
+    for (auto [d, extent] : llvm::enumerate(product.getDomainExtents()))
+      if (!product.getMap(2).isFunctionOfDim(d))
+        terms *= estimateExtent(extent);
+    depth += terms;
+  });
+  return depth;
+}
+
+/// Whether maps of a fold hold nothing but scores: no mask chooses some, and no tile of a tensor is read beside them.
+static bool hasPlainMaps(tg::FoldOp fold, tg::ContractOp sum) {
+  tg::Dims scores = tg::getDims(sum.getLhs().getType());
+  bool isPlain = true;
+  int64_t products = 0;
+  fold.getUpdate().walk([&](Operation *op) {
+    products += isa<tg::ContractOp>(op);
+    if (!isa<tg::PointwiseOpInterface>(op))
+      return;
+    isPlain &= !isa<tg::SelectOp>(op) || tg::getDims(op->getResult(0).getType()) != scores;
+    for (Value operand : op->getOperands()) // From memory, as it is or behind a cast.
+      isPlain &= fold->isAncestor(operand.getParentBlock()->getParentOp()) ||
+                 llvm::all_of(tg::getDims(operand.getType()), [](AffineExpr dim) { return dim == 1; });
+  });
+  return isPlain && products == 2;
+}
+
+/// Bytes of a score: of tiles of tensors that are read beside the scores, a bias or a mask that is an input.
+static double countBesideBytes(tg::FoldOp fold) {
+  double bytes = 0;
+  auto isLong = [](AffineExpr dim) { return tg::getConstant(dim) != 1; };
+  for (Operation &op : fold.getUpdate().front()) {
+    if (!isa<tg::PointwiseOpInterface>(op))
+      continue;
+    for (Value operand : op.getOperands())
+      if (!fold->isAncestor(operand.getParentBlock()->getParentOp()) &&
+          llvm::count_if(tg::getDims(operand.getType()), isLong) > 1)
+        bytes += double(tg::getElementBits(cast<RankedTensorType>(operand.getType()).getElementType())) / 8;
+  }
+  return bytes;
+}
+
+FoldProblem describeFold(tg::FoldOp fold, tg::ContractOp sum) {
+  FoldProblem problem;
+  Operation *rhs = sum.getRhs().getDefiningOp();
+  bool rowsOnLeft = !rhs || !fold->isAncestor(rhs);
+  SmallVector<int64_t> columns;
+  for (auto [d, estimated] : llvm::enumerate(sum.getDomainExtents())) {
+    bool made = sum.getMap(rowsOnLeft ? 0 : 1).isFunctionOfDim(d),
+         read = sum.getMap(rowsOnLeft ? 1 : 0).isFunctionOfDim(d);
+    int64_t extent = estimateExtent(estimated);
+    if (!sum.getMap(2).isFunctionOfDim(d))
+      continue;
+    if (made == read)
+      problem.batch *= extent;
+    else
+      (made ? problem.rows : columns).push_back(extent);
+  }
+  for (int64_t extent : columns) {
+    problem.width *= int64_t(llvm::PowerOf2Ceil(extent));
+    problem.columns *= columns.size() == 1 ? int64_t(llvm::alignTo(extent, 8)) : int64_t(llvm::PowerOf2Ceil(extent));
+  }
+  Type type = cast<RankedTensorType>(sum.getRhs().getType()).getElementType();
+  problem.hasMatrix = type.isF16() || type.isBF16();
+  problem.bytes = std::max<int64_t>(tg::getElementBits(type) / 8, 1);
+  problem.depth = findDepth(fold, sum);
+  problem.streamed = estimateExtent(fold.getPartExtent());
+  problem.longestStep = std::min<int64_t>(fold.getUnit().value_or(128), 128);
+  problem.score = countScoreWork(fold, sum);
+  problem.besideBytes = countBesideBytes(fold);
+  // An extent that is not known may be ragged, which is a mask.
+  problem.isKnown = tg::getConstant(fold.getExtent().getResult(0)).has_value();
+  problem.isPlain = problem.isKnown && hasPlainMaps(fold, sum);
+  problem.isInParts = fold.getParts().has_value();
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(fold.getUpdate(), captured);
+  for (Value value : captured)
+    problem.operandBytes += value.getDefiningOp<tg::IotaOp>() ? 0 : estimateBytes(value);
+  for (Value result : fold.getResults())
+    problem.resultBytes += estimateBytes(result);
+  return problem;
+}
+
+} // namespace weft::plan

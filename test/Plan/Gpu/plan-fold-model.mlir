@@ -1,0 +1,47 @@
+// The price of folds: what it chooses, what bounds them, and into how many parts a decoder's cache is cut.
+// RUN: weft-opt %s --split-input-file --weft-derive-folds --weft-split-folds=target=sm_90a --weft-plan=gpu=true --weft-outline --weft-collapse-dims --weft-plan-gpu=target=sm_90a --remark-policy=all --remarks-filter=plan -o /dev/null 2>&1 | FileCheck %s
+
+// One step of 128 keys: CTAs of two warpgroups that go on from tile to tile. Four would take two steps, which become straight code and spill.
+// CHECK: fold of 128 places: 5534 rows of 64 columns in 24 batches, 128 rows a CTA, steps of 128: {{[0-9.]+}} us, bound by {{.*}}", schedule="#tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8, {{.*}}persistent = true
+func.func @main(%q: tensor<24x5534x48xf16>, %k: tensor<24x128x48xf16>, %v: tensor<24x128x48xf16>) -> tensor<24x5534x48xf16> {
+  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<24x5534x48xf16>, tensor<24x128x48xf16> -> tensor<24x5534x128xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<24x5534x128xf32>
+  %c = tg.sub %s, %m : tensor<24x5534x128xf32>, tensor<24x5534x1xf32>
+  %e = tg.exp %c : tensor<24x5534x128xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<24x5534x128xf32>
+  %p = tg.div %e, %l : tensor<24x5534x128xf32>, tensor<24x5534x1xf32>
+  %h = tg.cast %p : tensor<24x5534x128xf32> to tensor<24x5534x128xf16>
+  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<24x5534x128xf16>, tensor<24x128x48xf16> -> tensor<24x5534x48xf16>
+  return %o : tensor<24x5534x48xf16>
+}
+
+// -----
+// A query a head: threads of many CTAs on an SM hide each other's trips to memory, so there are more parts than two for an SM.
+// CHECK: fold of 16384 places, 1 rows in 30 batches on 132 SMs: {{[0-9.]+}} us whole, {{[0-9.]+}} us in {{[2-9][0-9]}} parts of
+// CHECK: 1 rows of 32 columns in {{[0-9]+}} batches, 16 rows a CTA, steps of 64: {{[0-9.]+}} us, bound by dram
+func.func @main(%q: tensor<30x1x32xf16>, %k: tensor<30x16384x32xf16>, %v: tensor<30x16384x32xf16>) -> tensor<30x1x32xf16> {
+  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<30x1x32xf16>, tensor<30x16384x32xf16> -> tensor<30x1x16384xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<30x1x16384xf32>
+  %c = tg.sub %s, %m : tensor<30x1x16384xf32>, tensor<30x1x1xf32>
+  %e = tg.exp %c : tensor<30x1x16384xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<30x1x16384xf32>
+  %p = tg.div %e, %l : tensor<30x1x16384xf32>, tensor<30x1x1xf32>
+  %h = tg.cast %p : tensor<30x1x16384xf32> to tensor<30x1x16384xf16>
+  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<30x1x16384xf16>, tensor<30x16384x32xf16> -> tensor<30x1x32xf16>
+  return %o : tensor<30x1x32xf16>
+}
+
+// -----
+// 296 tiles of 64 rows: states of two parts are as large as what the fold reads, and it stays whole.
+// CHECK: fold of 2944 places, 2344 rows in 8 batches on 132 SMs: {{.*}} in 1 parts
+func.func @main(%q: tensor<8x2344x112xf16>, %k: tensor<8x2944x112xf16>, %v: tensor<8x2944x112xf16>) -> tensor<8x2344x112xf16> {
+  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<8x2344x112xf16>, tensor<8x2944x112xf16> -> tensor<8x2344x2944xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<8x2344x2944xf32>
+  %c = tg.sub %s, %m : tensor<8x2344x2944xf32>, tensor<8x2344x1xf32>
+  %e = tg.exp %c : tensor<8x2344x2944xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<8x2344x2944xf32>
+  %p = tg.div %e, %l : tensor<8x2344x2944xf32>, tensor<8x2344x1xf32>
+  %h = tg.cast %p : tensor<8x2344x2944xf32> to tensor<8x2344x2944xf16>
+  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<8x2344x2944xf16>, tensor<8x2944x112xf16> -> tensor<8x2344x112xf16>
+  return %o : tensor<8x2344x112xf16>
+}
