@@ -100,8 +100,8 @@ struct StepClocks {
 
 /// What an H100 takes for 150 folds of prompts, biased ones and a decoder's (2026-11-22), where it is no rate of the
 /// device:
-/// * of products and maps a part of the lesser is not hidden behind the other: the less the more warpgroups there are;
-///   warps whose instructions wait for their own results hide nothing;
+/// * of products, maps and copies a part of the second is not hidden behind the first: the less the more warpgroups
+///   there are; warps whose instructions wait for their own results hide nothing;
 /// * SMs that read the same keys at a time share some requests to the L2;
 /// * a step of mma.sync waits for its copies and reads its operands from shared memory ahead of the chain of latencies;
 /// * a tile read beside the scores: predicates, loads of two neighbours, conversions; of a sector a thread has a part.
@@ -127,9 +127,7 @@ static StepClocks getStepClocks(const FoldProblem &problem, const FoldTile &tile
   double rows = double(tile.numRows), scores = rows * double(tile.step), serial = warpSerial;
   if (isWgmma)
     serial = groupSerial * double(groupRows) / rows;
-  double rate = isWgmma                          ? device.matrix.f16
-                : tile.engine == tg::Engine::Mma ? device.mmaSync.f16
-                                                 : device.f32PerClock / 2.0;
+  double rate = isWgmma ? device.matrix.f16 : tile.engine == tg::Engine::Mma ? device.mmaSync.f16 : device.f32PerClock;
   double products = scores * productClocks(problem, tile, rate),
          maps = scores * (mapClocks(problem, device) + besideClocks(problem, device));
   double l2Rate = double(device.l2BytesPerClock) / device.sms * (device.hasWgmma() ? sharedRequests : 1);
@@ -151,9 +149,9 @@ static StepClocks getStepClocks(const FoldProblem &problem, const FoldTile &tile
     clocks.alone = (products + maps) * quarters / std::min(busyWarps, quarters);
     clocks.chain = operandClocks + device.mmaFoldClocks;
   }
-  double most = std::max(products, maps) + serial * std::min(products, maps);
-  clocks.busy = std::max(most, l2);
-  clocks.bound = most < l2 ? "l2" : products < maps ? "maps" : "matrix";
+  double most = std::max({products, maps, l2}), least = std::min({products, maps, l2});
+  clocks.busy = most + serial * (products + maps + l2 - most - least);
+  clocks.bound = most == products ? "matrix" : most == maps ? "maps" : "l2";
   return clocks;
 }
 
@@ -190,13 +188,12 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   double resident = double(std::min(cost.ctasPerSm, perSm));
   // A slot's copy is there when the other slots' steps are over.
   double waits = isVector(problem) ? 0 : (loadLatency + step.copy) / double(std::max<int64_t>(tile.stages - 1, 1));
-  double stepClocks = std::max(std::max(resident * step.busy, step.alone) + step.chain, waits);
+  double stepClocks = std::max({resident * step.busy, step.alone, waits}) + step.chain;
   // A tile's first operands, what of its first and last step nothing hides, its results. Where CTAs go on, the next
   // tile's operands are on their way.
   constexpr double groupEnds = 3700, warpEnds = 1000, goingOn = 0.2;
   bool isWgmma = tile.engine == tg::Engine::Wgmma;
   double ends = (isWgmma ? groupEnds : warpEnds) + step.alone + step.chain;
-  double first = tile.persistent ? (1 - goingOn) * ends : 0; // Of a CTA that goes on, beside what each tile takes.
   ends *= tile.persistent ? goingOn : isWgmma ? 1 : 1 / resident;
   cost.stepSeconds = stepClocks / device.clock;
 
@@ -216,9 +213,10 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   constexpr double readEfficiency = 0.92;
   double dram =
       problem.operandBytes / (readEfficiency * device.memoryBandwidth) + writeSeconds(problem.resultBytes, device);
-  double seconds = (first + clocks) / device.clock + device.tailSeconds;
-  // Threads that wait for what they load ask for nothing meanwhile: half of the lesser is not hidden.
-  double together = isVector(problem) ? std::min(seconds, dram) / 2 : 0;
+  double seconds = clocks / device.clock + device.tailSeconds;
+  // Threads that wait for what they load ask for nothing meanwhile: a part of the lesser is not hidden.
+  constexpr double serialLoads = 0.3;
+  double together = isVector(problem) ? serialLoads * std::min(seconds, dram) : 0;
   cost.seconds = std::max(seconds, dram) + together + device.launchSeconds;
   cost.bound = dram > seconds ? "dram" : std::max(step.alone, waits) > resident * step.busy ? "latency" : step.bound;
   return cost;

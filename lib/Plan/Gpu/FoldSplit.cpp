@@ -75,15 +75,17 @@ FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
   double stateBytes = 0;
   for (Type type : fold.getUpdate().front().getArgumentTypes())
     stateBytes += estimateBytes(type);
-  // Each part has a step at least. Prompts whose tiles fill two rounds stay whole: their states are as large as what
-  // they read (8 x 293 x 2944 x 112 on an H100: 78.7 us, in two parts 100). One instruction's rows are a decoder's.
-  int64_t places = problem.streamed, most = mostParts;
-  if (problem.getRows() > decoderRows)
-    most = std::clamp<int64_t>(
-        2 * int64_t(device.sms) / (problem.batch * int64_t(llvm::divideCeil(problem.getRows(), rowsOfCta))), 1, most);
+  int64_t places = problem.streamed, most = mostParts, leastUnits = 1;
+  if (problem.getRows() > decoderRows) {
+    // A prompt whose tiles fill two rounds stays whole: its states are as large as what it reads (8 x 293 x 2944 x 112
+    // on an H100: 78.7 us, in two parts 100); so does a short one. One instruction's rows are a decoder's.
+    int64_t tiles = problem.batch * int64_t(llvm::divideCeil(problem.getRows(), rowsOfCta));
+    most = std::clamp<int64_t>(2 * int64_t(device.sms) / std::max<int64_t>(tiles, 1), 1, most);
+    leastUnits = 4;
+  }
   SmallVector<int64_t> extents{places};
   if (problem.isKnown) {
-    most = std::min(most, std::max<int64_t>(llvm::divideCeil(places, unit), 1));
+    most = std::min(most, std::max<int64_t>(llvm::divideCeil(places, unit) / leastUnits, 1));
   } else if (!tg::mergesInitialStates(fold)) {
     best.reason = "parts may be without places, and merging such a part is not proved to change nothing";
     return best;

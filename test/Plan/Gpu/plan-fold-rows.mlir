@@ -16,8 +16,8 @@ func.func @main(%q: tensor<16x1000x80xf16>, %k: tensor<16x1000x80xf16>, %v: tens
 }
 
 // -----
-// 60 tiles of 128 rows, or 120 of 64: one round of the SMs either way, and the latter is shorter.
-// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 64, 128], stream = [128], engine = wgmma, warps = 4,
+// 60 tiles of 128 rows: half of the columns for each of two CTAs, which compute the scores twice. 120 of 64 rows read all keys and values twice as often.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8,
 func.func @main(%q: tensor<12x640x128xf16>, %k: tensor<12x2000x128xf16>, %v: tensor<12x2000x128xf16>) -> tensor<12x640x128xf16> {
   %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<12x640x128xf16>, tensor<12x2000x128xf16> -> tensor<12x640x2000xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<12x640x2000xf32>

@@ -10,7 +10,7 @@
 
 // A causal fold: rows take 7 % longer, since the last heads begin with their longest tiles when others are done. Columns of all heads would read
 // the keys and values of all of them again and again; the heads of a group do not.
-// CHECK: Function=causal | Remark="fold of 4096 places: {{[^"]*}}; order each<16,column>: row 16{{[0-9.]+}} MB 45{{[0-9]}} us (L2 9{{[0-9]}} %), column 3{{[0-9.]+}} MB 42{{[0-9]}} us {{[^"]*}}", schedule={{.*}}order = "each<16,column>"
+// CHECK: Function=causal | Remark="fold of 4096 places: {{[^"]*}}; order each<16,column>: row 16{{[0-9.]+}} MB 47{{[0-9]}} us (L2 9{{[0-9]}} %), column 3{{[0-9.]+}} MB 44{{[0-9]}} us {{[^"]*}}", schedule={{.*}}order = "each<16,column>"
 // HAND: Function=causal | Remark="{{[^"]*}}; order grouped<4> of 64 x 32 tiles as asked for"
 // TWO: Function=causal | Remark="{{[^"]*}}; order column@2 of 16 x 128 tiles as asked for", schedule={{.*}}order = "column@2"
 module @causal {
