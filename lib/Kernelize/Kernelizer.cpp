@@ -8,8 +8,9 @@ using namespace mlir;
 namespace weft::kernelize {
 
 Kernelizer::Kernelizer(func::FuncOp source, tg::ScheduleAttr schedule, bool allowTf32)
-    : source(source), schedule(schedule), allowTf32(allowTf32), builder(source.getLoc(), source.getContext()),
-      space(source.getContext()) {}
+    : source(source), schedule(schedule), allowTf32(allowTf32),
+      access(tg::analyseAccess(source.getBody().front(), /*entersFolds=*/true)),
+      builder(source.getLoc(), source.getContext()), space(source.getContext()) {}
 
 Tile Kernelizer::fail(Operation *op, Value value, const Twine &reason) {
   if (!failed)

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "llvm/ADT/SetVector.h"
 #include <set>
@@ -139,14 +140,12 @@ private:
   bool findContraction(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> probes,
                        llvm::SmallVectorImpl<int> &sides, llvm::SmallPtrSetImpl<mlir::Operation *> &seen);
   void makeSinkLanes();
-  /// Whether dimension `axis` of an op with these extents is the same dimension of the results.
-  bool isAlongSink(llvm::ArrayRef<mlir::AffineExpr> dims, int64_t axis);
   bool isRow(int64_t dim);
   bool isStreamedRow(int64_t dim);
   mlir::AffineExpr sinkPlace(int64_t dim, mlir::AffineExpr base);
   void streamRows(int64_t dim, Exprs at);
   void storeResults(llvm::ArrayRef<mlir::AffineExpr> at);
-  void storeFurther(mlir::Value result, mlir::Value buffer, llvm::ArrayRef<mlir::AffineExpr> at);
+  void storeFurther(unsigned number, llvm::ArrayRef<mlir::AffineExpr> at);
   /// What a tile of the results is of a reduction in parts (tg::findTileParts).
   struct TilePart {
     Exprs places; ///< Of the reduction's result: the part, and the tile's other places.
@@ -223,9 +222,9 @@ private:
   Tile reduce(tg::ReduceOp op, llvm::ArrayRef<mlir::AffineExpr> at);
   Tile argReduce(tg::ArgReduceOp op, llvm::ArrayRef<mlir::AffineExpr> at);
   /// The first element of `input` along `axis` in the order `precedes`, and its index (i32 or i64).
-  llvm::SmallVector<Tile> findFirst(mlir::Value input, int64_t axis, llvm::ArrayRef<mlir::AffineExpr> kept,
+  llvm::SmallVector<Tile> findFirst(mlir::Operation *op, int64_t axis, llvm::ArrayRef<mlir::AffineExpr> kept,
                                     const struct Order &order);
-  llvm::SmallVector<Streamed> planReduction(mlir::Value input, llvm::ArrayRef<int64_t> axes,
+  llvm::SmallVector<Streamed> planReduction(mlir::Operation *op, llvm::ArrayRef<int64_t> axes,
                                             llvm::ArrayRef<mlir::AffineExpr> kept);
   unsigned reductionLane(int64_t extent, double key, llvm::ArrayRef<unsigned> taken);
 
@@ -322,6 +321,7 @@ private:
   mlir::func::FuncOp source, target;
   tg::ScheduleAttr schedule;
   bool allowTf32;
+  tg::KernelAccess access; ///< Which dimensions of the kernel's values belong together.
   mlir::ImplicitLocOpBuilder builder;
   Space space;
   Scope root;

@@ -131,7 +131,7 @@ Tile Kernelizer::topK(tg::TopKOp op, unsigned result, ArrayRef<AffineExpr> at) {
   if (!scope->tiles.count(partOf(0))) {
     Exprs kept(at);
     kept.erase(kept.begin() + axis);
-    SmallVector<Tile> both = isFirst ? findFirst(op.getInput(), axis, kept, order) : sorted(op, at, order);
+    SmallVector<Tile> both = isFirst ? findFirst(op, axis, kept, order) : sorted(op, at, order);
     scope->tiles[partOf(0)] = both[0];
     scope->tiles[partOf(1)] = both[1];
   }

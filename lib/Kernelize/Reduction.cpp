@@ -17,23 +17,23 @@ unsigned Kernelizer::reductionLane(int64_t extent, double key, ArrayRef<unsigned
   return reductionLanes.back();
 }
 
-SmallVector<Streamed> Kernelizer::planReduction(Value input, ArrayRef<int64_t> axes, ArrayRef<AffineExpr> kept) {
+SmallVector<Streamed> Kernelizer::planReduction(Operation *op, ArrayRef<int64_t> axes, ArrayRef<AffineExpr> kept) {
   constexpr int64_t defaultStep = 1024;
   constexpr double afterSinks = 1000;
-  tg::Dims dims = tg::getDims(input.getType());
+  tg::Dims dims = tg::getDims(op->getOperand(0).getType());
   SmallVector<unsigned> taken = space.lanesOf(kept);
   SmallVector<Streamed> result;
   for (auto [i, axis] : llvm::enumerate(axes)) {
     // A reduced dimension that the results have goes by their tile, in the same lane: equal places then are equal
     // tiles.
-    bool inSink = isAlongSink(dims, axis);
-    int64_t step = inSink                            ? schedule.getTile()[axis]
+    std::optional<unsigned> sink = access.findAlong(op, axis);
+    int64_t step = sink                              ? schedule.getTile()[*sink]
                    : i < schedule.getStream().size() ? schedule.getStream()[i]
                                                      : defaultStep;
     step = fittingStep(dims[axis], step);
     Streamed dim{dims[axis], step};
     if (step > 1) {
-      std::optional<unsigned> lane = inSink ? sinkLanes[axis] : std::nullopt;
+      std::optional<unsigned> lane = sink ? sinkLanes[*sink] : std::nullopt;
       bool fits = lane && space.lane(*lane).extent == step && !llvm::is_contained(taken, *lane);
       dim.lane = fits ? *lane : reductionLane(step, afterSinks + axis, taken);
       taken.push_back(dim.lane);
@@ -93,7 +93,7 @@ Tile Kernelizer::reduce(tg::ReduceOp op, ArrayRef<AffineExpr> at) {
     sum = broadcast(sum, space.unite(sum.lanes, part->lane));
     return fromAccumulator(combineLanes(sum, part->lane, combine).front(), element);
   }
-  SmallVector<Streamed> dims = planReduction(op.getInput(), axes, kept);
+  SmallVector<Streamed> dims = planReduction(op, axes, kept);
   SmallVector<unsigned> reduced = lanesOf(dims), lanes = space.unite(space.lanesOf(kept), reduced);
   auto partAt = [&](ArrayRef<AffineExpr> places, const Constraints &mask) {
     Tile part = masked(op.getInput(), withPlaces(kept, axes, places), mask, identity);
@@ -163,9 +163,10 @@ TypedAttr Order::noIndex(Type type) const {
   return IntegerAttr::get(type, lastIndex ? APInt::getAllOnes(bits) : APInt::getSignedMaxValue(bits));
 }
 
-SmallVector<Tile> Kernelizer::findFirst(Value input, int64_t axis, ArrayRef<AffineExpr> kept, const Order &order) {
+SmallVector<Tile> Kernelizer::findFirst(Operation *op, int64_t axis, ArrayRef<AffineExpr> kept, const Order &order) {
+  Value input = op->getOperand(0);
   Type accumulator = getAccumulator(order.element), indexType = getIndexType(tg::getDim(input.getType(), axis));
-  SmallVector<Streamed> dims = planReduction(input, axis, kept);
+  SmallVector<Streamed> dims = planReduction(op, axis, kept);
   SmallVector<unsigned> reduced = lanesOf(dims), lanes = space.unite(space.lanesOf(kept), reduced);
   auto combine = [&](OpBuilder &inner, Location loc, ValueRange args) -> Scalars {
     Value takes = order.precedes(inner, loc, args[0], args[1], args[2], args[3]);
@@ -194,7 +195,7 @@ Tile Kernelizer::argReduce(tg::ArgReduceOp op, ArrayRef<AffineExpr> at) {
   int64_t axis = op.getAxis();
   Order order{op.getInput().getType().getElementType(), op.getKind() == tg::Monoid::Max, /*nanIsFirst=*/true,
               op.getSelectLast()};
-  Tile index = findFirst(op.getInput(), axis, keptPlaces(at, axis, op.getKeepDims()), order)[1];
+  Tile index = findFirst(op, axis, keptPlaces(at, axis, op.getKeepDims()), order)[1];
   return toAccumulator(index, builder.getI64Type(), builder.getI64Type());
 }
 

@@ -6,11 +6,6 @@ using namespace mlir;
 
 namespace weft::kernelize {
 
-/// Whether the results have the reduced dimensions too.
-static bool sharesDims(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> dims, ArrayRef<int64_t> axes) {
-  return from.size() == dims.size() && llvm::all_of(axes, [&](int64_t axis) { return from[axis] == dims[axis]; });
-}
-
 tg::ScheduleAttr makeSimpleSchedule(func::FuncOp kernel) {
   auto domain = cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
   tg::Dims dims = tg::getDims(domain);
@@ -26,34 +21,38 @@ tg::ScheduleAttr makeSimpleSchedule(func::FuncOp kernel) {
     tile[d] = fittingStep(extent, std::min(left, limit));
     left /= tile[d];
   };
+  tg::KernelAccess access = tg::analyseAccess(kernel.getBody().front());
+  auto giveSorted = [&](tg::TopKOp op, AffineExpr extent) { // A sort needs the whole axis.
+    for (Value result : op->getResults())
+      for (const tg::KernelRequest *request : access.of(result))
+        if (auto dim = dyn_cast_or_null<AffineDimExpr>(request->coordinates[op.getAxis()]);
+            dim && dim.getPosition() < dims.size() && tg::getConstant(dims[dim.getPosition()]) != 1) {
+          tile[dim.getPosition()] = fittingStep(extent, int64_t(1) << 15);
+          left = 1;
+        }
+  };
   // Rows first, then from the last dimension on.
-  kernel.walk([&](Operation *op) {
+  kernel.walk([&](tg::TileOpInterface op) {
     if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp, tg::TopKOp>(op) || tg::isStreamed(op))
       return;
-    auto kinds = cast<tg::TileOpInterface>(op).getDomainIterators();
     tg::Dims from = tg::getDims(op->getOperand(0).getType());
-    if (auto reduce = dyn_cast<tg::ReduceOp>(op); reduce && !sharesDims(from, dims, reduce.getAxes())) {
-      stream.assign(reduce.getAxes().size(), 1);
-      for (auto [step, axis] : llvm::reverse(llvm::zip(stream, reduce.getAxes()))) {
-        step = fittingStep(from[axis], left);
-        left /= step;
-      }
-    }
-    if (auto reduce = dyn_cast<tg::ArgReduceOp>(op)) {
-      stream.assign(1, fittingStep(from[reduce.getAxis()], left));
-      left /= stream.front();
-    }
-    if (from.size() != dims.size())
-      return;
-    for (auto [d, kind] : llvm::enumerate(kinds)) {
-      if (kind != utils::IteratorType::reduction || tg::getConstant(dims[d]) == 1)
+    SmallVector<unsigned> lacking;
+    for (auto [d, kind] : llvm::enumerate(op.getDomainIterators())) {
+      if (kind != utils::IteratorType::reduction)
         continue;
-      if (isa<tg::TopKOp>(op)) { // A sort needs the whole axis.
-        tile[d] = fittingStep(from[d], int64_t(1) << 15);
-        left = 1;
-      } else {
-        give(d, dims[d]);
-      }
+      if (std::optional<unsigned> along = access.findAlong(op, d))
+        give(*along, dims[*along]);
+      else if (auto topK = dyn_cast<tg::TopKOp>(op.getOperation()))
+        giveSorted(topK, from[d]);
+      else
+        lacking.push_back(d);
+    }
+    if (lacking.empty() || isa<tg::ScanOp, tg::TopKOp>(op))
+      return;
+    stream.assign(lacking.size(), 1);
+    for (auto [step, d] : llvm::reverse(llvm::zip(stream, lacking))) {
+      step = fittingStep(from[d], left);
+      left /= step;
     }
   });
   for (size_t d = dims.size(); d-- > 0 && left > 1;)

@@ -71,32 +71,14 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
 
 //===-- Dimensions of the results ---------------------------------------------------------------------------------===//
 
-/// Whether `axis` of an operand with dimensions `dims` is that dimension of the results: all of the operand lies as
-/// they do, or is broadcast. (Parts of 320 terms, 2x32x320, beside results 2x4096x320 have an extent in common, no
-/// dimension.) Beside a contraction reductions go along what it sums up, be its extent that of a dimension of the
-/// results or not.
-bool Kernelizer::isAlongSink(ArrayRef<AffineExpr> dims, int64_t axis) {
-  tg::Dims sink = tg::getDims(domain);
-  auto liesInSink = [](auto pair) {
-    return std::get<0>(pair) == std::get<1>(pair) || tg::getConstant(std::get<0>(pair)) == 1;
-  };
-  if (dims.size() != sink.size() || dims[axis] != sink[axis] || !llvm::all_of(llvm::zip(dims, sink), liesInSink))
-    return false;
-  auto walk = source.walk([](tg::ContractOp op) { // What a reduction reads is no product beside it.
-    bool isBeside = !tg::isStreamed(op) && !op->getParentOfType<tg::FoldOp>() && !tg::isInner(op);
-    return isBeside ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return !walk.wasInterrupted();
-}
-
-/// Whether an op of the kernel goes along this dimension, as one that its operand and the results have.
+/// Whether an op of the kernel goes along this dimension of the results.
 bool Kernelizer::isRow(int64_t dim) {
   bool found = false;
-  source.walk([&](Operation *op) {
+  source.walk([&](tg::TileOpInterface op) {
     if (!isa<tg::ReduceOp, tg::ArgReduceOp, tg::ScanOp>(op) || tg::isStreamed(op))
       return;
-    auto kinds = cast<tg::TileOpInterface>(op).getDomainIterators();
-    found |= isAlongSink(tg::getDims(op->getOperand(0).getType()), dim) && kinds[dim] == utils::IteratorType::reduction;
+    for (auto [d, kind] : llvm::enumerate(op.getDomainIterators()))
+      found |= kind == utils::IteratorType::reduction && access.findAlong(op, d) == dim;
   });
   return found;
 }
@@ -192,8 +174,8 @@ void Kernelizer::storeResults(ArrayRef<AffineExpr> at) {
   auto results = source.getBody().front().getTerminator()->getOperands();
   sinkPlaces.assign(at.begin(), at.end());
   store(tile(results[0], at), targets[0], at, domain.getElementType());
-  for (auto [result, buffer] : llvm::drop_begin(llvm::zip_equal(results, targets)))
-    storeFurther(result, buffer, at);
+  for (unsigned further = 1; further < results.size(); ++further)
+    storeFurther(further, at);
 }
 
 /// The dimensions of `result` that those of `whole` are, where one product makes both.
@@ -256,29 +238,25 @@ bool Kernelizer::storeParts(Value result, Value buffer) {
   return true;
 }
 
-/// A result after the first: along each dimension at the place of one of the domain with the same extent (any such
-/// choice covers it); what the domain lacks is gone through in a loop.
-void Kernelizer::storeFurther(Value result, Value buffer, ArrayRef<AffineExpr> at) {
+/// A result after the first: along each dimension at the place of the domain's that it runs along; what the domain
+/// lacks is gone through in a loop.
+void Kernelizer::storeFurther(unsigned number, ArrayRef<AffineExpr> at) {
   constexpr int64_t placesOfStep = 256;
+  Value result = source.getBody().front().getTerminator()->getOperand(number), buffer = targets[number];
   auto type = cast<RankedTensorType>(result.getType());
-  tg::Dims own = tg::getDims(type), dims = tg::getDims(domain);
   if (storeParts(result, buffer))
     return;
+  const std::optional<tg::ResultPlace> &placed = access.results[number];
   Exprs places;
   SmallVector<Streamed> lacking;
   SmallVector<size_t> lackingDims;
-  SmallVector<bool> taken(dims.size(), false);
   SmallVector<unsigned> lanes = space.lanesOf(at);
-  for (auto [d, extent] : llvm::enumerate(own)) {
+  for (auto [d, extent] : llvm::enumerate(tg::getDims(type))) {
     places.push_back(space.constant(0));
     if (tg::getConstant(extent) == 1)
       continue;
-    size_t same = 0;
-    while (same < dims.size() && (taken[same] || dims[same] != extent))
-      ++same;
-    if (same < dims.size()) {
-      taken[same] = true;
-      places[d] = at[same];
+    if (auto along = dyn_cast_or_null<AffineDimExpr>(placed ? (*placed)[d] : AffineExpr())) {
+      places[d] = at[along.getPosition()];
       continue;
     }
     Streamed dim{extent, lacking.empty() ? fittingStep(extent, placesOfStep) : 1};
@@ -319,6 +297,7 @@ void Kernelizer::storePacked(Value result, Value buffer) {
   int64_t bits = tg::getElementBits(type.getElementType()), perByte = 8 / bits;
   AffineExpr numElements = tg::getNumElements(type), numBytes = space.simplify(numElements.ceilDiv(perByte));
   domain = cast<tk::GlobalType>(buffer.getType()).getTensor();
+  access = {}; // Tiles go along none of the result's dimensions.
   sinkLanes.assign(1, std::nullopt);
   AffineExpr count = space.simplify(numBytes.ceilDiv(bytesOfTile));
   makeTileLoop(count);

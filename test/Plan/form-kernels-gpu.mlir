@@ -144,7 +144,7 @@ func.func @siblings(%x: tensor<64x128xf16>, %q: tensor<128x128xf16>, %k: tensor<
 // Of other extents, or large enough to fill a device, they stay apart; so do a left and a right reader.
 // CHECK-LABEL: @no_siblings
 // CHECK-COUNT-5: tg.kernel
-// WHY-DAG: G1: results of different extents
+// WHY-DAG: G1: results of different dimensions
 // WHY-DAG: G2: two large contractions with results of their own
 func.func @no_siblings(%x: tensor<64x128xf16>, %q: tensor<128x128xf16>, %k: tensor<128x64xf16>, %l: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>, %u: tensor<4096x4096xf16>)
     -> (tensor<64x128xf16>, tensor<64x64xf16>, tensor<4096x4096xf16>, tensor<4096x4096xf16>, tensor<128x128xf16>) {

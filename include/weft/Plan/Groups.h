@@ -29,8 +29,8 @@
 // On a GPU Kernelize computes any value at any coordinates, so more is legal; what counts is that little is computed
 // twice (costs in operations of an element, see GpuLegality.cpp):
 //
-//  G1  All results of a group have the extents of the largest one, or 1 in places, or are reductions of parts of a
-//      product's result, each as large as a tile along one side (tg::findTileParts).
+//  G1  All results of a group have the dimensions of the largest one (DimClasses.h), or 1 in places, or are reductions
+//      of parts of a product's result, each as large as a tile along one side (tg::findTileParts).
 //
 //  G2  A group has at most one fold, or contractions (up to 4) over equal extents with an operand in common, none of
 //      which needs another's result. After it: pointwise ops over its result, seen through transpositions and reshapes;
@@ -39,7 +39,7 @@
 //      that recomputing costs less than the bytes and the kernel it saves. A pad that contractions alone read is
 //      theirs.
 //
-//  G3  Reductions run over the same axes of the same extents; every op after them has the extents of the rows, whole or
+//  G3  Reductions run over the same axes of the same dimensions; every op after them has those of the rows, whole or
 //      reduced. Before them: row-shaped ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap
 //      ops of any extents. Or they are sums of few terms, each for many elements of a map of few waves, which each CTA
 //      of it computes again (RowStatistics.h).
@@ -75,6 +75,7 @@ mlir::Operation *userInBlock(mlir::Operation *op, mlir::Operation *user);
 /// Operands of `op`, and what its regions use from outside.
 llvm::SmallVector<mlir::Value> usedValues(mlir::Operation *op);
 
+class DimClasses;
 class FusionConstraints;
 class Profile;
 
@@ -98,6 +99,8 @@ struct GroupOptions {
   /// Measured times that override the rules' estimates; may be null.
   const Profile *profile = nullptr;
   bool isMeasured = false; ///< The group was measured as a kernel: rules that only estimate do not count.
+  /// Which dimensions are one; set.
+  const DimClasses *dims = nullptr;
   /// What the user asks for (Constraints.h): nothing where it is null. The demands are groups from the start.
   const FusionConstraints *constraints = nullptr;
 };

@@ -7,6 +7,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
+#include "weft/Plan/DimClasses.h"
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Profile.h"
@@ -100,6 +101,8 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     options.profile = measured.isEmpty() ? nullptr : &measured;
     options.fuse &= plan.empty();
     options.constraints = &constraints;
+    DimClasses dims(func.getBody().front());
+    options.dims = &dims;
     DecisionLog log;
     auto refused = [&](Operation *producer, Operation *consumer, StringRef rule) {
       log.refuse(producer, consumer, rule);

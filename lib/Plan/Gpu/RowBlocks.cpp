@@ -121,22 +121,14 @@ static SmallVector<int64_t> findRead(Value value, const KernelAccess &access, co
   return {step, all->low, last};
 }
 
-/// The first result's coordinates are the dimensions; another one has the same if its extents are.
-static bool hasExtents(Value value, ArrayRef<int64_t> extents) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getShape() == extents;
-}
-
-/// Whether other results are asked for at the places of the first one, dimension by dimension.
-static bool isAtDims(Value value, const KernelAccess &access, unsigned rank) {
-  return llvm::any_of(access.of(value), [&](const KernelRequest *request) {
-    if (request->coordinates.size() != rank)
+/// Whether a result lies at the places of the first one, dimension by dimension.
+static bool isAtDims(const std::optional<tg::ResultPlace> &place, unsigned rank) {
+  if (!place || place->size() != rank)
+    return false;
+  for (auto [d, expr] : llvm::enumerate(*place))
+    if (auto dim = dyn_cast_or_null<AffineDimExpr>(expr); !dim || dim.getPosition() != d)
       return false;
-    for (auto [d, expr] : llvm::enumerate(request->coordinates))
-      if (auto dim = dyn_cast_or_null<AffineDimExpr>(expr); !dim || dim.getPosition() != d)
-        return false;
-    return true;
-  });
+  return true;
 }
 
 DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg::ScheduleAttr schedule) {
@@ -169,9 +161,8 @@ DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg
     return {};
   Builder builder(kernel.getContext());
   SmallVector<int64_t> writes;
-  ArrayRef<int64_t> shape = ArrayRef<int64_t>(space.extents).take_front(rank);
-  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
-    writes.push_back(hasExtents(result, shape) && isAtDims(result, access, rank) ? elements : 0);
+  for (const std::optional<tg::ResultPlace> &place : access.results)
+    writes.push_back(isAtDims(place, rank) ? elements : 0);
   SmallVector<Attribute> reads;
   for (BlockArgument argument : kernel.getArguments())
     if (isa<RankedTensorType>(argument.getType()))

@@ -8,6 +8,7 @@
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/DimClasses.h"
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/MemoryLevels.h"
@@ -70,7 +71,7 @@ struct Prologue {
 class Checker {
 public:
   Checker(const Group &group, const GroupOptions &options)
-      : group(group), device(*options.device), isMeasured(options.isMeasured) {}
+      : group(group), device(*options.device), dims(*options.dims), isMeasured(options.isMeasured) {}
 
   std::string run();
   double pricePrologues();
@@ -112,11 +113,13 @@ private:
   double priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
   std::string checkFoldOperands();
   std::string checkPads();
+  bool isOfRows(Value value);
   std::string checkRows();
   bool readsStatistics() const;
 
   const Group &group;
   const Device &device;
+  const DimClasses &dims;
   bool isMeasured; ///< Estimates do not count.
   llvm::DenseMap<Operation *, int64_t> costs;
   SmallVector<tg::ContractOp> contracts; ///< That no other one and no reduction needs.
@@ -147,8 +150,8 @@ std::string Checker::checkResults() {
       if (!found || sink == sinks.front() || isOther)
         return "G1: sums of parts that are no tiles of another result";
       first = found->parts;
-    } else if (!fitsInto(dimsOf(sink), dimsOf(sinks.front()))) {
-      return "G1: results of different extents";
+    } else if (!dims.fitInto(sink->getResult(0), sinks.front()->getResult(0))) {
+      return "G1: results of different dimensions";
     }
   }
   if (sinks.empty())
@@ -452,24 +455,37 @@ std::string Checker::checkPads() {
   return "";
 }
 
+/// Whether the dimensions of `value` are those of the reductions' rows, with or without 1 for the reduced ones, or
+/// without those.
+bool Checker::isOfRows(Value value) {
+  Value rows = reduce.getInput();
+  if (dims.areSame(value, rows))
+    return true;
+  auto isReduced = [&](int64_t d) { return llvm::is_contained(reduce.getAxes(), d); };
+  tg::Dims extents = dimsOf(value);
+  int64_t rank = int64_t(dimsOf(rows).size()), own = int64_t(extents.size());
+  bool isKept = own == rank;
+  if (!isKept && own + int64_t(reduce.getAxes().size()) != rank)
+    return false;
+  for (int64_t d = 0, at = 0; d < rank; ++d) {
+    if (isReduced(d) && isKept && tg::getConstant(extents[at++]) != 1)
+      return false;
+    if (!isReduced(d) && !dims.isSame(value, at++, rows, d))
+      return false;
+  }
+  return true;
+}
+
 /// G3.
 std::string Checker::checkRows() {
-  tg::Dims extents = dimsOf(reduce.getInput()), kept, dropped;
-  for (auto [d, extent] : llvm::enumerate(extents)) {
-    bool isReduced = llvm::is_contained(reduce.getAxes(), int64_t(d));
-    kept.push_back(isReduced ? getAffineConstantExpr(1, extent.getContext()) : extent);
-    if (!isReduced)
-      dropped.push_back(extent);
-  }
   auto after = downstreamOf([](Operation *op) { return isa<tg::ReduceOp>(op); });
   for (Operation *op : group) {
     if (auto other = dyn_cast<tg::ReduceOp>(op)) {
-      if (other.getAxes() != reduce.getAxes() || !sameDims(dimsOf(other.getInput()), extents))
+      if (other.getAxes() != reduce.getAxes() || !dims.areSame(other.getInput(), reduce.getInput()))
         return "G3: reductions over different axes or extents";
       continue;
     }
-    tg::Dims dims = dimsOf(op);
-    bool isRow = sameDims(dims, extents) || sameDims(dims, kept) || sameDims(dims, dropped);
+    bool isRow = isOfRows(op->getResult(0));
     if (after.contains(op) && !(isPointwise(op) && isRow))
       return "G3: " + nameOf(op) + " does not go by rows";
     if (!after.contains(op) && !((isPointwise(op) || inner.contains(op)) && isRow) && costUpTo(op) > cheap)
@@ -499,7 +515,8 @@ bool Checker::readsStatistics() const {
                         bool isMap = isPointwise(op) || isBijection(op);
                         return (isMap || !after.contains(op)) && !isa<tg::WindowOp, tg::ConcatOp>(op);
                       }) &&
-         llvm::all_of(sinks, [&](Operation *sink) { return sameDims(dimsOf(sink), dimsOf(sinks.front())); });
+         llvm::all_of(sinks,
+                      [&](Operation *sink) { return dims.areSame(sink->getResult(0), sinks.front()->getResult(0)); });
 }
 
 std::string Checker::run() {

@@ -34,7 +34,7 @@ func.func @main(%x: tensor<4x4xf32>) -> (tensor<16xf32>, tensor<8x4xf32>) {
 // -----
 
 // Contractions that share an operand are a candidate pair without an edge.
-// GPU: not-fused |{{.*}}Remark="G1: results of different extents", consumer=tg.contract, kernels="0,1", producer=tg.contract
+// GPU: not-fused |{{.*}}Remark="G1: results of different dimensions", consumer=tg.contract, kernels="0,1", producer=tg.contract
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>

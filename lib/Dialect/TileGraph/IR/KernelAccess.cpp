@@ -1,6 +1,6 @@
 // The recursion over a kernel's values, with coordinates in place of tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Plan/KernelAccess.h"
+#include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace weft::plan {
+namespace weft::tg {
 namespace {
 
 constexpr size_t requestLimit = 4096;
@@ -94,6 +94,85 @@ SmallVector<AffineExpr> placesBeforeReshape(ArrayRef<AffineExpr> from, ArrayRef<
   return places;
 }
 
+/// `expr` over a domain as one over the space in which the domain is; null where a dimension that it uses is unknown.
+AffineExpr compose(AffineExpr expr, ArrayRef<AffineExpr> domain) {
+  SmallVector<AffineExpr> replacements(domain);
+  for (auto [d, at] : llvm::enumerate(domain)) {
+    if (at)
+      continue;
+    if (expr.isFunctionOfDim(d))
+      return AffineExpr();
+    replacements[d] = getAffineConstantExpr(0, expr.getContext());
+  }
+  return expr.replaceDims(replacements);
+}
+
+/// What the results placed so far ask for, and where a further one lies that asks for the same.
+class Ties {
+public:
+  explicit Ties(const KernelAccess &space) : space(space) {}
+
+  /// Adds what a result asks for, alone in a space of its own, that lies at `place`.
+  void add(const KernelAccess &own, ArrayRef<AffineExpr> place) {
+    SmallVector<AffineExpr> domain(place);
+    domain.resize(own.dims.size());
+    for (const KernelRequest &request : own.requests) {
+      SmallVector<AffineExpr, 4> coordinates;
+      for (AffineExpr at : request.coordinates)
+        coordinates.push_back(at ? compose(at, domain) : at);
+      known[request.value].push_back(std::move(coordinates));
+    }
+  }
+
+  /// Nearest values first; those that tie all of their dimensions before those that tie some.
+  ResultPlace place(const KernelAccess &own) const {
+    ResultPlace at(own.resultRank);
+    llvm::SmallBitVector taken(space.resultRank);
+    for (bool isWhole : {true, false})
+      for (const KernelRequest &request : own.requests)
+        if (auto it = known.find(request.value); it != known.end())
+          for (const auto &coordinates : it->second)
+            if (!llvm::all_of(at, [](AffineExpr place) { return bool(place); }))
+              tie(own, request.coordinates, coordinates, isWhole, at, taken);
+    // What no value ties goes in step with the dimension at its place, or has one place.
+    for (auto [d, place] : llvm::enumerate(at)) {
+      AffineExpr extent = own.dims[d].extent;
+      if (!place && own.resultRank == space.resultRank && !taken.test(d) && isEqual(extent, space.dims[d].extent))
+        place = getAffineDimExpr(d, extent.getContext());
+      if (!place && getConstant(extent) == 1)
+        place = getAffineConstantExpr(0, extent.getContext());
+    }
+    return at;
+  }
+
+private:
+  /// A value that is wanted at `mine` and at `others`: dimensions at the same place of it are one. They must be as long
+  /// as each other: a part of a dimension is none.
+  void tie(const KernelAccess &own, ArrayRef<AffineExpr> mine, ArrayRef<AffineExpr> others, bool isWhole,
+           ResultPlace &at, llvm::SmallBitVector &taken) const {
+    SmallVector<std::pair<unsigned, unsigned>> pairs;
+    for (auto [x, y] : llvm::zip_equal(mine, others)) {
+      auto left = dyn_cast_or_null<AffineDimExpr>(x), right = dyn_cast_or_null<AffineDimExpr>(y);
+      if (!left || left.getPosition() >= own.resultRank || at[left.getPosition()])
+        continue;
+      bool isTied = right && right.getPosition() < space.resultRank && !taken.test(right.getPosition()) &&
+                    isEqual(own.dims[left.getPosition()].extent, space.dims[right.getPosition()].extent);
+      if (isTied)
+        pairs.emplace_back(left.getPosition(), right.getPosition());
+      else if (isWhole)
+        return;
+    }
+    for (auto [l, r] : pairs)
+      if (!at[l] && !taken.test(r)) {
+        at[l] = getAffineDimExpr(r, own.dims[l].extent.getContext());
+        taken.set(r);
+      }
+  }
+
+  const KernelAccess &space;
+  llvm::DenseMap<Value, SmallVector<SmallVector<AffineExpr, 4>, 1>> known;
+};
+
 class Walk {
 public:
   Walk(KernelAccess &access, bool entersFolds) : access(access), entersFolds(entersFolds) {}
@@ -102,24 +181,12 @@ public:
     ValueRange results = body.getTerminator()->getOperands();
     if (results.empty())
       return;
-    tg::Dims extents = tg::getDims(results.front().getType());
-    access.resultRank = extents.size();
-    SmallVector<AffineExpr, 4> own;
-    for (auto [d, extent] : llvm::enumerate(extents)) {
-      own.push_back(getAffineDimExpr(d, results.front().getContext()));
-      access.dims.push_back({extent, nullptr, unsigned(d), unsigned(d)});
-    }
-    for (Value result : results)
-      if (std::optional<SmallVector<AffineExpr, 4>> at =
-              isOfTiles(result, results.front()) ? std::nullopt : placeResult(tg::getDims(result.getType()), extents))
+    addDims(results.front());
+    access.results = placeResults(body);
+    for (auto [result, at] : llvm::zip_equal(results, access.results))
+      if (at && llvm::all_of(*at, [](AffineExpr place) { return bool(place); }))
         request(result, *at);
-    for (size_t i = 0; i < access.requests.size() && i < requestLimit; ++i) {
-      KernelRequest current = access.requests[i];
-      if (Operation *op = current.value.getDefiningOp(); op && body.findAncestorOpInBlock(*op))
-        askOperands(op, cast<OpResult>(current.value).getResultNumber(), current.coordinates);
-      else if (auto state = dyn_cast<BlockArgument>(current.value))
-        askState(state, current.coordinates);
-    }
+    follow(body);
   }
 
 private:
@@ -131,23 +198,51 @@ private:
     return made && made->product == whole->product;
   }
 
-  /// Where a result of these extents is, as Kernelize stores it: along each of its dimensions at the place of one of
-  /// the first result's with the same extent. None if it has a dimension of another extent: it is not followed.
-  static std::optional<SmallVector<AffineExpr, 4>> placeResult(tg::Dims own, tg::Dims extents) {
-    SmallVector<AffineExpr, 4> at;
-    llvm::SmallBitVector taken(extents.size());
-    for (AffineExpr extent : own) {
-      unsigned same = 0;
-      while (same < extents.size() && (taken.test(same) || extents[same] != extent))
-        ++same;
-      if (same == extents.size() && tg::getConstant(extent) != 1)
-        return std::nullopt;
-      at.push_back(same < extents.size() ? getAffineDimExpr(same, extent.getContext())
-                                         : getAffineConstantExpr(0, extent.getContext()));
-      if (same < extents.size())
-        taken.set(same);
+  void addDims(Value first) {
+    Dims extents = getDims(first.getType());
+    access.resultRank = extents.size();
+    for (auto [d, extent] : llvm::enumerate(extents))
+      access.dims.push_back({extent, nullptr, unsigned(d), unsigned(d)});
+  }
+
+  /// All that is asked for.
+  void follow(Block &body) {
+    for (size_t i = 0; i < access.requests.size() && i < requestLimit; ++i) {
+      KernelRequest current = access.requests[i];
+      if (Operation *op = current.value.getDefiningOp(); op && body.findAncestorOpInBlock(*op))
+        askOperands(op, cast<OpResult>(current.value).getResultNumber(), current.coordinates);
+      else if (auto state = dyn_cast<BlockArgument>(current.value))
+        askState(state, current.coordinates);
     }
-    return at;
+  }
+
+  /// The results in the space of the first one: what a further one asks for is what the ones before it ask for, where
+  /// its dimensions are theirs.
+  SmallVector<std::optional<ResultPlace>> placeResults(Block &body) const {
+    ValueRange results = body.getTerminator()->getOperands();
+    auto itself = [](Value result) {
+      ResultPlace place;
+      for (int64_t d = 0; d < cast<RankedTensorType>(result.getType()).getRank(); ++d)
+        place.push_back(getAffineDimExpr(d, result.getContext()));
+      return place;
+    };
+    SmallVector<std::optional<ResultPlace>> places{itself(results.front())};
+    Ties ties(access);
+    for (unsigned i = 0; results.size() > 1 && i < results.size(); ++i) {
+      if (isOfTiles(results[i], results.front())) {
+        places.push_back(std::nullopt);
+        continue;
+      }
+      KernelAccess own;
+      Walk alone(own, /*entersFolds=*/true);
+      alone.addDims(results[i]);
+      alone.request(results[i], itself(results[i]));
+      alone.follow(body);
+      if (i > 0)
+        places.push_back(ties.place(own));
+      ties.add(own, *places.back());
+    }
+    return places;
   }
 
   void request(Value value, ArrayRef<AffineExpr> coordinates) {
@@ -159,10 +254,27 @@ private:
     access.requests.push_back({value, {coordinates.begin(), coordinates.end()}});
   }
 
+  /// The one dimension of its domain along which an op of a fold reduces what the fold streams (of others, extents are
+  /// 1); none if it goes through it as several.
+  static std::optional<unsigned> findStreamedDim(Operation *op) {
+    auto tiled = isStreamed(op) ? dyn_cast<TileOpInterface>(op) : TileOpInterface();
+    if (!tiled)
+      return std::nullopt;
+    SmallVector<unsigned> reduced, longer;
+    for (auto [d, kind, extent] : llvm::enumerate(tiled.getDomainIterators(), tiled.getDomainExtents()))
+      if (kind == utils::IteratorType::reduction) {
+        reduced.push_back(d);
+        if (getConstant(extent) != 1)
+          longer.push_back(d);
+      }
+    ArrayRef<unsigned> candidates = longer.empty() ? reduced : longer;
+    return candidates.size() == 1 ? std::optional(candidates.front()) : std::nullopt;
+  }
+
   /// The dimension of the iteration space for dimension `d` of the op's domain.
   AffineExpr reducedDim(Operation *op, unsigned d, AffineExpr extent) {
     auto fold = dyn_cast<tg::FoldOp>(op->getParentOp()); // All that reduce what a fold streams go along one dimension.
-    if (fold && tg::isStreamed(op) && tg::isEqual(extent, fold.getExtent().getResult(0))) {
+    if (fold && findStreamedDim(op) == d) {
       op = fold;
       d = 0;
       extent = fold.getPartExtent();
@@ -236,19 +348,6 @@ private:
     }
   }
 
-  /// `expr` over the domain as one over the iteration space; null where a dimension that it uses is unknown.
-  static AffineExpr compose(AffineExpr expr, ArrayRef<AffineExpr> domain) {
-    SmallVector<AffineExpr> replacements(domain);
-    for (auto [d, at] : llvm::enumerate(domain)) {
-      if (at)
-        continue;
-      if (expr.isFunctionOfDim(d))
-        return AffineExpr();
-      replacements[d] = getAffineConstantExpr(0, expr.getContext());
-    }
-    return expr.replaceDims(replacements);
-  }
-
   KernelAccess &access;
   bool entersFolds;
   llvm::DenseMap<size_t, SmallVector<unsigned, 1>> known;
@@ -314,6 +413,17 @@ SmallVector<const KernelRequest *> KernelAccess::of(Value value) const {
   return found;
 }
 
+std::optional<unsigned> KernelAccess::findAlong(Operation *op, unsigned axis) const {
+  for (const KernelDim &dim : dims)
+    if (dim.reducer == op && dim.domainDim == axis)
+      return dim.along < resultRank ? std::optional(dim.along) : std::nullopt;
+  if (auto scan = dyn_cast<ScanOp>(op))
+    for (const KernelRequest *request : of(scan))
+      if (auto dim = dyn_cast_or_null<AffineDimExpr>(request->coordinates[axis]); dim && dim.getPosition() < resultRank)
+        return dim.getPosition();
+  return std::nullopt;
+}
+
 SmallVector<ReshapeSegment> splitReshape(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
   SmallVector<ReshapeSegment> segments;
   unsigned i = from.size(), j = to.size();
@@ -350,4 +460,4 @@ int64_t estimateExtent(AffineExpr extent) {
   return number ? std::max<int64_t>(number.getValue(), 1) : symbolEstimate;
 }
 
-} // namespace weft::plan
+} // namespace weft::tg
