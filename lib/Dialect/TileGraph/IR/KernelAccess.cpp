@@ -358,9 +358,11 @@ private:
 /// Dimensions of the space that two requests of one value put at the same place of it.
 class Alignment {
 public:
-  explicit Alignment(KernelAccess &access) : access(access) {}
+  explicit Alignment(KernelAccess &access)
+      : access(access), together(access.dims.size(), llvm::SmallBitVector(access.dims.size())) {}
 
   void run() {
+    noteTogether();
     llvm::MapVector<Value, SmallVector<const KernelRequest *>> byValue;
     for (const KernelRequest &request : access.requests)
       byValue[request.value].push_back(&request);
@@ -378,6 +380,20 @@ private:
     return d;
   }
 
+  /// Dimensions along which one value extends are two, even if each of them is one of the same tensor's elsewhere:
+  /// ranks by counting compare x[i] with all x[j].
+  void noteTogether() {
+    for (const KernelRequest &request : access.requests) {
+      llvm::SmallBitVector own(access.dims.size());
+      for (AffineExpr at : request.coordinates)
+        for (unsigned d = 0; at && d < access.dims.size(); ++d)
+          if (at.isFunctionOfDim(d))
+            own.set(d);
+      for (unsigned d : own.set_bits())
+        together[d] |= own;
+    }
+  }
+
   void align(const KernelRequest &a, const KernelRequest &b) {
     SmallVector<std::pair<unsigned, unsigned>> pairs;
     for (auto [x, y] : llvm::zip(a.coordinates, b.coordinates)) {
@@ -388,7 +404,8 @@ private:
         return;
       unsigned l = left.getPosition(), r = right.getPosition();
       bool reduces = access.dims[l].reducer || access.dims[r].reducer;
-      if (!reduces || !tg::isEqual(access.dims[l].extent, access.dims[r].extent))
+      bool isOne = reduces && !together[l].test(r) && !together[find(l)].test(find(r));
+      if (!isOne || !tg::isEqual(access.dims[l].extent, access.dims[r].extent)) // As long as each other: not a part.
         return;
       pairs.emplace_back(l, r);
     }
@@ -401,6 +418,7 @@ private:
   }
 
   KernelAccess &access;
+  SmallVector<llvm::SmallBitVector> together; ///< By dimension: those beside which it occurs in one value.
 };
 
 } // namespace
