@@ -131,15 +131,20 @@ static Value sourceOf(Value operand) {
   return operand;
 }
 
-/// Whether `at` is a sum of dimensions and constants; they are appended to `dims`.
-static bool isSumOfDims(AffineExpr at, SmallVectorImpl<unsigned> &dims) {
+/// Whether `at` is a sum of dimensions, of constants, and of multiples of what `isPlace` says to have one place in a
+/// step (the taps of a window that lie apart); the dimensions are appended to `dims`.
+static bool isSumOfDims(AffineExpr at, llvm::function_ref<bool(unsigned)> isPlace, SmallVectorImpl<unsigned> &dims) {
   if (!at)
     return false;
+  if (auto product = dyn_cast<AffineBinaryOpExpr>(at); product && product.getKind() == AffineExprKind::Mul) {
+    auto dim = dyn_cast<AffineDimExpr>(product.getLHS());
+    return dim && isPlace(dim.getPosition()) && isa<AffineConstantExpr>(product.getRHS());
+  }
   if (auto dim = dyn_cast<AffineDimExpr>(at))
     dims.push_back(dim.getPosition());
   auto sum = dyn_cast<AffineBinaryOpExpr>(at);
   if (sum && sum.getKind() == AffineExprKind::Add)
-    return isSumOfDims(sum.getLHS(), dims) && isSumOfDims(sum.getRHS(), dims);
+    return isSumOfDims(sum.getLHS(), isPlace, dims) && isSumOfDims(sum.getRHS(), isPlace, dims);
   return isa<AffineDimExpr, AffineConstantExpr>(at);
 }
 
@@ -149,11 +154,12 @@ static bool hasBoxes(const KernelToSchedule &kernel, Value operand, std::optiona
   Value source = sourceOf(operand);
   if (!isa<BlockArgument>(source) || !hasAlignedRows(source))
     return false;
+  auto isPlace = [&](unsigned d) { return kernel.access.dims[d].reducer && d != depth; };
   for (const KernelRequest *request : kernel.access.of(source)) {
     unsigned above = 0;
     for (AffineExpr at : request->coordinates) {
       SmallVector<unsigned> dims;
-      if (!isSumOfDims(at, dims))
+      if (!isSumOfDims(at, isPlace, dims))
         return false;
       for (unsigned d : dims) {
         if (kernel.access.dims[d].reducer || kernel.extents[d] == 1)
