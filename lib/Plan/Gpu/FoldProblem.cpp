@@ -6,6 +6,7 @@
 #include "weft/Plan/FoldModel.h"
 #include "weft/Plan/KernelAccess.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -21,17 +22,43 @@ tg::ContractOp findFoldSum(tg::FoldOp fold) {
   return sum;
 }
 
+/// `value`, and what it is made of place by place, seen through views.
+static void collectPlaces(Value value, llvm::SmallPtrSetImpl<Value> &found) {
+  SmallVector<Value> work{value};
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!found.insert(next).second)
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!isa_and_nonnull<tg::PointwiseOpInterface, tg::ReshapeOp, tg::TransposeOp, tg::BitcastOp>(op))
+      continue;
+    for (Value operand : op->getOperands()) // One with fewer elements is stretched.
+      if (tg::isEqual(tg::getNumElements(operand.getType()), tg::getNumElements(next.getType())))
+        work.push_back(operand);
+  }
+}
+
+/// The scores of a fold, and all that its maps make of them before they are summed up.
+static llvm::SmallPtrSet<Value, 16> findScores(tg::FoldOp fold, tg::ContractOp sum) {
+  llvm::SmallPtrSet<Value, 16> scores;
+  collectPlaces(sum.getLhs(), scores);
+  fold.getUpdate().walk([&](tg::ReduceOp reduce) {
+    llvm::SmallPtrSet<Value, 16> reduced;
+    collectPlaces(reduce.getInput(), reduced);
+    if (llvm::any_of(reduced, [&](Value value) { return scores.contains(value); }))
+      scores.insert(reduced.begin(), reduced.end());
+  });
+  return scores;
+}
+
 /// Instructions of one score of the fold, by the maps that make its term of it.
-static ScoreWork countScoreWork(tg::FoldOp fold, tg::ContractOp sum) {
-  // By the number of elements: scores may be seen through a reshape.
-  AffineExpr scores = tg::getNumElements(sum.getLhs().getType());
+static ScoreWork countScoreWork(tg::FoldOp fold, const llvm::SmallPtrSetImpl<Value> &scores) {
   ScoreWork work;
   fold.getUpdate().walk([&](Operation *op) {
     bool isReduce = isa<tg::ReduceOp>(op);
-    if ((!isReduce && !isa<tg::PointwiseOpInterface>(op)) ||
-        !tg::isEqual(tg::getNumElements((isReduce ? op->getOperand(0) : op->getResult(0)).getType()), scores))
-      return;
-    ++(countInstructions(op) > 1 ? work.special : work.plain);
+    if ((isReduce || isa<tg::PointwiseOpInterface>(op)) &&
+        scores.contains(isReduce ? op->getOperand(0) : op->getResult(0)))
+      ++(countInstructions(op) > 1 ? work.special : work.plain);
   });
   return work;
 }
@@ -52,15 +79,14 @@ static int64_t findDepth(tg::FoldOp fold, tg::ContractOp sum) {
 }
 
 /// Whether maps of a fold hold nothing but scores: no mask chooses some, and no tile of a tensor is read beside them.
-static bool hasPlainMaps(tg::FoldOp fold, tg::ContractOp sum) {
-  tg::Dims scores = tg::getDims(sum.getLhs().getType());
+static bool hasPlainMaps(tg::FoldOp fold, const llvm::SmallPtrSetImpl<Value> &scores) {
   bool isPlain = true;
   int64_t products = 0;
   fold.getUpdate().walk([&](Operation *op) {
     products += isa<tg::ContractOp>(op);
     if (!isa<tg::PointwiseOpInterface>(op))
       return;
-    isPlain &= !isa<tg::SelectOp>(op) || tg::getDims(op->getResult(0).getType()) != scores;
+    isPlain &= !isa<tg::SelectOp>(op) || !scores.contains(op->getResult(0));
     for (Value operand : op->getOperands()) // From memory, as it is or behind a cast.
       isPlain &= fold->isAncestor(operand.getParentBlock()->getParentOp()) ||
                  llvm::all_of(tg::getDims(operand.getType()), [](AffineExpr dim) { return dim == 1; });
@@ -109,11 +135,12 @@ FoldProblem describeFold(tg::FoldOp fold, tg::ContractOp sum) {
   problem.depth = findDepth(fold, sum);
   problem.streamed = estimateExtent(fold.getPartExtent());
   problem.longestStep = std::min<int64_t>(fold.getUnit().value_or(128), 128);
-  problem.score = countScoreWork(fold, sum);
+  llvm::SmallPtrSet<Value, 16> scores = findScores(fold, sum);
+  problem.score = countScoreWork(fold, scores);
   problem.besideBytes = countBesideBytes(fold);
   // An extent that is not known may be ragged, which is a mask.
   problem.isKnown = tg::getConstant(fold.getExtent().getResult(0)).has_value();
-  problem.isPlain = problem.isKnown && hasPlainMaps(fold, sum);
+  problem.isPlain = problem.isKnown && hasPlainMaps(fold, scores);
   problem.isInParts = fold.getParts().has_value();
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(fold.getUpdate(), captured);
