@@ -53,6 +53,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   if (options.gpu) {
     pm.addNestedPass<func::FuncOp>(createPlanLayouts({options.fuse ? options.target : ""}));
     pm.addPass(createCanonicalizerPass()); // Contractions and views take the transpositions in.
+    pm.addPass(createSetDomains());
   }
 }
 

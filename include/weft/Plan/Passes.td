@@ -52,6 +52,21 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def SetDomains : Pass<"weft-set-domains", "::mlir::ModuleOp"> {
+  let summary = "say of every kernel over which domain it iterates";
+  let description = [{
+    Sets `domain` and `access` of each `tg.kernel` by composing the maps of its ops. Last of `--weft-plan` for a GPU, when kernels change no more.
+
+    ```mlir
+    %r = tg.kernel "reduce" domain <d0: 4 parallel, d1: 8 reduce> access [[affine_map<(d0, d1) -> (d0, d1)>], [affine_map<(d0, d1) -> (d0)>]] -> tensor<4xf32> {
+      %0 = tg.reduce add %x axes = [1] : tensor<4x8xf32>
+      tg.yield %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
   let summary = "choose the order in memory of tensors between kernels";
   let description = [{

@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -70,14 +71,19 @@ std::pair<Sum, Sum> divide(Sum sum, int64_t divisor) {
 }
 
 /// Where the operand of a reshape is read when the result is wanted at `at`: dimensions that both have stay themselves.
-SmallVector<AffineExpr> placesBeforeReshape(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to,
-                                            ArrayRef<AffineExpr> at) {
+/// With `isExact` not where that rests on an estimate.
+SmallVector<AffineExpr> placesBeforeReshape(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to, ArrayRef<AffineExpr> at,
+                                            bool isExact) {
   MLIRContext *context = from.front().getContext();
   SmallVector<AffineExpr> places(from.size(), getAffineConstantExpr(0, context));
   for (const ReshapeSegment &segment : splitReshape(from, to)) {
     Sum sum;
     int64_t stride = 1;
-    bool isKnown = true;
+    auto isEstimate = [](AffineExpr extent) { return !getConstant(extent); }; // But the outermost one does not matter.
+    bool isKnown =
+        !isExact ||
+        (llvm::none_of(to.slice(segment.toBegin, segment.toEnd - segment.toBegin).drop_front(), isEstimate) &&
+         llvm::none_of(from.slice(segment.fromBegin, segment.fromEnd - segment.fromBegin).drop_front(), isEstimate));
     for (size_t d = segment.toEnd; d-- > segment.toBegin;) {
       int64_t extent = estimateExtent(to[d]);
       isKnown &= bool(at[d]);
@@ -175,7 +181,8 @@ private:
 
 class Walk {
 public:
-  Walk(KernelAccess &access, bool entersFolds) : access(access), entersFolds(entersFolds) {}
+  Walk(KernelAccess &access, bool entersFolds, bool isExact)
+      : access(access), entersFolds(entersFolds), isExact(isExact) {}
 
   void run(Block &body) {
     ValueRange results = body.getTerminator()->getOperands();
@@ -234,7 +241,7 @@ private:
         continue;
       }
       KernelAccess own;
-      Walk alone(own, /*entersFolds=*/true);
+      Walk alone(own, /*entersFolds=*/true, isExact);
       alone.addDims(results[i]);
       alone.request(results[i], itself(results[i]));
       alone.follow(body);
@@ -288,7 +295,7 @@ private:
     if (!fold || !fold.getParts())
       return dim;
     AffineExpr part = partOf.lookup(fold); // As if all parts were as long as the longest.
-    return part ? part * estimateExtent(extent) + dim : AffineExpr();
+    return part && (!isExact || getConstant(extent)) ? part * estimateExtent(extent) + dim : AffineExpr();
   }
 
   /// Where the op's domain is when its result `result` is wanted at `coordinates`: null where unknown.
@@ -337,7 +344,7 @@ private:
       auto type = cast<RankedTensorType>(operand.get().getType());
       SmallVector<AffineExpr> wanted(type.getRank());
       if (auto reshape = dyn_cast<tg::ReshapeOp>(op); reshape && type.getRank() > 0)
-        wanted = placesBeforeReshape(tg::getDims(type), tg::getDims(reshape.getType()), coordinates);
+        wanted = placesBeforeReshape(tg::getDims(type), tg::getDims(reshape.getType()), coordinates, isExact);
       else if (std::optional<AffineMap> map = tiled.getOperandMap(operand.getOperandNumber()))
         for (auto [i, expr] : llvm::enumerate(map->getResults()))
           wanted[i] = compose(expr, domain);
@@ -349,7 +356,7 @@ private:
   }
 
   KernelAccess &access;
-  bool entersFolds;
+  bool entersFolds, isExact;
   llvm::DenseMap<size_t, SmallVector<unsigned, 1>> known;
   llvm::DenseMap<std::pair<Operation *, unsigned>, unsigned> reduced;
   llvm::DenseMap<Operation *, AffineExpr> partOf; ///< The place of a fold's result along its dimension of parts.
@@ -460,11 +467,49 @@ SmallVector<ReshapeSegment> splitReshape(ArrayRef<AffineExpr> from, ArrayRef<Aff
   return segments;
 }
 
-KernelAccess analyseAccess(Block &body, bool entersFolds) {
+KernelAccess analyseAccess(Block &body, bool entersFolds, bool isExact) {
   KernelAccess access;
-  Walk(access, entersFolds).run(body);
+  Walk(access, entersFolds, isExact).run(body);
   Alignment(access).run();
   return access;
+}
+
+/// The place as a map from the domain; a symbol for each coordinate that depends on data.
+static AffineMap getMap(const KernelRequest &request, unsigned numDims, MLIRContext *context) {
+  SmallVector<AffineExpr> places;
+  unsigned numSymbols = 0;
+  for (AffineExpr at : request.coordinates)
+    places.push_back(at ? at : getAffineSymbolExpr(numSymbols++, context));
+  return AffineMap::get(numDims, numSymbols, places, context);
+}
+
+KernelDomain describeDomain(KernelOp kernel) {
+  constexpr size_t mostMaps = 8;
+  MLIRContext *context = kernel.getContext();
+  Block &body = kernel.getBody().front();
+  KernelAccess access = analyseAccess(body, /*entersFolds=*/true, /*isExact=*/true);
+  SmallVector<AffineExpr> extents;
+  SmallVector<int64_t> along;
+  for (const KernelDim &dim : access.dims) {
+    extents.push_back(dim.extent);
+    along.push_back(dim.along);
+  }
+  llvm::MapVector<Value, SmallVector<Attribute>> maps;
+  body.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto note = [&](Value value) { (void)maps[value]; };
+    llvm::for_each(op->getOperands(), note);
+    llvm::for_each(op->getResults(), note);
+    for (Region &region : op->getRegions())
+      llvm::for_each(region.getArguments(), note);
+  });
+  for (const KernelRequest &request : access.requests)
+    if (auto it = maps.find(request.value); it != maps.end())
+      it->second.push_back(AffineMapAttr::get(getMap(request, access.dims.size(), context)));
+  SmallVector<Attribute> lists;
+  for (auto &[value, list] : maps)
+    lists.push_back(ArrayAttr::get(context, list.size() > mostMaps ? ArrayRef<Attribute>() : list));
+  return {DomainAttr::get(context, getSymbolMap(extents, context), access.resultRank, along),
+          ArrayAttr::get(context, lists)};
 }
 
 int64_t estimateExtent(AffineExpr extent) {

@@ -26,6 +26,16 @@ static unsigned countSymbols(AffineExpr expr) {
 
 AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, 0, countSymbols(expr)); }
 
+AffineMap getSymbolMap(ArrayRef<AffineExpr> exprs, MLIRContext *context) {
+  unsigned symbols = 0;
+  for (AffineExpr expr : exprs)
+    expr.walk([&](AffineExpr e) {
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
+        symbols = std::max(symbols, symbol.getPosition() + 1);
+    });
+  return AffineMap::get(0, symbols, exprs, context);
+}
+
 bool isEqual(AffineExpr a, AffineExpr b) { return a == b || getConstant(simplify(a - b)) == 0; }
 
 RankedTensorType getTensorType(ArrayRef<AffineExpr> dims, Type element) {

@@ -1,5 +1,6 @@
 // Constants, weights, symbol arithmetic, kernels and dispatches: verifiers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
@@ -54,5 +55,21 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected its region to end in tg.yield");
   if (yield.getValues().getTypes() != getResultTypes())
     return emitOpError("expected tg.yield to have the kernel's result types");
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (!getDomain() && !getAccess())
+    return success();
+  KernelDomain own = describeDomain(*this);
+  if (getDomainAttr() != own.domain)
+    return emitOpError("expected domain ") << own.domain << ", as its ops' maps say, got " << getDomainAttr();
+  ArrayAttr access = getAccessAttr();
+  if (!access || access.size() != own.access.size())
+    return emitOpError("expected maps for ")
+           << own.access.size() << " values in access, got " << (access ? access.size() : 0);
+  for (auto [i, maps, given] : llvm::enumerate(own.access, access))
+    if (maps != given)
+      return emitOpError("expected access ") << maps << " of value " << i << ", as its ops' maps say, got " << given;
   return success();
 }

@@ -57,6 +57,76 @@ LogicalResult DataAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   return success();
 }
 
+LogicalResult DomainAttr::verify(function_ref<InFlightDiagnostic()> emitError, AffineMap extents, int64_t numParallel,
+                                 ArrayRef<int64_t> along) {
+  int64_t rank = extents.getNumResults();
+  if (extents.getNumDims() != 0 || numParallel < 0 || numParallel > rank || int64_t(along.size()) != rank)
+    return emitError() << "expected parallel dimensions before reduced ones, and extents of symbols only";
+  for (auto [d, other] : llvm::enumerate(along))
+    if (other < 0 || other > int64_t(d) || along[other] != other || (int64_t(d) < numParallel && other != int64_t(d)))
+      return emitError() << "expected d" << d
+                         << " to run along itself or, if it is reduced, an earlier dimension that does, got d" << other;
+  return success();
+}
+
+void DomainAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleaveComma(llvm::enumerate(getExtents().getResults()), printer, [&](auto dim) {
+    int64_t d = dim.index();
+    printer << 'd' << d << ": " << dim.value() << (d < getNumParallel() ? " parallel" : " reduce");
+    if (getAlong()[d] != d)
+      printer << " along d" << getAlong()[d];
+  });
+  printer << '>';
+}
+
+/// `dN` as N.
+static ParseResult parseDim(AsmParser &parser, int64_t &number) {
+  StringRef word;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  if (!word.consume_front("d") || word.getAsInteger(10, number))
+    return parser.emitError(loc, "expected a dimension, such as d0");
+  return success();
+}
+
+Attribute DomainAttr::parse(AsmParser &parser, Type) {
+  constexpr unsigned mostSymbols = 256;
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (unsigned s = 0; s < mostSymbols; ++s)
+      list.push_back("s" + std::to_string(s));
+    return list;
+  }();
+  SmallVector<std::pair<StringRef, AffineExpr>> symbols;
+  for (auto [s, name] : llvm::enumerate(names))
+    symbols.emplace_back(name, getAffineSymbolExpr(s, parser.getContext()));
+  SmallVector<AffineExpr> extents;
+  SmallVector<int64_t> along;
+  int64_t numParallel = 0;
+  SMLoc begin = parser.getCurrentLocation();
+  auto parseOne = [&]() -> ParseResult {
+    int64_t number = 0, other = int64_t(extents.size());
+    StringRef kind;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parseDim(parser, number) || parser.parseColon() || parser.parseAffineExpr(symbols, extents.emplace_back()) ||
+        parser.parseKeyword(&kind))
+      return failure();
+    if (number != other || (kind != "parallel" && kind != "reduce") || (kind == "parallel" && numParallel != other))
+      return parser.emitError(loc, "expected d") << other << ", parallel (before reduced ones) or reduce";
+    numParallel += kind == "parallel";
+    if (succeeded(parser.parseOptionalKeyword("along")) && parseDim(parser, other))
+      return failure();
+    along.push_back(other);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseOne))
+    return {};
+  return parser.getChecked<DomainAttr>(begin, parser.getContext(), getSymbolMap(extents, parser.getContext()),
+                                       numParallel, along);
+}
+
 /// Whether every entry is a power of two.
 static bool arePowersOfTwo(ArrayRef<int64_t> values) {
   return llvm::all_of(values, [](int64_t value) { return value > 0 && llvm::isPowerOf2_64(value); });

@@ -10,7 +10,7 @@
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Block.h"
-#include "mlir/IR/Operation.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
@@ -55,7 +55,15 @@ struct KernelAccess {
 /// results; its ops are primitives of tg. Kernels that ask for more than 4,096 places are followed no further. What the
 /// regions of a fold read is asked for with `entersFolds`: the streamed dimension is one dimension, reduced by the
 /// fold.
-KernelAccess analyseAccess(mlir::Block &body, bool entersFolds = false);
+/// With `isExact` a place that rests on an estimate of a symbol (in a reshape, in a part of a fold) counts as unknown.
+KernelAccess analyseAccess(mlir::Block &body, bool entersFolds = false, bool isExact = false);
+
+/// What tg.kernel says of its domain: the attribute, and the maps of `access` (StructureOps.td).
+struct KernelDomain {
+  DomainAttr domain;
+  mlir::ArrayAttr access;
+};
+KernelDomain describeDomain(KernelOp kernel);
 
 /// Dimensions [fromBegin, fromEnd) of one shape that hold the same elements as [toBegin, toEnd) of another.
 struct ReshapeSegment {

@@ -29,6 +29,8 @@ mlir::RankedTensorType withElement(mlir::Type type, mlir::Type element);
 mlir::AffineExpr getNumElements(mlir::Type tensor);
 /// The constant that `expr` is, if it is one.
 std::optional<int64_t> getConstant(mlir::AffineExpr expr);
+/// The expressions, of symbols only, as a map.
+mlir::AffineMap getSymbolMap(llvm::ArrayRef<mlir::AffineExpr> exprs, mlir::MLIRContext *context);
 /// Whether the expressions are equal after simplification. False means "not known to be equal".
 bool isEqual(mlir::AffineExpr a, mlir::AffineExpr b);
 /// `expr` over symbols only, in its simplest known form.

@@ -91,19 +91,28 @@ def TG_KernelOp : TG_Op<"kernel", [SingleBlock, RecursiveMemoryEffects]> {
   let description = [{
     The region may use values from outside; those, and the results, live in memory. Values inside live in registers or on-chip.
 
+    A planned kernel says over which `domain` it iterates, and of each value in `access` at which places of it the value is wanted: maps from
+    the domain, in which a symbol stands for a place that depends on data. Values are those that the ops use, make, or have as arguments of their regions,
+    in the order in which they first appear; one that is wanted at more than 8 places has no map, as one that nothing wants. Both follow from the maps of
+    the ops (`TileOpInterface`), which the verifier composes again.
+
     ```mlir
-    %r = tg.kernel -> tensor<4x8xf32> {
+    %r = tg.kernel "exp_transpose" domain <d0: 8 parallel, d1: 4 parallel>
+        access [[affine_map<(d0, d1) -> (d1, d0)>], [affine_map<(d0, d1) -> (d1, d0)>], [affine_map<(d0, d1) -> (d0, d1)>]] -> tensor<8x4xf32> {
       %0 = tg.exp %x : tensor<4x8xf32>
-      %1 = tg.neg %0 : tensor<4x8xf32>
-      tg.yield %1 : tensor<4x8xf32>
+      %1 = tg.transpose %0 [1, 0] : tensor<4x8xf32>
+      tg.yield %1 : tensor<8x4xf32>
     }
     ```
   }];
-  let arguments = (ins OptionalAttr<StrAttr>:$label);
+  let arguments = (ins OptionalAttr<StrAttr>:$label, OptionalAttr<TG_DomainAttr>:$domain, OptionalAttr<ArrayAttr>:$access);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<TG_AnyTensor>:$results);
-  let assemblyFormat = "($label^)? attr-dict-with-keyword (`->` type($results)^)? $body";
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$label),
+                            "build($_builder, $_state, results, label, {}, {});">];
+  let assemblyFormat = "($label^)? (`domain` $domain^ `access` $access)? attr-dict-with-keyword (`->` type($results)^)? $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def TG_YieldOp : TG_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {

@@ -39,6 +39,22 @@ def TG_DataAttr : TG_Attr<"Data", "data"> {
   let genVerifyDecl = 1;
 }
 
+def TG_DomainAttr : TG_Attr<"Domain", "domain"> {
+  let summary = "iteration domain of a kernel";
+  let description = [{
+    Dimensions d0, d1, ... with their extents, expressions of the module's symbols, and kinds: first those of the kernel's first result, which are
+    `parallel`, then those that its ops `reduce`. A reduced dimension may run `along` another one: over the same places of what both read. Softmax reads
+    x[d0, d2] for its sums and x[d0, d1] for its result:
+
+    ```mlir
+    #tg.domain<d0: s0 parallel, d1: 768 parallel, d2: 768 reduce along d1>
+    ```
+  }];
+  let parameters = (ins "::mlir::AffineMap":$extents, "int64_t":$numParallel, ArrayRefParameter<"int64_t">:$along);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def TG_MonoidAdd : I32EnumAttrCase<"Add", 0, "add">;
 def TG_MonoidMul : I32EnumAttrCase<"Mul", 1, "mul">;
 def TG_MonoidMax : I32EnumAttrCase<"Max", 2, "max">;
