@@ -28,8 +28,8 @@ module attributes {tg.symbols = []} {
 
 //--- attention.mlir
 module attributes {tg.symbols = []} {
-  func.func @main(%q: tensor<1x24x256x64xbf16> {tg.name = "q"}, %k: tensor<1x24x256x64xbf16> {tg.name = "k"}, %v: tensor<1x24x256x64xbf16> {tg.name = "v"}) -> (tensor<1x24x256x64xbf16> {tg.name = "y"}) {
-    %0, %1 = tg.attention %q, %k, %v scale = 0.125 softmax = f32 : tensor<1x24x256x64xbf16>, tensor<1x24x256x64xbf16>, tensor<1x24x256x64xbf16>
-    return %0 : tensor<1x24x256x64xbf16>
+  func.func @main(%q: tensor<1x24x512x64xbf16> {tg.name = "q"}, %k: tensor<1x24x512x64xbf16> {tg.name = "k"}, %v: tensor<1x24x512x64xbf16> {tg.name = "v"}) -> (tensor<1x24x512x64xbf16> {tg.name = "y"}) {
+    %0, %1 = tg.attention %q, %k, %v scale = 0.125 softmax = f32 : tensor<1x24x512x64xbf16>, tensor<1x24x512x64xbf16>, tensor<1x24x512x64xbf16>
+    return %0 : tensor<1x24x512x64xbf16>
   }
 }
