@@ -32,19 +32,6 @@ FailureOr<GroupNormSpec> readGroupNorm(NodeContext &n, Value x) {
   return GroupNormSpec{*groups, *epsilon, *silu, *last};
 }
 
-/// Moves the channels of `x` from behind the spatial dimensions to the front of them, or back.
-Value moveChannels(NodeContext &n, Value x, bool toFront) {
-  if (!x)
-    return {};
-  SmallVector<int64_t> order = allAxes(n.rank(x));
-  auto channels = order.begin() + 1;
-  if (toFront)
-    std::rotate(channels, order.end() - 1, order.end());
-  else
-    std::rotate(channels, channels + 1, order.end());
-  return n.transpose(x, order);
-}
-
 /// Computed in f32 and rounded once to the operand's type.
 LogicalResult normalizeGroups(NodeContext &n, Value x, const GroupNormSpec &spec) {
   Type f32 = n.b.getF32Type();

@@ -194,15 +194,9 @@ LogicalResult importQLinearAveragePool(NodeContext &c) {
   if (failed(ops) || failed(channelsLast) || failed(c.checkRank(ops->x.tensor, 3, 5, "X")))
     return failure();
   Value x = real(c, ops->x);
-  int64_t rank = c.rank(ops->x.tensor);
-  SmallVector<int64_t> toFront{0, rank - 1}, toBack{0};
-  for (int64_t d = 1; d + 1 < rank; ++d) {
-    toFront.push_back(d);
-    toBack.push_back(d + 1);
-  }
-  toBack.push_back(1);
-  Value y = averagePool(c, *channelsLast ? c.transpose(x, toFront) : x);
-  return deliverQuantized(c, *channelsLast ? c.transpose(y, toBack) : y, ops->y, c.elementType(ops->x.tensor));
+  Value y = averagePool(c, *channelsLast ? moveChannels(c, x, /*toFront=*/true) : x);
+  return deliverQuantized(c, *channelsLast ? moveChannels(c, y, /*toFront=*/false) : y, ops->y,
+                          c.elementType(ops->x.tensor));
 }
 
 /// condition ? x : y, each with parameters of its own, in those of the result.

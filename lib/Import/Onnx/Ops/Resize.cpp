@@ -285,7 +285,9 @@ Value resampleAtRunTime(NodeContext &c, Value x, int64_t axis, const ResizeReque
   std::optional<int64_t> times = knownRatio(runtime.output, runtime.input);
   if (times && wanted.roiStart.is(0) && wanted.roiEnd.is(1) && isRepetition(request.spec, *times))
     return repeatAlong(c, x, axis, *times);
-  if (failed(c.assumeAtMost(c.constExpr(1), runtime.input, "resized dimension " + Twine(axis))))
+  AffineExpr one = c.constExpr(1);
+  if (failed(c.assumeAtMost(one, runtime.input, "resized dimension " + Twine(axis))) ||
+      failed(c.assumeAtMost(one, runtime.output, "result of resizing dimension " + Twine(axis))))
     return {};
   runtime.numbers.input = extentNumber(c, runtime.input).expr(c);
   runtime.numbers.output = extentNumber(c, runtime.output).expr(c);

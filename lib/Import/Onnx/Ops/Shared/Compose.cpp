@@ -1,6 +1,7 @@
 // Small idioms of operator decompositions: typed scalars, means, gathers, splits of a dimension.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compose.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -107,6 +108,18 @@ Value softplus(NodeContext &n, Value value) {
   Value negated = n.make<tg::NegOp>(n.make<tg::AbsOp>(value));
   Value tail = n.make<tg::Log1pOp>(n.make<tg::ExpOp>(negated));
   return n.make<tg::AddOp>(n.make<tg::MaxOp>(value, scalarLike(n, 0, value)), tail);
+}
+
+Value moveChannels(NodeContext &n, Value x, bool toFront) {
+  if (!x)
+    return {};
+  SmallVector<int64_t> order = allAxes(n.rank(x));
+  auto channels = order.begin() + 1;
+  if (toFront)
+    std::rotate(channels, order.end() - 1, order.end());
+  else
+    std::rotate(channels, channels + 1, order.end());
+  return n.transpose(x, order);
 }
 
 SmallVector<int64_t> allAxes(int64_t rank) { return axisRange(0, rank); }

@@ -45,6 +45,10 @@ mlir::Value swish(NodeContext &n, mlir::Value value, double alpha = 1.0);
 /// ln(1 + e^x) without overflow, in the element type of `value`.
 mlir::Value softplus(NodeContext &n, mlir::Value value);
 
+/// Moves the channels of `x` from behind the spatial dimensions to the front of them (N x .. x C to N x C x ..), or
+/// back.
+mlir::Value moveChannels(NodeContext &n, mlir::Value x, bool toFront);
+
 /// Axes 0 to rank-1.
 llvm::SmallVector<int64_t> allAxes(int64_t rank);
 /// Axes first to last-1.

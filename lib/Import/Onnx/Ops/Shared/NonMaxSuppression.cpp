@@ -1,6 +1,7 @@
 // Non-maximum suppression on tensors; see the header. Boxes are compared in f32.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "NonMaxSuppression.h"
+#include "Compose.h"
 #include "Extents.h"
 #include "Loops.h"
 #include "RuntimeShapes.h"
@@ -117,7 +118,7 @@ Value suppressNonMaxima(NodeContext &ctx, const SuppressionArgs &args) {
   Value places = placesOfTrue(ctx, kept.reshape(flat), "number of kept boxes");
   if (!places)
     return {};
-  auto extent = [&](int64_t d) { return Expr(ctx, ctx.reshape(ctx.extents(dims[d]), ArrayRef<int64_t>())); };
+  auto extent = [&](int64_t d) { return Expr(ctx, extentScalar(ctx, dims[d], index)); };
   Expr classes = Expr(ctx, places) / extent(2);
   SmallVector<Value> columns{classes / extent(1), classes.binary<tg::ModOp>(extent(1)),
                              takeAlong(ctx, ctx.reshape(boxes.order, flat), places, 0)};
