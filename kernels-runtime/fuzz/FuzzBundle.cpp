@@ -42,6 +42,19 @@ static std::vector<uint8_t> makeSeed() {
   BufferId y = entry.addOutput("y", DType::UI4, {late}), u = entry.addTransient(DType::F32, {late});
   entry.copy({w}, {u}, entry.getSize(u));
   entry.copy({c}, {y}, entry.getSize(y));
+  const uint8_t flags[] = {1, 1, 0, 1};
+  BufferId f = entry.addConstant(builder.addConstantData(flags, sizeof flags), DType::I1, {4});
+  BufferId goesOn = entry.addTransient(DType::I1, {entry.constant(1)});
+  entry.copy({f}, {goesOn}, entry.constant(1));
+  entry.beginLoop(n);
+  entry.copy({x, entry.mul(entry.turn(), entry.constant(16))}, {t}, entry.constant(16));
+  entry.beginLoop(entry.constant(3), goesOn, "expected an end");
+  entry.copy({f, entry.add(entry.turn(), entry.constant(1))}, {goesOn}, entry.constant(1));
+  entry.endLoop();
+  entry.endLoop();
+  entry.beginLoop(late, {}, {}, /*branch=*/true);
+  entry.copy({w}, {u}, entry.getSize(u));
+  entry.endLoop();
   EntryBuilder &other = builder.addEntry("kernel");
   BufferId z = other.addOutput("z", DType::F16, {other.constant(3)});
   other.dispatch({0}, {other.constant(1), {}, {{z}}, {}});
@@ -130,8 +143,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   if (!bundle)
     return 0;
   for (size_t i = 0; i < weft_bundle_entry_count(bundle); ++i) {
-    weft_session_options options = {sizeof options, 1,       0,       weft_bundle_entry_name(bundle, i),
-                                    1 << 20,        nullptr, nullptr, 0};
+    weft_session_options options = {};
+    options.struct_size = sizeof options;
+    options.threads = 1;
+    options.entry = weft_bundle_entry_name(bundle, i);
+    options.memory_limit = 1 << 20;
+    options.turn_limit = 1 << 12;
     weft_session *session = nullptr;
     ignore(weft_session_create(bundle, "cpu", &options, &session));
     if (session && weft_session_dispatch_count(session) == 0)

@@ -12,6 +12,7 @@
 #include "weft/Bundle/DType.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 
 using namespace weft;
@@ -135,6 +136,11 @@ weft_error *weft_session_create(weft_bundle *bundle, const char *device, const w
   sessionOptions.profile = options.profile != 0;
   sessionOptions.entry = options.entry ? options.entry : "";
   sessionOptions.memoryLimit = options.memory_limit;
+  if (options.turn_limit > uint64_t(INT64_MAX))
+    return convert(makeError(ErrorCode::Usage, "expected a turn_limit of at most %" PRId64 ", got %" PRIu64, INT64_MAX,
+                             options.turn_limit));
+  if (options.turn_limit)
+    sessionOptions.turnLimit = int64_t(options.turn_limit);
   sessionOptions.launchesKernels = options.launch_kernels != 0;
   if (options.cuda_driver)
     sessionOptions.device.cudaDriver = options.cuda_driver;

@@ -34,9 +34,9 @@ struct LoopProgram {
   }
 
   /// The result for x = `values`, or the error's text.
-  std::string run(std::vector<float> values, std::vector<float> &result) {
+  std::string run(std::vector<float> values, std::vector<float> &result, uint64_t turnLimit = 0) {
     BundlePtr bundle = open(bytes);
-    SessionPtr session = createSession(bundle.get(), "main", 1);
+    SessionPtr session = createSession(bundle.get(), "main", 1, 0, turnLimit);
     Floats x{{int64_t(values.size())}, std::move(values)};
     weft_tensor input = x.view(), output = {};
     std::string error = take(weft_session_run(session.get(), &input, 1, &output, 1));
@@ -161,6 +161,40 @@ TEST(LoopTest, ABranchThatDoesNotRunChecksNothing) {
   EXPECT_EQ(makeProgram(1).run({1, 2}, result), "expected seven: 2 is not 7");
 }
 
+TEST(LoopTest, LimitsTheTurnsOfARun) {
+  // n turns of n turns each: n + n * n in all.
+  LoopProgram program([](EntryBuilder &entry, BufferId x, BufferId y, Reg n) {
+    entry.copy({x}, {y}, entry.getSize(y));
+    entry.beginLoop(n);
+    entry.beginLoop(n);
+    addTurn(entry, y, x, n);
+    entry.endLoop();
+    entry.endLoop();
+  });
+  std::vector<float> result, three(3, 1.0f);
+  const char *message = "expected at most 11 turns of loops in a run (turn_limit), got more";
+  EXPECT_EQ(program.run(three, result, 12), "");
+  EXPECT_EQ(result, std::vector<float>(3, 10.0f));
+  EXPECT_EQ(program.run(three, result, 11), message);
+  // A session that refused a run takes another one, with all its turns.
+  BundlePtr bundle = open(program.bytes);
+  SessionPtr session = createSession(bundle.get(), "main", 1, 0, 11);
+  Floats large{{3}, three}, small{{2}, {1, 1}};
+  for (int time = 0; time < 3; ++time) {
+    weft_tensor input = large.view(), output = {};
+    EXPECT_EQ(take(weft_session_run(session.get(), &input, 1, &output, 1)), message);
+    input = small.view();
+    ASSERT_EQ(take(weft_session_run(session.get(), &input, 1, &output, 1)), "");
+    EXPECT_EQ(*static_cast<float *>(output.data), 5.0f);
+  }
+  weft_session_options options = {};
+  options.struct_size = sizeof options;
+  options.turn_limit = UINT64_MAX;
+  weft_session *refused = nullptr;
+  EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &refused)),
+            "expected a turn_limit of at most 9223372036854775807, got 18446744073709551615");
+}
+
 TEST(LoopTest, RefusesTooManyTurnsAndNegativeExtents) {
   LoopProgram endless([](EntryBuilder &entry, BufferId x, BufferId y, Reg) {
     entry.beginLoop(entry.constant(kMaxTurns + 1));
@@ -168,7 +202,7 @@ TEST(LoopTest, RefusesTooManyTurnsAndNegativeExtents) {
     entry.endLoop();
   });
   std::vector<float> result;
-  EXPECT_EQ(endless.run({1}, result), "expected at most 16777216 turns of a loop, got 16777217");
+  EXPECT_EQ(endless.run({1}, result), "expected at most 16777216 turns of loops in a run (turn_limit), got more");
   // Two extents of -1 are one element.
   LoopProgram negative([](EntryBuilder &entry, BufferId x, BufferId y, Reg n) {
     Reg less = entry.sub(n, entry.constant(2));

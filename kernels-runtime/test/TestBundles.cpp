@@ -279,8 +279,9 @@ test::BundlePtr test::open(const std::vector<uint8_t> &bytes) {
   return BundlePtr(bundle);
 }
 
-test::SessionPtr test::createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit) {
-  weft_session_options options = {sizeof options, threads, 0, entry, memoryLimit, nullptr, nullptr, 0};
+test::SessionPtr test::createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit,
+                                     uint64_t turnLimit) {
+  weft_session_options options = {sizeof options, threads, 0, entry, memoryLimit, nullptr, nullptr, 0, turnLimit};
   weft_session *session = nullptr;
   EXPECT_EQ(take(weft_session_create(bundle, "cpu", &options, &session)), "");
   return SessionPtr(session);

@@ -76,7 +76,8 @@ std::string take(weft_error *error);
 
 /// Opens `bytes`, which must outlive the bundle; fails the test on an error.
 BundlePtr open(const std::vector<uint8_t> &bytes);
-SessionPtr createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit = 0);
+SessionPtr createSession(weft_bundle *bundle, const char *entry, int threads, uint64_t memoryLimit = 0,
+                         uint64_t turnLimit = 0);
 
 /// A tensor of f32 that owns its data.
 struct Floats {

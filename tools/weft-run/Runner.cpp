@@ -53,7 +53,8 @@ Error Runner::open() {
                                          options.memoryLimit,
                                          std::getenv("WEFT_CUDA_DRIVER"),
                                          nullptr,
-                                         options.launchesKernels};
+                                         options.launchesKernels,
+                                         options.turnLimit};
   std::string device = options.device;
   if (!options.counters.empty()) {
     if (device.substr(0, 4) != "emu:")

@@ -26,7 +26,7 @@ struct Options {
   std::string bundle, device = "cpu", entry, weightsFolder, inputsNpz, testSet;
   std::string counters; ///< "", "text" or "json".
   int threads = 0;
-  uint64_t memoryLimit = 0, seed = 0;
+  uint64_t memoryLimit = 0, turnLimit = 0, seed = 0;
   std::vector<std::string> inputs, outputs, expected, dims;
   Tolerance tolerance;
   int benchmark = 0;

@@ -58,6 +58,7 @@ static void declareFlags(CLI::App &app, Options &options) {
       ->check(CLI::IsMember({"text", "json"}));
   app.add_option("--weights-folder", options.weightsFolder, "Folder of external weights (default: the bundle's)");
   app.add_option("--memory-limit", options.memoryLimit, "Bytes of activations (default: the machine's memory)");
+  app.add_option("--turn-limit", options.turnLimit, "Turns of all loops of one run together (default: 2^24)");
   app.add_flag("--verify", options.verify, "Check the hash of every weight first");
   app.add_flag("--json", options.json, "One JSON object on stdout (schema weft.run/1)");
 }

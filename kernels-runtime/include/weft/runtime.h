@@ -138,6 +138,8 @@ typedef struct weft_session_options {
                               $XDG_CACHE_HOME or ~/.cache. Used only if it is the user's alone (mode 0700) */
   int32_t launch_kernels;  /* 1: always start kernels one by one; default 0: a run on a CUDA card that comes again with
                               the same shapes and addresses is recorded as a CUDA graph, and replayed from then on */
+  uint64_t turn_limit;     /* turns of all loops of one run together, after which it ends with WEFT_ERROR_RESOURCE;
+                              default: 2^24 */
 } weft_session_options;
 
 /** `device`: "cpu"; "cuda" or "cuda:N": a card of the CUDA driver, the first or number N; or

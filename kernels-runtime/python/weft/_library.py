@@ -26,7 +26,8 @@ class BundleOptions(ctypes.Structure):
 
 class SessionOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("threads", c_int32), ("profile", c_int32), ("entry", c_char_p),
-                ("memory_limit", c_uint64), ("cuda_driver", c_char_p), ("cubin_cache", c_char_p), ("launch_kernels", c_int32)]
+                ("memory_limit", c_uint64), ("cuda_driver", c_char_p), ("cubin_cache", c_char_p), ("launch_kernels", c_int32),
+                ("turn_limit", c_uint64)]
 
 
 class PortStruct(ctypes.Structure):

@@ -169,20 +169,21 @@ class Session(_Owner):
     memory_limit  bytes of activations, copies of inputs, and outputs; default: the memory of the device
     cuda_driver   library of the CUDA driver; default: libcuda.so.1
     cuda_graphs   record runs on a card that come again, and replay them
+    turn_limit    turns of all loops of one run together; default: 2^24
     """
 
     _what, _owns_bundle = "session", False
 
     def __init__(self, bundle: Bundle | str | os.PathLike | bytes, *, device: str = "cpu", threads: int | None = None,
                  entry: str | None = None, profile: bool = False, memory_limit: int = 0, cuda_driver: str | os.PathLike | None = None,
-                 cuda_graphs: bool = True):
+                 cuda_graphs: bool = True, turn_limit: int = 0):
         self._lock = threading.Lock()
         self.bundle = bundle if isinstance(bundle, Bundle) else Bundle(bundle)
         self._owns_bundle = self.bundle is not bundle
         self._library = load_library()
         options = SessionOptions(ctypes.sizeof(SessionOptions), threads or 0, int(profile),
                                  None if entry is None else entry.encode(), memory_limit,
-                                 None if cuda_driver is None else os.fsencode(cuda_driver), None, int(not cuda_graphs))
+                                 None if cuda_driver is None else os.fsencode(cuda_driver), None, int(not cuda_graphs), turn_limit)
         self._pointer = ctypes.c_void_p()
         check(self._library.weft_session_create(self.bundle._handle, device.encode(), options, self._pointer))
         self._inputs, self._input_codes = self._ports("input")

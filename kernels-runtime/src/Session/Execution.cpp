@@ -79,6 +79,7 @@ void Session::dropMemory() {
 Error Session::execute() {
   statistics.arena_bytes = statistics.unshared_bytes = 0;
   hasLaunched = false;
+  turnsLeft = turnLimit;
   if (!isRecordable)
     return startCommands(0, entry.commands.size, /*isRecorded=*/false);
   if (Error error = evaluate(entry.commands[0], segments[0]))
@@ -118,24 +119,30 @@ Error Session::startCommand(uint32_t index, bool isRecorded) {
   return {};
 }
 
+static Error refuseTurns(int64_t limit) {
+  return makeError(ErrorCode::Resource, "expected at most %" PRId64 " turns of loops in a run (turn_limit), got more",
+                   limit);
+}
+
 /// All turns of the loop at command `index`. A condition is fetched from the device before each.
 Error Session::runLoop(uint32_t index, bool isRecorded) {
   const CommandRecord &command = entry.commands[index];
   int64_t turns = registers[command.a], outer = turn;
-  if (turns > kMaxTurns && command.d == kNone)
-    return makeError(ErrorCode::Resource, "expected at most %" PRId64 " turns of a loop, got %" PRId64, kMaxTurns,
-                     turns);
+  if (command.b == kNone && turns > turnsLeft) // known before the first turn
+    return refuseTurns(turnLimit);
   int64_t holds = 1;
   for (turn = 0; holds; ++turn) {
     if (command.b != kNone)
       if (Error error = load(command.b, 0, holds))
         return error;
-    if (holds && turn >= std::min(turns, kMaxTurns)) {
+    if (holds && turn >= turns) {
       if (command.d != kNone)
         return makeError(ErrorCode::Resource, "%s, got one that goes on after %" PRId64 " turns",
                          std::string(getTables().getString(command.d)).c_str(), turn);
       break;
     }
+    if (holds && turnsLeft-- == 0)
+      return refuseTurns(turnLimit);
     if (holds)
       if (Error error = startCommands(index + 1, index + 1 + command.c, isRecorded))
         return error;
@@ -165,6 +172,7 @@ Error Session::record(const RecordedRuns::Key &key) {
   if (Error error = device->beginRecording())
     return error;
   hasLaunched = false;
+  turnsLeft = turnLimit;
   Error error = startCommands(1, entry.commands.size, /*isRecorded=*/true);
   Error ending = device->endRecording(recordings.add(key));
   if (!error && !ending)

@@ -62,6 +62,7 @@ Error Session::create(std::shared_ptr<LoadedBundle> bundle, std::string_view dev
   std::unique_ptr<Session> session(new Session(std::move(bundle), choice, options.profile));
   session->device = memory->device.get();
   session->memory = std::move(memory);
+  session->turnLimit = options.turnLimit;
   if (Error error = session->prepare())
     return error;
   session->isRecordable &= !options.launchesKernels && !options.profile && session->device->canRecord();

@@ -26,10 +26,11 @@ namespace weft {
 struct SessionOptions {
   unsigned threads = 0;
   bool profile = false;
-  std::string entry;            ///< See chooseEntry.
-  uint64_t memoryLimit = 0;     ///< 0: the memory of the device.
-  bool launchesKernels = false; ///< Nothing is recorded.
-  DeviceOptions device;         ///< `threads` is ignored here: the one above counts.
+  std::string entry;                     ///< See chooseEntry.
+  uint64_t memoryLimit = 0;              ///< 0: the memory of the device.
+  int64_t turnLimit = bundle::kMaxTurns; ///< Of all loops of a run together.
+  bool launchesKernels = false;          ///< Nothing is recorded.
+  DeviceOptions device;                  ///< `threads` is ignored here: the one above counts.
 };
 
 class Session {
@@ -151,6 +152,8 @@ private:
   RecordedRuns recordings;
 
   int64_t turn = 0;            ///< Of the innermost loop that runs.
+  int64_t turnLimit = 0;       ///< Of all loops of a run together.
+  int64_t turnsLeft = 0;       ///< Those that this run may still take.
   bool hasLaunched = false;    ///< A kernel of this run has been started.
   bool usesHostMemory = false; ///< Copies of this run read or write tensors of the caller on the host.
 

@@ -37,7 +37,7 @@ protected:
       std::filesystem::remove_all(folder);
   }
   std::string create(weft_bundle *bundle, SessionPtr &session, const std::string &cache) {
-    weft_session_options options = {sizeof options, 0, 0, nullptr, 0, nullptr, cache.c_str(), 0};
+    weft_session_options options = {sizeof options, 0, 0, nullptr, 0, nullptr, cache.c_str(), 0, 0};
     weft_session *created = nullptr;
     std::string message = take(weft_session_create(bundle, device.c_str(), &options, &created));
     session.reset(created);

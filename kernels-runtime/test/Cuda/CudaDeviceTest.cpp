@@ -193,7 +193,7 @@ TEST_F(CudaDeviceTest, CodesOfErrors) {
     fake = FakeCuda();
     fake.failures[call] = code;
     BundlePtr bundle = open(addBundle);
-    weft_session_options options = {sizeof options, 0, 0, nullptr, 0, fakeCudaLibrary, "", 0};
+    weft_session_options options = {sizeof options, 0, 0, nullptr, 0, fakeCudaLibrary, "", 0, 0};
     weft_session *session = nullptr;
     weft_error *error = weft_session_create(bundle.get(), "cuda", &options, &session);
     SessionPtr owner(session);

@@ -57,8 +57,8 @@ protected:
   }
   std::string create(weft_bundle *bundle, const char *device, SessionPtr &session, const char *driver = fakeCudaLibrary,
                      bool launchesKernels = false, uint64_t memoryLimit = 0, bool isProfiled = false) {
-    weft_session_options options = {sizeof options, 0,      isProfiled,    nullptr,
-                                    memoryLimit,    driver, cache.c_str(), launchesKernels};
+    weft_session_options options = {sizeof options,  0, isProfiled, nullptr, memoryLimit, driver, cache.c_str(),
+                                    launchesKernels, 0};
     weft_session *created = nullptr;
     std::string message = take(weft_session_create(bundle, device, &options, &created));
     session.reset(created);
