@@ -225,17 +225,29 @@ def fuzz_target(context: Context, binary: pathlib.Path) -> tuple[int, pathlib.Pa
     return code, log
 
 
+def found_input(log: str) -> pathlib.Path | None:
+    """The file that libFuzzer wrote for a finding."""
+    place = re.search(r"Test unit written to (.*)", log)
+    return pathlib.Path(place[1]) if place and os.path.exists(place[1]) else None
+
+
+def is_seen_again(context: Context, binary: pathlib.Path, log: pathlib.Path) -> bool:
+    """Whether the input of a finding fails by itself too. One that does not is a stall of the machine: libFuzzer's time limit is wall-clock time."""
+    place = found_input(log.read_text(errors="replace"))
+    return place is None or any(context.run([binary, "-rss_limit_mb=2048", "-timeout=20", place], SANITIZER_ENV, log) for _ in range(3))
+
+
 def fuzz_finding(log: str, lines: int) -> list[str]:
     """What libFuzzer and the sanitizers say of a finding, without the progress before it and the dictionary behind; the input in base64 of xz."""
     text = log.splitlines()
     first = next((i for i, line in enumerate(text) if re.search(r"==\d+==|runtime error:|ALARM:|^broken:", line)), len(text))
     said = [line for line in text[first:] if not line.startswith(("#", '"'))]
-    place = re.search(r"Test unit written to (.*)", log)
-    if not place or not os.path.exists(place[1]):
+    place = found_input(log)
+    if not place:
         return said[:lines]
-    data = base64.b64encode(lzma.compress(pathlib.Path(place[1]).read_bytes())).decode()
+    data = base64.b64encode(lzma.compress(place.read_bytes())).decode()
     rows = [data[i:i + 800] for i in range(0, len(data), 800)]
-    return said[:max(lines - len(rows) - 1, lines // 2)] + ([f"{place[1]}, base64 of xz:", *rows] if len(rows) < lines // 2 else [])
+    return said[:max(lines - len(rows) - 1, lines // 2)] + ([f"{place}, base64 of xz:", *rows] if len(rows) < lines // 2 else [])
 
 
 def fuzz(context: Context) -> Counts:
@@ -243,12 +255,13 @@ def fuzz(context: Context) -> Counts:
     binaries = sorted((ROOT / "build-asan" / "bin").glob("weft-fuzz-*"))
     with concurrent.futures.ThreadPoolExecutor(max(1, len(binaries))) as pool:
         outcomes = list(pool.map(lambda binary: fuzz_target(context, binary), binaries))
-    failed = [log for code, log in outcomes if code]
+    findings = {log: is_seen_again(context, binary, log) for binary, (code, log) in zip(binaries, outcomes) if code}
     with open(context.log, "a") as step_log:
-        for log in failed:
-            lines = fuzz_finding(log.read_text(errors="replace"), context.args.tail // len(failed) - 1)
-            step_log.write("\n".join([f"{log.stem}: a finding; whole log: {log}", *lines, ""]))
-    return Counts(passed=len(outcomes) - len(failed), failed=len(failed)) if outcomes else Counts(failed=1)
+        for log, again in sorted(findings.items(), key=lambda item: item[1]):
+            lines = fuzz_finding(log.read_text(errors="replace"), context.args.tail // len(findings) - 1)
+            step_log.write("\n".join([f"{log.stem}: a finding{'' if again else ', not seen again'}; whole log: {log}", *lines, ""]))
+    failed = sum(findings.values())
+    return Counts(passed=len(outcomes) - failed, failed=failed) if outcomes else Counts(failed=1)
 
 
 @dataclasses.dataclass

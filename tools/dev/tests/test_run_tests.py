@@ -1,5 +1,6 @@
 """The test runner says what a fuzz target found, so that a log alone is enough to see it again."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import argparse
 import base64
 import importlib.util
 import lzma
@@ -41,6 +42,20 @@ class FuzzFinding(unittest.TestCase):
             start = lines.index(f"{path}, base64 of xz:")
             self.assertEqual(lzma.decompress(base64.b64decode("".join(lines[start + 1:]))), path.read_bytes())
             self.assertIn("SUMMARY: libFuzzer: timeout", lines[:start])
+
+    def test_only_what_is_seen_again_fails(self):
+        """A stand-in for a target: it "finds" an input, which fails by itself if it says so."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for content, again in (("bad", True), ("stall", False)):
+                (root / "input").write_text(content)
+                (root / "log").write_text(f"Test unit written to {root}/input\n")
+                (root / "target").write_text('#!/bin/sh\nfor last; do :; done\n[ "$(cat "$last")" != bad ]\n')
+                (root / "target").chmod(0o755)
+                context = run_tests.Context(argparse.Namespace(build=root), "fuzz")
+                self.assertEqual(run_tests.is_seen_again(context, root / "target", root / "log"), again)
+            (root / "log").write_text("no input was written\n")
+            self.assertTrue(run_tests.is_seen_again(context, root / "target", root / "log"))
 
 
 if __name__ == "__main__":
