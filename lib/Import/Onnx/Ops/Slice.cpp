@@ -104,6 +104,13 @@ struct AxisSlice {
 /// checked when the model runs.
 static constexpr int64_t leastEnd = int64_t(1) << 24;
 
+/// Whether a bound counts from the start or from the end; only the data of a run tell for others.
+static bool hasKnownSign(AffineExpr bound, AffineExpr extent) {
+  if (tg::getConstant(bound) || tg::isNonNegative(bound))
+    return true;
+  return tg::isNonNegative(tg::simplify(-bound - 1)) && tg::isNonNegative(tg::simplify(extent + bound));
+}
+
 /// A slice bound as a place in [0, extent]: negative ones count from the end, what is beyond is clamped. A symbolic
 /// bound is taken to lie inside, which is checked when the model runs.
 static FailureOr<AffineExpr> clampBound(NodeContext &ctx, AffineExpr bound, AffineExpr extent,
@@ -127,14 +134,8 @@ static FailureOr<AffineExpr> clampBound(NodeContext &ctx, AffineExpr bound, Affi
       return failure();
     return extent;
   }
-  if (!tg::isNonNegative(bound)) {
-    AffineExpr fromEnd = tg::simplify(extent + bound);
-    bool isNegative = tg::isNonNegative(tg::simplify(-bound - 1));
-    if (isNegative && tg::isNonNegative(fromEnd))
-      return fromEnd;
-    return FailureOr<AffineExpr>(
-        ctx.unsupported(what + " `" + ctx.extentsText(bound) + "` has no known sign", "fix dimensions with --dim"));
-  }
+  if (!tg::isNonNegative(bound))
+    return tg::simplify(extent + bound); // See hasKnownSign.
   if (failed(ctx.assumeAtMost(bound, extent, what)))
     return failure();
   return bound;
@@ -156,24 +157,38 @@ static FailureOr<AxisSlice> forwardSlice(NodeContext &ctx, AffineExpr start, Aff
   return AxisSlice{*first, size, step};
 }
 
-/// step < 0: from min(start, extent - 1) down to above end.
+/// A bound of a slice with step < 0 as a place in [-1, extent - 1]. As with `clampBound`, what is not known to lie
+/// inside is taken to, which is checked when the model runs.
+static FailureOr<AffineExpr> clampPlace(NodeContext &ctx, AffineExpr bound, AffineExpr extent,
+                                        const llvm::Twine &what) {
+  std::optional<int64_t> constant = tg::getConstant(bound), total = tg::getConstant(extent);
+  if (constant && total)
+    return ctx.constExpr(
+        std::clamp<int64_t>(*constant < 0 ? std::max(*constant, -*total - 1) + *total : *constant, -1, *total - 1));
+  if (constant && *constant <= -leastEnd)
+    return ctx.constExpr(-1);
+  if ((constant && (*constant >= leastEnd || *constant == -1)) || tg::isNonNegative(tg::simplify(bound - extent)))
+    return tg::simplify(extent - 1);
+  // The place behind it lies in [0, extent].
+  FailureOr<AffineExpr> behind = clampBound(ctx, tg::simplify(bound + 1), extent, what);
+  return failed(behind) ? behind : FailureOr<AffineExpr>(tg::simplify(*behind - 1));
+}
+
+/// step < 0: from the place of `start` down to above that of `end`.
 static FailureOr<AxisSlice> backwardSlice(NodeContext &ctx, AffineExpr start, AffineExpr end, int64_t step,
                                           AffineExpr extent) {
-  std::optional<int64_t> a = tg::getConstant(start), b = tg::getConstant(end), total = tg::getConstant(extent);
-  if (!a || !b)
-    return ctx.unsupported("a symbolic bound with a negative step is not supported", "fix dimensions with --dim");
-  bool fromEnd = *a == -1 || *a >= leastEnd, toStart = *b <= -leastEnd;
-  if (!total) {
-    if (!fromEnd || !toStart)
-      return ctx.unsupported("a part of a dynamic extent with a negative step is not supported",
-                             "fix dimensions with --dim");
-    return AxisSlice{tg::simplify(extent - 1), tg::simplify((extent + (-step - 1)).floorDiv(-step)), step};
-  }
-  int64_t first = std::clamp<int64_t>(*a < 0 ? std::max(*a, -*total - 1) + *total : *a, -1, *total - 1);
-  int64_t last = std::clamp<int64_t>(*b < 0 ? std::max(*b, -*total - 1) + *total : *b, -1, *total - 1);
-  if (first <= last)
+  FailureOr<AffineExpr> first = clampPlace(ctx, start, extent, "slice start"),
+                        last = clampPlace(ctx, end, extent, "slice end");
+  if (failed(first) || failed(last))
+    return failure();
+  AffineExpr length = tg::simplify(*first - *last);
+  std::optional<int64_t> known = tg::getConstant(length);
+  if (known && *known <= 0)
     return AxisSlice{ctx.constExpr(0), ctx.constExpr(0), 1};
-  return AxisSlice{ctx.constExpr(first), ctx.constExpr(llvm::divideCeil(first - last, -step)), step};
+  if (!tg::isNonNegative(length) &&
+      failed(ctx.assumeAtMost(tg::simplify(*last + 1), tg::simplify(*first + 1), "slice end")))
+    return failure();
+  return AxisSlice{*first, tg::simplify((length + (-step - 1)).floorDiv(-step)), step};
 }
 
 static llvm::LogicalResult sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<AffineExpr> starts,
@@ -210,6 +225,20 @@ static llvm::LogicalResult sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<A
   return success();
 }
 
+/// Whether `sliceAxes` can take these bounds. What it refuses for other reasons is its to say.
+static bool haveKnownSigns(NodeContext &ctx, Value x, llvm::ArrayRef<AffineExpr> starts,
+                           llvm::ArrayRef<AffineExpr> ends, const std::optional<SmallVector<int64_t>> &axes) {
+  int64_t rank = ctx.rank(x);
+  for (size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
+    int64_t axis = !axes ? static_cast<int64_t>(i) : i < axes->size() ? (*axes)[i] : rank;
+    axis += axis < 0 ? rank : 0;
+    if (axis >= 0 && axis < rank &&
+        (!hasKnownSign(starts[i], ctx.dim(x, axis)) || !hasKnownSign(ends[i], ctx.dim(x, axis))))
+      return false;
+  }
+  return true;
+}
+
 static llvm::LogicalResult importSlice(NodeContext &ctx) {
   Value x = ctx.required(0);
   if (!x)
@@ -236,6 +265,7 @@ static llvm::LogicalResult importSlice(NodeContext &ctx) {
   for (auto [i, list] : {std::pair{3, &axes}, std::pair{4, &steps}})
     if (ctx.input(i))
       isKnown &= (*list = ctx.constantInts(ctx.input(i))).has_value();
+  isKnown = isKnown && haveKnownSigns(ctx, x, *starts, *ends, axes);
   if (isKnown)
     return sliceAxes(ctx, x, *starts, *ends, axes, steps);
   ctx.output(0, runtimeSlice(ctx, x, first, last, ctx.input(3), ctx.input(4)));
