@@ -1,4 +1,4 @@
-// --weft-lower-gpu: kernel modules from planned tg to one llvm.func each.
+// --weft-lower-gpu: kernel modules from tg to one llvm.func each, in two phases.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FitKernel.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -53,21 +53,19 @@ private:
 
 } // namespace
 
-void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
-  const Device *device = findDevice(options.target);
-  StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
-  // An order of launches, or of the tiles of products.
-  std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
-  std::string traversal = chain ? "" : options.traversal;
-  bool merges = options.mergeLaunches != "off";
-  // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
-  pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
-  if (merges)
-    pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
-  OpPassManager &kernel = pm.nest<ModuleOp>();
-  OpPassManager tiling(ModuleOp::getOperationName());
-  tiling.addPass(
-      plan::createPlanGpu({options.target, options.allowTf32, traversal, options.profile, options.nameSubgraphs}));
+/// The order of tiles that is asked for; empty where it is one of launches.
+static std::string getTraversal(const GpuOptions &options) {
+  return emit::parseChainOrder(options.traversal) ? "" : options.traversal;
+}
+
+static bool mergesLaunches(const GpuOptions &options) { return options.mergeLaunches != "off"; }
+
+/// From a planned kernel to places in shared memory. In this order: Plan, Kernelize, Schedule; docs/gpu.md lists the
+/// passes.
+static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles tiles) {
+  OpPassManager planning(ModuleOp::getOperationName()), tiling(ModuleOp::getOperationName());
+  planning.addPass(plan::createPlanGpu(
+      {options.target, options.allowTf32, getTraversal(options), options.profile, options.nameSubgraphs}));
   tiling.addPass(kernelize::createKernelize({options.allowTf32}));
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());
@@ -80,12 +78,29 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   tiling.addPass(schedule::createTkLayouts());
   tiling.addPass(schedule::createTkLateSums());
   tiling.addPass(schedule::createTkAllocate());
-  kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32, traversal));
+  kernel.addPass(createFitKernel(std::move(planning), std::move(tiling),
+                                 {options.target, options.allowTf32, getTraversal(options), tiles}));
+}
+
+void buildPlanGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+  pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
+  if (mergesLaunches(options))
+    pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
+  addTiling(pm.nest<ModuleOp>(), options, tiles);
+}
+
+void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+  const Device *device = findDevice(options.target);
+  StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
+  OpPassManager &kernel = pm.nest<ModuleOp>();
+  if (tiles == Tiles::Dropped)
+    addTiling(kernel, options, Tiles::Kept);
   kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
-  if (merges)
+  std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
+  if (mergesLaunches(options))
     pm.addPass(emit::createGpuMergeLaunches({options.target,
                                              options.mergeLaunches == "levels"            ? "none"
                                              : options.mergeLaunches == "chains" || chain ? "all"

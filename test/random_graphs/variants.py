@@ -75,7 +75,7 @@ class PlannedBy(InReference):
     planners = ("dnnfusion", "tvm-rules", "exact")
 
     def __init__(self, planner: str, build: pathlib.Path, target: str):
-        super().__init__(planner, build, ["--compile-to=plan", f"--target={target}", f"--planner={planner}"])
+        super().__init__(planner, build, ["--compile-to=group", f"--target={target}", f"--planner={planner}"])
         self.turn = self.planners.index(planner)
 
     def skips(self, case: Case) -> bool:
@@ -121,7 +121,7 @@ def all_variants(build: pathlib.Path, target: str, device: str) -> list[Variant]
         Variant("fused", build, target=target, device=device),
         Variant("unfused", build, ["--no-fuse"], target=target, device=device),
         InReference("reference", build, ["--compile-to=normalize"]),
-        InReference("planned", build, ["--compile-to=plan", f"--target={gpu}"]),
+        InReference("planned", build, ["--compile-to=group", f"--target={gpu}"]),
         *(PlannedBy(planner, build, gpu) for planner in PlannedBy.planners),
         InReference("folded", build, ["--compile-to=normalize"], ["--weft-derive-folds=when=proved", "--weft-unroll-folds=steps=3"]),
         InOrt("ort", build, loose=True),

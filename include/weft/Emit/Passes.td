@@ -44,7 +44,7 @@ def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
     With `chains`, a launch also goes behind the launch whose results it reads, if no other kernel has to run between them: a chain. What a part reads of
     another one is no operand, but its result's buffer, read coherently. CTAs begin in the order of their numbers, and a CTA waits for parts in front of
     its own, whose CTAs have all begun by then: so it never waits for what cannot run. A part that is read raises a counter for each of its CTAs when what
-    that wrote can be seen. Where both parts go by rows (`tk.tile_rows`, from `--weft-plan-gpu`), there is a counter for each block of rows, and a CTA waits
+    that wrote can be seen. Where both parts go by rows (`tk.tile_rows`, from `--weft-kernelize`), there is a counter for each block of rows, and a CTA waits
     for those that hold what it reads. The CTAs of a chain of two then have an order, `chain<g>`: g blocks of the first, then the rows of the second that
     need them. g is the one of the fewest bytes by the simulation of both parts' CTAs in the L2, if it moves 5 % fewer than all of the first before the
     second in no more time (the remark `chain-order`, category `plan`, has the numbers); `chain-height` sets it. A program without such a chain is an error

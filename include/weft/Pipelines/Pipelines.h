@@ -25,9 +25,17 @@ struct GpuOptions {
   bool nameSubgraphs = false; ///< Kernels say what profiles call them.
 };
 
-/// --weft-lower-gpu: every kernel module nested in the module, from `tg` to one llvm.func with nvvm.kernel and the
-/// attributes of weft/Target/KernelAttributes.h. An op that has no GPU lowering is an error at the op.
-void buildLowerGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options);
+/// What a plan leaves of the tiles that it was tried with: nothing, so that it can be printed, or all, so that lowering
+/// does not make them again.
+enum class Tiles { Dropped, Kept };
+
+/// The schedule of every kernel module nested in the module. Those that have one keep it.
+void buildPlanGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options, Tiles tiles);
+
+/// Every planned kernel module nested in the module, from `tg` (or the tiles that the plan kept) to one llvm.func with
+/// nvvm.kernel and the attributes of weft/Target/KernelAttributes.h. An op that has no GPU lowering is an error at the
+/// op. --weft-lower-gpu plans and lowers.
+void buildLowerGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options, Tiles tiles);
 
 /// Registers the pipelines by their names.
 void registerPipelines();
