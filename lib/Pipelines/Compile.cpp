@@ -85,6 +85,8 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOpti
     buildPhase(pm, phase, options, tiles);
     if (failed(pm.run(module)))
       return failure();
+    if (phase == Phase::Plan && options.gpu && tiles == Tiles::Dropped && failed(planLaunches(module, *options.gpu)))
+      return failure();
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (options.finished)
       options.finished(phase, module, seconds.count());

@@ -1,6 +1,7 @@
 // --weft-lower-gpu: kernel modules from tg to one llvm.func each, in two phases.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FitKernel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -11,11 +12,13 @@
 #include "weft/Kernelize/Passes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Plan/Launches/Passes.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/Launches.h"
 
 using namespace mlir;
 
@@ -89,7 +92,8 @@ void buildPlanGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles ti
   addTiling(pm.nest<ModuleOp>(), options, tiles);
 }
 
-void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+/// Every kernel module to one llvm.func.
+static void addLowering(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
   const Device *device = findDevice(options.target);
   StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
   OpPassManager &kernel = pm.nest<ModuleOp>();
@@ -99,13 +103,42 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles t
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
+}
+
+static std::unique_ptr<Pass> createChooser(const GpuOptions &options) {
   std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
-  if (mergesLaunches(options))
-    pm.addPass(emit::createGpuMergeLaunches({options.target,
-                                             options.mergeLaunches == "levels"            ? "none"
-                                             : options.mergeLaunches == "chains" || chain ? "all"
-                                                                                          : "model",
-                                             chain ? *chain : 0}));
+  const char *chains = options.mergeLaunches == "levels"            ? "none"
+                       : options.mergeLaunches == "chains" || chain ? "all"
+                                                                    : "model";
+  return plan::createChooseLaunches({options.target, chains, chain.value_or(0)});
+}
+
+LogicalResult planLaunches(ModuleOp program, const GpuOptions &options) {
+  if (!mergesLaunches(options))
+    return success();
+  OwningOpRef<ModuleOp> trial = program.clone();
+  PassManager pm(program.getContext());
+  addLowering(pm, options, Tiles::Dropped);
+  pm.addPass(createChooser(options));
+  if (failed(pm.run(*trial)))
+    return failure();
+  auto main = program.lookupSymbol<func::FuncOp>("main"), tried = trial->lookupSymbol<func::FuncOp>("main");
+  if (!main || !tried || main.isExternal())
+    return success();
+  for (auto [dispatch, launched] : llvm::zip_equal(main.getOps<tg::DispatchOp>(), tried.getOps<tg::DispatchOp>()))
+    for (StringRef name : {gpu::sharedLaunchAttr, gpu::sharedLaunchOrderAttr})
+      if (Attribute value = tg::DispatchOp(launched)->getAttr(name))
+        tg::DispatchOp(dispatch)->setAttr(name, value);
+  return success();
+}
+
+void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+  addLowering(pm, options, tiles);
+  if (!mergesLaunches(options))
+    return;
+  if (tiles == Tiles::Kept) // Else the plan that was printed has chosen.
+    pm.addPass(createChooser(options));
+  pm.addPass(emit::createGpuMergeLaunches());
 }
 
 } // namespace weft

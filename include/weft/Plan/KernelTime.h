@@ -4,12 +4,10 @@
 #define WEFT_PLAN_KERNELTIME_H
 
 #include "weft/Plan/Schedule.h"
+#include "weft/Target/PlanAttributes.h"
 #include <optional>
 
 namespace weft::plan {
-
-/// Of a kernel module that is tiled: seconds, f64.
-inline constexpr llvm::StringLiteral secondsAttr = "weft.seconds";
 
 /// Seconds with this schedule; with its launch, by estimates of symbolic extents. Of
 /// products by GemmModel.h, of folds by FoldModel.h, of what memory bounds by ReadTime.h. None where no model has a

@@ -1,4 +1,5 @@
-// Every message of the dialect's verifiers.
+// What is no #tg.schedule.
+// RUN: weft-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{expected powers of two in `tile` and `stream`, got [3] and [16]}}
 module attributes {tg.schedule = #tg.schedule<tile = [3], stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
