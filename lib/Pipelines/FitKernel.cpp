@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/Explain/LevelRemarks.h"
+#include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/OrderModel.h"
@@ -132,11 +133,19 @@ private:
   void runOnOperation() override {
     ModuleOp module = getOperation();
     const Device *device = findDevice(options.target);
-    bool isGiven = module->hasAttr(plan::scheduleAttr);
+    auto readSchedule = [&] { return module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr); };
+    bool isGiven = bool(readSchedule());
     if (failed(runPipeline(planning, module)))
       return signalPassFailure();
+    auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
+    if (kernel && !kernel.isExternal() && kernel.getNumResults() > 0 && !readSchedule()) {
+      kernel.emitError(
+          "expected the kernel's plan, a #tg.schedule as tg.schedule of its module; compile on from outline "
+          "to have one chosen");
+      return signalPassFailure();
+    }
     OwningOpRef<ModuleOp> original = module.clone();
-    if (!device || isGiven || !module.lookupSymbol<func::FuncOp>("kernel")) {
+    if (!device || isGiven || !kernel) {
       if (failed(runPipeline(tiling, module)))
         return signalPassFailure();
       return finish(*original, device);
@@ -167,12 +176,16 @@ private:
   /// What is left of the kernel: its tiles and what is known of its launch, or its plan.
   void finish(ModuleOp original, const Device *device) {
     ModuleOp module = getOperation();
-    if (options.tiles == Tiles::Kept)
-      return device ? noteLaunch(original, *device) : void();
-    Attribute schedule = module->getAttr(plan::scheduleAttr);
-    restore(original);
-    if (schedule)
-      module->setAttr(plan::scheduleAttr, schedule);
+    if (options.tiles == Tiles::Kept && device)
+      noteLaunch(original, *device);
+    if (options.tiles == Tiles::Dropped) {
+      Attribute schedule = module->getAttr(plan::scheduleAttr);
+      restore(original);
+      if (schedule)
+        module->setAttr(plan::scheduleAttr, schedule);
+    }
+    for (StringRef spent : {plan::launchTileAttr, plan::besideAttr}) // The schedule has taken them in.
+      module->removeAttr(spent);
   }
 
   /// Leaves the kernel's launch and the levels of its values for the explanation, with as many CTAs on an SM as its

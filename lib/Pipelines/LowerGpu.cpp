@@ -63,12 +63,13 @@ static std::string getTraversal(const GpuOptions &options) {
 
 static bool mergesLaunches(const GpuOptions &options) { return options.mergeLaunches != "off"; }
 
-/// From a planned kernel to places in shared memory. In this order: Plan, Kernelize, Schedule; docs/gpu.md lists the
-/// passes.
-static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles tiles) {
+/// From a kernel to places in shared memory. In this order: Plan (where `plans`), Kernelize, Schedule; docs/gpu.md
+/// lists the passes.
+static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles tiles, bool plans) {
   OpPassManager planning(ModuleOp::getOperationName()), tiling(ModuleOp::getOperationName());
-  planning.addPass(plan::createPlanGpu(
-      {options.target, options.allowTf32, getTraversal(options), options.profile, options.nameSubgraphs}));
+  if (plans)
+    planning.addPass(plan::createPlanGpu(
+        {options.target, options.allowTf32, getTraversal(options), options.profile, options.nameSubgraphs}));
   tiling.addPass(kernelize::createKernelize({options.allowTf32}));
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());
@@ -89,7 +90,7 @@ void buildPlanGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles ti
   pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
   if (mergesLaunches(options))
     pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
-  addTiling(pm.nest<ModuleOp>(), options, tiles);
+  addTiling(pm.nest<ModuleOp>(), options, tiles, /*plans=*/true);
 }
 
 /// Every kernel module to one llvm.func.
@@ -98,7 +99,7 @@ static void addLowering(OpPassManager &pm, const GpuOptions &options, Tiles tile
   StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
   OpPassManager &kernel = pm.nest<ModuleOp>();
   if (tiles == Tiles::Dropped)
-    addTiling(kernel, options, Tiles::Kept);
+    addTiling(kernel, options, Tiles::Kept, /*plans=*/false);
   kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());

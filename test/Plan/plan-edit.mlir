@@ -10,6 +10,8 @@
 // RUN: not weft-compile %t.large.mlir --compile-from=plan --target=sm_90a --emit=ptx -o - 2>&1 | FileCheck %s --check-prefix=LARGE
 // RUN: sed 's/warps = 8/warps = 7/' %t.mlir > %t.odd.mlir
 // RUN: not weft-compile %t.odd.mlir --compile-from=plan --target=sm_90a --emit=ptx -o - 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: sed 's/tg.schedule = #tg.schedule<[^>]*>, //' %t.mlir > %t.none.mlir
+// RUN: not weft-compile %t.none.mlir --compile-from=plan --target=sm_90a --emit=ptx -o - 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not weft-compile %t.mlir --compile-from=plan --target=sm_80 --emit=ptx -o - 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not weft-compile %t.mlir --compile-from=plan --target=cpu -o %t.weft 2>&1 | FileCheck %s --check-prefix=CPU
 
@@ -28,6 +30,7 @@
 
 // LARGE: expected at most 232448 bytes of shared memory on sm_90a, got {{[0-9]+}}; use fewer stages or smaller tiles
 // ODD: expected 1 to 32 warps, a power of two, got 7
+// NONE: expected the kernel's plan, a #tg.schedule as tg.schedule of its module; compile on from outline to have one chosen
 // OTHER: --target: expected sm_90a, which kernel product was planned for, got sm_80
 // CPU: --target: expected sm_90a, which kernel product was planned for, got cpu
 

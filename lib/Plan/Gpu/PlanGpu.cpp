@@ -91,7 +91,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     module->setAttr(weft::gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
     if (nameSubgraphs)
       nameSubgraph(module, describeSubgraph(opsOf(kernel)));
-    if (module->hasAttr(scheduleAttr))
+    if (module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr))
       return;
     if (tg::ScheduleAttr recorded = findRecorded(module, kernel, device)) {
       module->setAttr(scheduleAttr, recorded);
