@@ -16,6 +16,7 @@
 #include "weft/Lower/TileGraphToLinalg/TileGraphToLinalg.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Plan/Launches/Passes.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Schedule/Passes.h"
 
@@ -31,6 +32,7 @@ inline void registerAllPasses() {
   tg::registerTileGraphRewritePasses();
   tg::registerNormalizePipeline();
   plan::registerPlanPasses();
+  plan::registerPlanLaunchesPasses();
   plan::registerPlanPipelines();
   lower::registerCpuMathPasses();
   lower::registerGpuMathPasses();

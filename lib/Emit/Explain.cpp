@@ -5,7 +5,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/BundleWriter.h"
 #include "weft/Lower/Cpu/Passes.h"
-#include "weft/Plan/Passes.h"
+#include "weft/Target/PlanAttributes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -6,7 +6,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "weft/Dialect/TileGraph/Analysis/RowBlocks.h"
 #include "weft/Kernelize/Passes.h"
+#include "weft/Target/RowBlocks.h"
 
 using namespace mlir;
 
@@ -86,7 +88,12 @@ struct KernelizePass : impl::KernelizeBase<KernelizePass> {
       schedule = makeSimpleSchedule(function);
       module->setAttr("tg.schedule", schedule);
     }
-    if (failed(checkSchedule(function, schedule)) || failed(Kernelizer(function, schedule, allowTf32).run()))
+    if (failed(checkSchedule(function, schedule)))
+      return signalPassFailure();
+    // What launches of several kernels need to know when tiles are gone.
+    if (DictionaryAttr rows = tg::makeRowBlocks(function, tg::analyseAccess(function.getBody().front()), schedule))
+      module->setAttr(gpu::rowBlocksAttr, rows);
+    if (failed(Kernelizer(function, schedule, allowTf32).run()))
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     (void)runRegionDCE(rewriter, module->getRegions());

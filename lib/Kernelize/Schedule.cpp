@@ -58,7 +58,7 @@ tg::ScheduleAttr makeSimpleSchedule(func::FuncOp kernel) {
   for (size_t d = dims.size(); d-- > 0 && left > 1;)
     give(d, dims[d]);
   return tg::ScheduleAttr::get(kernel.getContext(), tile, stream, tg::Engine::Simt, /*warps=*/4, /*stages=*/1, "row",
-                               /*persistent=*/false, /*split=*/1);
+                               /*persistent=*/false, /*split=*/1, /*multicast=*/1, /*turns=*/false);
 }
 
 } // namespace weft::kernelize

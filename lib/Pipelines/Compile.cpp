@@ -23,11 +23,9 @@ using namespace mlir;
 
 namespace weft {
 
-static constexpr std::pair<Phase, llvm::StringLiteral> phaseNames[] = {{Phase::Import, "import"},
-                                                                       {Phase::Normalize, "normalize"},
-                                                                       {Phase::Plan, "plan"},
-                                                                       {Phase::Outline, "outline"},
-                                                                       {Phase::Lower, "lower"}};
+static constexpr std::pair<Phase, llvm::StringLiteral> phaseNames[] = {
+    {Phase::Import, "import"},   {Phase::Normalize, "normalize"}, {Phase::Group, "group"},
+    {Phase::Outline, "outline"}, {Phase::Plan, "plan"},           {Phase::Lower, "lower"}};
 
 llvm::StringRef getPhaseName(Phase phase) { return phaseNames[unsigned(phase)].second; }
 
@@ -38,7 +36,8 @@ std::optional<Phase> parsePhase(llvm::StringRef name) {
   return std::nullopt;
 }
 
-static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
+/// `tiles`: what Plan leaves of them, and Lower finds.
+static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &options, Tiles tiles) {
   switch (phase) {
   case Phase::Import:
     return;
@@ -47,7 +46,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
     normalize.licence = options.strategy.fastMath ? "approximating" : "exact";
     return tg::buildNormalizePipeline(pm, normalize);
   }
-  case Phase::Plan: {
+  case Phase::Group: {
     plan::PlanOptions plan;
     plan.fuse = options.fuse;
     plan.planner = options.planner;
@@ -65,20 +64,28 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   }
   case Phase::Outline:
     return plan::buildOutlinePipeline(pm);
+  case Phase::Plan:
+    if (options.gpu) // The CPU's passes have no schedule to choose.
+      buildPlanGpuPipeline(pm, *options.gpu, tiles);
+    return;
   case Phase::Lower:
     if (options.gpu)
-      return buildLowerGpuPipeline(pm, *options.gpu);
+      return buildLowerGpuPipeline(pm, *options.gpu, tiles);
     return buildLowerCpuPipeline(pm, options.strategy);
   }
 }
 
 LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOptions &options) {
+  bool goesThroughPlan = from < Phase::Plan && last > Phase::Plan;
+  Tiles tiles = goesThroughPlan && !options.printsPhases ? Tiles::Kept : Tiles::Dropped;
   for (unsigned i = unsigned(from) + 1; i <= unsigned(last); ++i) {
     auto phase = Phase(i);
     auto start = std::chrono::steady_clock::now();
     PassManager pm(module.getContext());
-    buildPhase(pm, phase, options);
+    buildPhase(pm, phase, options, tiles);
     if (failed(pm.run(module)))
+      return failure();
+    if (phase == Phase::Plan && options.gpu && tiles == Tiles::Dropped && failed(planLaunches(module, *options.gpu)))
       return failure();
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (options.finished)

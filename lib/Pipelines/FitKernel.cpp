@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/Explain/LevelRemarks.h"
+#include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/OrderModel.h"
@@ -13,7 +14,6 @@
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
-#include "weft/Target/Multicast.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -76,6 +76,8 @@ private:
     std::string misfit; // The planner's own order stays where the one that was asked for does not fit the new grid.
     if (!traversal.empty())
       (void)plan::overrideOrder(request, traversal.str(), choice, misfit);
+    choice.multicast = 1; // Neither changes what a tile takes of shared memory.
+    choice.turns = false;
     return choice.getAttr(module.getContext());
   }
 
@@ -98,7 +100,8 @@ private:
     else
       return {};
     return tg::ScheduleAttr::get(schedule.getContext(), tile, stream, schedule.getEngine(), schedule.getWarps(), stages,
-                                 order, schedule.getPersistent(), schedule.getSplit());
+                                 order, schedule.getPersistent(), schedule.getSplit(), /*multicast=*/1,
+                                 /*turns=*/false);
   }
 
   static constexpr int64_t leastShared = 16 << 10; ///< For which the planner is asked.
@@ -115,30 +118,44 @@ private:
 class FitKernel : public PassWrapper<FitKernel, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FitKernel)
-  FitKernel(OpPassManager tiling, StringRef target, bool allowTf32, StringRef traversal)
-      : tiling(std::move(tiling)), target(target), allowTf32(allowTf32), traversal(traversal) {}
+  FitKernel(OpPassManager planning, OpPassManager tiling, FitOptions options)
+      : planning(std::move(planning)), tiling(std::move(tiling)), options(std::move(options)) {}
   StringRef getArgument() const override { return "weft-fit-kernel"; }
   StringRef getDescription() const override {
     return "plan and tile a kernel, again where it takes too much shared memory";
   }
-  void getDependentDialects(DialectRegistry &registry) const override { tiling.getDependentDialects(registry); }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    planning.getDependentDialects(registry);
+    tiling.getDependentDialects(registry);
+  }
 
 private:
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    const Device *device = findDevice(target);
-    if (!device || module->hasAttr(plan::scheduleAttr) || !module.lookupSymbol<func::FuncOp>("kernel")) {
-      if (failed(runPipeline(tiling, module)))
-        signalPassFailure();
-      return;
+    const Device *device = findDevice(options.target);
+    auto readSchedule = [&] { return module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr); };
+    bool isGiven = bool(readSchedule());
+    if (failed(runPipeline(planning, module)))
+      return signalPassFailure();
+    auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
+    if (kernel && !kernel.isExternal() && kernel.getNumResults() > 0 && !readSchedule()) {
+      kernel.emitError(
+          "expected the kernel's plan, a #tg.schedule as tg.schedule of its module; compile on from outline "
+          "to have one chosen");
+      return signalPassFailure();
     }
     OwningOpRef<ModuleOp> original = module.clone();
-    Candidates candidates(*original, *device, allowTf32, traversal);
+    if (!device || isGiven || !kernel) {
+      if (failed(runPipeline(tiling, module)))
+        return signalPassFailure();
+      return finish(*original, device);
+    }
+    Candidates candidates(*original, *device, options.allowTf32, options.traversal);
     std::vector<Diagnostic> first;
     for (bool isFirst = true;; isFirst = false) {
       std::vector<Diagnostic> errors;
       if (succeeded(attempt(errors)))
-        return noteLaunch(*original, *device);
+        return finish(*original, device);
       if (isFirst)
         first = std::move(errors);
       int64_t bytes = getSharedBytes(module);
@@ -154,6 +171,21 @@ private:
     for (Diagnostic &error : first)
       getContext().getDiagEngine().emit(std::move(error));
     signalPassFailure();
+  }
+
+  /// What is left of the kernel: its tiles and what is known of its launch, or its plan.
+  void finish(ModuleOp original, const Device *device) {
+    ModuleOp module = getOperation();
+    if (options.tiles == Tiles::Kept && device)
+      noteLaunch(original, *device);
+    if (options.tiles == Tiles::Dropped) {
+      Attribute schedule = module->getAttr(plan::scheduleAttr);
+      restore(original);
+      if (schedule)
+        module->setAttr(plan::scheduleAttr, schedule);
+    }
+    for (StringRef spent : {plan::launchTileAttr, plan::besideAttr}) // The schedule has taken them in.
+      module->removeAttr(spent);
   }
 
   /// Leaves the kernel's launch and the levels of its values for the explanation, with as many CTAs on an SM as its
@@ -173,14 +205,12 @@ private:
                                              int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)}),
                           1);
     plan::KernelToSchedule request(kernel);
-    request.allowTf32 = allowTf32;
-    auto clusters = module->getAttrOfType<IntegerAttr>(gpu::multicastAttr);
-    int64_t multicast = clusters ? clusters.getInt() : 1;
-    if (std::optional<double> seconds = plan::estimateKernel(request, schedule, multicast, device))
+    request.allowTf32 = options.allowTf32;
+    if (std::optional<double> seconds = plan::estimateKernel(request, schedule, device))
       module->setAttr(plan::secondsAttr, Builder(&getContext()).getF64FloatAttr(*seconds));
     if (getContext().getRemarkEngine())
       plan::emitLevelRemarks(module.getName().value_or("kernel"),
-                             plan::analyseLevels(request, schedule, multicast, /*entersFolds=*/true));
+                             plan::analyseLevels(request, schedule, /*entersFolds=*/true));
     if (auto launch = plan::writeKernelLaunch(request, choice, device, module.getName().value_or("kernel"))) {
       if (std::optional<plan::MatrixWork> work = countDots(module, choice.warps))
         (*launch)["matrix"] = plan::writeMatrixWork(*work);
@@ -215,16 +245,14 @@ private:
         << remark::metric("schedule", text);
   }
 
-  OpPassManager tiling;
-  std::string target;
-  bool allowTf32;
-  std::string traversal;
+  OpPassManager planning, tiling;
+  FitOptions options;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createFitKernel(OpPassManager tiling, StringRef target, bool allowTf32, StringRef traversal) {
-  return std::make_unique<FitKernel>(std::move(tiling), target, allowTf32, traversal);
+std::unique_ptr<Pass> createFitKernel(OpPassManager planning, OpPassManager tiling, FitOptions options) {
+  return std::make_unique<FitKernel>(std::move(planning), std::move(tiling), std::move(options));
 }
 
 } // namespace weft

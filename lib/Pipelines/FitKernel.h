@@ -1,20 +1,29 @@
-// The passes from a kernel module to places in shared memory, and again with a smaller schedule where that is too much.
+// A kernel's schedule: the planner's, or a smaller one where its tiles take too much shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_PIPELINES_FITKERNEL_H
 #define WEFT_LIB_PIPELINES_FITKERNEL_H
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "weft/Pipelines/Pipelines.h"
 
 namespace weft {
 
-/// A pass that runs `tiling`, passes on a kernel module from --weft-plan-gpu to --weft-tk-allocate, for the
-/// architecture `target`. The planner does not know what layouts will need of shared memory beside the channels
+struct FitOptions {
+  std::string target; ///< A device or architecture.
+  bool allowTf32 = false;
+  std::string traversal;
+  Tiles tiles = Tiles::Kept;
+};
+
+/// A pass that runs `planning` (--weft-plan-gpu) and `tiling`, passes on a kernel module from --weft-kernelize to
+/// --weft-tk-allocate. The planner does not know what layouts will need of shared memory beside the channels
 /// (conversions through scratch); where the kernel asks for more than a CTA can have, it is planned again with less
 /// (remark `refit` of category `plan`) until it fits. A schedule that the module comes with is not changed. Fails with
-/// the messages of the first attempt if nothing fits, or something else is wrong.
-std::unique_ptr<mlir::Pass> createFitKernel(mlir::OpPassManager tiling, llvm::StringRef target, bool allowTf32,
-                                            llvm::StringRef traversal);
+/// the messages of the first attempt if nothing fits, or something else is wrong. With Tiles::Dropped the kernel is
+/// left as it came, but for its schedule.
+std::unique_ptr<mlir::Pass> createFitKernel(mlir::OpPassManager planning, mlir::OpPassManager tiling,
+                                            FitOptions options);
 
 } // namespace weft
 

@@ -1,6 +1,7 @@
-// --weft-lower-gpu: kernel modules from planned tg to one llvm.func each.
+// --weft-lower-gpu: kernel modules from tg to one llvm.func each, in two phases.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FitKernel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -11,11 +12,13 @@
 #include "weft/Kernelize/Passes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Plan/Launches/Passes.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/Launches.h"
 
 using namespace mlir;
 
@@ -53,21 +56,20 @@ private:
 
 } // namespace
 
-void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
-  const Device *device = findDevice(options.target);
-  StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
-  // An order of launches, or of the tiles of products.
-  std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
-  std::string traversal = chain ? "" : options.traversal;
-  bool merges = options.mergeLaunches != "off";
-  // In this order: Plan, Kernelize, Schedule, Lower; docs/gpu.md lists the passes.
-  pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
-  if (merges)
-    pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
-  OpPassManager &kernel = pm.nest<ModuleOp>();
-  OpPassManager tiling(ModuleOp::getOperationName());
-  tiling.addPass(
-      plan::createPlanGpu({options.target, options.allowTf32, traversal, options.profile, options.nameSubgraphs}));
+/// The order of tiles that is asked for; empty where it is one of launches.
+static std::string getTraversal(const GpuOptions &options) {
+  return emit::parseChainOrder(options.traversal) ? "" : options.traversal;
+}
+
+static bool mergesLaunches(const GpuOptions &options) { return options.mergeLaunches != "off"; }
+
+/// From a kernel to places in shared memory. In this order: Plan (where `plans`), Kernelize, Schedule; docs/gpu.md
+/// lists the passes.
+static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles tiles, bool plans) {
+  OpPassManager planning(ModuleOp::getOperationName()), tiling(ModuleOp::getOperationName());
+  if (plans)
+    planning.addPass(plan::createPlanGpu(
+        {options.target, options.allowTf32, getTraversal(options), options.profile, options.nameSubgraphs}));
   tiling.addPass(kernelize::createKernelize({options.allowTf32}));
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());
@@ -80,17 +82,64 @@ void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options) {
   tiling.addPass(schedule::createTkLayouts());
   tiling.addPass(schedule::createTkLateSums());
   tiling.addPass(schedule::createTkAllocate());
-  kernel.addPass(createFitKernel(std::move(tiling), options.target, options.allowTf32, traversal));
+  kernel.addPass(createFitKernel(std::move(planning), std::move(tiling),
+                                 {options.target, options.allowTf32, getTraversal(options), tiles}));
+}
+
+void buildPlanGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+  pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
+  if (mergesLaunches(options))
+    pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
+  addTiling(pm.nest<ModuleOp>(), options, tiles, /*plans=*/true);
+}
+
+/// Every kernel module to one llvm.func.
+static void addLowering(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+  const Device *device = findDevice(options.target);
+  StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
+  OpPassManager &kernel = pm.nest<ModuleOp>();
+  if (tiles == Tiles::Dropped)
+    addTiling(kernel, options, Tiles::Kept, /*plans=*/false);
   kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
-  if (merges)
-    pm.addPass(emit::createGpuMergeLaunches({options.target,
-                                             options.mergeLaunches == "levels"            ? "none"
-                                             : options.mergeLaunches == "chains" || chain ? "all"
-                                                                                          : "model",
-                                             chain ? *chain : 0}));
+}
+
+static std::unique_ptr<Pass> createChooser(const GpuOptions &options) {
+  std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
+  const char *chains = options.mergeLaunches == "levels"            ? "none"
+                       : options.mergeLaunches == "chains" || chain ? "all"
+                                                                    : "model";
+  return plan::createChooseLaunches({options.target, chains, chain.value_or(0)});
+}
+
+LogicalResult planLaunches(ModuleOp program, const GpuOptions &options) {
+  if (!mergesLaunches(options))
+    return success();
+  OwningOpRef<ModuleOp> trial = program.clone();
+  PassManager pm(program.getContext());
+  addLowering(pm, options, Tiles::Dropped);
+  pm.addPass(createChooser(options));
+  if (failed(pm.run(*trial)))
+    return failure();
+  auto main = program.lookupSymbol<func::FuncOp>("main"), tried = trial->lookupSymbol<func::FuncOp>("main");
+  if (!main || !tried || main.isExternal())
+    return success();
+  for (auto [dispatch, launched] : llvm::zip_equal(main.getOps<tg::DispatchOp>(), tried.getOps<tg::DispatchOp>()))
+    for (StringRef name : {gpu::sharedLaunchAttr, gpu::sharedLaunchOrderAttr})
+      if (Attribute value = tg::DispatchOp(launched)->getAttr(name))
+        tg::DispatchOp(dispatch)->setAttr(name, value);
+  return success();
+}
+
+void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+  addLowering(pm, options, tiles);
+  if (!mergesLaunches(options))
+    return;
+  if (tiles == Tiles::Kept) // Else the plan that was printed has chosen.
+    pm.addPass(createChooser(options));
+  pm.addPass(emit::createGpuMergeLaunches());
 }
 
 } // namespace weft

@@ -54,9 +54,12 @@ void registerPipelines() {
   PassPipelineRegistration<LowerCpuOptions>(
       "weft-lower-cpu", "kernel modules from tg to the LLVM dialect",
       [](OpPassManager &pm, const LowerCpuOptions &flags) { buildLowerCpuPipeline(pm, flags.get()); });
-  PassPipelineRegistration<LowerGpuOptions>(
-      "weft-lower-gpu", "kernel modules from planned tg to one nvvm kernel each",
-      [](OpPassManager &pm, const LowerGpuOptions &flags) { buildLowerGpuPipeline(pm, flags.get()); });
+  PassPipelineRegistration<LowerGpuOptions>("weft-lower-gpu",
+                                            "schedule kernel modules, and lower each from tg to one nvvm kernel",
+                                            [](OpPassManager &pm, const LowerGpuOptions &flags) {
+                                              buildPlanGpuPipeline(pm, flags.get(), Tiles::Kept);
+                                              buildLowerGpuPipeline(pm, flags.get(), Tiles::Kept);
+                                            });
   PassPipelineRegistration<LowerCpuOptions>("weft-cpu-strategy", "kernel modules from linalg to the LLVM dialect",
                                             [](OpPassManager &pm, const LowerCpuOptions &flags) {
                                               cpu::buildKernelPipeline(pm.nest<ModuleOp>(), flags.get());

@@ -21,8 +21,8 @@
 // EXTENT: error: kernel copy: tensor map 0: extents: s0 * 2 is not a scalar of the kernel; run --weft-gpu-tensor-maps
 // MATH: error: kernel copy: expected math that the GPU has instructions for, got llvm.exp.f32; run --weft-gpu-math
 // CALL: error: kernel copy: calls the function 'expf', which the module does not define
-// TARGET: error: --target: expected sm_80, which kernel copy was lowered for, got sm_90a
-// TWO: error: --target: expected one target for a program that is lowered already
+// TARGET: error: --target: expected sm_80, which kernel copy was planned for, got sm_90a
+// TWO: error: --target: expected one target for a program that is planned already
 // TWICE: error: --target: expected each target once, got sm_90a twice
 // PTX: error: --emit=ptx: expected a GPU in --target, got `cpu`
 // ASM: error: --emit=asm: expected cpu in --target, got `sm_80`

@@ -1,5 +1,5 @@
 // Two rows far from 0, in parts: the statistics of parts, then a map that merges them; the CPU has whole rows.
-// RUN: weft-compile %s --compile-from=normalize --target=sm_90a --emit=mlir:plan -o - | FileCheck %s
+// RUN: weft-compile %s --compile-from=normalize --target=sm_90a --emit=mlir:group -o - | FileCheck %s
 // RUN: weft-compile %s --compile-from=normalize --target=cpu -o %t.cpu.weft --quiet
 // RUN: weft-run %t.cpu.weft --seed=3 --input=x=rand:uniform:3:9:11 --output=y=@%t.npy
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80,sm_90a --ptxas=off -o %t.weft --quiet

@@ -2,7 +2,7 @@
 // when it is in both, so consumers give it back in both; CTAs start together, and the thread that copies ends when all of its three slots have come back.
 // RUN: weft-compile %s --compile-from=outline --target=sm_90a --emit=ptx --ptxas=off | FileCheck %s --check-prefix=PTX
 // RUN: weft-compile %s --compile-from=outline --target=sm_90a -o %t.weft --quiet
-// RUN: sed 's/tk.multicast = 2/tk.multicast = 1/' %s > %t.alone.mlir
+// RUN: sed "s/, multicast = 2//" %s > %t.alone.mlir
 // RUN: weft-compile %t.alone.mlir --compile-from=outline --target=sm_90a -o %t.alone.weft --quiet
 // RUN: weft-run %t.alone.weft --device=emu:sm_90a --seed=3 --output=y=@%t.npy
 // RUN: weft-run %t.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
@@ -11,7 +11,7 @@
 // Persistent clusters: 72 pairs of tiles for 66 of them.
 // RUN: sed 's/%x: tensor<256x256/%x: tensor<1024x128/; s/%w: tensor<256x256/%w: tensor<2304x128/; s/(tensor<256x256xbf16>, tensor<256x256xbf16>)/(tensor<1024x128xbf16>, tensor<2304x128xbf16>)/; s/: tensor<256x256xbf16>, tensor<256x256xbf16>/: tensor<1024x128xbf16>, tensor<2304x128xbf16>/; s/256x256/1024x2304/g; s/-> (256, 256)/-> (1024, 2304)/; s/persistent = false/persistent = true/' %s > %t.many.mlir
 // RUN: weft-compile %t.many.mlir --compile-from=outline --target=sm_90a -o %t.many.weft --quiet
-// RUN: sed 's/tk.multicast = 2/tk.multicast = 1/' %t.many.mlir > %t.few.mlir
+// RUN: sed "s/, multicast = 2//" %t.many.mlir > %t.few.mlir
 // RUN: weft-compile %t.few.mlir --compile-from=outline --target=sm_90a -o %t.few.weft --quiet
 // RUN: weft-run %t.few.weft --device=emu:sm_90a --seed=3 --output=y=@%t.many.npy
 // RUN: weft-run %t.many.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.many.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
@@ -45,7 +45,7 @@ module attributes {tg.symbols = []} {
     return %0 : tensor<256x256xbf16>
   }
   module @product attributes {tg.operand_dims = [#x, #x], tg.result_dims = [#x],
-      tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 3, order = "row", persistent = false, split = 1>, tk.multicast = 2 : i64} {
+      tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 3, order = "row", persistent = false, split = 1, multicast = 2>} {
     func.func @kernel(%x: tensor<256x256xbf16>, %w: tensor<256x256xbf16>) -> tensor<256x256xbf16> attributes {tg.num_symbols = 0 : i64} {
       %0 = tg.contract %x, %w [#lhs, #rhs, #out] : tensor<256x256xbf16>, tensor<256x256xbf16> -> tensor<256x256xf32>
       %1 = tg.cast %0 : tensor<256x256xf32> to tensor<256x256xbf16>

@@ -1,7 +1,7 @@
 // A group norm of what a convolution stores, far from 0: each tile of the convolution gives the mean and the squared
 // deviations of its places for each channel, the norm's kernel merges those of a group.
-// RUN: weft-compile %s --compile-from=normalize --target=sm_90a --emit=mlir:plan -o - | FileCheck %s
-// RUN: weft-compile %s --compile-from=normalize --target=sm_80 --emit=mlir:plan -o - | FileCheck %s
+// RUN: weft-compile %s --compile-from=normalize --target=sm_90a --emit=mlir:group -o - | FileCheck %s
+// RUN: weft-compile %s --compile-from=normalize --target=sm_80 --emit=mlir:group -o - | FileCheck %s
 // RUN: weft-compile %s --compile-from=normalize --target=cpu -o %t.cpu.weft --quiet
 // RUN: weft-run %t.cpu.weft --seed=3 --input=b=rand:uniform:3:9:11 --output=z=@%t.npy
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80,sm_90a --ptxas=off -o %t.weft --quiet

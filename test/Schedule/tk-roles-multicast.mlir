@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s
 
-// tk.multicast = 2: of the dimensions of the grid the first, along which the larger operand is the same, goes to the CTAs of a cluster;
+// multicast = 2: of the dimensions of the grid the first, along which the larger operand is the same, goes to the CTAs of a cluster;
 // that operand's copies are multicast, and its channel counts the consumers of both CTAs.
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)>
@@ -18,7 +18,7 @@
 // CHECK: %[[END:.*]] = tk.cursor %[[C:.*]] :
 // CHECK-NEXT: tk.drain %[[C]][%[[END]]] : <4>
 // CHECK: }, {
-module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1>, tk.multicast = 2 : i64} {
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1, multicast = 2>} {
   func.func @kernel(%x: !tk.global<tensor<1024x768xf16>>, %w: !tk.global<tensor<768x512xf16>>, %o: !tk.global<tensor<1024x512xf16>>) attributes {tk.warps = 8 : i64} {
     tk.for_tiles (%i, %j) in affine_map<() -> (8, 2)> {
       %c0 = arith.constant 0 : index
@@ -53,7 +53,7 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
 // CHECK-NOT: tk.cluster
 // CHECK-NOT: {tk.multicast}
 // CHECK: return
-module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1>, tk.multicast = 2 : i64} {
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1, multicast = 2>} {
   func.func @kernel(%x: !tk.global<tensor<896x768xf16>>, %w: !tk.global<tensor<768x256xf16>>, %o: !tk.global<tensor<896x256xf16>>) attributes {tk.warps = 8 : i64} {
     tk.for_tiles (%i, %j) in affine_map<() -> (7, 1)> {
       %c0 = arith.constant 0 : index

@@ -1,5 +1,5 @@
 // RUN: weft-opt %s -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s
-// RUN: sed 's/tk.target =/tk.turns, tk.target =/' %s | weft-opt -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s --check-prefix=TURNS
+// RUN: sed 's/split = 1>/split = 1, turns = true>/' %s | weft-opt -split-input-file --weft-tk-stage --weft-tk-roles | FileCheck %s --check-prefix=TURNS
 
 // Warpgroups take turns at the two dots of an iteration: the first one's first turn comes from the last one, which leaves one at the end.
 // TURNS-LABEL: func @kernel

@@ -88,7 +88,7 @@ def regions_of(text: str, source: str, target: str) -> tuple[list[Region], int]:
 
 def search(compiler: pathlib.Path, model: pathlib.Path, source: str, target: str) -> Found:
     start = time.monotonic()
-    outcome = limits.run([compiler, model, f"--target={target}", "--planner=exact", "--remarks=^plan", "--emit=mlir:plan", "-o", "/dev/null"], timeout=SECONDS)
+    outcome = limits.run([compiler, model, f"--target={target}", "--planner=exact", "--remarks=^plan", "--emit=mlir:group", "-o", "/dev/null"], timeout=SECONDS)
     if outcome.code:
         raise SystemExit(f"{source} for {target}: {(outcome.stdout + outcome.stderr).strip()[-300:]}")
     regions, abandoned = regions_of(outcome.stdout + outcome.stderr, source, target)

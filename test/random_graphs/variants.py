@@ -2,6 +2,7 @@
 
 fused      compiled as a user does, on the CPU (or the device that is asked for)
 unfused    the same, one kernel an op
+printed    compiled on from the printed plan, for a third of the graphs
 reference  imported, normalized, in the Reference
 planned    the same after planning for a GPU: derived folds, splits, groups, layouts
 dnnfusion, tvm-rules, exact    the same by other planners, each for a third of the graphs
@@ -75,11 +76,26 @@ class PlannedBy(InReference):
     planners = ("dnnfusion", "tvm-rules", "exact")
 
     def __init__(self, planner: str, build: pathlib.Path, target: str):
-        super().__init__(planner, build, ["--compile-to=plan", f"--target={target}", f"--planner={planner}"])
+        super().__init__(planner, build, ["--compile-to=group", f"--target={target}", f"--planner={planner}"])
         self.turn = self.planners.index(planner)
 
     def skips(self, case: Case) -> bool:
         return case.seed % len(self.planners) != self.turn
+
+
+class Printed(Variant):
+    """Compiled on from its printed plan, for every third graph."""
+
+    def skips(self, case: Case) -> bool:
+        return case.seed % 3 != 0
+
+    def run(self, model: pathlib.Path, feeds: Mapping[str, np.ndarray]) -> Arrays:
+        plan = model.with_suffix(f".{self.name}.mlir")
+        command = [str(self.weft.compiler), str(model), f"--target={self.weft.target}", "--compile-to=plan", "--quiet", "-o", str(plan), *self.flags]
+        _check(limits.run(command, timeout=TIMEOUT), "plan", model)
+        bundle = plan.with_suffix(".weft")
+        _check(self.weft.compile(plan, bundle, extra=["--compile-from=plan", *self.flags, "--quiet"], timeout=TIMEOUT), "compile", model)
+        return _isolated(lambda: self.weft.run(bundle, feeds))
 
 
 class InOrt(Variant):
@@ -120,8 +136,9 @@ def all_variants(build: pathlib.Path, target: str, device: str) -> list[Variant]
     return [
         Variant("fused", build, target=target, device=device),
         Variant("unfused", build, ["--no-fuse"], target=target, device=device),
+        Printed("printed", build, target=target, device=device),
         InReference("reference", build, ["--compile-to=normalize"]),
-        InReference("planned", build, ["--compile-to=plan", f"--target={gpu}"]),
+        InReference("planned", build, ["--compile-to=group", f"--target={gpu}"]),
         *(PlannedBy(planner, build, gpu) for planner in PlannedBy.planners),
         InReference("folded", build, ["--compile-to=normalize"], ["--weft-derive-folds=when=proved", "--weft-unroll-folds=steps=3"]),
         InOrt("ort", build, loose=True),

@@ -201,6 +201,12 @@ def nodes_sanitized(context: Context) -> Counts:
     return context.suite(command, "onnx-nodes-sanitized", SANITIZER_ENV)
 
 
+def budgets(context: Context) -> Counts:
+    """What the text of the tree must be like, a test each."""
+    counts = [context.check([sys.executable, ROOT / "tools/dev" / name]) for name in ("check-sizes.py", "check-rooms.py")]
+    return Counts(passed=sum(each.passed for each in counts), failed=sum(each.failed for each in counts))
+
+
 # Inputs that a target tries at most, some 45 s on two cores. With the seed they make a run of CI one that can be had again:
 # a change is not refused for an input that another minute would have found. Search with `--fuzz-seed=0 --fuzz-seconds=600`.
 FUZZ_RUNS = {"weft-fuzz-import": 40_000, "weft-fuzz-bundle": 800_000, "weft-fuzz-ptx": 250_000}
@@ -284,8 +290,8 @@ PROGRAMS = "test/onnx/run_programs.py"
 
 # The longest first among those that use one core, so that pairs end together.
 STEPS: dict[str, Step] = {
-    "budgets": Step("a file, function or test beyond its size; an op without example, a pass without test",
-                    lambda c: c.check([sys.executable, ROOT / "tools/dev/check-sizes.py"]), 1),
+    "budgets": Step("a file, function or test beyond its size; an op without example, a pass without test; a room that decides",
+                    budgets, 1),
     "format": Step("source that clang-format would change", lambda c: c.check([ROOT / "dev", "format", "--check"]), 1),
     "unit": Step("plain C++: bundles, memory planner, sessions, the fake CUDA driver; every instruction form of the emulator",
                  lambda c: unit(c, c.build)),

@@ -88,8 +88,8 @@ bool Compilation::parseEmission() {
     emission.kind = Emission::Ptx;
   else if (what != "bundle")
     return fail(ErrorClass::Usage,
-                "--emit: expected bundle, ptx, llvm, asm, obj or mlir:PHASE (import, normalize, plan, "
-                "outline, lower), got `" +
+                "--emit: expected bundle, ptx, llvm, asm, obj or mlir:PHASE (import, normalize, group, "
+                "outline, plan, lower), got `" +
                     flags.emit + flags.compileTo + "`");
   if (programs.empty())
     return false;

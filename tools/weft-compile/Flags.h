@@ -79,7 +79,7 @@ struct CompileFlags : ImportFlags {
                                 cl::desc("Write the plan: the program with its kernels, to edit and give to --plan")};
   cl::opt<std::string> emit{
       "emit", cl::init("bundle"), cl::value_desc("what"), cl::cat(compileCategory),
-      cl::desc("bundle, mlir:PHASE, ptx, llvm, asm or obj; PHASE: import, normalize, plan, outline, lower")};
+      cl::desc("bundle, mlir:PHASE, ptx, llvm, asm or obj; PHASE: import, normalize, group, outline, plan, lower")};
   cl::opt<std::string> compileTo{"compile-to", cl::value_desc("phase"), cl::desc("Same as --emit=mlir:PHASE"),
                                  cl::cat(compileCategory)};
   cl::opt<std::string> compileFrom{"compile-from", cl::init("import"), cl::value_desc("phase"),

@@ -36,6 +36,7 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   options.profile = flags.profile;
   options.nameSubgraphs = isExplaining();
   options.emitPlan = flags.emitPlan;
+  options.printsPhases = !flags.dump.empty();
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.fastMath = flags.fp == "fast";
   if (gpu)
@@ -84,16 +85,16 @@ bool Compilation::lowerProgram(Program &program) {
   return false;
 }
 
-/// A program that is lowered already says for what.
+/// A program that is planned already says for what.
 bool Compilation::checkTargets() {
   if (programs.size() > 1)
-    return fail(ErrorClass::Usage, "--target: expected one target for a program that is lowered already");
+    return fail(ErrorClass::Usage, "--target: expected one target for a program that is planned already");
   for (ModuleOp kernel : emit::getKernels(*module)) {
     auto attribute = kernel->getAttrOfType<StringAttr>(gpu::targetAttr);
     llvm::StringRef target = attribute ? attribute.getValue() : "cpu";
     if (target != programs.front().name())
       return fail(ErrorClass::Usage, "--target: expected " + target + ", which kernel " +
-                                         kernel.getSymName().value_or("?") + " was lowered for, got " +
+                                         kernel.getSymName().value_or("?") + " was planned for, got " +
                                          programs.front().name());
   }
   return true;
@@ -102,7 +103,7 @@ bool Compilation::checkTargets() {
 bool Compilation::runPhases() {
   if (!flags.dump.empty() && from == Phase::Import)
     dumpPhase(Phase::Import, *module, nullptr);
-  if (from == Phase::Lower && !checkTargets())
+  if (from >= Phase::Plan && !checkTargets())
     return false;
   if (from < Phase::Normalize && !runPhases(*module, from, std::min(emission.last, Phase::Normalize), /*gpu=*/nullptr))
     return diagnostics.empty() ? fail(ErrorClass::Internal, "a pass failed without saying why") : false;

@@ -23,6 +23,8 @@ def Kernelize : Pass<"weft-kernelize", "::mlir::ModuleOp"> {
     The first result and its tiles are the domain. Along a dimension of the same extent a further result is stored where the domain is; dimensions that the
     domain lacks are gone through in a loop.
 
+    Where tiles are computed in the order of rows, one by each CTA, the module's `tk.tile_rows` says which elements each writes and reads.
+
     An op it cannot do is an error at the op. `schedule.split` other than 1 is refused.
 
     ```mlir

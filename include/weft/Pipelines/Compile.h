@@ -11,10 +11,10 @@
 namespace weft {
 
 /// Phases in order. After each, the module holds only the dialects that docs/architecture.md lists. Up to Normalize
-/// they are the same for every target.
-enum class Phase { Import, Normalize, Plan, Outline, Lower };
+/// they are the same for every target; after Plan nothing is decided any more.
+enum class Phase { Import, Normalize, Group, Outline, Plan, Lower };
 
-/// "import", "normalize", "plan", "outline" or "lower".
+/// "import", "normalize", "group", "outline", "plan" or "lower".
 llvm::StringRef getPhaseName(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);
 
@@ -25,6 +25,8 @@ struct PhaseOptions {
   bool nameSubgraphs = false;                             ///< For explanations: as in plan::PlanOptions.
   cpu::StrategyOptions strategy;
   std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.
+  /// Modules are printed after each phase: none holds what the next one would have made anyway (Tiles::Kept).
+  bool printsPhases = false;
   /// Called after each phase with the time it took.
   std::function<void(Phase, mlir::ModuleOp, double seconds)> finished;
 };

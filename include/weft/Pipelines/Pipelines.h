@@ -3,6 +3,7 @@
 #ifndef WEFT_PIPELINES_PIPELINES_H
 #define WEFT_PIPELINES_PIPELINES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "weft/Lower/Cpu/Passes.h"
 
 namespace weft {
@@ -25,9 +26,21 @@ struct GpuOptions {
   bool nameSubgraphs = false; ///< Kernels say what profiles call them.
 };
 
-/// --weft-lower-gpu: every kernel module nested in the module, from `tg` to one llvm.func with nvvm.kernel and the
-/// attributes of weft/Target/KernelAttributes.h. An op that has no GPU lowering is an error at the op.
-void buildLowerGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options);
+/// What a plan leaves of the tiles that it was tried with: nothing, so that it can be printed, or all, so that lowering
+/// does not make them again.
+enum class Tiles { Dropped, Kept };
+
+/// The schedule of every kernel module nested in the module. Those that have one keep it.
+void buildPlanGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options, Tiles tiles);
+
+/// Which kernels of a program with schedules start as one: attributes of its dispatches (weft/Target/Launches.h). What
+/// they need of a launch is known when they are lowered, so a copy is; where tiles are kept, lowering goes on to it.
+llvm::LogicalResult planLaunches(mlir::ModuleOp program, const GpuOptions &options);
+
+/// Every planned kernel module nested in the module, from `tg` (or the tiles that the plan kept) to one llvm.func with
+/// nvvm.kernel and the attributes of weft/Target/KernelAttributes.h. An op that has no GPU lowering is an error at the
+/// op. --weft-lower-gpu plans and lowers.
+void buildLowerGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options, Tiles tiles);
 
 /// Registers the pipelines by their names.
 void registerPipelines();

@@ -10,11 +10,9 @@
 
 #include "weft/Plan/Cost/Configuration.h"
 #include "weft/Plan/Schedule.h"
+#include "weft/Target/PlanAttributes.h"
 
 namespace weft::plan {
-
-/// On a kernel module that is tiled: what writeKernelLaunch says of it, as text.
-inline constexpr llvm::StringLiteral launchAttr = "weft.launch";
 
 struct KernelLaunch {
   std::vector<int64_t> counts; ///< Tiles along each dimension of the result, outermost first.

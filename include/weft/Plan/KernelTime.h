@@ -4,24 +4,21 @@
 #define WEFT_PLAN_KERNELTIME_H
 
 #include "weft/Plan/Schedule.h"
+#include "weft/Target/PlanAttributes.h"
 #include <optional>
 
 namespace weft::plan {
 
-/// Of a kernel module that is tiled: seconds, f64.
-inline constexpr llvm::StringLiteral secondsAttr = "weft.seconds";
-
-/// Seconds with this schedule and clusters of `multicast` CTAs; with its launch, by estimates of symbolic extents. Of
+/// Seconds with this schedule; with its launch, by estimates of symbolic extents. Of
 /// products by GemmModel.h, of folds by FoldModel.h, of what memory bounds by ReadTime.h. None where no model has a
 /// price: tiles that the model would refuse.
-std::optional<double> estimateKernel(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
-                                     const Device &device);
+std::optional<double> estimateKernel(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, const Device &device);
 
 /// Its parts: kernels that chooseFold and chooseContraction schedule.
 std::optional<double> estimateFoldKernel(const KernelToSchedule &kernel, tg::FoldOp fold, tg::ScheduleAttr schedule,
                                          const Device &device);
 std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::ContractOp contract,
-                                          tg::ScheduleAttr schedule, int64_t multicast, const Device &device);
+                                          tg::ScheduleAttr schedule, const Device &device);
 
 } // namespace weft::plan
 

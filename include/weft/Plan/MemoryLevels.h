@@ -44,8 +44,7 @@ struct KernelLevels {
 
 /// Of a kernel with this schedule. With `entersFolds` the values inside of its folds are there too, behind the others;
 /// the sums leave them out.
-KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
-                           bool entersFolds = false);
+KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, bool entersFolds = false);
 
 /// What reading a tile of a tensor costs in bytes, in whole transactions of `transaction` bytes: runs of contiguous
 /// elements that are shorter waste the rest.

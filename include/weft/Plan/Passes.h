@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/Pass.h"
+#include "weft/Target/PlanAttributes.h"
 #include <memory>
 #include <string>
 
@@ -22,13 +23,6 @@ namespace weft::plan {
 
 #define GEN_PASS_REGISTRATION
 #include "weft/Plan/Passes.h.inc"
-
-/// Module attribute of a kernel module: its #tg.schedule.
-inline constexpr llvm::StringLiteral scheduleAttr = "tg.schedule";
-
-/// Attribute of a tg.kernel and its dispatch: the name of its subgraph in profiles; and the types of what it reads and
-/// writes, an array of texts.
-inline constexpr llvm::StringLiteral subgraphAttr = "tg.subgraph", shapesAttr = "tg.shapes";
 
 /// Module attributes of a kernel module: the extents of operands and results over the kernel's symbols.
 inline constexpr llvm::StringLiteral operandDimsAttr = "tg.operand_dims", resultDimsAttr = "tg.result_dims";

@@ -26,8 +26,8 @@ struct ScheduleChoice {
   int64_t ctasPerSm = 1;  ///< That run at once; an estimate.
   double stepSeconds = 0; ///< Of a CTA among those that run at once, where a model says so; 0: by the peak rate.
   bool isOrdered = false; ///< The choice of tiles has chosen their order too.
-  int64_t multicast = 1;  ///< CTAs of a cluster with tiles side by side (weft/Target/Multicast.h).
-  bool turns = false;     ///< Warpgroups take turns at the matrix unit (weft/Target/Turns.h).
+  int64_t multicast = 1;  ///< CTAs of a cluster with tiles side by side.
+  bool turns = false;     ///< Warpgroups take turns at the matrix unit.
   std::string reason;     ///< The numbers that decided, for the remark.
 
   tg::ScheduleAttr getAttr(mlir::MLIRContext *context) const;

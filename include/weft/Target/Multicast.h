@@ -7,9 +7,8 @@
 
 namespace weft::gpu {
 
-/// Of a kernel module, i64, from --weft-plan-gpu: CTAs of a cluster whose tiles lie side by side (absent: 1). Of a
-/// `tk.copy` by TMA, unit, from --weft-tk-roles: each CTA of the cluster copies an equal part of the tile's lines, to
-/// all of them. Of the `tk.make_channel` of such a copy, unit: a slot is free when it is in all CTAs.
+/// Of a `tk.copy` by TMA, unit, from --weft-tk-roles: each CTA of the cluster copies an equal part of the tile's lines,
+/// to all of them. Of the `tk.make_channel` of such a copy, unit: a slot is free when it is in all CTAs.
 inline constexpr llvm::StringLiteral multicastAttr = "tk.multicast";
 
 } // namespace weft::gpu

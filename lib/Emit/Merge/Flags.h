@@ -14,8 +14,8 @@
 #ifndef WEFT_EMIT_MERGE_FLAGS_H
 #define WEFT_EMIT_MERGE_FLAGS_H
 
-#include "Part.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "weft/Emit/LaunchPart.h"
 
 namespace weft::emit {
 

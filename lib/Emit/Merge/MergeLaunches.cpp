@@ -6,19 +6,16 @@
 // own threads. Parts of one level of the program (the longest chain of kernels in front of them) do not need each
 // other. Behind them may come parts that read their results, and wait for them (Flags.h). No other kernel must have to
 // run between the parts.
-#include "ChainModel.h"
-#include "Launches.h"
 #include "Merger.h"
+#include "ReadLaunches.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Remarks.h"
-#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Emit/ChainOrder.h"
 #include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
+#include "weft/Target/Launches.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -37,82 +34,48 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
     auto main = program.lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal())
       return;
-    // Levels know operands only, and a launch may not reach across an op that binds symbols or runs a body.
-    if (llvm::any_of(main.getBody().front(), llvm::IsaPred<tg::BindSymbolsOp, tg::LoopOp, tg::IfOp>))
-      return;
-    auto chains = llvm::StringSwitch<std::optional<Chains>>(chainMode)
-                      .Case("none", Chains::None)
-                      .Case("model", Chains::Model)
-                      .Case("all", Chains::All)
-                      .Default(std::nullopt);
-    if (!chains) {
-      program.emitError() << "expected none, model or all as chains, got " << chainMode;
-      return signalPassFailure();
-    }
-    numOrdered = 0;
-    problem.clear();
     SymbolTable symbols(program);
+    FailureOr<SmallVector<Launch>> launches = readLaunches(main, symbols);
+    if (failed(launches))
+      return signalPassFailure();
     llvm::StringMap<StringAttr> known;
-    for (Launch &launch : chooseLaunches(main, symbols, deviceName, *chains))
-      if (launch.parts.size() > 1)
-        merge(launch, symbols, known);
-    if (chainHeight > 0 && numOrdered == 0) {
-      program.emitError() << "traversal chain<" << int64_t(chainHeight)
-                          << ">: no launch holds a chain of two kernels that go by rows"
-                          << (problem.empty() ? "" : ": " + problem);
+    for (Launch &launch : *launches)
+      if (failed(merge(launch, symbols, known)))
+        return signalPassFailure();
+    if (!sortTopologically(&main.getBody().front())) {
+      main.emitError(
+          "expected launches (tg.launch) that can start one after the other, got some that wait for each other "
+          "or for a kernel between their own");
       return signalPassFailure();
     }
-    sortTopologically(&main.getBody().front());
     eraseUnused(program, main);
   }
 
-  /// The merged kernel; launches of the same parts, wired in the same way, share one.
-  StringAttr getKernel(const Launch &launch, ArrayRef<Wire> wires, SymbolTable &symbols,
-                       llvm::StringMap<StringAttr> &known) {
-    std::string key;
-    for (const Part &part : launch.parts)
-      key += (part.getName() + "+").str();
-    for (const Wire &wire : wires)
-      key += llvm::formatv(" {0}.{1}={2}.{3}", wire.reader, wire.input, wire.writer, wire.result);
-    StringAttr &name = known[key];
+  /// The merged kernel; launches of the same parts, wired and ordered in the same way, share one.
+  static StringAttr getKernel(const Launch &launch, ArrayRef<Wire> wires, std::optional<Interleaving> turns,
+                              SymbolTable &symbols, llvm::StringMap<StringAttr> &known) {
+    auto order = tg::DispatchOp(launch.dispatches.front())->getAttrOfType<StringAttr>(gpu::sharedLaunchOrderAttr);
+    StringAttr &name = known[nameLaunch(launch, wires) + (order ? order.getValue().str() : "")];
     if (!name) {
-      std::string merged = (wires.empty() ? "launch_" : "chain_") + launch.parts.front().getName().str();
-      int64_t height = wires.empty() ? 0 : chainHeight > 0 ? int64_t(chainHeight) : chooseHeight(launch, wires, merged);
-      std::optional<Interleaving> turns;
-      if (height > 0)
-        turns = findInterleaving(launch.parts, wires, height, problem);
       OwningOpRef<ModuleOp> module = mergeParts(launch.parts, wires, turns);
-      numOrdered += turns.has_value();
       if (turns)
-        module.get()->setAttr(traversalAttr, StringAttr::get(&getContext(), "chain<" + std::to_string(height) + ">"));
-      module->setSymName(merged);
+        module.get()->setAttr(traversalAttr, order);
+      module->setSymName((wires.empty() ? "launch_" : "chain_") + launch.parts.front().getName().str());
       name = symbols.insert(module.release());
     }
     return name;
-  }
-
-  /// By the simulation; a remark has its numbers.
-  static int64_t chooseHeight(const Launch &launch, ArrayRef<Wire> wires, const std::string &kernel) {
-    Turns turns = chooseTurns(launch.parts, wires, *launch.device);
-    auto options = remark::RemarkOpts::name("chain-order").category("plan").function(kernel);
-    Location loc = launch.dispatches.front()->getLoc();
-    if (turns.numbers.empty())
-      remark::missed(loc, options) << remark::add("one after the other: {0}", turns.reason);
-    else
-      remark::passed(loc, options) << remark::add("order {0}: {1}",
-                                                  turns.height ? "chain<" + std::to_string(turns.height) + ">"
-                                                               : std::string("of one after the other"),
-                                                  turns.numbers);
-    return turns.height;
   }
 
   static bool isWired(ArrayRef<Wire> wires, size_t reader, size_t input) {
     return llvm::any_of(wires, [&](const Wire &wire) { return wire.reader == reader && wire.input == input; });
   }
 
-  void merge(Launch &launch, SymbolTable &symbols, llvm::StringMap<StringAttr> &known) {
+  LogicalResult merge(Launch &launch, SymbolTable &symbols, llvm::StringMap<StringAttr> &known) {
     SmallVector<Wire> wires = findWires(launch);
-    StringAttr name = getKernel(launch, wires, symbols, known);
+    FailureOr<std::optional<Interleaving>> turns = readOrder(launch, wires);
+    if (failed(turns))
+      return failure();
+    StringAttr name = getKernel(launch, wires, *turns, symbols, known);
     SmallVector<Value> operands;
     SmallVector<Type> types;
     SmallVector<Attribute> nodes;
@@ -144,6 +107,7 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
     for (tg::DispatchOp dispatch : llvm::reverse(launch.dispatches))
       dispatch.erase();
     ++(wires.empty() ? numMerged : numChains);
+    return success();
   }
 
   /// Views that nobody reads any more, and modules that are parts now and nothing else.
@@ -158,9 +122,6 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       if (getKernelFunction(module) && !used.contains(module.getSymNameAttr()))
         module.erase();
   }
-
-  unsigned numOrdered = 0; ///< Kernels whose parts take turns.
-  std::string problem;     ///< Why the last chain's do not.
 };
 
 } // namespace

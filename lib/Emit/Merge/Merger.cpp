@@ -5,10 +5,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/ChainOrder.h"
-#include "weft/Plan/KernelLaunch.h"
-#include "weft/Plan/KernelTime.h"
-#include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/PlanAttributes.h"
 #include "llvm/ADT/DenseSet.h"
 #include <array>
 #include <numeric>
@@ -375,6 +373,11 @@ DictionaryAttr Merger::describePart(size_t number) {
   return entries.getDictionary(builder.getContext());
 }
 
+static int64_t getPtxVersion(ModuleOp module) {
+  auto version = module->getAttrOfType<IntegerAttr>(gpu::ptxVersionAttr);
+  return version ? version.getInt() : 0;
+}
+
 void Merger::setAttributes(ModuleOp module, int64_t grid) {
   MLIRContext *context = builder.getContext();
   module->setAttr(gpu::targetAttr, ModuleOp(parts.front().module)->getAttr(gpu::targetAttr));
@@ -386,7 +389,7 @@ void Merger::setAttributes(ModuleOp module, int64_t grid) {
   for (auto [number, part] : llvm::enumerate(parts)) {
     ModuleOp from = part.module;
     shared = std::max(shared, part.shared);
-    version = std::max(version, readInteger(from, gpu::ptxVersionAttr));
+    version = std::max(version, getPtxVersion(from));
     if (auto dims = from->getAttrOfType<ArrayAttr>("tg.operand_dims"))
       for (auto [i, map] : llvm::enumerate(dims))
         if (!states[number].isWritten[i])

@@ -3,8 +3,8 @@
 #ifndef WEFT_EMIT_MERGE_MERGER_H
 #define WEFT_EMIT_MERGE_MERGER_H
 
-#include "Part.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "weft/Emit/LaunchPart.h"
 
 namespace weft::emit {
 

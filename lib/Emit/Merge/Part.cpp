@@ -1,7 +1,8 @@
-// Reads lowered kernels as parts, and says what speaks against having them in one launch.
+// Reads lowered kernels as parts of launches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Part.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Emit/LaunchPart.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/RowBlocks.h"
@@ -12,7 +13,7 @@ using namespace mlir;
 
 namespace weft::emit {
 
-int64_t readInteger(ModuleOp module, StringRef name) {
+static int64_t readInteger(ModuleOp module, StringRef name) {
   auto attribute = module->getAttrOfType<IntegerAttr>(name);
   return attribute ? attribute.getInt() : 0;
 }
@@ -112,7 +113,20 @@ static bool hasVariables(ModuleOp module) {
   });
 }
 
-std::optional<Part> readPart(ModuleOp module) {
+/// Inputs that no kernel writes, in whole bulk copies.
+static std::vector<std::pair<unsigned, int64_t>> findSteady(ModuleOp module, tg::DispatchOp dispatch) {
+  constexpr int64_t unit = 16;
+  std::vector<std::pair<unsigned, int64_t>> found;
+  auto steady = module->getAttrOfType<DenseI64ArrayAttr>(gpu::steadyOperandsAttr);
+  for (int64_t number : steady ? steady.asArrayRef() : ArrayRef<int64_t>())
+    if (number >= 0 && size_t(number) < dispatch.getOperands_().size())
+      if (std::optional<int64_t> bytes = tg::getByteSize(dispatch.getOperands_()[number].getType());
+          bytes && *bytes >= unit)
+        found.push_back({unsigned(number), *bytes / unit * unit});
+  return found;
+}
+
+std::optional<Part> readPart(tg::DispatchOp dispatch, ModuleOp module) {
   Part part;
   part.module = module;
   part.function = getKernelFunction(module);
@@ -138,80 +152,65 @@ std::optional<Part> readPart(ModuleOp module) {
   part.waitsForGrids = uses(part.function, "griddepcontrol.wait");
   auto schedule = module->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
   part.isMap = schedule && schedule.getEngine() == tg::Engine::Simt;
-  return part.grid > 0 && part.warps > 0 ? std::optional(part) : std::nullopt;
+  part.inputs = dispatch.getOperands_().size();
+  part.steady = findSteady(module, dispatch);
+  for (Type type : llvm::concat<const Type>(dispatch.getOperandTypes(), dispatch.getResultTypes()))
+    part.bytes += double(tg::getByteSize(type).value_or(0));
+  bool isPart = part.grid > 0 && part.warps > 0 && part.inputs <= part.buffers;
+  return isPart ? std::optional(part) : std::nullopt;
 }
 
-/// CTAs of an SM with these needs.
-static int64_t countResident(int64_t warps, int64_t shared, int64_t registers, const Device &device) {
-  int64_t threads = warps * kWarpThreads;
-  registers = std::min<int64_t>(registers, int64_t(device.registersPerSm) / threads);
-  return std::min({int64_t(device.registersPerSm) / (registers * threads),
-                   int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta)),
-                   int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)});
-}
-
-int64_t countResident(ArrayRef<Part> parts, const Device &device) {
-  int64_t warps = 1, shared = 0, registers = 1;
-  for (const Part &each : parts) {
-    warps = std::max(warps, each.warps);
-    shared = std::max(shared, each.shared);
-    registers = std::max(registers, each.registers);
-  }
-  return countResident(warps, shared, registers, device);
-}
-
-/// What part of its time more a part takes with `ctas` CTAs on an SM, which could fill `needed`. A map loses nothing as
-/// long as it has the bytes under way that DRAM's latency asks for (Little's law), twice over, since a CTA asks for
-/// what it reads and then writes as much; but no estimate is better than a twentieth.
-static double findLostShare(const Part &part, int64_t ctas, int64_t needed, const Device &device) {
-  constexpr double latency = 600e-9, margin = 2, uncertainty = 0.05;
-  double idle = double(needed) / double(ctas) - 1;
-  if (!part.isMap)
-    return idle;
-  double underWay = double(ctas) * part.bytes / 2 / double(part.grid);
-  double wanted = margin * latency * device.memoryBandwidth / double(device.sms);
-  return std::min(idle, std::max(wanted / underWay - 1, uncertainty));
-}
-
-/// Seconds that few bytes take longer because their CTAs come in more waves, each of which begins, waits for memory and
-/// ends (a UNet block on an H100 whose 320 CTAs of a warp started beside one of 32 warps, in three waves instead of
-/// one: 37.7 us; apart 36.5). Parts do so side by side.
-static double findWaves(const Part &part, int64_t ctas, int64_t needed, const Device &device) {
-  constexpr double latency = 600e-9;
-  double wave = device.tailSeconds + latency, stream = part.bytes / device.memoryBandwidth;
-  auto waves = [&](int64_t resident) { return double(llvm::divideCeil(part.grid, resident * int64_t(device.sms))); };
-  return wave * waves(ctas) - std::max(stream, wave * waves(needed));
-}
-
-std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
+std::string findLimit(ArrayRef<Part> parts, const Device &device) {
   if (parts.size() > kMostParts)
     return "a launch has at most " + std::to_string(kMostParts) + " parts";
-  int64_t warps = 0, shared = 0;
+  int64_t warps = 0;
   size_t parameters = 0, maps = 0;
   for (const Part &each : parts) {
     warps = std::max(warps, each.warps);
-    shared = std::max(shared, each.shared);
     parameters += each.parameterBytes();
     maps += each.maps;
   }
   if (parameters > kMostParameterBytes || maps > kMostTensorMaps)
     return "more parameters than a launch takes";
   int64_t limit = int64_t(device.registersPerSm) / (warps * kWarpThreads);
-  int64_t together = countResident(parts, device);
-  double lost = 0;
-  for (const Part &each : parts) {
+  for (const Part &each : parts)
     if (each.warps != warps && each.registers > limit)
       return llvm::formatv("{0} registers a thread beside {1} warps", each.registers, warps);
-    int64_t alone = countResident(each.warps, each.shared, each.registers, device);
-    int64_t needed = std::min<int64_t>(alone, llvm::divideCeil(each.grid, int64_t(device.sms)));
-    if (together >= needed)
-      continue;
-    lost += each.bytes / device.memoryBandwidth * findLostShare(each, together, needed, device);
-    if (!each.isMap || std::max(lost, findWaves(each, together, needed, device)) > device.launchSeconds)
-      return llvm::formatv("{0} CTAs an SM instead of {1}: {2} bytes of shared memory, {3} warps", together, needed,
-                           shared, warps);
-  }
   return "";
+}
+
+//===--- Launches ---===//
+
+static Value getStorage(Value value) {
+  while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
+    value = reshape->getOperand(0);
+  return value;
+}
+
+SmallVector<Wire> findWires(const Launch &launch) {
+  SmallVector<Wire> wires;
+  for (auto [reader, dispatch] : llvm::enumerate(launch.dispatches))
+    for (auto [input, operand] : llvm::enumerate(tg::DispatchOp(dispatch).getOperands_())) {
+      auto result = dyn_cast<OpResult>(getStorage(operand));
+      const auto *writer = result ? llvm::find(launch.dispatches, result.getOwner()) : launch.dispatches.end();
+      if (writer != launch.dispatches.end())
+        wires.push_back({unsigned(reader), unsigned(input), unsigned(writer - launch.dispatches.begin()),
+                         result.getResultNumber()});
+    }
+  return wires;
+}
+
+bool canShareLaunches(func::FuncOp main) {
+  return llvm::none_of(main.getBody().front(), llvm::IsaPred<tg::BindSymbolsOp, tg::LoopOp, tg::IfOp>);
+}
+
+std::string nameLaunch(const Launch &launch, ArrayRef<Wire> wires) {
+  std::string name;
+  for (const Part &part : launch.parts)
+    name += (part.getName() + "+").str();
+  for (const Wire &wire : wires)
+    name += llvm::formatv(" {0}.{1}={2}.{3}", wire.reader, wire.input, wire.writer, wire.result);
+  return name;
 }
 
 } // namespace weft::emit

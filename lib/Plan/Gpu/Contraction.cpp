@@ -593,7 +593,7 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
 }
 
 std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::ContractOp contract,
-                                          tg::ScheduleAttr schedule, int64_t multicast, const Device &device) {
+                                          tg::ScheduleAttr schedule, const Device &device) {
   Roles roles(kernel, contract);
   std::optional<unsigned> k = Roles::largest(roles.k, kernel.extents);
   if (!Roles::largest(roles.m, kernel.extents) || !Roles::largest(roles.n, kernel.extents) || !k)
@@ -607,8 +607,9 @@ std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::Co
     return product;
   };
   int64_t step = schedule.getStream()[llvm::find(roles.k, *k) - roles.k.begin()];
-  GemmTile tile{productOf(roles.m),   productOf(roles.n),  step,     schedule.getWarps(), schedule.getStages(),
-                schedule.getEngine(), schedule.getSplit(), multicast};
+  GemmTile tile{productOf(roles.m),  productOf(roles.n),     step,
+                schedule.getWarps(), schedule.getStages(),   schedule.getEngine(),
+                schedule.getSplit(), schedule.getMulticast()};
   GemmCost cost = estimateGemm(describe(kernel, contract, roles), tile, device);
   return cost.fits ? std::optional(cost.seconds) : std::nullopt;
 }

@@ -8,13 +8,12 @@ using namespace mlir;
 
 namespace weft::plan {
 
-std::optional<double> estimateKernel(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
-                                     const Device &device) {
+std::optional<double> estimateKernel(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, const Device &device) {
   if (auto fold = kernel.find<tg::FoldOp>())
     return estimateFoldKernel(kernel, fold, schedule, device);
   func::FuncOp func = kernel.func;
   if (tg::ContractOp contract = tg::findAnchor(func.getBody().front()))
-    return estimateContraction(kernel, contract, schedule, multicast, device);
+    return estimateContraction(kernel, contract, schedule, device);
   return estimateMemoryBound(kernel, schedule, device).seconds;
 }
 

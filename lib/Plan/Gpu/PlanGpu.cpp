@@ -8,12 +8,8 @@
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Profile.h"
 #include "weft/Plan/ReadTime.h"
-#include "weft/Plan/RowBlocks.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/KernelAttributes.h"
-#include "weft/Target/Multicast.h"
-#include "weft/Target/RowBlocks.h"
-#include "weft/Target/Turns.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -49,13 +45,6 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
       if (kernel && !kernel.isExternal() && kernel.getNumResults() > 0)
         plan(module, kernel, *device);
     });
-  }
-
-  /// What launches of several kernels need to know when tiles are gone.
-  static void setRows(ModuleOp module, const KernelToSchedule &request, tg::ScheduleAttr schedule) {
-    module->removeAttr(weft::gpu::rowBlocksAttr);
-    if (DictionaryAttr rows = makeRowBlocks(request.func, request.access, schedule))
-      module->setAttr(weft::gpu::rowBlocksAttr, rows);
   }
 
   Profile measured;
@@ -102,14 +91,14 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     module->setAttr(weft::gpu::targetAttr, StringAttr::get(&getContext(), device.architecture));
     if (nameSubgraphs)
       nameSubgraph(module, describeSubgraph(opsOf(kernel)));
-    KernelToSchedule request(kernel);
-    if (auto given = module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr))
-      return setRows(module, request, given);
-    request.allowTf32 = allowTf32;
+    if (module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr))
+      return;
     if (tg::ScheduleAttr recorded = findRecorded(module, kernel, device)) {
       module->setAttr(scheduleAttr, recorded);
-      return setRows(module, request, recorded);
+      return;
     }
+    KernelToSchedule request(kernel);
+    request.allowTf32 = allowTf32;
     ScheduleChoice choice = chooseSchedule(request, device);
     if (!traversal.empty()) // An order of tiles, not of pairs of them.
       choice.multicast = 1;
@@ -119,13 +108,6 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     }
     tg::ScheduleAttr schedule = choice.getAttr(&getContext());
     module->setAttr(scheduleAttr, schedule);
-    module->removeAttr(weft::gpu::multicastAttr);
-    if (choice.multicast > 1)
-      module->setAttr(weft::gpu::multicastAttr, Builder(&getContext()).getI64IntegerAttr(choice.multicast));
-    module->removeAttr(weft::gpu::turnsAttr);
-    if (choice.turns)
-      module->setAttr(weft::gpu::turnsAttr, UnitAttr::get(&getContext()));
-    setRows(module, request, schedule);
     std::string text;
     llvm::raw_string_ostream(text) << schedule;
     remark::passed(kernel.getLoc(),

@@ -70,7 +70,7 @@ static tg::ScheduleAttr alongWindows(const KernelToSchedule &kernel, tg::Schedul
 
 MemoryTime estimateMemoryBound(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, const Device &device) {
   std::optional<double> windows = windowSeconds(kernel, schedule, device);
-  KernelLevels levels = analyseLevels(kernel, windows ? alongWindows(kernel, schedule) : schedule, /*multicast=*/1);
+  KernelLevels levels = analyseLevels(kernel, windows ? alongWindows(kernel, schedule) : schedule);
   MemoryTime time;
   double memory = 0;
   for (const ValueLevel &each : levels.values) {

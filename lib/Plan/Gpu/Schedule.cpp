@@ -10,7 +10,8 @@ using namespace mlir;
 namespace weft::plan {
 
 tg::ScheduleAttr ScheduleChoice::getAttr(MLIRContext *context) const {
-  return tg::ScheduleAttr::get(context, tile, stream, engine, warps, stages, order, persistent, split);
+  return tg::ScheduleAttr::get(context, tile, stream, engine, warps, stages, order, persistent, split, multicast,
+                               turns);
 }
 
 ScheduleChoice readSchedule(tg::ScheduleAttr schedule) {
@@ -23,6 +24,8 @@ ScheduleChoice readSchedule(tg::ScheduleAttr schedule) {
   choice.order = schedule.getOrder().str();
   choice.persistent = schedule.getPersistent();
   choice.split = schedule.getSplit();
+  choice.multicast = schedule.getMulticast();
+  choice.turns = schedule.getTurns();
   return choice;
 }
 

@@ -56,8 +56,7 @@ namespace {
 
 class LevelReader {
 public:
-  LevelReader(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast)
-      : kernel(kernel), schedule(schedule), multicast(multicast) {
+  LevelReader(const KernelToSchedule &kernel, tg::ScheduleAttr schedule) : kernel(kernel), schedule(schedule) {
     sizeDims();
   }
 
@@ -187,7 +186,7 @@ private:
       found.level = isShared ? MemoryLevel::Cluster : MemoryLevel::Register;
       found.reason = isShared ? "CTAs of a cluster add their sums" : "sums of a product";
     } else if (isRead && schedule.getEngine() != tg::Engine::Simt) {
-      bool isCommon = !op && multicast > 1;
+      bool isCommon = !op && schedule.getMulticast() > 1;
       found.level = isCommon ? MemoryLevel::Cluster : MemoryLevel::Shared;
       found.reason = isCommon ? "CTAs of a cluster read it once" : "a matrix product reads it";
     } else if (isa_and_nonnull<tg::ReduceOp>(op) && schedule.getWarps() > 1 && rowOf(op) > warpThreads) {
@@ -274,8 +273,9 @@ private:
     choose(found);
     double whole = levels.tiles * coalescedBytes(tile.sides, extents, elementBytes);
     if (!op) {
-      found.moved = whole * (tile.isStreamed ? levels.steps : 1) /
-                    (found.level == MemoryLevel::Cluster && multicast > 1 ? double(multicast) : 1.0);
+      found.moved =
+          whole * (tile.isStreamed ? levels.steps : 1) /
+          (found.level == MemoryLevel::Cluster && schedule.getMulticast() > 1 ? double(schedule.getMulticast()) : 1.0);
       levels.read += found.moved;
     } else if (isResult) {
       found.moved = whole;
@@ -291,7 +291,6 @@ private:
 
   const KernelToSchedule &kernel;
   tg::ScheduleAttr schedule;
-  int64_t multicast;
   SmallVector<int64_t> sides;
   llvm::MapVector<Value, Tile> tiles;
   llvm::DenseMap<Value, bool> ofProducts;
@@ -300,13 +299,12 @@ private:
 
 } // namespace
 
-KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, int64_t multicast,
-                           bool entersFolds) {
-  KernelLevels levels = LevelReader(kernel, schedule, multicast).run();
+KernelLevels analyseLevels(const KernelToSchedule &kernel, tg::ScheduleAttr schedule, bool entersFolds) {
+  KernelLevels levels = LevelReader(kernel, schedule).run();
   if (!entersFolds || !kernel.find<tg::FoldOp>())
     return levels;
   KernelToSchedule inside(kernel.func, /*entersFolds=*/true);
-  for (ValueLevel &each : LevelReader(inside, schedule, multicast).runInside())
+  for (ValueLevel &each : LevelReader(inside, schedule).runInside())
     levels.values.push_back(std::move(each));
   return levels;
 }

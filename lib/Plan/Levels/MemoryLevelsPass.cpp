@@ -8,7 +8,6 @@
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/MemoryLevels.h"
 #include "weft/Plan/Passes.h"
-#include "weft/Target/Multicast.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace weft::plan {
@@ -46,9 +45,7 @@ struct MemoryLevelsPass : weft::plan::impl::MemoryLevelsBase<MemoryLevelsPass> {
   }
 
   void describeKernel(ModuleOp module, func::FuncOp kernel, tg::ScheduleAttr schedule) {
-    auto multicast = module->getAttrOfType<IntegerAttr>(weft::gpu::multicastAttr);
-    KernelLevels levels = analyseLevels(KernelToSchedule(kernel), schedule, multicast ? multicast.getInt() : 1,
-                                        /*entersFolds=*/true);
+    KernelLevels levels = analyseLevels(KernelToSchedule(kernel), schedule, /*entersFolds=*/true);
     Builder builder(&getContext());
     auto number = [&](double value) { return builder.getI64IntegerAttr(int64_t(std::min(value, 0x1p62))); };
     SmallVector<Attribute> rows;

@@ -9,7 +9,6 @@
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Multicast.h"
-#include "weft/Target/Turns.h"
 
 namespace weft::schedule {
 #define GEN_PASS_DEF_TKROLES
@@ -121,10 +120,8 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     auto schedule = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
     int64_t parts = schedule ? schedule.getSplit() : 1;
     bool isParted = fits && hasDots && parts > 1 && splitLoop(tiles, *uses, warps.getInt(), parts);
-    auto multicast = getOperation()->getAttrOfType<IntegerAttr>(weft::gpu::multicastAttr);
-    int64_t ctas = isParted                                                                ? parts
-                   : multicast && fits && hasDots && shareTiles(tiles, multicast.getInt()) ? multicast.getInt()
-                                                                                           : 1;
+    int64_t multicast = schedule ? schedule.getMulticast() : 1;
+    int64_t ctas = isParted ? parts : multicast > 1 && fits && hasDots && shareTiles(tiles, multicast) ? multicast : 1;
     if (ctas > 1)
       kernel->setAttr(weft::gpu::clusterAttr, builder.getI64IntegerAttr(ctas));
     tk::ForTilesOp producer = fits ? buildProducer(builder, tiles) : tk::ForTilesOp();
@@ -144,7 +141,7 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     addLateSlots(tiles, *uses, sharedBytes - countSharedBytes(kernel) - consumers / 4 * 8192);
     numberIterations(producer, *uses);
     numberIterations(tiles, *uses);
-    bool takesTurns = getOperation()->hasAttr(weft::gpu::turnsAttr) && consumers > 4;
+    bool takesTurns = schedule && schedule.getTurns() && consumers > 4;
     takesTurns &= overlapDots(tiles, *uses, takesTurns);
     waitForDots(tiles, *uses);
     storeBoxes(tiles, producer, consumers, sharedBytes - countSharedBytes(kernel), isParted);

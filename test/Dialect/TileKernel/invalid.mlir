@@ -347,22 +347,6 @@ func.func @f() {
 }
 
 // -----
-// expected-error @+1 {{expected powers of two in `tile` and `stream`, got [3] and [16]}}
-module attributes {tg.schedule = #tg.schedule<tile = [3], stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
-
-// -----
-// expected-error @+1 {{expected 1 to 32 warps, a power of two, got 3}}
-module attributes {tg.schedule = #tg.schedule<tile = [4], engine = mma, warps = 3, stages = 2, order = "row", persistent = false, split = 1>} {}
-
-// -----
-// expected-error @+1 {{expected 1 to 16 stages, got 0}}
-module attributes {tg.schedule = #tg.schedule<tile = [4], engine = simt, warps = 4, stages = 0, order = "row", persistent = false, split = 1>} {}
-
-// -----
-// expected-error @+1 {{expected a split of at least 1, got 0}}
-module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 0>} {}
-
-// -----
 func.func @f(%y: !tk.global<tensor<64x64xf16>>, %t: !tk.tile<64x64xf16>, %b: !tk.shared<1 x 64x32xf16>) {
   // expected-error @+1 {{expected a buffer of 64x64 elements for a tile of two dimensions}}
   tk.store_box %t, %y map affine_map<(d0, d1) -> (d0, d1)> through %b : !tk.tile<64x64xf16>, !tk.global<tensor<64x64xf16>>, !tk.shared<1 x 64x32xf16>

@@ -10,7 +10,7 @@
 // RUN: weft-run %t.weft --device=emu:sm_90a,seed=3,timing=early,order=reverse --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
 
 // The same with turns of the two warpgroups, at the barriers 8 and 9 for both, none of which is left half full.
-// RUN: sed "s/tk.target =/tk.turns, tk.target =/" %s | weft-opt --pass-pipeline="builtin.module(builtin.module(weft-tk-stage,weft-tk-roles,weft-tk-pipeline,weft-tk-layouts,weft-tk-late-sums,weft-tk-allocate,weft-lower-tk-pipeline,weft-gpu-tensor-maps))" -o %t.turns.mlir
+// RUN: sed "s/split = 1>/split = 1, turns = true>/" %s | weft-opt --pass-pipeline="builtin.module(builtin.module(weft-tk-stage,weft-tk-roles,weft-tk-pipeline,weft-tk-layouts,weft-tk-late-sums,weft-tk-allocate,weft-lower-tk-pipeline,weft-gpu-tensor-maps))" -o %t.turns.mlir
 // RUN: weft-compile %t.turns.mlir --compile-from=lower --target=sm_90a --emit=ptx | FileCheck %s --check-prefix=TURNS
 // RUN: weft-compile %t.turns.mlir --compile-from=lower --target=sm_90a -o %t.turns.weft --quiet
 // RUN: weft-run %t.turns.weft --device=emu:sm_90a,seed=1 --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1

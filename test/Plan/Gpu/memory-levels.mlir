@@ -20,11 +20,21 @@ module @gemm attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = 
   }
 }
 
-// Two CTAs of a cluster share a tile's steps, and read in common what they can: the sums go through the cluster.
+// Two CTAs of a cluster share a tile's steps: the sums go through the cluster.
 // CHECK-LABEL: module @clusters
 // CHECK-SAME: level = "cluster", of = "contract", reason = "CTAs of a cluster add their sums"
+module @clusters attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 2>} {
+  func.func @kernel(%a: tensor<512x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<512x4096xbf16> {
+    %c = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        : tensor<512x4096xbf16>, tensor<4096x4096xbf16> -> tensor<512x4096xbf16>
+    return %c : tensor<512x4096xbf16>
+  }
+}
+
+// Two CTAs of a cluster, with a tile each, read once what these have in common.
+// CHECK-LABEL: module @multicasts
 // CHECK-SAME: level = "cluster", of = "argument 0", reason = "CTAs of a cluster read it once"
-module @clusters attributes {tk.multicast = 2 : i64, tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 2>} {
+module @multicasts attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1, multicast = 2>} {
   func.func @kernel(%a: tensor<512x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<512x4096xbf16> {
     %c = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
         : tensor<512x4096xbf16>, tensor<4096x4096xbf16> -> tensor<512x4096xbf16>

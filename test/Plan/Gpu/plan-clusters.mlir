@@ -10,8 +10,8 @@
 // CHECK-DAG: module @few attributes {tg.schedule = #tg.schedule<{{.*}} split = 4>, tk.target = "sm_90a"}
 // CHECK-DAG: module @wave attributes {tg.schedule = #tg.schedule<{{.*}} warps = 4, stages = 6, order = "column", persistent = false, split = 1>, tk.target = "sm_90a"}
 // CHECK-DAG: module @tall attributes {tg.schedule = #tg.schedule<{{.*}} warps = 4, stages = 6, order = "row", persistent = false, split = 1>, tk.target = "sm_90a"
-// CHECK-DAG: module @many attributes {tg.schedule = #tg.schedule<{{.*}} split = 1>, tk.multicast = 2 : i64, tk.target = "sm_90a"}
-// ALONE-NOT: tk.multicast
+// CHECK-DAG: module @many attributes {tg.schedule = #tg.schedule<{{.*}} split = 1, multicast = 2>, tk.target = "sm_90a"}
+// ALONE-NOT: multicast =
 module @few {
   func.func @kernel(%a: tensor<256x12288xbf16>, %b: tensor<3072x12288xbf16>) -> tensor<256x3072xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<256x12288xbf16>, tensor<3072x12288xbf16> -> tensor<256x3072xbf16>

@@ -7,7 +7,7 @@
 #mn = affine_map<(h, m, n, k) -> (h, m, n)>
 
 // 64 columns: the products of a score take 64 / 1024 of a clock, its exponential 1 / 16 and its other maps more: warpgroups take turns.
-// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true{{.*}} tk.turns
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true{{.*}}, turns = true>
 func.func @main(%q: tensor<96x512x64xf16>, %k: tensor<96x512x64xf16>, %v: tensor<96x512x64xf16>) -> tensor<96x512x64xf16> {
   %s = tg.contract %q, %k [#mk, #nk, #mn] : tensor<96x512x64xf16>, tensor<96x512x64xf16> -> tensor<96x512x512xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<96x512x512xf32>
@@ -49,7 +49,7 @@ func.func @main(%q: tensor<24x4096x256xf16>, %k: tensor<24x4096x256xf16>, %v: te
 #mn = affine_map<(h, m, n, k) -> (h, m, n)>
 
 // Two rounds of tiles of 256 rows are no longer than four of 128: four warpgroups, with 112 registers a thread and steps of 64.
-// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 256, 64], stream = [64], engine = wgmma, warps = 16, stages = 3, order = "row", persistent = true{{.*}} tk.turns
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 256, 64], stream = [64], engine = wgmma, warps = 16, stages = 3, order = "row", persistent = true{{.*}}, turns = true>
 func.func @main(%q: tensor<64x1024x64xf16>, %k: tensor<64x1024x64xf16>, %v: tensor<64x1024x64xf16>) -> tensor<64x1024x64xf16> {
   %s = tg.contract %q, %k [#mk, #nk, #mn] : tensor<64x1024x64xf16>, tensor<64x1024x64xf16> -> tensor<64x1024x1024xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<64x1024x1024xf32>

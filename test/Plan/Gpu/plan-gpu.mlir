@@ -2,7 +2,7 @@
 // RUN: weft-opt %s --weft-plan-gpu=target=sm_90a | FileCheck %s --check-prefix=SM90
 // RUN: weft-opt %s --weft-plan-gpu=target=sm_80 | FileCheck %s --check-prefix=SM80
 
-// SM90: module @gemm_4096x4096x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped-snake<16>", persistent = true, split = 1>, tk.multicast = 2 : i64
+// SM90: module @gemm_4096x4096x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped-snake<16>", persistent = true, split = 1, multicast = 2>
 // SM80: module @gemm_4096x4096x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped-snake<8>", persistent = false, split = 1>
 module @gemm_4096x4096x4096 {
   func.func @kernel(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
@@ -11,7 +11,7 @@ module @gemm_4096x4096x4096 {
   }
 }
 
-// SM90: module @gemm_8192x8192x8192 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped-snake<16>", persistent = true, split = 1>, tk.multicast = 2 : i64
+// SM90: module @gemm_8192x8192x8192 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped-snake<16>", persistent = true, split = 1, multicast = 2>
 // SM80: module @gemm_8192x8192x8192 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped-snake<8>", persistent = false, split = 1>
 module @gemm_8192x8192x8192 {
   func.func @kernel(%a: tensor<8192x8192xbf16>, %b: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> {
@@ -20,7 +20,7 @@ module @gemm_8192x8192x8192 {
   }
 }
 
-// SM90: module @gemm_2048x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "column", persistent = true, split = 1>, tk.multicast = 2 : i64
+// SM90: module @gemm_2048x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "column", persistent = true, split = 1, multicast = 2>
 // SM80: module @gemm_2048x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 128], stream = [64], engine = mma, warps = 8, stages = 3, order = "grouped-snake<16,columns>", persistent = false, split = 1>
 module @gemm_2048x28672x4096 {
   func.func @kernel(%a: tensor<2048x4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<2048x28672xbf16> {
@@ -50,7 +50,7 @@ module @gemm_128x768x3072 {
 
 // Tiles that all start at once read nothing together: their requests merge on the way.
 // SM90: module @gemm_128x3072x768 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = wgmma, warps = 4, stages = 6, order = "row", persistent = false, split = 1>
-// SM90-NOT: tk.multicast
+// SM90-NOT: multicast =
 // SM80: module @gemm_128x3072x768
 module @gemm_128x3072x768 {
   func.func @kernel(%a: tensor<128x768xbf16>, %b: tensor<3072x768xbf16>) -> tensor<128x3072xbf16> {
@@ -68,7 +68,7 @@ module @gemm_512x4096x14336 {
   }
 }
 
-// SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1>
+// SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1, multicast = 2>
 // SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [256, 64], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_4096x3072x768 {
   func.func @kernel(%a: tensor<4096x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<4096x3072xbf16> {
@@ -77,7 +77,7 @@ module @gemm_4096x3072x768 {
   }
 }
 
-// SM90: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "column", persistent = true, split = 1>
+// SM90: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "column", persistent = true, split = 1, multicast = 2>
 // SM80: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 64], stream = [64], engine = mma, warps = 4, stages = 2, order = "grouped-snake<32,columns>", persistent = false, split = 1>
 module @gemm_2048x14336x4096 {
   func.func @kernel(%a: tensor<2048x4096xbf16>, %b: tensor<4096x14336xbf16>) -> tensor<2048x14336xbf16> {

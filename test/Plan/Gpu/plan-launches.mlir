@@ -2,6 +2,8 @@
 // RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_80 --remark-policy=all --remarks-filter=plan 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
 // RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_80 --weft-plan-gpu=target=sm_80 | FileCheck %s --check-prefix=PLAN
+// RUN: sed '/^\/\/ -----/,$d' %s > %t.mlir
+// RUN: weft-compile %t.mlir --compile-from=outline --target=sm_80 --compile-to=plan | FileCheck %s --check-prefix=PRINTED
 // RUN: weft-opt %s --split-input-file --weft-plan-launches=target=sm_90a | FileCheck %s --check-prefix=HOPPER
 
 #x = affine_map<(i, j, k) -> (i, k)>
@@ -16,6 +18,12 @@
 // CHECK-LABEL: func.func @main
 // CHECK: module @queries attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma, warps = [[W:[0-9]+]], stages = [[S:[0-9]+]],
 // CHECK: module @keys_values attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma, warps = [[W]], stages = [[S]],
+// What the schedules were chosen by is no part of the plan, and what starts together is.
+// PRINTED-NOT: tg.beside
+// PRINTED: tg.dispatch @queries{{.*}}tg.launch = array<i64: 0, 0>
+// PRINTED: tg.dispatch @keys_values{{.*}}tg.launch = array<i64: 0, 1>
+// PRINTED: module @queries attributes {tg.schedule = #tg.schedule<
+// PRINTED: module @keys_values attributes {tg.schedule = #tg.schedule<
 // PLAN: module @queries attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma
 // PLAN: module @keys_values attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma
 // HOPPER: module @queries attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 256], stream = [64], engine = wgmma

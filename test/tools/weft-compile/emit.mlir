@@ -1,16 +1,16 @@
 // Every kind of output, and going on from a printed phase.
 // RUN: weft-compile %s --emit=mlir:import | FileCheck %s --check-prefix=IMPORT
-// RUN: weft-compile %s --compile-to=plan | FileCheck %s --check-prefix=PLAN
+// RUN: weft-compile %s --compile-to=group | FileCheck %s --check-prefix=GROUP
 // RUN: weft-compile %s --emit=llvm | FileCheck %s --check-prefix=LLVM
 // RUN: weft-compile %s --emit=asm --cpu=x86-64-v3 | FileCheck %s --check-prefix=ASM
 // RUN: weft-compile %s --emit=obj -o %t.so && llvm-readelf --dynamic --dyn-syms %t.so | FileCheck %s --check-prefix=ELF
-// RUN: weft-compile %s --compile-to=plan -o %t.plan.mlir
-// RUN: weft-compile %t.plan.mlir --compile-from=plan -o %t.weft --time-report --dump=%t.dump 2>&1 | FileCheck %s --check-prefix=TIME
+// RUN: weft-compile %s --compile-to=group -o %t.group.mlir
+// RUN: weft-compile %t.group.mlir --compile-from=group -o %t.weft --time-report --dump=%t.dump 2>&1 | FileCheck %s --check-prefix=TIME
 // RUN: FileCheck %s --check-prefix=DUMP --input-file=%t.dump/3-outline.mlir
 
 // IMPORT: tg.softmax
-// PLAN-NOT: tg.softmax
-// PLAN: tg.kernel
+// GROUP-NOT: tg.softmax
+// GROUP: tg.kernel
 // LLVM: define void @k0(ptr {{.*}}, ptr {{.*}}, i64 {{.*}}, i64 {{.*}}, ptr
 // ASM: k0:
 // ELF-NOT: libstdc++

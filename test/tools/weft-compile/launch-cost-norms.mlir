@@ -1,6 +1,6 @@
 // --launch-cost: a norm goes behind a product of one row where its kernel costs more than reading and squaring beside the matrix does. Columns of this matrix, an input, are contiguous: 13 us at the peak of DRAM, a fifth of that lost.
-// RUN: weft-compile %s --target=sm_90a --launch-cost=2 --emit=mlir:plan -o - | FileCheck %s --check-prefix=TWO
-// RUN: weft-compile %s --target=sm_90a --launch-cost=10 --emit=mlir:plan -o - | FileCheck %s --check-prefix=ONE
+// RUN: weft-compile %s --target=sm_90a --launch-cost=2 --emit=mlir:group -o - | FileCheck %s --check-prefix=TWO
+// RUN: weft-compile %s --target=sm_90a --launch-cost=10 --emit=mlir:group -o - | FileCheck %s --check-prefix=ONE
 // TWO-COUNT-2: tg.kernel
 // TWO-NOT: tg.kernel
 // ONE-COUNT-1: tg.kernel

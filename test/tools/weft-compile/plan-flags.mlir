@@ -1,15 +1,15 @@
 // The flags that steer groups, on the CPU and on a GPU; what cannot be done ends with its reason and exit code 2, a plan that does not fit with 5.
 // DEFINE: %{exits} = %python -c "import subprocess, sys; sys.exit(subprocess.run(sys.argv[2:]).returncode != int(sys.argv[1]))"
-// RUN: weft-compile %s --no-fuse=Add_1,Neg_2 --emit=mlir:plan -o - | FileCheck %s --check-prefix=APART
-// RUN: weft-compile %s --target=sm_80 --no-fuse=Add_1,Neg_2 --emit=mlir:plan -o - | FileCheck %s --check-prefix=APART
-// RUN: weft-compile %s --no-fuse --emit=mlir:plan -o - | FileCheck %s --check-prefix=NONE
-// RUN: weft-compile %s --no-fuse --force-fuse=Exp_0,Add_1 --emit=mlir:plan -o - | FileCheck %s --check-prefix=FORCED
+// RUN: weft-compile %s --no-fuse=Add_1,Neg_2 --emit=mlir:group -o - | FileCheck %s --check-prefix=APART
+// RUN: weft-compile %s --target=sm_80 --no-fuse=Add_1,Neg_2 --emit=mlir:group -o - | FileCheck %s --check-prefix=APART
+// RUN: weft-compile %s --no-fuse --emit=mlir:group -o - | FileCheck %s --check-prefix=NONE
+// RUN: weft-compile %s --no-fuse --force-fuse=Exp_0,Add_1 --emit=mlir:group -o - | FileCheck %s --check-prefix=FORCED
 // RUN: weft-compile %s --no-fuse=Exp_0 --no-fuse=Neg_2 --emit-plan=%t.plan --quiet -o %t.1.weft
-// RUN: weft-compile %s --plan=%t.plan --emit=mlir:plan -o - | FileCheck %s --check-prefix=NONE
-// RUN: weft-compile %s --target=sm_80 --no-fuse=Neg_2 --emit-plan=%t.gpu.plan --emit=mlir:plan -o %t.1
-// RUN: weft-compile %s --target=sm_80 --plan=%t.gpu.plan --emit=mlir:plan -o %t.2 && diff %t.1 %t.2
-// RUN: weft-compile %s --target=sm_80 --planner=tvm-rules --emit-plan=%t.tvm.plan --emit=mlir:plan -o %t.3
-// RUN: weft-compile %s --target=sm_80 --planner=tvm-rules --plan=%t.tvm.plan --emit=mlir:plan -o %t.4 && diff %t.3 %t.4
+// RUN: weft-compile %s --plan=%t.plan --emit=mlir:group -o - | FileCheck %s --check-prefix=NONE
+// RUN: weft-compile %s --target=sm_80 --no-fuse=Neg_2 --emit-plan=%t.gpu.plan --emit=mlir:group -o %t.1
+// RUN: weft-compile %s --target=sm_80 --plan=%t.gpu.plan --emit=mlir:group -o %t.2 && diff %t.1 %t.2
+// RUN: weft-compile %s --target=sm_80 --planner=tvm-rules --emit-plan=%t.tvm.plan --emit=mlir:group -o %t.3
+// RUN: weft-compile %s --target=sm_80 --planner=tvm-rules --plan=%t.tvm.plan --emit=mlir:group -o %t.4 && diff %t.3 %t.4
 // RUN: %{exits} 2 weft-compile %s --planner=tvm 2>&1 | FileCheck %s --check-prefix=PLANNER
 // PLANNER: error: --planner: expected weft, dnnfusion, tvm-rules or exact, got `tvm`
 // APART: tg.kernel "exp_add"

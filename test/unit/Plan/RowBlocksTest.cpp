@@ -1,6 +1,6 @@
 // Blocks of rows: what the CTAs of kernels write and read, in the order of their numbers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Plan/RowBlocks.h"
+#include "weft/Dialect/TileGraph/Analysis/RowBlocks.h"
 #include "Kernels.h"
 
 using namespace mlir;
@@ -9,8 +9,9 @@ using namespace weft::plan;
 
 static DictionaryAttr rowsOf(ParsedKernel &parsed, ArrayRef<int64_t> tile, StringRef order = "row", int64_t split = 1) {
   KernelToSchedule kernel = parsed.get();
-  auto schedule = tg::ScheduleAttr::get(&parsed.context, tile, {32}, tg::Engine::Mma, 4, 2, order, false, split);
-  return makeRowBlocks(kernel.func, kernel.access, schedule);
+  auto schedule =
+      tg::ScheduleAttr::get(&parsed.context, tile, {32}, tg::Engine::Mma, 4, 2, order, false, split, 1, false);
+  return tg::makeRowBlocks(kernel.func, kernel.access, schedule);
 }
 
 static int64_t numberOf(DictionaryAttr rows, StringRef name) { return rows.getAs<IntegerAttr>(name).getInt(); }

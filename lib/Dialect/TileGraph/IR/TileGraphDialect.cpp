@@ -11,6 +11,40 @@ using namespace weft::tg;
 #include "weft/Dialect/TileGraph/IR/TileGraphEnums.cpp.inc"
 #include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.cpp.inc"
 
+/// The fields of a schedule that are printed where they are set: `, multicast = 2`, `, turns = true`.
+static ParseResult parseClusters(AsmParser &parser, int64_t &multicast, bool &turns) {
+  multicast = 1, turns = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name))
+      return failure();
+    if (name != "multicast" && name != "turns")
+      return parser.emitError(loc, "expected multicast or turns, got '") << name << "'";
+    if (parser.parseEqual())
+      return failure();
+    if (name == "multicast") {
+      if (parser.parseInteger(multicast))
+        return failure();
+      continue;
+    }
+    StringRef value;
+    if (parser.parseKeyword(&value))
+      return failure();
+    if (value != "true" && value != "false")
+      return parser.emitError(loc, "expected turns = true or false, got '") << value << "'";
+    turns = value == "true";
+  }
+  return success();
+}
+
+static void printClusters(AsmPrinter &printer, int64_t multicast, bool turns) {
+  if (multicast != 1)
+    printer << ", multicast = " << multicast;
+  if (turns)
+    printer << ", turns = true";
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "weft/Dialect/TileGraph/IR/TileGraphAttrs.cpp.inc"
 
@@ -133,8 +167,9 @@ static bool arePowersOfTwo(ArrayRef<int64_t> values) {
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
-                                   ArrayRef<int64_t> stream, Engine, int64_t warps, int64_t stages, StringRef, bool,
-                                   int64_t split) {
+                                   ArrayRef<int64_t> stream, Engine engine, int64_t warps, int64_t stages, StringRef,
+                                   bool, int64_t split, int64_t multicast, bool turns) {
+  constexpr int64_t mostMulticast = 16; // CTAs of a cluster.
   if (!arePowersOfTwo(tile) || !arePowersOfTwo(stream))
     return emitError() << "expected powers of two in `tile` and `stream`, got [" << tile << "] and [" << stream << "]";
   if (warps < 1 || warps > 32 || !llvm::isPowerOf2_64(warps))
@@ -143,6 +178,14 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected 1 to 16 stages, got " << stages;
   if (split < 1)
     return emitError() << "expected a split of at least 1, got " << split;
+  if (multicast < 1 || multicast > mostMulticast || !llvm::isPowerOf2_64(multicast))
+    return emitError() << "expected a multicast to 1 to " << mostMulticast << " CTAs, a power of two, got "
+                       << multicast;
+  if ((multicast > 1 || turns) && engine != Engine::Wgmma)
+    return emitError() << "expected engine = wgmma with " << (turns ? "turns" : "a multicast") << ", got "
+                       << stringifyEngine(engine);
+  if (multicast > 1 && split > 1)
+    return emitError() << "expected a split or a multicast, got split = " << split << " and multicast = " << multicast;
   return success();
 }
 

@@ -116,15 +116,21 @@ def TG_ScheduleAttr : TG_Attr<"Schedule", "schedule"> {
     `engine` multiplies; `warps` of a CTA (for wgmma the consumers only); `stages` of the channels; `order` is the traversal of the tile
     grid, of any rank (docs/traversal.md: `grouped<8>`, `each<b,ORDER>`, `ORDER@2`); `persistent` CTAs take several tiles; `split` parts of the streamed dimensions go to different CTAs.
 
+    Of wgmma, where they are not 1 and false: `multicast` CTAs of a cluster have tiles side by side and read once what these have in common (1, if the grid
+    has no dimension of a multiple of as many tiles); with `turns`, in loops whose dots overlap the maps between them, the dots of the warpgroups follow each
+    other, so that one's maps run beside another's dots (`tk.take_turn`).
+
     ```mlir
-    #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<8>", persistent = true, split = 1>
+    #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "grouped<8>", persistent = true, split = 1, multicast = 2>
     ```
   }];
   let parameters = (ins OptionalArrayRefParameter<"int64_t">:$tile, OptionalArrayRefParameter<"int64_t">:$stream,
                         EnumParameter<TG_Engine>:$engine, "int64_t":$warps, "int64_t":$stages, StringRefParameter<"traversal">:$order,
-                        "bool":$persistent, "int64_t":$split);
+                        "bool":$persistent, "int64_t":$split, DefaultValuedParameter<"int64_t", "1">:$multicast,
+                        DefaultValuedParameter<"bool", "false">:$turns);
   let assemblyFormat = [{`<` (`tile` `=` `[` $tile^ `]` `,` ` `)? (`stream` `=` `[` $stream^ `]` `,` ` `)? `engine` `=` $engine `,` `warps` `=` $warps `,`
-                         `stages` `=` $stages `,` `order` `=` $order `,` `persistent` `=` $persistent `,` `split` `=` $split `>`}];
+                         `stages` `=` $stages `,` `order` `=` $order `,` `persistent` `=` $persistent `,` `split` `=` $split ``
+                         custom<Clusters>($multicast, $turns) `>`}];
   let genVerifyDecl = 1;
 }
 

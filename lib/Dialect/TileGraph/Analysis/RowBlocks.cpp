@@ -5,14 +5,13 @@
 // numbers, and make a block. Block b has d_R in [b t, b t + t - 1] and all of the other dimensions. An operand's
 // row-major place is the sum of its coordinates times their strides; where that is alpha d_R + rest, the block reads
 // from alpha t b + min(rest) to alpha t b + alpha (t - 1) + max(rest).
-#include "weft/Plan/RowBlocks.h"
+#include "weft/Dialect/TileGraph/Analysis/RowBlocks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
-#include "weft/Target/RowBlocks.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace weft::plan {
+namespace weft::tg {
 
 namespace {
 
@@ -122,7 +121,7 @@ static SmallVector<int64_t> findRead(Value value, const KernelAccess &access, co
 }
 
 /// Whether a result lies at the places of the first one, dimension by dimension.
-static bool isAtDims(const std::optional<tg::ResultPlace> &place, unsigned rank) {
+static bool isAtDims(const std::optional<ResultPlace> &place, unsigned rank) {
   if (!place || place->size() != rank)
     return false;
   for (auto [d, expr] : llvm::enumerate(*place))
@@ -131,10 +130,10 @@ static bool isAtDims(const std::optional<tg::ResultPlace> &place, unsigned rank)
   return true;
 }
 
-DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg::ScheduleAttr schedule) {
+DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, ScheduleAttr schedule) {
   Space space;
   for (const KernelDim &dim : access.dims) {
-    std::optional<int64_t> extent = tg::getConstant(dim.extent);
+    std::optional<int64_t> extent = getConstant(dim.extent);
     if (!extent)
       return {};
     space.extents.push_back(*extent);
@@ -145,7 +144,7 @@ DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg
   bool isByRows = access.requests.size() < mostRequests && schedule.getOrder() == "row" && !schedule.getPersistent() &&
                   schedule.getSplit() == 1;
   // The tiles of a fold with most steps come first.
-  bool hasFold = llvm::any_of(kernel.getBody().front(), [](Operation &op) { return isa<tg::FoldOp>(op); });
+  bool hasFold = llvm::any_of(kernel.getBody().front(), [](Operation &op) { return isa<FoldOp>(op); });
   if (!isByRows || hasFold || tile.size() != rank || !rank)
     return {};
   while (space.rows + 1 < rank && space.extents[space.rows] == 1)
@@ -161,7 +160,7 @@ DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg
     return {};
   Builder builder(kernel.getContext());
   SmallVector<int64_t> writes;
-  for (const std::optional<tg::ResultPlace> &place : access.results)
+  for (const std::optional<ResultPlace> &place : access.results)
     writes.push_back(isAtDims(place, rank) ? elements : 0);
   SmallVector<Attribute> reads;
   for (BlockArgument argument : kernel.getArguments())
@@ -174,4 +173,4 @@ DictionaryAttr makeRowBlocks(func::FuncOp kernel, const KernelAccess &access, tg
        builder.getNamedAttr("reads", builder.getArrayAttr(reads))});
 }
 
-} // namespace weft::plan
+} // namespace weft::tg

@@ -5,6 +5,7 @@
 // last stores, a flag's way to L2 and back, and a barrier on both sides; what a kernel does ahead of its first read
 // comes behind it.
 #include "ChainModel.h"
+#include "Obstacles.h"
 #include "weft/Plan/Cost/ChainOrder.h"
 #include "weft/Plan/Cost/Configuration.h"
 #include "weft/Plan/KernelLaunch.h"
@@ -13,7 +14,11 @@
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
-namespace weft::emit {
+namespace weft::plan {
+
+using emit::Need;
+using emit::Part;
+using emit::Wire;
 
 /// Of an H100 in graphs: 1.4 us more than a launch where 640 CTAs of a map wait for 640, 2.0 in MobileNetV2 (36 waits),
 /// 0.8 in a BERT layer. bench/results/2026-11-21-unet-kernels-h100.md; kernels before had 0.2 to 1.1
@@ -31,24 +36,23 @@ std::string findLoss(const Device &device) {
 //===--- Turns ---===//
 
 /// The launch that the plan wrote on a part's module; false if it has none that can be read.
-static bool readLaunch(const Part &part, plan::ChainPart &side, const Device &device) {
-  auto text = mlir::ModuleOp(part.module)->getAttrOfType<mlir::StringAttr>(plan::launchAttr);
+static bool readLaunch(const Part &part, ChainPart &side, const Device &device) {
+  auto text = mlir::ModuleOp(part.module)->getAttrOfType<mlir::StringAttr>(launchAttr);
   std::string error;
   std::optional<llvm::json::Value> value = parseJson(text ? text.getValue() : llvm::StringRef("0"), error);
   llvm::json::Object *object = value ? value->getAsObject() : nullptr;
   if (!object)
     return false;
   object->erase("bytes");
-  plan::Configuration configuration;
-  if (!plan::readConfiguration(*value, configuration, error) || configuration.launch.stages.size() != 1)
+  Configuration configuration;
+  if (!readConfiguration(*value, configuration, error) || configuration.launch.stages.size() != 1)
     return false;
-  const plan::TileGrid &grid = configuration.launch.stages[0].grid;
+  const TileGrid &grid = configuration.launch.stages[0].grid;
   // A step's share of an SM that holds several CTAs takes that many times as long.
-  bool isWgmma = configuration.engine == plan::MatrixEngine::Wgmma,
-       isMma = configuration.engine == plan::MatrixEngine::Mma;
+  bool isWgmma = configuration.engine == MatrixEngine::Wgmma, isMma = configuration.engine == MatrixEngine::Mma;
   const MatrixRates &rates = isWgmma ? device.matrix : device.mmaSync;
   double perSm = device.perSecond(isWgmma || isMma ? rates.f16 : device.f32PerClock) / double(device.sms);
-  const plan::StageModel &stage = configuration.launch.stages[0];
+  const StageModel &stage = configuration.launch.stages[0];
   side.stepSeconds = stage.operations / (double(part.grid) * double(stage.steps)) / perSm;
   side.launch = configuration.launch;
   side.ctas = part.rows.ctas;
@@ -68,10 +72,10 @@ static bool findUnit(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, int
          firsts <= parts[0].rows.blocks && seconds <= parts[1].rows.blocks;
 }
 
-static std::string describe(const plan::ChainChoice &choice, int64_t firsts) {
+static std::string describe(const ChainChoice &choice, int64_t firsts) {
   constexpr double mega = 1e6;
   std::string text;
-  for (const plan::ChainCandidate &each : choice.candidates)
+  for (const ChainCandidate &each : choice.candidates)
     text += llvm::formatv("{0} {1:f1} MB {2:f1} us (L2 {3:f0} %)",
                           text.empty() ? std::string("one after the other")
                                        : llvm::formatv(", chain<{0}>", each.units * firsts).str(),
@@ -81,7 +85,7 @@ static std::string describe(const plan::ChainChoice &choice, int64_t firsts) {
 
 Turns chooseTurns(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, const Device &device) {
   Turns turns;
-  plan::ChainProblem problem;
+  ChainProblem problem;
   int64_t firsts = 0, seconds = 0;
   if (parts.size() != 2 || wires.empty() || !findUnit(parts, wires, firsts, seconds)) {
     turns.reason = "expected two kernels, the second of which reads rows of the first";
@@ -98,11 +102,11 @@ Turns chooseTurns(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, const 
   problem.units = int64_t(llvm::divideCeil(parts[0].rows.blocks, firsts));
   for (const Wire &wire : wires)
     problem.links.push_back({"out" + std::to_string(wire.result), "in" + std::to_string(wire.input)});
-  plan::MachineModel machine = plan::makeMachine(device);
+  MachineModel machine = makeMachine(device);
   machine.blocksPerSm = std::max<int64_t>(countResident(parts, device), 1);
   problem.first.stepSeconds *= double(machine.blocksPerSm);
   problem.second.stepSeconds *= double(machine.blocksPerSm);
-  plan::ChainChoice choice = plan::chooseChain(problem, machine, device.memoryBandwidth);
+  ChainChoice choice = chooseChain(problem, machine, device.memoryBandwidth);
   if (choice.candidates.empty()) {
     turns.reason = "too many tiles to simulate, or places that do not go by rows";
     return turns;
@@ -112,4 +116,4 @@ Turns chooseTurns(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, const 
   return turns;
 }
 
-} // namespace weft::emit
+} // namespace weft::plan

@@ -1,10 +1,12 @@
-// A lowered kernel as a part of a launch of several: what it needs, and what it would cost the others.
+// A lowered kernel as a part of a launch of several: what it needs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_EMIT_MERGE_PART_H
-#define WEFT_EMIT_MERGE_PART_H
+#ifndef WEFT_EMIT_LAUNCHPART_H
+#define WEFT_EMIT_LAUNCHPART_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Target/Device.h"
 #include <string>
 #include <vector>
@@ -67,21 +69,29 @@ struct Interleaving {
 std::optional<Interleaving> findInterleaving(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, int64_t height,
                                              std::string &reason);
 
-/// The attribute `name` of `module`, 0 if there is none.
-int64_t readInteger(mlir::ModuleOp module, llvm::StringRef name);
+/// The kernel that a dispatch starts. None for kernels whose grid depends on symbols, that have clusters, or variables
+/// of their own.
+std::optional<Part> readPart(tg::DispatchOp dispatch, mlir::ModuleOp module);
 
-/// None for kernels whose grid depends on symbols, that have clusters, or that wait for the grids before them.
-std::optional<Part> readPart(mlir::ModuleOp module);
+/// What keeps parts from sharing a launch whatever it would gain; empty: nothing.
+std::string findLimit(llvm::ArrayRef<Part> parts, const Device &device);
 
-/// CTAs of a launch of these parts on an SM.
-int64_t countResident(llvm::ArrayRef<Part> parts, const Device &device);
+/// Dispatches that start as one kernel, writers before readers; `parts` is empty for a kernel that cannot be a part.
+struct Launch {
+  llvm::SmallVector<tg::DispatchOp> dispatches;
+  llvm::SmallVector<Part> parts;
+};
 
-/// Why the last of `parts` is better off in a launch of its own than behind the others; empty if it is not: together
-/// some part has fewer CTAs on an SM than it can fill, or there are more parameters than a launch takes. What memory
-/// bounds may have fewer where its bytes then take less time more than a launch; a map's do where too few are under
-/// way.
-std::string findObstacle(llvm::ArrayRef<Part> parts, const Device &device);
+/// Whether kernels of the program may start together: levels know operands only, and a launch may not reach across an
+/// op that binds symbols or runs a body.
+bool canShareLaunches(mlir::func::FuncOp main);
+
+/// Operands of the launch's dispatches that its other dispatches write.
+llvm::SmallVector<Wire> findWires(const Launch &launch);
+
+/// The same for launches of the same parts that are wired in the same way: they are one kernel.
+std::string nameLaunch(const Launch &launch, llvm::ArrayRef<Wire> wires);
 
 } // namespace weft::emit
 
-#endif // WEFT_EMIT_MERGE_PART_H
+#endif // WEFT_EMIT_LAUNCHPART_H

@@ -1,11 +1,11 @@
 // Whether a wait inside of a launch is cheaper than another launch, and how its two kernels take turns.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_EMIT_MERGE_CHAINMODEL_H
-#define WEFT_EMIT_MERGE_CHAINMODEL_H
+#ifndef WEFT_LIB_PLAN_LAUNCHES_CHAINMODEL_H
+#define WEFT_LIB_PLAN_LAUNCHES_CHAINMODEL_H
 
-#include "Part.h"
+#include "weft/Emit/LaunchPart.h"
 
-namespace weft::emit {
+namespace weft::plan {
 
 /// Why parts should start by a launch of their own instead of waiting in the launch whose results they read, with the
 /// numbers; empty if the wait is cheaper.
@@ -21,8 +21,8 @@ struct Turns {
 
 /// The height of the fewest bytes between the L2 and DRAM, by the simulation of both parts
 /// (weft/Plan/Cost/ChainOrder.h) with as many CTAs on an SM as their launch has.
-Turns chooseTurns(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, const Device &device);
+Turns chooseTurns(llvm::ArrayRef<emit::Part> parts, llvm::ArrayRef<emit::Wire> wires, const Device &device);
 
-} // namespace weft::emit
+} // namespace weft::plan
 
-#endif // WEFT_EMIT_MERGE_CHAINMODEL_H
+#endif // WEFT_LIB_PLAN_LAUNCHES_CHAINMODEL_H

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Launches.h"
 #include "ChainModel.h"
+#include "Obstacles.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/LaunchLevels.h"
 #include "weft/Target/KernelAttributes.h"
@@ -10,25 +11,14 @@
 
 using namespace mlir;
 
-namespace weft::emit {
+namespace weft::plan {
+
+using emit::Part;
 
 static Value getStorage(Value value) {
   while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
     value = reshape->getOperand(0);
   return value;
-}
-
-SmallVector<Wire> findWires(const Launch &launch) {
-  SmallVector<Wire> wires;
-  for (auto [reader, dispatch] : llvm::enumerate(launch.dispatches))
-    for (auto [input, operand] : llvm::enumerate(tg::DispatchOp(dispatch).getOperands_())) {
-      auto result = dyn_cast<OpResult>(getStorage(operand));
-      const auto *writer = result ? llvm::find(launch.dispatches, result.getOwner()) : launch.dispatches.end();
-      if (writer != launch.dispatches.end())
-        wires.push_back({unsigned(reader), unsigned(input), unsigned(writer - launch.dispatches.begin()),
-                         result.getResultNumber()});
-    }
-  return wires;
 }
 
 static void remarkNotMerged(tg::DispatchOp dispatch, const std::string &reason, const Part &part, const Part &beside) {
@@ -39,33 +29,17 @@ static void remarkNotMerged(tg::DispatchOp dispatch, const std::string &reason, 
 
 //===--- Levels ---===//
 
-/// Inputs that no kernel writes, in whole bulk copies.
-static std::vector<std::pair<unsigned, int64_t>> findSteady(ModuleOp module, tg::DispatchOp dispatch) {
-  constexpr int64_t unit = 16;
-  std::vector<std::pair<unsigned, int64_t>> found;
-  auto steady = module->getAttrOfType<DenseI64ArrayAttr>(gpu::steadyOperandsAttr);
-  for (int64_t number : steady ? steady.asArrayRef() : ArrayRef<int64_t>())
-    if (number >= 0 && size_t(number) < dispatch.getOperands_().size())
-      if (std::optional<int64_t> bytes = tg::getByteSize(dispatch.getOperands_()[number].getType());
-          bytes && *bytes >= unit)
-        found.push_back({unsigned(number), *bytes / unit * unit});
-  return found;
-}
-
-static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef deviceName, SmallVector<Launch> &launches) {
+static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef deviceName,
+                  SmallVector<PlannedLaunch> &launches) {
   auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference());
-  std::optional<Part> part = module ? readPart(module) : std::nullopt;
+  std::optional<Part> part = module ? emit::readPart(dispatch, module) : std::nullopt;
   auto target = module ? module->getAttrOfType<StringAttr>(gpu::targetAttr) : StringAttr();
   const Device *device = findDevice(deviceName.empty() && target ? target.getValue() : deviceName);
-  if (!part || !device || dispatch.getOperands_().size() > part->buffers) {
-    launches.push_back({{dispatch}, {}, nullptr});
+  if (!part || !device) {
+    launches.push_back({{{dispatch}, {}}, nullptr});
     return;
   }
-  part->inputs = dispatch.getOperands_().size();
-  part->steady = findSteady(module, dispatch);
-  for (Type type : llvm::concat<const Type>(dispatch.getOperandTypes(), dispatch.getResultTypes()))
-    part->bytes += double(tg::getByteSize(type).value_or(0));
-  for (Launch &launch : launches) {
+  for (PlannedLaunch &launch : launches) {
     if (launch.parts.empty())
       continue;
     SmallVector<Part> together(launch.parts);
@@ -78,16 +52,16 @@ static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef devic
     }
     remarkNotMerged(dispatch, obstacle, *part, launch.parts.front());
   }
-  launches.push_back({{dispatch}, {*part}, device});
+  launches.push_back({{{dispatch}, {*part}}, device});
 }
 
 /// Parts of matrix instructions come first: CTAs begin in the order of their numbers, and short ones of a map in front
 /// of them hold the places of SMs that the long ones wait for (a decoded layer of 16 rows, whose fold then started
 /// behind the copies of its caches' rows: 3 us on an H100).
-static void putMapsLast(Launch &launch) {
+static void putMapsLast(PlannedLaunch &launch) {
   SmallVector<unsigned> order(llvm::to_vector(llvm::seq<unsigned>(0, launch.parts.size())));
   llvm::stable_sort(order, [&](unsigned a, unsigned b) { return launch.parts[a].isMap < launch.parts[b].isMap; });
-  Launch sorted{{}, {}, launch.device};
+  PlannedLaunch sorted{{}, launch.device};
   for (unsigned i : order) {
     sorted.dispatches.push_back(launch.dispatches[i]);
     sorted.parts.push_back(launch.parts[i]);
@@ -95,13 +69,13 @@ static void putMapsLast(Launch &launch) {
   launch = std::move(sorted);
 }
 
-static SmallVector<Launch> chooseLevels(func::FuncOp main, SymbolTable &symbols, StringRef deviceName) {
-  SmallVector<Launch> all;
-  for (ArrayRef<tg::DispatchOp> level : plan::findLevels(main)) {
-    SmallVector<Launch> launches;
+static SmallVector<PlannedLaunch> chooseLevels(func::FuncOp main, SymbolTable &symbols, StringRef deviceName) {
+  SmallVector<PlannedLaunch> all;
+  for (ArrayRef<tg::DispatchOp> level : findLevels(main)) {
+    SmallVector<PlannedLaunch> launches;
     for (tg::DispatchOp dispatch : level)
       place(dispatch, symbols, deviceName, launches);
-    for (Launch &launch : launches)
+    for (PlannedLaunch &launch : launches)
       if (launch.parts.size() > 1)
         putMapsLast(launch);
     llvm::append_range(all, launches);
@@ -116,7 +90,7 @@ namespace {
 /// Puts launches behind those that they read from, in the order of levels.
 class Chainer {
 public:
-  Chainer(SmallVector<Launch> &launches, Chains mode) : launches(launches), mode(mode) {}
+  Chainer(SmallVector<PlannedLaunch> &launches, Chains mode) : launches(launches), mode(mode) {}
 
   void run() {
     for (auto [i, launch] : llvm::enumerate(launches))
@@ -125,7 +99,7 @@ public:
     for (unsigned i = 0; i < launches.size(); ++i)
       if (!launches[i].parts.empty())
         tryToMove(i);
-    llvm::erase_if(launches, [](const Launch &launch) { return launch.dispatches.empty(); });
+    llvm::erase_if(launches, [](const PlannedLaunch &launch) { return launch.dispatches.empty(); });
   }
 
 private:
@@ -162,11 +136,11 @@ private:
 
   /// Behind the launch that comes last of those that it reads.
   void tryToMove(unsigned number) {
-    Launch &launch = launches[number];
+    PlannedLaunch &launch = launches[number];
     SmallVector<unsigned> sources(findSources(number).getArrayRef());
     llvm::sort(sources, std::greater<unsigned>());
     for (unsigned source : sources) {
-      Launch &front = launches[source];
+      PlannedLaunch &front = launches[source];
       if (front.parts.empty() || isBetween(source, number) || readsOtherElements(launch))
         continue;
       SmallVector<Part> together(front.parts);
@@ -189,7 +163,7 @@ private:
   }
 
   /// A tensor that its writer made with elements of another type.
-  static bool readsOtherElements(const Launch &launch) {
+  static bool readsOtherElements(const PlannedLaunch &launch) {
     return llvm::any_of(launch.dispatches, [](tg::DispatchOp dispatch) {
       return llvm::any_of(dispatch.getOperands_(), [](Value operand) {
         return isa_and_nonnull<tg::BitcastOp>(getStorage(operand).getDefiningOp());
@@ -197,18 +171,19 @@ private:
     });
   }
 
-  SmallVector<Launch> &launches;
+  SmallVector<PlannedLaunch> &launches;
   Chains mode;
   llvm::DenseMap<Operation *, unsigned> places; ///< The launch of each dispatch.
 };
 
 } // namespace
 
-SmallVector<Launch> chooseLaunches(func::FuncOp main, SymbolTable &symbols, StringRef deviceName, Chains chains) {
-  SmallVector<Launch> launches = chooseLevels(main, symbols, deviceName);
+SmallVector<PlannedLaunch> chooseLaunches(func::FuncOp main, SymbolTable &symbols, StringRef deviceName,
+                                          Chains chains) {
+  SmallVector<PlannedLaunch> launches = chooseLevels(main, symbols, deviceName);
   if (chains != Chains::None)
     Chainer(launches, chains).run();
   return launches;
 }
 
-} // namespace weft::emit
+} // namespace weft::plan

@@ -1,0 +1,45 @@
+// What is no #tg.schedule.
+// RUN: weft-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{expected powers of two in `tile` and `stream`, got [3] and [16]}}
+module attributes {tg.schedule = #tg.schedule<tile = [3], stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
+
+// -----
+// expected-error @+1 {{expected 1 to 32 warps, a power of two, got 3}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = mma, warps = 3, stages = 2, order = "row", persistent = false, split = 1>} {}
+
+// -----
+// expected-error @+1 {{expected 1 to 16 stages, got 0}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = simt, warps = 4, stages = 0, order = "row", persistent = false, split = 1>} {}
+
+// -----
+// expected-error @+1 {{expected a split of at least 1, got 0}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 0>} {}
+
+// -----
+// expected-error @+1 {{expected a multicast to 1 to 16 CTAs, a power of two, got 3}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 1, multicast = 3>} {}
+
+// -----
+// expected-error @+1 {{expected a multicast to 1 to 16 CTAs, a power of two, got 32}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 1, multicast = 32>} {}
+
+// -----
+// expected-error @+1 {{expected engine = wgmma with a multicast, got mma}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = mma, warps = 4, stages = 1, order = "row", persistent = false, split = 1, multicast = 2>} {}
+
+// -----
+// expected-error @+1 {{expected engine = wgmma with turns, got simt}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1, turns = true>} {}
+
+// -----
+// expected-error @+1 {{expected multicast or turns, got 'lanes'}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 1, lanes = 4>} {}
+
+// -----
+// expected-error @+1 {{expected turns = true or false, got 'maybe'}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 1, turns = maybe>} {}
+
+// -----
+// expected-error @+1 {{expected a split or a multicast, got split = 2 and multicast = 4}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 2, multicast = 4>} {}

@@ -1,0 +1,36 @@
+"""Rooms that must not decide: what check-rooms.py lets pass, and what it finds."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+
+_SPEC = importlib.util.spec_from_file_location("check_rooms", pathlib.Path(__file__).resolve().parents[1] / "check-rooms.py")
+check_rooms = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(check_rooms)
+
+
+class Rooms(unittest.TestCase):
+    def find(self, files: dict[str, str]) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            return check_rooms.find_breaches(root)
+
+    def test_traversals_and_other_rooms_pass(self):
+        self.assertEqual(self.find({"lib/Lower/Deep/A.cpp": '#include "weft/Plan/Traversal/GridOrder.h"\n',
+                                    "lib/Plan/B.cpp": '#include "weft/Plan/Cost/Counters.h"\n',
+                                    "lib/Pipelines/C.cpp": '#include "weft/Plan/Schedule.h"\n'}), [])
+
+    def test_other_headers_of_the_plan_are_found(self):
+        found = self.find({"lib/Emit/Merge/A.cpp": '// A comment.\n#include "weft/Plan/Cost/Counters.h"\n',
+                           "include/weft/Schedule/B.h": "#include <weft/Plan/GemmModel.h>\n",
+                           "lib/Kernelize/C.cpp": '#include "../Plan/Gpu/Windows.h"\n'})
+        self.assertEqual([line.split(": ")[0] for line in found],
+                         ["lib/Kernelize/C.cpp:1", "include/weft/Schedule/B.h:1", "lib/Emit/Merge/A.cpp:2"])
+
+
+if __name__ == "__main__":
+    unittest.main()
