@@ -135,7 +135,7 @@ bool PanelEmitter::canPackTransposed() {
 
 /// Transposes the square of as many vectors as each has elements: for each bit of the position, pairs of vectors that
 /// differ in it exchange the elements that differ in it.
-static void transpose(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
+void transpose(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
   int64_t size = square.size();
   for (int64_t bit = 1; bit < size; bit *= 2)
     for (int64_t i = 0; i < size; ++i) {

@@ -71,8 +71,8 @@ void PanelEmitter::multiplyPanel(Value panel, Value k0, Value kCount) {
   auto tiles = [&](bool dense) {
     loop(index(0), rowBlocks, [&](Value block) { multiplyTile(panel, block, k0, kCount, dense); });
   };
-  if (alwaysDense)
-    return tiles(true);
+  if (alwaysDense || c.adjacentRows)
+    return tiles(alwaysDense);
   auto ifOp = scf::IfOp::create(b, loc, isDense(panel), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&ifOp.getThenRegion().front());
@@ -93,7 +93,7 @@ SmallVector<Value> PanelEmitter::oldSums(Value memory, ArrayRef<SmallVector<Valu
   auto load = [&] {
     SmallVector<Value> sums;
     for (auto [n, place] : llvm::enumerate(places))
-      sums.push_back(loadVector(vector, memory, place, hasTail ? tailMasks[n % rowVectors] : Value()));
+      sums.push_back(loadVector(vector, memory, place, tailMasks[n % rowVectors]));
     return sums;
   };
   auto zeros = [&] {
@@ -170,7 +170,7 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
   if (canPackVectors())
     prefetchNext(panel, block, k0, kCount);
   Value row0 = mul(block, index(tileRows));
-  if (epilogue)
+  if (epilogue && !c.adjacentRows)
     prefetchEpilogue(panel, row0, k0, kCount);
   SmallVector<Value> rowAddress;
   Value step;
@@ -188,7 +188,7 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
   SmallVector<SmallVector<Value>> places;
   tailMasks.clear();
   for (int64_t v = 0; v < rowVectors; ++v)
-    tailMasks.push_back(hasTail ? maskOf(panel, v) : Value());
+    tailMasks.push_back(hasTail && dense ? maskOf(panel, v) : Value());
   for (int64_t i = 0; i < tileRows; ++i)
     for (int64_t v = 0; v < rowVectors; ++v) {
       Value row = add(row0, index(i));
@@ -226,15 +226,18 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
     for (auto [n, sum] : llvm::enumerate(forOp.getResults()))
       storeVector(sum, memory, places[n], tailMasks[n % rowVectors]);
   };
-  if (!epilogue)
+  auto storeLast = [&] {
+    c.adjacentRows ? storeAcross(forOp.getResults(), row0, panel) : storeResults(forOp.getResults(), row0, panel);
+  };
+  if (!epilogue && !c.adjacentRows)
     return storeSums();
   if (oneBlockK)
-    return storeResults(forOp.getResults(), row0, panel);
+    return storeLast();
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, add(k0, kCount), k.total);
   auto ifOp = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&ifOp.getThenRegion().front());
-  storeResults(forOp.getResults(), row0, panel);
+  storeLast();
   b.setInsertionPointToStart(&ifOp.getElseRegion().front());
   storeSums();
 }

@@ -50,6 +50,35 @@ module {
 
 // -----
 
+// Windows of an image with channels enough: columns are channels, whose weights are packed, transposed; rows are windows, read in place.
+// Tiles are transposed as they are stored: 32 columns of 8 rows, masked (98 rows are 12 tiles and a part). Where rows do not follow each other, one by one.
+// CHECK-LABEL: func.func @kernel
+// CHECK-NOT: linalg.generic
+// CHECK: memref.alloc() : memref<32x8xf32>
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>
+// CHECK-COUNT-16: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: vector.extract_strided_slice {{.*}} : vector<16xf32> to vector<8xf32>
+// CHECK: vector.store {{.*}} : memref<32x8xf32>, vector<8xf32>
+// CHECK: vector.maskedstore {{.*}} : memref<1099511627776xf32>, vector<8xi1>, vector<8xf32>
+module {
+  func.func @kernel(%x: memref<1x8x16x9xf32>, %w: memref<32x8x3x3xf32>, %y: memref<1x32x14x7xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(n, o, h, w, c, i, j) -> (n, c, h + i, w + j)>,
+                                     affine_map<(n, o, h, w, c, i, j) -> (o, c, i, j)>,
+                                     affine_map<(n, o, h, w, c, i, j) -> (n, o, h, w)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%x, %w : memref<1x8x16x9xf32>, memref<32x8x3x3xf32>) outs(%y : memref<1x32x14x7xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
 // The last panel is not whole: its loads and stores are masked, not its inner loop.
 // CHECK-LABEL: func.func @kernel
 // CHECK: vector.create_mask

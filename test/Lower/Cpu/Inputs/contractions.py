@@ -23,14 +23,17 @@ def windows(x, kernel, stride, dilation=1):
 
 
 class Case:
-    def __init__(self, lhs, rhs, maps, want, element="f32", symbol=None):
-        """`symbol`: index of the extent of lhs and of rhs, (a, b) or None in either place, that is symbolic."""
+    def __init__(self, lhs, rhs, maps, want, element="f32", symbol=None, residual=False):
+        """`symbol`: index of the extent of lhs and of rhs, (a, b) or None in either place, that is symbolic. `residual`: added to the result."""
         kind = {"f32": np.float32, "f16": np.float16, "f64": np.float64, "i32": np.int32, "i8": np.int8}[element]
         draw = (lambda s: RNG.integers(-8, 8, s)) if element[0] == "i" else RNG.standard_normal
         self.lhs, self.rhs = draw(lhs).astype(kind), draw(rhs).astype(kind)
         self.maps, self.element, self.symbol = maps, element, symbol or (None, None)
         self.want = want(self.lhs.astype(np.float64), self.rhs.astype(np.float64))
         self.result = {"f16": "f32", "i8": "i32"}.get(element, element)
+        self.residual = draw(self.want.shape).astype(np.int32 if self.result == "i32" else self.lhs.dtype) if residual else None
+        if residual:
+            self.want = self.want + self.residual
 
     def types(self, symbol: str):
         def text(shape, at, element):
@@ -89,6 +92,15 @@ def tiled_cases():
         maps = (f"(o, h, w, c, p, q) -> (c, h * {stride} + p, w * {stride} + q)", "(o, h, w, c, p, q) -> (o, c, p, q)",
                 "(o, h, w, c, p, q) -> (o, h, w)")
         yield Case((3, 20, 20), (10, 3, 3, 3), maps, lambda a, b, s=stride: np.einsum("chwpq,ocpq->ohw", windows(a, 3, s), b))
+        # Windows with many channels: tiles are transposed as they are stored, after one block of K or several.
+        shapes = ((40, 13, 11, 50, "f32"), (7, 5, 4, 64, "i32")) if stride == 1 else ((3, 9, 7, 33, "f64"), (3, 30, 3, 96, "f32"))
+        for channels, height, width, outputs, element in shapes:
+            yield Case((channels, height, width), (outputs, channels, 3, 3), maps,
+                       lambda a, b, s=stride: np.einsum("chwpq,ocpq->ohw", windows(a, 3, s), b), element, residual=height != 13)
+    maps = "(o, h, w, c, q) -> (c, h, w + q)", "(o, h, w, c, q) -> (o, c, q)", "(o, h, w, c, q) -> (o, h, w)"
+    for size in (1, 13):  # What is read of a window is its rows; their number is not known.
+        yield Case((size, 6, 11), (48, size, 3), maps, lambda a, b: np.einsum("chwq,ocq->ohw", np.lib.stride_tricks.sliding_window_view(a, 3, 2), b),
+                   symbol=(0, 1))
 
 
 def module(all_cases) -> str:
@@ -100,9 +112,12 @@ def module(all_cases) -> str:
         arguments += [f'%x{i}: {x} {{tg.name = "x{i}"}}', f'%y{i}: {y} {{tg.name = "y{i}"}}']
         maps = ", ".join(f"affine_map<{m}>" for m in case.maps)
         lines.append(f"%r{i} = tg.contract %x{i}, %y{i} [{maps}] : {x}, {y} -> {r}")
-        results.append((f"%r{i}", r))
+        if case.residual is not None:
+            arguments.append(f'%z{i}: {r} {{tg.name = "z{i}"}}')
+            lines.append(f"%s{i} = tg.add %r{i}, %z{i} : {r}, {r}")
+        results.append((f"%r{i}" if case.residual is None else f"%s{i}", r))
     names = ", ".join(f'"{s}"' for s in symbols)
-    types = ", ".join(f'{t} {{tg.name = "{v[1:]}"}}' for v, t in results)
+    types = ", ".join(f'{t} {{tg.name = "r{i}"}}' for i, (_, t) in enumerate(results))
     body = "\n".join(lines)
     return (f"module attributes {{tg.symbols = [{names}]}} {{\nfunc.func @main({', '.join(arguments)}) -> ({types}) {{\n{body}\n"
             f"return {', '.join(v for v, _ in results)} : {', '.join(t for _, t in results)}\n}}\n}}\n")
@@ -117,6 +132,9 @@ def main() -> int:
         for i, case in enumerate(all_cases):
             np.save(folder / f"x{i}.npy", case.lhs)
             np.save(folder / f"y{i}.npy", case.rhs)
+            if case.residual is not None:
+                np.save(folder / f"z{i}.npy", case.residual)
+                flags.append(f"--input=z{i}=@{folder}/z{i}.npy")
             flags += [f"--input=x{i}=@{folder}/x{i}.npy", f"--input=y{i}=@{folder}/y{i}.npy", f"--output=r{i}=@{folder}/r{i}.npy"]
         for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
             subprocess.run(["weft-compile", folder / "m.mlir", "-o", folder / "m.weft", "--quiet", f"--cpu={level}"], check=True)
