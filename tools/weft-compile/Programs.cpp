@@ -37,6 +37,7 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   options.nameSubgraphs = isExplaining();
   options.emitPlan = flags.emitPlan;
   options.strategy.vectorBits = cpu.vectorBits;
+  options.strategy.addsQuads = llvm::is_contained(cpu.features, "avx512vnni");
   options.strategy.fastMath = flags.fp == "fast";
   if (gpu)
     options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",

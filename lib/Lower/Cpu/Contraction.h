@@ -25,6 +25,10 @@ struct Contraction {
   /// The output is contiguous along M: register tiles are transposed as they are stored. Windows are so: a row's
   /// element can be read from anywhere in the image, while a panel of columns would be a copy of them (im2col).
   bool adjacentRows = false;
+  /// A reduced loop of four neighbours in both factors, bytes of which one is unsigned and one signed: its products are
+  /// added up by one instruction, so that a word of four is what the rest sees as an element. It is not in `k`.
+  std::optional<unsigned> quad;
+  bool rowsUnsigned = false; ///< Of a quad.
 };
 
 /// Rows of the smallest register tile.

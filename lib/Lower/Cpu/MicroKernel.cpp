@@ -97,6 +97,8 @@ bool PanelEmitter::hasNeighbours(const FlatOperand &operand) {
 
 /// The factor's scalar from elements of its inputs at `address(input)`.
 Value PanelEmitter::evaluate(const Factor &factor, function_ref<Value(unsigned)> address) {
+  if (c.quad)
+    return loadWord(inputs[factor.inputs.front()].memory, address(factor.inputs.front()));
   IRMapping mapping;
   for (unsigned input : factor.inputs)
     mapping.map(op.getBlock()->getArgument(input),
@@ -177,6 +179,8 @@ bool PanelEmitter::setUp() {
       if (failed(flat))
         return false;
       inputs[input] = *flat;
+      if (c.quad && inputs[input].step(*c.quad) != 1)
+        return false;
     }
   FailureOr<FlatOperand> flat = flatten(b, op, *op.getDpsInitOperand(0));
   if (failed(flat))
@@ -266,7 +270,8 @@ LogicalResult PanelEmitter::run() {
   paddedRows = mul(rowBlocks, index(tileRows));
   panels = ceilDiv(n.total, panelColumns);
   paddedColumns = mul(panels, index(panelColumns));
-  rowsInPlace = c.rows.inputs.size() == 1 && c.rows.scalar == op.getBlock()->getArgument(c.rows.inputs.front());
+  rowsInPlace =
+      c.quad || (c.rows.inputs.size() == 1 && c.rows.scalar == op.getBlock()->getArgument(c.rows.inputs.front()));
   rowsAlongK = !rowsInPlace && canPackRowVectors();
   alwaysDense = !c.adjacentRows && hasNeighbours(output.flat);
   hasTail = c.adjacentRows ? !llvm::isPowerOf2_64(tileRows) || !rows || *rows % tileRows

@@ -91,7 +91,7 @@ private:
   void multiplyTile(mlir::Value panel, mlir::Value block, mlir::Value k0, mlir::Value kCount, bool dense);
   llvm::SmallVector<mlir::Value> oldSums(mlir::Value memory, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> places,
                                          mlir::Value k0, bool dense);
-  mlir::Value maskOf(mlir::Value panel, int64_t v);
+  mlir::Value maskOf(mlir::Value panel, int64_t v, int64_t unit = 1);
   mlir::Value loadVector(mlir::VectorType type, mlir::Value memory, mlir::ValueRange at, mlir::Value mask);
   void storeVector(mlir::Value value, mlir::Value memory, mlir::ValueRange at, mlir::Value mask);
   mlir::Value addressOf(const Place &place, mlir::Value row, mlir::Value panel, int64_t v);
@@ -102,6 +102,10 @@ private:
   mlir::Value areRowsAdjacent(mlir::Value row0);
   void unpackPanel(mlir::Value panel);
   mlir::Value accumulate(mlir::Value a, mlir::Value bVector, mlir::Value acc);
+  mlir::Value loadWord(mlir::Value memory, mlir::Value at);
+  mlir::Value accumulateQuads(mlir::Value a, mlir::Value bVector, mlir::Value acc);
+  /// Places in memory from an element of a factor to its neighbour.
+  int64_t unit() const { return c.quad ? 4 : 1; }
 
   Surroundings around;
   mlir::OpBuilder b;

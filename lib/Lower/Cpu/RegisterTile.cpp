@@ -15,13 +15,14 @@ Value PanelEmitter::isDense(Value panel) {
   return isContiguous(output.columns, mul(panel, index(panelColumns)), panelColumns);
 }
 
-/// The columns that vector `v` of a panel has; null: all of them.
-Value PanelEmitter::maskOf(Value panel, int64_t v) {
+/// The columns that vector `v` of a panel has, `unit` places in memory each; null: all of them.
+Value PanelEmitter::maskOf(Value panel, int64_t v, int64_t unit) {
   std::optional<int64_t> columns = getConstantIntValue(n.total);
   if (columns && *columns % panelColumns == 0)
     return nullptr;
   Value left = sub(n.total, add(mul(panel, index(panelColumns)), index(v * lanes)));
-  return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes * unit}, b.getI1Type()),
+                                      ValueRange{mul(left, index(unit))});
 }
 
 Value PanelEmitter::loadVector(VectorType type, Value memory, ValueRange at, Value mask) {
@@ -82,6 +83,8 @@ void PanelEmitter::multiplyPanel(Value panel, Value k0, Value kCount) {
 }
 
 Value PanelEmitter::accumulate(Value a, Value bVector, Value acc) {
+  if (c.quad)
+    return accumulateQuads(a, bVector, acc);
   if (isa<FloatType>(element))
     return vector::FMAOp::create(b, loc, a, bVector, acc);
   return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, a, bVector), acc);
@@ -128,14 +131,14 @@ void PanelEmitter::prefetchNext(Value panel, Value block, Value k0, Value kCount
       loc, hasPanel, b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, nextK, k.total));
   Value column = mul(select(goesOn, panel, index(0)), index(panelColumns));
   Value first = memref::LoadOp::create(b, loc, sideTable[input], column);
-  first = add(add(inputBase[input], first), select(goesOn, index(panelColumns), index(0)));
+  first = add(add(inputBase[input], first), select(goesOn, index(panelColumns * unit()), index(0)));
   Value from = select(hasPanel, k0, select(hasBlock, nextK, index(0)));
   Value share = b.createOrFold<arith::CeilDivUIOp>(loc, kCount, rowBlocks), start = mul(block, share);
   Value end = min(min(add(start, share), kCount), sub(k.total, from));
   int64_t bytes = cast<MemRefType>(inputs[input].memory.getType()).getElementTypeBitWidth() / 8;
   loop(start, end, [&](Value kk) {
     Value at = add(first, memref::LoadOp::create(b, loc, kTable[input], add(from, kk)));
-    for (int64_t line = 0; line < panelColumns * bytes; line += cacheLine)
+    for (int64_t line = 0; line < panelColumns * unit() * bytes; line += cacheLine)
       memref::PrefetchOp::create(b, loc, inputs[input].memory, add(at, index(line / bytes)), /*isWrite=*/false,
                                  /*localityHint=*/2, /*isDataCache=*/true);
   });
@@ -215,7 +218,7 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
         at = {add(rowAddress[i], offset)};
       else if (rowsAlongK)
         std::swap(at[1], at[2]);
-      Value scalar = memref::LoadOp::create(b, loc, rows, at);
+      Value scalar = c.quad ? loadWord(rows, at.front()) : memref::LoadOp::create(b, loc, rows, at).getResult();
       Value broadcast = vector::BroadcastOp::create(b, loc, vector, scalar);
       for (int64_t v = 0; v < rowVectors; ++v)
         next[i * rowVectors + v] = accumulate(broadcast, bVectors[v], next[i * rowVectors + v]);

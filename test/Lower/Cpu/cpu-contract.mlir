@@ -1,5 +1,6 @@
 // RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=512 register-rows=8" | FileCheck %s
 // RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=256 register-rows=6" | FileCheck %s --check-prefix=AVX2
+// RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=512 register-rows=8 adds-quads" | FileCheck %s --check-prefix=VNNI
 
 // The register tile: 8 rows of two vectors, accumulated over K with fused multiply-adds; A is read in place, B packed, and
 // whole panels, whose columns are neighbours in C, begin and end there.
@@ -72,6 +73,36 @@ module {
       %p = arith.mulf %a, %b : f32
       %s = arith.addf %o, %p : f32
       linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Words of four bytes are elements: with VNNI one instruction multiplies and adds all four, else 16 bits do it in pairs, which saturates nowhere.
+// CHECK-LABEL: func.func @quads
+// CHECK-NOT: linalg.generic
+// CHECK: memref.alloc() : memref<16x32xi32>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"({{.*}}) : (vector<32xi16>, vector<32xi16>) -> vector<16xi32>
+// AVX2-LABEL: func.func @quads
+// AVX2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"({{.*}}) : (vector<16xi16>, vector<16xi16>) -> vector<8xi32>
+// VNNI-LABEL: func.func @quads
+// VNNI-COUNT-16: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"({{.*}}) : (vector<16xi32>, vector<64xi8>, vector<64xi8>) -> vector<16xi32>
+// VNNI-NOT: llvm.call_intrinsic
+// VNNI-LABEL: func.func
+module {
+  func.func @quads(%a: memref<16x16x4xi8>, %b: memref<16x96x4xi8>, %c: memref<16x96xi32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k, q) -> (m, k, q)>, affine_map<(m, n, k, q) -> (k, n, q)>,
+                                     affine_map<(m, n, k, q) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%a, %b : memref<16x16x4xi8>, memref<16x96x4xi8>) outs(%c : memref<16x96xi32>) {
+    ^bb0(%x: i8, %y: i8, %o: i32):
+      %u = arith.extui %x : i8 to i32
+      %s = arith.extsi %y : i8 to i32
+      %p = arith.muli %u, %s : i32
+      %t = arith.addi %o, %p : i32
+      linalg.yield %t : i32
     }
     return
   }
