@@ -43,3 +43,32 @@ func.func @convolution(%a: tensor<1x8x10x10xui8>, %b: tensor<16x8x3x3xi8>) -> te
   %r = tg.contract %a, %b [#x, #w, #y] : tensor<1x8x10x10xui8>, tensor<16x8x3x3xi8> -> tensor<1x16x8x8xi32>
   return %r : tensor<1x16x8x8xi32>
 }
+
+// -----
+
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (n, k)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// Of two signed operands that of the run becomes unsigned; 128 times the constant's sums go. Of two unsigned ones it becomes signed.
+// CHECK-LABEL: func.func @signed
+// CHECK: %[[SUMS:.*]] = tg.constant dense<[10, 0]> : tensor<2xi32>
+// CHECK: tg.constant dense<-128> : tensor<i32>
+// CHECK: %[[LESS:.*]] = tg.mul
+// CHECK: tg.constant dense<128> : tensor<i32>
+// CHECK: %[[A:.*]] = tg.cast {{.*}} : tensor<8x4xi32> to tensor<8x4xui8>
+// CHECK: %[[S:.*]] = tg.contract {{.*}} : tensor<8x1x4xui8>, tensor<1x2x4xi8> -> tensor<8x2xi32>
+// CHECK: tg.add %[[S]], %[[LESS]]
+func.func @signed(%a: tensor<8x4xi8>) -> tensor<8x2xi32> {
+  %b = tg.constant dense<[[1, 2, 3, 4], [-1, 2, -3, 2]]> : tensor<2x4xi8>
+  %r = tg.contract %a, %b [#l, #r, #o] : tensor<8x4xi8>, tensor<2x4xi8> -> tensor<8x2xi32>
+  return %r : tensor<8x2xi32>
+}
+
+// CHECK-LABEL: func.func @unsigned
+// CHECK: tg.contract %arg1, {{.*}} : tensor<2x4xui8>, tensor<4xi8> -> tensor<2xi32>
+// CHECK: tg.contract {{.*}} : tensor<8x1x4xi8>, tensor<2x1x4xui8> -> tensor<8x2xi32>
+func.func @unsigned(%a: tensor<8x4xui8>, %b: tensor<2x4xui8>) -> tensor<8x2xi32> {
+  %r = tg.contract %a, %b [#l, #r, #o] : tensor<8x4xui8>, tensor<2x4xui8> -> tensor<8x2xi32>
+  return %r : tensor<8x2xi32>
+}

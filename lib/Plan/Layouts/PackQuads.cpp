@@ -1,10 +1,11 @@
 // weft-pack-quads: contractions of bytes in the form in which a CPU multiplies them, four at a time.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A summed dimension k that both operands have by itself is split into k/4 x 4, and the four become each operand's
 // innermost dimension: a word of memory. Windows stay as they are (channels are split, not windows), so nothing is
 // copied but the image once. Constants are written anew: batch dimensions first, then summed ones, then their own, then
-// the four, so that a panel of columns is contiguous in memory.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// the four, so that a panel of columns is contiguous in memory. One operand is unsigned, the other signed, as
+// instructions have them: of equal ones one is moved by 128, which takes 128 times the sums of the other.
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/LevelPasses.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,9 +27,13 @@ Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).get
 
 bool isByte(Value value) { return elementOf(value).isInteger(8) || elementOf(value).isUnsignedInteger(8); }
 
-/// The bytes of a constant without a symbolic extent; none if they are not known here.
+/// The bytes of a constant without a symbolic extent; none if they are not
+/// known here.
 std::optional<std::string> bytesOf(Value value) {
-  int64_t count = *tg::getByteSize(value.getType());
+  std::optional<int64_t> size = tg::getByteSize(value.getType());
+  if (!size)
+    return std::nullopt;
+  int64_t count = *size;
   if (auto constant = value.getDefiningOp<tg::ConstantOp>()) {
     auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (!elements)
@@ -58,17 +63,26 @@ public:
     if (!found)
       return {};
     dim = *found;
-    Value operands[2] = {contract.getLhs(), contract.getRhs()};
+    Value operands[2] = {contract.getLhs(), contract.getRhs()}, correction;
+    if (elementOf(operands[0]) == elementOf(operands[1])) {
+      unsigned moved = bytesOf(operands[0]) ? 1 : 0;
+      correction = sumOver(1 - moved, elementOf(operands[moved]).isUnsignedInteger() ? 128 : -128);
+      if (!correction)
+        return {};
+      operands[moved] = toOtherSign(operands[moved]);
+    }
     AffineMap maps[3] = {contract.getMap(0), contract.getMap(1), contract.getMap(2)};
     for (unsigned i : {0u, 1u})
       operands[i] = pack(operands[i], maps[i]);
     maps[2] = AffineMap::get(maps[2].getNumDims() + 1, 0, maps[2].getResults(), builder.getContext());
-    return tg::ContractOp::create(builder, loc, contract.getType(), operands[0], operands[1],
-                                  builder.getAffineMapArrayAttr(maps));
+    Value sum = tg::ContractOp::create(builder, loc, contract.getType(), operands[0], operands[1],
+                                       builder.getAffineMapArrayAttr(maps));
+    return correction ? tg::AddOp::create(builder, loc, sum, correction).getResult() : sum;
   }
 
 private:
-  /// The longest summed dimension that is one of each operand by itself and in no other place.
+  /// The longest summed dimension that is one of each operand by itself and in
+  /// no other place.
   std::optional<unsigned> chooseDim() {
     auto tile = cast<tg::TileOpInterface>(*contract);
     SmallVector<AffineExpr> extents(tile.getDomainExtents());
@@ -87,25 +101,117 @@ private:
     return best;
   }
 
-  /// The operand with its summed dimension split; `map` becomes that of the packed one.
+  Value number(int64_t value, Type element) {
+    return tg::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, element), APInt(element.getIntOrFloatBitWidth(), value)));
+  }
+
+  /// `operand` + 128 in ui8, or - 128 in i8: the products are of one unsigned
+  /// and one signed byte.
+  Value toOtherSign(Value operand) {
+    bool isUnsigned = elementOf(operand).isUnsignedInteger();
+    Type other = isUnsigned ? builder.getI8Type() : builder.getIntegerType(8, /*isSigned=*/false);
+    Value wide = tg::CastOp::create(builder, loc, operand, builder.getI32Type());
+    Value moved = tg::AddOp::create(builder, loc, wide, number(isUnsigned ? -128 : 128, builder.getI32Type()));
+    return tg::CastOp::create(builder, loc, moved, other);
+  }
+
+  /// The sums of `operand` over its dimensions `summed`, of extents `sums`, in
+  /// i32: of a constant here, else by a product with ones.
+  Value totalOf(Value operand, const tg::Dims &sums, ArrayRef<AffineExpr> places, ArrayRef<AffineExpr> summed,
+                ArrayRef<AffineExpr> own) {
+    tg::Dims dims = tg::getDims(operand.getType());
+    std::optional<std::string> bytes = bytesOf(operand);
+    Type type = tg::getTensorType(sums, builder.getI32Type());
+    if (!bytes) {
+      tg::Dims counts;
+      for (AffineExpr d : summed)
+        counts.push_back(dims[cast<AffineDimExpr>(d).getPosition()]);
+      auto onesType = cast<RankedTensorType>(tg::getTensorType(counts, builder.getI8Type()));
+      if (!onesType.hasStaticShape())
+        return {};
+      Value ones = tg::ConstantOp::create(builder, loc, DenseElementsAttr::get(onesType, APInt(8, 1)));
+      auto mapTo = [&](ArrayRef<AffineExpr> exprs) {
+        return AffineMap::get(dims.size(), 0, exprs, builder.getContext());
+      };
+      return tg::ContractOp::create(builder, loc, type, operand, ones,
+                                    builder.getAffineMapArrayAttr({mapTo(places), mapTo(summed), mapTo(own)}));
+    }
+    bool isUnsigned = elementOf(operand).isUnsignedInteger();
+    std::vector<int32_t> totals(cast<RankedTensorType>(type).getNumElements(), 0);
+    SmallVector<int64_t> strides(dims.size(), 0), at(dims.size(), 0);
+    for (int64_t i = own.size() - 1, stride = 1; i >= 0; --i) {
+      unsigned d = cast<AffineDimExpr>(own[i]).getPosition();
+      strides[d] = stride;
+      stride *= *tg::getConstant(dims[d]);
+    }
+    for (char byte : *bytes) {
+      int64_t to = 0;
+      for (auto [index, stride] : llvm::zip_equal(at, strides))
+        to += index * stride;
+      totals[to] += isUnsigned ? int32_t(uint8_t(byte)) : int32_t(int8_t(byte));
+      for (int64_t d = int64_t(dims.size()) - 1; d >= 0 && ++at[d] == *tg::getConstant(dims[d]); --d)
+        at[d] = 0;
+    }
+    return tg::ConstantOp::create(builder, loc,
+                                  DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<int32_t>(totals)));
+  }
+
+  /// `factor` times the sums of operand `i` over what is summed, in a shape
+  /// that broadcasts with the result; null if the operand does not have all of
+  /// that by itself (a window), or not in the result's order.
+  Value sumOver(unsigned i, int64_t factor) {
+    AffineMap map = contract.getMap(i), result = contract.getMap(2);
+    if (!map.isProjectedPermutation() || !result.isProjectedPermutation())
+      return {};
+    tg::Dims dims = tg::getDims(contract->getOperand(i).getType()), sums;
+    tg::Dims kept(result.getNumResults(), builder.getAffineConstantExpr(1));
+    SmallVector<AffineExpr> places, summed, own;
+    int64_t last = -1;
+    for (auto [d, expr] : llvm::enumerate(map.getResults())) {
+      places.push_back(builder.getAffineDimExpr(d));
+      std::optional<unsigned> place = result.getResultPosition(expr);
+      (place ? own : summed).push_back(places.back());
+      if (!place)
+        continue;
+      if (int64_t(*place) <= last)
+        return {};
+      last = *place;
+      kept[*place] = dims[d];
+      sums.push_back(dims[d]);
+    }
+    auto kinds = cast<tg::TileOpInterface>(*contract).getDomainIterators();
+    if (int64_t(summed.size()) != llvm::count(kinds, utils::IteratorType::reduction))
+      return {};
+    Value total = totalOf(contract->getOperand(i), sums, places, summed, own);
+    if (!total)
+      return {};
+    total = tg::ReshapeOp::create(builder, loc, tg::getTensorType(kept, builder.getI32Type()), total);
+    return tg::MulOp::create(builder, loc, total, number(factor, builder.getI32Type()));
+  }
+
+  /// The operand with its summed dimension split; `map` becomes that of the
+  /// packed one.
   Value pack(Value operand, AffineMap &map) {
     int64_t place = llvm::find(map.getResults(), builder.getAffineDimExpr(dim)) - map.getResults().begin();
     int64_t rank = map.getNumResults();
-    // Dimensions of the packed operand, by those of the operand; `rank` is the four.
+    // Dimensions of the packed operand, by those of the operand; `rank` is the
+    // four.
     SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
     tg::Dims dims = tg::getDims(operand.getType());
-    if (llvm::all_of(dims, [](AffineExpr e) { return tg::getConstant(e).has_value(); }))
-      if (std::optional<std::string> bytes = bytesOf(operand)) {
-        llvm::stable_sort(order, [&](int64_t x, int64_t y) { return groupOf(map, x) < groupOf(map, y); });
-        operand = rewrite(*bytes, elementOf(operand), dims, place, order);
-        setMap(map, order);
-        return operand;
-      }
+    if (std::optional<std::string> bytes = bytesOf(operand)) {
+      llvm::stable_sort(order, [&](int64_t x, int64_t y) { return groupOf(map, x) < groupOf(map, y); });
+      operand = rewrite(*bytes, elementOf(operand), dims, place, order);
+      setMap(map, order);
+      return operand;
+    }
     setMap(map, order);
     return view(operand, dims, place);
   }
 
-  /// 0: in both operands and the result, 1: summed, 2: the operand's own, 3: the four.
+  /// 0: in both operands and the result, 1: summed, 2: the operand's own, 3:
+  /// the four.
   int64_t groupOf(AffineMap map, int64_t d) {
     if (d == int64_t(map.getNumResults()))
       return 3;

@@ -14,7 +14,8 @@
 #r = affine_map<(m, n, k) -> (n, k)>
 #o = affine_map<(m, n, k) -> (m, n)>
 
-func.func @main(%a: tensor<1x6x7x9xui8>, %z: tensor<ui8>, %m: tensor<5x13xi8>, %n: tensor<7x13xui8>) -> (tensor<1x4x4x5xi32>, tensor<5x7xi32>, tensor<5x7xf32>) {
+func.func @main(%a: tensor<1x6x7x9xui8>, %z: tensor<ui8>, %m: tensor<5x13xi8>, %n: tensor<7x13xui8>, %p: tensor<5x13xui8>)
+    -> (tensor<1x4x4x5xi32>, tensor<5x7xi32>, tensor<5x7xf32>, tensor<5x7xi32>, tensor<5x2xi32>) {
   %b = tg.constant dense<[[[[1, -2, 3]], [[4, 5, -6]], [[127, -128, 9]], [[0, 1, 2]], [[3, 4, 5]], [[6, 7, 8]]],
                           [[[11, -2, 3]], [[4, 5, -6]], [[7, -8, 9]], [[0, 31, 2]], [[3, 4, 5]], [[6, 7, 8]]],
                           [[[1, -2, 43]], [[4, 5, -6]], [[7, -8, 9]], [[0, 1, 2]], [[3, 4, 5]], [[6, 7, 98]]],
@@ -37,5 +38,9 @@ func.func @main(%a: tensor<1x6x7x9xui8>, %z: tensor<ui8>, %m: tensor<5x13xi8>, %
   %10 = tg.cast %n : tensor<7x13xui8> to tensor<7x13xf32>
   %11 = tg.mul %10, %scale : tensor<7x13xf32>, tensor<7x1xf32>
   %e = tg.contract %9, %11 [#l, #r, #o] : tensor<5x13xf32>, tensor<7x13xf32> -> tensor<5x7xf32>
-  return %c, %d, %e : tensor<1x4x4x5xi32>, tensor<5x7xi32>, tensor<5x7xf32>
+  // Equal signs.
+  %f = tg.contract %p, %n [#l, #r, #o] : tensor<5x13xui8>, tensor<7x13xui8> -> tensor<5x7xi32>
+  %k = tg.constant dense<[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], [-128, -127, 127, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]]> : tensor<2x13xi8>
+  %g = tg.contract %m, %k [#l, #r, #o] : tensor<5x13xi8>, tensor<2x13xi8> -> tensor<5x2xi32>
+  return %c, %d, %e, %f, %g : tensor<1x4x4x5xi32>, tensor<5x7xi32>, tensor<5x7xf32>, tensor<5x7xi32>, tensor<5x2xi32>
 }
