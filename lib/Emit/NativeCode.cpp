@@ -15,6 +15,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Target/TargetMachine.h"
 #include <mutex>
 
@@ -34,6 +35,11 @@ void initializeX86() {
   });
 }
 
+/// The features as LLVM's flags: a processor's name alone does not say all of them.
+std::string featuresOf(const Target &target) {
+  return target.features.empty() ? "" : "+" + llvm::join(target.features, ",+");
+}
+
 std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, std::string &error) {
   llvm::Triple triple(target.triple);
   const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -44,7 +50,7 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, std::st
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.FunctionSections = true;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
-      triple, target.cpu, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+      triple, target.cpu, featuresOf(target), options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 void setFunctionAttributes(llvm::Module &module, const Target &target) {
@@ -52,6 +58,7 @@ void setFunctionAttributes(llvm::Module &module, const Target &target) {
     function.addFnAttr("target-cpu", target.cpu);
     if (function.isDeclaration())
       continue;
+    function.addFnAttr("target-features", featuresOf(target));
     function.addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }

@@ -8,17 +8,19 @@ namespace weft::emit {
 namespace {
 
 struct Level {
-  llvm::StringLiteral cpu;
+  llvm::StringLiteral name;
+  llvm::StringLiteral cpu; ///< LLVM's name.
   unsigned vectorBits;
   std::vector<std::string> features; ///< Beyond the level below, in LLVM's names.
 };
 
-/// The levels of the x86-64 psABI, lowest first.
+/// The levels of the x86-64 psABI, lowest first, and the highest one with dot products of bytes.
 const std::vector<Level> &levels() {
   static const std::vector<Level> table = {
-      {"x86-64-v2", 128, {"cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
-      {"x86-64-v3", 256, {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
-      {"x86-64-v4", 512, {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}},
+      {"x86-64-v2", "x86-64-v2", 128, {"cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
+      {"x86-64-v3", "x86-64-v3", 256, {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
+      {"x86-64-v4", "x86-64-v4", 512, {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}},
+      {"x86-64-v4-vnni", "x86-64-v4", 512, {"avx512vnni"}},
   };
   return table;
 }
@@ -31,7 +33,7 @@ llvm::StringRef hostLevel() {
     for (const std::string &feature : level.features)
       if (!host.lookup(feature))
         return best;
-    best = level.cpu;
+    best = level.name;
   }
   return best;
 }
@@ -41,19 +43,20 @@ llvm::StringRef hostLevel() {
 llvm::Expected<Target> resolveTarget(llvm::StringRef cpu) {
   llvm::StringRef wanted = cpu == "native" ? hostLevel() : cpu;
   if (wanted.empty())
-    return llvm::createStringError("this machine is below x86-64-v2; name a target with --cpu=x86-64-v2, -v3 or -v4");
+    return llvm::createStringError(
+        "this machine is below x86-64-v2; name a target with --cpu=x86-64-v2, -v3, -v4 or -v4-vnni");
   Target target;
   target.triple = "x86_64-unknown-linux-gnu";
   for (const Level &level : levels()) {
     target.features.insert(target.features.end(), level.features.begin(), level.features.end());
-    if (level.cpu != wanted)
+    if (level.name != wanted)
       continue;
     target.cpu = level.cpu.str();
     target.vectorBits = level.vectorBits;
     llvm::sort(target.features);
     return target;
   }
-  return llvm::createStringError("unknown cpu '%s': expected native, x86-64-v2, x86-64-v3 or x86-64-v4",
+  return llvm::createStringError("unknown cpu '%s': expected native, x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni",
                                  cpu.str().c_str());
 }
 

@@ -14,6 +14,8 @@ using namespace mlir;
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
   if (!options.gpu) // The CPU has no loop for folds: what a file may have of them becomes plain ops.
     pm.addPass(tg::createUnrollFolds());
+  if (!options.gpu)
+    pm.addPass(createPackQuads());
   if (!options.gpu && options.fuse)
     pm.addPass(createSinkReshapes());
   // Neither of these planners has anything like folds.

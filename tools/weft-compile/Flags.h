@@ -30,7 +30,7 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> fallback{
       "fallback", cl::init("error"), cl::cat(compileCategory),
       cl::desc("An op that a GPU target cannot do: error, or allow (the model runs on the CPU instead)")};
-  cl::opt<std::string> cpuName{"cpu", cl::init("native"), cl::desc("CPU: native, x86-64-v2, x86-64-v3 or x86-64-v4"),
+  cl::opt<std::string> cpuName{"cpu", cl::init("native"), cl::desc("CPU: native, x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni"),
                                cl::cat(compileCategory)};
   cl::opt<std::string> ptxas{
       "ptxas", cl::init("auto"), cl::value_desc("what"), cl::cat(compileCategory),

@@ -38,6 +38,7 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   options.emitPlan = flags.emitPlan;
   options.printsPhases = !flags.dump.empty();
   options.strategy.vectorBits = cpu.vectorBits;
+  options.strategy.addsQuads = llvm::is_contained(cpu.features, "avx512vnni");
   options.strategy.fastMath = flags.fp == "fast";
   if (gpu)
     options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",

@@ -18,7 +18,8 @@ struct Target {
   unsigned vectorBits = 128;         ///< Width of a vector register.
 };
 
-/// The target called `cpu`: "native" (the x86-64 level of this machine), "x86-64-v2", "x86-64-v3" or "x86-64-v4".
+/// The target called `cpu`: "native" (the x86-64 level of this machine), "x86-64-v2", "x86-64-v3", "x86-64-v4", or
+/// "x86-64-v4-vnni" (with AVX-512 VNNI).
 llvm::Expected<Target> resolveTarget(llvm::StringRef cpu);
 
 enum class CodeKind { LlvmIr, Assembly, Object };

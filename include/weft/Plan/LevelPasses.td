@@ -32,6 +32,23 @@ def FuseChains : Pass<"weft-fuse-chains", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def PackQuads : Pass<"weft-pack-quads"> {
+  let summary = "contractions of bytes by words of four";
+  let description = [{
+    For the CPU. In a contraction of 8-bit integers in i32, the longest summed dimension of a static extent k that each operand has by itself
+    becomes k/4 x 4 (rounded up: zeros are added), the four the innermost dimension of both operands. A constant is written anew, batch dimensions first, then summed
+    ones, then its own. `weft-cpu-contract` takes the four as one element.
+
+    ```mlir
+    // tg.contract %a, %b [(m, n, k) -> (m, k), (m, n, k) -> (k, n), (m, n, k) -> (m, n)] : tensor<8x64xui8>, tensor<64x32xi8>
+    %0 = tg.reshape %a : tensor<8x64xui8> to tensor<8x16x4xui8>
+    // and a weight of tensor<16x32x4xi8>:
+    // tg.contract %0, %w [(m, n, k, q) -> (m, k, q), (m, n, k, q) -> (k, n, q), (m, n, k, q) -> (m, n)]
+    ```
+  }];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def SinkReshapes : Pass<"weft-sink-reshapes", "::mlir::ModuleOp"> {
   let summary = "the epilogue of a contraction comes before the reshape of its result";
   let description = [{

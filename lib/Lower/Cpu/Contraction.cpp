@@ -80,6 +80,65 @@ static bool columnsAreLhs(linalg::GenericOp op, const llvm::SmallBitVector &lhs,
   return false;
 }
 
+/// Whether a factor is a byte, extended; its signedness.
+static std::optional<bool> isUnsignedByte(const Factor &factor) {
+  Operation *extension = factor.scalar.getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtUIOp, arith::ExtSIOp>(extension) || factor.inputs.size() != 1 ||
+      !isa<BlockArgument>(extension->getOperand(0)) || !extension->getOperand(0).getType().isInteger(8))
+    return std::nullopt;
+  return isa<arith::ExtUIOp>(extension);
+}
+
+/// Takes the loop of four out of K, if there is one and the factors suit (Contraction::quad).
+static void findQuad(linalg::GenericOp op, Contraction &c) {
+  std::optional<bool> rows = isUnsignedByte(c.rows), columns = isUnsignedByte(c.columns);
+  if (!rows || !columns || *rows == *columns || c.k.size() < 2 ||
+      !getElementTypeOrSelf(op.getDpsInits()[0].getType()).isInteger(32))
+    return;
+  auto isLast = [&](const Factor &factor, unsigned loop) {
+    ArrayRef<AffineExpr> results = op.getIndexingMapsArray()[factor.inputs.front()].getResults();
+    return !results.empty() && results.back() == getAffineDimExpr(loop, op.getContext()) &&
+           llvm::none_of(results.drop_back(), [&](AffineExpr expr) { return expr.isFunctionOfDim(loop); });
+  };
+  for (unsigned loop : c.k)
+    if (op.getStaticLoopRanges()[loop] == 4 && isLast(c.rows, loop) && isLast(c.columns, loop)) {
+      c.quad = loop;
+      c.rowsUnsigned = *rows;
+      llvm::erase(c.k, loop);
+      return;
+    }
+}
+
+/// Whether a loop of `loops` is no dimension of its own in a map of the factor: neighbours of a window or of a stride.
+static bool isWindow(linalg::GenericOp op, const Factor &factor, ArrayRef<unsigned> loops) {
+  for (unsigned input : factor.inputs)
+    for (AffineExpr expr : op.getIndexingMapsArray()[input].getResults())
+      if (!isa<AffineDimExpr>(expr) && llvm::any_of(loops, [&](unsigned loop) { return expr.isFunctionOfDim(loop); }))
+        return true;
+  return false;
+}
+
+/// Whether M and N had better change places, in cycles of a tile of 8 x 32 that takes a place of K in 8: what the tile
+/// computes beyond the edges, what packing takes for a place of K and 32 columns (by vectors, element by element for
+/// windows, or transposed in registers, as weights are), and what transposing the results takes.
+static bool isBetterAcross(linalg::GenericOp op, const Contraction &c) {
+  constexpr int64_t tileRows = 8, tileColumns = 32, tileOfGrid = 256;
+  constexpr double copied = 3, gathered = 32, transposed = 10, transposedResults = 190;
+  auto image = dyn_cast<BlockArgument>(c.columns.scalar);
+  Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
+  if ((!c.quad && (!image || image.getType() != element)) || c.rows.inputs.size() != 1 || c.m.empty() || c.n.empty())
+    return false;
+  int64_t m = std::max<int64_t>(extentOf(op, c.m), 1), n = std::max<int64_t>(extentOf(op, c.n), 1);
+  double depth = std::max<int64_t>(extentOf(op, c.k), 1);
+  auto cycles = [&](int64_t rows, int64_t columns, double packing, double results) {
+    double blocks = llvm::divideCeil(rows, tileRows), panels = llvm::divideCeil(columns, tileColumns);
+    double height = llvm::divideCeil(rows, llvm::divideCeil(rows, tileRows));
+    return panels * (blocks * (height + results / depth) + packing * llvm::divideCeil(rows, tileOfGrid));
+  };
+  double along = cycles(m, n, isWindow(op, c.columns, c.n) ? gathered : copied, 0);
+  return m >= tileColumns / 2 && cycles(n, m, transposed, transposedResults) < along;
+}
+
 std::optional<Contraction> matchContraction(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
     return std::nullopt;
@@ -107,7 +166,7 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
   if (!lhsLoops || !rhsLoops)
     return std::nullopt;
 
-  Contraction result{{}, {}, {}, {}, {}, {}, multiply, add, false};
+  Contraction result{{}, {}, {}, {}, {}, {}, multiply, add};
   SmallVector<unsigned> onlyLhs, onlyRhs;
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     bool inLhs = (*lhsLoops)[loop], inRhs = (*rhsLoops)[loop];
@@ -123,11 +182,18 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
   result.columns = swap ? *lhs : *rhs;
   result.m = swap ? onlyRhs : onlyLhs;
   result.n = swap ? onlyLhs : onlyRhs;
+  findQuad(op, result);
+  result.adjacentRows = isBetterAcross(op, result);
+  if (result.adjacentRows) {
+    std::swap(result.rows, result.columns);
+    std::swap(result.m, result.n);
+    result.rowsUnsigned = result.quad && !result.rowsUnsigned;
+  }
   if (extentOf(op, result.n) < 4 || extentOf(op, result.k) < 4)
     return std::nullopt;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   result.fewRows = llvm::none_of(result.m, [&](unsigned loop) { return ShapedType::isDynamic(ranges[loop]); }) &&
-                   extentOf(op, result.m) <= maxFewRows;
+                   extentOf(op, result.m) <= maxFewRows && !result.quad;
   return result;
 }
 

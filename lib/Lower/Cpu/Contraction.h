@@ -15,13 +15,20 @@ struct Factor {
 };
 
 /// A generic `out[...] += rows(...) * columns(...)`. N holds the dimension in which the output is contiguous, whichever
-/// operand of the source it came from; M may be empty (one row).
+/// operand of the source it came from, unless `adjacentRows`: then it is M that does. M may be empty (one row).
 struct Contraction {
   Factor rows, columns;
   llvm::SmallVector<unsigned> batch, m, n, k; ///< Loop numbers, outermost first; each loop is in exactly one.
   mlir::Operation *multiply, *add;
   /// M is static and fits one register tile: each element of the columns is used once, so packing them is not worth it.
   bool fewRows = false;
+  /// The output is contiguous along M: register tiles are transposed as they are stored. Windows are so: a row's
+  /// element can be read from anywhere in the image, while a panel of columns would be a copy of them (im2col).
+  bool adjacentRows = false;
+  /// A reduced loop of four neighbours in both factors, bytes of which one is unsigned and one signed: its products are
+  /// added up by one instruction, so that a word of four is what the rest sees as an element. It is not in `k`.
+  std::optional<unsigned> quad;
+  bool rowsUnsigned = false; ///< Of a quad.
 };
 
 /// Rows of the smallest register tile.

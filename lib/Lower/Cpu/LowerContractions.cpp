@@ -36,7 +36,7 @@ private:
       if (op.hasPureBufferSemantics() && weft::cpu::matchContraction(op))
         ops.push_back(op);
     });
-    weft::cpu::RegisterTile tile{vectorBits, registerRows};
+    weft::cpu::RegisterTile tile{vectorBits, registerRows, addsQuads};
     for (linalg::GenericOp op : ops) {
       std::optional<weft::cpu::Contraction> contraction = weft::cpu::matchContraction(op);
       if (!contraction || (contraction->fewRows && succeeded(weft::cpu::streamContraction(op, *contraction, tile))))

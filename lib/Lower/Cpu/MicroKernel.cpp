@@ -97,6 +97,8 @@ bool PanelEmitter::hasNeighbours(const FlatOperand &operand) {
 
 /// The factor's scalar from elements of its inputs at `address(input)`.
 Value PanelEmitter::evaluate(const Factor &factor, function_ref<Value(unsigned)> address) {
+  if (c.quad)
+    return loadWord(inputs[factor.inputs.front()].memory, address(factor.inputs.front()));
   IRMapping mapping;
   for (unsigned input : factor.inputs)
     mapping.map(op.getBlock()->getArgument(input),
@@ -152,7 +154,7 @@ void PanelEmitter::emitBatch(ValueRange batch) {
     b.setInsertionPointToStart(forOp.getBody());
     block(forOp.getInductionVar());
   }
-  if (alwaysDense)
+  if (alwaysDense || c.adjacentRows)
     return;
   // Without a block of K the accumulators hold nothing.
   Value some = oneBlockK ? panels : mul(panels, min(k.total, index(1)));
@@ -177,6 +179,8 @@ bool PanelEmitter::setUp() {
       if (failed(flat))
         return false;
       inputs[input] = *flat;
+      if (c.quad && inputs[input].step(*c.quad) != 1)
+        return false;
     }
   FailureOr<FlatOperand> flat = flatten(b, op, *op.getDpsInitOperand(0));
   if (failed(flat))
@@ -190,16 +194,17 @@ bool PanelEmitter::setUp() {
 
 /// Takes the epilogue in if its operands are rows of neighbours, columns or scalars of the tile.
 void PanelEmitter::setUpEpilogue() {
-  if (!around.epilogue || !alwaysDense)
+  if (!around.epilogue || (!alwaysDense && !c.adjacentRows))
     return;
   FailureOr<Epilogue> found = Epilogue::create(b, op, around);
-  if (failed(found) || !hasNeighbours(found->result))
+  if (failed(found) || (!c.adjacentRows && !hasNeighbours(found->result)))
     return;
   for (auto [i, operand] : llvm::enumerate(found->operands)) {
     auto bits = [](Value memory) { return cast<MemRefType>(memory.getType()).getElementTypeBitWidth(); };
     // Masked accesses of short elements need AVX-512.
     bool isShort = hasTail && tile.vectorBits < 512 && std::min(bits(operand.memory), bits(found->result.memory)) < 32;
-    if (isShort || (i != around.sumInput && !hasNoPart(operand, c.n) && !hasNeighbours(operand)))
+    bool suits = c.adjacentRows || i == around.sumInput || hasNoPart(operand, c.n) || hasNeighbours(operand);
+    if (isShort || !suits)
       return;
   }
   epilogue = std::move(*found);
@@ -240,8 +245,10 @@ void PanelEmitter::allocate() {
     }
     return alloc(shape, dynamic, element);
   };
-  if (!alwaysDense)
+  if (!alwaysDense && !(c.adjacentRows && oneBlockK))
     accumulators = shaped({panels, paddedRows, index(panelColumns)});
+  if (c.adjacentRows)
+    transposedSums = shaped({index(panelColumns), index(llvm::PowerOf2Ceil(tileRows))});
   packedColumns = shaped({index(blockK), index(panelColumns)});
   if (!rowsInPlace)
     packedRows = rowsAlongK ? shaped({rowBlocks, index(tileRows), index(blockK)})
@@ -263,10 +270,12 @@ LogicalResult PanelEmitter::run() {
   paddedRows = mul(rowBlocks, index(tileRows));
   panels = ceilDiv(n.total, panelColumns);
   paddedColumns = mul(panels, index(panelColumns));
-  rowsInPlace = c.rows.inputs.size() == 1 && c.rows.scalar == op.getBlock()->getArgument(c.rows.inputs.front());
+  rowsInPlace =
+      c.quad || (c.rows.inputs.size() == 1 && c.rows.scalar == op.getBlock()->getArgument(c.rows.inputs.front()));
   rowsAlongK = !rowsInPlace && canPackRowVectors();
-  alwaysDense = hasNeighbours(output.flat);
-  hasTail = alwaysDense && !(columns && *columns % panelColumns == 0);
+  alwaysDense = !c.adjacentRows && hasNeighbours(output.flat);
+  hasTail = c.adjacentRows ? !llvm::isPowerOf2_64(tileRows) || !rows || *rows % tileRows
+                           : alwaysDense && !(columns && *columns % panelColumns == 0);
   // Without a block of K nothing would be stored.
   if (!depth || *depth < 1)
     around.zero = around.epilogue = nullptr;

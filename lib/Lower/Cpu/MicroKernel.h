@@ -12,6 +12,7 @@ namespace weft::cpu {
 struct RegisterTile {
   unsigned vectorBits; ///< Width of a vector register.
   unsigned rows;       ///< Rows of accumulators; each row is two vectors wide.
+  bool addsQuads;      ///< Four products of u8 by i8 are added up in i32 by one instruction (VNNI).
 };
 
 /// Replaces `op`, whose operands are memory and which `contraction` describes, by loops. Fails, leaving the IR as it

@@ -89,7 +89,8 @@ void PanelEmitter::packRows(Value k0, Value kCount) {
 
 /// Whether all columns are neighbours in B, which is one tensor, and its elements can be converted as vectors.
 bool PanelEmitter::canPackVectors() {
-  if (c.columns.inputs.size() != 1 || !hasNeighbours(inputs[c.columns.inputs.front()]))
+  Value step = c.columns.inputs.size() == 1 ? linearStep(inputs[c.columns.inputs.front()], c.n) : Value();
+  if (!step || getConstantIntValue(step) != unit())
     return false;
   int64_t bits = cast<MemRefType>(inputs[c.columns.inputs.front()].memory.getType()).getElementTypeBitWidth();
   std::optional<int64_t> columns = getConstantIntValue(n.total);
@@ -103,17 +104,23 @@ bool PanelEmitter::canPackVectors() {
 void PanelEmitter::packVectors(Value panel, Value k0, Value kCount) {
   unsigned input = c.columns.inputs.front();
   Value memory = inputs[input].memory;
-  auto type = VectorType::get({lanes}, cast<MemRefType>(memory.getType()).getElementType());
+  auto type = VectorType::get({lanes * unit()}, cast<MemRefType>(memory.getType()).getElementType());
   Value first =
       add(inputBase[input], memref::LoadOp::create(b, loc, sideTable[input], mul(panel, index(panelColumns))));
   SmallVector<Value> masks;
   for (int64_t v = 0; v < rowVectors; ++v)
-    masks.push_back(maskOf(panel, v));
+    masks.push_back(maskOf(panel, v, unit()));
   loop(index(0), kCount, [&](Value kk) {
     Value at = add(first, memref::LoadOp::create(b, loc, kTable[input], add(k0, kk)));
     for (int64_t v = 0; v < rowVectors; ++v) {
+      Value loaded = loadVector(type, memory, add(at, index(v * lanes * unit())), masks[v]);
+      if (c.quad) {
+        vector::StoreOp::create(b, loc, vector::BitCastOp::create(b, loc, vector, loaded), packedColumns,
+                                ValueRange{kk, index(v * lanes)});
+        continue;
+      }
       IRMapping mapping;
-      mapping.map(op.getBlock()->getArgument(input), loadVector(type, memory, add(at, index(v * lanes)), masks[v]));
+      mapping.map(op.getBlock()->getArgument(input), loaded);
       for (Operation *def : bodySlice(op, c.columns.scalar))
         cloneElementwise(b, def, mapping);
       vector::StoreOp::create(b, loc, mapping.lookupOrDefault(c.columns.scalar), packedColumns,
@@ -124,7 +131,7 @@ void PanelEmitter::packVectors(Value panel, Value k0, Value kCount) {
 
 /// Whether each column's elements along K are neighbours in B, which is one tensor, and can be converted as vectors.
 bool PanelEmitter::canPackTransposed() {
-  if (c.columns.inputs.size() != 1 || !isElementwise(op, c.columns.scalar))
+  if (c.quad || c.columns.inputs.size() != 1 || !isElementwise(op, c.columns.scalar))
     return false;
   const FlatOperand &operand = inputs[c.columns.inputs.front()];
   std::optional<int64_t> depth = getConstantIntValue(k.total);
@@ -135,7 +142,7 @@ bool PanelEmitter::canPackTransposed() {
 
 /// Transposes the square of as many vectors as each has elements: for each bit of the position, pairs of vectors that
 /// differ in it exchange the elements that differ in it.
-static void transpose(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
+void transpose(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
   int64_t size = square.size();
   for (int64_t bit = 1; bit < size; bit *= 2)
     for (int64_t i = 0; i < size; ++i) {
@@ -196,7 +203,7 @@ void PanelEmitter::packColumns(Value panel, Value k0, Value kCount) {
   if (canPackTransposed())
     return packTransposed(panel, k0, kCount);
   for (int64_t segment = 0; segment < rowVectors; ++segment) {
-    if (c.columns.inputs.size() > 1) {
+    if (c.quad || c.columns.inputs.size() > 1) {
       packSegment(panel, segment, k0, kCount, /*contiguous=*/false);
       continue;
     }

@@ -31,6 +31,9 @@ struct Place {
   mlir::Value base; ///< Of the current batch entry.
 };
 
+/// Transposes the square of as many vectors as each has elements.
+void transpose(mlir::OpBuilder &b, mlir::Location loc, llvm::MutableArrayRef<mlir::Value> square);
+
 class PanelEmitter {
 public:
   PanelEmitter(mlir::linalg::GenericOp op, const Contraction &c, RegisterTile tile)
@@ -88,13 +91,21 @@ private:
   void multiplyTile(mlir::Value panel, mlir::Value block, mlir::Value k0, mlir::Value kCount, bool dense);
   llvm::SmallVector<mlir::Value> oldSums(mlir::Value memory, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> places,
                                          mlir::Value k0, bool dense);
-  mlir::Value maskOf(mlir::Value panel, int64_t v);
+  mlir::Value maskOf(mlir::Value panel, int64_t v, int64_t unit = 1);
   mlir::Value loadVector(mlir::VectorType type, mlir::Value memory, mlir::ValueRange at, mlir::Value mask);
   void storeVector(mlir::Value value, mlir::Value memory, mlir::ValueRange at, mlir::Value mask);
   mlir::Value addressOf(const Place &place, mlir::Value row, mlir::Value panel, int64_t v);
   void storeResults(mlir::ValueRange sums, mlir::Value row0, mlir::Value panel);
+  void storeAcross(mlir::ValueRange sums, mlir::Value row0, mlir::Value panel);
+  void storeColumn(mlir::Value column, mlir::Value row0, mlir::Value rowCount, mlir::Value j, bool adjacent);
+  void transposeSums(mlir::ValueRange sums);
+  mlir::Value areRowsAdjacent(mlir::Value row0);
   void unpackPanel(mlir::Value panel);
   mlir::Value accumulate(mlir::Value a, mlir::Value bVector, mlir::Value acc);
+  mlir::Value loadWord(mlir::Value memory, mlir::Value at);
+  mlir::Value accumulateQuads(mlir::Value a, mlir::Value bVector, mlir::Value acc);
+  /// Places in memory from an element of a factor to its neighbour.
+  int64_t unit() const { return c.quad ? 4 : 1; }
 
   Surroundings around;
   mlir::OpBuilder b;
@@ -120,6 +131,7 @@ private:
   Place result;                   ///< Of the epilogue,
   llvm::SmallVector<Place> extra; ///< and its operands.
   mlir::Value accumulators, packedRows, packedColumns;
+  mlir::Value transposedSums;               ///< [column][row] of a tile, if rows are neighbours in C.
   llvm::SmallVector<mlir::Value> inputBase; ///< Addresses of the current batch entry.
   llvm::SmallVector<mlir::Value> tailMasks; ///< Of the current panel's vectors; null: whole.
 };

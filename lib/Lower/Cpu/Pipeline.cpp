@@ -58,8 +58,8 @@ void buildKernelPipeline(OpPassManager &pm, const StrategyOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   if (options.optimize)
-    pm.addPass(
-        createLowerContractions(LowerContractionsOptions{options.vectorBits, options.vectorBits >= 512 ? 8u : 6u}));
+    pm.addPass(createLowerContractions(
+        LowerContractionsOptions{options.vectorBits, options.vectorBits >= 512 ? 8u : 6u, options.addsQuads}));
   pm.addPass(createLowerToLoops(LowerToLoopsOptions{options.fastMath}));
   pm.addPass(createPlaceScratch());
   pm.addPass(createGridLoop());

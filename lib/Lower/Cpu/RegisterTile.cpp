@@ -15,13 +15,14 @@ Value PanelEmitter::isDense(Value panel) {
   return isContiguous(output.columns, mul(panel, index(panelColumns)), panelColumns);
 }
 
-/// The columns that vector `v` of a panel has; null: all of them.
-Value PanelEmitter::maskOf(Value panel, int64_t v) {
+/// The columns that vector `v` of a panel has, `unit` places in memory each; null: all of them.
+Value PanelEmitter::maskOf(Value panel, int64_t v, int64_t unit) {
   std::optional<int64_t> columns = getConstantIntValue(n.total);
   if (columns && *columns % panelColumns == 0)
     return nullptr;
   Value left = sub(n.total, add(mul(panel, index(panelColumns)), index(v * lanes)));
-  return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes * unit}, b.getI1Type()),
+                                      ValueRange{mul(left, index(unit))});
 }
 
 Value PanelEmitter::loadVector(VectorType type, Value memory, ValueRange at, Value mask) {
@@ -71,8 +72,8 @@ void PanelEmitter::multiplyPanel(Value panel, Value k0, Value kCount) {
   auto tiles = [&](bool dense) {
     loop(index(0), rowBlocks, [&](Value block) { multiplyTile(panel, block, k0, kCount, dense); });
   };
-  if (alwaysDense)
-    return tiles(true);
+  if (alwaysDense || c.adjacentRows)
+    return tiles(alwaysDense);
   auto ifOp = scf::IfOp::create(b, loc, isDense(panel), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&ifOp.getThenRegion().front());
@@ -82,6 +83,8 @@ void PanelEmitter::multiplyPanel(Value panel, Value k0, Value kCount) {
 }
 
 Value PanelEmitter::accumulate(Value a, Value bVector, Value acc) {
+  if (c.quad)
+    return accumulateQuads(a, bVector, acc);
   if (isa<FloatType>(element))
     return vector::FMAOp::create(b, loc, a, bVector, acc);
   return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, a, bVector), acc);
@@ -93,7 +96,7 @@ SmallVector<Value> PanelEmitter::oldSums(Value memory, ArrayRef<SmallVector<Valu
   auto load = [&] {
     SmallVector<Value> sums;
     for (auto [n, place] : llvm::enumerate(places))
-      sums.push_back(loadVector(vector, memory, place, hasTail ? tailMasks[n % rowVectors] : Value()));
+      sums.push_back(loadVector(vector, memory, place, tailMasks[n % rowVectors]));
     return sums;
   };
   auto zeros = [&] {
@@ -128,14 +131,14 @@ void PanelEmitter::prefetchNext(Value panel, Value block, Value k0, Value kCount
       loc, hasPanel, b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, nextK, k.total));
   Value column = mul(select(goesOn, panel, index(0)), index(panelColumns));
   Value first = memref::LoadOp::create(b, loc, sideTable[input], column);
-  first = add(add(inputBase[input], first), select(goesOn, index(panelColumns), index(0)));
+  first = add(add(inputBase[input], first), select(goesOn, index(panelColumns * unit()), index(0)));
   Value from = select(hasPanel, k0, select(hasBlock, nextK, index(0)));
   Value share = b.createOrFold<arith::CeilDivUIOp>(loc, kCount, rowBlocks), start = mul(block, share);
   Value end = min(min(add(start, share), kCount), sub(k.total, from));
   int64_t bytes = cast<MemRefType>(inputs[input].memory.getType()).getElementTypeBitWidth() / 8;
   loop(start, end, [&](Value kk) {
     Value at = add(first, memref::LoadOp::create(b, loc, kTable[input], add(from, kk)));
-    for (int64_t line = 0; line < panelColumns * bytes; line += cacheLine)
+    for (int64_t line = 0; line < panelColumns * unit() * bytes; line += cacheLine)
       memref::PrefetchOp::create(b, loc, inputs[input].memory, add(at, index(line / bytes)), /*isWrite=*/false,
                                  /*localityHint=*/2, /*isDataCache=*/true);
   });
@@ -170,7 +173,7 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
   if (canPackVectors())
     prefetchNext(panel, block, k0, kCount);
   Value row0 = mul(block, index(tileRows));
-  if (epilogue)
+  if (epilogue && !c.adjacentRows)
     prefetchEpilogue(panel, row0, k0, kCount);
   SmallVector<Value> rowAddress;
   Value step;
@@ -188,7 +191,7 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
   SmallVector<SmallVector<Value>> places;
   tailMasks.clear();
   for (int64_t v = 0; v < rowVectors; ++v)
-    tailMasks.push_back(hasTail ? maskOf(panel, v) : Value());
+    tailMasks.push_back(hasTail && dense ? maskOf(panel, v) : Value());
   for (int64_t i = 0; i < tileRows; ++i)
     for (int64_t v = 0; v < rowVectors; ++v) {
       Value row = add(row0, index(i));
@@ -215,7 +218,7 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
         at = {add(rowAddress[i], offset)};
       else if (rowsAlongK)
         std::swap(at[1], at[2]);
-      Value scalar = memref::LoadOp::create(b, loc, rows, at);
+      Value scalar = c.quad ? loadWord(rows, at.front()) : memref::LoadOp::create(b, loc, rows, at).getResult();
       Value broadcast = vector::BroadcastOp::create(b, loc, vector, scalar);
       for (int64_t v = 0; v < rowVectors; ++v)
         next[i * rowVectors + v] = accumulate(broadcast, bVectors[v], next[i * rowVectors + v]);
@@ -226,15 +229,18 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
     for (auto [n, sum] : llvm::enumerate(forOp.getResults()))
       storeVector(sum, memory, places[n], tailMasks[n % rowVectors]);
   };
-  if (!epilogue)
+  auto storeLast = [&] {
+    c.adjacentRows ? storeAcross(forOp.getResults(), row0, panel) : storeResults(forOp.getResults(), row0, panel);
+  };
+  if (!epilogue && !c.adjacentRows)
     return storeSums();
   if (oneBlockK)
-    return storeResults(forOp.getResults(), row0, panel);
+    return storeLast();
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, add(k0, kCount), k.total);
   auto ifOp = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&ifOp.getThenRegion().front());
-  storeResults(forOp.getResults(), row0, panel);
+  storeLast();
   b.setInsertionPointToStart(&ifOp.getElseRegion().front());
   storeSums();
 }

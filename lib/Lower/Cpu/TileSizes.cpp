@@ -131,13 +131,14 @@ void cutContraction(const Analysis &analysis, ArrayRef<int64_t> extents, SmallVe
     sizes[loop] = 1;
     batches *= ShapedType::isDynamic(extents[loop]) ? 1 : extents[loop];
   }
-  int64_t rows = maxRows, columns = maxColumns;
+  // Rows that are read from anywhere cost nothing to read again for a panel of columns alone.
+  int64_t rows = maxRows, columns = maxColumns, leastColumns = contraction.adjacentRows ? minColumns / 2 : minColumns;
   while (true) {
     int64_t tiles = batches * cut(m, extents, rows, 8, sizes) * cut(n, extents, columns, 32, sizes);
-    if (tiles >= minTiles || (rows <= minRows && columns <= minColumns))
+    if (tiles >= minTiles || (rows <= minRows && columns <= leastColumns))
       return;
     // Cut columns first: rows of a tile share the packed panel of columns.
-    if (columns > minColumns)
+    if (columns > leastColumns)
       columns /= 2;
     else
       rows /= 2;

@@ -1,5 +1,6 @@
 // RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=512 register-rows=8" | FileCheck %s
 // RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=256 register-rows=6" | FileCheck %s --check-prefix=AVX2
+// RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=512 register-rows=8 adds-quads" | FileCheck %s --check-prefix=VNNI
 
 // The register tile: 8 rows of two vectors, accumulated over K with fused multiply-adds; A is read in place, B packed, and
 // whole panels, whose columns are neighbours in C, begin and end there.
@@ -43,6 +44,65 @@ module {
       %p = arith.mulf %a, %b : f32
       %s = arith.addf %o, %p : f32
       linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Windows of an image with channels enough: columns are channels, whose weights are packed, transposed; rows are windows, read in place.
+// Tiles are transposed as they are stored: 32 columns of 8 rows, masked (98 rows are 12 tiles and a part). Where rows do not follow each other, one by one.
+// CHECK-LABEL: func.func @kernel
+// CHECK-NOT: linalg.generic
+// CHECK: memref.alloc() : memref<32x8xf32>
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>
+// CHECK-COUNT-16: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: vector.extract_strided_slice {{.*}} : vector<16xf32> to vector<8xf32>
+// CHECK: vector.store {{.*}} : memref<32x8xf32>, vector<8xf32>
+// CHECK: vector.maskedstore {{.*}} : memref<1099511627776xf32>, vector<8xi1>, vector<8xf32>
+module {
+  func.func @kernel(%x: memref<1x8x16x9xf32>, %w: memref<32x8x3x3xf32>, %y: memref<1x32x14x7xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(n, o, h, w, c, i, j) -> (n, c, h + i, w + j)>,
+                                     affine_map<(n, o, h, w, c, i, j) -> (o, c, i, j)>,
+                                     affine_map<(n, o, h, w, c, i, j) -> (n, o, h, w)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%x, %w : memref<1x8x16x9xf32>, memref<32x8x3x3xf32>) outs(%y : memref<1x32x14x7xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Words of four bytes are elements: with VNNI one instruction multiplies and adds all four, else 16 bits do it in pairs, which saturates nowhere.
+// CHECK-LABEL: func.func @quads
+// CHECK-NOT: linalg.generic
+// CHECK: memref.alloc() : memref<16x32xi32>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"({{.*}}) : (vector<32xi16>, vector<32xi16>) -> vector<16xi32>
+// AVX2-LABEL: func.func @quads
+// AVX2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"({{.*}}) : (vector<16xi16>, vector<16xi16>) -> vector<8xi32>
+// VNNI-LABEL: func.func @quads
+// VNNI-COUNT-16: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"({{.*}}) : (vector<16xi32>, vector<64xi8>, vector<64xi8>) -> vector<16xi32>
+// VNNI-NOT: llvm.call_intrinsic
+// VNNI-LABEL: func.func
+module {
+  func.func @quads(%a: memref<16x16x4xi8>, %b: memref<16x96x4xi8>, %c: memref<16x96xi32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k, q) -> (m, k, q)>, affine_map<(m, n, k, q) -> (k, n, q)>,
+                                     affine_map<(m, n, k, q) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%a, %b : memref<16x16x4xi8>, memref<16x96x4xi8>) outs(%c : memref<16x96xi32>) {
+    ^bb0(%x: i8, %y: i8, %o: i32):
+      %u = arith.extui %x : i8 to i32
+      %s = arith.extsi %y : i8 to i32
+      %p = arith.muli %u, %s : i32
+      %t = arith.addi %o, %p : i32
+      linalg.yield %t : i32
     }
     return
   }

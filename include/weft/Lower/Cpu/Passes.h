@@ -51,6 +51,7 @@ namespace weft::cpu {
 /// What a kernel is compiled for.
 struct StrategyOptions {
   unsigned vectorBits = 512; ///< Width of a vector register: 128, 256 or 512.
+  bool addsQuads = false;    ///< The machine has AVX-512 VNNI.
   bool fastMath = false;     ///< `--fp=fast`: all fastmath flags on all floating-point ops.
   bool optimize = true;      ///< Tile, fuse and pack; otherwise plain loops, one grid point.
 };

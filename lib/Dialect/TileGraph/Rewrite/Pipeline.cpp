@@ -18,6 +18,8 @@ void weft::tg::buildNormalizePipeline(OpPassManager &pm, const NormalizeOptions 
       pm.addPass(createFoldConstants(fold));
     pm.addPass(createCSEPass());
   };
+  if (options.decompose)
+    pm.addPass(createIntegerContractions());
   simplify();
   if (options.decompose) {
     pm.addPass(createDecomposeComposites());

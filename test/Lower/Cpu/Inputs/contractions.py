@@ -11,6 +11,8 @@ import numpy as np
 
 RNG = np.random.default_rng(7)
 DEVICE_REFUSED = 4
+# Bytes whose products, added in pairs, do not fit in 16 bits.
+BYTES = {np.uint8: lambda s: RNG.integers(200, 256, s), np.int8: lambda s: RNG.choice(np.array([-128, -127, 127]), s)}
 MATMUL = "(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"
 TRANSPOSED = "(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"
 
@@ -23,14 +25,19 @@ def windows(x, kernel, stride, dilation=1):
 
 
 class Case:
-    def __init__(self, lhs, rhs, maps, want, element="f32", symbol=None):
-        """`symbol`: index of the extent of lhs and of rhs, (a, b) or None in either place, that is symbolic."""
-        kind = {"f32": np.float32, "f16": np.float16, "f64": np.float64, "i32": np.int32, "i8": np.int8}[element]
+    def __init__(self, lhs, rhs, maps, want, element="f32", symbol=None, residual=False):
+        """`symbol`: index of the extent of lhs and of rhs, (a, b) or None in either place, that is symbolic. `residual`: added to the result."""
+        self.elements = element if isinstance(element, tuple) else (element, element)
+        element = self.elements[0]
+        kinds = [{"f32": np.float32, "f16": np.float16, "f64": np.float64, "i32": np.int32, "i8": np.int8, "ui8": np.uint8}[e] for e in self.elements]
         draw = (lambda s: RNG.integers(-8, 8, s)) if element[0] == "i" else RNG.standard_normal
-        self.lhs, self.rhs = draw(lhs).astype(kind), draw(rhs).astype(kind)
+        self.lhs, self.rhs = ((BYTES[kind](shape) if len(set(kinds)) > 1 else draw(shape)).astype(kind) for kind, shape in zip(kinds, (lhs, rhs)))
         self.maps, self.element, self.symbol = maps, element, symbol or (None, None)
         self.want = want(self.lhs.astype(np.float64), self.rhs.astype(np.float64))
-        self.result = {"f16": "f32", "i8": "i32"}.get(element, element)
+        self.result = {"f16": "f32", "i8": "i32", "ui8": "i32"}.get(element, element)
+        self.residual = draw(self.want.shape).astype(np.int32 if self.result == "i32" else self.lhs.dtype) if residual else None
+        if residual:
+            self.want = self.want + self.residual
 
     def types(self, symbol: str):
         def text(shape, at, element):
@@ -43,7 +50,7 @@ class Case:
         a, b = self.symbol
         # The symbolic extent reappears in the result if it is not summed: such cases put it at the result's end.
         kept = self.want.ndim - 1 if (a is None) != (b is None) else None
-        return text(self.lhs.shape, a, self.element), text(self.rhs.shape, b, self.element), text(self.want.shape, kept, self.result)
+        return text(self.lhs.shape, a, self.elements[0]), text(self.rhs.shape, b, self.elements[1]), text(self.want.shape, kept, self.result)
 
 
 def few_rows():
@@ -89,6 +96,26 @@ def tiled_cases():
         maps = (f"(o, h, w, c, p, q) -> (c, h * {stride} + p, w * {stride} + q)", "(o, h, w, c, p, q) -> (o, c, p, q)",
                 "(o, h, w, c, p, q) -> (o, h, w)")
         yield Case((3, 20, 20), (10, 3, 3, 3), maps, lambda a, b, s=stride: np.einsum("chwpq,ocpq->ohw", windows(a, 3, s), b))
+        # Windows with many channels: tiles are transposed as they are stored, after one block of K or several.
+        shapes = ((40, 13, 11, 50, "f32"), (7, 5, 4, 64, "i32")) if stride == 1 else ((3, 9, 7, 33, "f64"), (3, 30, 3, 96, "f32"))
+        for channels, height, width, outputs, element in shapes:
+            yield Case((channels, height, width), (outputs, channels, 3, 3), maps,
+                       lambda a, b, s=stride: np.einsum("chwpq,ocpq->ohw", windows(a, 3, s), b), element, residual=height != 13)
+    maps = "(o, h, w, c, q) -> (c, h, w + q)", "(o, h, w, c, q) -> (o, c, q)", "(o, h, w, c, q) -> (o, h, w)"
+    for size in (1, 13):  # What is read of a window is its rows; their number is not known.
+        yield Case((size, 6, 11), (48, size, 3), maps, lambda a, b: np.einsum("chwq,ocq->ohw", np.lib.stride_tricks.sliding_window_view(a, 3, 2), b),
+                   symbol=(0, 1))
+
+
+def quads():
+    """Four neighbouring bytes of both factors, one unsigned, one signed: one element of the register tile."""
+    maps = "(m, n, k, q) -> (m, k, q)", "(m, n, k, q) -> (k, n, q)", "(m, n, k, q) -> (m, n)"
+    for rows, columns, depth, element in ((3, 40, 5, ("ui8", "i8")), (37, 64, 300, ("i8", "ui8")), (20, 33, 17, ("ui8", "i8"))):
+        yield Case((rows, depth, 4), (depth, columns, 4), maps, lambda a, b: np.einsum("mkq,knq->mn", a, b), element)
+    maps = "(o, h, w, c, p, r, q) -> (c, h + p, w + r, q)", "(o, h, w, c, p, r, q) -> (c, p, r, o, q)", "(o, h, w, c, p, r, q) -> (o, h, w)"
+    for channels, outputs in ((3, 48), (2, 9)):
+        yield Case((channels, 9, 8, 4), (channels, 3, 3, outputs, 4), maps,
+                   lambda a, b: np.einsum("chwqpr,cproq->ohw", np.lib.stride_tricks.sliding_window_view(a, (3, 3), (1, 2)), b), ("ui8", "i8"))
 
 
 def module(all_cases) -> str:
@@ -100,16 +127,19 @@ def module(all_cases) -> str:
         arguments += [f'%x{i}: {x} {{tg.name = "x{i}"}}', f'%y{i}: {y} {{tg.name = "y{i}"}}']
         maps = ", ".join(f"affine_map<{m}>" for m in case.maps)
         lines.append(f"%r{i} = tg.contract %x{i}, %y{i} [{maps}] : {x}, {y} -> {r}")
-        results.append((f"%r{i}", r))
+        if case.residual is not None:
+            arguments.append(f'%z{i}: {r} {{tg.name = "z{i}"}}')
+            lines.append(f"%s{i} = tg.add %r{i}, %z{i} : {r}, {r}")
+        results.append((f"%r{i}" if case.residual is None else f"%s{i}", r))
     names = ", ".join(f'"{s}"' for s in symbols)
-    types = ", ".join(f'{t} {{tg.name = "{v[1:]}"}}' for v, t in results)
+    types = ", ".join(f'{t} {{tg.name = "r{i}"}}' for i, (_, t) in enumerate(results))
     body = "\n".join(lines)
     return (f"module attributes {{tg.symbols = [{names}]}} {{\nfunc.func @main({', '.join(arguments)}) -> ({types}) {{\n{body}\n"
             f"return {', '.join(v for v, _ in results)} : {', '.join(t for _, t in results)}\n}}\n}}\n")
 
 
 def main() -> int:
-    all_cases, failures, levels = [*few_rows(), *tiled_cases()], 0, 0
+    all_cases, failures, levels = [*few_rows(), *tiled_cases(), *quads()], 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "m.mlir").write_text(module(all_cases))
@@ -117,8 +147,11 @@ def main() -> int:
         for i, case in enumerate(all_cases):
             np.save(folder / f"x{i}.npy", case.lhs)
             np.save(folder / f"y{i}.npy", case.rhs)
+            if case.residual is not None:
+                np.save(folder / f"z{i}.npy", case.residual)
+                flags.append(f"--input=z{i}=@{folder}/z{i}.npy")
             flags += [f"--input=x{i}=@{folder}/x{i}.npy", f"--input=y{i}=@{folder}/y{i}.npy", f"--output=r{i}=@{folder}/r{i}.npy"]
-        for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+        for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"):
             subprocess.run(["weft-compile", folder / "m.mlir", "-o", folder / "m.weft", "--quiet", f"--cpu={level}"], check=True)
             done = subprocess.run(["weft-run", folder / "m.weft", *flags], stdout=subprocess.DEVNULL)
             if done.returncode == DEVICE_REFUSED:
@@ -127,11 +160,11 @@ def main() -> int:
             levels += 1
             for i, case in enumerate(all_cases):
                 got = np.load(folder / f"r{i}.npy").astype(np.float64)
-                tolerance = 0 if case.element[0] == "i" else 1e-12 if case.element == "f64" else 1e-5
+                tolerance = 0 if case.result[0] == "i" else 1e-12 if case.element == "f64" else 1e-5
                 error = np.abs(got - case.want).max(initial=0) / max(np.abs(case.want).max(initial=0), 1)
                 if got.shape != case.want.shape or not error <= tolerance:
                     failures += 1
-                    print(f"FAIL {level} case {i}: {case.maps[:2]} {case.lhs.shape} {case.rhs.shape} {case.element}: error {error}")
+                    print(f"FAIL {level} case {i}: {case.maps[:2]} {case.lhs.shape} {case.rhs.shape} {case.elements}: error {error}")
     print(f"{len(all_cases)} cases, {'some' if levels else 'no'} levels, {failures} failures")
     return int(failures != 0)
 

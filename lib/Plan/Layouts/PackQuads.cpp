@@ -1,0 +1,314 @@
+// weft-pack-quads: contractions of bytes in the form in which a CPU multiplies them, four at a time.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A summed dimension k that both operands have by itself is split into k/4 x 4, and the four become each operand's
+// innermost dimension: a word of memory. Windows stay as they are (channels are split, not windows), so nothing is
+// copied but the image once. Constants are written anew: batch dimensions first, then summed ones, then their own, then
+// the four, so that a panel of columns is contiguous in memory. One operand is unsigned, the other signed, as
+// instructions have them: of equal ones one is moved by 128, which takes 128 times the sums of the other.
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/LevelPasses.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::plan {
+
+#define GEN_PASS_DEF_PACKQUADS
+#include "weft/Plan/LevelPasses.h.inc"
+
+namespace {
+
+constexpr int64_t quad = 4;
+/// Larger constants are weights, whose bytes are not in the IR.
+constexpr int64_t maxConstantBytes = 64 * 1024;
+
+Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+bool isByte(Value value) { return elementOf(value).isInteger(8) || elementOf(value).isUnsignedInteger(8); }
+
+/// The bytes of a constant without a symbolic extent; none if they are not
+/// known here.
+std::optional<std::string> bytesOf(Value value) {
+  std::optional<int64_t> size = tg::getByteSize(value.getType());
+  if (!size)
+    return std::nullopt;
+  int64_t count = *size;
+  if (auto constant = value.getDefiningOp<tg::ConstantOp>()) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!elements)
+      return std::nullopt;
+    ArrayRef<char> raw = elements.getRawData();
+    return elements.isSplat() ? std::string(count, raw.front()) : std::string(raw.begin(), raw.end());
+  }
+  auto weight = value.getDefiningOp<tg::WeightOp>();
+  if (!weight)
+    return std::nullopt;
+  auto *dialect = weight->getContext()->getLoadedDialect<tg::TileGraphDialect>();
+  tg::DataAttr data = weight.getData();
+  auto bytes = dialect->getWeightStore().lookup(data.getSource(), data.getOffset(), data.getSize());
+  return bytes && int64_t(bytes->size()) == count ? std::optional(std::string(bytes->begin(), bytes->end()))
+                                                  : std::nullopt;
+}
+
+class Packer {
+public:
+  Packer(tg::ContractOp contract, OpBuilder &builder) : contract(contract), builder(builder), loc(contract.getLoc()) {}
+
+  /// The contraction of packed operands; null if it stays as it is.
+  Value run() {
+    if (!elementOf(contract).isInteger(32) || !isByte(contract.getLhs()) || !isByte(contract.getRhs()))
+      return {};
+    std::optional<unsigned> found = chooseDim();
+    if (!found)
+      return {};
+    dim = *found;
+    Value operands[2] = {contract.getLhs(), contract.getRhs()}, correction;
+    if (elementOf(operands[0]) == elementOf(operands[1])) {
+      unsigned moved = bytesOf(operands[0]) ? 1 : 0;
+      correction = sumOver(1 - moved, elementOf(operands[moved]).isUnsignedInteger() ? 128 : -128);
+      if (!correction)
+        return {};
+      operands[moved] = toOtherSign(operands[moved]);
+    }
+    AffineMap maps[3] = {contract.getMap(0), contract.getMap(1), contract.getMap(2)};
+    for (unsigned i : {0u, 1u})
+      operands[i] = pack(operands[i], maps[i]);
+    maps[2] = AffineMap::get(maps[2].getNumDims() + 1, 0, maps[2].getResults(), builder.getContext());
+    Value sum = tg::ContractOp::create(builder, loc, contract.getType(), operands[0], operands[1],
+                                       builder.getAffineMapArrayAttr(maps));
+    return correction ? tg::AddOp::create(builder, loc, sum, correction).getResult() : sum;
+  }
+
+private:
+  /// The longest summed dimension that is one of each operand by itself and in
+  /// no other place.
+  std::optional<unsigned> chooseDim() {
+    auto tile = cast<tg::TileOpInterface>(*contract);
+    SmallVector<AffineExpr> extents(tile.getDomainExtents());
+    std::optional<unsigned> best;
+    for (auto [d, kind] : llvm::enumerate(tile.getDomainIterators())) {
+      std::optional<int64_t> extent = tg::getConstant(extents[d]);
+      auto isAlone = [&, d = unsigned(d)](unsigned i) {
+        return llvm::count_if(contract.getMap(i).getResults(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }) ==
+                   1 &&
+               llvm::is_contained(contract.getMap(i).getResults(), builder.getAffineDimExpr(d));
+      };
+      if (kind == utils::IteratorType::reduction && extent && *extent >= quad - 1 && isAlone(0) && isAlone(1) &&
+          (!best || *extent > *tg::getConstant(extents[*best])))
+        best = d;
+    }
+    return best;
+  }
+
+  Value number(int64_t value, Type element) {
+    return tg::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, element), APInt(element.getIntOrFloatBitWidth(), value)));
+  }
+
+  /// `operand` + 128 in ui8, or - 128 in i8: the products are of one unsigned
+  /// and one signed byte.
+  Value toOtherSign(Value operand) {
+    bool isUnsigned = elementOf(operand).isUnsignedInteger();
+    Type other = isUnsigned ? builder.getI8Type() : builder.getIntegerType(8, /*isSigned=*/false);
+    Value wide = tg::CastOp::create(builder, loc, operand, builder.getI32Type());
+    Value moved = tg::AddOp::create(builder, loc, wide, number(isUnsigned ? -128 : 128, builder.getI32Type()));
+    return tg::CastOp::create(builder, loc, moved, other);
+  }
+
+  /// The sums of `operand` over its dimensions `summed`, of extents `sums`, in
+  /// i32: of a constant here, else by a product with ones.
+  Value totalOf(Value operand, const tg::Dims &sums, ArrayRef<AffineExpr> places, ArrayRef<AffineExpr> summed,
+                ArrayRef<AffineExpr> own) {
+    tg::Dims dims = tg::getDims(operand.getType());
+    std::optional<std::string> bytes = bytesOf(operand);
+    Type type = tg::getTensorType(sums, builder.getI32Type());
+    if (!bytes) {
+      tg::Dims counts;
+      for (AffineExpr d : summed)
+        counts.push_back(dims[cast<AffineDimExpr>(d).getPosition()]);
+      auto onesType = cast<RankedTensorType>(tg::getTensorType(counts, builder.getI8Type()));
+      if (!onesType.hasStaticShape())
+        return {};
+      Value ones = tg::ConstantOp::create(builder, loc, DenseElementsAttr::get(onesType, APInt(8, 1)));
+      auto mapTo = [&](ArrayRef<AffineExpr> exprs) {
+        return AffineMap::get(dims.size(), 0, exprs, builder.getContext());
+      };
+      return tg::ContractOp::create(builder, loc, type, operand, ones,
+                                    builder.getAffineMapArrayAttr({mapTo(places), mapTo(summed), mapTo(own)}));
+    }
+    bool isUnsigned = elementOf(operand).isUnsignedInteger();
+    std::vector<int32_t> totals(cast<RankedTensorType>(type).getNumElements(), 0);
+    SmallVector<int64_t> strides(dims.size(), 0), at(dims.size(), 0);
+    for (int64_t i = own.size() - 1, stride = 1; i >= 0; --i) {
+      unsigned d = cast<AffineDimExpr>(own[i]).getPosition();
+      strides[d] = stride;
+      stride *= *tg::getConstant(dims[d]);
+    }
+    for (char byte : *bytes) {
+      int64_t to = 0;
+      for (auto [index, stride] : llvm::zip_equal(at, strides))
+        to += index * stride;
+      totals[to] += isUnsigned ? int32_t(uint8_t(byte)) : int32_t(int8_t(byte));
+      for (int64_t d = int64_t(dims.size()) - 1; d >= 0 && ++at[d] == *tg::getConstant(dims[d]); --d)
+        at[d] = 0;
+    }
+    return tg::ConstantOp::create(builder, loc,
+                                  DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<int32_t>(totals)));
+  }
+
+  /// `factor` times the sums of operand `i` over what is summed, in a shape
+  /// that broadcasts with the result; null if the operand does not have all of
+  /// that by itself (a window), or not in the result's order.
+  Value sumOver(unsigned i, int64_t factor) {
+    AffineMap map = contract.getMap(i), result = contract.getMap(2);
+    if (!map.isProjectedPermutation() || !result.isProjectedPermutation())
+      return {};
+    tg::Dims dims = tg::getDims(contract->getOperand(i).getType()), sums;
+    tg::Dims kept(result.getNumResults(), builder.getAffineConstantExpr(1));
+    SmallVector<AffineExpr> places, summed, own;
+    int64_t last = -1;
+    for (auto [d, expr] : llvm::enumerate(map.getResults())) {
+      places.push_back(builder.getAffineDimExpr(d));
+      std::optional<unsigned> place = result.getResultPosition(expr);
+      (place ? own : summed).push_back(places.back());
+      if (!place)
+        continue;
+      if (int64_t(*place) <= last)
+        return {};
+      last = *place;
+      kept[*place] = dims[d];
+      sums.push_back(dims[d]);
+    }
+    auto kinds = cast<tg::TileOpInterface>(*contract).getDomainIterators();
+    if (int64_t(summed.size()) != llvm::count(kinds, utils::IteratorType::reduction))
+      return {};
+    Value total = totalOf(contract->getOperand(i), sums, places, summed, own);
+    if (!total)
+      return {};
+    total = tg::ReshapeOp::create(builder, loc, tg::getTensorType(kept, builder.getI32Type()), total);
+    return tg::MulOp::create(builder, loc, total, number(factor, builder.getI32Type()));
+  }
+
+  /// The operand with its summed dimension split; `map` becomes that of the
+  /// packed one.
+  Value pack(Value operand, AffineMap &map) {
+    int64_t place = llvm::find(map.getResults(), builder.getAffineDimExpr(dim)) - map.getResults().begin();
+    int64_t rank = map.getNumResults();
+    // Dimensions of the packed operand, by those of the operand; `rank` is the
+    // four.
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+    tg::Dims dims = tg::getDims(operand.getType());
+    if (std::optional<std::string> bytes = bytesOf(operand)) {
+      llvm::stable_sort(order, [&](int64_t x, int64_t y) { return groupOf(map, x) < groupOf(map, y); });
+      operand = rewrite(*bytes, elementOf(operand), dims, place, order);
+      setMap(map, order);
+      return operand;
+    }
+    setMap(map, order);
+    return view(operand, dims, place);
+  }
+
+  /// 0: in both operands and the result, 1: summed, 2: the operand's own, 3:
+  /// the four.
+  int64_t groupOf(AffineMap map, int64_t d) {
+    if (d == int64_t(map.getNumResults()))
+      return 3;
+    auto isIn = [&](AffineMap other) {
+      return llvm::any_of(other.getResults(), [&](AffineExpr e) {
+        auto mine = dyn_cast<AffineDimExpr>(map.getResult(d));
+        return mine && e.isFunctionOfDim(mine.getPosition());
+      });
+    };
+    if (!isIn(contract.getMap(2)))
+      return 1;
+    return isIn(contract.getMap(0)) && isIn(contract.getMap(1)) ? 0 : 2;
+  }
+
+  void setMap(AffineMap &map, ArrayRef<int64_t> order) {
+    SmallVector<AffineExpr> results;
+    for (int64_t d : order)
+      results.push_back(d < int64_t(map.getNumResults()) ? map.getResult(d)
+                                                         : builder.getAffineDimExpr(map.getNumDims()));
+    map = AffineMap::get(map.getNumDims() + 1, 0, results, builder.getContext());
+  }
+
+  Value view(Value operand, tg::Dims dims, int64_t place) {
+    int64_t extent = *tg::getConstant(dims[place]), rank = dims.size(), missing = llvm::alignTo(extent, quad) - extent;
+    if (missing) {
+      SmallVector<int64_t> none(rank, 0), high(rank, 0);
+      high[place] = missing;
+      auto type = RankedTensorType::get({}, elementOf(operand));
+      Value zero = tg::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, APInt(8, 0)));
+      operand = tg::PadOp::create(builder, loc, operand, zero, none, high, none);
+    }
+    dims[place] = builder.getAffineConstantExpr((extent + missing) / quad);
+    dims.insert(dims.begin() + place + 1, builder.getAffineConstantExpr(quad));
+    operand = tg::ReshapeOp::create(builder, loc, tg::getTensorType(dims, elementOf(operand)), operand);
+    if (place + 1 == rank)
+      return operand;
+    SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+    permutation.erase(permutation.begin() + place + 1);
+    permutation.push_back(place + 1);
+    return tg::TransposeOp::create(builder, loc, operand, permutation);
+  }
+
+  /// The bytes of a constant in their new order.
+  Value rewrite(const std::string &bytes, Type element, const tg::Dims &dims, int64_t place, ArrayRef<int64_t> order) {
+    int64_t rank = dims.size();
+    SmallVector<int64_t> shape, strides(rank + 1, 1), extents;
+    for (AffineExpr dim : dims)
+      shape.push_back(*tg::getConstant(dim));
+    for (int64_t d = rank - 2; d >= 0; --d)
+      strides[d] = strides[d + 1] * shape[d + 1];
+    strides[rank] = strides[place]; // The four.
+    strides[place] *= quad;
+    int64_t count = 1;
+    for (int64_t d : order) {
+      extents.push_back(d == rank ? quad : d == place ? llvm::divideCeil(shape[d], quad) : shape[d]);
+      count *= extents.back();
+    }
+    std::string packed(count, 0);
+    SmallVector<int64_t> at(rank + 1, 0); // By dimension of the packed one.
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t from = 0, along = 0;
+      for (auto [d, index] : llvm::zip_equal(order, at)) {
+        from += index * strides[d];
+        along += d == place ? index * quad : d == rank ? index : 0;
+      }
+      if (along < shape[place])
+        packed[i] = bytes[from];
+      for (int64_t d = rank; d >= 0 && ++at[d] == extents[d]; --d)
+        at[d] = 0;
+    }
+    auto type = RankedTensorType::get(extents, element);
+    if (count <= maxConstantBytes)
+      return tg::ConstantOp::create(builder, loc, DenseElementsAttr::getFromRawBuffer(type, packed));
+    auto *dialect = builder.getContext()->getLoadedDialect<tg::TileGraphDialect>();
+    std::string source = dialect->getWeightStore().addBuffer(std::move(packed));
+    return tg::WeightOp::create(builder, loc, type, tg::DataAttr::get(builder.getContext(), source, 0, count));
+  }
+
+  tg::ContractOp contract;
+  OpBuilder &builder;
+  Location loc;
+  unsigned dim = 0;
+};
+
+struct PackQuads : impl::PackQuadsBase<PackQuads> {
+  void runOnOperation() override {
+    SmallVector<tg::ContractOp> contracts;
+    getOperation()->walk([&](tg::ContractOp op) { contracts.push_back(op); });
+    for (tg::ContractOp op : contracts) {
+      OpBuilder builder(op);
+      if (Value packed = Packer(op, builder).run()) {
+        op.replaceAllUsesWith(packed);
+        op.erase();
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace weft::plan
