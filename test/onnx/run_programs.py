@@ -41,9 +41,11 @@ class Program:
     runs: list[str]  # One a size: values, `x=random[2 3]; y=1 2 3; z=5` (a scalar); w=5 [] (one element)
     body: str
     within: float = 1e-4  # Relative L2 error of floats; more where onnxruntime rounds what Weft does not.
+    opset: int = 18
 
     def model(self) -> onnx.ModelProto:
-        text = f'<ir_version: 8, opset_import: ["" : 18, "com.microsoft" : 1]> {self.name} {self.signature} {{ {self.body} }}'
+        imports = f'"" : {self.opset}, "com.microsoft" : 1, "ai.onnx.ml" : 3'
+        text = f'<ir_version: 8, opset_import: [{imports}]> {self.name} {self.signature} {{ {self.body} }}'
         return onnx.parser.parse_model(text)
 
     def inputs(self, run: str, model: onnx.ModelProto) -> dict:
@@ -70,7 +72,8 @@ def make(text: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
 
 
 def read(path: pathlib.Path) -> list[Program]:
-    """Blocks, separated by empty lines: a line `NAME (inputs) => (outputs)`, lines `run: ...`, perhaps one `within: ERROR`, the nodes."""
+    """Blocks, separated by empty lines: a line `NAME (inputs) => (outputs)`, lines `run: ...`, perhaps one `within: ERROR` or `opset: N`,
+    the nodes."""
     programs = []
     for block in re.split(r"\n\s*\n", path.read_text()):
         lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
@@ -79,8 +82,9 @@ def read(path: pathlib.Path) -> list[Program]:
         name, signature = lines[0].split(" ", 1)
         runs = [line[4:].lstrip() for line in lines[1:] if line.startswith("run:")]
         within = [float(line[7:]) for line in lines[1:] if line.startswith("within:")]
-        body = "\n".join(line for line in lines[1:] if not line.startswith(("run:", "within:")))
-        programs.append(Program(name, signature, runs, body, *within))
+        opset = [int(line[6:]) for line in lines[1:] if line.startswith("opset:")]
+        body = "\n".join(line for line in lines[1:] if not line.startswith(("run:", "within:", "opset:")))
+        programs.append(Program(name, signature, runs, body, *within or [1e-4], *opset))
     return programs
 
 

@@ -233,8 +233,8 @@ llvm::LogicalResult NodeContext::checkTensor(mlir::Value value, const llvm::Twin
 
 //===--- Contents known at import ---===//
 
-mlir::ElementsAttr NodeContext::constant(mlir::Value value) {
-  return value && !isList(value) ? importer.fold(value) : mlir::ElementsAttr();
+mlir::ElementsAttr NodeContext::constant(mlir::Value value, bool withIndices) {
+  return value && !isList(value) ? importer.fold(value, withIndices) : mlir::ElementsAttr();
 }
 
 std::optional<tg::Dims> NodeContext::shapeContents(mlir::Value value) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/Pooling.h"
+#include "Shared/RuntimeShapes.h"
 #include "Shared/Window.h"
 
 using namespace mlir;
@@ -294,19 +295,24 @@ LogicalResult importMaxUnpool(NodeContext &c) {
     return deliver(c, y);
 
   // Indices refer to the implied shape; a larger output shape has zeros after it.
-  FailureOr<SmallVector<int64_t>> wanted = c.requiredInts(2, "output_shape");
+  FailureOr<tg::Dims> wanted = c.requiredDims(2, "output_shape");
   if (failed(wanted))
     return failure();
   if (wanted->size() != shape->size())
     return c.error("expected " + Twine(shape->size()) + " values in `output_shape`, got " + Twine(wanted->size()));
-  SmallVector<int64_t> low(shape->size(), 0), high;
-  for (auto [have, want] : llvm::zip_equal(*shape, *wanted)) {
-    if (want < have || want > maxWindowParameter)
-      return c.error("expected extents of `output_shape` of at least those of the pooling, got " + Twine(want) +
+  Value zero = c.scalar(0, c.elementType(x));
+  for (auto [d, have, want] : llvm::enumerate(*shape, *wanted)) {
+    std::optional<int64_t> known = tg::getConstant(want);
+    if (known && (*known < have || *known > maxWindowParameter))
+      return c.error("expected extents of `output_shape` of at least those of the pooling, got " + Twine(*known) +
                      " for " + Twine(have));
-    high.push_back(want - have);
+    if (known == have)
+      continue;
+    if (failed(c.assumeAtMost(c.constExpr(have), want, "the extents of the pooling")))
+      return failure();
+    y = shiftAlong(c, y, int64_t(d), Expr(c, c.scalarInt(0, c.b.getI64Type())), want, zero);
   }
-  return deliver(c, padOrCrop(c, y, c.scalar(0, c.elementType(x)), low, high));
+  return deliver(c, y);
 }
 
 } // namespace
@@ -319,7 +325,7 @@ ArrayRef<OpEntry> getPoolOps() {
       {"", "GlobalAveragePool", 1, newestOpset, importGlobalAveragePool, ""},
       {"", "GlobalMaxPool", 1, newestOpset, importGlobalMaxPool, ""},
       {"", "GlobalLpPool", 2, newestOpset, importGlobalLpPool, ""},
-      {"", "MaxUnpool", 9, newestOpset, importMaxUnpool, "static shapes"},
+      {"", "MaxUnpool", 9, newestOpset, importMaxUnpool, "static input shape"},
   };
   return ops;
 }
