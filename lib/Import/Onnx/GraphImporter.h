@@ -107,6 +107,9 @@ public:
   mlir::Value tensorFromBytes(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes,
                               std::optional<uint64_t> fileOffset);
 
+  /// A list of `elements` (see NodeContext::list); null where there are more than an import may have.
+  mlir::Value list(mlir::ValueRange elements, bool isOptional);
+
   //===--- Facts ---===//
   bool isConstant(mlir::Value value) const { return constants.contains(value); }
   void markConstant(mlir::Value value) { constants.insert(value); }
