@@ -216,7 +216,7 @@ Value transformScores(NodeContext &n, unsigned post, Expr scores) {
   if (post == Logistic)
     return scores.unary<tg::SigmoidOp>();
   if (post == Softmax)
-    return n.make<tg::SoftmaxOp>(Value(scores), 1);
+    return n.make<tg::SoftmaxOp>(Value(scores), n.b.getI64IntegerAttr(1), UnitAttr());
   if (post == Probit) {
     (void)n.unsupported("the post transform PROBIT is not supported");
     return {};
