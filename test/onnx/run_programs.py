@@ -42,6 +42,7 @@ class Program:
     body: str
     within: float = 1e-4  # Relative L2 error of floats; more where onnxruntime rounds what Weft does not.
     opset: int = 18
+    buffers: tuple[tuple[str, str], ...] = ()  # Outputs that onnxruntime's kernel writes into an input.
 
     def model(self) -> onnx.ModelProto:
         imports = f'"" : {self.opset}, "com.microsoft" : 1, "ai.onnx.ml" : 3'
@@ -72,8 +73,8 @@ def make(text: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
 
 
 def read(path: pathlib.Path) -> list[Program]:
-    """Blocks, separated by empty lines: a line `NAME (inputs) => (outputs)`, lines `run: ...`, perhaps one `within: ERROR` or `opset: N`,
-    the nodes."""
+    """Blocks, separated by empty lines: a line `NAME (inputs) => (outputs)`, lines `run: ...`, perhaps one `within: ERROR`, `opset: N` or
+    `buffers: OUTPUT=INPUT ...`, the nodes."""
     programs = []
     for block in re.split(r"\n\s*\n", path.read_text()):
         lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
@@ -83,8 +84,9 @@ def read(path: pathlib.Path) -> list[Program]:
         runs = [line[4:].lstrip() for line in lines[1:] if line.startswith("run:")]
         within = [float(line[7:]) for line in lines[1:] if line.startswith("within:")]
         opset = [int(line[6:]) for line in lines[1:] if line.startswith("opset:")]
-        body = "\n".join(line for line in lines[1:] if not line.startswith(("run:", "within:", "opset:")))
-        programs.append(Program(name, signature, runs, body, *within or [1e-4], *opset))
+        buffers = [tuple(pair.split("=")) for line in lines[1:] if line.startswith("buffers:") for pair in line[8:].split()]
+        body = "\n".join(line for line in lines[1:] if not line.startswith(("run:", "within:", "opset:", "buffers:")))
+        programs.append(Program(name, signature, runs, body, *within or [1e-4], *opset or [18], tuple(buffers)))
     return programs
 
 
@@ -95,6 +97,20 @@ def difference(want: np.ndarray, got: np.ndarray, within: float) -> str:
         return "" if np.array_equal(want, got) else f"expected {want.ravel()[:8]}, got {got.ravel()[:8]}"
     error = np.linalg.norm((want - got).ravel()) / max(np.linalg.norm(want.ravel()), 1e-30) if want.size else 0.0
     return "" if error <= within else f"relative error {error:.1e}"
+
+
+def expected(program: Program, reference: ort.InferenceSession, inputs: dict) -> list[np.ndarray]:
+    if not program.buffers:
+        return reference.run(None, inputs)
+    binding, copies = reference.io_binding(), {name: value.copy() for name, value in inputs.items()}  # Its values may share this memory.
+    given = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in copies.items()}
+    for name, value in given.items():
+        binding.bind_ortvalue_input(name, value)
+    for output in reference.get_outputs():
+        shared = dict(program.buffers).get(output.name)
+        binding.bind_ortvalue_output(output.name, given[shared]) if shared else binding.bind_output(output.name)
+    reference.run_with_iobinding(binding)
+    return [value.numpy().copy() for value in binding.get_outputs()]
 
 
 def check(program: Program, arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
@@ -117,7 +133,7 @@ def check(program: Program, arguments: argparse.Namespace, folder: pathlib.Path)
     for run in program.runs:
         inputs = program.inputs(run, model)
         try:
-            want = reference.run(None, inputs)
+            want = expected(program, reference, inputs)
         except Exception:  # onnxruntime's own classes of exceptions are not public
             want = None
         try:

@@ -93,6 +93,20 @@ LogicalResult importMaxPoolIndices(NodeContext &c, Value x, Value taken, ArrayRe
   return success(static_cast<bool>(indices));
 }
 
+/// com.microsoft's pooling of N x .. x C.
+LogicalResult importNhwcMaxPool(NodeContext &c) {
+  Value x = c.required(0);
+  if (!x || failed(c.checkNumInputs(1, 1)) || failed(c.checkRank(x, 3, 5, "x")))
+    return failure();
+  x = moveChannels(c, x, /*toFront=*/true);
+  FailureOr<Windows> windows = x ? readPool(c, x) : FailureOr<Windows>(failure());
+  if (failed(windows))
+    return failure();
+  Value taken = takeWindows(c, padForWindows(c, x, lowest(c, c.elementType(x)), *windows), *windows);
+  Value y = c.reduce(tg::Monoid::Max, taken, windowAxes(windows->size()), /*keepDims=*/false);
+  return deliver(c, moveChannels(c, y, /*toFront=*/false));
+}
+
 LogicalResult importMaxPool(NodeContext &c) {
   Value x = c.required(0);
   if (!x || failed(c.checkNumInputs(1, 1)))
@@ -320,6 +334,7 @@ LogicalResult importMaxUnpool(NodeContext &c) {
 ArrayRef<OpEntry> getPoolOps() {
   static const OpEntry ops[] = {
       {"", "MaxPool", 1, newestOpset, importMaxPool, "1 to 3 spatial dimensions"},
+      {"com.microsoft", "NhwcMaxPool", 1, anyOpset, importNhwcMaxPool, "1 to 3 spatial dimensions"},
       {"", "AveragePool", 1, newestOpset, importAveragePool, "1 to 3 spatial dimensions"},
       {"", "LpPool", 2, newestOpset, importLpPool, "1 to 3 spatial dimensions"},
       {"", "GlobalAveragePool", 1, newestOpset, importGlobalAveragePool, ""},
