@@ -23,6 +23,12 @@ struct ImportFlags {
       "bind", cl::cat(category), cl::value_desc("input=numbers"),
       cl::desc("Make an input a constant: comma-separated numbers in row-major order, of the declared shape; "
                "another shape as input=2x3:numbers")};
+  cl::list<std::string> elements{
+      "elements", cl::cat(category), cl::value_desc("input=count[:shape]"),
+      cl::desc(
+          "What a sequence or an optional among the inputs has: the number of its tensors, which become the inputs "
+          "`input[0]`, `input[1]`, ..., with a shape such as 2x? where none is declared; input=none: an optional "
+          "without an element")};
   cl::opt<std::string> externalDataDir{
       "external-data-dir", cl::cat(category), cl::value_desc("folder"),
       cl::desc("Folder that locations of external data are relative to and must lie below (default: the model's)")};
@@ -65,6 +71,8 @@ struct ImportFlags {
     }
     for (llvm::StringRef text : bind)
       options.bind.push_back(parseBinding(text, diagnostics));
+    for (llvm::StringRef text : elements)
+      options.elements.push_back(parseElements(text, diagnostics));
     if (links != "none" && links != "hf")
       (void)diagnostics.report(onnx::ErrorClass::Usage, "--follow-symlinks: expected none or hf, got `" + links + "`");
     options.externalDataFolder = externalDataDir;
@@ -84,6 +92,28 @@ struct ImportFlags {
   }
 
 private:
+  static onnx::InputElements parseElements(llvm::StringRef text, onnx::Diagnostics &diagnostics) {
+    onnx::InputElements elements;
+    auto [name, value] = text.rsplit('=');
+    elements.input = name.str();
+    elements.isAbsent = value == "none";
+    if (elements.isAbsent)
+      return elements;
+    auto [count, shape] = value.split(':');
+    bool isGood = !count.getAsInteger(10, elements.count) && elements.count >= 0;
+    llvm::SmallVector<llvm::StringRef> extents;
+    shape.split(extents, 'x', -1, /*KeepEmpty=*/false);
+    if (value.contains(':'))
+      elements.shape.emplace();
+    for (llvm::StringRef extent : extents)
+      if (int64_t &known = elements.shape->emplace_back(-1); extent != "?")
+        isGood &= !extent.getAsInteger(10, known) && known >= 0;
+    if (!isGood)
+      (void)diagnostics.report(onnx::ErrorClass::Usage,
+                               "--elements: expected input=count, input=count:2x? or input=none, got `" + text + "`");
+    return elements;
+  }
+
   static onnx::Binding parseBinding(llvm::StringRef text, onnx::Diagnostics &diagnostics) {
     onnx::Binding binding;
     auto [name, value] = text.split('=');

@@ -275,6 +275,57 @@ add("list_position", lambda: _lists([helper.make_node("SequenceConstruct", ["x"]
 add("list_for_a_tensor", lambda: _lists([helper.make_node("SequenceConstruct", ["x"], ["s"]), helper.make_node("MatMul", ["s", "x"], ["y"])]))
 add("list_as_shape", lambda: _lists([helper.make_node("SequenceConstruct", ["n"], ["s"]), helper.make_node("Reshape", ["x", "s"], ["y"])]))
 
+
+
+def _ml(op: str, inputs: dict, domain: str = "ai.onnx.ml", **attributes) -> onnx.ModelProto:
+    """One node of another domain than ONNX's."""
+    node = helper.make_node(op, list(inputs), ["y"], name="the_node", domain=domain, **attributes)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in inputs.items() if name],
+                              [info("y", None)])
+    return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 5),
+                                                                helper.make_opsetid("com.microsoft", 1)])
+
+
+def _trees(count: int, on_true, on_false, **changes) -> onnx.ModelProto:
+    """`count` inner nodes and one leaf, which is where the branches to `count` lead."""
+    sides = {}
+    for side, places in (("true", [on_true(i) for i in range(count)]), ("false", [on_false(i) for i in range(count)])):
+        sides[f"nodes_{side}leafs"] = [int(place == count) for place in places]
+        sides[f"nodes_{side}nodeids"] = [0 if place == count else place for place in places]
+    attributes = {"nodes_featureids": [0] * count, "nodes_splits": helper.make_tensor("s", TensorProto.FLOAT, [count], [0.0] * count),
+                  "nodes_modes": helper.make_tensor("m", TensorProto.UINT8, [count], [0] * count), "tree_roots": [0], "n_targets": 1,
+                  "leaf_targetids": [0], "leaf_weights": helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0]), **sides, **changes}
+    return _ml("TreeEnsemble", {"x": (TensorProto.FLOAT, [2, 3])}, **attributes)
+
+
+def _grams(**changes) -> onnx.ModelProto:
+    attributes = {"mode": "TF", "min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0, "ngram_counts": [0, 2], "ngram_indexes": [0, 1, 2],
+                  "pool_int64s": [1, 2, 3, 4], **changes}
+    return _ml("TfIdfVectorizer", {"x": (TensorProto.INT64, ["n", "c"])}, "", **attributes)
+
+
+# Trees whose branches lead back, or down without end; 2^30 paths over 30 nodes.
+add("tree_below_itself", lambda: _trees(3, lambda i: (i + 1) % 3, lambda i: 3))
+add("tree_of_one_node", lambda: _trees(1, lambda i: 0, lambda i: 0))
+add("tree_deep", lambda: _trees(100_000, lambda i: i + 1, lambda i: 100_000))
+add("tree_paths", lambda: _trees(30, lambda i: i + 1, lambda i: i + 1, nodes_featureids=[7] * 30))
+add("tree_roots", lambda: _trees(2, lambda i: i + 1, lambda i: 2, tree_roots=[1 << 62]))
+add("tree_targets", lambda: _trees(2, lambda i: i + 1, lambda i: 2, n_targets=1 << 62))
+add("tree_missing_weights", lambda: _trees(2, lambda i: i + 1, lambda i: 2, leaf_targetids=[0, 0]))
+add("grams_pool", lambda: _grams(ngram_counts=[0, -1]))
+add("grams_columns", lambda: _grams(ngram_indexes=[0, 1, 1 << 62]))
+add("grams_skips", lambda: _grams(max_skip_count=1 << 62))
+add("grams_lengths", lambda: _grams(max_gram_length=-(1 << 62)))
+add("experts_chosen", lambda: _ml("MoE", {"x": (1, [2, 8]), "r": (1, [2, 4]), "a": (1, [4, 6, 8]), "": (1, []), "b": (1, [4, 8, 6])}, "com.microsoft", k=1 << 62))
+add("experts_hidden", lambda: _ml("MoE", {"x": (1, [2, 8]), "r": (1, [2, 4]), "a": (1, [4, 6, 9]), "e": (1, [4, 6]), "b": (1, [4, 8, 6])}, "com.microsoft"))
+add("nbits_shape", lambda: _ml("MatMulNBits", {"x": (1, [2, 8]), "b": (2, [6, 1, 8]), "s": (1, [6])}, "com.microsoft", K=1 << 62, N=1 << 62, block_size=16))
+add("dft_length", lambda: model([helper.make_node("DFT", ["x", "n"], ["y"], name="the_node")], inputs=[info("x", [1, 9, 1])],
+                                initializers=[numpy_helper.from_array(np.array(1 << 62), "n")]))
+add("mel_bins", lambda: model([helper.make_node("MelWeightMatrix", ["n", "n", "n", "h", "h"], ["y"], name="the_node")],
+                              initializers=[numpy_helper.from_array(np.array(1 << 30), "n"), numpy_helper.from_array(np.float32(np.nan), "h")]))
+add("col2im_image", lambda: model([helper.make_node("Col2Im", ["x", "n", "n"], ["y"], name="the_node")], inputs=[info("x", [1, 9, 9])],
+                                  initializers=[numpy_helper.from_array(np.array([1 << 30, 1 << 30]), "n")]))
+
 # Text that would do something to a terminal or a page.
 add("text_escape_sequence", lambda: relu(op_type="\x1b[2J\x1b]0;owned\x07", name="\x1b[31mred"))
 add("text_html", lambda: relu(op_type="<script>alert(1)</script>", name="<img src=x onerror=alert(1)>"))

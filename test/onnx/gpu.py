@@ -61,7 +61,7 @@ def _read(path: pathlib.Path) -> dict:
 def expected(target: str, cpu: dict, path: pathlib.Path = EXPECTED) -> dict:
     """The list for a target, in the form of the CPU's with "bugs" added. Deviations are the CPU's; on the GPU such a case may pass, too."""
     targets = _read(path)["targets"]
-    merged = {"refused": dict(cpu["refused"]), "bound": cpu["bound"], "deviations": cpu["deviations"], "bugs": {}}
+    merged = {"refused": dict(cpu["refused"]), "bound": cpu["bound"], "sized": cpu["sized"], "deviations": cpu["deviations"], "bugs": {}}
     for key in ("all", target):
         for kind in ("refused", "bugs"):
             merged[kind].update(targets.get(key, {}).get(kind, {}))

@@ -7,18 +7,18 @@ import pathlib
 
 import onnx
 
-COLUMNS = ("pass", "pass-bound", "refused", "nearer")
-GPU_COLUMNS = ("pass", "pass-bound", "refused", "bug")
+COLUMNS = ("pass", "pass-sized", "pass-bound", "refused", "nearer")
+GPU_COLUMNS = ("pass", "pass-sized", "pass-bound", "refused", "bug")
 
 
-def _by_operator(results, columns=COLUMNS, heads=("passed as is", "with bound operands", "refused", "nearer")) -> list[str]:
+def _by_operator(results, columns=COLUMNS, heads=("passed as is", "with counted elements", "with bound operands", "refused", "nearer")) -> list[str]:
     table: dict = collections.defaultdict(collections.Counter)
     reasons: dict = collections.defaultdict(collections.Counter)
     for r in results:
         table[r.operator][r.verdict if r.verdict in columns else "bug"] += 1
         if r.verdict == "refused":
             reasons[r.operator][r.reason] += 1
-    lines = ["| " + " | ".join(["operator", "cases", *heads, "why"]) + " |", "|---|---:|---:|---:|---:|---:|---|"]
+    lines = ["| " + " | ".join(["operator", "cases", *heads, "why"]) + " |", "|---|---:" + "|---:" * len(heads) + "|---|"]
     for operator in sorted(table, key=str.lower):
         counts = table[operator]
         why = ", ".join(f"{name} ({n})" for name, n in sorted(reasons[operator].items()))
@@ -29,16 +29,17 @@ def _by_operator(results, columns=COLUMNS, heads=("passed as is", "with bound op
 
 def write(path: pathlib.Path, results) -> None:
     counts = collections.Counter(r.verdict for r in results)
-    passed = counts["pass"] + counts["pass-bound"]
+    passed = counts["pass"] + counts["pass-sized"] + counts["pass-bound"]
     reasons = collections.Counter(r.reason for r in results if r.verdict == "refused")
     bugs = {v: n for v, n in sorted(counts.items()) if v not in COLUMNS}
     lines = [
         "# ONNX conformance", "",
         "Written by `test/onnx/run_node_suite.py --report`; do not edit.", "",
         f"The backend node cases of onnx {onnx.__version__} on the CPU, at ONNX's own tolerances (relative 1e-3, absolute 1e-7):",
-        f"**{passed} of {len(results)} pass**, {counts['pass']} as they are and {counts['pass-bound']} with shape operands bound to",
-        "constants by `weft compile --bind=NAME=NUMBERS` (the suite passes axes, shapes, pads and the like as run-time inputs, which",
-        f"exported models do not). {counts['refused']} are refused at compile time by an error that names the node.",
+        f"**{passed} of {len(results)} pass**: {counts['pass']} as they are, {counts['pass-sized']} once told how many elements a sequence or an",
+        f"optional among the inputs has (`weft compile --elements=NAME=COUNT`; a model file does not say), and {counts['pass-bound']} with operands bound to",
+        "constants (`--bind=NAME=NUMBERS`).",
+        f"{counts['refused']} are refused at compile time by an error that names the node.",
         f"{counts['nearer']} differ from the data but are *nearer* to the exact value wherever they do: the data hold roundings of their",
         "own. The run proves that against an f64 evaluation of the graph (`test/onnx/exact.py`); the reasons, with figures, are under",
         "`deviations` in `test/onnx/expected-failures.json`.",
@@ -54,7 +55,7 @@ def write(path: pathlib.Path, results) -> None:
 def write_gpu(path: pathlib.Path, results, target: str, device: str) -> None:
     """The same for a GPU target: what passes there, what is refused, and the bugs that are known."""
     counts = collections.Counter(r.verdict for r in results)
-    passed = counts["pass"] + counts["pass-bound"]
+    passed = counts["pass"] + counts["pass-sized"] + counts["pass-bound"]
     reasons = collections.Counter(r.reason for r in results if r.verdict == "refused")
     bugs = [r for r in results if r.verdict not in COLUMNS]
     lines = [
@@ -62,7 +63,7 @@ def write_gpu(path: pathlib.Path, results, target: str, device: str) -> None:
         "Written by `test/onnx/run_node_suite.py --target=... --report`; do not edit.", "",
         f"The backend node cases of onnx {onnx.__version__}, compiled for {target} and run on `{device}`, at ONNX's own tolerances or a relative L2",
         "error of 1e-4 (f32 and f64), 5e-3 (f16), 2e-2 (bf16):",
-        f"**{passed} of {len(results)} pass**, {counts['pass-bound']} of them with shape operands bound; {counts['refused']} are refused at compile",
+        f"**{passed} of {len(results)} pass**, {counts['pass-bound']} of them with shape operands bound, {counts['pass-sized']} with counted elements; {counts['refused']} are refused at compile",
         f"time by an error that names the node and operator; {len(bugs)} show a bug that is known and listed.", "",
         "The list, both ways, is `test/onnx/expected-gpu.json` (beyond the CPU's, `expected-failures.json`). CI runs the small cases of every",
         "operator (`--subset`) through the PTX emulator.", "",
@@ -71,5 +72,5 @@ def write_gpu(path: pathlib.Path, results, target: str, device: str) -> None:
     if bugs:
         lines += ["", "## Known bugs", ""] + [f"* {r.name} ({r.operator}): {r.verdict}: {r.message[:160]}" for r in bugs]
     lines += ["", "## By operator", ""]
-    lines += _by_operator(results, GPU_COLUMNS, ("passed as is", "with bound operands", "refused", "known bugs"))
+    lines += _by_operator(results, GPU_COLUMNS, ("passed as is", "with counted elements", "with bound operands", "refused", "known bugs"))
     path.write_text("\n".join(lines) + "\n")

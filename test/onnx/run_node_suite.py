@@ -48,11 +48,11 @@ from runner import BUGS, Result, Runner  # noqa: E402
 
 EXPECTED = HERE / "expected-failures.json"
 SLICES = 8  # Of the cases that do not cover.
-RIGHT = ("pass", "pass-bound", "nearer")
+RIGHT = ("pass", "pass-bound", "pass-sized", "nearer")
 
 
 def read_expected(path: pathlib.Path) -> dict:
-    return {"refused": {}, "bound": [], "deviations": {}, **(json.loads(path.read_text()) if path.exists() else {})}
+    return {"refused": {}, "bound": [], "sized": [], "deviations": {}, **(json.loads(path.read_text()) if path.exists() else {})}
 
 
 def write_expected(path: pathlib.Path, results: list[Result], kept: dict) -> None:
@@ -60,14 +60,15 @@ def write_expected(path: pathlib.Path, results: list[Result], kept: dict) -> Non
     refused = dict(kept["refused"])
     refused.update({r.name: {"reason": r.reason, "message": r.message} for r in results if r.verdict == "refused"})
     bound = sorted(set(kept["bound"]) | {r.name for r in results if r.bound and r.verdict in RIGHT})
+    sized = sorted(set(kept["sized"]) | {r.name for r in results if r.verdict == "pass-sized"})
     text = {"schema": "weft.expected-failures/1", "onnx": onnx.__version__, "deviations": kept["deviations"],
-            "refused": dict(sorted(refused.items())), "bound": bound}
+            "refused": dict(sorted(refused.items())), "bound": bound, "sized": sized}
     path.write_text(json.dumps(text, indent=1) + "\n")
 
 
 def disagreements(results: list[Result], expected: dict) -> list[str]:
     """One line for each case that did not end as the list says."""
-    lines, bound, bugs = [], set(expected["bound"]), expected.get("bugs", {})
+    lines, bound, sized, bugs = [], set(expected["bound"]), set(expected["sized"]), expected.get("bugs", {})
     for r in results:
         if r.name in bugs:
             if r.verdict != bugs[r.name]["verdict"]:
@@ -78,6 +79,8 @@ def disagreements(results: list[Result], expected: dict) -> list[str]:
         if r.verdict in RIGHT and listed is None and r.bound != (r.name in bound):
             lines.append(f"regressed  {r.name}: now needs bound operands" if r.bound
                          else f"mended     {r.name}: right without bound operands, but is listed as bound")
+        elif r.verdict in RIGHT and listed is None and (r.verdict == "pass-sized") != (r.name in sized):
+            lines.append(f"changed    {r.name}: {r.verdict}, but is {'' if r.name in sized else 'not '}listed as sized")
         if r.verdict == "nearer":  # Only for listed cases.
             continue
         if deviation is not None and r.verdict not in BUGS and "bugs" not in expected:
@@ -181,13 +184,14 @@ def update(args: argparse.Namespace, results: list[Result], expected: dict) -> N
     touched, partial = {r.name for r in results}, args.filter or args.subset or args.chosen
     write_expected(args.expected, results, {
         "refused": {k: v for k, v in expected["refused"].items() if partial and k not in touched},
-        "bound": [n for n in expected["bound"] if partial and n not in touched], "deviations": expected["deviations"]})
+        "bound": [n for n in expected["bound"] if partial and n not in touched],
+        "sized": [n for n in expected["sized"] if partial and n not in touched], "deviations": expected["deviations"]})
 
 
 def summary(results: list[Result], seconds: float) -> str:
     counts = collections.Counter(r.verdict for r in results)
-    text = (f"{len(results)} cases in {seconds:.0f} s: {counts['pass'] + counts['pass-bound']} pass ({counts['pass-bound']} of them with bound "
-            f"operands), {counts['refused']} refused, {counts['nearer']} nearer to the exact value than the data, "
+    text = (f"{len(results)} cases in {seconds:.0f} s: {sum(counts[v] for v in RIGHT[:-1])} pass ({counts['pass-bound']} of them with bound "
+            f"operands, {counts['pass-sized']} with counted elements), {counts['refused']} refused, {counts['nearer']} nearer to the exact value than the data, "
             + ", ".join(f"{counts[v]} {v}" for v in BUGS))
     reasons = collections.Counter(r.reason for r in results if r.verdict == "refused")
     bugs = collections.Counter((r.verdict, r.operator) for r in results if r.verdict in BUGS)
@@ -237,7 +241,7 @@ def main() -> int:
     lines = disagreements(results, expected)
     if not (args.filter or args.subset or args.chosen):
         touched = {r.name for r in results}
-        lines += [f"unknown    {n}: listed, but not a case" for n in list(expected["refused"]) + expected["bound"] if n not in touched]
+        lines += [f"unknown    {n}: listed, but not a case" for n in list(expected["refused"]) + expected["bound"] + expected["sized"] if n not in touched]
     print("\n".join(lines[:args.show]) + ("\n" if lines else "")
           + (f"... and {len(lines) - args.show} more\n" if len(lines) > args.show else ""), end="")
     if args.report and args.target:

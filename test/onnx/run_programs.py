@@ -3,7 +3,7 @@
 
     run_programs.py [--build=build] [--filter=GLOB,...] [--target=sm_80] [--device=emu:sm_80] [--json=FILE]
 
-Results are compared with onnxruntime's, without its optimisations: shapes exactly, floats within 1e-4 relative L2 or what the program says, the rest equal.
+Results are compared with onnxruntime's, without its optimisations, or with a formula of formulas.py: shapes exactly, floats within 1e-4 relative L2 or what the program says, the rest equal.
 What onnxruntime refuses at a size, Weft must refuse too.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,6 +27,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime as ort  # noqa: E402
 
+import formulas  # noqa: E402
 from harness import limits  # noqa: E402
 
 DTYPES = {"float": np.float32, "int64": np.int64, "bool": np.bool_, "int32": np.int32}
@@ -41,9 +42,14 @@ class Program:
     runs: list[str]  # One a size: values, `x=random[2 3]; y=1 2 3; z=5` (a scalar); w=5 [] (one element)
     body: str
     within: float = 1e-4  # Relative L2 error of floats; more where onnxruntime rounds what Weft does not.
+    opset: int = 18
+    refused: tuple[str, ...] = ()  # Sizes that must be an error, whatever onnxruntime makes of them: it may ask for all memory.
+    formula: str = ""  # Of formulas.py, where onnxruntime cannot tell.
+    buffers: tuple[tuple[str, str], ...] = ()  # Outputs that onnxruntime's kernel writes into an input.
 
     def model(self) -> onnx.ModelProto:
-        text = f'<ir_version: 8, opset_import: ["" : 18, "com.microsoft" : 1]> {self.name} {self.signature} {{ {self.body} }}'
+        imports = f'"" : {self.opset}, "com.microsoft" : 1, "ai.onnx.ml" : 3'
+        text = f'<ir_version: 8, opset_import: [{imports}]> {self.name} {self.signature} {{ {self.body} }}'
         return onnx.parser.parse_model(text)
 
     def inputs(self, run: str, model: onnx.ModelProto) -> dict:
@@ -63,14 +69,15 @@ def make(text: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
     if found:
         shape = [int(extent) for extent in found.group(1).split()]
         low, high = RANGES.get(dtype.name, (0, 4))
-        values = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(low, high, shape)
+        values = rng.standard_normal(shape) if dtype.kind in "fV" else rng.integers(low, high, shape)
         return np.asarray(values).astype(dtype)
-    numbers = [float(word) for word in text.split()]
+    numbers = [float(word) if dtype.kind == "f" else int(word) for word in text.split()]
     return np.array(numbers if is_vector or len(numbers) != 1 else numbers[0], dtype=dtype)
 
 
 def read(path: pathlib.Path) -> list[Program]:
-    """Blocks, separated by empty lines: a line `NAME (inputs) => (outputs)`, lines `run: ...`, perhaps one `within: ERROR`, the nodes."""
+    """Blocks, separated by empty lines: a line `NAME (inputs) => (outputs)`, lines `run: ...` and `refused: ...`, perhaps one
+    `within: ERROR`, `opset: N`, `formula: NAME` or `buffers: OUTPUT=INPUT ...`, the nodes."""
     programs = []
     for block in re.split(r"\n\s*\n", path.read_text()):
         lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
@@ -79,8 +86,12 @@ def read(path: pathlib.Path) -> list[Program]:
         name, signature = lines[0].split(" ", 1)
         runs = [line[4:].lstrip() for line in lines[1:] if line.startswith("run:")]
         within = [float(line[7:]) for line in lines[1:] if line.startswith("within:")]
-        body = "\n".join(line for line in lines[1:] if not line.startswith(("run:", "within:")))
-        programs.append(Program(name, signature, runs, body, *within))
+        opset = [int(line[6:]) for line in lines[1:] if line.startswith("opset:")]
+        buffers = [tuple(pair.split("=")) for line in lines[1:] if line.startswith("buffers:") for pair in line[8:].split()]
+        body = "\n".join(line for line in lines[1:] if not line.startswith(("run:", "within:", "opset:", "buffers:", "refused:", "formula:")))
+        formula = "".join(line[8:].strip() for line in lines[1:] if line.startswith("formula:"))
+        refused = tuple(line[8:].lstrip() for line in lines[1:] if line.startswith("refused:"))
+        programs.append(Program(name, signature, runs, body, *within or [1e-4], *opset or [18], refused, formula, tuple(buffers)))
     return programs
 
 
@@ -89,8 +100,34 @@ def difference(want: np.ndarray, got: np.ndarray, within: float) -> str:
         return f"expected shape {want.shape}, got {got.shape}"
     if want.dtype.kind != "f":
         return "" if np.array_equal(want, got) else f"expected {want.ravel()[:8]}, got {got.ravel()[:8]}"
+    want, got = want.astype(np.float64), got.astype(np.float64)
     error = np.linalg.norm((want - got).ravel()) / max(np.linalg.norm(want.ravel()), 1e-30) if want.size else 0.0
     return "" if error <= within else f"relative error {error:.1e}"
+
+
+def make_reference(program: Program, path: pathlib.Path) -> ort.InferenceSession | None:
+    if program.formula:
+        return None
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def expected(program: Program, reference: ort.InferenceSession | None, inputs: dict) -> list[np.ndarray]:
+    if program.formula:
+        return getattr(formulas, program.formula)(**inputs)
+    if not program.buffers:
+        return reference.run(None, inputs)
+    binding, copies = reference.io_binding(), {name: value.copy() for name, value in inputs.items()}  # Its values may share this memory.
+    given = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in copies.items()}
+    for name, value in given.items():
+        binding.bind_ortvalue_input(name, value)
+    for output in reference.get_outputs():
+        shared = dict(program.buffers).get(output.name)
+        binding.bind_ortvalue_output(output.name, given[shared]) if shared else binding.bind_output(output.name)
+    reference.run_with_iobinding(binding)
+    return [value.numpy().copy() for value in binding.get_outputs()]
 
 
 def check(program: Program, arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
@@ -104,16 +141,19 @@ def check(program: Program, arguments: argparse.Namespace, folder: pathlib.Path)
     outcome = limits.run(command, timeout=120, memory_mb=4096)
     if outcome.code != 0:
         return [f"{program.name}: refused: {outcome.stderr.strip()[:300]}"]
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    reference = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    reference = make_reference(program, path)
     session = weft.Session(str(bundle), device=arguments.device) if arguments.device else weft.Session(str(bundle))
     failures = []
+    for run in program.refused:
+        try:
+            session.run(program.inputs(run, model))
+            failures.append(f"{program.name} ({run}): expected an error")
+        except weft.Error:
+            pass
     for run in program.runs:
         inputs = program.inputs(run, model)
         try:
-            want = reference.run(None, inputs)
+            want = expected(program, reference, inputs)
         except Exception:  # onnxruntime's own classes of exceptions are not public
             want = None
         try:

@@ -3,6 +3,7 @@
 Verdicts
   pass         compiled as it is, every output within ONNX's tolerance (or, where the runner is given one, within a relative L2 error)
   pass-bound   the same, after the plain compile had asked for operands to be bound (`--bind`)
+  pass-sized   the same, after it had asked for the number of elements of sequences and optionals alone (`--elements`)
   refused      a clean refusal: exit 3, 5 or 6 and a message that names the operator
   vague        a refusal whose message does not name the operator
   run-error    compiled, but the runtime returned an error
@@ -32,6 +33,7 @@ BUGS = ("vague", "run-error", "wrong", "crash", "hang")
 
 # The importer asks for a constant by naming the operand and the flag: "input 1 `axes` ... fix that with --bind".
 _BIND = re.compile(r"input \d+ `([^`]+)`[^\n]*--bind")
+_ELEMENTS = re.compile(r"--elements=([^=\s]+)=")
 
 # Reason classes, first match wins; they are what the list of expected failures compares.
 _REASONS = (
@@ -57,6 +59,7 @@ class Result:
     message: str = ""
     reason: str = ""
     bound: bool = False  # Operands were bound because the compiler asked for it.
+    sized: bool = False  # It was told, because it asked, how many elements a sequence or optional has.
     compile_seconds: float = 0.0
     run_seconds: float = 0.0
     peak_mb: float = 0.0
@@ -81,6 +84,24 @@ def first_line(text: str) -> str:
 def flat(values: list) -> list:
     """A sequence is several results of a compiled model, one for each element."""
     return [x for value in values for x in (flat(value) if isinstance(value, list) else [value])]
+
+
+def elements_of(value, info: onnx.ValueInfoProto) -> str:
+    """What --elements takes for a sequence or an optional: a count, with a rank where the model declares none."""
+    if value is None:
+        return "none"
+    given, kind = value if isinstance(value, list) else [value], info.type
+    while not kind.HasField("tensor_type"):
+        kind = (kind.optional_type if kind.HasField("optional_type") else kind.sequence_type).elem_type
+    is_declared = kind.tensor_type.HasField("shape")
+    return str(len(given)) + (":" + "x".join("?" * given[0].ndim) if given and not is_declared else "")
+
+
+def ports(name: str, value) -> dict:
+    """The inputs of a compiled model that a value of the case is: a sequence is one for each element."""
+    if isinstance(value, list):
+        return {f"{name}[{i}]": element for i, element in enumerate(value)}
+    return {} if value is None else {name: value}
 
 
 def sources(graph: onnx.GraphProto, value: str) -> set[str]:
@@ -168,32 +189,39 @@ class Runner:
         names = [value.name for value in case.model.graph.input]
         data = [([to_array(v) for v in inputs], flat([to_array(v) for v in outputs])) for inputs, outputs in case.data]
 
-        outcome = self._compile(model, bundle, {})
+        outcome = self._compile(model, bundle, {}, {})
         result.compile_seconds, result.peak_mb = outcome.seconds, outcome.peak_mb
-        if outcome.code == 3 and _BIND.search(outcome.stderr):
-            outcome, bound = self._compile_bound(case, folder, outcome, dict(zip(names, data[0][0])))
+        if outcome.code == 3 and (_BIND.search(outcome.stderr) or _ELEMENTS.search(outcome.stderr)):
+            outcome, bound, sized = self._compile_told(case, folder, outcome, dict(zip(names, data[0][0])))
             result.compile_seconds += outcome.seconds
             if outcome.code == 0:
-                result.verdict, result.bound = "pass-bound", True
+                result.bound, result.sized = bool(bound), bool(sized)
+                result.verdict = "pass-bound" if bound else "pass-sized"
             names = [n for n in names if n not in bound]
         if outcome.code != 0 or outcome.timed_out:
             return self._refusal(result, outcome, case)
         return self._execute(result, case, bundle, names, data)
 
-    def _compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: dict) -> limits.Outcome:
-        return self.backend.compile(model, bundle, binds=binds, timeout=self.timeout, memory_mb=self.memory_mb)
+    def _compile(self, model: pathlib.Path, bundle: pathlib.Path, binds: dict, elements: dict) -> limits.Outcome:
+        return self.backend.compile(model, bundle, binds=binds, extra=[f"--elements={name}={text}" for name, text in elements.items()],
+                                    timeout=self.timeout, memory_mb=self.memory_mb)
 
-    def _compile_bound(self, case: Case, folder: pathlib.Path, outcome: limits.Outcome, feeds: dict) -> tuple[limits.Outcome, dict]:
-        """Bind the graph inputs that the compiler asks for, until it is content or asks for nothing new."""
+    def _compile_told(self, case: Case, folder: pathlib.Path, outcome: limits.Outcome, feeds: dict) -> tuple[limits.Outcome, dict, dict]:
+        """Bind the graph inputs that the compiler asks for, and count the elements of sequences, until it is content or asks for nothing
+        new."""
         bound: dict[str, np.ndarray] = {}
+        sized: dict[str, str] = {}
+        infos = {info.name: info for info in case.model.graph.input}
         while outcome.code == 3:
+            lists = sorted({name for name in _ELEMENTS.findall(outcome.stderr) if name in feeds and name not in sized})
             wanted = {name for value in _BIND.findall(outcome.stderr) for name in sources(case.model.graph, value)}
-            wanted = sorted(n for n in wanted if n in feeds and n not in bound)
-            if not wanted:
+            wanted = sorted(n for n in wanted if n in feeds and n not in bound and not isinstance(feeds[n], list))
+            if not lists and not wanted:
                 break
+            sized.update({name: elements_of(feeds[name], infos[name]) for name in lists})
             bound.update({name: feeds[name] for name in wanted})
-            outcome = self._compile(folder / "model.onnx", folder / "model.weft", bound)
-        return outcome, bound
+            outcome = self._compile(folder / "model.onnx", folder / "model.weft", bound, sized)
+        return outcome, bound, sized
 
     def _refusal(self, result: Result, outcome: limits.Outcome, case: Case) -> Result:
         result.message = first_line(outcome.stderr) or first_line(outcome.stdout)
@@ -218,7 +246,8 @@ class Runner:
             found = None
             for values, wanted in data:
                 given = {n: v for n, v in zip(inputs, values) if v is not None}
-                got = self.backend.run(bundle, {n: v for n, v in given.items() if n in names})
+                feeds = [ports(n, v) for n, v in given.items() if n in names]
+                got = self.backend.run(bundle, {port: v for feed in feeds for port, v in feed.items()})
                 problem = compare.mismatches(got, wanted, case.rtol, case.atol)
                 if problem and not (self.l2 and within_l2(got, wanted, self.l2)):
                     figures = _nearer(case, given, got, wanted) if case.name in self.deviations else None

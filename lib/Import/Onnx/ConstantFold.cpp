@@ -8,25 +8,31 @@ using namespace weft::onnx;
 
 /// Ops that a handler built on the way to the value it asks about; results of earlier nodes are known to be constant or
 /// not.
-static constexpr unsigned maxHandlerOps = 64;
+static constexpr unsigned maxHandlerOps = 256;
 
-bool GraphImporter::followsFromConstants(mlir::Value value, unsigned &budget) const {
-  if (isConstant(value))
-    return true;
-  mlir::Operation *op = value.getDefiningOp();
-  if (!op || budget-- == 0)
-    return false;
-  if (llvm::isa<tg::ConstantOp, tg::WeightOp>(op))
-    return true;
-  return op->getNumOperands() > 0 &&
-         llvm::all_of(op->getOperands(), [&](mlir::Value operand) { return followsFromConstants(operand, budget); });
+bool GraphImporter::followsFromConstants(mlir::Value value, bool withIndices) const {
+  llvm::SmallVector<mlir::Value> work{value};
+  llvm::DenseSet<mlir::Value> seen;
+  while (!work.empty()) {
+    mlir::Value next = work.pop_back_val();
+    if (isConstant(next) || !seen.insert(next).second)
+      continue;
+    mlir::Operation *op = next.getDefiningOp();
+    if (!op || seen.size() > maxHandlerOps)
+      return false;
+    if (llvm::isa<tg::ConstantOp, tg::WeightOp>(op) || (withIndices && llvm::isa<tg::IotaOp>(op)))
+      continue;
+    if (op->getNumOperands() == 0)
+      return false;
+    llvm::append_range(work, op->getOperands());
+  }
+  return true;
 }
 
-mlir::ElementsAttr GraphImporter::fold(mlir::Value value) {
+mlir::ElementsAttr GraphImporter::fold(mlir::Value value, bool withIndices) {
   if (mlir::ElementsAttr elements = tg::getConstantElements(value, maxFoldBytes))
     return elements;
-  unsigned budget = maxHandlerOps;
-  if (!followsFromConstants(value, budget))
+  if (!followsFromConstants(value, withIndices))
     return {};
   reference::Limits limits = reference::foldLimits();
   limits.sharedWork = &foldWork;

@@ -107,11 +107,14 @@ public:
   mlir::Value tensorFromBytes(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes,
                               std::optional<uint64_t> fileOffset);
 
+  /// A list of `elements` (see NodeContext::list); null where there are more than an import may have.
+  mlir::Value list(mlir::ValueRange elements, bool isOptional);
+
   //===--- Facts ---===//
   bool isConstant(mlir::Value value) const { return constants.contains(value); }
   void markConstant(mlir::Value value) { constants.insert(value); }
   /// Contents of a value that follows from constants alone.
-  mlir::ElementsAttr fold(mlir::Value value);
+  mlir::ElementsAttr fold(mlir::Value value, bool withIndices = false);
 
   const Model &model;
   const ImportOptions &options;
@@ -154,7 +157,7 @@ private:
   void finishNode(Current &node);
   void unknownOp(const Current &node);
   bool spendNode();
-  bool followsFromConstants(mlir::Value value, unsigned &budget) const;
+  bool followsFromConstants(mlir::Value value, bool withIndices) const;
   mlir::Value foldSmall(mlir::Value value);
   mlir::Value makeWeight(mlir::RankedTensorType type, llvm::StringRef source, uint64_t offset, uint64_t size);
   const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;

@@ -52,6 +52,12 @@ private:
     auto it = llvm::find_if(graph.input(), [&](const auto &input) { return input.name() == name; });
     return it == graph.input().end() ? nullptr : &*it;
   }
+  void expandInput(const ::onnx::ValueInfoProto &input);
+  mlir::RankedTensorType elementType(const ::onnx::ValueInfoProto &input, const InputElements &given);
+  const InputElements *findElements(StringRef name) const {
+    auto it = llvm::find_if(options.elements, [&](const InputElements &each) { return each.input == name; });
+    return it == options.elements.end() ? nullptr : &*it;
+  }
   const Binding *findBinding(StringRef name) const {
     auto it = llvm::find_if(options.bind, [&](const Binding &binding) { return binding.input == name; });
     return it == options.bind.end() ? nullptr : &*it;
@@ -70,6 +76,8 @@ private:
   std::vector<bool> needed;  ///< By node.
   llvm::StringSet<> reached; ///< Names that the outputs depend on and that no needed node produces.
   std::vector<Input> inputs;
+  std::vector<std::pair<std::string, size_t>>
+      lists; ///< Inputs that are sequences, and the first of their elements in `inputs`.
   Scope scope;
 };
 
@@ -94,6 +102,9 @@ void ModelImport::checkNames() {
   for (const Binding &binding : options.bind)
     if (!findInput(binding.input))
       importer.report(ErrorClass::Usage, "--bind: the graph has no input `" + llvm::Twine(binding.input) + "`");
+  for (const InputElements &each : options.elements)
+    if (!findInput(each.input))
+      importer.report(ErrorClass::Usage, "--elements: the graph has no input `" + llvm::Twine(each.input) + "`");
   outputs = options.to;
   if (outputs.empty())
     for (const auto &output : graph.output())
@@ -191,6 +202,82 @@ llvm::StringMap<mlir::RankedTensorType> ModelImport::inferTypes(llvm::ArrayRef<s
   return types;
 }
 
+/// The type of an element of a sequence or an optional. No two elements share extents that are open.
+mlir::RankedTensorType ModelImport::elementType(const ::onnx::ValueInfoProto &input, const InputElements &given) {
+  ::onnx::TypeProto type = input.type();
+  for (;;) {
+    // Copies: an assignment from a part of itself would read what it overwrites.
+    if (type.has_optional_type())
+      type = ::onnx::TypeProto(type.optional_type().elem_type());
+    else if (type.has_sequence_type())
+      type = ::onnx::TypeProto(type.sequence_type().elem_type());
+    else
+      break;
+  }
+  if (type.has_tensor_type()) {
+    auto *tensor = type.mutable_tensor_type();
+    if (given.shape) {
+      tensor->clear_shape();
+      for (int64_t extent : *given.shape)
+        if (auto *dim = tensor->mutable_shape()->add_dim(); extent >= 0)
+          dim->set_dim_value(extent);
+      (void)tensor->mutable_shape();
+    }
+    if (tensor->has_shape())
+      for (auto &dim : *tensor->mutable_shape()->mutable_dim())
+        if (!isFixed(dim))
+          dim.Clear();
+  }
+  return importer.declaredType(type, inputs.back().name, "input");
+}
+
+/// An input of tensor type as it is; a sequence or an optional as the tensors that the user says are in it.
+void ModelImport::expandInput(const ::onnx::ValueInfoProto &input) {
+  const ::onnx::TypeProto &type = input.type();
+  const InputElements *given = findElements(input.name());
+  bool isOptional = type.has_optional_type();
+  bool isSequence = type.has_sequence_type() || (isOptional && type.optional_type().elem_type().has_sequence_type());
+  auto usage = [&](const llvm::Twine &cause) {
+    importer.report(ErrorClass::Usage, "--elements: input `" + llvm::Twine(input.name()) + "` " + cause);
+    inputs.push_back({input.name(), {}});
+  };
+  if (!isOptional && !isSequence) {
+    if (given)
+      return usage("is neither a sequence nor an optional");
+    inputs.push_back({input.name(), importer.declaredType(type, input.name(), "input")});
+    return;
+  }
+  if (!given) {
+    importer.report(ErrorClass::Unsupported,
+                    "input `" + llvm::Twine(input.name()) + "` has " + (isSequence ? "sequence" : "optional") +
+                        " type; expected the number of its elements",
+                    "give it with --elements=" + input.name() + "=" + (isSequence ? "COUNT" : "1 or =none"));
+    inputs.push_back({input.name(), {}});
+    return;
+  }
+  if (given->isAbsent && !isOptional)
+    return usage("is a sequence; expected a count");
+  if (!isSequence && !given->isAbsent && given->count != 1)
+    return usage("is an optional of a tensor; expected 1 or none, got " + llvm::Twine(given->count));
+  if (given->count > options.limits.maxTripCount) {
+    importer.report(ErrorClass::Limit,
+                    "--elements: input `" + llvm::Twine(input.name()) + "` has " + llvm::Twine(given->count) +
+                        " elements",
+                    "raise the limit with --max-trip-count");
+    inputs.push_back({input.name(), {}});
+    return;
+  }
+  if (isSequence || given->isAbsent)
+    lists.push_back({input.name(), inputs.size()});
+  for (int64_t i = 0; i < given->count; ++i) {
+    std::string name = isSequence ? input.name() + "[" + std::to_string(i) + "]" : input.name();
+    if (isSequence && findInput(name))
+      return usage("has an element of the name of another input, `" + name + "`");
+    inputs.push_back({name, {}});
+    inputs.back().type = elementType(input, *given);
+  }
+}
+
 void ModelImport::findInputs() {
   llvm::StringSet<> defaults;
   for (const auto &tensor : graph.initializer())
@@ -199,7 +286,7 @@ void ModelImport::findInputs() {
     for (const auto &input : graph.input())
       if (!defaults.contains(input.name()) && !findBinding(input.name()) &&
           (options.to.empty() || reached.contains(input.name())))
-        inputs.push_back({input.name(), importer.declaredType(input.type(), input.name(), "input")});
+        expandInput(input);
     return;
   }
   for (const auto &input : graph.input())
@@ -309,6 +396,13 @@ void ModelImport::importBody(mlir::func::FuncOp function) {
       scope.values[input.name()] = bind(*binding, input);
   for (auto [i, input] : llvm::enumerate(inputs))
     scope.values[input.name] = block->getArgument(i);
+  for (const auto &[name, first] : lists) {
+    const InputElements &given = *findElements(name);
+    mlir::Value list = importer.list(block->getArguments().slice(first, given.count), given.isAbsent);
+    if (!list)
+      importer.report(ErrorClass::Limit, "--elements: the inputs have too many elements in all");
+    scope.values[findInput(name)->name()] = list;
+  }
   importer.importNodes(graph.node(), scope, needed);
 }
 

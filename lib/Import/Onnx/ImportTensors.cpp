@@ -67,6 +67,16 @@ static const char *kindOf(const ::onnx::TypeProto &type) {
   }
 }
 
+mlir::Value GraphImporter::list(mlir::ValueRange elements, bool isOptional) {
+  listElements += 2 * elements.size(); // An operand of the cast and an entry of its type.
+  if (listElements > maxListElements)
+    return {};
+  mlir::Type type = builder.getNoneType();
+  if (!isOptional)
+    type = builder.getTupleType(elements.getTypes());
+  return mlir::UnrealizedConversionCastOp::create(builder, type, elements).getResult(0);
+}
+
 mlir::RankedTensorType GraphImporter::declaredType(const ::onnx::TypeProto &type, llvm::StringRef value,
                                                    const llvm::Twine &what) {
   std::string name = (what + " `" + value + "`").str();

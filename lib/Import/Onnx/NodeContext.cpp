@@ -211,15 +211,10 @@ bool NodeContext::isEmptyOptional(mlir::Value value) { return llvm::isa<mlir::No
 mlir::Value NodeContext::list(llvm::ArrayRef<mlir::Value> elements, bool isOptional) {
   if (llvm::is_contained(elements, mlir::Value()))
     return {};
-  importer.listElements += 2 * elements.size(); // An operand of the cast and an entry of its type.
-  if (importer.listElements > maxListElements) {
+  mlir::Value list = importer.list(elements, isOptional);
+  if (!list)
     (void)limit("the model's sequences have more than " + llvm::Twine(maxListElements / 2) + " elements in all");
-    return {};
-  }
-  mlir::Type type = b.getNoneType();
-  if (!isOptional)
-    type = b.getTupleType(mlir::TypeRange(mlir::ValueRange(elements)));
-  return mlir::UnrealizedConversionCastOp::create(b, type, elements).getResult(0);
+  return list;
 }
 
 mlir::OperandRange NodeContext::elements(mlir::Value list) { return list.getDefiningOp()->getOperands(); }
@@ -233,8 +228,8 @@ llvm::LogicalResult NodeContext::checkTensor(mlir::Value value, const llvm::Twin
 
 //===--- Contents known at import ---===//
 
-mlir::ElementsAttr NodeContext::constant(mlir::Value value) {
-  return value && !isList(value) ? importer.fold(value) : mlir::ElementsAttr();
+mlir::ElementsAttr NodeContext::constant(mlir::Value value, bool withIndices) {
+  return value && !isList(value) ? importer.fold(value, withIndices) : mlir::ElementsAttr();
 }
 
 std::optional<tg::Dims> NodeContext::shapeContents(mlir::Value value) {

@@ -39,10 +39,11 @@ class Fake:
     """A backend whose compile answers are scripted and whose run is a function."""
 
     def __init__(self, answers, run=None):
-        self.answers, self.run_function, self.binds = list(answers), run, []
+        self.answers, self.run_function, self.binds, self.extra = list(answers), run, [], []
 
     def compile(self, model, bundle, binds=None, extra=(), timeout=60, memory_mb=None):
         self.binds.append(sorted(binds))
+        self.extra = list(extra)
         code, text = self.answers.pop(0)
         return limits.Outcome(code, False, "", text, 0.1, 1)
 
@@ -52,6 +53,37 @@ class Fake:
 
 ASK = (3, "model.onnx: error: node `` (Reshape): input 1 `shape` (shape) is not known at compile time; operands: f32[6], i64[2]; "
        "if it comes from a graph input, fix that with --bind")
+
+
+COUNT = (3, "model.onnx: error: input `x` has sequence type; expected the number of its elements; give it with --elements=x=COUNT")
+
+
+class Sequences(unittest.TestCase):
+    """A sequence among the inputs: the run counts its elements for the compiler, and gives each as an input of its own."""
+
+    def verdict(self, backend, shape) -> Result:
+        kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, shape))
+        x, y = helper.make_value_info("x", kind), helper.make_value_info("y", kind)
+        model = helper.make_model(helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y]))
+        data = [np.ones((2, 3), np.float32), np.zeros((1, 3), np.float32)]
+        with tempfile.TemporaryDirectory() as folder:
+            return Runner(backend, pathlib.Path(folder), timeout=5, memory_mb=0)(Case("s", model, [([data], [data])], 1e-4, 0, "Identity"))
+
+    def test_elements_are_counted(self):
+        backend = Fake([COUNT, (0, "")], lambda f: [f["x[0]"], f["x[1]"]])
+        self.assertEqual(self.verdict(backend, ["n", 3]).verdict, "pass-sized")
+        self.assertEqual(backend.extra, ["--elements=x=2"])
+
+    def test_rank_is_given_where_none_is_declared(self):
+        backend = Fake([COUNT, (0, "")], lambda f: [f["x[0]"], f["x[1]"]])
+        self.assertEqual(self.verdict(backend, None).verdict, "pass-sized")
+        self.assertEqual(backend.extra, ["--elements=x=2:?x?"])
+
+    def test_wrong_is_wrong(self):
+        self.assertEqual(self.verdict(Fake([COUNT, (0, "")], lambda f: [f["x[1]"], f["x[0]"]]), None).verdict, "wrong")
+
+    def test_asking_again_is_a_refusal(self):
+        self.assertEqual(self.verdict(Fake([COUNT, COUNT]), None).verdict, "refused")
 
 
 class Verdicts(unittest.TestCase):
@@ -110,13 +142,14 @@ class ExactValues(unittest.TestCase):
 
 
 class BothDirections(unittest.TestCase):
-    expected = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": ["b"], "deviations": {"d": {"why": "rounding"}}}
+    expected = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": ["b"], "sized": ["s"], "deviations": {"d": {"why": "rounding"}}}
 
     def lines(self, *results):
         return run_node_suite.disagreements(list(results), self.expected)
 
     def test_agreement(self):
-        self.assertEqual(self.lines(Result("a", "A", "refused", reason="r"), Result("b", "B", "pass-bound", bound=True), Result("c", "C", "pass")), [])
+        self.assertEqual(self.lines(Result("a", "A", "refused", reason="r"), Result("b", "B", "pass-bound", bound=True), Result("c", "C", "pass"),
+                                    Result("s", "S", "pass-sized", sized=True)), [])
 
     def test_deviation(self):
         self.assertEqual(self.lines(Result("d", "D", "nearer")), [])
@@ -125,7 +158,8 @@ class BothDirections(unittest.TestCase):
 
     def test_each_disagreement(self):
         for result in (Result("a", "A", "pass"), Result("a", "A", "refused", reason="other"), Result("c", "C", "refused", reason="r"),
-                       Result("b", "B", "pass"), Result("c", "C", "pass-bound", bound=True), Result("a", "A", "wrong"), Result("a", "A", "crash")):
+                       Result("b", "B", "pass"), Result("c", "C", "pass-bound", bound=True), Result("a", "A", "wrong"), Result("a", "A", "crash"),
+                       Result("s", "S", "pass"), Result("c", "C", "pass-sized", sized=True)):
             self.assertEqual(len(self.lines(result)), 1, result)
 
 
@@ -152,7 +186,7 @@ class Resumed(unittest.TestCase):
 class GpuLists(unittest.TestCase):
     """What is expected of a GPU target: the CPU's list and more, written by --update and broken both ways."""
 
-    cpu = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": [], "deviations": {"d": {"why": "rounding"}}}
+    cpu = {"refused": {"a": {"reason": "r", "message": ""}}, "bound": [], "sized": [], "deviations": {"d": {"why": "rounding"}}}
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,10 +1,7 @@
-// Tables that operator handlers compute at import: resampling taps, Fourier matrices, windows.
+// Tables that operator handlers compute at import: resampling taps.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ResampleTable.h"
-#include "SignalTables.h"
 #include "gtest/gtest.h"
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 using namespace weft::onnx;
@@ -90,47 +87,6 @@ TEST(ResampleTable, RefusesEndlessFilters) {
   spec.antialias = true;
   EXPECT_FALSE(makeResampleTable(spec, {4, 1, 1e-300}, many));
   EXPECT_FALSE(makeResampleTable(spec, {4, 1 << 21, 1.0}, many));
-}
-
-TEST(SignalTables, InverseUndoesForward) {
-  constexpr int64_t n = 6;
-  FourierMatrix forward = forwardFourier(n, n, 2, false), inverse = inverseFourier(n, n, 2, false);
-  // Matrices are (j, p) x (k, q): their product over (k, q) is the identity.
-  for (int64_t row = 0; row < 2 * n; ++row)
-    for (int64_t column = 0; column < 2 * n; ++column) {
-      double sum = 0;
-      for (int64_t k = 0; k < 2 * n; ++k)
-        sum += forward.values[row * 2 * n + k] * inverse.values[k * 2 * n + column];
-      EXPECT_NEAR(sum, row == column, 1e-14);
-    }
-}
-
-TEST(SignalTables, OnesidedInverseRebuildsRealSignals) {
-  for (int64_t n : {5, 6}) {
-    int64_t half = n / 2 + 1;
-    FourierMatrix forward = forwardFourier(n, n, 1, true), inverse = inverseFourier(n, half, 2, true);
-    EXPECT_EQ(forward.outputs, half);
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < n; ++i) {
-        double sum = 0;
-        for (int64_t k = 0; k < 2 * half; ++k)
-          sum += forward.values[j * 2 * half + k] * inverse.values[k * n + i];
-        EXPECT_NEAR(sum, i == j, 1e-14);
-      }
-  }
-}
-
-TEST(SignalTables, WindowsOfOneElementAreFinite) {
-  for (WindowKind kind : {WindowKind::Hann, WindowKind::Hamming, WindowKind::Blackman})
-    EXPECT_TRUE(std::isfinite(makeWindow(kind, 1, /*periodic=*/false)[0]));
-  EXPECT_NEAR(makeWindow(WindowKind::Hann, 4, true)[2], 1.0, 1e-15);
-  EXPECT_NEAR(makeWindow(WindowKind::Hann, 5, false)[4], 0.0, 1e-15);
-}
-
-TEST(SignalTables, MelEdgesOutsideTheSpectrumAreRefused) {
-  EXPECT_TRUE(makeMelWeights({8, 16, 8192, 0, 4096}));
-  EXPECT_FALSE(makeMelWeights({8, 16, 8192, 0, 40960}));
-  EXPECT_FALSE(makeMelWeights({8, 16, 8192, std::numeric_limits<double>::quiet_NaN(), 4096}));
 }
 
 } // namespace

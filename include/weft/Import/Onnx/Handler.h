@@ -117,8 +117,9 @@ public:
 
   //===--- Contents known at import ---===//
   /// Contents of a value that follows from constants alone: folded by the Reference evaluator, up to `maxFoldBytes`.
-  /// Null if it is not constant or too large; records nothing.
-  mlir::ElementsAttr constant(mlir::Value value);
+  /// Null if it is not constant or too large; records nothing. What follows from indices (`tg.iota`) is folded only
+  /// `withIndices`: a kernel computes it more cheaply than it reads it, unless it is a table of trigonometry.
+  mlir::ElementsAttr constant(mlir::Value value, bool withIndices = false);
   std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value);
   std::optional<llvm::SmallVector<double>> constantFloats(mlir::Value value);
   std::optional<int64_t> constantInt(mlir::Value value);  ///< A tensor of one element.

@@ -36,9 +36,19 @@ struct Binding {
   std::string numbers;                             ///< comma-separated numbers, converted to that type.
 };
 
+/// What a graph input that is a sequence or an optional has when the model runs.
+struct InputElements {
+  std::string input;
+  int64_t count = 0;     ///< Tensors in it; of an optional of a tensor, 1.
+  bool isAbsent = false; ///< An optional without an element.
+  /// Extents of every element, negative where they are open; none: what the input declares.
+  std::optional<llvm::SmallVector<int64_t>> shape;
+};
+
 struct ImportOptions {
   std::string functionName = "main";
   std::vector<Binding> bind;
+  std::vector<InputElements> elements;
   std::vector<std::pair<std::string, int64_t>> dims; ///< Values of dim_params.
   std::vector<std::string> from;                     ///< Tensors that become the inputs; empty: the graph's inputs.
   std::vector<std::string> to;                       ///< Tensors that become the outputs; empty: the graph's outputs.

@@ -82,10 +82,11 @@ FailureOr<HeadAttrs> readHeadAttrs(NodeContext &n) {
   return HeadAttrs{*heads, *causal, *scale, *filter};
 }
 
-/// Attention of operands of rank 4 whose keys begin with `pastLength` cached ones, heads merged; null after an error.
-/// `keyMask` (see addKeyMask) and `bias` (broadcastable to the scores) may be null.
-Value maskedAttention(NodeContext &n, AttentionArgs args, const HeadAttrs &attrs, Value keyMask, Value bias,
-                      AffineExpr pastLength) {
+/// Attention of operands of rank 4 whose keys begin with `pastLength` cached ones (an expression, or i64 of rank 0),
+/// heads merged; null after an error. `keyMask` (see addKeyMask) and `bias` (broadcastable to the scores) may be null.
+template <typename Length>
+AttentionResult maskedAttention(NodeContext &n, AttentionArgs args, const HeadAttrs &attrs, Value keyMask, Value bias,
+                                Length pastLength) {
   args.scale = attrs.scale;
   ScoreDims dims = scoreDims(n, args.query, args.key);
   AttentionMask mask(n, dims);
@@ -95,8 +96,8 @@ Value maskedAttention(NodeContext &n, AttentionArgs args, const HeadAttrs &attrs
     mask.addOperand(bias);
   if (attrs.causal)
     mask.causal(pastLength);
-  Value result = attention(n, args, mask).result;
-  return result ? mergeHeads(n, result) : Value();
+  AttentionResult result = attention(n, args, mask);
+  return {mergeHeads(n, result.result), result.scores};
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,7 +217,7 @@ LogicalResult packedAttention(NodeContext &n, Value projection, const PackedInpu
     if (!args.key || !args.value)
       return failure();
   }
-  Value result = maskedAttention(n, args, *attrs, inputs.keyMask, inputs.bias, pastLength);
+  Value result = maskedAttention(n, args, *attrs, inputs.keyMask, inputs.bias, pastLength).result;
   if (!result)
     return failure();
   if (n.outputUsed(1))
@@ -303,36 +304,75 @@ LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads
   return success(args.query && args.key && args.value);
 }
 
+/// Key and value behind those of the cache, which grows by them.
+LogicalResult growCaches(NodeContext &n, AttentionArgs &args) {
+  args.key = n.concat({n.input(6), args.key}, 2);
+  args.value = n.concat({n.input(7), args.value}, 2);
+  return success(args.key && args.value);
+}
+
+/// The same where past and present share a buffer, of which `past` (rank 0) positions are filled: key and value, whose
+/// heads come as they are, are written behind them, and what is read ends with them.
+LogicalResult fillCaches(NodeContext &n, AttentionArgs &args, Value past) {
+  Type index = n.b.getI64Type();
+  AffineExpr batch = n.dim(args.key, 0), fresh = n.dim(args.key, 2);
+  FailureOr<tg::Dims> total = n.runtimeDims(Expr(n, past) + Expr(n, extentScalar(n, fresh, index)), "total length");
+  if (failed(total) || failed(n.assumeAtMost(total->front(), n.dim(n.input(6), 2), "positions of the cache")))
+    return failure();
+  Expr place = Expr(n, iota(n, 0, {fresh}, index)) + Expr(n, past);
+  Value places = n.broadcastTo(place, {batch, fresh});
+  Value *operands[] = {&args.key, &args.value};
+  for (auto [i, x] : llvm::enumerate(operands)) {
+    Value cache = n.input(6 + i);
+    if (failed(n.checkRank(cache, 4, 4, "a cache")))
+      return failure();
+    Value filled = appendTo(n, cache, *x, places, n.dim(cache, 2));
+    n.output(1 + i, filled);
+    *x = filled ? n.slice(filled, 2, 0, total->front()) : filled;
+  }
+  return success(args.key && args.value);
+}
+
 LogicalResult multiHeadAttention(NodeContext &n) {
   if (failed(n.checkNumInputs(1, 10)))
     return failure();
-  if (n.input(8) || n.input(9))
-    return n.unsupported("inputs past_sequence_length and cache_indirection are not supported");
-  if (n.outputUsed(3))
-    return n.unsupported("output qk is not supported");
+  if (n.input(9))
+    return n.unsupported("input cache_indirection of a beam search is not supported", "search outside of the model");
   FailureOr<HeadAttrs> attrs = readHeadAttrs(n);
   AttentionArgs args;
+  args.scoresStage = n.outputUsed(3) ? 2 : 0; // Output qk has the masks in it.
   if (failed(attrs) || failed(readProjections(n, args, attrs->heads)))
     return failure();
-  AffineExpr pastLength = n.constExpr(0);
-  Value pastKey = n.input(6), pastValue = n.input(7);
-  if (bool(pastKey) != bool(pastValue))
-    return n.error("expected past_key and past_value together");
-  if (pastKey) {
-    if (failed(n.checkRank(pastKey, 4, 4, "past_key")))
+  Value pastKey = n.input(6), pastValue = n.input(7), filled = n.input(8);
+  if (bool(pastKey) != bool(pastValue) || (filled && !pastKey))
+    return n.error(filled ? "expected past_key and past_value with past_sequence_length"
+                          : "expected past_key and past_value together");
+  if (pastKey &&
+      (failed(n.checkRank(pastKey, 4, 4, "past_key")) || failed(checkSameElement(n, args.key, {pastKey, pastValue}))))
+    return failure();
+  if (filled) {
+    if (!isInteger(n, filled) || tg::getConstant(tg::getNumElements(filled.getType())) != 1)
+      return n.error("expected past_sequence_length of one integer, got " + typeName(filled.getType()));
+    filled = n.cast(n.reshape(filled, ArrayRef<int64_t>()), n.b.getI64Type());
+    if (failed(fillCaches(n, args, filled)))
       return failure();
-    pastLength = n.dim(pastKey, 2);
-    args.key = n.concat({pastKey, args.key}, 2);
-    args.value = n.concat({pastValue, args.value}, 2);
+  } else if (pastKey && failed(growCaches(n, args))) {
+    return failure();
   }
   if (!args.key || !args.value || failed(n.checkRank(args.key, 4, 4, "key")))
     return failure();
-  Value result = maskedAttention(n, args, *attrs, n.input(4), n.input(5), pastLength);
-  if (!result)
+  AffineExpr pastLength = pastKey ? n.dim(pastKey, 2) : n.constExpr(0);
+  AttentionResult result = filled ? maskedAttention(n, args, *attrs, n.input(4), n.input(5), filled)
+                                  : maskedAttention(n, args, *attrs, n.input(4), n.input(5), pastLength);
+  if (!result.result)
     return failure();
-  n.output(1, args.key);
-  n.output(2, args.value);
-  return deliver(n, result);
+  if (!filled) {
+    n.output(1, args.key);
+    n.output(2, args.value);
+  }
+  if (n.outputUsed(3))
+    n.output(3, result.scores);
+  return deliver(n, result.result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,7 +429,7 @@ ArrayRef<OpEntry> getContribAttentionOps() {
   static const OpEntry table[] = {
       {microsoft, "Attention", 1, anyOpset, floatAttention, "no shared past buffer, rotary or 4-D mask"},
       {"com.microsoft", "QAttention", 1, anyOpset, quantizedAttention, ""},
-      {microsoft, "MultiHeadAttention", 1, anyOpset, multiHeadAttention, "no cache indirection, no output qk"},
+      {microsoft, "MultiHeadAttention", 1, anyOpset, multiHeadAttention, "no cache indirection"},
       {microsoft, "RotaryEmbedding", 1, anyOpset, rotaryEmbedding, "no packed batching, scale 1"},
   };
   return table;

@@ -97,12 +97,45 @@ LogicalResult biasSoftmax(NodeContext &n) {
   return deliver(n, n.cast(y, n.elementType(data)));
 }
 
+/// x / rms(x) * scale * activation(gate) in f32, over groups of the last dimension as long as `scale`; rounded once.
+LogicalResult gatedRmsNorm(NodeContext &n) {
+  Value x = n.required(0), scale = n.required(1), gate = n.required(2);
+  FailureOr<double> epsilon = n.floatAttr("epsilon", 1e-5);
+  FailureOr<unsigned> activation = n.choiceAttr("activation", {"silu", "swish", "sigmoid"}, "silu");
+  if (failed(n.checkNumInputs(3, 3)) || failed(epsilon) || failed(activation) || failed(checkFloat(n, x, "X")) ||
+      failed(checkSameElement(n, x, {scale, gate})) || failed(n.checkRank(x, 1, 64, "X")) || !scale ||
+      failed(n.checkRank(scale, 1, 1, "scale")) || !gate || failed(n.checkRank(gate, n.rank(x), n.rank(x), "gate")))
+    return failure();
+  for (int64_t d = 0; d < n.rank(x); ++d)
+    if (failed(n.assumeEqual(n.dim(x, d), n.dim(gate, d), "dimension " + Twine(d) + " of X and gate")))
+      return failure();
+  std::optional<int64_t> width = n.staticDim(scale, 0), whole = n.staticDim(x, n.rank(x) - 1);
+  if (!width || *width < 1)
+    return n.unsupported("a `scale` of symbolic or zero extent is not supported", "fix the extent with --dim");
+  if (whole && *whole % *width != 0)
+    return n.error("expected the last extent of X, " + Twine(*whole) + ", to be a multiple of that of scale, " +
+                   Twine(*width));
+  tg::Dims grouped(ArrayRef(n.dims(x)).drop_back());
+  grouped.push_back(tg::simplify(n.dim(x, n.rank(x) - 1).floorDiv(*width)));
+  grouped.push_back(n.constExpr(*width));
+  Type f32 = n.b.getF32Type();
+  Value rows = n.reshape(n.cast(x, f32), grouped);
+  Value normal = n.make<tg::RmsNormOp>(rows, n.cast(scale, f32), n.b.getI64IntegerAttr(n.rank(x)),
+                                       n.b.getF64FloatAttr(*epsilon), TypeAttr::get(f32));
+  Value wide = n.cast(gate, f32);
+  Expr open(n, *activation == 2 ? n.make<tg::SigmoidOp>(wide) : swish(n, wide));
+  if (!normal)
+    return failure();
+  return deliver(n, n.cast(Expr(n, n.reshape(normal, n.dims(x))) * open, n.elementType(x)));
+}
+
 } // namespace
 
 ArrayRef<OpEntry> getContribNormOps() {
   static const OpEntry table[] = {
       {"com.microsoft", "GroupNorm", 1, anyOpset, groupNorm, "static number of channels"},
       {"com.microsoft", "SkipGroupNorm", 1, anyOpset, skipGroupNorm, "static number of channels, channels last"},
+      {"com.microsoft", "GatedRMSNorm", 1, anyOpset, gatedRmsNorm, "static extent of `scale`"},
       {"com.microsoft", "BiasSoftmax", 1, anyOpset, biasSoftmax, "along the last dimension"},
   };
   return table;

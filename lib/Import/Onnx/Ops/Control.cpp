@@ -247,20 +247,20 @@ static FailureOr<SmallVector<int64_t>> scanList(NodeContext &ctx, llvm::StringRe
   return list;
 }
 
-static FailureOr<ScanPlan> planScan(NodeContext &ctx, const ::onnx::GraphProto &body) {
+/// What a scan reads: the states that it carries and the values that it goes along.
+struct ScanOperands {
+  SmallVector<Value> states, wholes;
+};
+
+static FailureOr<ScanPlan> planScan(NodeContext &ctx, const ::onnx::GraphProto &body, const ScanOperands &operands) {
   ScanPlan plan;
-  FailureOr<int64_t> inputs = ctx.intAttr("num_scan_inputs");
-  if (failed(inputs))
-    return failure();
-  plan.inputs = *inputs;
-  plan.states = static_cast<int64_t>(ctx.numInputs()) - plan.inputs;
-  if (plan.inputs < 1 || plan.states < 0)
-    return ctx.error("num_scan_inputs " + llvm::Twine(plan.inputs) + " is out of range");
+  plan.inputs = static_cast<int64_t>(operands.wholes.size());
+  plan.states = static_cast<int64_t>(operands.states.size());
   plan.outputs = body.output_size() - plan.states;
   if (plan.outputs < 0 || static_cast<int64_t>(ctx.numOutputs()) > plan.states + plan.outputs)
     return ctx.error("the body has too few outputs");
   auto inputAxes = scanList(ctx, "scan_input_axes", plan.inputs),
-       inputDirections = scanList(ctx, "scan_input_directions", plan.inputs);
+       inputDirections = scanList(ctx, ctx.opset < 9 ? "directions" : "scan_input_directions", plan.inputs);
   auto outputAxes = scanList(ctx, "scan_output_axes", plan.outputs),
        outputDirections = scanList(ctx, "scan_output_directions", plan.outputs);
   if (failed(inputAxes) || failed(inputDirections) || failed(outputAxes) || failed(outputDirections))
@@ -269,9 +269,7 @@ static FailureOr<ScanPlan> planScan(NodeContext &ctx, const ::onnx::GraphProto &
   plan.outputAxes = *outputAxes;
   plan.outputReversed = *outputDirections;
   for (auto [i, axis] : llvm::enumerate(*inputAxes)) {
-    Value input = ctx.required(static_cast<unsigned>(plan.states + i));
-    if (!input)
-      return failure();
+    Value input = operands.wholes[i];
     FailureOr<int64_t> normal = ctx.normalizeAxis(axis, ctx.rank(input));
     if (failed(normal))
       return failure();
@@ -286,22 +284,19 @@ static FailureOr<ScanPlan> planScan(NodeContext &ctx, const ::onnx::GraphProto &
   return plan;
 }
 
+/// The outputs, in their order; null where nobody asked for one.
+using ScanResults = FailureOr<SmallVector<Value>>;
+
 /// A loop of the program over a length that is symbolic, or too long to unroll.
-static llvm::LogicalResult importRuntimeScan(NodeContext &ctx, const ::onnx::GraphProto &body, const ScanPlan &plan) {
-  SmallVector<Value> states;
-  for (int64_t i = 0; i < plan.states; ++i) {
-    states.push_back(ctx.required(static_cast<unsigned>(i)));
-    if (!states.back())
-      return failure();
-  }
+static ScanResults runtimeScan(NodeContext &ctx, const ::onnx::GraphProto &body, const ScanPlan &plan,
+                               const ScanOperands &operands) {
   SmallVector<ScannedValue> scanned;
-  for (int64_t i = 0; i < plan.inputs; ++i) {
-    Value whole = ctx.input(static_cast<unsigned>(plan.states + i));
-    SmallVector<int64_t> order{plan.inputAxes[i]};
+  for (auto [whole, axis, isReversed] : llvm::zip(operands.wholes, plan.inputAxes, plan.inputReversed)) {
+    SmallVector<int64_t> order{axis};
     for (int64_t d = 0; d < ctx.rank(whole); ++d)
-      if (d != plan.inputAxes[i])
+      if (d != axis)
         order.push_back(d);
-    scanned.push_back({ctx.transpose(whole, order), plan.inputReversed[i] != 0});
+    scanned.push_back({ctx.transpose(whole, order), isReversed != 0});
   }
   SmallVector<bool> reversed;
   for (int64_t i = 0; i < plan.outputs; ++i)
@@ -312,15 +307,16 @@ static llvm::LogicalResult importRuntimeScan(NodeContext &ctx, const ::onnx::Gra
     FailureOr<SmallVector<Value>> results = ctx.inlineGraph(body, inputs);
     if (failed(results))
       return failure();
+    for (size_t i = plan.states; i < results->size(); ++i)
+      (*results)[i] = withDeclaredExtents(ctx, (*results)[i], body.output(static_cast<int>(i)));
     llvm::ArrayRef<Value> all(*results);
     return LoopTurn{SmallVector<Value>(all.take_front(plan.states)), SmallVector<Value>(all.drop_front(plan.states))};
   };
-  FailureOr<LoopResults> results = buildCountedLoop(ctx, "scan", plan.extent, states, scanned, reversed, build);
-  if (failed(results))
+  FailureOr<LoopResults> found = buildCountedLoop(ctx, "scan", plan.extent, operands.states, scanned, reversed, build);
+  if (failed(found))
     return failure();
-  for (auto [i, value] : llvm::enumerate(results->carried))
-    ctx.output(i, value);
-  for (auto [i, value] : llvm::enumerate(results->collected)) {
+  SmallVector<Value> results = found->carried;
+  for (auto [i, value] : llvm::enumerate(found->collected)) {
     FailureOr<int64_t> axis = ctx.normalizeAxis(plan.outputAxes[i], ctx.rank(value));
     if (failed(axis))
       return failure();
@@ -328,62 +324,131 @@ static llvm::LogicalResult importRuntimeScan(NodeContext &ctx, const ::onnx::Gra
     for (int64_t d = 1; d < ctx.rank(value); ++d)
       order.push_back(d);
     order.insert(order.begin() + *axis, 0);
-    ctx.output(plan.states + i, ctx.transpose(value, order));
+    results.push_back(ctx.transpose(value, order));
   }
-  return success();
+  return results;
 }
 
-static llvm::LogicalResult importScan(NodeContext &ctx) {
-  auto body = ctx.graphAttr("body");
-  if (failed(body))
-    return failure();
-  FailureOr<ScanPlan> plan = planScan(ctx, **body);
-  if (failed(plan))
-    return failure();
-  if (!plan->length || *plan->length > ctx.limits().maxTripCount)
-    return importRuntimeScan(ctx, **body, *plan);
-  SmallVector<Value> states;
-  for (int64_t i = 0; i < plan->states; ++i) {
-    states.push_back(ctx.required(static_cast<unsigned>(i)));
-    if (!states.back())
-      return failure();
-  }
-  std::vector<SmallVector<Value>> pieces(plan->outputs);
-  for (int64_t trip = 0; trip < *plan->length; ++trip) {
+static ScanResults unrolledScan(NodeContext &ctx, const ::onnx::GraphProto &body, const ScanPlan &plan,
+                                const ScanOperands &operands) {
+  SmallVector<Value> states = operands.states;
+  std::vector<SmallVector<Value>> pieces(plan.outputs);
+  for (int64_t trip = 0; trip < *plan.length; ++trip) {
     SmallVector<Value> inputs = states;
-    for (int64_t i = 0; i < plan->inputs; ++i) {
-      int64_t place = plan->inputReversed[i] ? *plan->length - 1 - trip : trip, axis = plan->inputAxes[i];
-      Value whole = ctx.input(static_cast<unsigned>(plan->states + i));
-      inputs.push_back(ctx.squeeze(ctx.slice(whole, axis, place, ctx.constExpr(1)), axis));
+    for (int64_t i = 0; i < plan.inputs; ++i) {
+      int64_t place = plan.inputReversed[i] ? *plan.length - 1 - trip : trip, axis = plan.inputAxes[i];
+      inputs.push_back(ctx.squeeze(ctx.slice(operands.wholes[i], axis, place, ctx.constExpr(1)), axis));
     }
     if (llvm::is_contained(inputs, Value()))
       return failure();
-    auto results = ctx.inlineGraph(**body, inputs);
+    auto results = ctx.inlineGraph(body, inputs);
     if (failed(results))
       return failure();
     for (Value result : *results)
       if (failed(ctx.checkTensor(result, "an output of the body")))
         return failure();
-    for (int64_t i = 0; i < plan->states; ++i)
+    for (int64_t i = 0; i < plan.states; ++i)
       states[i] = (*results)[i];
-    for (int64_t i = 0; i < plan->outputs; ++i)
-      pieces[i].push_back((*results)[plan->states + i]);
+    for (int64_t i = 0; i < plan.outputs; ++i)
+      pieces[i].push_back((*results)[plan.states + i]);
   }
-  for (int64_t i = 0; i < plan->states; ++i)
-    ctx.output(static_cast<unsigned>(i), states[i]);
-  for (int64_t i = 0; i < plan->outputs; ++i) {
-    auto output = static_cast<unsigned>(plan->states + i);
+  SmallVector<Value> results = states;
+  for (int64_t i = 0; i < plan.outputs; ++i) {
+    results.push_back({});
+    auto output = static_cast<unsigned>(plan.states + i);
     if (!ctx.outputUsed(output))
       continue;
-    if (plan->outputReversed[i])
+    if (plan.outputReversed[i])
       std::reverse(pieces[i].begin(), pieces[i].end());
     int64_t rank = pieces[i].empty() ? 0 : ctx.rank(pieces[i].front());
-    FailureOr<int64_t> axis = ctx.normalizeAxis(plan->outputAxes[i], rank + 1);
+    FailureOr<int64_t> axis = ctx.normalizeAxis(plan.outputAxes[i], rank + 1);
     if (failed(axis))
       return failure();
-    ctx.output(output, joinPieces(ctx, pieces[i], *axis, (*body)->output(static_cast<int>(output))));
+    results.back() = joinPieces(ctx, pieces[i], *axis, body.output(static_cast<int>(output)));
   }
+  return results;
+}
+
+static ScanResults scan(NodeContext &ctx, const ::onnx::GraphProto &body, const ScanOperands &operands) {
+  FailureOr<ScanPlan> plan = planScan(ctx, body, operands);
+  if (failed(plan))
+    return failure();
+  bool isUnrolled = plan->length && *plan->length <= ctx.limits().maxTripCount;
+  return isUnrolled ? unrolledScan(ctx, body, *plan, operands) : runtimeScan(ctx, body, *plan, operands);
+}
+
+/// The inputs from `first` on.
+static FailureOr<ScanOperands> scanOperands(NodeContext &ctx, unsigned first) {
+  FailureOr<int64_t> count = ctx.intAttr("num_scan_inputs");
+  if (failed(count))
+    return failure();
+  int64_t states = static_cast<int64_t>(ctx.numInputs()) - first - *count;
+  if (*count < 1 || states < 0)
+    return ctx.error("num_scan_inputs " + llvm::Twine(*count) + " is out of range");
+  ScanOperands operands;
+  for (unsigned i = first; i < ctx.numInputs(); ++i) {
+    Value input = ctx.required(i);
+    if (!input)
+      return failure();
+    (static_cast<int64_t>(i - first) < states ? operands.states : operands.wholes).push_back(input);
+  }
+  return operands;
+}
+
+static llvm::LogicalResult deliverAll(NodeContext &ctx, const ScanResults &results) {
+  if (failed(results))
+    return failure();
+  for (auto [i, value] : llvm::enumerate(*results))
+    ctx.output(static_cast<unsigned>(i), value);
   return success();
+}
+
+static llvm::LogicalResult importScan(NodeContext &ctx) {
+  auto body = ctx.graphAttr("body");
+  FailureOr<ScanOperands> operands = scanOperands(ctx, 0);
+  return failed(body) || failed(operands) ? failure() : deliverAll(ctx, scan(ctx, **body, *operands));
+}
+
+/// Version 8: every operand has a batch dimension in front, and the body sees one entry of it.
+static llvm::LogicalResult importBatchedScan(NodeContext &ctx) {
+  auto body = ctx.graphAttr("body");
+  if (ctx.input(0))
+    return ctx.unsupported("input sequence_lens is not supported", "convert the model to opset 9 or later");
+  FailureOr<ScanOperands> operands = scanOperands(ctx, 1);
+  if (failed(body) || failed(operands))
+    return failure();
+  SmallVector<Value> all = operands->states;
+  llvm::append_range(all, operands->wholes);
+  SmallVector<ScannedValue> rows;
+  mlir::AffineExpr batch;
+  for (Value value : all) {
+    if (failed(ctx.checkRank(value, 1, 64, "an operand")) ||
+        (batch && failed(ctx.assumeEqual(batch, ctx.dim(value, 0), "the batch extents"))))
+      return failure();
+    batch = ctx.dim(value, 0);
+    rows.push_back({value, false});
+  }
+  auto one = [&](mlir::ValueRange entries) {
+    size_t states = operands->states.size();
+    return scan(ctx, **body,
+                {SmallVector<Value>(entries.take_front(states)), SmallVector<Value>(entries.drop_front(states))});
+  };
+  if (tg::getConstant(batch) == 1) {
+    for (Value &value : all)
+      value = ctx.squeeze(value, 0);
+    ScanResults results = llvm::is_contained(all, Value()) ? ScanResults(failure()) : one(all);
+    if (succeeded(results))
+      for (Value &value : *results)
+        value = value ? ctx.unsqueeze(value, 0) : value;
+    return deliverAll(ctx, results);
+  }
+  SmallVector<bool> forward((*body)->output_size(), false);
+  FailureOr<LoopResults> results = buildCountedLoop(
+      ctx, "batch", batch, {}, rows, forward, [&](mlir::ValueRange, mlir::ValueRange entries) -> FailureOr<LoopTurn> {
+        ScanResults turn = one(entries);
+        return failed(turn) ? FailureOr<LoopTurn>(failure()) : LoopTurn{{}, *turn};
+      });
+  return deliverAll(ctx, failed(results) ? ScanResults(failure()) : ScanResults(results->collected));
 }
 
 namespace weft::onnx {
@@ -392,6 +457,7 @@ llvm::ArrayRef<OpEntry> getControlOps() {
   static const OpEntry ops[] = {
       {"", "If", 1, newestOpset, importIf, "chosen, or a branch of the program", true},
       {"", "Loop", 1, newestOpset, importLoop, "unrolled, or turns of the program", true},
+      {"", "Scan", 8, 8, importBatchedScan, "unrolled, or turns of the program; no sequence_lens"},
       {"", "Scan", 9, newestOpset, importScan, "unrolled, or turns of the program"},
   };
   return ops;

@@ -9,9 +9,9 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
-/// The convolution of inputs X and W plus B; null after an error.
-Value convolution(NodeContext &c) {
-  Value x = c.required(0), w = c.required(1), bias = c.input(2);
+/// The convolution of `x` and input W plus B; null after an error.
+Value convolution(NodeContext &c, Value x) {
+  Value w = c.required(1), bias = c.input(2);
   if (!x || !w || failed(checkSameFloat(c, x, w, "W")) || failed(checkSameFloat(c, x, bias, "B")))
     return {};
   FailureOr<ConvWeights> weights = readConvWeights(c, x, w, /*transposed=*/false);
@@ -26,7 +26,7 @@ Value convolution(NodeContext &c) {
 }
 
 LogicalResult importConv(NodeContext &c) {
-  return failed(c.checkNumInputs(2, 3)) ? failure() : deliver(c, convolution(c));
+  return failed(c.checkNumInputs(2, 3)) ? failure() : deliver(c, convolution(c, c.required(0)));
 }
 
 /// The activation of com.microsoft's FusedConv, with its parameters in attribute `activation_params`.
@@ -58,11 +58,22 @@ FailureOr<Value> convActivation(NodeContext &c, Expr x) {
   }
 }
 
-/// activation(conv(X, W) + B + Z).
-LogicalResult importFusedConv(NodeContext &c) {
-  if (failed(c.checkNumInputs(2, 4)))
+/// com.microsoft's convolution of N x .. x C by M x C/group x kernel.
+LogicalResult importNhwcConv(NodeContext &c) {
+  Value x = c.required(0);
+  if (failed(c.checkNumInputs(2, 3)) || !x || failed(c.checkRank(x, 3, 5, "X")))
     return failure();
-  Expr y(c, convolution(c));
+  return deliver(c, moveChannels(c, convolution(c, moveChannels(c, x, /*toFront=*/true)), /*toFront=*/false));
+}
+
+/// activation(conv(X, W) + B + Z), where channels may be last in X, Z and the result.
+template <bool channelsLast> LogicalResult importFusedConv(NodeContext &c) {
+  Value x = c.required(0);
+  if (failed(c.checkNumInputs(2, 4)) || !x || failed(c.checkRank(x, 3, 5, "X")))
+    return failure();
+  Expr y(c, convolution(c, channelsLast ? moveChannels(c, x, /*toFront=*/true) : x));
+  if (channelsLast)
+    y = Expr(c, moveChannels(c, y, /*toFront=*/false));
   if (y && c.input(3)) {
     if (failed(checkSameFloat(c, y, c.input(3), "Z")))
       return failure();
@@ -187,7 +198,9 @@ LogicalResult importConvTranspose(NodeContext &c) {
 ArrayRef<OpEntry> getConvOps() {
   static const OpEntry ops[] = {
       {"", "Conv", 1, newestOpset, importConv, "1 to 3 spatial dimensions"},
-      {"com.microsoft", "FusedConv", 1, anyOpset, importFusedConv, "1 to 3 spatial dimensions"},
+      {"com.microsoft", "FusedConv", 1, anyOpset, importFusedConv<false>, "1 to 3 spatial dimensions"},
+      {"com.microsoft", "NhwcConv", 1, anyOpset, importNhwcConv, "1 to 3 spatial dimensions"},
+      {"com.microsoft", "NhwcFusedConv", 1, anyOpset, importFusedConv<true>, "1 to 3 spatial dimensions"},
       {"", "ConvTranspose", 1, newestOpset, importConvTranspose, "1 to 3 spatial dimensions"},
   };
   return ops;

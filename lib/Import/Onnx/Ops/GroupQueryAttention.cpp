@@ -128,23 +128,6 @@ AffineExpr presentLength(NodeContext &n, AffineExpr pastExtent, AffineExpr newLe
   return tg::simplify(pastExtent + newLength);
 }
 
-/// `past` (B x G x P x D) in a buffer of `length` positions with `fresh` (B x G x S x D) at the positions `places` (B x
-/// S).
-Value appendTo(NodeContext &n, Value past, Value fresh, Value places, AffineExpr length) {
-  if (!past || !fresh || !places)
-    return {};
-  AffineExpr grow = tg::simplify(length - n.dim(past, 2));
-  if (tg::getConstant(grow) != 0)
-    past = n.concat({past, full(n, 0, n.elementType(past), withDim(n.dims(past), 2, grow))}, 2);
-  MLIRContext *context = n.b.getContext();
-  AffineExpr b, g, s, d;
-  bindDims(context, b, g, s, d);
-  return n.make<tg::ScatterOp>(
-      past, places, fresh,
-      AffineMapAttr::get(AffineMap::get(4, 1, {b, g, getAffineSymbolExpr(0, context), d}, context)),
-      n.b.getAffineMapArrayAttr(AffineMap::get(4, 0, {b, s}, context)), tg::MonoidAttr());
-}
-
 LogicalResult applyRotary(NodeContext &n, const Attrs &attrs, AttentionArgs &args, Value places) {
   Value cos = n.required(Cos), sin = n.required(Sin);
   if (!cos || !sin || failed(n.checkRank(cos, 2, 2, "cos_cache")) || failed(n.checkRank(sin, 2, 2, "sin_cache")))

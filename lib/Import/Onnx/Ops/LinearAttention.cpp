@@ -1,7 +1,9 @@
-// Recurrent attention relatives: LinearAttention, unrolled over a static length, and CausalConvWithState.
+// Recurrent attention relatives: LinearAttention, unrolled over a short length or else a loop of the program, and
+// CausalConvWithState; of ONNX and of com.microsoft, which has more forms of both.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Attention.h"
-#include "Shared/Compose.h"
+#include "Shared/Common.h"
+#include "Shared/Loops.h"
 #include <cmath>
 
 using namespace mlir;
@@ -14,14 +16,14 @@ namespace {
 // LinearAttention (opset 27)
 //===----------------------------------------------------------------------===//
 
-/// Steps that are unrolled at most; each is about twelve ops.
+/// Steps that are unrolled at most; each is about twelve ops. More, or a symbolic number, are turns of a loop.
 constexpr int64_t maxSteps = 512;
 
 /// Operands in f32: query B x H x T x D; key, decay B x G x T x D (decay's last extent may be 1); value B x G x T x E;
 /// beta B x G x T x 1 (or one for all heads); state B x G x D x E.
 struct Recurrence {
   Value query, key, value, decay, beta, state;
-  int64_t queryHeads = 0, keyHeads = 0, steps = 0;
+  int64_t queryHeads = 0, keyHeads = 0;
   double scale = 0;
 };
 
@@ -71,7 +73,9 @@ FailureOr<Recurrence> readRecurrence(NodeContext &n) {
     return failure();
   r.queryHeads = *queryHeads;
   r.keyHeads = *keyHeads;
-  if (r.keyHeads < 1 || r.queryHeads < 1 || r.queryHeads % r.keyHeads != 0)
+  // com.microsoft also lets several key heads share one of the queries.
+  bool isInverse = n.domain() == "com.microsoft" && r.queryHeads > 0 && r.keyHeads % r.queryHeads == 0;
+  if (r.keyHeads < 1 || r.queryHeads < 1 || (r.queryHeads % r.keyHeads != 0 && !isInverse))
     return n.error("expected q_num_heads to be a positive multiple of kv_num_heads, got " + Twine(r.queryHeads) +
                    " and " + Twine(r.keyHeads));
   r.query = headsOf(n, query, r.queryHeads, "query");
@@ -80,6 +84,10 @@ FailureOr<Recurrence> readRecurrence(NodeContext &n) {
   if (!r.query || !r.key || !r.value ||
       failed(n.assumeEqual(n.dim(r.query, 3), n.dim(r.key, 3), "the widths of query and key")))
     return failure();
+  if (r.queryHeads < r.keyHeads) {
+    r.query = repeatAlong(n, r.query, 1, r.keyHeads / r.queryHeads);
+    r.queryHeads = r.keyHeads;
+  }
   bool gated = *rule == 1 || *rule == 3, delta = *rule >= 2;
   if (failed(readGates(n, r, gated, delta)))
     return failure();
@@ -87,55 +95,89 @@ FailureOr<Recurrence> readRecurrence(NodeContext &n) {
   if (past && failed(n.checkRank(past, 4, 4, "past_state")))
     return failure();
   r.state = past ? n.cast(past, n.b.getF32Type()) : full(n, 0, n.b.getF32Type(), stateDims);
-  std::optional<int64_t> steps = n.staticDim(r.query, 2), width = n.staticDim(r.query, 3);
-  if (!steps || *steps < 1 || *steps > maxSteps)
-    return n.unsupported("a sequence length that is not static and within [1, " + Twine(maxSteps) +
-                             "] is not supported",
-                         "bind the sequence length with --bind");
+  std::optional<int64_t> width = n.staticDim(r.query, 3);
   if (*scale == 0 && (!width || *width == 0))
     return n.unsupported("the default scale of a symbolic or zero head width is not supported",
                          "give the attribute `scale`");
-  r.steps = *steps;
   r.scale = *scale != 0 ? *scale : 1.0 / std::sqrt(double(*width));
   return r;
 }
 
-/// Step `t` of `x` (heads, step, width), with the step's dimension gone.
-Value at(NodeContext &n, Value x, int64_t t) { return n.squeeze(n.slice(x, 2, t, n.constExpr(1)), {2}); }
+/// What one step reads, each without the step's dimension; decay and beta may be null.
+struct StepRow {
+  Value query, key, value, decay, beta;
+};
 
-/// One step: decays the state, writes the key-value product, and returns the read-out B x H x 1 x E.
-Value step(NodeContext &n, Recurrence &r, int64_t t) {
+/// One step: decays the state, writes the key-value product, and returns the read-out B x H x E.
+Value step(NodeContext &n, const Recurrence &r, Value &state, const StepRow &row) {
   Type f32 = n.b.getF32Type();
-  Value key = at(n, r.key, t), value = at(n, r.value, t);
-  if (r.decay)
-    r.state = n.make<tg::MulOp>(r.state, n.unsqueeze(n.make<tg::ExpOp>(at(n, r.decay, t)), {3}));
-  if (r.beta)
-    value =
-        n.make<tg::MulOp>(at(n, r.beta, t), n.make<tg::SubOp>(value, n.contract(r.state, key, "bhde,bhd->bhe", f32)));
-  Value written = n.make<tg::MulOp>(n.unsqueeze(key, {3}), n.unsqueeze(value, {2}));
-  r.state = n.make<tg::AddOp>(r.state, written);
+  Value value = row.value;
+  if (row.decay)
+    state = n.make<tg::MulOp>(state, n.unsqueeze(n.make<tg::ExpOp>(row.decay), {3}));
+  if (row.beta)
+    value = n.make<tg::MulOp>(row.beta, n.make<tg::SubOp>(value, n.contract(state, row.key, "bhde,bhd->bhe", f32)));
+  Value written = n.make<tg::MulOp>(n.unsqueeze(row.key, {3}), n.unsqueeze(value, {2}));
+  state = n.make<tg::AddOp>(state, written);
   // Query heads in groups that share the state of one key head.
-  Value query = at(n, r.query, t);
-  if (!query || !r.state)
+  if (!row.query || !state)
     return {};
-  tg::Dims dims = n.dims(query);
-  Value grouped = n.reshape(query, {dims[0], n.constExpr(r.keyHeads), n.constExpr(r.queryHeads / r.keyHeads), dims[2]});
-  Value read = n.contract(grouped, r.state, "bhgd,bhde->bhge", f32);
-  return n.reshape(read, {dims[0], n.constExpr(r.queryHeads), n.constExpr(1), n.dim(r.state, 3)});
+  tg::Dims dims = n.dims(row.query);
+  Value grouped =
+      n.reshape(row.query, {dims[0], n.constExpr(r.keyHeads), n.constExpr(r.queryHeads / r.keyHeads), dims[2]});
+  Value read = n.contract(grouped, state, "bhgd,bhde->bhge", f32);
+  return n.reshape(read, {dims[0], n.constExpr(r.queryHeads), n.dim(state, 3)});
+}
+
+/// The read-outs of all steps, B x H x T x E; the state becomes the last one.
+Value unrolledSteps(NodeContext &n, Recurrence &r, int64_t steps) {
+  SmallVector<Value> outputs;
+  for (int64_t t = 0; t < steps; ++t) {
+    auto at = [&](Value x) { return x ? n.squeeze(n.slice(x, 2, t, n.constExpr(1)), {2}) : x; };
+    Value read = step(n, r, r.state, {at(r.query), at(r.key), at(r.value), at(r.decay), at(r.beta)});
+    if (!read)
+      return {};
+    outputs.push_back(n.unsqueeze(read, {2}));
+  }
+  return n.concat(outputs, 2);
+}
+
+Value loopOfSteps(NodeContext &n, Recurrence &r) {
+  SmallVector<ScannedValue> scanned;
+  for (Value x : {r.query, r.key, r.value, r.decay, r.beta})
+    if (x)
+      scanned.push_back({n.transpose(x, {2, 0, 1, 3}), false});
+  auto build = [&](ValueRange carried, ValueRange rows) -> FailureOr<LoopTurn> {
+    Value state = carried.front();
+    StepRow row{rows[0], rows[1], rows[2], {}, {}};
+    unsigned next = 3;
+    if (r.decay)
+      row.decay = rows[next++];
+    if (r.beta)
+      row.beta = rows[next++];
+    Value read = step(n, r, state, row);
+    if (!read)
+      return failure();
+    return LoopTurn{{state}, {read}};
+  };
+  FailureOr<LoopResults> results =
+      buildCountedLoop(n, "linear_attention", n.dim(r.query, 2), {r.state}, scanned, {false}, build);
+  if (failed(results))
+    return {};
+  r.state = results->carried.front();
+  return n.transpose(results->collected.front(), {1, 2, 0, 3});
 }
 
 LogicalResult linearAttention(NodeContext &n) {
+  n.ignoreAttr("chunk_size"); // How it may be computed.
   FailureOr<Recurrence> r = readRecurrence(n);
   if (failed(r))
     return failure();
-  SmallVector<Value> outputs;
-  for (int64_t t = 0; t < r->steps; ++t) {
-    Value read = step(n, *r, t);
-    if (!read)
-      return failure();
-    outputs.push_back(read);
-  }
-  Value all = n.concat(outputs, 2);
+  std::optional<int64_t> steps = n.staticDim(r->query, 2);
+  if (steps == 0)
+    return n.error("expected a sequence of at least one step");
+  Value all = steps && *steps <= maxSteps ? unrolledSteps(n, *r, *steps) : loopOfSteps(n, *r);
+  if (!all)
+    return failure();
   Value result = mergeHeads(n, n.make<tg::MulOp>(all, scalarLike(n, r->scale, all)));
   Value past = n.input(3);
   n.output(1, n.cast(r->state, n.elementType(past ? past : n.required(0))));
@@ -155,31 +197,63 @@ Value lastPositions(NodeContext &n, Value x, int64_t count) {
   return take(n, x, n.make<tg::AddOp>(iota(n, 0, {n.constExpr(count)}, index), extentScalar(n, start, index)), 2);
 }
 
+/// How the operands lie and how far the taps are apart.
+struct ConvForm {
+  bool channelsLast = false;
+  int64_t dilation = 1;
+};
+
+/// Attributes that com.microsoft has beside those of ONNX.
+FailureOr<ConvForm> readConvForm(NodeContext &n) {
+  ConvForm form;
+  if (n.domain().empty())
+    return form;
+  FailureOr<int64_t> spatial = n.intAttr("ndim", 1), dilation = n.intAttr("dilation", 1);
+  FailureOr<bool> last = n.boolAttr("channels_last", false);
+  if (failed(spatial) || failed(dilation) || failed(last))
+    return failure();
+  if (*spatial != 1)
+    return n.unsupported("attribute `ndim` = " + Twine(*spatial) + " is not supported", "1 is supported");
+  if (*dilation < 1 || *dilation > (1 << 20))
+    return n.error("expected attribute `dilation` in [1, 2^20], got " + Twine(*dilation));
+  return ConvForm{*last, *dilation};
+}
+
+/// Batch x positions x channels.. as batch x channels x positions.
+Value channelsToFront(NodeContext &n, Value x) {
+  tg::Dims dims = n.dims(x);
+  return n.transpose(n.reshape(x, {dims[0], dims[1], product(n, ArrayRef(dims).drop_front(2))}), {0, 2, 1});
+}
+
 /// Depthwise convolution over the past state and the input, of weight channels x 1 x k.
 LogicalResult causalConv(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 4)))
     return failure();
-  Value x = n.required(0), weight = n.required(1), bias = n.input(2), past = n.input(3);
+  Value given = n.required(0), weight = n.required(1), bias = n.input(2), past = n.input(3);
   FailureOr<unsigned> activation = n.choiceAttr("activation", {"none", "silu", "swish"}, "none");
-  if (failed(activation) || failed(checkFloat(n, x, "input 0")) ||
-      failed(checkSameElement(n, x, {weight, bias, past})) || failed(n.checkRank(x, 3, 3, "input 0")) || !weight ||
-      failed(n.checkRank(weight, 3, 3, "weight")) || (bias && failed(n.checkRank(bias, 1, 1, "bias"))) ||
-      (past && failed(n.checkRank(past, 3, 3, "past_state"))))
+  FailureOr<ConvForm> form = readConvForm(n);
+  int64_t rank = given && succeeded(form) && form->channelsLast ? std::max<int64_t>(n.rank(given), 3) : 3;
+  if (failed(activation) || failed(form) || failed(checkFloat(n, given, "input 0")) ||
+      failed(checkSameElement(n, given, {weight, bias, past})) || failed(n.checkRank(given, rank, rank, "input 0")) ||
+      !weight || failed(n.checkRank(weight, 3, 3, "weight")) || (bias && failed(n.checkRank(bias, 1, 1, "bias"))) ||
+      (past && failed(n.checkRank(past, rank, rank, "past_state"))))
     return failure();
+  Value x = form->channelsLast ? channelsToFront(n, given) : given;
   std::optional<int64_t> size = n.staticDim(weight, 2);
-  if (!size || *size < 1)
+  if (!size || *size < 1 || *size > (1 << 20))
     return n.unsupported("a kernel of symbolic or zero extent is not supported");
-  if (failed(n.assumeEqual(n.dim(weight, 0), n.dim(x, 1), "the channels of weight and input")) ||
+  if (!x || failed(n.assumeEqual(n.dim(weight, 0), n.dim(x, 1), "the channels of weight and input")) ||
       failed(n.assumeEqual(n.dim(weight, 1), n.constExpr(1), "the channels of a group")))
     return failure();
-  tg::Dims stateDims = withDim(n.dims(x), 2, n.constExpr(*size - 1));
-  Value state = past ? past : full(n, 0, n.elementType(x), stateDims);
-  if (past && failed(n.assumeEqual(n.dim(past, 2), stateDims[2], "the length of past_state")))
+  int64_t reach = (*size - 1) * form->dilation;
+  tg::Dims stateDims = withDim(n.dims(x), 2, n.constExpr(reach));
+  Value state = past ? form->channelsLast ? channelsToFront(n, past) : past : full(n, 0, n.elementType(x), stateDims);
+  if (!state || (past && failed(n.assumeEqual(n.dim(state, 2), stateDims[2], "the length of past_state"))))
     return failure();
   // A kernel of extent 1 has an empty state, which passes through.
-  Value padded = *size == 1 ? x : n.concat({state, x}, 2);
+  Value padded = reach == 0 ? x : n.concat({state, x}, 2);
   Value windows = n.make<tg::WindowOp>(padded, n.b.getDenseI64ArrayAttr({2}), n.b.getDenseI64ArrayAttr({*size}),
-                                       n.b.getDenseI64ArrayAttr({1}), n.b.getDenseI64ArrayAttr({1}));
+                                       n.b.getDenseI64ArrayAttr({1}), n.b.getDenseI64ArrayAttr({form->dilation}));
   if (!windows)
     return failure();
   Value result = n.contract(windows, n.squeeze(weight, {1}), "bclk,ck->bcl", computeType(n.elementType(x)));
@@ -187,17 +261,27 @@ LogicalResult causalConv(NodeContext &n) {
     result = n.make<tg::AddOp>(result, n.unsqueeze(n.toCompute(bias), {1}));
   if (*activation != 0)
     result = swish(n, result);
+  // Back to the layout of the input.
+  auto asGiven = [&](Value y) {
+    if (!y || !form->channelsLast)
+      return y;
+    Value moved = n.transpose(y, {0, 2, 1});
+    return moved ? n.reshape(moved, withDim(n.dims(given), 1, n.dim(moved, 1))) : moved;
+  };
   if (n.outputUsed(1))
-    n.output(1, *size == 1 ? state : lastPositions(n, padded, *size - 1));
-  return deliver(n, n.cast(result, n.elementType(x)));
+    n.output(1, asGiven(reach == 0 ? state : lastPositions(n, padded, reach)));
+  return deliver(n, asGiven(n.cast(result, n.elementType(x))));
 }
 
 } // namespace
 
 ArrayRef<OpEntry> getLinearAttentionOps() {
   static const OpEntry table[] = {
-      {"", "LinearAttention", 27, newestOpset, linearAttention, "static sequence length of at most 512"},
+      {"", "LinearAttention", 27, newestOpset, linearAttention, ""},
       {"", "CausalConvWithState", 27, newestOpset, causalConv, "static kernel extent"},
+      {"com.microsoft", "LinearAttention", 1, anyOpset, linearAttention, "no state_window"},
+      {"com.microsoft", "CausalConvWithState", 1, anyOpset, causalConv,
+       "static kernel extent, 1 spatial dimension, no state_window"},
   };
   return table;
 }

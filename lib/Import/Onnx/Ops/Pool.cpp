@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/Pooling.h"
+#include "Shared/RuntimeShapes.h"
 #include "Shared/Window.h"
 
 using namespace mlir;
@@ -90,6 +91,20 @@ LogicalResult importMaxPoolIndices(NodeContext &c, Value x, Value taken, ArrayRe
   Value indices = choice ? flatIndices(c, x, choice, windows, *extents, *columnMajor) : Value();
   c.output(1, indices);
   return success(static_cast<bool>(indices));
+}
+
+/// com.microsoft's pooling of N x .. x C.
+LogicalResult importNhwcMaxPool(NodeContext &c) {
+  Value x = c.required(0);
+  if (!x || failed(c.checkNumInputs(1, 1)) || failed(c.checkRank(x, 3, 5, "x")))
+    return failure();
+  x = moveChannels(c, x, /*toFront=*/true);
+  FailureOr<Windows> windows = x ? readPool(c, x) : FailureOr<Windows>(failure());
+  if (failed(windows))
+    return failure();
+  Value taken = takeWindows(c, padForWindows(c, x, lowest(c, c.elementType(x)), *windows), *windows);
+  Value y = c.reduce(tg::Monoid::Max, taken, windowAxes(windows->size()), /*keepDims=*/false);
+  return deliver(c, moveChannels(c, y, /*toFront=*/false));
 }
 
 LogicalResult importMaxPool(NodeContext &c) {
@@ -294,19 +309,24 @@ LogicalResult importMaxUnpool(NodeContext &c) {
     return deliver(c, y);
 
   // Indices refer to the implied shape; a larger output shape has zeros after it.
-  FailureOr<SmallVector<int64_t>> wanted = c.requiredInts(2, "output_shape");
+  FailureOr<tg::Dims> wanted = c.requiredDims(2, "output_shape");
   if (failed(wanted))
     return failure();
   if (wanted->size() != shape->size())
     return c.error("expected " + Twine(shape->size()) + " values in `output_shape`, got " + Twine(wanted->size()));
-  SmallVector<int64_t> low(shape->size(), 0), high;
-  for (auto [have, want] : llvm::zip_equal(*shape, *wanted)) {
-    if (want < have || want > maxWindowParameter)
-      return c.error("expected extents of `output_shape` of at least those of the pooling, got " + Twine(want) +
+  Value zero = c.scalar(0, c.elementType(x));
+  for (auto [d, have, want] : llvm::enumerate(*shape, *wanted)) {
+    std::optional<int64_t> known = tg::getConstant(want);
+    if (known && (*known < have || *known > maxWindowParameter))
+      return c.error("expected extents of `output_shape` of at least those of the pooling, got " + Twine(*known) +
                      " for " + Twine(have));
-    high.push_back(want - have);
+    if (known == have)
+      continue;
+    if (failed(c.assumeAtMost(c.constExpr(have), want, "the extents of the pooling")))
+      return failure();
+    y = shiftAlong(c, y, int64_t(d), Expr(c, c.scalarInt(0, c.b.getI64Type())), want, zero);
   }
-  return deliver(c, padOrCrop(c, y, c.scalar(0, c.elementType(x)), low, high));
+  return deliver(c, y);
 }
 
 } // namespace
@@ -314,12 +334,13 @@ LogicalResult importMaxUnpool(NodeContext &c) {
 ArrayRef<OpEntry> getPoolOps() {
   static const OpEntry ops[] = {
       {"", "MaxPool", 1, newestOpset, importMaxPool, "1 to 3 spatial dimensions"},
+      {"com.microsoft", "NhwcMaxPool", 1, anyOpset, importNhwcMaxPool, "1 to 3 spatial dimensions"},
       {"", "AveragePool", 1, newestOpset, importAveragePool, "1 to 3 spatial dimensions"},
       {"", "LpPool", 2, newestOpset, importLpPool, "1 to 3 spatial dimensions"},
       {"", "GlobalAveragePool", 1, newestOpset, importGlobalAveragePool, ""},
       {"", "GlobalMaxPool", 1, newestOpset, importGlobalMaxPool, ""},
       {"", "GlobalLpPool", 2, newestOpset, importGlobalLpPool, ""},
-      {"", "MaxUnpool", 9, newestOpset, importMaxUnpool, "static shapes"},
+      {"", "MaxUnpool", 9, newestOpset, importMaxUnpool, "static input shape"},
   };
   return ops;
 }

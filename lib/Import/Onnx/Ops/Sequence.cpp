@@ -1,7 +1,7 @@
 // Sequences and optionals. They are lists of the importer, known in length when it runs; nothing of them reaches the
 // IR.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Import/Onnx/Handler.h"
+#include "Shared/Extents.h"
 #include "weft/Import/Onnx/ModelReader.h"
 #include <onnx/onnx_pb.h>
 
@@ -139,58 +139,68 @@ LogicalResult concatFromSequence(NodeContext &n) {
   return success();
 }
 
-/// The sizes of the pieces of `extent`: given ones, pieces of one given size, or of 1.
-FailureOr<SmallVector<int64_t>> pieceSizes(NodeContext &n, int64_t extent) {
-  if (!n.input(1)) {
-    if (extent > n.limits().maxTripCount)
-      return n.limit("a sequence of " + Twine(extent) + " elements", "raise the limit with --max-trip-count");
-    return SmallVector<int64_t>(extent, 1);
+/// The sizes of the pieces of `extent`: given ones, pieces of one given size, or of 1. Given ones may be data, their
+/// number not.
+FailureOr<tg::Dims> pieceSizes(NodeContext &n, AffineExpr extent) {
+  auto limited = [&](int64_t count) {
+    return n.limit("a sequence of " + Twine(count) + " elements", "raise the limit with --max-trip-count");
+  };
+  Value given = n.input(1);
+  if (given && n.rank(given) == 1) {
+    if (std::optional<int64_t> count = n.staticDim(given, 0); count && *count > n.limits().maxTripCount)
+      return limited(*count);
+    FailureOr<tg::Dims> sizes = n.requiredDims(1, "split");
+    if (failed(sizes))
+      return failure();
+    AffineExpr total = n.constExpr(0);
+    for (AffineExpr size : *sizes) {
+      std::optional<int64_t> known = tg::getConstant(size), all = tg::getConstant(extent);
+      if (known && (*known < 0 || (all && *known > *all)))
+        return n.error("size " + Twine(*known) + " is out of range");
+      total = tg::simplify(total + size);
+    }
+    if (failed(n.assumeEqual(extent, total, "the sum of the sizes")))
+      return failure();
+    return *sizes;
   }
-  FailureOr<SmallVector<int64_t>> given = n.requiredInts(1, "split");
-  if (failed(given))
-    return failure();
-  if (n.rank(n.input(1)) == 0) {
-    int64_t size = given->front();
-    if (size < 1)
-      return n.error("expected pieces of at least 1, got " + Twine(size));
-    if (extent / size >= n.limits().maxTripCount)
-      return n.limit("a sequence of " + Twine(extent / size) + " elements", "raise the limit with --max-trip-count");
-    SmallVector<int64_t> sizes(extent / size, size);
-    if (extent % size)
-      sizes.push_back(extent % size);
-    return sizes;
+  std::optional<int64_t> whole = tg::getConstant(extent);
+  if (!whole)
+    return n.unsupported("a split into pieces of one size along a symbolic dimension is not supported",
+                         "fix the extent with --dim");
+  int64_t size = 1;
+  if (given) {
+    FailureOr<SmallVector<int64_t>> one = n.requiredInts(1, "split");
+    if (failed(one) || one->empty())
+      return failure();
+    size = one->front();
   }
-  if (int64_t(given->size()) > n.limits().maxTripCount)
-    return n.limit("a sequence of " + Twine(given->size()) + " elements", "raise the limit with --max-trip-count");
-  int64_t total = 0;
-  for (int64_t size : *given)
-    if (size < 0 || size > extent || (total += size) > extent)
-      return n.error("size " + Twine(size) + " is out of range");
-  if (total != extent)
-    return n.error("expected sizes that add up to " + Twine(extent) + ", got " + Twine(total));
-  return *given;
+  if (size < 1)
+    return n.error("expected pieces of at least 1, got " + Twine(size));
+  if (*whole / size >= n.limits().maxTripCount)
+    return limited(*whole / size);
+  SmallVector<int64_t> sizes(*whole / size, size);
+  if (*whole % size)
+    sizes.push_back(*whole % size);
+  return n.constDims(sizes);
 }
 
 LogicalResult splitToSequence(NodeContext &n) {
   Value x = n.required(0);
   FailureOr<int64_t> axis = n.intAttr("axis", 0);
   FailureOr<bool> keepDims = n.boolAttr("keepdims", true);
-  if (!x || failed(axis) || failed(keepDims) || failed(axis = n.normalizeAxis(*axis, n.rank(x))))
+  if (!x || failed(axis) || failed(keepDims) || failed(axis = n.normalizeAxis(*axis, n.rank(x))) ||
+      (n.input(1) && failed(n.checkRank(n.input(1), 0, 1, "split"))))
     return failure();
-  std::optional<int64_t> extent = n.staticDim(x, *axis);
-  if (!extent)
-    return n.unsupported("a split along the symbolic dimension " + Twine(*axis) + " is not supported",
-                         "fix the extent with --dim");
-  FailureOr<SmallVector<int64_t>> sizes = pieceSizes(n, *extent);
+  FailureOr<tg::Dims> sizes = pieceSizes(n, n.dim(x, *axis));
   if (failed(sizes))
     return failure();
   SmallVector<Value> elements;
-  int64_t offset = 0;
-  for (int64_t size : *sizes) {
-    Value piece = n.slice(x, *axis, offset, n.constExpr(size));
+  AffineExpr offset = n.constExpr(0);
+  for (AffineExpr size : *sizes) {
+    Value piece = takeRange(n, x, *axis, offset, size, 1);
     // ONNX ignores `keepdims` where sizes are given.
     elements.push_back(*keepDims || n.input(1) ? piece : n.squeeze(piece, {*axis}));
-    offset += size;
+    offset = tg::simplify(offset + size);
   }
   return deliver(n, elements);
 }
@@ -259,7 +269,7 @@ ArrayRef<OpEntry> getSequenceOps() {
       {"", "SequenceErase", 11, newestOpset, sequenceErase, constantPlace, true},
       {"", "SequenceMap", 17, newestOpset, sequenceMap, "", true},
       {"", "ConcatFromSequence", 11, newestOpset, concatFromSequence, "", true},
-      {"", "SplitToSequence", 11, newestOpset, splitToSequence, "static extent and sizes"},
+      {"", "SplitToSequence", 11, newestOpset, splitToSequence, "known number of pieces"},
       {"", "Optional", 15, newestOpset, optional, "", true},
       {"", "OptionalHasElement", 15, newestOpset, optionalHasElement, "", true},
       {"", "OptionalGetElement", 15, newestOpset, optionalGetElement, "", true},

@@ -1,8 +1,8 @@
 // Rearrangements of spatial dimensions: DepthToSpace, SpaceToDepth, CenterCropPad, Col2Im.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Extents.h"
 #include "Shared/RuntimeShapes.h"
 #include "Shared/Window.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -17,10 +17,11 @@ FailureOr<int64_t> readBlockSize(NodeContext &c) {
 }
 
 /// `extent` / `divisor`, which has to be exact.
-FailureOr<AffineExpr> divideExtent(NodeContext &c, AffineExpr extent, int64_t divisor, const Twine &what) {
+FailureOr<AffineExpr> divideExtent(NodeContext &c, AffineExpr extent, AffineExpr divisor, const Twine &what) {
   AffineExpr quotient = tg::simplify(extent.floorDiv(divisor));
-  if (std::optional<int64_t> known = tg::getConstant(extent); known && *known % divisor != 0)
-    return c.error("expected " + what + " to be a multiple of " + Twine(divisor) + ", got " + Twine(*known));
+  std::optional<int64_t> known = tg::getConstant(extent), by = tg::getConstant(divisor);
+  if (known && by && *known % *by != 0)
+    return c.error("expected " + what + " to be a multiple of " + Twine(*by) + ", got " + Twine(*known));
   if (failed(c.assumeEqual(extent, tg::simplify(quotient * divisor), what)))
     return failure();
   return quotient;
@@ -34,7 +35,7 @@ LogicalResult importDepthToSpace(NodeContext &c) {
   FailureOr<unsigned> mode = c.choiceAttr("mode", {"DCR", "CRD"}, "DCR");
   if (failed(block) || failed(mode))
     return failure();
-  FailureOr<AffineExpr> depth = divideExtent(c, c.dim(x, 1), *block * *block, "the number of channels");
+  FailureOr<AffineExpr> depth = divideExtent(c, c.dim(x, 1), c.constExpr(*block * *block), "the number of channels");
   if (failed(depth))
     return failure();
   AffineExpr n = c.dim(x, 0), h = c.dim(x, 2), w = c.dim(x, 3), b = c.constExpr(*block);
@@ -53,8 +54,8 @@ LogicalResult importSpaceToDepth(NodeContext &c) {
   FailureOr<unsigned> mode = c.choiceAttr("mode", {"DCR", "CRD"}, "DCR"); // Since version 28.
   if (failed(block) || failed(mode))
     return failure();
-  FailureOr<AffineExpr> h = divideExtent(c, c.dim(x, 2), *block, "the height");
-  FailureOr<AffineExpr> w = divideExtent(c, c.dim(x, 3), *block, "the width");
+  FailureOr<AffineExpr> h = divideExtent(c, c.dim(x, 2), c.constExpr(*block), "the height");
+  FailureOr<AffineExpr> w = divideExtent(c, c.dim(x, 3), c.constExpr(*block), "the width");
   if (failed(h) || failed(w))
     return failure();
   AffineExpr n = c.dim(x, 0), depth = c.dim(x, 1), b = c.constExpr(*block);
@@ -109,13 +110,13 @@ LogicalResult importCenterCropPad(NodeContext &c) {
 
 /// Geometry of Col2Im: an image that blocks slide over.
 struct ImageBlocks {
-  SmallVector<int64_t> image, block, strides, dilations, pads, positions;
-  int64_t pixels = 1, taps = 1, count = 1;
+  tg::Dims image, block, positions;
+  SmallVector<int64_t> strides, dilations, pads;
+  size_t spatial() const { return image.size(); }
 };
 
 FailureOr<ImageBlocks> readImageBlocks(NodeContext &c) {
-  ImageBlocks g;
-  FailureOr<SmallVector<int64_t>> image = c.requiredInts(1, "image_shape"), block = c.requiredInts(2, "block_shape");
+  FailureOr<tg::Dims> image = c.requiredDims(1, "image_shape"), block = c.requiredDims(2, "block_shape");
   if (failed(image) || failed(block))
     return failure();
   size_t spatial = image->size();
@@ -127,42 +128,48 @@ FailureOr<ImageBlocks> readImageBlocks(NodeContext &c) {
   FailureOr<SmallVector<int64_t>> pads = readWindowInts(c, "pads", 2 * spatial, 0, 0);
   if (failed(strides) || failed(dilations) || failed(pads))
     return failure();
-  g = {*image, *block, *strides, *dilations, *pads, {}, 1, 1, 1};
+  ImageBlocks g{*image, *block, {}, *strides, *dilations, *pads};
   for (size_t d = 0; d < spatial; ++d) {
-    if (g.image[d] < 1 || g.image[d] > maxWindowParameter || g.block[d] < 1 || g.block[d] > maxWindowParameter)
-      return c.error("expected values of `image_shape` and `block_shape` in [1, " + Twine(maxWindowParameter) + "]");
-    int64_t room = g.image[d] + g.pads[d] + g.pads[spatial + d] - ((g.block[d] - 1) * g.dilations[d] + 1);
-    if (room < 0)
+    for (AffineExpr extent : {g.image[d], g.block[d]}) {
+      std::optional<int64_t> known = tg::getConstant(extent);
+      if (known && (*known < 1 || *known > maxWindowParameter))
+        return c.error("expected values of `image_shape` and `block_shape` in [1, " + Twine(maxWindowParameter) + "]");
+      if (failed(c.assumeAtMost(c.constExpr(1), extent, "extents of `image_shape` and `block_shape`")))
+        return failure();
+    }
+    AffineExpr padded = g.image[d] + g.pads[d] + g.pads[spatial + d], reach = (g.block[d] - 1) * g.dilations[d] + 1;
+    AffineExpr room = tg::simplify(padded - reach);
+    if (std::optional<int64_t> known = tg::getConstant(room); known && *known < 0)
       return c.error("expected the padded image to hold a block in spatial dimension " + Twine(d));
-    g.positions.push_back(room / g.strides[d] + 1);
-    if (llvm::MulOverflow(g.pixels, g.image[d], g.pixels) || llvm::MulOverflow(g.taps, g.block[d], g.taps) ||
-        llvm::MulOverflow(g.count, g.positions[d], g.count) || g.pixels > maxWindowParameter)
-      return c.limit("expected an image of at most " + Twine(maxWindowParameter) + " elements");
+    if (failed(c.assumeAtMost(tg::simplify(reach), tg::simplify(padded), "a block of the padded image")))
+      return failure();
+    g.positions.push_back(tg::simplify(room.floorDiv(g.strides[d]) + 1));
   }
-  int64_t entries;
-  if (llvm::MulOverflow(g.taps, g.count, entries) || entries > maxTableEntries)
-    return c.limit("expected at most " + Twine(maxTableEntries) + " block elements");
+  for (AffineExpr total : {product(c, g.image), tg::simplify(product(c, g.block) * product(c, g.positions))})
+    if (std::optional<int64_t> known = tg::getConstant(total); known && (*known < 0 || *known > maxWindowParameter))
+      return c.limit("expected an image and blocks of at most " + Twine(maxWindowParameter) + " elements");
   return g;
 }
 
-/// Flat image place of each (tap, position), both row-major; places in the padding get `pixels`, which a scatter drops.
-SmallVector<int64_t> imagePlaces(const ImageBlocks &g) {
-  SmallVector<int64_t> places;
-  size_t spatial = g.image.size();
-  for (int64_t entry = 0; entry < g.taps * g.count; ++entry) {
-    int64_t tap = entry / g.count, position = entry % g.count, place = 0, pitch = 1;
-    bool outside = false;
-    for (size_t d = spatial; d-- > 0;) {
-      int64_t at = position % g.positions[d] * g.strides[d] + tap % g.block[d] * g.dilations[d] - g.pads[d];
-      outside |= at < 0 || at >= g.image[d];
-      place += at * pitch;
-      pitch *= g.image[d];
-      position /= g.positions[d];
-      tap /= g.block[d];
-    }
-    places.push_back(outside ? g.pixels : place);
+/// Flat image place of each (tap, position), both row-major; places in the padding get the number of pixels, which a
+/// scatter drops.
+Value imagePlaces(NodeContext &c, const ImageBlocks &g) {
+  size_t spatial = g.spatial();
+  auto along = [&](size_t d, AffineExpr extent) {
+    tg::Dims line(2 * spatial, c.constExpr(1));
+    line[d] = extent;
+    return Expr(c, iota(c, extent)).reshape(line);
+  };
+  auto scalar = [&](AffineExpr extent) { return Expr(c, extentScalar(c, extent, c.b.getI64Type())); };
+  Expr place = scalar(c.constExpr(0)), isInside(c, c.scalarInt(1, c.b.getI1Type()));
+  for (size_t d = 0; d < spatial; ++d) {
+    Expr at = along(spatial + d, g.positions[d]) * double(g.strides[d]) +
+              along(d, g.block[d]) * double(g.dilations[d]) - double(g.pads[d]);
+    isInside = isInside & at.compare(tg::CmpPredicate::Ge, 0.0) & at.compare(tg::CmpPredicate::Lt, scalar(g.image[d]));
+    place = place * scalar(g.image[d]) + at;
   }
-  return places;
+  Expr flat = isInside.select(place, scalar(product(c, g.image)));
+  return foldTable(c, flat.reshape(tg::Dims{tg::simplify(product(c, g.block) * product(c, g.positions))}));
 }
 
 LogicalResult importCol2Im(NodeContext &c) {
@@ -172,9 +179,9 @@ LogicalResult importCol2Im(NodeContext &c) {
   FailureOr<ImageBlocks> g = readImageBlocks(c);
   if (failed(g))
     return failure();
-  FailureOr<AffineExpr> channels = divideExtent(c, c.dim(x, 1), g->taps, "dimension 1 of `input`");
-  if (failed(channels) ||
-      failed(c.assumeEqual(c.dim(x, 2), c.constExpr(g->count), "dimension 2 of `input` and the block positions")))
+  AffineExpr taps = product(c, g->block), count = product(c, g->positions), pixels = product(c, g->image);
+  FailureOr<AffineExpr> channels = divideExtent(c, c.dim(x, 1), taps, "dimension 1 of `input`");
+  if (failed(channels) || failed(c.assumeEqual(c.dim(x, 2), count, "dimension 2 of `input` and the block positions")))
     return failure();
   MLIRContext *context = c.b.getContext();
   AffineExpr n = c.dim(x, 0), d0, d1, d2, place;
@@ -182,14 +189,13 @@ LogicalResult importCol2Im(NodeContext &c) {
   bindSymbols(context, place);
   Type element = c.elementType(x);
   Value zero = isa<FloatType>(element) ? c.scalar(0, element) : c.scalarInt(0, element);
-  Value empty = c.broadcastTo(zero, {n, *channels, c.constExpr(g->pixels)});
-  Value updates = c.reshape(x, {n, *channels, c.constExpr(g->taps * g->count)});
-  Value image = c.make<tg::ScatterOp>(empty, c.intsConstant(imagePlaces(*g)), updates,
-                                      AffineMapAttr::get(AffineMap::get(3, 1, {d0, d1, place}, context)),
-                                      c.b.getAffineMapArrayAttr({AffineMap::get(3, 0, {d2}, context)}),
-                                      tg::MonoidAttr::get(context, tg::Monoid::Add));
+  Value empty = c.broadcastTo(zero, {n, *channels, pixels});
+  Value updates = c.reshape(x, {n, *channels, tg::simplify(taps * count)});
+  Value image = c.make<tg::ScatterOp>(
+      empty, imagePlaces(c, *g), updates, AffineMapAttr::get(AffineMap::get(3, 1, {d0, d1, place}, context)),
+      c.b.getAffineMapArrayAttr({AffineMap::get(3, 0, {d2}, context)}), tg::MonoidAttr::get(context, tg::Monoid::Add));
   tg::Dims result{n, *channels};
-  result.append(c.constDims(g->image));
+  result.append(g->image);
   return deliver(c, c.reshape(image, result));
 }
 
@@ -200,7 +206,7 @@ ArrayRef<OpEntry> getSpatialOps() {
       {"", "DepthToSpace", 1, newestOpset, importDepthToSpace, ""},
       {"", "SpaceToDepth", 1, newestOpset, importSpaceToDepth, ""},
       {"", "CenterCropPad", 18, newestOpset, importCenterCropPad, "constant change of extents"},
-      {"", "Col2Im", 18, newestOpset, importCol2Im, "constant shapes"},
+      {"", "Col2Im", 18, newestOpset, importCol2Im, ""},
   };
   return ops;
 }

@@ -169,6 +169,21 @@ Value mergeHeads(NodeContext &n, Value x) {
   return n.reshape(moved, {n.dim(moved, 0), n.dim(moved, 1), tg::simplify(n.dim(moved, 2) * n.dim(moved, 3))});
 }
 
+Value appendTo(NodeContext &n, Value past, Value fresh, Value places, AffineExpr length) {
+  if (!past || !fresh || !places)
+    return {};
+  AffineExpr grow = tg::simplify(length - n.dim(past, 2));
+  if (tg::getConstant(grow) != 0)
+    past = n.concat({past, full(n, 0, n.elementType(past), withDim(n.dims(past), 2, grow))}, 2);
+  MLIRContext *context = n.b.getContext();
+  AffineExpr b, g, s, d;
+  bindDims(context, b, g, s, d);
+  return n.make<tg::ScatterOp>(
+      past, places, fresh,
+      AffineMapAttr::get(AffineMap::get(4, 1, {b, g, getAffineSymbolExpr(0, context), d}, context)),
+      n.b.getAffineMapArrayAttr(AffineMap::get(4, 0, {b, s}, context)), tg::MonoidAttr());
+}
+
 //===----------------------------------------------------------------------===//
 // Rotary embedding
 //===----------------------------------------------------------------------===//

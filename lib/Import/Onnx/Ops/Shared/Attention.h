@@ -80,6 +80,10 @@ mlir::Value mergeHeads(NodeContext &n, mlir::Value x);
 /// Extents of the scores of a query and a key of rank 4.
 ScoreDims scoreDims(NodeContext &n, mlir::Value query, mlir::Value key);
 
+/// `past` (B x G x P x D) in a buffer of `length` positions, at least P, with `fresh` (B x G x S x D) at the positions
+/// `places` (B x S).
+mlir::Value appendTo(NodeContext &n, mlir::Value past, mlir::Value fresh, mlir::Value places, mlir::AffineExpr length);
+
 /// Rotates pairs of the first `rotary` elements of the last dimension of `x` (all of them if 0) by angles whose cosines
 /// and sines are `cos` and `sin`, with rotary / 2 as last extent and broadcastable to x in the others. Pairs are (i, i
 /// + rotary/2), or neighbours if `interleaved`. f16 and bf16 compute in f32 and round once.

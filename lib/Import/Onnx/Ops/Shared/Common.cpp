@@ -58,6 +58,13 @@ Value floatTable(NodeContext &c, ArrayRef<double> values, ArrayRef<int64_t> shap
   return c.constantValue(DenseElementsAttr::get(tensor, rounded));
 }
 
+Value foldTable(NodeContext &c, Value table) {
+  std::optional<int64_t> entries = table ? tg::getConstant(tg::getNumElements(table.getType())) : std::nullopt;
+  ElementsAttr known =
+      entries && *entries <= maxTableEntries ? c.constant(table, /*withIndices=*/true) : ElementsAttr();
+  return known ? c.constantValue(known) : table;
+}
+
 Value boolTable(NodeContext &c, const std::vector<bool> &values, ArrayRef<int64_t> shape) {
   SmallVector<bool> plain(values.begin(), values.end());
   return c.constantValue(DenseElementsAttr::get(RankedTensorType::get(shape, c.b.getI1Type()), ArrayRef<bool>(plain)));

@@ -28,6 +28,8 @@ mlir::Value intTable(NodeContext &c, llvm::ArrayRef<int64_t> values, llvm::Array
 /// Static float tensor, each value rounded once to `element`.
 mlir::Value floatTable(NodeContext &c, llvm::ArrayRef<double> values, llvm::ArrayRef<int64_t> shape,
                        mlir::Type element);
+/// `table` as a constant where it follows from what is known and has at most `maxTableEntries`.
+mlir::Value foldTable(NodeContext &c, mlir::Value table);
 mlir::Value boolTable(NodeContext &c, const std::vector<bool> &values, llvm::ArrayRef<int64_t> shape);
 
 //===--- Gathers ---===//

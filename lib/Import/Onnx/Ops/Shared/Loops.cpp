@@ -30,6 +30,32 @@ Value matchType(NodeContext &ctx, Value value, Type type, const Twine &what) {
   return ctx.reshape(value, tg::getDims(type));
 }
 
+Value withDeclaredExtents(NodeContext &ctx, Value value, const ::onnx::ValueInfoProto &declared) {
+  const auto &shape = declared.type().tensor_type().shape();
+  if (!value || NodeContext::isList(value) || shape.dim_size() != ctx.rank(value))
+    return value;
+  llvm::SmallDenseSet<unsigned> own;
+  for (auto bind : ctx.b.getInsertionBlock()->getOps<tg::BindSymbolsOp>())
+    for (int64_t symbol : bind.getSymbols())
+      own.insert(unsigned(symbol));
+  tg::Dims dims = ctx.dims(value);
+  for (auto [d, dim] : llvm::enumerate(dims)) {
+    bool isOwn = false;
+    dim.walk([&](AffineExpr expr) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+      isOwn |= symbol && own.contains(symbol.getPosition());
+    });
+    const auto &wanted = shape.dim(int(d));
+    if (!isOwn || !wanted.has_dim_value() || wanted.dim_value() < 0)
+      continue;
+    AffineExpr extent = ctx.constExpr(wanted.dim_value());
+    if (failed(ctx.assumeEqual(dim, extent, "declared dimension " + Twine(d) + " of `" + declared.name() + "`")))
+      return {};
+    dim = extent;
+  }
+  return ctx.reshape(value, dims);
+}
+
 namespace {
 
 Type rowType(Type type) {
@@ -184,8 +210,13 @@ LogicalResult RuntimeLoop::readOperands() {
   spec.initial.push_back(ctx.scalarInt(0, ctx.b.getI64Type()));
   for (unsigned i = 2; i < ctx.numInputs(); ++i) {
     Value value = ctx.required(i);
-    if (!value || failed(ctx.checkTensor(value, "input " + Twine(i))))
+    if (!value)
       return failure();
+    if (NodeContext::isList(value)) {
+      bool isCounted = !ctx.input(0) || ctx.constantInt(ctx.input(0));
+      return ctx.needsConstant(isCounted, isCounted ? "condition of a loop that carries a sequence or an optional"
+                                                    : "trip count of a loop that carries a sequence or an optional");
+    }
     bool isPassed = static_cast<int>(i) - 1 < graph.output_size() && static_cast<int>(i) < graph.input_size() &&
                     graph.output(i - 1).name() == graph.input(i).name();
     outer.push_back(value);
@@ -217,7 +248,8 @@ LogicalResult RuntimeLoop::build() {
     for (auto [i, at] : llvm::enumerate(place))
       if (at >= 0)
         results.push_back(matchType(ctx, (*given)[1 + i], types[at], "value " + Twine(i) + " that the loop carries"));
-    llvm::append_range(results, ArrayRef(*given).drop_front(1 + place.size()));
+    for (size_t i = 1 + place.size(); i < given->size(); ++i)
+      results.push_back(withDeclaredExtents(ctx, (*given)[i], graph.output(int(i))));
     return results;
   };
   FailureOr<Body> built = ctx.buildBody("loop", types, /*hoist=*/true, fill);
@@ -330,6 +362,8 @@ static FailureOr<Body> buildBranch(NodeContext &ctx, const ::onnx::GraphProto &g
       return ctx.error("expected " + Twine(ctx.numOutputs()) + " outputs of both branches, got " +
                        Twine(results->size()));
     results->resize(ctx.numOutputs());
+    for (auto [i, value] : llvm::enumerate(*results))
+      value = withDeclaredExtents(ctx, value, graph.output(int(i)));
     for (auto [value, type] : llvm::zip(*results, types))
       value = matchType(ctx, value, type, "a result of the branches");
     return results;

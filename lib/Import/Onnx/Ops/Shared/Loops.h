@@ -34,6 +34,10 @@ buildCountedLoop(NodeContext &ctx, llvm::StringRef name, mlir::AffineExpr trips,
 /// an error.
 mlir::Value matchType(NodeContext &ctx, mlir::Value value, mlir::Type type, const llvm::Twine &what);
 
+/// `value`, a result of the body being built, with the static extents that `declared` gives in place of those that the
+/// body computes from data: no type outside can speak of these. They are assumed to be equal.
+mlir::Value withDeclaredExtents(NodeContext &ctx, mlir::Value value, const ::onnx::ValueInfoProto &declared);
+
 /// ONNX Loop whose number of turns is only known when the model runs.
 llvm::LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body);
 

@@ -1,95 +1,100 @@
-// Computes the tables of Signal.cpp. Angles are reduced modulo the period in integers first, so that long transforms
-// stay exact.
+// Angles are reduced modulo the period in integers first, so that long transforms stay exact.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "SignalTables.h"
+#include "Compose.h"
+#include "Extents.h"
 #include <cmath>
 
+using namespace mlir;
+
 namespace weft::onnx {
-namespace {
 
-constexpr double pi = 3.14159265358979323846;
+static constexpr double pi = 3.14159265358979323846;
 
-/// 2 pi * (j * k mod length) / length.
-double angle(int64_t j, int64_t k, int64_t length) {
-  return 2 * pi * static_cast<double>((j * k) % length) / static_cast<double>(length);
+static Expr scalarOf(NodeContext &c, AffineExpr extent, Type element) { return {c, extentScalar(c, extent, element)}; }
+
+/// 0, 1, ... as a column.
+static Expr column(NodeContext &c, AffineExpr extent) {
+  return Expr(c, iota(c, extent)).reshape({extent, c.constExpr(1)});
 }
 
-/// Fills the matrix with weight(j) * e^(sign * i * angle).
-template <typename Weight> void fill(FourierMatrix &matrix, int64_t length, double sign, Weight weight) {
-  for (int64_t j = 0; j < matrix.inputs; ++j)
-    for (int64_t p = 0; p < matrix.inputParts; ++p)
-      for (int64_t k = 0; k < matrix.outputs; ++k)
-        for (int64_t q = 0; q < matrix.outputParts; ++q) {
-          double theta = sign * angle(j, k, length);
-          // (re + i im) (cos + i sin): re -> (cos, sin), im -> (-sin, cos).
-          double value = p == q ? std::cos(theta) : p == 0 ? std::sin(theta) : -std::sin(theta);
-          matrix.values.push_back(weight(j) * value);
-        }
-}
-
-} // namespace
-
-FourierMatrix forwardFourier(int64_t length, int64_t inputs, int64_t inputParts, bool onesided) {
-  FourierMatrix matrix{inputs, inputParts, onesided ? length / 2 + 1 : length, 2, {}};
-  fill(matrix, length, -1, [](int64_t) { return 1.0; });
-  return matrix;
-}
-
-FourierMatrix inverseFourier(int64_t length, int64_t inputs, int64_t inputParts, bool onesided) {
-  FourierMatrix matrix{inputs, inputParts, length, onesided ? 1 : 2, {}};
-  fill(matrix, length, 1, [&](int64_t j) {
+Expr makeFourier(NodeContext &c, const FourierMatrix &matrix) {
+  Type f64 = c.b.getF64Type(), i64 = c.b.getI64Type();
+  // One turn of the circle, from which the matrix takes its entries.
+  Expr angle = Expr(c, iota(c, matrix.length)).cast(f64) * (2 * pi) / scalarOf(c, matrix.length, f64);
+  Expr sample = column(c, matrix.samples), output(c, iota(c, matrix.outputs));
+  Value place = (sample * output).binary<tg::ModOp>(scalarOf(c, matrix.length, i64));
+  Expr cosine(c, takeAlong(c, angle.unary<tg::CosOp>(), place, 0)),
+      sine(c, takeAlong(c, angle.unary<tg::SinOp>(), place, 0));
+  if (!matrix.inverse)
+    sine = sine * -1.0;
+  if (matrix.inverse) {
     // A frequency and its conjugate add up to twice the real part; the first and the middle one have no partner.
-    bool paired = onesided && j != 0 && 2 * j != length;
-    return (paired ? 2.0 : 1.0) / static_cast<double>(length);
-  });
-  return matrix;
-}
-
-std::vector<double> makeWindow(WindowKind kind, int64_t size, bool periodic) {
-  std::vector<double> window;
-  auto period = static_cast<double>(periodic ? size : size - 1);
-  for (int64_t n = 0; n < size; ++n) {
-    double phase = period > 0 ? 2 * pi * static_cast<double>(n) / period : pi;
-    switch (kind) {
-    case WindowKind::Hann:
-      window.push_back(0.5 - 0.5 * std::cos(phase));
-      break;
-    case WindowKind::Hamming:
-      window.push_back(25.0 / 46.0 - 21.0 / 46.0 * std::cos(phase));
-      break;
-    case WindowKind::Blackman:
-      window.push_back(0.42 - 0.5 * std::cos(phase) + 0.08 * std::cos(2 * phase));
-      break;
+    Expr weight = sample.like(1).cast(f64) / scalarOf(c, matrix.length, f64);
+    if (matrix.onesided) {
+      Expr isAlone = sample.compare(tg::CmpPredicate::Eq, 0.0) |
+                     (sample * 2.0).compare(tg::CmpPredicate::Eq, scalarOf(c, matrix.length, i64));
+      weight = isAlone.select(weight, weight * 2.0);
     }
+    cosine = cosine * weight;
+    sine = sine * weight;
   }
-  return window;
+  std::optional<int64_t> used = tg::getConstant(matrix.used()), samples = tg::getConstant(matrix.samples);
+  if (matrix.samples != matrix.used() && !(used && samples && *samples <= *used)) {
+    Expr takesPart = sample.compare(tg::CmpPredicate::Lt, scalarOf(c, matrix.used(), i64));
+    cosine = takesPart.select(cosine, 0.0);
+    sine = takesPart.select(sine, 0.0);
+  }
+  // (re + i im) (cos + i sin): re -> (cos, sin), im -> (-sin, cos).
+  bool isReal = matrix.inverse && matrix.onesided;
+  auto parts = [&](Expr real, Expr imaginary) {
+    Value first = c.unsqueeze(real, {1, 3});
+    return isReal ? first : c.concat({first, c.unsqueeze(imaginary, {1, 3})}, 3);
+  };
+  Value fromReal = parts(cosine, sine);
+  return {c, matrix.inputParts == 1 ? fromReal : c.concat({fromReal, parts(sine * -1.0, cosine)}, 1)};
 }
 
-std::optional<std::vector<double>> makeMelWeights(const MelSpec &spec) {
-  int64_t spectrum = spec.fourierLength / 2 + 1;
-  auto toMel = [](double hertz) { return 2595 * std::log1p(hertz / 700) / std::log(10.0); };
-  double low = toMel(spec.lowHertz), step = (toMel(spec.highHertz) - low) / static_cast<double>(spec.bins + 2);
-  std::vector<int64_t> edges;
-  for (int64_t i = 0; i < spec.bins + 2; ++i) {
-    double hertz = 700 * std::expm1((static_cast<double>(i) * step + low) / 2595 * std::log(10.0));
-    double place =
-        std::floor(static_cast<double>(spec.fourierLength + 1) * hertz / static_cast<double>(spec.sampleRate));
-    if (!(place >= 0) || place >= static_cast<double>(spectrum) || (i > 0 && place < static_cast<double>(edges.back())))
-      return std::nullopt;
-    edges.push_back(static_cast<int64_t>(place));
+Expr makeWindow(NodeContext &c, WindowKind kind, AffineExpr size, bool periodic) {
+  Type f64 = c.b.getF64Type();
+  Expr period = scalarOf(c, periodic ? size : tg::simplify(size - 1), f64);
+  // A symmetric window of one element is its middle.
+  Expr phase = Expr(c, iota(c, size)).cast(f64) * (2 * pi) / period.max(1.0);
+  phase = period.compare(tg::CmpPredicate::Gt, 0.0).select(phase, phase.like(pi));
+  Expr first = phase.unary<tg::CosOp>();
+  switch (kind) {
+  case WindowKind::Hann:
+    return 0.5 - first * 0.5;
+  case WindowKind::Hamming:
+    return 25.0 / 46.0 - first * (21.0 / 46.0);
+  case WindowKind::Blackman:
+    return 0.42 - first * 0.5 + (phase * 2.0).unary<tg::CosOp>() * 0.08;
   }
-  std::vector<double> weights(spectrum * spec.bins, 0);
-  for (int64_t i = 0; i < spec.bins; ++i) {
-    int64_t left = edges[i], center = edges[i + 1], right = edges[i + 2];
-    auto at = [&](int64_t j) -> double & { return weights[j * spec.bins + i]; };
-    if (left == center)
-      at(center) = 1;
-    for (int64_t j = left; left < center && j <= center; ++j)
-      at(j) = static_cast<double>(j - left) / static_cast<double>(center - left);
-    for (int64_t j = center; j < right; ++j)
-      at(j) = static_cast<double>(right - j) / static_cast<double>(right - center);
-  }
-  return weights;
+  return first;
+}
+
+Expr melEdges(NodeContext &c, const MelSpec &spec) {
+  Type f64 = c.b.getF64Type();
+  auto toMel = [&](Value hertz) { return (Expr(c, hertz) / 700.0).unary<tg::Log1pOp>() * (2595 / std::log(10.0)); };
+  Expr low = toMel(spec.lowHertz), count = scalarOf(c, tg::simplify(spec.bins + 2), f64);
+  Expr step = (toMel(spec.highHertz) - low) / count;
+  Expr mel = Expr(c, iota(c, tg::simplify(spec.bins + 2))).cast(f64) * step + low;
+  Expr hertz = (mel * (std::log(10.0) / 2595)).unary<tg::Expm1Op>() * 700.0;
+  Expr place = hertz * scalarOf(c, tg::simplify(spec.fourierLength + 1), f64) / scalarOf(c, spec.sampleRate, f64);
+  return place.unary<tg::FloorOp>();
+}
+
+Expr makeMelWeights(NodeContext &c, const MelSpec &spec, Expr edges) {
+  Type f64 = c.b.getF64Type();
+  auto edge = [&](int64_t first) { return Expr(c, c.slice(edges, 0, first, spec.bins)); };
+  Expr left = edge(0), center = edge(1), right = edge(2), place = column(c, spec.spectrum);
+  // Up from `left` to `center`, down to `right`. The top is there even where both slopes have no width.
+  auto share = [&](Expr part, Expr whole) { return part.cast(f64) / whole.max(1.0).cast(f64); };
+  Expr up = share(place - left, center - left), down = share(right - place, right - center);
+  auto atLeast = [](Expr x, Expr y) { return x.compare(tg::CmpPredicate::Ge, y); };
+  Expr top = place.compare(tg::CmpPredicate::Eq, center).select(up.like(1), 0.0);
+  Expr falling = atLeast(place, center).select(atLeast(place, right).select(top, down), top);
+  return (atLeast(place, left) & place.compare(tg::CmpPredicate::Lt, center)).select(up, falling);
 }
 
 } // namespace weft::onnx

@@ -1,40 +1,41 @@
-// Constant tables of signal processing in double precision: Fourier matrices, windows, mel filter banks.
+// Tables of signal processing in double precision, as formulas on tensors: Fourier matrices, windows, mel filter banks.
+// Extents may be symbols.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_SIGNALTABLES_H
 #define WEFT_LIB_IMPORT_ONNX_OPS_SHARED_SIGNALTABLES_H
 
-#include <cstdint>
-#include <optional>
-#include <vector>
+#include "Expr.h"
 
 namespace weft::onnx {
 
-/// A discrete Fourier transform as a matrix over (sample, part of the sample) x (frequency, part of the result); part 0
-/// is real, 1 imaginary.
+/// A discrete Fourier transform of `length` elements as a matrix. Forward: y[k] = sum x[j] e^(-2 pi i j k / length).
+/// Inverse: the conjugate, divided by the length; from one side of the spectrum if `onesided`, with real results.
 struct FourierMatrix {
-  int64_t inputs = 1;     ///< Samples that take part.
+  mlir::AffineExpr length;
+  mlir::AffineExpr samples; ///< Rows; zeros for samples that take no part.
+  mlir::AffineExpr outputs;
   int64_t inputParts = 1; ///< 1: real samples.
-  int64_t outputs = 1;
-  int64_t outputParts = 2; ///< 1: real results.
-  std::vector<double> values;
+  bool inverse = false, onesided = false;
+
+  /// The number of samples that take part.
+  mlir::AffineExpr used() const { return inverse && onesided ? tg::simplify(length.floorDiv(2) + 1) : length; }
 };
 
-/// Forward: y[k] = sum x[j] e^(-2 pi i j k / length), the first length / 2 + 1 of them if `onesided`.
-FourierMatrix forwardFourier(int64_t length, int64_t inputs, int64_t inputParts, bool onesided);
-/// Inverse: y[j] = 1 / length * sum x[k] e^(2 pi i j k / length). With `onesided`, `inputs` frequencies from 0 on stand
-/// for the whole conjugate-symmetric spectrum and the result is real.
-FourierMatrix inverseFourier(int64_t length, int64_t inputs, int64_t inputParts, bool onesided);
+/// f64 of samples x parts of them x outputs x parts of them; part 0 is real, 1 imaginary.
+Expr makeFourier(NodeContext &c, const FourierMatrix &matrix);
 
 enum class WindowKind { Hann, Hamming, Blackman };
-/// Window of `size` (at least 1) elements; `periodic` ones have their last zero one element later.
-std::vector<double> makeWindow(WindowKind kind, int64_t size, bool periodic);
+/// f64 of `size` elements.
+Expr makeWindow(NodeContext &c, WindowKind kind, mlir::AffineExpr size, bool periodic);
 
 struct MelSpec {
-  int64_t bins = 0, fourierLength = 0, sampleRate = 0;
-  double lowHertz = 0, highHertz = 0;
+  mlir::AffineExpr bins, spectrum, fourierLength, sampleRate;
+  mlir::Value lowHertz, highHertz; ///< f64 of rank 0.
 };
-/// Triangular filters, (fourierLength / 2 + 1) x bins; none if a filter's edge lies outside the spectrum.
-std::optional<std::vector<double>> makeMelWeights(const MelSpec &spec);
+/// The frequencies, as places in the spectrum, between which the triangles rise and fall: f64 of bins + 2 elements.
+Expr melEdges(NodeContext &c, const MelSpec &spec);
+/// f64 of spectrum x bins, from the edges as i64.
+Expr makeMelWeights(NodeContext &c, const MelSpec &spec, Expr edges);
 
 } // namespace weft::onnx
 

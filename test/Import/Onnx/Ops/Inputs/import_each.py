@@ -3,8 +3,8 @@
 
     import_each.py TEST-FILE [TRANSLATE-FLAG...]
 
-A line of the file `MODEL name opset: (inputs) => (outputs) { nodes }` holds a graph in ONNX's textual form; com.microsoft and ai.onnx.preview are imported
-at version 1. For each, the output has a line `== name`, then what weft-translate prints; a failure ends in `exit N`.
+A line of the file `MODEL name opset: (inputs) => (outputs) { nodes }` holds a graph in ONNX's textual form; other domains are imported
+at the versions below. For each, the output has a line `== name`, then what weft-translate prints; a failure ends in `exit N`.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import pathlib
@@ -15,11 +15,13 @@ import tempfile
 
 import onnx.parser
 
+DOMAINS = {"com.microsoft": 1, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1, "ai.onnx.ml": 5}
 LINE = re.compile(r"MODEL (\w+) (\d+): (.*)")
 
 
 def build(name: str, opset: str, graph: str) -> bytes:
-    text = f'<ir_version: 10, opset_import: ["" : {opset}, "com.microsoft" : 1, "ai.onnx.preview" : 1]> {name} {graph}'
+    domains = ", ".join(f'"{domain}" : {version}' for domain, version in DOMAINS.items())
+    text = f'<ir_version: 10, opset_import: ["" : {opset}, {domains}]> {name} {graph}'
     return onnx.parser.parse_model(text).SerializeToString()
 
 
