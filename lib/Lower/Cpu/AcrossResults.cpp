@@ -28,8 +28,9 @@ void PanelEmitter::transposeSums(ValueRange sums) {
     }
 }
 
-/// Whether rows of a tile are neighbours wherever its results go to or come from; null: they are, in every tile.
-Value PanelEmitter::areRowsAdjacent(Value row0) {
+/// Whether the `rowCount` rows of a tile from `row0` on are neighbours wherever its results go to or come from; null:
+/// they are, in every tile.
+Value PanelEmitter::areRowsAdjacent(Value row0, Value rowCount) {
   SmallVector<const Place *> places{epilogue ? &result : &output};
   if (epilogue)
     for (auto [i, place] : llvm::enumerate(extra))
@@ -42,7 +43,7 @@ Value PanelEmitter::areRowsAdjacent(Value row0) {
       continue;
     if (!place->rows) // One row.
       continue;
-    Value yes = isContiguous(place->rows, row0, tileRows);
+    Value yes = isContiguous(place->rows, row0, rowCount);
     all = all ? arith::AndIOp::create(b, loc, all, yes).getResult() : yes;
   }
   return all;
@@ -97,7 +98,7 @@ void PanelEmitter::storeAcross(ValueRange sums, Value row0, Value panel) {
   auto columnsOf = [&](bool adjacent) {
     loop(index(0), columns, [&](Value j) { storeColumn(add(first, j), row0, rowCount, j, adjacent); });
   };
-  Value adjacent = areRowsAdjacent(row0);
+  Value adjacent = areRowsAdjacent(row0, rowCount);
   if (!adjacent)
     return columnsOf(true);
   auto ifOp = scf::IfOp::create(b, loc, adjacent, /*withElseRegion=*/true);

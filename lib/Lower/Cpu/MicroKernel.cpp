@@ -58,10 +58,10 @@ Value PanelEmitter::fillTable(const Side &side, const FlatOperand &operand, Valu
 }
 
 /// Whether table[from + j] = table[from] + j for all j < count.
-Value PanelEmitter::isContiguous(Value table, Value from, int64_t count) {
+Value PanelEmitter::isContiguous(Value table, Value from, Value count) {
   Value first = memref::LoadOp::create(b, loc, table, from);
   Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
-  auto forOp = scf::ForOp::create(b, loc, index(1), index(count), index(1), ValueRange{yes});
+  auto forOp = scf::ForOp::create(b, loc, index(1), count, index(1), ValueRange{yes});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(forOp.getBody());
   Value j = forOp.getInductionVar();

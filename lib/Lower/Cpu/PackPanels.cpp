@@ -208,7 +208,7 @@ void PanelEmitter::packColumns(Value panel, Value k0, Value kCount) {
       continue;
     }
     Value from = add(mul(panel, index(panelColumns)), index(segment * lanes));
-    Value contiguous = isContiguous(sideTable[c.columns.inputs.front()], from, lanes);
+    Value contiguous = isContiguous(sideTable[c.columns.inputs.front()], from, index(lanes));
     auto ifOp = scf::IfOp::create(b, loc, contiguous, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&ifOp.getThenRegion().front());

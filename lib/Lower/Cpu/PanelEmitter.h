@@ -62,7 +62,7 @@ private:
 
   Side makeSide(llvm::ArrayRef<unsigned> loops);
   mlir::Value fillTable(const Side &side, const FlatOperand &operand, mlir::Value padded);
-  mlir::Value isContiguous(mlir::Value table, mlir::Value from, int64_t count);
+  mlir::Value isContiguous(mlir::Value table, mlir::Value from, mlir::Value count);
   mlir::Value linearStep(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops);
   bool hasNoPart(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops);
   bool hasNeighbours(const FlatOperand &operand);
@@ -99,7 +99,7 @@ private:
   void storeAcross(mlir::ValueRange sums, mlir::Value row0, mlir::Value panel);
   void storeColumn(mlir::Value column, mlir::Value row0, mlir::Value rowCount, mlir::Value j, bool adjacent);
   void transposeSums(mlir::ValueRange sums);
-  mlir::Value areRowsAdjacent(mlir::Value row0);
+  mlir::Value areRowsAdjacent(mlir::Value row0, mlir::Value rowCount);
   void unpackPanel(mlir::Value panel);
   mlir::Value accumulate(mlir::Value a, mlir::Value bVector, mlir::Value acc);
   mlir::Value loadWord(mlir::Value memory, mlir::Value at);

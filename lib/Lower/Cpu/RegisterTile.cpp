@@ -12,7 +12,7 @@ static constexpr int64_t cacheLine = 64;
 
 /// Whether the columns of a panel are neighbours in C.
 Value PanelEmitter::isDense(Value panel) {
-  return isContiguous(output.columns, mul(panel, index(panelColumns)), panelColumns);
+  return isContiguous(output.columns, mul(panel, index(panelColumns)), index(panelColumns));
 }
 
 /// The columns that vector `v` of a panel has, `unit` places in memory each; null: all of them.

@@ -9,6 +9,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/LevelPasses.h"
 #include "llvm/Support/MathExtras.h"
+#include <cstring>
 
 using namespace mlir;
 
@@ -22,6 +23,8 @@ namespace {
 constexpr int64_t quad = 4;
 /// Larger constants are weights, whose bytes are not in the IR.
 constexpr int64_t maxConstantBytes = 64 * 1024;
+/// Larger weights stay where they are, in the model's file.
+constexpr int64_t maxOrderedBytes = int64_t(16) << 20;
 
 Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
@@ -39,7 +42,10 @@ std::optional<std::string> bytesOf(Value value) {
     if (!elements)
       return std::nullopt;
     ArrayRef<char> raw = elements.getRawData();
-    return elements.isSplat() ? std::string(count, raw.front()) : std::string(raw.begin(), raw.end());
+    std::string bytes(raw.begin(), raw.end());
+    while (elements.isSplat() && int64_t(bytes.size()) < count)
+      bytes.append(raw.begin(), raw.end());
+    return bytes;
   }
   auto weight = value.getDefiningOp<tg::WeightOp>();
   if (!weight)
@@ -57,6 +63,8 @@ public:
 
   /// The contraction of packed operands; null if it stays as it is.
   Value run() {
+    if (elementOf(contract).isF32())
+      return orderConstant();
     if (!elementOf(contract).isInteger(32) || !isByte(contract.getLhs()) || !isByte(contract.getRhs()))
       return {};
     std::optional<unsigned> found = chooseDim();
@@ -81,6 +89,35 @@ public:
   }
 
 private:
+  /// A convolution with its weights in the order of panels; null if they have it or are none.
+  Value orderConstant() {
+    for (unsigned i : {0u, 1u}) {
+      Value operands[2] = {contract.getLhs(), contract.getRhs()};
+      AffineMap maps[3] = {contract.getMap(0), contract.getMap(1), contract.getMap(2)};
+      auto isPlain = [](AffineExpr e) { return isa<AffineDimExpr>(e); };
+      // The result's neighbours are the other operand's: pixels, where this one has the channels.
+      ArrayRef<AffineExpr> results = maps[2].getResults();
+      auto pixel = dyn_cast_or_null<AffineDimExpr>(results.empty() ? AffineExpr() : results.back());
+      auto isIn = [&](AffineMap map) {
+        return llvm::any_of(map.getResults(), [&](AffineExpr e) { return e.isFunctionOfDim(pixel.getPosition()); });
+      };
+      if (!elementOf(operands[i]).isF32() || !pixel || !isIn(maps[1 - i]) || isIn(maps[i]) ||
+          !llvm::all_of(maps[i].getResults(), isPlain))
+        continue;
+      std::optional<std::string> bytes = bytesOf(operands[i]);
+      SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, maps[i].getNumResults()));
+      auto isBefore = [&](int64_t x, int64_t y) { return groupOf(maps[i], x) < groupOf(maps[i], y); };
+      if (!bytes || int64_t(bytes->size()) > maxOrderedBytes || llvm::is_sorted(order, isBefore))
+        continue;
+      llvm::stable_sort(order, isBefore);
+      operands[i] = rewrite(*bytes, elementOf(operands[i]), tg::getDims(operands[i].getType()), std::nullopt, order);
+      maps[i] = maps[i].getSubMap(llvm::to_vector_of<unsigned>(order));
+      return tg::ContractOp::create(builder, loc, contract.getType(), operands[0], operands[1],
+                                    builder.getAffineMapArrayAttr(maps));
+    }
+    return {};
+  }
+
   /// The longest summed dimension that is one of each operand by itself and in
   /// no other place.
   std::optional<unsigned> chooseDim() {
@@ -254,40 +291,44 @@ private:
     return tg::TransposeOp::create(builder, loc, operand, permutation);
   }
 
-  /// The bytes of a constant in their new order.
-  Value rewrite(const std::string &bytes, Type element, const tg::Dims &dims, int64_t place, ArrayRef<int64_t> order) {
-    int64_t rank = dims.size();
+  /// The constant in a new order of its dimensions; `place` (if any) is split by four, which are dimension `rank`.
+  Value rewrite(const std::string &bytes, Type element, const tg::Dims &dims, std::optional<int64_t> place,
+                ArrayRef<int64_t> order) {
+    int64_t rank = dims.size(), width = element.getIntOrFloatBitWidth() / 8;
     SmallVector<int64_t> shape, strides(rank + 1, 1), extents;
     for (AffineExpr dim : dims)
       shape.push_back(*tg::getConstant(dim));
     for (int64_t d = rank - 2; d >= 0; --d)
       strides[d] = strides[d + 1] * shape[d + 1];
-    strides[rank] = strides[place]; // The four.
-    strides[place] *= quad;
+    if (place) {
+      strides[rank] = strides[*place]; // The four.
+      strides[*place] *= quad;
+    }
     int64_t count = 1;
     for (int64_t d : order) {
       extents.push_back(d == rank ? quad : d == place ? llvm::divideCeil(shape[d], quad) : shape[d]);
       count *= extents.back();
     }
-    std::string packed(count, 0);
-    SmallVector<int64_t> at(rank + 1, 0); // By dimension of the packed one.
+    std::string packed(count * width, 0);
+    SmallVector<int64_t> at(order.size(), 0); // By dimension of the packed one.
     for (int64_t i = 0; i < count; ++i) {
       int64_t from = 0, along = 0;
       for (auto [d, index] : llvm::zip_equal(order, at)) {
         from += index * strides[d];
-        along += d == place ? index * quad : d == rank ? index : 0;
+        along += !place ? 0 : d == *place ? index * quad : d == rank ? index : 0;
       }
-      if (along < shape[place])
-        packed[i] = bytes[from];
-      for (int64_t d = rank; d >= 0 && ++at[d] == extents[d]; --d)
+      if (!place || along < shape[*place])
+        std::memcpy(&packed[i * width], &bytes[from * width], width);
+      for (int64_t d = int64_t(order.size()) - 1; d >= 0 && ++at[d] == extents[d]; --d)
         at[d] = 0;
     }
     auto type = RankedTensorType::get(extents, element);
-    if (count <= maxConstantBytes)
+    if (int64_t(packed.size()) <= maxConstantBytes)
       return tg::ConstantOp::create(builder, loc, DenseElementsAttr::getFromRawBuffer(type, packed));
     auto *dialect = builder.getContext()->getLoadedDialect<tg::TileGraphDialect>();
+    int64_t size = packed.size();
     std::string source = dialect->getWeightStore().addBuffer(std::move(packed));
-    return tg::WeightOp::create(builder, loc, type, tg::DataAttr::get(builder.getContext(), source, 0, count));
+    return tg::WeightOp::create(builder, loc, type, tg::DataAttr::get(builder.getContext(), source, 0, size));
   }
 
   tg::ContractOp contract;

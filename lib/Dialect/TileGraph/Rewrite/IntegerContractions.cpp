@@ -52,7 +52,16 @@ Value skipToSource(Value value) {
 }
 
 /// Whether all elements are zero, whatever their type.
-bool isZero(Value value) { return isNumber(skipToSource(value), 0); }
+bool isZero(Value value) {
+  Value source = skipToSource(value);
+  auto weight = source.getDefiningOp<WeightOp>();
+  if (!weight)
+    return isNumber(source, 0);
+  auto *dialect = weight->getContext()->getLoadedDialect<TileGraphDialect>();
+  DataAttr data = weight.getData();
+  auto bytes = dialect->getWeightStore().lookup(data.getSource(), data.getOffset(), data.getSize());
+  return bytes && llvm::all_of(*bytes, [](char byte) { return byte == 0; });
+}
 
 class Tracer {
 public:
