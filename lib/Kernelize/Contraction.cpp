@@ -334,6 +334,7 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
                                  Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
                                  Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
                                  auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
+                                 dot.setEngine(schedule.getEngine());
                                  dot.setLiveColumns(liveColumns);
                                  dot.setLiveDepth(livePlaces(places, *product.reduced));
                                  dot.setTf32(allowTf32 && element.isF32());

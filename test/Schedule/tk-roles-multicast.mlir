@@ -28,7 +28,7 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
       %sum = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
         %p = tk.load %x[%i, %k] map #a : !tk.global<tensor<1024x768xf16>> -> !tk.tile<128x64xf16>
         %q = tk.load %w[%j, %k] map #b : !tk.global<tensor<768x512xf16>> -> !tk.tile<64x256xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
         scf.yield %d : !tk.tile<128x256xf32>
       }
       %h = tk.map (%sum : !tk.tile<128x256xf32>) -> !tk.tile<128x256xf16> {
@@ -63,7 +63,7 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
       %sum = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
         %p = tk.load %x[%i, %k] map #a : !tk.global<tensor<896x768xf16>> -> !tk.tile<128x64xf16>
         %q = tk.load %w[%j, %k] map #b : !tk.global<tensor<768x256xf16>> -> !tk.tile<64x256xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
         scf.yield %d : !tk.tile<128x256xf32>
       }
       %h = tk.map (%sum : !tk.tile<128x256xf32>) -> !tk.tile<128x256xf16> {

@@ -23,14 +23,14 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
       %queries = tk.load %q[%i] map #q : !tk.global<tensor<512x64xf16>> -> !tk.tile<128x64xf16>
       %sum = scf.for %j = %c0 to %end step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x64xf32>) {
         %keys = tk.load %k[%j] map #k : !tk.global<tensor<256x64xf16>> -> !tk.tile<64x64xf16>
-        %s = tk.dot %queries, %keys, %zero : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
+        %s = tk.dot %queries, %keys, %zero by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
         %p = tk.map(%s : !tk.tile<128x64xf32>) -> !tk.tile<128x64xf16> {
         ^bb0(%x: f32):
           %0 = arith.truncf %x : f32 to f16
           tk.yield %0 : f16
         }
         %values = tk.load %v[%j] map #v : !tk.global<tensor<256x64xf16>> -> !tk.tile<64x64xf16>
-        %next = tk.dot %p, %values, %acc : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
+        %next = tk.dot %p, %values, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
         scf.yield %next : !tk.tile<128x64xf32>
       }
       tk.store %sum, %o[%i] map #q : !tk.tile<128x64xf32>, !tk.global<tensor<512x64xf32>>

@@ -24,7 +24,7 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
       %sum = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x128xf32>) {
         %l = tk.load %x[%i, %k] map #a : !tk.global<tensor<1024x768xf16>> -> !tk.tile<128x64xf16>
         %r = tk.load %w[%j, %k] map #b : !tk.global<tensor<768x512xf16>> -> !tk.tile<64x128xf16>
-        %d = tk.dot %l, %r, %acc : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
+        %d = tk.dot %l, %r, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
         scf.yield %d : !tk.tile<128x128xf32>
       }
       %v1 = tk.load %few[%i] map #p : !tk.global<tensor<1024x32xf32>> -> !tk.tile<128x32xf32>

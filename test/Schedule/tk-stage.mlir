@@ -74,7 +74,7 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
         // CHECK: tk.dot %{{.*}}, %[[S]]
         %p = tk.load %x[%i, %k, %n] map #m guard #rows : !tk.global<tensor<?x768xf16, #tg.dims<()[s0] -> (s0, 768)>>> -> !tk.tile<128x64xf16>
         %q = tk.load %w[%j, %k] map #b guard #cols : !tk.global<tensor<768x501xf16>> -> !tk.tile<64x128xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
         scf.yield %d : !tk.tile<128x128xf32>
       }
       tk.yield
@@ -107,7 +107,7 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128,
       %sum = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x128xf32>) {
         %p = tk.load %x[%i, %k] map #a : !tk.global<tensor<1024x768xf16>> -> !tk.tile<128x64xf16>
         %q = tk.load %w[%j, %k] map #b guard #cols : !tk.global<tensor<768x501xf16>> -> !tk.tile<64x128xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
         scf.yield %d : !tk.tile<128x128xf32>
       }
       tk.store %sum, %o[%i, %j] map #y guard #cols2 : !tk.tile<128x128xf32>, !tk.global<tensor<1024x501xf32>>

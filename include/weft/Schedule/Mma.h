@@ -15,7 +15,7 @@ struct MmaForm {
   layout::ElementType type;
 };
 /// The widest instruction for the dot's element type and extents: f16 and bf16 m16n8k16, f32 with `tf32` m16n8k8, 8-bit
-/// integers with sums of 32 bits m16n8k32, f64 m8n8k4. Nothing if there is none or the module's schedule says simt:
+/// integers with sums of 32 bits m16n8k32, f64 m8n8k4. Nothing if there is none or the dot's engine is simt:
 /// then it is FMA.
 std::optional<MmaForm> getMmaForm(tk::DotOp dot);
 /// The same from the element type of the operands and of the sums, and the extents of the tile.

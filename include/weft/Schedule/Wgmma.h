@@ -13,7 +13,7 @@ namespace weft::schedule {
 /// Bytes of k of one instruction.
 inline constexpr int64_t wgmmaDepthBytes = 32;
 
-/// Whether wgmma computes the dot: the kernel's schedule says so, the element types are f16, bf16, i8, or f32 with
+/// Whether wgmma computes the dot: its engine says so, the element types are f16, bf16, i8, or f32 with
 /// tf32, the tile has at least 64 rows, 8 columns and 32 bytes of k. Layouts and memory may still refuse.
 bool isWgmma(tk::DotOp dot);
 

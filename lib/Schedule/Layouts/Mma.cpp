@@ -39,9 +39,7 @@ std::optional<MmaForm> schedule::getMmaForm(Type element, Type sum, bool isTf32,
 }
 
 std::optional<MmaForm> schedule::getMmaForm(tk::DotOp dot) {
-  auto module = dot->getParentOfType<ModuleOp>();
-  auto schedule = module ? module->getAttrOfType<tg::ScheduleAttr>("tg.schedule") : tg::ScheduleAttr();
-  if (schedule && schedule.getEngine() == tg::Engine::Simt)
+  if (dot.getEngine() == tg::Engine::Simt)
     return std::nullopt;
   tk::TileType acc = dot.getAcc().getType();
   Type lhs = dot.getLhs().getType();

@@ -13,8 +13,7 @@ using layout::LinearLayout;
 bool schedule::isWgmma(tk::DotOp dot) {
   auto module = dot->getParentOfType<ModuleOp>();
   auto target = module ? module->getAttrOfType<StringAttr>(tk::targetAttr) : StringAttr();
-  auto schedule = module ? module->getAttrOfType<tg::ScheduleAttr>("tg.schedule") : tg::ScheduleAttr();
-  if (!target || target.getValue() != "sm_90a" || !schedule || schedule.getEngine() != tg::Engine::Wgmma)
+  if (!target || target.getValue() != "sm_90a" || dot.getEngine() != tg::Engine::Wgmma)
     return false;
   auto shaped = dyn_cast<tk::TileType>(dot.getLhs().getType());
   Type element = shaped ? shaped.getElementType() : cast<tk::SharedType>(dot.getLhs().getType()).getElementType();

@@ -105,6 +105,12 @@ func.func @schedule(%x: !tk.global<tensor<16x768xf16>>, %acc: !c, %frag: !a) {
   %true = arith.constant true
   // CHECK: tk.dot %{{.*}}, %{{.*}}, %{{.*}} accumulate %true : {{.*}}<16x16xf16, #{{.*}}>
   tk.dot %frag, %k, %acc accumulate %true : !a, !tk.tile<16x8xf16>, !c
+  // CHECK: tk.dot %{{.*}}, %{{.*}}, %{{.*}} by wgmma accumulate %true :
+  tk.dot %frag, %k, %acc by wgmma accumulate %true : !a, !tk.tile<16x8xf16>, !c
+  // CHECK: tk.dot %{{.*}}, %{{.*}}, %{{.*}} by simt :
+  tk.dot %frag, %k, %acc by simt : !a, !tk.tile<16x8xf16>, !c
+  // CHECK: tk.dot %{{.*}}, %{{.*}}, %{{[^ ]*}} :
+  tk.dot %frag, %k, %acc by mma : !a, !tk.tile<16x8xf16>, !c
   // CHECK: tk.dot_wait
   %w = tk.dot_wait %d pending 0 : (!c) -> !c
   // CHECK: tk.convert

@@ -40,7 +40,7 @@ module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>, tg.
       %sum = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
         %p = tk.load %x[%i, %k] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)> : !tk.global<tensor<256x1024xf16>> -> !tk.tile<128x64xf16>
         %q = tk.load %w[%j, %k] map affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)> : !tk.global<tensor<1024x512xf16>> -> !tk.tile<64x256xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
         scf.yield %d : !tk.tile<128x256xf32>
       }
       %h = tk.map (%sum : !tk.tile<128x256xf32>) -> !tk.tile<128x256xf16> {
@@ -74,7 +74,7 @@ module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>, tg.
       %sum = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
         %p = tk.load %x[%i, %k] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)> : !tk.global<tensor<256x256xf16>> -> !tk.tile<128x64xf16>
         %q = tk.load %w[%j, %k] map affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)> : !tk.global<tensor<256x512xf16>> -> !tk.tile<64x256xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
         scf.yield %d : !tk.tile<128x256xf32>
       }
       %h = tk.map (%sum : !tk.tile<128x256xf32>) -> !tk.tile<128x256xf16> {
@@ -110,7 +110,7 @@ module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>, tg.
       %sum = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
         %p = tk.load %x[%i, %k] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)> : !tk.global<tensor<256x1024xf16>> -> !tk.tile<128x64xf16>
         %q = tk.load %w[%j, %k] map affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 256 + d1)> : !tk.global<tensor<1024x512xf16>> -> !tk.tile<64x256xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x256xf16>, !tk.tile<128x256xf32>
         scf.yield %d : !tk.tile<128x256xf32>
       }
       %h = tk.map (%sum : !tk.tile<128x256xf32>) -> !tk.tile<128x256xf16> {

@@ -25,7 +25,7 @@ module @gemm attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile =
       %sum = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<64x64xf32>) {
         %p = tk.load %x[%i, %k] map affine_map<(d0, d1)[s0, s1] -> (s0 * 64 + d0, s1 * STEP + d1)> : !tk.global<tensor<64x96xf16>> -> !tk.tile<64xSTEPxf16>
         %q = tk.load %w[%j, %k] map affine_map<(d0, d1)[s0, s1] -> (s1 * STEP + d0, s0 * 64 + d1)> : !tk.global<tensor<96x64xf16>> -> !tk.tile<STEPx64xf16>
-        %d = tk.dot %p, %q, %acc : !tk.tile<64xSTEPxf16>, !tk.tile<STEPx64xf16>, !tk.tile<64x64xf32>
+        %d = tk.dot %p, %q, %acc by wgmma : !tk.tile<64xSTEPxf16>, !tk.tile<STEPx64xf16>, !tk.tile<64x64xf32>
         scf.yield %d : !tk.tile<64x64xf32>
       }
       tk.store %sum, %o[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 64 + d0, s1 * 64 + d1)> : !tk.tile<64x64xf32>, !tk.global<tensor<64x64xf32>>

@@ -57,7 +57,7 @@ module @overlap attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<til
       %queries = tk.load %q[%i] map #q guard #qg : !tk.global<tensor<192x64xf16>> -> !tk.tile<128x64xf16>
       %sum = scf.for %j = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x64xf32>) {
         %keys = tk.load %k[%j] map #k guard #kg : !tk.global<tensor<232x64xf16>> -> !tk.tile<64x64xf16>
-        %s = tk.dot %queries, %keys, %zero : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
+        %s = tk.dot %queries, %keys, %zero by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
         %e = tk.map(%s : !tk.tile<128x64xf32>) -> !tk.tile<128x64xf32> {
         ^bb0(%x: f32):
           %0 = arith.mulf %x, %x : f32
@@ -75,7 +75,7 @@ module @overlap attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<til
           tk.yield %0 : f16
         }
         %values = tk.load %v[%j] map #v guard #vg : !tk.global<tensor<232x64xf16>> -> !tk.tile<64x64xf16>
-        %next = tk.dot %p, %values, %half : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
+        %next = tk.dot %p, %values, %half by wgmma : !tk.tile<128x64xf16>, !tk.tile<64x64xf16>, !tk.tile<128x64xf32>
         scf.yield %next : !tk.tile<128x64xf32>
       }
       %y = tk.map(%sum : !tk.tile<128x64xf32>) -> !tk.tile<128x64xf16> {

@@ -242,12 +242,20 @@ def TK_SortOp : TK_Op<"sort", [SingleBlock, RecursiveMemoryEffects, IsolatedFrom
   let hasVerifier = 1;
 }
 
+def TK_DotEngineAttr : EnumAttr<TileKernel_Dialect, TG_Engine, "dot_engine"> {
+  let assemblyFormat = "$value";
+  let constBuilderCall = "::weft::tk::EngineAttr::get($_builder.getContext(), $0)"; // The enum is of tg.
+}
+
 def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[MemRead]>]> {
   let summary = "acc + lhs * rhs";
   let description = [{
     lhs is [m, k], rhs [k, n], acc and the result [m, n]. Operands are register tiles (before Schedule), or, after it, fragments in registers or slots of
     shared memory (`!tk.shared` with `slots` = 1, or a slot of several through `tk.slot`). acc is f32 for f16, bf16 and f32 operands, f64 for f64, i32 for i8; `unsigned_lhs` and `unsigned_rhs` say that i8 operands are unsigned.
     Where acc is [m, n, s], its place (i, j, t) adds up the products of the t-th of s equal parts of k.
+    `by` says what multiplies, as the plan chose it: mma (mma.sync; not printed), wgmma or simt (fma). What the instruction does not take (a tile smaller than it, elements
+    that it has no form for) is multiplied by the next in this order: wgmma, mma, simt.
+
     f32 operands are multiplied exactly (fma) unless `tf32`. Where `accumulate` is given and false, acc counts as zero, whatever it holds (the same for
     the whole CTA; only for operands in shared memory that wgmma multiplies).
 
@@ -260,9 +268,10 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
   }];
   let arguments = (ins AnyTypeOf<[TK_TileType, TK_SharedType]>:$lhs, AnyTypeOf<[TK_TileType, TK_SharedType]>:$rhs, TK_TileType:$acc,
                        UnitAttr:$tf32, UnitAttr:$unsigned_lhs, UnitAttr:$unsigned_rhs,
-                       OptionalAttr<I64Attr>:$live_columns, OptionalAttr<I64Attr>:$live_depth, Optional<I1>:$accumulate);
+                       OptionalAttr<I64Attr>:$live_columns, OptionalAttr<I64Attr>:$live_depth,
+                       DefaultValuedOptionalAttr<TK_DotEngineAttr, "::weft::tg::Engine::Mma">:$engine, Optional<I1>:$accumulate);
   let results = (outs TK_TileType:$result);
-  let assemblyFormat = "$lhs `,` $rhs `,` $acc (`accumulate` $accumulate^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let assemblyFormat = "$lhs `,` $rhs `,` $acc (`by` $engine^)? (`accumulate` $accumulate^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$acc), [{
     $_state.addOperands({lhs, rhs, acc});
