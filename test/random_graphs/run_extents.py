@@ -351,7 +351,7 @@ def choices_of(graph: Graph, seed: int) -> tuple[list[Extents], list[Extents]]:
 
 def plan_of(compiler: pathlib.Path, model: onnx.ModelProto, target: str, folder: pathlib.Path) -> str:
     onnx.save(model, folder / "model.onnx")
-    outcome = limits.run([compiler, folder / "model.onnx", f"--target={target}", "--emit=mlir:plan", "-o", folder / "plan.mlir"], timeout=SECONDS)
+    outcome = limits.run([compiler, folder / "model.onnx", f"--target={target}", "--emit=mlir:group", "-o", folder / "plan.mlir"], timeout=SECONDS)
     if outcome.code:
         raise SystemExit(f"{target}: {(outcome.stdout + outcome.stderr).strip()[:600]}")
     return without_extents((folder / "plan.mlir").read_text())
