@@ -19,51 +19,16 @@ std::optional<Exprs> Kernelizer::throughView(Operation *op, ArrayRef<AffineExpr>
   return composed(*cast<tg::TileOpInterface>(op).getOperandMap(0), at);
 }
 
-namespace {
-/// Dimensions [fromBegin, fromEnd) of one shape that hold the same elements as [toBegin, toEnd) of another.
-struct DimGroup {
-  size_t fromBegin, fromEnd, toBegin, toEnd;
-};
-} // namespace
-
-/// Cuts two shapes of one number of elements into the smallest groups of equal numbers of elements, from the back.
-/// Symbolic extents that cannot be compared end up in one group.
-static SmallVector<DimGroup> groupDims(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
-  SmallVector<DimGroup> groups;
-  size_t i = from.size(), j = to.size();
-  while (i > 0 && j > 0) {
-    DimGroup group{i - 1, i, j - 1, j};
-    AffineExpr a = from[--i], b = to[--j];
-    while (!tg::isEqual(a, b) && (i > 0 || j > 0)) {
-      std::optional<int64_t> x = tg::getConstant(a), y = tg::getConstant(b);
-      bool extendFrom = i > 0 && (j == 0 || (x && (!y || *x < *y)));
-      if (!x && !y)
-        extendFrom = i > j;
-      if (extendFrom)
-        a = tg::simplify(a * from[--i]);
-      else if (j > 0)
-        b = tg::simplify(b * to[--j]);
-      else
-        a = tg::simplify(a * from[--i]);
-    }
-    group.fromBegin = i;
-    group.toBegin = j;
-    groups.push_back(group);
-  }
-  // What is left are extents of 1.
-  return groups;
-}
-
 Exprs Kernelizer::reshaped(Type fromType, Type toType, ArrayRef<AffineExpr> at) {
   tg::Dims from = tg::getDims(fromType), to = tg::getDims(toType);
   Exprs result(from.size(), space.constant(0));
-  for (const DimGroup &group : groupDims(from, to)) {
+  for (const tg::ReshapeSegment &segment : tg::splitReshape(from, to)) {
     AffineExpr place = space.constant(0);
-    for (size_t d = group.toBegin; d < group.toEnd; ++d)
+    for (size_t d = segment.toBegin; d < segment.toEnd; ++d)
       place = place * to[d] + at[d];
     place = space.simplify(place);
-    for (size_t d = group.fromEnd; d-- > group.fromBegin;) {
-      if (d == group.fromBegin) {
+    for (size_t d = segment.fromEnd; d-- > segment.fromBegin;) {
+      if (d == segment.fromBegin) {
         result[d] = place;
         break;
       }

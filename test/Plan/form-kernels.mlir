@@ -63,6 +63,45 @@ func.func @two_axes(%x: tensor<4x8xf32>) -> tensor<1x1xf32> {
   return %1 : tensor<1x1xf32>
 }
 
+// R3: rows of other dimensions, though as long as each other, are another kernel's.
+// CHECK-LABEL: @other_rows
+// CHECK: tg.kernel "reduce" ->
+// CHECK: tg.kernel "reduce_add"
+func.func @other_rows(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>) -> tensor<8xf32> {
+  %0 = tg.reduce add %x axes = [1] : tensor<8x6xf32>
+  %1 = tg.reduce add %y axes = [1] : tensor<8x6xf32>
+  %2 = tg.add %0, %1 : tensor<8xf32>, tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// R3: the cast of a scale joins the rows that it scales, whether there are as many of them as places in a row or not.
+// CHECK-LABEL: @scaled_rows
+// CHECK: tg.kernel "reduce_cast_mul_mul"
+// CHECK: tg.kernel "reduce_cast_mul_mul"
+func.func @scaled_rows(%x: tensor<8x6xf32>, %y: tensor<6x6xf32>, %w: tensor<6xf16>, %v: tensor<6xf16>) -> (tensor<8x6xf32>, tensor<6x6xf32>) {
+  %0 = tg.reduce max %x axes = [1] keep_dims : tensor<8x6xf32>
+  %1 = tg.cast %w : tensor<6xf16> to tensor<6xf32>
+  %2 = tg.mul %x, %0 : tensor<8x6xf32>, tensor<8x1xf32>
+  %3 = tg.mul %2, %1 : tensor<8x6xf32>, tensor<6xf32>
+  %4 = tg.reduce max %y axes = [1] keep_dims : tensor<6x6xf32>
+  %5 = tg.cast %v : tensor<6xf16> to tensor<6xf32>
+  %6 = tg.mul %y, %4 : tensor<6x6xf32>, tensor<6x1xf32>
+  %7 = tg.mul %6, %5 : tensor<6x6xf32>, tensor<6xf32>
+  return %3, %7 : tensor<8x6xf32>, tensor<6x6xf32>
+}
+
+// R3: what costs more than a few instructions is not computed again for each row.
+// CHECK-LABEL: @costly_scale
+// CHECK: tg.kernel "exp"
+// CHECK: tg.kernel "reduce_mul_mul"
+func.func @costly_scale(%x: tensor<6x6xf32>, %w: tensor<6xf32>) -> tensor<6x6xf32> {
+  %0 = tg.reduce max %x axes = [1] keep_dims : tensor<6x6xf32>
+  %1 = tg.exp %w : tensor<6xf32>
+  %2 = tg.mul %x, %0 : tensor<6x6xf32>, tensor<6x1xf32>
+  %3 = tg.mul %2, %1 : tensor<6x6xf32>, tensor<6xf32>
+  return %3 : tensor<6x6xf32>
+}
+
 // R3: a view of a value of the group would mix its rows, though the extents are those of rows.
 // CHECK-LABEL: @transposed_rows
 // CHECK: tg.kernel "exp_transpose_add"

@@ -83,6 +83,18 @@ def weight(order: str, stored: str, line: str, result: str) -> Function:
 
 RESHAPED = "%r = tg.reshape %w : tensor<5x3xf32> to tensor<3x5xf32>"
 BITCAST = "%r = tg.bitcast %w : tensor<5x3xf32> to tensor<5x3xi32>"
+HALF = "offsets = [0, 5] strides = [1, 1] : tensor<3x10xf32> to tensor<3x5xf32>"
+WIDE, PRODUCT = "%x: tensor<3x10xf32>", "affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>"
+FACTORS = "%a: tensor<3x7xf32>, %b: tensor<7x10xf32>"
+MULTIPLIED = f"%m = tg.contract %a, %b [{PRODUCT}] : tensor<3x7xf32>, tensor<7x10xf32> -> tensor<3x10xf32>\n"
+
+
+def read_twice(make: str, arguments: str) -> Function:
+    """A slice of what is read whole, too."""
+    return Function(arguments, f"{make}%s = tg.slice %m {HALF}\n%n = tg.reduce max %m axes = [1] keep_dims : tensor<3x10xf32>\n"
+                    f"%r = tg.concat %s, %n axis = 1 : {FULL}, tensor<3x1xf32>", "tensor<3x6xf32>")
+
+
 MERGED = "%t = tg.transpose %x [1, 0, 2] : tensor<3x2x5xf32>\n"
 
 CASES = {
@@ -137,4 +149,47 @@ CASES = {
                                 "%r = tg.concat %q, %o axis = 1 : tensor<5x6xf32>, tensor<5x1xf32>", "tensor<5x7xf32>"),
          "merges": Function(X, f"%t = tg.transpose %x [1, 0] : {FULL}\n%m = tg.reshape %t : tensor<5x3xf32> to tensor<5x1x3xf32>\n"
                             "%r = tg.transpose %m [2, 0, 1] : tensor<5x1x3xf32>", "tensor<3x5x1xf32>")}),
+    "slice-before-arithmetic": Cases([
+        Function(WIDE, f"%m = tg.neg %x : tensor<3x10xf32>\n%r = tg.slice %m {HALF}", FULL),
+        Function(WIDE + ", %y: tensor<3x1xf32>, %z: tensor<10xf32>",
+                 "%1 = tg.sub %x, %y : tensor<3x10xf32>, tensor<3x1xf32>\n%m = tg.mul %1, %z : tensor<3x10xf32>, tensor<10xf32>\n"
+                 "%r = tg.slice %m offsets = [1, 8] strides = [1, -2] : tensor<3x10xf32> to tensor<2x4xf32>", "tensor<2x4xf32>"),
+        Function(WIDE, "%m = tg.exp %x : tensor<3x10xf32>\n%s = tg.slice %m offsets = [0, 0] strides = [1, 1] : tensor<3x10xf32> to tensor<3x5xf32>\n"
+                 f"%t = tg.slice %m {HALF}\n%g = tg.neg %s : {FULL}\n%r = tg.mul %g, %t : {FULL}, {FULL}", FULL),
+    ], {
+        "smaller(a)": Function(WIDE, "%m = tg.neg %x : tensor<3x10xf32>\n%r = tg.slice %m offsets = [0, 9] strides = [1, -1] : tensor<3x10xf32> to tensor<3x10xf32>",
+                               "tensor<3x10xf32>"),
+        "read-in-parts": read_twice("%m = tg.neg %x : tensor<3x10xf32>\n", WIDE),
+        "no-product(a)": Function("%a: tensor<3x7xf32>, %b: tensor<7x2x5xf32>",
+                                  "%c = tg.contract %a, %b [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, "
+                                  "affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : tensor<3x7xf32>, tensor<7x2x5xf32> -> tensor<3x2x5xf32>\n"
+                                  "%f = tg.reshape %c : tensor<3x2x5xf32> to tensor<3x10xf32>\n%m = tg.neg %f : tensor<3x10xf32>\n"
+                                  f"%r = tg.slice %m {HALF}", FULL),
+    }),
+    "slice-before-reduction": Cases([
+        Function("%x: tensor<6x5xf32>", "%m = tg.reduce max %x axes = [1] : tensor<6x5xf32>\n"
+                 "%r = tg.slice %m offsets = [3] strides = [1] : tensor<6xf32> to tensor<3xf32>", "tensor<3xf32>"),
+        Function("%x: tensor<4x6x5xf32>", "%m = tg.reduce add %x axes = [1] keep_dims : tensor<4x6x5xf32>\n"
+                 "%r = tg.slice %m offsets = [1, 0, 2] strides = [2, 1, 1] : tensor<4x1x5xf32> to tensor<2x1x3xf32>", "tensor<2x1x3xf32>"),
+    ], {
+        "smaller(a)": Function("%x: tensor<6x5xf32>", "%m = tg.reduce max %x axes = [1] : tensor<6x5xf32>\n"
+                               "%r = tg.slice %m offsets = [5] strides = [-1] : tensor<6xf32> to tensor<6xf32>", "tensor<6xf32>"),
+        "read-in-parts": read_twice("%m = tg.reduce max %x axes = [0] : tensor<2x3x10xf32>\n", "%x: tensor<2x3x10xf32>"),
+    }),
+    "slice-before-contraction": Cases([
+        Function(FACTORS.replace("7", "4"), MULTIPLIED.replace("7", "4") + f"%r = tg.slice %m {HALF}", FULL),
+        Function("%a: tensor<2x3x7xf32>, %b: tensor<2x7x10xf32>",
+                 "%m = tg.contract %a, %b [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, "
+                 "affine_map<(d0, d1, d2, d3) -> (d1, d0, d2)>] : tensor<2x3x7xf32>, tensor<2x7x10xf32> -> tensor<3x2x10xf32>\n"
+                 "%r = tg.slice %m offsets = [1, 1, 9] strides = [1, 1, -3] : tensor<3x2x10xf32> to tensor<2x1x4xf32>", "tensor<2x1x4xf32>"),
+        Function(FACTORS, MULTIPLIED + f"%s = tg.slice %m offsets = [0, 0] strides = [1, 1] : tensor<3x10xf32> to tensor<3x5xf32>\n"
+                 f"%t = tg.slice %m {HALF}\n%g = tg.exp %s : {FULL}\n%h = tg.mul %g, %s : {FULL}, {FULL}\n%r = tg.mul %h, %t : {FULL}, {FULL}", FULL),
+    ], {
+        "smaller(a)": Function(FACTORS, MULTIPLIED + "%r = tg.slice %m offsets = [2, 0] strides = [-1, 1] : tensor<3x10xf32> to tensor<3x10xf32>", "tensor<3x10xf32>"),
+        "read-in-parts": read_twice(MULTIPLIED, FACTORS),
+        "plain-places(a)": Function("%a: tensor<12xf32>, %b: tensor<3x4xf32>",
+                                    "%m = tg.contract %a, %b [affine_map<(d0, d1, d2) -> (d1 + d2)>, affine_map<(d0, d1, d2) -> (d0, d2)>, "
+                                    "affine_map<(d0, d1, d2) -> (d0, d1)>] : tensor<12xf32>, tensor<3x4xf32> -> tensor<3x9xf32>\n"
+                                    "%r = tg.slice %m offsets = [0, 4] strides = [1, 1] : tensor<3x9xf32> to tensor<3x5xf32>", FULL),
+    }),
 }

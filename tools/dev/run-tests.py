@@ -171,6 +171,15 @@ def random_graphs(context: Context) -> Counts:
     return context.suite([ROOT / "test/random_graphs/run_random.py", "--build", context.build, *which], "random-graphs")
 
 
+def kernel_counts(context: Context) -> Counts:
+    """What is planned: launches of models, and plans that are the same for all extents."""
+    total = Counts()
+    for name, script in (("models", "test/models/count_kernels.py"), ("extents", "test/random_graphs/run_extents.py")):
+        counts = context.suite([ROOT / script, "--build", context.build], f"kernel-counts-{name}")
+        total = Counts(*(a + b for a, b in zip(dataclasses.astuple(total), dataclasses.astuple(counts))))
+    return total
+
+
 def emulated(context: Context, step: str) -> Counts:
     """The GPU path through the PTX emulator: several suites, one step."""
     total = Counts()
@@ -298,7 +307,7 @@ STEPS: dict[str, Step] = {
     "lit": Step("each pass, op, message and tool by itself; the pages in a browser; the commands of the docs", lambda c: lit(c, c.build, [])),
     "lit-roundtrip": Step("IR that does not parse as it was printed", lambda c: lit(c, c.build, ROUNDTRIP)),
     "bench-cases": Step("a benchmark's graph that is not what it is called", script(CASES, "bench-cases"), 1),
-    "kernel-counts": Step("a plan with more kernels, a planner beside that moved", script("test/models/count_kernels.py", "kernel-counts"), 1),
+    "kernel-counts": Step("a plan with more kernels, a planner beside that moved, dimensions told apart by their extents", kernel_counts, 1),
     "models": Step("whole models: weights, cuts, symbolic extents, memory, equal bytes of two compiles", models, 1),
     "planner-gap": Step("a greedy plan that search beats by more than it did", script("test/models/planner_gap.py", "planner-gap", "--ci"), 1),
     "python": Step("the Python package; the harness itself: suites that would pass what is wrong", python_tests, 1),

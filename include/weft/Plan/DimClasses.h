@@ -4,7 +4,8 @@
 // Ops say so by their maps: an operand's dimension and a result's that run along one dimension of the op's domain are
 // one. Dimensions that merely happen to be as long as each other are not, so that legality, and with it the plan, is
 // the same for all sizes of a program. Only of products side by side (queries, keys and values) are extents compared:
-// whether they can go in step, dimension by dimension, is a question of how long they are.
+// whether they can go in step, dimension by dimension, is a question of how long they are. Nobody else of those who
+// form groups compares any.
 #ifndef WEFT_PLAN_DIMCLASSES_H
 #define WEFT_PLAN_DIMCLASSES_H
 
@@ -13,6 +14,11 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/SmallVector.h"
+
+namespace weft::tg {
+class ContractOp;
+class ReduceOp;
+} // namespace weft::tg
 
 namespace weft::plan {
 
@@ -27,6 +33,11 @@ public:
   bool fitInto(mlir::Value a, mlir::Value b) const;
   /// Whether dimension `i` of `a` is dimension `j` of `b`. Dimensions of extent 1 are.
   bool isSame(mlir::Value a, unsigned i, mlir::Value b, unsigned j) const;
+  /// Whether the dimensions of `value` are those of the rows that `reduce` reduces, with or without 1 for the reduced
+  /// ones, or without those.
+  bool isOfRows(mlir::Value value, tg::ReduceOp reduce) const;
+  /// Whether two products go over the same dimensions, with results of the same ones.
+  bool areInStep(tg::ContractOp a, tg::ContractOp b) const;
 
 private:
   unsigned node(const void *of, unsigned d, unsigned rank);

@@ -8,14 +8,15 @@
 //      space of outputs.
 //
 //  R2  A group has at most one contraction. With one, all other ops are pointwise, downstream of it, with its result's
-//      extents (an epilogue), so that they apply to the accumulator tile.
+//      dimensions (an epilogue), so that they apply to the accumulator tile.
 //
-//  R3  Reductions of a group run over the same axes of the same extents, and every other op has those extents, with or
-//      without extents 1 in place of the reduced ones, or (after a reduction without keep_dims) with the reduced ones
-//      gone: the group is a loop over rows, and a row's working set stays below a limit.
+//  R3  Reductions of a group run over the same axes of the same dimensions, and every other op has those dimensions,
+//      with or without extents 1 in place of the reduced ones, or (after a reduction without keep_dims) with the
+//      reduced ones gone: the group is a loop over rows, and a row's working set stays below a limit. A few
+//      instructions an element may lack any of them: the cast of a norm's scale.
 //
-//  R4  In a group without reductions, values keep their extents along pointwise edges: a producer under a stretching
-//      broadcast would be computed again for every copy (an iota and extents are free). Views (transpose, slice,
+//  R4  In a group without reductions, values keep their dimensions along pointwise edges: a producer under a stretching
+//      broadcast would be computed again for every copy (an iota, extents and casts are free). Views (transpose, slice,
 //      broadcast, pad) compose with pointwise ops; a gather may be read by pointwise ops, but nothing is fused into its
 //      operands.
 //
@@ -32,12 +33,12 @@
 //  G1  All results of a group have the dimensions of the largest one (DimClasses.h), or 1 in places, or are reductions
 //      of parts of a product's result, each as large as a tile along one side (tg::findTileParts).
 //
-//  G2  A group has at most one fold, or contractions (up to 4) over equal extents with an operand in common, none of
-//      which needs another's result. After it: pointwise ops over its result, seen through transpositions and reshapes;
-//      of a vector, one wave of CTAs may compute it again for more places. Before it: views and casts; arithmetic, sums
-//      over windows and vectors that other contractions make (lib/Plan/Groups/InnerContractions.h) where the model says
-//      that recomputing costs less than the bytes and the kernel it saves. A pad that contractions alone read is
-//      theirs.
+//  G2  A group has at most one fold, or contractions (up to 4) over the same dimensions with an operand in common, of
+//      which none needs another's result. After it: pointwise ops over its result, seen through transpositions and
+//      reshapes; of a vector, one wave of CTAs may compute it again for more places. Before it: views and casts;
+//      arithmetic, sums over windows and vectors that other contractions make (lib/Plan/Groups/InnerContractions.h)
+//      where the model says that recomputing costs less than the bytes and the kernel it saves. A pad that contractions
+//      alone read is theirs.
 //
 //  G3  Reductions run over the same axes of the same dimensions; every op after them has those of the rows, whole or
 //      reduced. Before them: row-shaped ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap

@@ -126,9 +126,20 @@ static int64_t innermostBox(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) 
 
 /// The argument whose elements an operand has, seen through views that a copy can follow.
 static Value sourceOf(Value operand) {
-  while (isa_and_nonnull<tg::PadOp, tg::TransposeOp>(operand.getDefiningOp()))
+  while (isa_and_nonnull<tg::PadOp, tg::TransposeOp, tg::SliceOp>(operand.getDefiningOp()))
     operand = operand.getDefiningOp()->getOperand(0);
   return operand;
+}
+
+/// Whether tiles of a slice are boxes that end where the slice does: it ends with the tensor, or where any tile does.
+static bool endsWithTiles(tg::SliceOp slice) {
+  constexpr int64_t mostTile = 256;
+  tg::Dims whole = tg::getDims(slice.getInput().getType()), own = tg::getDims(slice.getType());
+  return llvm::all_of(llvm::seq<size_t>(0, own.size()), [&](size_t d) {
+    AffineExpr end = tg::simplify(own[d] + slice.getOffsets()[d]);
+    std::optional<int64_t> extent = tg::getConstant(own[d]);
+    return slice.getStrides()[d] == 1 && (tg::isEqual(end, whole[d]) || (extent && *extent % mostTile == 0));
+  });
 }
 
 /// Whether `at` is a sum of dimensions, of constants, and of multiples of what `isPlace` says to have one place in a
@@ -152,6 +163,9 @@ static bool isSumOfDims(AffineExpr at, llvm::function_ref<bool(unsigned)> isPlac
 /// dimensions, those of one side in the order in which a tile has them, and one alone is innermost.
 static bool hasBoxes(const KernelToSchedule &kernel, Value operand, std::optional<unsigned> depth) {
   Value source = sourceOf(operand);
+  for (; operand != source; operand = operand.getDefiningOp()->getOperand(0))
+    if (auto slice = operand.getDefiningOp<tg::SliceOp>(); slice && !endsWithTiles(slice))
+      return false;
   if (!isa<BlockArgument>(source) || !hasAlignedRows(source))
     return false;
   auto isPlace = [&](unsigned d) { return kernel.access.dims[d].reducer && d != depth; };
@@ -169,7 +183,7 @@ static bool hasBoxes(const KernelToSchedule &kernel, Value operand, std::optiona
         above = d;
       }
     }
-    auto last = dyn_cast_or_null<AffineDimExpr>(request->coordinates.back());
+    AffineDimExpr last = tg::getShiftedDim(request->coordinates.back());
     if (!last || (kernel.access.dims[last.getPosition()].reducer && last.getPosition() != depth))
       return false;
   }
@@ -179,8 +193,7 @@ static bool hasBoxes(const KernelToSchedule &kernel, Value operand, std::optiona
 /// Whether the memory of an operand or of the result is contiguous along one of `dims`.
 static bool isContiguousAlong(const KernelToSchedule &kernel, Value value, ArrayRef<unsigned> dims) {
   return llvm::any_of(kernel.access.of(sourceOf(value)), [&](const KernelRequest *request) {
-    AffineExpr last = request->coordinates.empty() ? AffineExpr() : request->coordinates.back();
-    auto dim = dyn_cast_or_null<AffineDimExpr>(last);
+    AffineDimExpr dim = tg::getShiftedDim(request->coordinates.empty() ? AffineExpr() : request->coordinates.back());
     return dim && llvm::is_contained(dims, dim.getPosition());
   });
 }

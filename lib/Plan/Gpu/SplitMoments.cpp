@@ -32,10 +32,9 @@ namespace {
 /// The ops of a mean and of the squares of deviations from it, over the same axes of the same values.
 struct Moments {
   tg::ReduceOp sum, spread;
-  tg::DivOp mean;
+  Value mean;
   tg::SubOp deviations;
-  Value input;   ///< Of the sum.
-  Value divisor; ///< The number of places of a row.
+  Value input; ///< Of the sum.
 };
 
 struct Rows {
@@ -94,6 +93,19 @@ static std::optional<Rows> describeRows(tg::ReduceOp op) {
   return rows;
 }
 
+/// What `mean` is a `count`-th of: a quotient, or, of a power of two, the product that the quotient has become. Null if
+/// neither.
+static Value findSumOfMean(Value mean, double count) {
+  Operation *op = mean.getDefiningOp();
+  if (isa_and_nonnull<tg::DivOp>(op) && isNumber(op->getOperand(1), count))
+    return op->getOperand(0);
+  if (isa_and_nonnull<tg::MulOp>(op))
+    for (unsigned i : {0u, 1u})
+      if (isNumber(op->getOperand(i), 1 / count))
+        return op->getOperand(1 - i);
+  return {};
+}
+
 static std::optional<Moments> findMoments(tg::ReduceOp spread) {
   auto isSum = [&](tg::ReduceOp op) {
     return op && op.getKind() == tg::Monoid::Add && op.getKeepDims() && !mustKeepOrder(op) &&
@@ -105,24 +117,33 @@ static std::optional<Moments> findMoments(tg::ReduceOp spread) {
   Moments moments;
   moments.spread = spread;
   moments.deviations = squares->getOperand(0).getDefiningOp<tg::SubOp>();
-  moments.mean = moments.deviations ? moments.deviations->getOperand(1).getDefiningOp<tg::DivOp>() : tg::DivOp();
-  moments.sum = moments.mean ? moments.mean->getOperand(0).getDefiningOp<tg::ReduceOp>() : tg::ReduceOp();
+  std::optional<Rows> rows = describeRows(spread);
+  if (!moments.deviations || !rows)
+    return std::nullopt;
+  moments.mean = moments.deviations->getOperand(1);
+  Value sum = findSumOfMean(moments.mean, rows->places);
+  moments.sum = sum ? sum.getDefiningOp<tg::ReduceOp>() : tg::ReduceOp();
   if (!isSum(moments.sum) || !moments.sum->hasOneUse() || moments.sum.getInput() != moments.deviations->getOperand(0) ||
       moments.deviations.getType() != moments.sum.getInput().getType())
     return std::nullopt;
   moments.input = moments.sum.getInput();
-  moments.divisor = moments.mean->getOperand(1);
   Type element = cast<RankedTensorType>(moments.input.getType()).getElementType();
-  std::optional<Rows> rows = describeRows(spread);
   bool isWide = isa<FloatType>(element) && tg::getComputeType(element) == element;
-  if (!isWide || !rows || moments.mean.getType() != moments.sum.getType() || !isNumber(moments.divisor, rows->places))
+  if (!isWide || moments.mean.getType() != moments.sum.getType())
     return std::nullopt;
   return moments;
 }
 
+/// What `value` is by casts and renamings, in any order: a norm's input is cast before its rows are cut out, or after.
+static Value skipCastsAndRenamings(Value value) {
+  while (isa_and_nonnull<tg::CastOp, tg::ReshapeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 /// What the row is a cast of; null if that is arithmetic that a kernel of rows would do on its way.
 static Value findStored(Value value) {
-  value = skipCasts(value);
+  value = skipCastsAndRenamings(value);
   return isStored(value) ? value : Value();
 }
 
@@ -165,8 +186,6 @@ static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, co
 /// The last dimensions of what a product stores, in tiles of it; all reduced, the last ones of the sum's input.
 static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Value stored, const Device &device) {
   TileCut cut;
-  while (auto reshape = stored.getDefiningOp<tg::ReshapeOp>())
-    stored = reshape.getInput();
   cut.stored = stored;
   std::optional<tg::ProductOf> made = tg::findProductOf(stored);
   tg::Dims dims = tg::getDims(stored.getType()), input = tg::getDims(moments.input.getType());
@@ -265,9 +284,10 @@ private:
   /// `value` by the casts that make the sum's input of what is stored.
   Value castLikeInput(Value value) {
     SmallVector<tg::CastOp> casts;
-    for (auto cast = moments.input.getDefiningOp<tg::CastOp>(); cast;
-         cast = cast.getInput().getDefiningOp<tg::CastOp>())
-      casts.push_back(cast);
+    for (Operation *op = moments.input.getDefiningOp(); isa_and_nonnull<tg::CastOp, tg::ReshapeOp>(op);
+         op = op->getOperand(0).getDefiningOp())
+      if (auto cast = dyn_cast<tg::CastOp>(op))
+        casts.push_back(cast);
     while (!casts.empty())
       value = tg::CastOp::create(builder, loc, value, casts.pop_back_val().getType().getElementType()).getResult();
     return value;
@@ -294,13 +314,10 @@ private:
 
   /// The input with the cut axis as [parts, extent / parts]: what is stored, cut, and its casts.
   Value cutInput() {
-    Value value = skipCasts(moments.input);
-    tg::Dims dims = tg::getDims(value.getType());
+    tg::Dims dims = tg::getDims(moments.input.getType());
     dims[cut.axis] = builder.getAffineConstantExpr(*tg::getConstant(dims[cut.axis]) / cut.parts);
     dims.insert(dims.begin() + cut.axis, builder.getAffineConstantExpr(cut.parts));
-    while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
-      value = reshape.getInput();
-    return castLikeInput(reshaped(value, dims));
+    return castLikeInput(reshaped(skipCastsAndRenamings(moments.input), dims));
   }
 
   /// Without the extent of 1 that is left of the cut axis.
@@ -313,12 +330,12 @@ private:
   void replace(Value mean, Value spread) {
     Operation *squares = moments.spread.getInput().getDefiningOp();
     tg::ReduceOp sum = moments.sum, last = moments.spread;
-    tg::DivOp oldMean = moments.mean;
-    oldMean.getResult().replaceAllUsesWith(mean);
+    Operation *oldMean = moments.mean.getDefiningOp();
+    moments.mean.replaceAllUsesWith(mean);
     last.getResult().replaceAllUsesWith(spread);
     last.erase();
     squares->erase();
-    oldMean.erase();
+    oldMean->erase();
     sum.erase();
     if (moments.deviations->use_empty())
       tg::SubOp(moments.deviations).erase();

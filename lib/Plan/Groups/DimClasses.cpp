@@ -158,4 +158,28 @@ bool DimClasses::fitInto(Value a, Value b) const {
          });
 }
 
+bool DimClasses::areInStep(tg::ContractOp a, tg::ContractOp b) const {
+  auto x = first.find(a.getOperation()), y = first.find(b.getOperation());
+  return a.getMap(2) == b.getMap(2) && x != first.end() && y != first.end() &&
+         llvm::all_of(llvm::seq(a.getMap(2).getNumDims()),
+                      [&](unsigned d) { return classes[x->second + d] == classes[y->second + d]; });
+}
+
+bool DimClasses::isOfRows(Value value, tg::ReduceOp reduce) const {
+  Value rows = reduce.getInput();
+  if (areSame(value, rows))
+    return true;
+  auto isReduced = [&](unsigned d) { return llvm::is_contained(reduce.getAxes(), int64_t(d)); };
+  bool isKept = rankOf(value) == rankOf(rows);
+  if (!isKept && rankOf(value) + reduce.getAxes().size() != rankOf(rows))
+    return false;
+  for (unsigned d = 0, at = 0; d < rankOf(rows); ++d) {
+    if (isReduced(d) && isKept && tg::getConstant(tg::getDim(value.getType(), at++)) != 1)
+      return false;
+    if (!isReduced(d) && !isSame(value, at++, rows, d))
+      return false;
+  }
+  return true;
+}
+
 } // namespace weft::plan

@@ -4,16 +4,12 @@
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/DimClasses.h"
 #include "weft/Plan/Groups.h"
 
 using namespace mlir;
 
 namespace weft::plan {
-
-static bool haveSameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
-  return a.size() == b.size() &&
-         llvm::all_of(llvm::zip(a, b), [](auto pair) { return tg::isEqual(std::get<0>(pair), std::get<1>(pair)); });
-}
 
 static bool isProduct(Operation *op) { return isa<tg::ContractOp, tg::FoldOp>(op); }
 
@@ -26,34 +22,32 @@ static bool isFusible(Operation *op, bool gpu) {
 }
 
 /// R2 and R3.
-static bool excludeOnCpu(Operation *a, Operation *b) {
+static bool excludeOnCpu(Operation *a, Operation *b, const DimClasses &dims) {
   if (isProduct(a))
     return !isa<tg::PointwiseOpInterface>(b);
   if (isProduct(b))
     return !isa<tg::PointwiseOpInterface>(a);
   auto first = dyn_cast<tg::ReduceOp>(a), second = dyn_cast<tg::ReduceOp>(b);
   if (first && second)
-    return first.getAxes() != second.getAxes() ||
-           !haveSameDims(tg::getDims(first.getInput().getType()), tg::getDims(second.getInput().getType()));
+    return first.getAxes() != second.getAxes() || !dims.areSame(first.getInput(), second.getInput());
   return (first && isa<tg::GatherOp>(b)) || (second && isa<tg::GatherOp>(a));
 }
 
 /// G2. (Reductions over other axes may be in front of a contraction.)
-static bool excludeOnGpu(Operation *a, Operation *b) {
+static bool excludeOnGpu(Operation *a, Operation *b, const DimClasses &dims) {
   auto anchors = [](Operation *op) { return isProduct(op) || isa<tg::ReduceOp>(op); };
   if (isa<tg::FoldOp>(a) || isa<tg::FoldOp>(b))
     return anchors(a) && anchors(b);
   auto first = dyn_cast<tg::ContractOp>(a), second = dyn_cast<tg::ContractOp>(b);
   // Window sums are arithmetic, and vectors may be made of vectors.
   auto isInnerKind = [](tg::ContractOp op) { return tg::hasNoTiles(op); };
-  return first && second && !(isInnerKind(first) || isInnerKind(second)) &&
-         (first.getMap(2) != second.getMap(2) || !haveSameDims(first.getDomainExtents(), second.getDomainExtents()));
+  return first && second && !(isInnerKind(first) || isInnerKind(second)) && !dims.areInStep(first, second);
 }
 
 bool excludeEachOther(Operation *a, Operation *b, const GroupOptions &options) {
   if (!isFusible(a, options.gpu) || !isFusible(b, options.gpu))
     return true;
-  return a != b && (options.gpu ? excludeOnGpu(a, b) : excludeOnCpu(a, b));
+  return a != b && (options.gpu ? excludeOnGpu : excludeOnCpu)(a, b, *options.dims);
 }
 
 } // namespace weft::plan

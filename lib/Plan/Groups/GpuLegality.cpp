@@ -35,19 +35,6 @@ bool isView(Operation *op) {
 bool isBijection(Operation *op) { return isa<tg::TransposeOp, tg::ReshapeOp, tg::BitcastOp>(op); }
 
 tg::Dims dimsOf(Value value) { return tg::getDims(value.getType()); }
-tg::Dims dimsOf(Operation *op) { return dimsOf(op->getResult(0)); }
-
-bool sameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
-  return a.size() == b.size() &&
-         llvm::all_of(llvm::zip(a, b), [](auto pair) { return tg::isEqual(std::get<0>(pair), std::get<1>(pair)); });
-}
-
-/// `dims`, or 1 in some places; of the same rank.
-bool fitsInto(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> dims) {
-  return a.size() == dims.size() && llvm::all_of(llvm::zip(a, dims), [](auto pair) {
-           return tg::getConstant(std::get<0>(pair)) == 1 || tg::isEqual(std::get<0>(pair), std::get<1>(pair));
-         });
-}
 
 int64_t elementsOf(Value value) {
   int64_t product = 1;
@@ -113,7 +100,6 @@ private:
   double priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
   std::string checkFoldOperands();
   std::string checkPads();
-  bool isOfRows(Value value);
   std::string checkRows();
   bool readsStatistics() const;
 
@@ -204,7 +190,7 @@ std::string Checker::checkTogether(tg::ContractOp other) {
   };
   if (!hasCommon(0) && !hasCommon(1))
     return "G2: two contractions without a common operand";
-  if (first.getMap(2) != other.getMap(2) || !sameDims(first.getDomainExtents(), other.getDomainExtents()))
+  if (!dims.areInStep(first, other))
     return "G2: two contractions over different extents";
   // Products whose results meet save a tensor. Others share only what they read, which matters where they are small;
   // large ones fill the device by themselves, with larger tiles.
@@ -228,8 +214,8 @@ std::string Checker::checkRepeats() {
       Operation *producer = operand.getDefiningOp();
       int64_t cost = costUpTo(producer);
       // Values of reduced rows under a broadcast are kept in registers.
-      bool isRow = reduce && !dimsOf(operand).empty() && isPointwise(op) && fitsInto(dimsOf(operand), dimsOf(op));
-      if (stretches && !isRow && !after.contains(producer) && cost > cheap && !sameDims(dimsOf(operand), dimsOf(op)))
+      bool isRow = reduce && !dimsOf(operand).empty() && isPointwise(op) && dims.fitInto(operand, op->getResult(0));
+      if (stretches && !isRow && !after.contains(producer) && cost > cheap && !dims.areSame(operand, op->getResult(0)))
         return "G4: " + nameOf(producer) + " would be computed again under a broadcast";
       if ((isa<tg::GatherOp, tg::WindowOp>(op) || (inner.contains(op) && tg::isWindowSum(cast<tg::ContractOp>(op)))) &&
           cost > cheap)
@@ -430,7 +416,7 @@ std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
     if (!isPointwise(op))
       return "G2: " + nameOf(op) + " after a contraction";
     for (Value operand : op->getOperands())
-      if (after.contains(operand.getDefiningOp()) && !sameDims(dimsOf(operand), dimsOf(op)) &&
+      if (after.contains(operand.getDefiningOp()) && !dims.areSame(operand, op->getResult(0)) &&
           !canStretch(anchors, double(elementsOf(op->getResult(0))), device))
         return "G2: the contraction's result would be computed again under a broadcast";
   }
@@ -455,27 +441,6 @@ std::string Checker::checkPads() {
   return "";
 }
 
-/// Whether the dimensions of `value` are those of the reductions' rows, with or without 1 for the reduced ones, or
-/// without those.
-bool Checker::isOfRows(Value value) {
-  Value rows = reduce.getInput();
-  if (dims.areSame(value, rows))
-    return true;
-  auto isReduced = [&](int64_t d) { return llvm::is_contained(reduce.getAxes(), d); };
-  tg::Dims extents = dimsOf(value);
-  int64_t rank = int64_t(dimsOf(rows).size()), own = int64_t(extents.size());
-  bool isKept = own == rank;
-  if (!isKept && own + int64_t(reduce.getAxes().size()) != rank)
-    return false;
-  for (int64_t d = 0, at = 0; d < rank; ++d) {
-    if (isReduced(d) && isKept && tg::getConstant(extents[at++]) != 1)
-      return false;
-    if (!isReduced(d) && !dims.isSame(value, at++, rows, d))
-      return false;
-  }
-  return true;
-}
-
 /// G3.
 std::string Checker::checkRows() {
   auto after = downstreamOf([](Operation *op) { return isa<tg::ReduceOp>(op); });
@@ -485,7 +450,7 @@ std::string Checker::checkRows() {
         return "G3: reductions over different axes or extents";
       continue;
     }
-    bool isRow = isOfRows(op->getResult(0));
+    bool isRow = dims.isOfRows(op->getResult(0), reduce);
     if (after.contains(op) && !(isPointwise(op) && isRow))
       return "G3: " + nameOf(op) + " does not go by rows";
     if (!after.contains(op) && !((isPointwise(op) || inner.contains(op)) && isRow) && costUpTo(op) > cheap)

@@ -1,9 +1,11 @@
 // Legality of groups: rules R1 to R8 of weft/Plan/Groups.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "GroupCost.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Plan/Constraints.h"
+#include "weft/Plan/DimClasses.h"
 #include "weft/Plan/Profile.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -32,13 +34,6 @@ static bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op
 /// Views that read each operand element at an affine place, for which a consumer can read the operand itself.
 static bool isView(Operation *op) { return isa<tg::TransposeOp, tg::SliceOp, tg::BroadcastOp, tg::PadOp>(op); }
 
-static tg::Dims dimsOf(Operation *op) { return tg::getDims(op->getResult(0).getType()); }
-
-static bool sameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
-  return a.size() == b.size() &&
-         llvm::all_of(llvm::zip(a, b), [](auto pair) { return tg::isEqual(std::get<0>(pair), std::get<1>(pair)); });
-}
-
 /// R1: the one op whose results are used outside, or null.
 static Operation *findSink(const Group &group) {
   Operation *sink = nullptr;
@@ -51,13 +46,12 @@ static Operation *findSink(const Group &group) {
 }
 
 /// R2.
-static std::string checkEpilogue(const Group &group, Operation *contract) {
-  tg::Dims dims = dimsOf(contract);
+static std::string checkEpilogue(const Group &group, Operation *contract, const DimClasses &dims) {
   llvm::SmallPtrSet<Operation *, 8> downstream;
   for (Operation *op : group) {
     if (op == contract)
       continue;
-    if (!isPointwise(op) || !sameDims(dimsOf(op), dims))
+    if (!isPointwise(op) || !dims.areSame(op->getResult(0), contract->getResult(0)))
       return "R2: '" + op->getName().stripDialect().str() + "' is not a pointwise op over the contraction's result";
     bool fed = llvm::any_of(op->getOperands(), [&](Value operand) {
       Operation *def = operand.getDefiningOp();
@@ -70,47 +64,45 @@ static std::string checkEpilogue(const Group &group, Operation *contract) {
   return "";
 }
 
-/// The row space of a group with reductions.
-struct RowSpace {
-  tg::Dims extents;       ///< Of the reductions' operands.
-  ArrayRef<int64_t> axes; ///< Reduced ones.
+/// Elements of one row of what `reduce` reduces; symbolic extents count as 1.
+static int64_t countRowElements(tg::ReduceOp reduce) {
+  int64_t elements = 1;
+  for (int64_t axis : reduce.getAxes())
+    if (llvm::MulOverflow(elements, tg::getConstant(tg::getDim(reduce.getInput().getType(), axis)).value_or(1),
+                          elements))
+      return INT64_MAX;
+  return elements;
+}
 
-  bool isReduced(int64_t d) const { return llvm::is_contained(axes, d); }
-  /// Whether `dims` are the extents, or with 1 for all reduced ones, or without the reduced ones.
-  bool covers(ArrayRef<AffineExpr> dims) const {
-    tg::Dims kept, dropped;
-    for (auto [d, extent] : llvm::enumerate(extents)) {
-      kept.push_back(isReduced(d) ? getAffineConstantExpr(1, extent.getContext()) : extent);
-      if (!isReduced(d))
-        dropped.push_back(extent);
-    }
-    return sameDims(dims, extents) || sameDims(dims, kept) || sameDims(dims, dropped);
-  }
-  /// Elements of one row; symbolic extents count as 1.
-  int64_t rowElements() const {
-    int64_t elements = 1;
-    for (int64_t axis : axes)
-      if (llvm::MulOverflow(elements, tg::getConstant(extents[axis]).value_or(1), elements))
-        return INT64_MAX;
-    return elements;
-  }
-};
+/// Whether `value` has some of the rows' dimensions, aligned with the last one as operands of pointwise ops are.
+static bool isAlongRows(Value value, tg::ReduceOp rows, const DimClasses &dims) {
+  auto rankOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getRank(); };
+  int64_t missing = rankOf(rows.getInput()) - rankOf(value);
+  return missing >= 0 && llvm::all_of(llvm::seq(rankOf(value)), [&](int64_t d) {
+           return tg::getConstant(tg::getDim(value.getType(), d)) == 1 ||
+                  dims.isSame(value, d, rows.getInput(), d + missing);
+         });
+}
 
 /// R3 and R5.
 static std::string checkRows(const Group &group, tg::ReduceOp first, const GroupOptions &options) {
-  RowSpace rows{tg::getDims(first.getInput().getType()), first.getAxes()};
-  int64_t rowBytes = 0, values = 0;
+  const DimClasses &dims = *options.dims;
+  constexpr int64_t cheap = 4; // Instructions that may be computed again for each row.
+  int64_t rowBytes = 0, values = 0, repeated = 0;
   for (Operation *op : group) {
     StringRef name = op->getName().stripDialect();
     if (auto reduce = dyn_cast<tg::ReduceOp>(op)) {
-      if (reduce.getAxes() != rows.axes || !sameDims(tg::getDims(reduce.getInput().getType()), rows.extents))
+      if (reduce.getAxes() != first.getAxes() || !dims.areSame(reduce.getInput(), first.getInput()))
         return "R3: reductions over different axes or extents";
       continue;
     }
     bool isWindow = isa<tg::WindowOp>(op);
     if (!isPointwise(op) && !isWindow && !isView(op) && !isa<tg::IotaOp, tg::ExtentsOp>(op))
       return ("R3: '" + name + "' is not a pointwise op").str();
-    if (!rows.covers(dimsOf(op)))
+    bool isRow = dims.isOfRows(op->getResult(0), first);
+    if (!isRow && isPointwise(op) && isAlongRows(op->getResult(0), first, dims))
+      isRow = (repeated += countInstructions(op)) <= cheap;
+    if (!isRow)
       return ("R3: '" + name + "' has other extents than the rows").str();
     // A view inside a row group may only feed it: between its ops it would mix rows.
     bool readsGroup = llvm::any_of(op->getOperands(), [&](Value v) { return group.contains(v.getDefiningOp()); });
@@ -120,13 +112,13 @@ static std::string checkRows(const Group &group, tg::ReduceOp first, const Group
     ++values;
   }
   int64_t bytes = 0;
-  if (values > 1 && (llvm::MulOverflow(rows.rowElements(), rowBytes, bytes) || bytes > options.maxRowBytes))
+  if (values > 1 && (llvm::MulOverflow(countRowElements(first), rowBytes, bytes) || bytes > options.maxRowBytes))
     return "R3: a row's working set exceeds " + std::to_string(options.maxRowBytes) + " bytes";
   return "";
 }
 
 /// R4.
-static std::string checkElementwise(const Group &group) {
+static std::string checkElementwise(const Group &group, const DimClasses &dims) {
   for (Operation *op : group) {
     StringRef name = op->getName().stripDialect();
     if (!isPointwise(op) && !isView(op) && !isa<tg::GatherOp, tg::IotaOp, tg::ExtentsOp>(op))
@@ -137,8 +129,8 @@ static std::string checkElementwise(const Group &group) {
         continue;
       if (isa<tg::GatherOp>(op))
         return "R4: a gather's operands are materialised";
-      bool stretches = (isPointwise(op) || isa<tg::BroadcastOp>(op)) && !sameDims(dimsOf(producer), dimsOf(op));
-      if (stretches && !isa<tg::IotaOp, tg::ExtentsOp>(producer))
+      bool stretches = (isPointwise(op) || isa<tg::BroadcastOp>(op)) && !dims.areSame(operand, op->getResult(0));
+      if (stretches && !isa<tg::IotaOp, tg::ExtentsOp, tg::CastOp>(producer))
         return ("R4: '" + producer->getName().stripDialect() + "' would be computed again under a broadcast").str();
     }
   }
@@ -179,10 +171,10 @@ std::string findViolation(const Group &group, const GroupOptions &options) {
       reduce = candidate;
   }
   if (contract)
-    return checkEpilogue(group, contract);
+    return checkEpilogue(group, contract, *options.dims);
   if (reduce)
     return checkRows(group, reduce, options);
-  return checkElementwise(group);
+  return checkElementwise(group, *options.dims);
 }
 
 } // namespace weft::plan

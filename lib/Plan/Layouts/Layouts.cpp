@@ -190,7 +190,7 @@ bool Layouts::isTiled(const Kernel &kernel, unsigned dim) const {
 std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, unsigned inner) const {
   if (access.coordinates.empty())
     return std::nullopt;
-  auto dim = dyn_cast_or_null<AffineDimExpr>(access.coordinates[inner]);
+  AffineDimExpr dim = tg::getShiftedDim(access.coordinates[inner], vectorBytes); // A slice from a whole vector on.
   if (!dim)
     return std::nullopt;
   return kernels[access.kernel].access.dims[dim.getPosition()].along;

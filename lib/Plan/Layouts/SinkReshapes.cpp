@@ -1,9 +1,11 @@
 // weft-sink-reshapes: the epilogue of a contraction takes place before the reshape of its result.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f(reshape(x), y) = reshape(f(x, y')), y' being y in the extents of x. The extents fall into runs of equal products
-// (128 x 3072 and 1 x 128 x 3072: two runs); y must have all of a run's extents, or 1 in place of all of them.
+// f(reshape(x), y) = reshape(f(x, y')), y' being y in the extents of x. The extents fall into segments of as many
+// elements (tg::splitReshape: 128 x 3072 and 1 x 128 x 3072 into two); y must have all of a segment's extents, or 1 in
+// place of all of them.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/LevelPasses.h"
 #include "llvm/ADT/SetVector.h"
@@ -18,11 +20,6 @@ using namespace mlir;
 namespace weft::plan {
 namespace {
 
-/// Dimensions of both sides of a reshape whose products are equal.
-struct Run {
-  SmallVector<unsigned> from, to;
-};
-
 bool isOne(AffineExpr extent) { return tg::getConstant(extent) == 1; }
 
 bool sameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
@@ -30,42 +27,12 @@ bool sameDims(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
          llvm::all_of(llvm::zip(a, b), [](auto pair) { return tg::isEqual(std::get<0>(pair), std::get<1>(pair)); });
 }
 
-/// The runs of a reshape, in order; none if its extents do not fall into any.
-std::optional<SmallVector<Run>> findRuns(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
-  SmallVector<Run> runs;
-  unsigned i = 0, j = 0;
-  while (i < from.size() && j < to.size()) {
-    Run &run = runs.emplace_back();
-    run.from.push_back(i);
-    run.to.push_back(j);
-    AffineExpr a = from[i++], b = to[j++];
-    while (!tg::isEqual(a, b)) {
-      std::optional<int64_t> x = tg::getConstant(a), y = tg::getConstant(b);
-      if (i < from.size() && (x == 1 || (x && y && *x < *y))) {
-        run.from.push_back(i);
-        a = tg::simplify(a * from[i++]);
-      } else if (j < to.size()) {
-        run.to.push_back(j);
-        b = tg::simplify(b * to[j++]);
-      } else {
-        return std::nullopt;
-      }
-    }
-  }
-  for (; i < from.size() && !runs.empty() && isOne(from[i]); ++i)
-    runs.back().from.push_back(i);
-  for (; j < to.size() && !runs.empty() && isOne(to[j]); ++j)
-    runs.back().to.push_back(j);
-  if (i < from.size() || j < to.size())
-    return std::nullopt;
-  return runs;
-}
-
 /// One reshape, and what it takes to compute its readers before it.
 class Sinking {
 public:
   explicit Sinking(tg::ReshapeOp reshape)
-      : reshape(reshape), from(tg::getDims(reshape.getInput().getType())), to(tg::getDims(reshape.getType())) {}
+      : reshape(reshape), from(tg::getDims(reshape.getInput().getType())), to(tg::getDims(reshape.getType())),
+        segments(tg::splitReshape(from, to)) {}
 
   /// Computes all readers before the reshape and returns their new results; empty where that is not to be.
   SmallVector<Value> run();
@@ -78,7 +45,7 @@ private:
 
   tg::ReshapeOp reshape;
   tg::Dims from, to;
-  SmallVector<Run> runs;
+  SmallVector<tg::ReshapeSegment> segments;
 };
 
 /// The extents that an operand of a reader has in the reshape's source, without leading ones.
@@ -89,14 +56,13 @@ std::optional<tg::Dims> Sinking::dimsBefore(Value operand) {
   AffineExpr one = getAffineConstantExpr(1, operand.getContext());
   tg::Dims padded(to.size() - dims.size(), one), result(from.size(), one);
   padded.append(dims.begin(), dims.end());
-  for (const Run &run : runs) {
-    auto moving = llvm::make_filter_range(run.to, [&](unsigned d) { return !isOne(to[d]); });
-    bool isWhole = llvm::all_of(moving, [&](unsigned d) { return tg::isEqual(padded[d], to[d]); });
-    if (!isWhole && !llvm::all_of(run.to, [&](unsigned d) { return isOne(padded[d]); }))
+  for (const tg::ReshapeSegment &segment : segments) {
+    auto places = llvm::seq(segment.toBegin, segment.toEnd);
+    bool isWhole = llvm::all_of(places, [&](unsigned d) { return isOne(to[d]) || tg::isEqual(padded[d], to[d]); });
+    if (!isWhole && !llvm::all_of(places, [&](unsigned d) { return isOne(padded[d]); }))
       return std::nullopt;
     if (isWhole)
-      for (unsigned d : run.from)
-        result[d] = from[d];
+      std::copy(from.begin() + segment.fromBegin, from.begin() + segment.fromEnd, result.begin() + segment.fromBegin);
   }
   result.erase(result.begin(), llvm::find_if_not(result, isOne));
   return result;
@@ -157,10 +123,6 @@ void rename(OpBuilder &builder, Value old, Value value) {
 }
 
 SmallVector<Value> Sinking::run() {
-  std::optional<SmallVector<Run>> found = findRuns(from, to);
-  if (!found)
-    return {};
-  runs = std::move(*found);
   if (!meets())
     return {};
   SmallVector<Value> results;

@@ -62,6 +62,29 @@ func.func @axes(%x: tensor<4x256x64x32xf32>) -> tensor<4x1x1x1xf32> {
 }
 
 // -----
+// Cast before its rows are cut out (GroupNormalization), and a mean that is a product, since there are 2^16 places: what is stored is
+// cut, and each kernel casts for itself.
+// CHECK-LABEL: func.func @castFirst
+// CHECK: %[[CUT:.*]] = tg.reshape %arg0 : tensor<2x256x128x64xf16> to tensor<2x32x8x1x128x64xf16>
+// CHECK: %[[P:.*]] = tg.cast %[[CUT]]
+// CHECK: tg.reduce add %[[P]] axes = [3, 4, 5] keep_dims
+// CHECK: tg.reduce add %{{.*}} axes = [2] keep_dims : tensor<2x32x8x1x1xf32>
+// WHY: us whole, {{.*}} us in 8 parts of axis 2
+func.func @castFirst(%x: tensor<2x256x128x64xf16>) -> tensor<2x32x8x128x64xf32> {
+  %n = tg.constant dense<1.52587890625e-05> : tensor<f32>
+  %0 = tg.cast %x : tensor<2x256x128x64xf16> to tensor<2x256x128x64xf32>
+  %1 = tg.reshape %0 : tensor<2x256x128x64xf32> to tensor<2x32x8x128x64xf32>
+  %2 = tg.reduce add %1 axes = [2, 3, 4] keep_dims : tensor<2x32x8x128x64xf32>
+  %3 = tg.mul %2, %n : tensor<2x32x1x1x1xf32>, tensor<f32>
+  %4 = tg.sub %1, %3 : tensor<2x32x8x128x64xf32>, tensor<2x32x1x1x1xf32>
+  %5 = tg.mul %4, %4 : tensor<2x32x8x128x64xf32>, tensor<2x32x8x128x64xf32>
+  %6 = tg.reduce add %5 axes = [2, 3, 4] keep_dims : tensor<2x32x8x128x64xf32>
+  %7 = tg.rsqrt %6 : tensor<2x32x1x1x1xf32>
+  %8 = tg.mul %4, %7 : tensor<2x32x8x128x64xf32>, tensor<2x32x1x1x1xf32>
+  return %8 : tensor<2x32x8x128x64xf32>
+}
+
+// -----
 // Rows for all SMs; short rows, a read of which is little; another divisor; order that must be kept; a row that a
 // kernel computes on its way.
 // CHECK-LABEL: func.func @rows

@@ -430,6 +430,13 @@ private:
 
 } // namespace
 
+AffineDimExpr getShiftedDim(AffineExpr place, int64_t unit) {
+  auto sum = dyn_cast_or_null<AffineBinaryOpExpr>(place);
+  auto shift =
+      sum && sum.getKind() == AffineExprKind::Add ? dyn_cast<AffineConstantExpr>(sum.getRHS()) : AffineConstantExpr();
+  return dyn_cast_or_null<AffineDimExpr>(shift && shift.getValue() % unit == 0 ? sum.getLHS() : place);
+}
+
 SmallVector<const KernelRequest *> KernelAccess::of(Value value) const {
   SmallVector<const KernelRequest *> found;
   for (const KernelRequest &request : requests)

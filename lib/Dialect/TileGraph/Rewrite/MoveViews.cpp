@@ -47,15 +47,17 @@ void readResults(TransposeOp transpose) {
   }
 }
 
+constexpr StringRef families[] = {"movements", "slices"};
+
 struct MoveViews : impl::MoveViewsBase<MoveViews> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateCanonicalRules(patterns, {"movements"});
+    populateCanonicalRules(patterns, families);
     TransposeOp::getCanonicalizationPatterns(patterns, &getContext());
     ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());
     ContractOp::getCanonicalizationPatterns(patterns, &getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(patterns)); // Valid where it does not converge.
-    emitMissedRules(getOperation(), {"movements"});
+    emitMissedRules(getOperation(), families);
     getOperation()->walk([](TransposeOp op) { readResults(op); });
   }
 };

@@ -1,5 +1,6 @@
 // RUN: weft-opt %s --weft-move-views | FileCheck %s
 // RUN: weft-opt %s --weft-move-views --remarks-filter=rewrite --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: [Passed] rewrite | Category:rewrite | Remark="slice-before-arithmetic: flops
 // REMARK: [Passed] rewrite | Category:rewrite | Remark="movement-behind-arithmetic: flops
 // REMARK: [Missed] no-rewrite | Category:rewrite | Remark="movement-behind-arithmetic: expected others-scalar"
 // REMARK: [Missed] no-rewrite {{.*}}"movement-behind-arithmetic: expected no-wider"
@@ -64,4 +65,63 @@ func.func @cache(%x: tensor<8x4xf16>, %p: tensor<16x8xf16>) -> (tensor<4x8xf16>,
       : tensor<16x8xf16>, tensor<8x4xf16> -> tensor<16x4xf16>
   %1 = tg.transpose %v [1, 0] : tensor<8x4xf16>
   return %1, %0 : tensor<4x8xf16>, tensor<16x4xf16>
+}
+
+// Slices come first: of a norm whose tokens but the first go on the rest is not computed.
+// CHECK-LABEL: func.func @tokens
+// CHECK-NEXT: %[[X:.*]] = tg.slice %arg0 offsets = [0, 1, 0] strides = [1, 1, 1] : tensor<2x9x8xf32> to tensor<2x8x8xf32>
+// CHECK-NEXT: %[[M:.*]] = tg.reduce max %[[X]] axes = [2] keep_dims
+// CHECK-NEXT: %[[D:.*]] = tg.sub %[[X]], %[[M]]
+// CHECK-NEXT: %[[S:.*]] = tg.mul %[[D]], %arg1 : tensor<2x8x8xf32>, tensor<8xf32>
+// CHECK-NEXT: return %[[S]]
+func.func @tokens(%x: tensor<2x9x8xf32>, %w: tensor<8xf32>) -> tensor<2x8x8xf32> {
+  %0 = tg.reduce max %x axes = [2] keep_dims : tensor<2x9x8xf32>
+  %1 = tg.sub %x, %0 : tensor<2x9x8xf32>, tensor<2x9x1xf32>
+  %2 = tg.mul %1, %w : tensor<2x9x8xf32>, tensor<8xf32>
+  %3 = tg.slice %2 offsets = [0, 1, 0] strides = [1, 1, 1] : tensor<2x9x8xf32> to tensor<2x8x8xf32>
+  return %3 : tensor<2x8x8xf32>
+}
+
+// The halves of a product meet again: it becomes two products. Three parts that do not meet stay parts of one, and so do a part of
+// what is a result, too, and parts that have elements in common.
+// CHECK-LABEL: func.func @gates
+// CHECK-COUNT-2: tg.contract {{.*}} -> tensor<4x6xf16>
+// CHECK-NOT: tg.contract
+// CHECK: return
+func.func @gates(%x: tensor<4x8xf16>, %w: tensor<8x12xf16>, %b: tensor<12xf16>) -> tensor<4x6xf16> {
+  %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf16>, tensor<8x12xf16> -> tensor<4x12xf16>
+  %1 = tg.add %0, %b : tensor<4x12xf16>, tensor<12xf16>
+  %2 = tg.slice %1 offsets = [0, 0] strides = [1, 1] : tensor<4x12xf16> to tensor<4x6xf16>
+  %3 = tg.slice %1 offsets = [0, 6] strides = [1, 1] : tensor<4x12xf16> to tensor<4x6xf16>
+  %4 = tg.sigmoid %2 : tensor<4x6xf16>
+  %5 = tg.mul %2, %4 : tensor<4x6xf16>, tensor<4x6xf16>
+  %6 = tg.mul %5, %3 : tensor<4x6xf16>, tensor<4x6xf16>
+  return %6 : tensor<4x6xf16>
+}
+
+// CHECK-LABEL: func.func @heads
+// CHECK: tg.contract {{.*}} -> tensor<4x12xf16>
+// CHECK: tg.contract {{.*}} -> tensor<4x12xf16>
+// CHECK: tg.contract {{.*}} -> tensor<4x12xf16>
+// CHECK-NOT: tg.contract
+// CHECK: return
+func.func @heads(%x: tensor<4x8xf16>, %w: tensor<8x12xf16>, %v: tensor<8x12xf16>, %u: tensor<8x12xf16>)
+    -> (tensor<4x4xf16>, tensor<4x4xf16>, tensor<4x4xf16>, tensor<4x12xf16>, tensor<4x4xf16>, tensor<4x6xf16>) {
+  %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf16>, tensor<8x12xf16> -> tensor<4x12xf16>
+  %1 = tg.slice %0 offsets = [0, 0] strides = [1, 1] : tensor<4x12xf16> to tensor<4x4xf16>
+  %2 = tg.slice %0 offsets = [0, 4] strides = [1, 1] : tensor<4x12xf16> to tensor<4x4xf16>
+  %3 = tg.slice %0 offsets = [0, 8] strides = [1, 1] : tensor<4x12xf16> to tensor<4x4xf16>
+  %q = tg.exp %1 : tensor<4x4xf16>
+  %k = tg.exp %2 : tensor<4x4xf16>
+  %4 = tg.contract %x, %v [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf16>, tensor<8x12xf16> -> tensor<4x12xf16>
+  %5 = tg.slice %4 offsets = [0, 0] strides = [1, 1] : tensor<4x12xf16> to tensor<4x4xf16>
+  %6 = tg.contract %x, %u [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf16>, tensor<8x12xf16> -> tensor<4x12xf16>
+  %7 = tg.slice %6 offsets = [0, 0] strides = [1, 1] : tensor<4x12xf16> to tensor<4x6xf16>
+  %8 = tg.slice %6 offsets = [0, 4] strides = [1, 1] : tensor<4x12xf16> to tensor<4x6xf16>
+  %9 = tg.mul %7, %8 : tensor<4x6xf16>, tensor<4x6xf16>
+  return %q, %k, %3, %4, %5, %9 : tensor<4x4xf16>, tensor<4x4xf16>, tensor<4x4xf16>, tensor<4x12xf16>, tensor<4x4xf16>, tensor<4x6xf16>
 }

@@ -14,6 +14,8 @@
 // CHECK: | slice-of-slice | `(slice (slice ?a))` | `(slice ?a)` | movement | exact | place-limit | 0 -> 0 |
 // CHECK: ## movements
 // CHECK: | transpose-before-merge | `(transpose (reshape (transpose ?a)))` |
+// CHECK: ## slices
+// CHECK: | slice-before-contraction | `(slice (contract ?a ?b))` |
 
 // JSON: "name": "product-of-roots"
 // JSON: "contract": "reassociating"

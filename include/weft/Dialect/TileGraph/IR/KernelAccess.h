@@ -16,6 +16,9 @@
 
 namespace weft::tg {
 
+/// The dimension that a place is, but for a constant that `unit` divides; null if it is none.
+mlir::AffineDimExpr getShiftedDim(mlir::AffineExpr place, int64_t unit = 1);
+
 /// A dimension of the kernel's iteration space.
 struct KernelDim {
   mlir::AffineExpr extent;            ///< Over the kernel's symbols.

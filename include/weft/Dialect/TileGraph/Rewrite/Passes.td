@@ -198,11 +198,15 @@ def VerifyNormalized : Pass<"weft-verify-normalized"> {
 }
 
 def MoveViews : Pass<"weft-move-views"> {
-  let summary = "transpositions and reshapes go behind arithmetic with scalars";
+  let summary = "transpositions and reshapes go behind arithmetic with scalars, slices in front of what is sliced";
   let description = [{
     A pointwise op of one moved tensor (and scalars) is computed before the movement, unless its elements are wider than the tensor's; a
     transposition of merged dimensions that were transposed before comes before the merge. So movements meet the contractions that read them, and become their maps.
-    Where a transposed tensor is a result of the function, contractions read that one. For GPUs, where the kernel that makes a value should store it as it comes. Exact.
+    Where a transposed tensor is a result of the function, contractions read that one. For GPUs, where the kernel that makes a value should store it as it comes.
+
+    Of pointwise ops, reductions and contractions whose result is only read in part, the part is computed (the rules "slices"): a norm of the tokens
+    but the first, the logits of the last one. A result that is read in several parts, none of which has an element of another, is computed part by part where pointwise
+    ops bring these together again (the gate and the other half of one product). Exact.
 
     ```mlir
     func.func @main(%x: tensor<4x8x2xf32>, %c: tensor<f32>) -> tensor<8x8xf32> {

@@ -6,6 +6,7 @@
 #include "RuleBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -64,11 +65,27 @@ public:
     if (op->getContext()->getRemarkEngine())
       remark::passed(op->getLoc(), remark::RemarkOpts::name("rewrite").category("rewrite"))
           << remark::add("{0}", rule.name + ": " + describe(countWork(root), countWork(added)));
+    SmallVector<Value> operands(op->getOperands());
     rewriter.replaceOp(op, replacement);
+    eraseUnread(operands, rewriter);
     return success();
   }
 
 private:
+  /// What made the root's operands and is read no more, at once: rules ask who else reads a value.
+  static void eraseUnread(SmallVector<Value> values, PatternRewriter &rewriter) {
+    while (!values.empty()) {
+      Operation *maker = values.pop_back_val().getDefiningOp();
+      if (!maker || !isOpTriviallyDead(maker))
+        continue;
+      for (Value operand : maker->getOperands())
+        if (!llvm::is_contained(values, operand))
+          values.push_back(operand);
+      values.erase(llvm::remove_if(values, [&](Value value) { return value.getDefiningOp() == maker; }), values.end());
+      rewriter.eraseOp(maker);
+    }
+  }
+
   const Rule &rule;
 };
 

@@ -98,6 +98,7 @@ llvm::ArrayRef<Rule> getRules() {
     addQuantisedRules(all);
     addIdentityRules(all);
     addViewRules(all);
+    addSliceRules(all);
     return all;
   }();
   return rules;

@@ -45,6 +45,7 @@ void addDerivedRules(std::vector<Rule> &rules);
 /// Canonical rules.
 void addIdentityRules(std::vector<Rule> &rules);
 void addViewRules(std::vector<Rule> &rules);
+void addSliceRules(std::vector<Rule> &rules);
 /// Rules as data.
 void addPointwiseRules(std::vector<Rule> &rules);
 
