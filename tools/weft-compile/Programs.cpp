@@ -25,7 +25,7 @@ void Compilation::dumpPhase(Phase phase, ModuleOp op, const Device *gpu) {
   op.print(os, OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/true));
 }
 
-bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
+PhaseOptions Compilation::makeOptions(const Device *gpu) const {
   PhaseOptions options;
   options.fuse = !llvm::is_contained(flags.noFuse, "");
   options.planner = flags.planner;
@@ -44,6 +44,11 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
                              flags.allowTf32, flags.dependentLaunch != "off",
                              flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
                              flags.profile,   isExplaining()};
+  return options;
+}
+
+bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
+  PhaseOptions options = makeOptions(gpu);
   bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
@@ -53,7 +58,11 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
       explanation.finishPhase(phase, module);
     if (!flags.dump.empty())
       dumpPhase(phase, module, gpu);
+    if (gpu && phase == Phase::Outline && phase < last)
+      keepKernels(module);
   };
+  if (gpu && first == Phase::Outline)
+    keepKernels(op);
   return succeeded(weft::runPhases(op, first, last, options));
 }
 
