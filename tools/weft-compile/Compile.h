@@ -4,6 +4,7 @@
 #define WEFT_TOOLS_WEFT_COMPILE_COMPILE_H
 
 #include "Flags.h"
+#include "Progress.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -56,6 +57,7 @@ private:
   bool setUpRemarks();
   bool isExplaining() const { return emission.kind == Emission::Bundle && flags.explain == "on"; }
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
+  void beginActivity(llvm::StringRef what, llvm::StringRef target = "", size_t kernels = 0);
   int report();
 
   // Programs.cpp
@@ -96,6 +98,7 @@ private:
   onnx::Diagnostics diagnostics;
   onnx::ImportOptions importOptions;
   onnx::ModelSummary summary;
+  std::optional<Progress> progress;
   Emission emission;
   Phase from = Phase::Import;
   emit::Target cpu;

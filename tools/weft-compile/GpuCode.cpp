@@ -66,6 +66,7 @@ llvm::Error Compilation::checkPtx(Program &program, Assembly &assembly, std::vec
   assembly.ptxas = getPtxas();
   if (assembly.ptxas.empty() || assembly.modules.empty())
     return llvm::Error::success();
+  beginActivity("ptxas", program.name(), assembly.modules.size());
   auto entries = emit::assemblePtx(assembly.ptxas, assembly.modules, program.name(), *context);
   if (!entries) {
     if (flags.ptxas != "auto")
@@ -101,7 +102,9 @@ llvm::Expected<std::string> Compilation::makePtx(Program &program, unsigned firs
     times.push_back({(name + " " + program.name()).str(), std::chrono::duration<double>(now - begin).count()});
     begin = now;
   };
-  auto modules = emit::compilePtx(emit::getKernels(*program.module), program.name(), firstKernel);
+  SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
+  beginActivity("ptx", program.name(), kernels.size());
+  auto modules = emit::compilePtx(kernels, program.name(), firstKernel);
   if (!modules)
     return modules.takeError();
   lap("ptx");

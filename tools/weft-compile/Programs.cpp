@@ -5,7 +5,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 using namespace mlir;
 using weft::onnx::ErrorClass;
@@ -49,11 +48,9 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
 
 bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
   PhaseOptions options = makeOptions(gpu);
-  bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
+  options.started = [&](Phase phase) { beginActivity(getPhaseName(phase), gpu ? gpu->architecture : ""); };
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
-    if (tty)
-      llvm::errs() << "\r" << getPhaseName(phase) << " done        \r";
     if (isExplaining())
       explanation.finishPhase(phase, module);
     if (!flags.dump.empty())

@@ -149,6 +149,7 @@ llvm::Error Compilation::replanKernels(Program &program, Assembly &assembly) {
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
     if (!outlined || !spills(assembly.entries[i]))
       continue;
+    beginActivity(("other schedules of " + kernel.getSymName().value_or("a kernel")).str(), program.name());
     SmallVector<Attribute> spilled = {kernel->getAttr(plan::scheduleAttr)};
     for (unsigned tries = 0; tries < mostTries && spilled.back(); ++tries) {
       OwningOpRef<ModuleOp> again = lowerAgain(kernel.getSymName().value_or(""), spilled, program.gpu);
