@@ -80,6 +80,8 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOpti
   Tiles tiles = goesThroughPlan && !options.printsPhases ? Tiles::Kept : Tiles::Dropped;
   for (unsigned i = unsigned(from) + 1; i <= unsigned(last); ++i) {
     auto phase = Phase(i);
+    if (options.started)
+      options.started(phase);
     auto start = std::chrono::steady_clock::now();
     PassManager pm(module.getContext());
     buildPhase(pm, phase, options, tiles);

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Pipelines/Pipelines.h"
 #include "weft/Plan/Explain/LevelRemarks.h"
 #include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/KernelLaunch.h"
@@ -15,6 +16,7 @@
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -50,6 +52,8 @@ int64_t getSharedBytes(ModuleOp module) {
 
 /// Other schedules than one that does not fit: the planner's for a device with less shared memory, as long as it has
 /// others; then fewer stages; then shorter steps; then, where no instruction wants a shape, half of the largest extent.
+/// Or than those that spill: the planner's for fewer registers a thread; then, where no instruction wants a shape, more
+/// warps for the tile, and smaller tiles.
 class Candidates {
 public:
   Candidates(ModuleOp module, const Device &device, bool allowTf32, StringRef traversal)
@@ -66,12 +70,27 @@ public:
     return shrink(last);
   }
 
+  /// The next one after `spilled`; null: there are no more.
+  tg::ScheduleAttr nextWithFewerRegisters(ArrayRef<tg::ScheduleAttr> spilled) {
+    llvm::append_range(tried, spilled);
+    for (size_t i = 0; i < spilled.size(); ++i)
+      registers -= std::min(registers, registerStep);
+    for (; registers >= leastRegisters; registers -= registerStep)
+      if (tg::ScheduleAttr found = plan(); !llvm::any_of(tried, [&](auto each) { return haveSameTiles(each, found); }))
+        return found;
+    registers = device.registersPerThread;
+    tg::ScheduleAttr next = spread(spilled.back());
+    return next && llvm::any_of(tried, [&](auto each) { return haveSameTiles(each, next); }) ? tg::ScheduleAttr()
+                                                                                             : next;
+  }
+
 private:
   tg::ScheduleAttr plan() {
     plan::KernelToSchedule request(module.lookupSymbol<func::FuncOp>("kernel"));
     request.allowTf32 = allowTf32;
     Device smaller = device;
     smaller.sharedPerCta -= unsigned(reserve);
+    smaller.registersPerThread = registers;
     plan::ScheduleChoice choice = plan::chooseSchedule(request, smaller);
     std::string misfit; // The planner's own order stays where the one that was asked for does not fit the new grid.
     if (!traversal.empty())
@@ -79,6 +98,39 @@ private:
     choice.multicast = 1; // Neither changes what a tile takes of shared memory.
     choice.turns = false;
     return choice.getAttr(module.getContext());
+  }
+
+  /// Whether threads hold as much.
+  static bool haveSameTiles(tg::ScheduleAttr one, tg::ScheduleAttr other) {
+    return one.getTile() == other.getTile() && one.getStream() == other.getStream() &&
+           one.getEngine() == other.getEngine() && one.getWarps() == other.getWarps();
+  }
+
+  /// Fewer elements a thread: as many on twice the warps, else half of the largest extent; where an instruction wants a
+  /// shape, half of the longest step.
+  static tg::ScheduleAttr spread(tg::ScheduleAttr schedule) {
+    constexpr int64_t mostWarps = 16, warpThreads = 32, leastStep = 32;
+    SmallVector<int64_t> tile(schedule.getTile()), stream(schedule.getStream());
+    int64_t warps = schedule.getWarps(), elements = 1;
+    for (int64_t extent : tile)
+      elements *= extent;
+    bool isSimt = schedule.getEngine() == tg::Engine::Simt;
+    auto *side = isSimt ? llvm::max_element(tile) : llvm::max_element(stream);
+    std::string order = schedule.getOrder().str();
+    if (side == (isSimt ? tile.end() : stream.end()))
+      return {};
+    if (!isSimt && *side > leastStep)
+      *side /= 2;
+    else if (!isSimt)
+      return {};
+    else if (warps < mostWarps && elements > warps * warpThreads)
+      warps *= 2;
+    else if (*side > 1)
+      *side /= 2, order = "row"; // Of another grid.
+    else
+      return {};
+    return tg::ScheduleAttr::get(schedule.getContext(), tile, stream, schedule.getEngine(), warps, schedule.getStages(),
+                                 order, schedule.getPersistent(), schedule.getSplit());
   }
 
   static tg::ScheduleAttr shrink(tg::ScheduleAttr schedule) {
@@ -106,12 +158,14 @@ private:
 
   static constexpr int64_t leastShared = 16 << 10; ///< For which the planner is asked.
   static constexpr int64_t leastDepth = 64;        ///< Of a matrix product's step: 128 bytes of 16-bit elements.
+  static constexpr unsigned leastRegisters = 96, registerStep = 24; ///< For which the planner is asked.
 
   ModuleOp module;
   const Device &device;
   bool allowTf32;
   StringRef traversal;
   int64_t reserve = 0;
+  unsigned registers = device.registersPerThread;
   SmallVector<tg::ScheduleAttr> tried;
 };
 
@@ -144,6 +198,7 @@ private:
           "to have one chosen");
       return signalPassFailure();
     }
+    auto spilled = dyn_cast_or_null<ArrayAttr>(module->removeAttr(spilledAttr));
     OwningOpRef<ModuleOp> original = module.clone();
     if (!device || isGiven || !kernel) {
       if (failed(runPipeline(tiling, module)))
@@ -151,6 +206,8 @@ private:
       return finish(*original, device);
     }
     Candidates candidates(*original, *device, options.allowTf32, options.traversal);
+    if (spilled && !spilled.empty() && !planForFewerRegisters(candidates, spilled))
+      return signalPassFailure();
     std::vector<Diagnostic> first;
     for (bool isFirst = true;; isFirst = false) {
       std::vector<Diagnostic> errors;
@@ -164,7 +221,11 @@ private:
         next = candidates.next(last, bytes - device->sharedPerCta);
       if (!next)
         break;
-      tellAgain(*original, bytes, *device, next);
+      tellAgain(*original,
+                llvm::formatv("{0} bytes of shared memory, {1} has {2}: planned again with less", bytes,
+                              device->architecture, device->sharedPerCta)
+                    .str(),
+                next);
       restore(*original);
       module->setAttr(plan::scheduleAttr, next);
     }
@@ -186,6 +247,23 @@ private:
     }
     for (StringRef spent : {plan::launchTileAttr, plan::besideAttr}) // The schedule has taken them in.
       module->removeAttr(spent);
+  }
+
+  bool planForFewerRegisters(Candidates &candidates, ArrayAttr spilled) {
+    ModuleOp module = getOperation();
+    auto schedules = llvm::map_to_vector(spilled, [](Attribute each) { return dyn_cast<tg::ScheduleAttr>(each); });
+    if (llvm::is_contained(schedules, tg::ScheduleAttr())) {
+      module.emitError() << "expected schedules in " << spilledAttr << ", got " << spilled;
+      return false;
+    }
+    tg::ScheduleAttr next = candidates.nextWithFewerRegisters(schedules);
+    if (!next) {
+      module.emitError() << "kernel " << module.getName().value_or("?") << " has no schedule with fewer registers";
+      return false;
+    }
+    tellAgain(module, "registers spill: planned again with fewer", next);
+    module->setAttr(plan::scheduleAttr, next);
+    return true;
   }
 
   /// Leaves the kernel's launch and the levels of its values for the explanation, with as many CTAs on an SM as its
@@ -234,15 +312,13 @@ private:
     module->setAttrs(original->getAttrDictionary());
   }
 
-  static void tellAgain(ModuleOp module, int64_t bytes, const Device &device, tg::ScheduleAttr schedule) {
+  static void tellAgain(ModuleOp module, const std::string &why, tg::ScheduleAttr schedule) {
     std::string text;
     llvm::raw_string_ostream(text) << schedule;
     auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
     remark::missed(kernel.getLoc(),
                    remark::RemarkOpts::name("refit").category("plan").function(module.getName().value_or("kernel")))
-        << remark::add("{0} bytes of shared memory, {1} has {2}: planned again with less", bytes, device.architecture,
-                       device.sharedPerCta)
-        << remark::metric("schedule", text);
+        << remark::add("{0}", why) << remark::metric("schedule", text);
   }
 
   OpPassManager planning, tiling;

@@ -19,7 +19,8 @@ struct FitOptions {
 /// A pass that runs `planning` (--weft-plan-gpu) and `tiling`, passes on a kernel module from --weft-kernelize to
 /// --weft-tk-allocate. The planner does not know what layouts will need of shared memory beside the channels
 /// (conversions through scratch); where the kernel asks for more than a CTA can have, it is planned again with less
-/// (remark `refit` of category `plan`) until it fits. A schedule that the module comes with is not changed. Fails with
+/// (remark `refit` of category `plan`) until it fits. A module that comes with `tg.spilled` is planned for fewer
+/// registers. A schedule that the module comes with is not changed. Fails with
 /// the messages of the first attempt if nothing fits, or something else is wrong. With Tiles::Dropped the kernel is
 /// left as it came, but for its schedule.
 std::unique_ptr<mlir::Pass> createFitKernel(mlir::OpPassManager planning, mlir::OpPassManager tiling,

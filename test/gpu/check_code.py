@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Every kernel that Weft makes for a set of graphs: no bank conflicts in loops, no spilled registers, no C75xx warnings of ptxas.
 
-    check_code.py [--build=build] [--target=sm_80,sm_86,sm_89,sm_90a] [--graph=GLOB,...] [--chosen] [--random=FIRST:COUNT] [--ptxas=PATH] [--update] [--json=FILE]
+    check_code.py [--build=build] [--target=sm_80,sm_86,sm_89,sm_90a] [--graph=GLOB,...] [--chosen] [--random=FIRST:COUNT] [--sweep=SEED:COUNT]
+                  [--model=FILE,...] [--ptxas=PATH] [--update] [--json=FILE]
 
-The graphs are the benchmark's cases in their full sizes (bf16) and the graphs at the edges of tiles, each compiled to PTX for all targets; with --random,
-COUNT random graphs at the sizes of real models (full_size.py) instead.
+The graphs are the benchmark's cases in their full sizes (bf16), the graphs at the edges of tiles, and a hundred that are drawn, at the sizes of real
+models (full_size.py) and as bench/sweep.py has them, each compiled to PTX for all targets. Instead of them: with --random COUNT graphs of
+full_size.py, with --sweep COUNT cases of bench/sweep.py, with --model ONNX files.
 
   banks      an access to shared memory in a loop has conflicts or is not proved to have none (remarks of --weft-tk-banks)
-  spills     registers of a kernel spill to memory (ptxas), more than two of them: where nothing bounds the registers, ptxas aims at a step of
-             occupancy and now and then keeps a value or two in memory for it; these are counted
+  spills     registers of a kernel spill to memory (ptxas), more than two of them, and the compiler finds no way around it: where nothing bounds
+             the registers, ptxas aims at a step of occupancy and now and then keeps a value or two in memory for it; these are counted
   loss       ptxas warns of a loss of performance, C75xx: wgmma made serial and the like
   slow       the compiler took more than 5 s of processor time for a target, without ptxas
+  assembly   ptxas took more than 2 s of processor time for a kernel
   refused    the graph does not compile, or ptxas refuses the code
 
 Each kernel is assembled on its own; what ptxas said of a text is kept in BUILD/ptxas-cache under the hash of the text and of ptxas's version.
@@ -42,6 +45,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "bench"), str(ROOT / "test"), str(ROOT / "
 import onnx  # noqa: E402
 
 import cases  # noqa: E402
+from cases import random_shapes  # noqa: E402
 import full_size  # noqa: E402
 import run_edges  # noqa: E402
 from harness import coverage, limits, selection  # noqa: E402
@@ -49,11 +53,13 @@ from harness import coverage, limits, selection  # noqa: E402
 EXPECTED = HERE / "expected-code.json"
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a")
 DTYPE = "bf16"
-SLICES = 4  # Of the graphs that do not cover.
+SLICES, DRAWN_SLICES = 4, 12  # Of the graphs that do not cover, and of those that are drawn.
+DRAWN = ("1000:60", "18:40")  # As --random and --sweep have them.
 CHOSEN_SPILL = 8  # Bytes that ptxas may keep in memory of its own choice, see above.
 COMPILE_SECONDS = 5  # Of processor time, for each target.
+ASSEMBLE_SECONDS = 2  # The same of ptxas, for each kernel.
 NOT_PTXAS = ("banks", "slow", "refused")
-KINDS = (*NOT_PTXAS, "spills", "loss")
+KINDS = (*NOT_PTXAS, "spills", "loss", "assembly")
 
 
 @dataclasses.dataclass
@@ -64,7 +70,7 @@ class Graph:
 
 @dataclasses.dataclass
 class Problem:
-    """`kind` is banks, spills, loss, slow or refused, as above."""
+    """`kind` is one of those above."""
 
     graph: str
     target: str
@@ -100,17 +106,43 @@ def _write_random(seed: int) -> Callable[[pathlib.Path], pathlib.Path]:
     return write
 
 
-def random_graphs(given: str) -> list[Graph]:
-    first, count = map(int, given.split(":"))
-    return [Graph(full_size.name_of(seed), _write_random(seed)) for seed in range(first, first + count)]
+def _write_link(path: pathlib.Path) -> Callable[[pathlib.Path], pathlib.Path]:
+    return lambda folder: path.resolve()  # Where it lies: its weights may lie beside it.
+
+
+def drawn_graphs(random: str | None, sweep: str | None) -> list[Graph]:
+    found = []
+    if random:
+        first, count = map(int, random.split(":"))
+        found += [Graph(full_size.name_of(seed), _write_random(seed)) for seed in range(first, first + count)]
+    if sweep:
+        found += [Graph(case.name, _write_case(case)) for case in random_shapes.sweep(*map(int, sweep.split(":")))]
+    return found
+
+
+def _matching(found: list[Graph], patterns: str | None) -> list[Graph]:
+    """Those whose names match one of the comma-separated globs."""
+    globs = patterns.split(",") if patterns else ["*"]
+    return [graph for graph in found if any(fnmatch.fnmatchcase(graph.name, g) for g in globs)]
+
+
+def chosen_graphs(args: argparse.Namespace) -> list[Graph]:
+    """What the arguments ask for."""
+    wanted = drawn_graphs(args.random, args.sweep)
+    wanted += [Graph(path, _write_link(pathlib.Path(path))) for path in (args.model.split(",") if args.model else ())]
+    if wanted:
+        return wanted
+    for suite, found, slices in (("gpu-code", graphs(args.graph), SLICES), ("gpu-code-drawn", _matching(drawn_graphs(*DRAWN), args.graph), DRAWN_SLICES)):
+        chosen = selection.choose(args, suite, [graph.name for graph in found], slices)
+        wanted += [graph for graph in found if graph.name in chosen]
+    return wanted
 
 
 def graphs(patterns: str | None) -> list[Graph]:
-    """Those whose names match one of the comma-separated globs."""
+    """Those that someone wrote down."""
     found = [Graph(case.name, _write_case(case)) for case in cases.find()]
     found += [Graph(f"{graph.name} {dtype}", _write_edge(graph, dtype)) for graph in run_edges.read() for dtype in graph.dtypes]
-    globs = patterns.split(",") if patterns else ["*"]
-    return [graph for graph in found if any(fnmatch.fnmatchcase(graph.name, g) for g in globs)]
+    return _matching(found, patterns)
 
 
 def kernels(text: str) -> Iterator[tuple[str, str, str]]:
@@ -127,7 +159,7 @@ def kernels(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 class Assembler:
-    """ptxas with a memory: `report(target, text)` is what it prints with -v, or its error with "error:" before it."""
+    """ptxas with a memory: `report(target, text)` is what it prints with -v and how long it took, or its error with "error:" before it."""
 
     def __init__(self, ptxas: str, cache: pathlib.Path):
         self.ptxas, self.cache = ptxas, cache
@@ -142,7 +174,7 @@ class Assembler:
             file.write(text)
             file.flush()
             outcome = limits.run([self.ptxas, "-v", f"-arch={target}", file.name, "-o", os.devnull], timeout=120)
-        said = (outcome.stdout + outcome.stderr).replace(file.name, "kernel.ptx")
+        said = (outcome.stdout + outcome.stderr).replace(file.name, "kernel.ptx") + f"took {outcome.cpu_seconds:.2f} s of processor time\n"
         if outcome.code:
             return f"error: {'no answer within two minutes' if outcome.timed_out else said.strip()[:300]}"
         partial = path.with_suffix(f".{os.getpid()}")
@@ -159,6 +191,9 @@ def problems_of(report: str) -> Iterator[tuple[str, str]]:
     if spills and max(int(spills[1]), int(spills[2])) > CHOSEN_SPILL:
         registers = re.search(r"Used (\d+) registers", report)
         yield "spills", f"{spills[1]} bytes of stores, {spills[2]} of loads, {registers[1] if registers else '?'} registers"
+    took = re.search(r"(?m)^took ([0-9.]+) s", report)
+    if took and float(took[1]) > ASSEMBLE_SECONDS:
+        yield "assembly", f"{took[1]} s of ptxas"
     for loss in re.findall(r"\((C75\d\d)\)([^\n]*)", report):
         yield "loss", f"{loss[0]}:{loss[1]}"
 
@@ -188,26 +223,42 @@ class Outcome:
 _state: dict = {}
 
 
+def _compile(model: pathlib.Path, ptxas: str) -> tuple[limits.Outcome, str]:
+    """PTX for all targets, with what the compiler does where `ptxas` tells it of spills."""
+    with tempfile.NamedTemporaryFile("r", suffix=".ptx") as file:
+        outcome = limits.run([str(_state["compiler"]), str(model), f"--target={','.join(_state['targets'])}", "--emit=ptx", f"--ptxas={ptxas}",
+                              "--remarks=layout", "-o", file.name], timeout=120)
+        return outcome, file.read()
+
+
+def _assemble(graph: Graph, text: str) -> tuple[int, int, list[Problem]]:
+    """(kernels, those with a spill of ptxas's choice, problems)."""
+    assembler, count, chosen, found = _state["assembler"], 0, 0, []
+    for target, kernel, code in kernels(text):
+        count += 1
+        report = assembler.report(target, code) if assembler else ""
+        found += [Problem(graph.name, target, kernel, kind, said) for kind, said in problems_of(report)]
+        chosen += has_chosen_spill(report)
+    return count, chosen, found
+
+
 def check(graph: Graph) -> Outcome:
-    compiler, assembler, targets = _state["compiler"], _state["assembler"], _state["targets"]
+    """Without ptxas at first, whose answers are in the cache; where one of them is a spill, as users have it: with ptxas."""
     with tempfile.TemporaryDirectory(prefix="weft-code-") as name:
-        folder = pathlib.Path(name)
-        compiled = limits.run([str(compiler), str(graph.write(folder)), f"--target={','.join(targets)}", "--emit=ptx", "--ptxas=off",
-                               "--remarks=layout", "-o", str(folder / "k.ptx")], timeout=120)
+        model = graph.write(pathlib.Path(name))
+        compiled, text = _compile(model, "off")
         if compiled.code:
             message = next((line for line in compiled.stderr.replace(name, "").splitlines() if "error:" in line), "no message")[:300]
             return Outcome(graph.name, 0, 0, [Problem(graph.name, "all", "", "refused", message)])
-        found, count, proofs = list(bank_problems(graph.name, compiled.stderr)), 0, compiled.stderr.count("[Passed] banks |")
-        chosen = 0
-        seconds = compiled.cpu_seconds / len(targets)
+        seconds = compiled.cpu_seconds / len(_state["targets"])
+        count, chosen, found = _assemble(graph, text)
+        if any(problem.kind == "spills" for problem in found):
+            compiled, text = _compile(model, _state["assembler"].ptxas)
+            count, chosen, found = _assemble(graph, text)
+        found = [*bank_problems(graph.name, compiled.stderr), *found]
         if seconds > COMPILE_SECONDS:
             found.append(Problem(graph.name, "all", "", "slow", f"{seconds:.1f} s for each target"))
-        for target, kernel, text in kernels((folder / "k.ptx").read_text()):
-            count += 1
-            report = assembler.report(target, text) if assembler else ""
-            found += [Problem(graph.name, target, kernel, kind, said) for kind, said in problems_of(report)]
-            chosen += has_chosen_spill(report)
-        return Outcome(graph.name, count, proofs, found, seconds, chosen)
+        return Outcome(graph.name, count, compiled.stderr.count("[Passed] banks |"), found, seconds, chosen)
 
 
 def find_ptxas(given: str | None) -> str | None:
@@ -258,6 +309,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--graph", help="comma-separated globs of names of graphs")
     selection.add_options(parser)
     parser.add_argument("--random", metavar="FIRST:COUNT", help="random graphs of these seeds, in place of the others")
+    parser.add_argument("--sweep", metavar="SEED:COUNT", help="cases of bench/sweep.py, in place of the others")
+    parser.add_argument("--model", help="comma-separated ONNX files, in place of the others")
     parser.add_argument("--ptxas", help="the assembler (default: on the PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda)")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--update", action="store_true", help="write the list of problems anew; reasons are for people to fill in")
@@ -274,12 +327,7 @@ def _indexed(index: int) -> Outcome:
 def main() -> int:
     args = arguments()
     targets, ptxas = args.target.split(","), find_ptxas(args.ptxas)
-    if args.random:
-        wanted = random_graphs(args.random)
-    else:
-        wanted = graphs(args.graph)
-        chosen = selection.choose(args, "gpu-code", [graph.name for graph in wanted], SLICES)
-        wanted = [graph for graph in wanted if graph.name in chosen]
+    wanted = chosen_graphs(args)
     _state.update(graphs=wanted, targets=targets, compiler=args.build.resolve() / "bin" / "weft-compile",
                   assembler=Assembler(ptxas, args.build.resolve() / "ptxas-cache") if ptxas else None)
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
@@ -304,7 +352,8 @@ def main() -> int:
     counts = {"passed": good if ptxas else 0, "failed": len(failed), "skipped": len(known) + (0 if ptxas else good)}
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"schema": "weft.code/1", **counts, "problems": [dataclasses.asdict(p) for p in problems]}, indent=1) + "\n")
+        args.json.write_text(json.dumps({"schema": "weft.code/1", **counts, "problems": [dataclasses.asdict(p) for p in problems],
+                                         "seconds": {o.graph: round(o.seconds, 2) for o in outcomes}}, indent=1) + "\n")
     return 1 if failed else 0
 
 

@@ -13,6 +13,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -23,6 +24,12 @@ namespace weft::tools {
 bool Compilation::fail(ErrorClass cls, const llvm::Twine &cause) {
   (void)diagnostics.report(cls, cause);
   return false;
+}
+
+void Compilation::beginActivity(llvm::StringRef what, llvm::StringRef target, size_t kernels) {
+  if (progress)
+    progress->begin(what + (target.empty() ? "" : " ") + target +
+                    (kernels ? llvm::formatv(" of {0} kernels", kernels).str() : ""));
 }
 
 /// The targets' devices with the launch that the user states.
@@ -115,6 +122,8 @@ bool Compilation::parseFlags() {
   };
   expectWord("--fp", flags.fp, "strict", "fast");
   expectWord("--dependent-launch", flags.dependentLaunch, "on", "off");
+  if (!llvm::is_contained({"auto", "on", "off"}, flags.progress))
+    fail(ErrorClass::Usage, "--progress: expected auto, on or off, got `" + flags.progress + "`");
   expectWord("--explain", flags.explain, "on", "off");
   if (flags.weights != "omit")
     expectWord("--weights", flags.weights, "embed", "external");
@@ -264,14 +273,20 @@ int Compilation::report() {
 int Compilation::run() {
   if (!parseFlags())
     return report();
+  bool isWatched = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
+  progress.emplace(flags.progress == "on"                  ? Progress::All
+                   : flags.progress == "auto" && isWatched ? Progress::Long
+                                                           : Progress::Off);
   setUpThreads();
   if (!setUpRemarks())
     return report();
   auto begin = std::chrono::steady_clock::now();
+  beginActivity("import");
   bool read = readInput();
   times.push_back({"import", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
   if (read && runPhases())
     emission.kind == Emission::Bundle ? writeBundle() : writeText();
+  progress.reset();
   return report();
 }
 

@@ -4,9 +4,11 @@
 #define WEFT_TOOLS_WEFT_COMPILE_COMPILE_H
 
 #include "Flags.h"
+#include "Progress.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "weft/Emit/Ptxas.h"
 #include "weft/Pipelines/Compile.h"
 #include "weft/Pipelines/Explanation.h"
 #include "weft/Target/Device.h"
@@ -36,6 +38,14 @@ private:
     llvm::StringRef name() const { return gpu ? gpu->architecture : "cpu"; }
   };
 
+  /// The code of a program's kernels, a module each, and what ptxas says of them.
+  struct Assembly {
+    std::string ptxas; ///< Path.
+    unsigned firstKernel = 0;
+    std::vector<std::string> modules;
+    std::vector<emit::PtxasEntry> entries;
+  };
+
   // Compile.cpp
   bool parseFlags();
   bool useMeasuredRates();
@@ -47,11 +57,13 @@ private:
   bool setUpRemarks();
   bool isExplaining() const { return emission.kind == Emission::Bundle && flags.explain == "on"; }
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
+  void beginActivity(llvm::StringRef what, llvm::StringRef target = "", size_t kernels = 0);
   int report();
 
   // Programs.cpp
   bool runPhases();
   bool lowerProgram(Program &program);
+  PhaseOptions makeOptions(const Device *gpu) const;
   bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const Device *gpu);
   void dumpPhase(Phase phase, mlir::ModuleOp module, const Device *gpu);
   bool checkTargets();
@@ -67,7 +79,15 @@ private:
 
   // GpuCode.cpp
   llvm::Expected<std::string> makePtx(Program &program, unsigned firstKernel, std::vector<unsigned> &registers);
-  llvm::Error checkPtx(Program &program, llvm::ArrayRef<std::string> modules, std::vector<unsigned> &registers);
+  llvm::Error checkPtx(Program &program, Assembly &assembly, std::vector<unsigned> &registers);
+  std::string getPtxas() const;
+
+  // Spills.cpp
+  void keepKernels(mlir::ModuleOp program);
+  llvm::Error dealRegisters(Assembly &assembly, llvm::StringRef architecture);
+  llvm::Error replanKernels(Program &program, Assembly &assembly);
+  mlir::OwningOpRef<mlir::ModuleOp> lowerAgain(llvm::StringRef kernel, llvm::ArrayRef<mlir::Attribute> spilled,
+                                               const Device *gpu);
 
   // Summary.cpp
   std::string placement(const Program &program) const;
@@ -78,6 +98,7 @@ private:
   onnx::Diagnostics diagnostics;
   onnx::ImportOptions importOptions;
   onnx::ModelSummary summary;
+  std::optional<Progress> progress;
   Emission emission;
   Phase from = Phase::Import;
   emit::Target cpu;
@@ -85,7 +106,9 @@ private:
   std::unique_ptr<llvm::DefaultThreadPool> pool; ///< Outlives the context that uses it.
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< Up to Normalize.
-  std::vector<Program> programs;            ///< The CPU's first.
+  /// The kernels of the GPU's program that is being made, as they were before they were lowered; none without ptxas.
+  mlir::OwningOpRef<mlir::ModuleOp> outlined;
+  std::vector<Program> programs; ///< The CPU's first.
   /// While a GPU's program is made: what it cannot do.
   std::vector<onnx::Diagnostic> *refusals = nullptr;
   llvm::StringRef lowering; ///< The target of the program that is being lowered; empty before that.

@@ -92,6 +92,9 @@ struct CompileFlags : ImportFlags {
                "plan, layout; .* for all)")};
   cl::opt<std::string> explain{"explain", cl::init("on"), cl::cat(compileCategory),
                                cl::desc("What `weft explain` reads, in the bundle: on, or off")};
+  cl::opt<std::string> progress{
+      "progress", cl::init("auto"), cl::value_desc("when"), cl::cat(compileCategory),
+      cl::desc("Say on stderr what is being done: auto (after 5 s, if that is a terminal), on (always), or off")};
   cl::opt<bool> timeReport{"time-report", cl::desc("Print the time of each phase"), cl::cat(compileCategory)};
   cl::opt<unsigned> threads{"threads", cl::init(0), cl::desc("Threads (0: one a core)"), cl::cat(compileCategory)};
   cl::opt<std::string> diagFormat{"diag-format", cl::init("text"), cl::desc("Problems as text or json"),

@@ -55,22 +55,33 @@ static std::string problemOf(const emit::PtxasEntry &entry) {
   return text;
 }
 
-/// Sets `registers` and the program's line, and warns of kernels with problems. That ptxas cannot assemble is an error
-/// if the user named it, else a warning: it may be older than the code.
-llvm::Error Compilation::checkPtx(Program &program, ArrayRef<std::string> modules, std::vector<unsigned> &registers) {
-  std::string ptxas = flags.ptxas == "auto" ? findPtxas() : flags.ptxas.getValue();
-  if (ptxas.empty() || ptxas == "off" || modules.empty())
+/// Its path; empty: none is wanted, or there is none.
+std::string Compilation::getPtxas() const {
+  return flags.ptxas == "auto" ? findPtxas() : flags.ptxas == "off" ? "" : flags.ptxas.getValue();
+}
+
+/// Sets `registers` and the program's line, mends kernels that spill where it can, and warns of those with problems.
+/// That ptxas cannot assemble is an error if the user named it, else a warning: it may be older than the code.
+llvm::Error Compilation::checkPtx(Program &program, Assembly &assembly, std::vector<unsigned> &registers) {
+  assembly.ptxas = getPtxas();
+  if (assembly.ptxas.empty() || assembly.modules.empty())
     return llvm::Error::success();
-  auto entries = emit::assemblePtx(ptxas, modules, program.name(), *context);
+  beginActivity("ptxas", program.name(), assembly.modules.size());
+  auto entries = emit::assemblePtx(assembly.ptxas, assembly.modules, program.name(), *context);
   if (!entries) {
     if (flags.ptxas != "auto")
       return entries.takeError();
     warnings.push_back(llvm::toString(entries.takeError()));
     return llvm::Error::success();
   }
+  assembly.entries = std::move(*entries);
+  if (llvm::Error error = dealRegisters(assembly, program.name()))
+    return error;
+  if (llvm::Error error = replanKernels(program, assembly))
+    return error;
   SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
   unsigned most = 0, spilling = 0;
-  for (auto [kernel, entry] : llvm::zip_equal(kernels, *entries)) {
+  for (auto [kernel, entry] : llvm::zip_equal(kernels, assembly.entries)) {
     registers.push_back(entry.registers);
     most = std::max(most, entry.registers);
     spilling += entry.spillStores || entry.spillLoads;
@@ -91,14 +102,19 @@ llvm::Expected<std::string> Compilation::makePtx(Program &program, unsigned firs
     times.push_back({(name + " " + program.name()).str(), std::chrono::duration<double>(now - begin).count()});
     begin = now;
   };
-  auto modules = emit::compilePtx(emit::getKernels(*program.module), program.name(), firstKernel);
+  SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
+  beginActivity("ptx", program.name(), kernels.size());
+  auto modules = emit::compilePtx(kernels, program.name(), firstKernel);
   if (!modules)
     return modules.takeError();
   lap("ptx");
-  if (llvm::Error error = checkPtx(program, *modules, registers))
+  Assembly assembly;
+  assembly.firstKernel = firstKernel;
+  assembly.modules = std::move(*modules);
+  if (llvm::Error error = checkPtx(program, assembly, registers))
     return std::move(error);
   lap("ptxas");
-  return emit::joinPtx(*modules, program.name());
+  return emit::joinPtx(assembly.modules, program.name());
 }
 
 } // namespace weft::tools

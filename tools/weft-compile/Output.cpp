@@ -96,6 +96,7 @@ llvm::Error Compilation::addToBundle(emit::BundleWriter &writer, Program &progra
       fail(ErrorClass::Unsupported, llvm::toString(std::move(error)));
     return llvm::Error::success();
   }
+  beginActivity("native code", "cpu", kernels.size());
   llvm::Expected<std::vector<std::string>> code = emit::compileKernels(kernels, cpu, emit::CodeKind::Object);
   if (!code)
     return code.takeError();

@@ -5,7 +5,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 using namespace mlir;
 using weft::onnx::ErrorClass;
@@ -25,7 +24,7 @@ void Compilation::dumpPhase(Phase phase, ModuleOp op, const Device *gpu) {
   op.print(os, OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/true));
 }
 
-bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
+PhaseOptions Compilation::makeOptions(const Device *gpu) const {
   PhaseOptions options;
   options.fuse = !llvm::is_contained(flags.noFuse, "");
   options.planner = flags.planner;
@@ -45,16 +44,23 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
                              flags.allowTf32, flags.dependentLaunch != "off",
                              flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
                              flags.profile,   isExplaining()};
-  bool tty = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
+  return options;
+}
+
+bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
+  PhaseOptions options = makeOptions(gpu);
+  options.started = [&](Phase phase) { beginActivity(getPhaseName(phase), gpu ? gpu->architecture : ""); };
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
-    if (tty)
-      llvm::errs() << "\r" << getPhaseName(phase) << " done        \r";
     if (isExplaining())
       explanation.finishPhase(phase, module);
     if (!flags.dump.empty())
       dumpPhase(phase, module, gpu);
+    if (gpu && phase == Phase::Outline && phase < last)
+      keepKernels(module);
   };
+  if (gpu && first == Phase::Outline)
+    keepKernels(op);
   return succeeded(weft::runPhases(op, first, last, options));
 }
 

@@ -26,6 +26,10 @@ struct GpuOptions {
   bool nameSubgraphs = false; ///< Kernels say what profiles call them.
 };
 
+/// Of a kernel module in front of Plan: the schedules whose code spills registers, in the order in which they were
+/// tried. Another one is wanted.
+inline constexpr llvm::StringLiteral spilledAttr = "tg.spilled";
+
 /// What a plan leaves of the tiles that it was tried with: nothing, so that it can be printed, or all, so that lowering
 /// does not make them again.
 enum class Tiles { Dropped, Kept };

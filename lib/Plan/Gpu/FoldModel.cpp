@@ -72,14 +72,18 @@ static int64_t countResident(const FoldProblem &problem, const FoldTile &tile, c
   int64_t shared = isVector(problem) ? 0 : sharedOf(problem, tile), registers = registersOf(problem, tile);
   if (shared > int64_t(device.sharedPerCta))
     return 0;
+  constexpr int64_t mostPerThread = 255;
+  int64_t limit = device.registersPerThread, beside = isVector(problem) ? 40 : 72;
   int64_t bySharedMemory = int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta));
   if (tile.engine == tg::Engine::Wgmma) {
     // Four warpgroups have 112 registers a thread; two, and their producers, an SM's.
     constexpr int64_t most = 176, mostOfFour = 80;
-    return registers <= (tile.numRows > 2 * groupRows ? mostOfFour : most) ? std::min<int64_t>(bySharedMemory, 1) : 0;
+    int64_t allowed = (tile.numRows > 2 * groupRows ? mostOfFour : most) - std::max<int64_t>(mostPerThread - limit, 0);
+    return registers <= allowed ? std::min<int64_t>(bySharedMemory, 1) : 0;
   }
-  constexpr int64_t mostPerThread = 255;
-  int64_t beside = isVector(problem) ? 40 : 72;
+  // The estimate is no bound, so it refuses only where fewer registers are asked for than a thread can have.
+  if (limit < mostPerThread && registers + beside > limit)
+    return 0;
   int64_t perThread = llvm::alignTo(std::min(registers + beside, mostPerThread), 8);
   return std::min({bySharedMemory, int64_t(device.registersPerSm) / (perThread * tile.warps * warpThreads),
                    int64_t(device.threadsPerSm) / (tile.warps * warpThreads), int64_t(device.ctasPerSm)});

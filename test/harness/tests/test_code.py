@@ -39,6 +39,8 @@ class Reports(unittest.TestCase):
         chosen = clean.replace("0 bytes spill stores", "8 bytes spill stores")
         self.assertEqual(list(check_code.problems_of(chosen)), [])
         self.assertTrue(check_code.has_chosen_spill(chosen) and not check_code.has_chosen_spill(clean) and not check_code.has_chosen_spill(spilling))
+        self.assertEqual(list(check_code.problems_of(clean + "\ntook 2.00 s of processor time\n")), [])
+        self.assertEqual(list(check_code.problems_of(clean + "\ntook 34.10 s of processor time\n")), [("assembly", "34.10 s of ptxas")])
         loss = "ptxas info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized\n" + clean
         self.assertEqual([kind for kind, _ in check_code.problems_of(loss)], ["loss"])
         self.assertEqual([kind for kind, _ in check_code.problems_of("error: syntax")], ["refused"])
@@ -55,7 +57,7 @@ class Reports(unittest.TestCase):
             tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
             assembler = check_code.Assembler(str(tool), pathlib.Path(name) / "cache")
             for _ in range(2):
-                self.assertEqual(assembler.report("sm_80", "good").strip(), "Used 1 registers")
+                self.assertRegex(assembler.report("sm_80", "good"), r"^Used 1 registers\ntook \d+\.\d\d s of processor time\n$")
             assembler.report("sm_90a", "good")
             self.assertEqual(len(calls.read_text().split()), 2, "once for each target")
             self.assertTrue(assembler.report("sm_80", "bad").startswith("error:"))
