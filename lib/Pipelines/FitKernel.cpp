@@ -130,7 +130,8 @@ private:
     else
       return {};
     return tg::ScheduleAttr::get(schedule.getContext(), tile, stream, schedule.getEngine(), warps, schedule.getStages(),
-                                 order, schedule.getPersistent(), schedule.getSplit());
+                                 order, schedule.getPersistent(), schedule.getSplit(), /*multicast=*/1,
+                                 /*turns=*/false);
   }
 
   static tg::ScheduleAttr shrink(tg::ScheduleAttr schedule) {

@@ -14,6 +14,14 @@
 // WARPS-NOT: minnctapersm
 // WARPS: {{\[}}Missed] refit | Category:plan | Function=negate | Remark="registers spill: planned again with fewer", {{.*}}warps = 8
 
+// The printed plan has that schedule, and leads to the same code.
+// RUN: env REGISTERS=255 WANTED='reqntid 256' weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=%t.ptxas -o %t.ptx
+// RUN: env REGISTERS=255 WANTED='reqntid 256' weft-compile %s --compile-from=outline --compile-to=plan --target=sm_80 --ptxas=%t.ptxas -o %t.plan.mlir
+// RUN: FileCheck %s --check-prefix=PLAN < %t.plan.mlir
+// RUN: env REGISTERS=255 WANTED='reqntid 256' weft-compile %t.plan.mlir --compile-from=plan --target=sm_80 --emit=ptx --ptxas=%t.ptxas -o %t.again.ptx
+// RUN: cmp %t.ptx %t.again.ptx
+// PLAN: module @negate attributes {{.*}}warps = 8
+
 // Warpgroups that receive registers ask for fewer.
 // RUN: env REGISTERS=168 WANTED='(reqntid 128|setmaxnreg.inc.sync.aligned.u32 216;)' weft-compile %s --compile-from=outline --target=sm_90a --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=TAKEN
 // TAKEN: setmaxnreg.dec.sync.aligned.u32 {{.*}}40;

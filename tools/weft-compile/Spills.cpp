@@ -20,7 +20,8 @@ static bool spills(const emit::PtxasEntry &entry) {
 
 void Compilation::keepKernels(ModuleOp program) {
   outlined = {};
-  if (emission.last < Phase::Lower || emission.kind == Emission::Mlir || getPtxas().empty())
+  bool printsOther = emission.kind == Emission::Mlir && emission.last != Phase::Plan;
+  if (printsOther || getPtxas().empty())
     return;
   outlined = ModuleOp::create(program.getLoc());
   for (ModuleOp kernel : program.getOps<ModuleOp>())
@@ -181,6 +182,31 @@ llvm::Error Compilation::replanKernels(Program &program, Assembly &assembly) {
     }
   }
   return llvm::Error::success();
+}
+
+/// A plan that is printed has the schedules that its code will have: a copy goes on to the code.
+bool Compilation::settlePlan(Program &program) {
+  if (emission.kind != Emission::Mlir || emission.last != Phase::Plan || !outlined)
+    return true;
+  Program trial;
+  trial.gpu = program.gpu;
+  trial.module = program.module->clone();
+  PhaseOptions options = makeOptions(program.gpu);
+  options.started = [&](Phase phase) { beginActivity(getPhaseName(phase), program.name()); };
+  if (failed(weft::runPhases(*trial.module, Phase::Plan, Phase::Lower, options)))
+    return false;
+  std::vector<unsigned> registers;
+  size_t numWarnings = warnings.size(); // Those of the code are for whoever compiles on.
+  llvm::Expected<std::string> ptx = makePtx(trial, 0, registers);
+  if (!ptx)
+    return fail(onnx::ErrorClass::Internal, llvm::toString(ptx.takeError()));
+  warnings.resize(numWarnings);
+  for (ModuleOp kernel : emit::getKernels(*trial.module)) {
+    auto planned = program.module->lookupSymbol<ModuleOp>(kernel.getSymName().value_or(""));
+    if (Attribute schedule = kernel->getAttr(plan::scheduleAttr); planned && schedule)
+      planned->setAttr(plan::scheduleAttr, schedule);
+  }
+  return true;
 }
 
 } // namespace weft::tools

@@ -27,6 +27,7 @@ struct PhaseOptions {
   std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.
   /// Modules are printed after each phase: none holds what the next one would have made anyway (Tiles::Kept).
   bool printsPhases = false;
+  std::function<void(Phase)> started; ///< Called before each phase.
   /// Called after each phase with the time it took.
   std::function<void(Phase, mlir::ModuleOp, double seconds)> finished;
 };
