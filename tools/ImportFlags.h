@@ -3,7 +3,10 @@
 #ifndef WEFT_TOOLS_IMPORTFLAGS_H
 #define WEFT_TOOLS_IMPORTFLAGS_H
 
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Import/Onnx/Import.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace weft::tools {
@@ -18,7 +21,8 @@ struct ImportFlags {
   cl::list<std::string> to{"to", cl::CommaSeparated, cl::cat(category), cl::value_desc("tensor,..."),
                            cl::desc("Tensors that become the outputs")};
   cl::list<std::string> dims{"dim", cl::CommaSeparated, cl::cat(category), cl::value_desc("name=extent,..."),
-                             cl::desc("Fix named dimensions")};
+                             cl::desc("Named dimensions: fix them (name=extent), or say their least and largest "
+                                      "extents, and a likely one (name=low..high, name=low..high:likely)")};
   cl::list<std::string> bind{
       "bind", cl::cat(category), cl::value_desc("input=numbers"),
       cl::desc("Make an input a constant: comma-separated numbers in row-major order, of the declared shape; "
@@ -64,8 +68,13 @@ struct ImportFlags {
     for (llvm::StringRef dim : dims) {
       auto [name, text] = dim.rsplit('=');
       int64_t extent = 0;
+      if (parseRange(text)) // For setRanges.
+        continue;
       if (text.getAsInteger(10, extent) || extent < 0)
-        (void)diagnostics.report(onnx::ErrorClass::Usage, "--dim: expected name=extent, got `" + dim + "`");
+        (void)diagnostics.report(onnx::ErrorClass::Usage,
+                                 "--dim: expected name=extent, name=low..high or name=low..high:likely, with low at "
+                                 "most likely and likely at most high, got `" +
+                                     dim + "`");
       else
         options.dims.push_back({name.str(), extent});
     }
@@ -91,6 +100,23 @@ struct ImportFlags {
     return options;
   }
 
+  /// Gives the symbols of an imported module what the flags say of their values; a name that it lacks is reported.
+  void setRanges(mlir::Operation *module, onnx::Diagnostics &diagnostics) const {
+    llvm::SmallVector<tg::SymbolRange> ranges = tg::getSymbolRanges(module);
+    llvm::SmallVector<std::string> names = tg::getSymbolNames(module);
+    for (llvm::StringRef dim : dims) {
+      auto [name, text] = dim.rsplit('=');
+      std::optional<tg::SymbolRange> range = parseRange(text);
+      auto *found = llvm::find(names, name);
+      if (range && found != names.end())
+        ranges[found - names.begin()] = *range;
+      else if (range)
+        (void)diagnostics.report(onnx::ErrorClass::Usage, "--dim: the model has no dimension named `" + name +
+                                                              "`; names: " + llvm::join(names, ", "));
+    }
+    tg::setSymbolRanges(module, ranges);
+  }
+
 private:
   static onnx::InputElements parseElements(llvm::StringRef text, onnx::Diagnostics &diagnostics) {
     onnx::InputElements elements;
@@ -112,6 +138,22 @@ private:
       (void)diagnostics.report(onnx::ErrorClass::Usage,
                                "--elements: expected input=count, input=count:2x? or input=none, got `" + text + "`");
     return elements;
+  }
+
+  /// "1..4096", "1..4096:512".
+  static std::optional<tg::SymbolRange> parseRange(llvm::StringRef text) {
+    tg::SymbolRange range;
+    auto [low, rest] = text.split("..");
+    auto [high, likely] = rest.split(':');
+    int64_t value = 0;
+    if (low.getAsInteger(10, range.low) || high.getAsInteger(10, range.high) || range.low < 0 || range.high < range.low)
+      return std::nullopt;
+    if (!rest.contains(':'))
+      return range;
+    if (likely.getAsInteger(10, value) || value < range.low || value > range.high)
+      return std::nullopt;
+    range.likely = value;
+    return range;
   }
 
   static onnx::Binding parseBinding(llvm::StringRef text, onnx::Diagnostics &diagnostics) {

@@ -174,6 +174,31 @@ std::vector<uint8_t> test::buildChainBundle(uint32_t length, bool isEarly) {
   return bytes;
 }
 
+std::vector<uint8_t> test::buildVariantBundle() {
+  Builder builder("weft test");
+  KernelId add = builder.addKernel("add", {"/Add"});
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n")), one = entry.constant(1), zero = entry.constant(0);
+  BufferId a = entry.addInput("a", DType::F32, {n}), b = entry.addInput("b", DType::F32, {n});
+  BufferId y = entry.addOutput("y", DType::F32, {n});
+  Reg few = entry.max(zero, entry.min(one, entry.sub(entry.constant(101), n)));
+  for (bool isFew : {true, false}) {
+    // What does not run takes no memory: its symbol is kept in its interval.
+    Reg own = isFew ? entry.min(n, entry.constant(100)) : n;
+    Reg grid = entry.ceilDiv(own, entry.constant(128));
+    entry.beginLoop(isFew ? few : entry.sub(one, few));
+    BufferId t = entry.addTransient(DType::F32, {own});
+    entry.dispatch(add, {grid, {{isFew ? a : b}, {b}}, {{t}}, {own}, Reg()});
+    entry.dispatch(add, {grid, {{isFew ? t : a}, {isFew ? b : t}}, {{y}}, {own}, Reg()});
+    entry.endLoop();
+  }
+  builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}}});
+  std::vector<uint8_t> bytes;
+  Error error = builder.build(bytes);
+  EXPECT_FALSE(error) << error.getMessage();
+  return bytes;
+}
+
 std::vector<uint8_t> test::buildWeightBundle(int64_t elements) {
   const std::vector<float> ones(size_t(elements), 1.0f);
   Builder builder("weft test");

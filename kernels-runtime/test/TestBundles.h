@@ -54,6 +54,9 @@ std::vector<uint8_t> buildGpuBundle(const std::vector<std::pair<const char *, st
 /// Entry "main": y[n] = a[n] + `length` b[n] by as many kernels, each of which needs the one before. `isEarly`: they
 /// may start before its end, and wait (sm_90).
 std::vector<uint8_t> buildChainBundle(uint32_t length, bool isEarly);
+/// y[n] = a[n] + 2 b[n] by variants: (a + b) + b of at most 100 elements, a + (b + b) of more, in loops of one turn or
+/// none.
+std::vector<uint8_t> buildVariantBundle();
 
 /// Entry "main": y[n] = x[n] + 2 w[n], with an embedded weight of `elements` ones that two buffers stand for.
 std::vector<uint8_t> buildWeightBundle(int64_t elements);

@@ -58,9 +58,9 @@ llvm::Error BundleWriter::addGpuProgram(ModuleOp program, llvm::StringRef archit
   return llvm::Error::success();
 }
 
-void BundleWriter::setPlan(llvm::json::Object plan) {
+void BundleWriter::setPlans(std::vector<llvm::json::Object> plans) {
   if (!state->explained.empty())
-    state->explained.back().plan = std::move(plan);
+    state->explained.back().plans = std::move(plans);
 }
 
 llvm::Expected<BundleStatistics> BundleWriter::write() {

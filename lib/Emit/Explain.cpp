@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Explain.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Emit/BundleWriter.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Target/PlanAttributes.h"
@@ -73,22 +73,79 @@ static void explainDispatch(llvm::json::OStream &json, tg::DispatchOp op) {
   });
 }
 
+/// What runs together: a program, or the variant of one in function `main`.
+struct ExplainedPart {
+  func::FuncOp main;
+  SmallVector<ModuleOp> kernels;
+  std::string interval; ///< Of a variant: of which values of which symbol.
+};
+
+/// "T 2-63", or "T 64-" of the last one.
+static std::string intervalOf(tg::VariantsOp op, size_t number) {
+  auto symbol = dyn_cast<AffineSymbolExpr>(op.getValue().getResult(0));
+  SmallVector<std::string> names = tg::getSymbolNames(op->getParentOfType<ModuleOp>());
+  std::string text = symbol && symbol.getPosition() < names.size() ? names[symbol.getPosition()] + " " : "";
+  if (number == op.getLow().size())
+    return text + (number ? std::to_string(op.getHigh().back() + 1) + "-" : "");
+  int64_t low = op.getLow()[number], high = op.getHigh()[number];
+  return text + std::to_string(low) + (high > low ? "-" + std::to_string(high) : "");
+}
+
+/// The parts of a program whose @main has variants; else none.
+static std::vector<ExplainedPart> partsOf(ModuleOp module) {
+  std::vector<ExplainedPart> parts;
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal())
+    return parts;
+  for (auto variants : main.getOps<tg::VariantsOp>())
+    for (auto [i, name] : llvm::enumerate(variants.getBodies().getAsRange<FlatSymbolRefAttr>())) {
+      ExplainedPart part;
+      part.main = module.lookupSymbol<func::FuncOp>(name.getValue());
+      part.interval = intervalOf(variants, i);
+      if (auto names = part.main ? part.main->getAttrOfType<ArrayAttr>(variantKernelsAttr) : ArrayAttr())
+        for (auto kernel : names.getAsRange<StringAttr>())
+          if (auto found = module.lookupSymbol<ModuleOp>(kernel))
+            part.kernels.push_back(found);
+      if (part.main)
+        parts.push_back(std::move(part));
+    }
+  return parts;
+}
+
+static void explainDispatches(llvm::json::OStream &json, func::FuncOp function) {
+  for (tg::DispatchOp op : function.getOps<tg::DispatchOp>())
+    explainDispatch(json, op);
+}
+
+static int64_t countDispatches(func::FuncOp function) { return llvm::range_size(function.getOps<tg::DispatchOp>()); }
+
 static void explainProgram(llvm::json::OStream &json, const ExplainedProgram &program) {
-  json.object([&] {
-    json.attribute("target", program.target);
-    json.attributeArray("kernels", [&] {
-      unsigned number = program.firstKernel;
-      for (ModuleOp kernel : getKernels(program.module))
-        explainKernel(json, kernel, number++);
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  for (ModuleOp kernel : getKernels(program.module))
+    numbers.try_emplace(kernel, program.firstKernel + numbers.size());
+  std::vector<ExplainedPart> parts = partsOf(program.module);
+  int64_t firstDispatch = 0;
+  for (size_t i = 0; i < std::max<size_t>(parts.size(), 1); ++i)
+    json.object([&] {
+      json.attribute("target", program.target);
+      if (!parts.empty()) {
+        json.attribute("interval", llvm::json::fixUTF8(parts[i].interval));
+        json.attribute("first_dispatch", firstDispatch);
+      }
+      json.attributeArray("kernels", [&] {
+        for (ModuleOp kernel : parts.empty() ? getKernels(program.module) : parts[i].kernels)
+          explainKernel(json, kernel, numbers.lookup(kernel));
+      });
+      if (i < program.plans.size() && !program.plans[i].empty())
+        json.attribute("plan", llvm::json::Object(program.plans[i]));
+      json.attributeArray("dispatches", [&] {
+        if (!parts.empty())
+          return explainDispatches(json, parts[i].main);
+        for (auto main : ModuleOp(program.module).getOps<func::FuncOp>())
+          explainDispatches(json, main);
+      });
+      firstDispatch += parts.empty() ? 0 : countDispatches(parts[i].main);
     });
-    if (!program.plan.empty())
-      json.attribute("plan", llvm::json::Object(program.plan));
-    json.attributeArray("dispatches", [&] {
-      for (auto main : ModuleOp(program.module).getOps<func::FuncOp>())
-        for (tg::DispatchOp op : main.getOps<tg::DispatchOp>())
-          explainDispatch(json, op);
-    });
-  });
 }
 
 std::string explain(ArrayRef<ExplainedProgram> programs, llvm::StringRef model) {

@@ -15,7 +15,8 @@ struct ExplainedProgram {
   mlir::ModuleOp module;
   std::string target;       ///< "cpu", "sm_90a".
   unsigned firstKernel = 0; ///< Number of its first kernel in the bundle.
-  llvm::json::Object plan;  ///< What the planner says of it (weft/Pipelines/Explanation.h); may be empty.
+  /// What the planner says of it (weft/Pipelines/Explanation.h), or of each of its variants; may be empty.
+  std::vector<llvm::json::Object> plans;
 };
 
 /// JSON, schema "weft.explain/3" (docs/explain.md).

@@ -200,4 +200,63 @@ llvm::Error ProgramWriter::addIf(tg::IfOp op) {
   return llvm::Error::success();
 }
 
+//===--- Variants ---===//
+
+/// What a variant computes is the program's own outputs, written where they are made.
+llvm::Error ProgramWriter::addVariant(tg::VariantsOp op, size_t number, Reg turns) {
+  auto name = cast<FlatSymbolRefAttr>(op.getBodies()[number]);
+  auto function = program.lookupSymbol<func::FuncOp>(name.getValue());
+  if (!function || !function.getBody().hasOneBlock())
+    return llvm::createStringError("expected a body %s of one block", name.getValue().str().c_str());
+  std::vector<BufferId> arguments;
+  for (Value value : op.getArguments()) {
+    llvm::Expected<BufferId> buffer = bufferOf(value);
+    if (!buffer)
+      return buffer.takeError();
+    arguments.push_back(*buffer);
+  }
+  ValueRange returned = function.front().getTerminator()->getOperands();
+  for (auto [i, value] : llvm::enumerate(returned))
+    if (Value storage = storageOf(value); storage.getDefiningOp<tg::DispatchOp>())
+      outputOf.try_emplace(storage, unsigned(i));
+  entry.beginLoop(turns); // No branch to the builder: sizes and grids are known before the run, so it can be recorded.
+  llvm::Expected<std::vector<BufferId>> results = addBody(name, arguments);
+  if (!results)
+    return results.takeError();
+  for (auto [from, to] : llvm::zip(*results, outputs))
+    if (from != to)
+      entry.copy({from}, {to}, entry.getSize(from));
+  entry.endLoop();
+  return llvm::Error::success();
+}
+
+/// Loops of one turn or none. In a variant the symbol counts as a value of its interval, so that what a variant would
+/// need at values that it never runs with takes no memory.
+llvm::Error ProgramWriter::addVariants(tg::VariantsOp op) {
+  auto *terminator = op->getBlock()->getTerminator();
+  if (ValueRange(op.getResults()) != terminator->getOperands())
+    return llvm::createStringError("expected variants to make what the program returns");
+  for (auto [value, buffer] : llvm::zip(op.getResults(), outputs))
+    buffers[value] = buffer;
+  Reg one = entry.constant(1), zero = entry.constant(0), rest = one, value = reg(op.getValue().getResult(0));
+  auto symbol = dyn_cast<AffineSymbolExpr>(op.getValue().getResult(0));
+  auto atLeast = [&](Reg a, Reg b) { return entry.max(zero, entry.min(one, entry.add(entry.sub(a, b), one))); };
+  std::vector<Reg> all = symbols;
+  for (size_t i = 0; i <= op.getLow().size(); ++i) {
+    Reg turns = rest;
+    if (i < op.getLow().size()) {
+      Reg low = entry.constant(op.getLow()[i]), high = entry.constant(op.getHigh()[i]);
+      turns = entry.mul(atLeast(value, low), atLeast(high, value));
+      rest = entry.sub(rest, turns);
+      if (symbol && symbol.getPosition() < symbols.size())
+        symbols[symbol.getPosition()] = entry.max(low, entry.min(value, high));
+    }
+    llvm::Error error = addVariant(op, i, turns);
+    symbols = all;
+    if (error)
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 } // namespace weft::emit

@@ -7,6 +7,7 @@
 #include "ProgramWriter.h"
 #include "Types.h"
 #include "weft/Dialect/TileGraph/Analysis/Stages.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/SmallSet.h"
@@ -89,8 +90,10 @@ Reg ProgramWriter::reg(AffineExpr expr, ArrayRef<Reg> symbolRegs) {
 llvm::Error ProgramWriter::addSignature(func::FuncOp main) {
   llvm::SmallSet<int64_t, 8> bound; // By data, when the program reaches that.
   program.walk([&](tg::BindSymbolsOp op) { bound.insert(op.getSymbols().begin(), op.getSymbols().end()); });
+  SmallVector<tg::SymbolRange> ranges = tg::getSymbolRanges(program);
   for (auto [i, name] : llvm::enumerate(tg::getSymbolNames(program)))
-    symbols.push_back(bound.contains(int64_t(i)) ? Reg() : entry.symbol(entry.addSymbol(name)));
+    symbols.push_back(bound.contains(int64_t(i)) ? Reg()
+                                                 : entry.symbol(entry.addSymbol(name, ranges[i].low, ranges[i].high)));
   for (auto [i, argument] : llvm::enumerate(main.getArguments())) {
     llvm::Expected<bundle::DType> type = dtype(argument.getType());
     if (!type)
@@ -282,6 +285,8 @@ llvm::Error ProgramWriter::addOp(Operation &op) {
     return addBind(bind);
   if (auto loop = dyn_cast<tg::LoopOp>(op))
     return addLoop(loop);
+  if (auto variants = dyn_cast<tg::VariantsOp>(op))
+    return addVariants(variants);
   if (auto branch = dyn_cast<tg::IfOp>(op))
     return addIf(branch);
   if (isa<tg::ReshapeOp, tg::BitcastOp, func::ReturnOp>(op))

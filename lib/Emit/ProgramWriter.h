@@ -56,6 +56,8 @@ private:
   llvm::Error addLoopTurn(tg::LoopOp op, llvm::ArrayRef<bundle::BufferId> carried, bundle::BufferId condition,
                           llvm::ArrayRef<bundle::BufferId> collected);
   llvm::Error addIf(tg::IfOp op);
+  llvm::Error addVariants(tg::VariantsOp op);
+  llvm::Error addVariant(tg::VariantsOp op, size_t number, bundle::Reg turns);
   /// The ops of function `body` of these arguments, here; the buffers of what it returns.
   llvm::Expected<std::vector<bundle::BufferId>> addBody(mlir::FlatSymbolRefAttr body,
                                                         llvm::ArrayRef<bundle::BufferId> arguments);

@@ -7,6 +7,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/Analysis/RowBlocks.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Kernelize/Passes.h"
 #include "weft/Target/RowBlocks.h"
 
@@ -74,6 +75,7 @@ struct KernelizePass : impl::KernelizeBase<KernelizePass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     ModuleOp module = getOperation();
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
     if (functions.size() != 1) {

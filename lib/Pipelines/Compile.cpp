@@ -1,6 +1,6 @@
 // Running the phases on a module.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Pipelines/Compile.h"
+#include "Phases.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -13,9 +13,11 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "weft/Pipelines/Variants.h"
 #include "weft/Plan/Passes.h"
 #include <chrono>
 
@@ -75,7 +77,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   }
 }
 
-LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOptions &options) {
+LogicalResult runPlainPhases(ModuleOp module, Phase from, Phase last, const PhaseOptions &options) {
   bool goesThroughPlan = from < Phase::Plan && last > Phase::Plan;
   Tiles tiles = goesThroughPlan && !options.printsPhases ? Tiles::Kept : Tiles::Dropped;
   for (unsigned i = unsigned(from) + 1; i <= unsigned(last); ++i) {
@@ -87,6 +89,8 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOpti
     buildPhase(pm, phase, options, tiles);
     if (failed(pm.run(module)))
       return failure();
+    if (phase == Phase::Outline && !options.kernelSuffix.empty())
+      renameKernels(module, options.kernelSuffix);
     if (phase == Phase::Plan && options.gpu && tiles == Tiles::Dropped && failed(planLaunches(module, *options.gpu)))
       return failure();
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -94,6 +98,63 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOpti
       options.finished(phase, module, seconds.count());
   }
   return success();
+}
+
+/// The variants' phases, one variant after the other, and one program of all of them.
+static LogicalResult runVariants(ModuleOp module, Phase from, Phase last, const VariantChoice &choice,
+                                 MutableArrayRef<OwningOpRef<ModuleOp>> variants, const PhaseOptions &options) {
+  for (size_t i = 0; i < variants.size(); ++i) {
+    if (options.beginVariant)
+      options.beginVariant(choice.describe(module, i));
+    if (from == Phase::Normalize) {
+      if (choice.variants[i].isStatic()) { // Its checks and views may be constants now.
+        PhaseOptions quiet = options;
+        quiet.finished = nullptr;
+        quiet.started = nullptr;
+        if (failed(runPlainPhases(*variants[i], Phase::Import, Phase::Normalize, quiet)))
+          return failure();
+      }
+      if (i > 0)
+        keepWeightOrders(*variants.front(), *variants[i]);
+    }
+    PhaseOptions own = options;
+    own.kernelSuffix = i > 0 ? "_v" + std::to_string(i) : "";
+    if (failed(runPlainPhases(*variants[i], from, last, own)))
+      return failure();
+  }
+  if (options.beginVariant)
+    options.beginVariant("");
+  joinVariants(module, choice, variants);
+  return verify(module);
+}
+
+LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOptions &options) {
+  Phase shared = std::max(from, std::min(last, Phase::Normalize));
+  if (failed(runPlainPhases(module, from, shared, options)))
+    return failure();
+  if (last <= Phase::Normalize || from == Phase::Lower)
+    return success();
+  SmallVector<OwningOpRef<ModuleOp>> variants;
+  VariantChoice choice;
+  if (shared == Phase::Normalize) {
+    choice = chooseVariants(module, options);
+    if (choice.variants.size() <= 1) {
+      setLikely(module, choice);
+      return runPlainPhases(module, shared, last, options);
+    }
+    for (size_t i = 0; i < choice.variants.size(); ++i)
+      variants.push_back(makeVariant(module, choice, i));
+  } else {
+    choice = splitVariants(module, variants);
+    if (variants.empty())
+      return runPlainPhases(module, shared, last, options);
+    for (ModuleOp kernel : llvm::make_early_inc_range(module.getOps<ModuleOp>()))
+      kernel.erase();
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (function.getName() != "main")
+        function.erase();
+  }
+  return runVariants(module, shared, last, choice, variants, options);
 }
 
 void loadCompilerDialects(MLIRContext &context) {

@@ -73,6 +73,8 @@ struct ProgramNotes {
   llvm::StringMap<plan::KernelFacts> kernels;
   llvm::StringMap<std::string> texts; ///< Kernels as they were outlined, without large constants.
   std::vector<plan::DispatchFacts> dispatches;
+  std::string interval;                ///< Of a variant of the program before it.
+  std::optional<json::Object> written; ///< Of a variant: when it is lowered, since it becomes a part of the program.
 };
 
 /// The most of one kernel's text, and of all of a program's.
@@ -201,11 +203,14 @@ struct Explanation::State {
   ProgramNotes shared; ///< Up to Normalize.
   plan::UnfusedFacts unfused;
   int64_t nodes = 0;
+  bool isListening = true;
 
   ProgramNotes &current() { return programs.empty() ? shared : *programs.back(); }
 
   void add(const remark::detail::Remark &remark) {
     std::lock_guard lock(mutex);
+    if (!isListening)
+      return;
     ProgramNotes &notes = current();
     StringRef name = remark.getRemarkName();
     if (remark.getCategoryName() == "fusion" && (name == "fused" || name == "not-fused")) {
@@ -246,6 +251,9 @@ struct Explanation::State {
   }
 };
 
+static json::Object writeProgram(ProgramNotes &notes, ModuleOp module, const ProgramNotes &shared,
+                                 const plan::UnfusedFacts &unfused, int64_t nodes);
+
 namespace {
 class Streamer : public remark::detail::MLIRRemarkStreamerBase {
 public:
@@ -272,15 +280,31 @@ void Explanation::beginProgram(const Device *gpu) {
   state->programs.back()->gpu = gpu;
 }
 
+void Explanation::beginVariant(StringRef interval) {
+  auto variant = std::make_unique<ProgramNotes>();
+  variant->gpu = state->current().gpu;
+  variant->interval = interval;
+  state->programs.push_back(std::move(variant));
+}
+
+void Explanation::setListening(bool listens) {
+  std::lock_guard lock(state->mutex);
+  state->isListening = listens;
+}
+
 void Explanation::measureModel(ModuleOp normalized, int64_t nodes) {
   state->unfused = plan::measureUnfused(normalized);
   state->nodes = nodes;
 }
 
 void Explanation::finishPhase(Phase phase, ModuleOp module) {
-  if (phase != Phase::Outline || state->programs.empty())
+  if (state->programs.empty())
     return;
   ProgramNotes &notes = *state->programs.back();
+  if (phase == Phase::Lower && !notes.interval.empty())
+    notes.written = writeProgram(notes, module, state->shared, state->unfused, state->nodes);
+  if (phase != Phase::Outline)
+    return;
   size_t bytes = 0;
   for (ModuleOp kernel : module.getOps<ModuleOp>()) {
     notes.kernels[kernel.getSymName().value_or("")] = plan::measureKernel(kernel);
@@ -477,14 +501,8 @@ static json::Array writeRemarks(ModuleOp module, const ProgramNotes &shared, con
   return remarks;
 }
 
-json::Object Explanation::takeProgram(StringRef target, ModuleOp module) {
-  auto found = llvm::find_if(state->programs, [&](const std::unique_ptr<ProgramNotes> &notes) {
-    return target == (notes->gpu ? notes->gpu->architecture : "cpu");
-  });
-  if (found == state->programs.end())
-    return {};
-  ProgramNotes &notes = **found;
-  const plan::UnfusedFacts &unfused = state->unfused;
+static json::Object writeProgram(ProgramNotes &notes, ModuleOp module, const ProgramNotes &shared,
+                                 const plan::UnfusedFacts &unfused, int64_t nodes) {
   double flops = 0, bytes = 0, intermediates = 0;
   json::Array dispatches, kernels;
   notes.dispatches = measureLaunches(module, notes);
@@ -497,9 +515,9 @@ json::Object Explanation::takeProgram(StringRef target, ModuleOp module) {
   for (ModuleOp kernel : module.getOps<ModuleOp>())
     kernels.push_back(writeKernel(kernel, notes));
   int64_t remarksLeftOut = 0;
-  json::Array remarks = writeRemarks(module, state->shared, notes, remarksLeftOut);
+  json::Array remarks = writeRemarks(module, shared, notes, remarksLeftOut);
   json::Object object{{"device", notes.gpu ? notes.gpu->name : ""},
-                      {"summary", json::Object{{"nodes", state->nodes},
+                      {"summary", json::Object{{"nodes", nodes},
                                                {"ops", unfused.ops},
                                                {"kernels", int64_t(notes.dispatches.size())},
                                                {"flops", flops},
@@ -516,8 +534,23 @@ json::Object Explanation::takeProgram(StringRef target, ModuleOp module) {
   object["names"] = notes.names.take();
   if (!notes.planner.empty())
     object["planner"] = std::move(notes.planner);
-  state->programs.erase(found);
   return object;
+}
+
+std::vector<json::Object> Explanation::takeProgram(StringRef target, ModuleOp module) {
+  auto isOf = [&](const std::unique_ptr<ProgramNotes> &notes) {
+    return target == (notes->gpu ? notes->gpu->architecture : "cpu");
+  };
+  std::vector<json::Object> objects;
+  auto found = llvm::find_if(state->programs, isOf);
+  if (found == state->programs.end())
+    return objects;
+  for (auto it = std::next(found); it != state->programs.end() && isOf(*it) && (*it)->written; ++it)
+    objects.push_back(std::move(*(*it)->written));
+  if (objects.empty())
+    objects.push_back(writeProgram(**found, module, state->shared, state->unfused, state->nodes));
+  llvm::erase_if(state->programs, isOf);
+  return objects;
 }
 
 } // namespace weft

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Plan/Explain/LevelRemarks.h"
 #include "weft/Plan/GemmLaunch.h"
@@ -186,6 +187,7 @@ public:
 
 private:
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     ModuleOp module = getOperation();
     const Device *device = findDevice(options.target);
     auto readSchedule = [&] { return module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr); };

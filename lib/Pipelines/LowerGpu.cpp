@@ -1,6 +1,7 @@
 // --weft-lower-gpu: kernel modules from tg to one llvm.func each, in two phases.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FitKernel.h"
+#include "Phases.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -63,13 +64,29 @@ static std::string getTraversal(const GpuOptions &options) {
 
 static bool mergesLaunches(const GpuOptions &options) { return options.mergeLaunches != "off"; }
 
+static std::unique_ptr<Pass> createPlanGpu(const GpuOptions &options) {
+  return plan::createPlanGpu(
+      {options.target, options.allowTf32, getTraversal(options), options.profile, options.nameSubgraphs});
+}
+
+/// In front of schedules: dimensions, and the tiles that launches of several kernels want.
+static void addLaunchTiles(OpPassManager &pm, const GpuOptions &options) {
+  pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
+  if (mergesLaunches(options))
+    pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
+}
+
+void buildPlanSchedulesPipeline(OpPassManager &pm, const GpuOptions &options) {
+  addLaunchTiles(pm, options);
+  pm.nest<ModuleOp>().addPass(createPlanGpu(options));
+}
+
 /// From a kernel to places in shared memory. In this order: Plan (where `plans`), Kernelize, Schedule; docs/gpu.md
 /// lists the passes.
 static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles tiles, bool plans) {
   OpPassManager planning(ModuleOp::getOperationName()), tiling(ModuleOp::getOperationName());
   if (plans)
-    planning.addPass(plan::createPlanGpu(
-        {options.target, options.allowTf32, getTraversal(options), options.profile, options.nameSubgraphs}));
+    planning.addPass(createPlanGpu(options));
   tiling.addPass(kernelize::createKernelize({options.allowTf32}));
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());
@@ -87,9 +104,7 @@ static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles ti
 }
 
 void buildPlanGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
-  pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
-  if (mergesLaunches(options))
-    pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
+  addLaunchTiles(pm, options);
   addTiling(pm.nest<ModuleOp>(), options, tiles, /*plans=*/true);
 }
 

@@ -247,6 +247,8 @@ static llvm::SmallBitVector usedSymbols(FunctionOpInterface function, unsigned c
       note(check.getMap());
     else if (auto dispatch = dyn_cast<tg::DispatchOp>(op))
       note(dispatch.getSymbols());
+    else if (auto variants = dyn_cast<tg::VariantsOp>(op))
+      note(variants.getValue());
   });
   for (int64_t symbol : bound)
     if (symbol < int64_t(count))

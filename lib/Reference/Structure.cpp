@@ -190,6 +190,17 @@ Results branch(Evaluator &ev, tg::IfOp op, Operands operands) {
                : call(ev, op, op.getElseBodyAttr(), rest.drop_front(first));
 }
 
+Results variants(Evaluator &ev, tg::VariantsOp op, Operands operands) {
+  FailureOr<SmallVector<int64_t>> values = valuesOf(ev, op, op.getValue());
+  if (failed(values))
+    return failure();
+  size_t chosen = 0;
+  while (chosen < op.getLow().size() &&
+         (values->front() < op.getLow()[chosen] || values->front() > op.getHigh()[chosen]))
+    ++chosen;
+  return call(ev, op, cast<FlatSymbolRefAttr>(op.getBodies()[chosen]), operands);
+}
+
 /// Row `i` of dimension 0.
 FailureOr<Tensor> rowOf(Evaluator &ev, Operation *op, const Tensor &whole, int64_t i) {
   std::optional<Tensor> row = Tensor::create(whole.shape().drop_front(), whole.element(), INT64_MAX);
@@ -283,6 +294,7 @@ std::optional<Results> evaluateStructure(Evaluator &ev, Operation *op, Operands 
       .Case([&](tg::AssumeAtMostOp a) -> Answer { return assumeAtMost(ev, a); })
       .Case([&](tg::BindSymbolsOp b) -> Answer { return bindSymbols(ev, b, operands); })
       .Case([&](tg::IfOp i) -> Answer { return branch(ev, i, operands); })
+      .Case([&](tg::VariantsOp v) -> Answer { return variants(ev, v, operands); })
       .Case([&](tg::LoopOp l) -> Answer { return loop(ev, l, operands); })
       .Case([&](tg::DispatchOp d) -> Answer { return dispatch(ev, d, operands); })
       .Default(Answer());

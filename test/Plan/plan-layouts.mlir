@@ -189,3 +189,28 @@ func.func @rows(%x: tensor<16x256xf16>, %y: tensor<64x256xf16>, %z: tensor<1x256
   }
   return %0, %1, %2 : tensor<16x512xf16>, tensor<64x512xf16>, tensor<1x512xf32>
 }
+
+// -----
+
+// An order that another program of the bundle has chosen is kept, whatever this one would gain: the matrix of a product of one row stays
+// as it is, that of many rows does not.
+// CHECK-LABEL: func.func @given
+// CHECK-DAG: tg.weight <"w", 0, 262144> : tensor<256x512xf16>
+// CHECK-DAG: tg.weight <"w", 262144, 262144> order [1, 0] : tensor<512x256xf16>
+// CHECK-NOT: tg.innermost
+#l = affine_map<(d0, d1, d2) -> (d0, d2)>
+#k = affine_map<(d0, d1, d2) -> (d2, d1)>
+#o = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @given(%x: tensor<1x256xf16>, %rows: tensor<128x256xf16>) -> (tensor<1x512xf16>, tensor<128x512xf16>) {
+  %w = tg.weight <"w", 0, 262144> {tg.innermost = 1 : i64} : tensor<256x512xf16>
+  %v = tg.weight <"w", 262144, 262144> {tg.innermost = 0 : i64} : tensor<256x512xf16>
+  %0 = tg.kernel "row" -> tensor<1x512xf16> {
+    %p = tg.contract %x, %w [#l, #k, #o] : tensor<1x256xf16>, tensor<256x512xf16> -> tensor<1x512xf16>
+    tg.yield %p : tensor<1x512xf16>
+  }
+  %1 = tg.kernel "rows" -> tensor<128x512xf16> {
+    %p = tg.contract %rows, %v [#l, #k, #o] : tensor<128x256xf16>, tensor<256x512xf16> -> tensor<128x512xf16>
+    tg.yield %p : tensor<128x512xf16>
+  }
+  return %0, %1 : tensor<1x512xf16>, tensor<128x512xf16>
+}

@@ -127,6 +127,8 @@ bool Compilation::parseFlags() {
   expectWord("--explain", flags.explain, "on", "off");
   if (flags.weights != "omit")
     expectWord("--weights", flags.weights, "embed", "external");
+  if (flags.variants < 1 || flags.variants > 16)
+    fail(ErrorClass::Usage, "--variants: expected 1 to 16, got " + llvm::Twine(flags.variants));
   if (!llvm::is_contained({"on", "levels", "chains", "off"}, flags.mergeLaunches))
     fail(ErrorClass::Usage, "--merge-launches: expected on, levels, chains or off, got `" + flags.mergeLaunches + "`");
   expectWord("--fallback", flags.fallback, "error", "allow");
@@ -239,13 +241,18 @@ bool Compilation::readInput() {
       return fail(ErrorClass::Usage, "--compile-from: an ONNX model starts at import");
     module = onnx::importModel(flags.input, importOptions, *context, diagnostics, &summary);
     llvm::append_range(warnings, diagnostics.warnings());
-    return bool(module);
+    if (module)
+      flags.setRanges(*module, diagnostics);
+    return module && diagnostics.empty();
   }
   if (!llvm::sys::fs::exists(flags.input))
     return fail(ErrorClass::Invalid, "cannot open '" + flags.input + "'");
   context->allowUnregisteredDialects(false);
   module = parseSourceFile<ModuleOp>(flags.input, ParserConfig(context.get()));
-  return module || fail(ErrorClass::Invalid, "not a module of Weft");
+  if (!module)
+    return fail(ErrorClass::Invalid, "not a module of Weft");
+  flags.setRanges(*module, diagnostics);
+  return diagnostics.empty();
 }
 
 int Compilation::report() {

@@ -113,6 +113,8 @@ private:
   /// While a GPU's program is made: what it cannot do.
   std::vector<onnx::Diagnostic> *refusals = nullptr;
   llvm::StringRef lowering; ///< The target of the program that is being lowered; empty before that.
+  std::string variant;      ///< The interval of the one that is being made; empty: there are no others.
+  unsigned variantNumber = 0;
   std::vector<std::string> warnings, remarks;
   std::vector<std::pair<std::string, double>> times;
   bool isOnnx = true;

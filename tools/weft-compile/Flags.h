@@ -4,7 +4,7 @@
 #define WEFT_TOOLS_WEFT_COMPILE_FLAGS_H
 
 #include "ImportFlags.h"
-#include "weft/Pipelines/Pipelines.h"
+#include "weft/Pipelines/Compile.h"
 
 namespace weft::tools {
 
@@ -58,6 +58,10 @@ struct CompileFlags : ImportFlags {
       cl::desc(
           "GPU: kernels that start as one: on (those that do not need each other, and those that do where the model "
           "says that it pays), levels (only the first), chains (all that can), or off")};
+  cl::opt<unsigned> variants{
+      "variants", cl::init(weft::PhaseOptions().mostVariants), cl::value_desc("count"), cl::cat(compileCategory),
+      cl::desc("GPU: the most plans for intervals of a dimension whose extent is not fixed, of which the run takes the "
+               "one for its extent, 1 to 16 (docs/symbols.md)")};
   cl::opt<std::string> planner{
       "planner", cl::init("weft"), cl::value_desc("name"), cl::cat(compileCategory),
       cl::desc("Who chooses which ops share a kernel, of what the rules allow: weft, dnnfusion, tvm-rules, or exact "

@@ -128,7 +128,7 @@ bool Compilation::writeBundle() {
     if (!diagnostics.empty())
       return false;
     if (isExplaining())
-      writer.setPlan(explanation.takeProgram(program.name(), *program.module));
+      writer.setPlans(explanation.takeProgram(program.name(), *program.module));
   }
   auto begin = std::chrono::steady_clock::now();
   llvm::Expected<emit::BundleStatistics> statistics = writer.write();

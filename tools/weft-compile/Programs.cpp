@@ -14,7 +14,8 @@ namespace weft::tools {
 void Compilation::dumpPhase(Phase phase, ModuleOp op, const Device *gpu) {
   llvm::SmallString<256> path(flags.dump);
   llvm::sys::path::append(path, llvm::Twine(unsigned(phase)) + "-" + getPhaseName(phase) +
-                                    (gpu ? llvm::Twine("-") + gpu->architecture : llvm::Twine()) + ".mlir");
+                                    (gpu ? llvm::Twine("-") + gpu->architecture : llvm::Twine()) +
+                                    (variant.empty() ? "" : "-" + llvm::Twine(variantNumber)) + ".mlir");
   std::error_code code = llvm::sys::fs::create_directories(flags.dump);
   llvm::raw_fd_ostream os(path, code);
   if (code) {
@@ -44,12 +45,20 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
                              flags.allowTf32, flags.dependentLaunch != "off",
                              flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
                              flags.profile,   isExplaining()};
+  options.mostVariants = flags.variants;
   return options;
 }
 
 bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *gpu) {
   PhaseOptions options = makeOptions(gpu);
   options.started = [&](Phase phase) { beginActivity(getPhaseName(phase), gpu ? gpu->architecture : ""); };
+  options.hush = [&](bool isTrial) { explanation.setListening(!isTrial); };
+  options.beginVariant = [&](llvm::StringRef interval) {
+    variantNumber = variant.empty() || interval.empty() ? 0 : variantNumber + 1;
+    variant = interval;
+    if (isExplaining() && !interval.empty())
+      explanation.beginVariant(interval);
+  };
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
     if (isExplaining())

@@ -19,11 +19,13 @@ static bool spills(const emit::PtxasEntry &entry) {
 }
 
 void Compilation::keepKernels(ModuleOp program) {
-  outlined = {};
+  if (variantNumber == 0)
+    outlined = {};
   bool printsOther = emission.kind == Emission::Mlir && emission.last != Phase::Plan;
   if (printsOther || getPtxas().empty())
     return;
-  outlined = ModuleOp::create(program.getLoc());
+  if (!outlined)
+    outlined = ModuleOp::create(program.getLoc());
   for (ModuleOp kernel : program.getOps<ModuleOp>())
     outlined->push_back(kernel.clone());
 }

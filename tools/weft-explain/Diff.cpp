@@ -83,7 +83,7 @@ bundle::Error weft::explain::compareModels(const Model &before, const Model &now
   diff.now = now.name + " (" + now.version + ")";
   for (const Program &program : now.programs)
     for (const Program &old : before.programs)
-      if (old.target == program.target)
+      if (old.target == program.target && old.interval == program.interval)
         diff.programs.push_back(compare(old, program));
   return diff.programs.empty() ? bundle::Error(bundle::ErrorCode::Usage, "the two models have no target in common")
                                : bundle::Error();

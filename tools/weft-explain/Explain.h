@@ -93,7 +93,8 @@ struct KernelText {
 };
 
 struct Program {
-  std::string target;
+  std::string target, interval; ///< Of a variant: of which values of which symbol.
+  int64_t firstDispatch = 0;    ///< Among those of the program that it is a variant of.
   const Device *device = nullptr;
   bool hasPlan = false; ///< Compiled from a model; otherwise edges and the summary are empty.
   Summary summary;

@@ -145,6 +145,8 @@ static void writeProgram(json::OStream &out, const Program &program) {
   Names names;
   out.object([&] {
     out.attribute("target", json::fixUTF8(program.target));
+    if (!program.interval.empty())
+      out.attribute("interval", json::fixUTF8(program.interval));
     if (program.device) {
       out.attribute("device", program.device->name);
       out.attribute("bandwidth", program.device->memoryBandwidth);

@@ -183,6 +183,8 @@ static void readTexts(const json::Array &kernels, const json::Array &facts, Prog
 
 static Error readProgram(const json::Object &object, Program &program) {
   program.target = getText(object, "target");
+  program.interval = getText(object, "interval");
+  program.firstDispatch = object.getInteger("first_dispatch").value_or(0);
   const json::Object *plan = object.getObject("plan");
   std::string device = plan ? getText(*plan, "device") : "";
   program.device = device.empty() ? nullptr : findDevice(device);
@@ -249,9 +251,12 @@ static Error readMemory(const bundle::Tables &tables, const bundle::EntryView &e
   if (!bundle::planMemory(requests, plan))
     return Error(ErrorCode::Input, "sizes of buffers leave 64 bits");
   program.arenaBytes = plan.total;
+  int64_t first = program.firstDispatch, end = first + int64_t(program.dispatches.size());
   for (size_t i = 0; i < requests.size(); ++i) {
-    program.buffers.push_back(
-        {requests[i].size, plan.offsets[i], dispatchOf[requests[i].first], dispatchOf[requests[i].last]});
+    int64_t born = dispatchOf[requests[i].first], last = dispatchOf[requests[i].last];
+    if (!program.interval.empty() && (born < first || last > end))
+      continue; // Another variant's.
+    program.buffers.push_back({requests[i].size, plan.offsets[i], born - first, last - first});
     program.unsharedBytes += requests[i].size;
   }
   return {};

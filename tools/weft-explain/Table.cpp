@@ -44,6 +44,8 @@ static void printSummary(const Program &program, llvm::raw_ostream &os) {
   os << "program   " << program.target;
   if (program.device)
     os << " (" << program.device->name << ")";
+  if (!program.interval.empty())
+    os << ", variant for " << program.interval;
   os << ": ";
   const Summary &summary = program.summary;
   if (program.hasPlan) {

@@ -38,6 +38,10 @@ struct BundleStatistics {
   std::vector<ProgramStatistics> programs; ///< In the order they were added.
 };
 
+/// Of a program with variants: its body functions' attribute with the names of the variant's kernels, in their order
+/// there.
+inline constexpr llvm::StringLiteral variantKernelsAttr = "weft.kernels";
+
 /// Kernel modules nested in `program`, in the order that code numbers them.
 llvm::SmallVector<mlir::ModuleOp> getKernels(mlir::ModuleOp program);
 
@@ -61,8 +65,8 @@ public:
   llvm::Error addGpuProgram(mlir::ModuleOp program, llvm::StringRef architecture, llvm::StringRef ptx,
                             llvm::ArrayRef<unsigned> registers);
 
-  /// What the planner says of the program that was added last, for the section `explain`.
-  void setPlan(llvm::json::Object plan);
+  /// What the planner says of the program that was added last, for the section `explain`: one for each variant.
+  void setPlans(std::vector<llvm::json::Object> plans);
 
   /// Writes the bundle.
   llvm::Expected<BundleStatistics> write();

@@ -28,6 +28,15 @@ struct PhaseOptions {
   /// Modules are printed after each phase: none holds what the next one would have made anyway (Tiles::Kept).
   bool printsPhases = false;
   std::function<void(Phase)> started; ///< Called before each phase.
+  /// For a GPU: the most plans for intervals of a symbol (weft/Pipelines/Variants.h). A plan that is given, or asked
+  /// for as a file, is one.
+  unsigned mostVariants = 8;
+  std::string kernelSuffix; ///< Of a variant: what the names of its kernels end in, which others have too.
+  /// Called before each variant's phases, of several, with its interval ("T 2-48"); and, with an empty text, before all
+  /// else that is no variant's.
+  std::function<void(llvm::StringRef)> beginVariant;
+  /// Called with true before plans are tried whose remarks nobody wants to hear, with false behind them.
+  std::function<void(bool)> hush;
   /// Called after each phase with the time it took.
   std::function<void(Phase, mlir::ModuleOp, double seconds)> finished;
 };

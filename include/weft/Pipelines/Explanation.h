@@ -26,14 +26,18 @@ public:
 
   /// What follows is about the program for `gpu`, or for the CPU where it is null. Anything before is about all.
   void beginProgram(const Device *gpu);
+  /// What follows is about the variant of that program for this interval.
+  void beginVariant(llvm::StringRef interval);
+  /// Whether remarks are taken down.
+  void setListening(bool listens);
   /// Call after each phase of the program that was begun.
   void finishPhase(Phase phase, mlir::ModuleOp module);
   /// Call with the normalized module, before the first program.
   void measureModel(mlir::ModuleOp normalized, int64_t nodes);
 
-  /// The facts of the program for `target` ("cpu", "sm_90a"), which is lowered to `module`; an empty object if there is
-  /// none of the kind. Takes them away.
-  llvm::json::Object takeProgram(llvm::StringRef target, mlir::ModuleOp module);
+  /// The facts of the program for `target` ("cpu", "sm_90a"), which is lowered to `module`, or of its variants; nothing
+  /// if there is none of the kind. Takes them away.
+  std::vector<llvm::json::Object> takeProgram(llvm::StringRef target, mlir::ModuleOp module);
 
 private:
   struct State;

@@ -84,7 +84,16 @@ Error Session::execute() {
     return startCommands(0, entry.commands.size, /*isRecorded=*/false);
   if (Error error = evaluate(entry.commands[0], segments[0]))
     return error;
+  if (!isBranching())
+    return startCommands(1, entry.commands.size, /*isRecorded=*/false);
   return replay({registers, addresses}) ? Error() : startCommands(1, entry.commands.size, /*isRecorded=*/false);
+}
+
+/// Whether no loop of this run has more than one turn: recordings hold each command once.
+bool Session::isBranching() const {
+  return std::none_of(entry.commands.begin(), entry.commands.end(), [&](const CommandRecord &command) {
+    return CommandKind(command.kind) == CommandKind::Loop && registers[command.a] > 1;
+  });
 }
 
 /// The commands [first, end); a number above 0 leaves the first evaluation out. Recorded commands do not count as run.
@@ -162,9 +171,13 @@ void Session::countDispatch(const CommandRecord &command, DispatchState &state) 
 }
 
 void Session::countReplay() {
-  for (uint32_t i = 0; i < entry.commands.size; ++i)
-    if (CommandKind(entry.commands[i].kind) == CommandKind::Dispatch)
-      countDispatch(entry.commands[i], dispatches[placeOfCommand[i]]);
+  for (uint32_t i = 0; i < entry.commands.size; ++i) {
+    const CommandRecord &command = entry.commands[i];
+    if (CommandKind(command.kind) == CommandKind::Dispatch)
+      countDispatch(command, dispatches[placeOfCommand[i]]);
+    else if (CommandKind(command.kind) == CommandKind::Loop && registers[command.a] < 1)
+      i += command.c; // Not taken.
+  }
   ++statistics.graphs_run;
 }
 

@@ -106,9 +106,9 @@ void Session::prepareSegments() {
   std::vector<uint32_t> segmentOfRegister(entry.instructions.size);
   size_t argumentCount = 0, scalarCount = 0;
   uint32_t segmentCount = 0;
-  bool hasLoop = false;
+  bool hasCondition = false;
   for (const CommandRecord &command : entry.commands) {
-    hasLoop |= CommandKind(command.kind) == CommandKind::Loop;
+    hasCondition |= CommandKind(command.kind) == CommandKind::Loop && (command.b != kNone || command.d != kNone);
     placeOfCommand.push_back(CommandKind(command.kind) == CommandKind::Eval ? segmentCount
                                                                             : uint32_t(dispatches.size()));
     if (CommandKind(command.kind) == CommandKind::Eval) {
@@ -129,8 +129,8 @@ void Session::prepareSegments() {
   steadyBytes.resize(argumentCount);
   scalarValues.resize(scalarCount);
   segments = std::vector<Segment>(segmentCount);
-  // One evaluation, before all work: what follows is fixed. A single kernel gains nothing.
-  isRecordable = segmentCount == 1 && !hasLoop && entry.commands.size > 2;
+  // One evaluation, before all work: what follows is fixed, turns of loops too. A single kernel gains nothing.
+  isRecordable = segmentCount == 1 && !hasCondition && entry.commands.size > 2;
   std::vector<uint8_t> isExtent(entry.instructions.size);
   for (uint32_t i = 0; i < entry.buffers.size; ++i) {
     const BufferRecord &buffer = entry.buffers[i];

@@ -111,6 +111,7 @@ private:
   bundle::Error startCommands(uint32_t first, uint32_t end, bool isRecorded);
   bundle::Error startCommand(uint32_t index, bool isRecorded);
   bundle::Error runLoop(uint32_t index, bool isRecorded);
+  bool isBranching() const;
   void countDispatch(const bundle::CommandRecord &command, DispatchState &state);
   void countReplay();
   bundle::Error record(const RecordedRuns::Key &key);

@@ -187,6 +187,22 @@ TEST_F(CudaRunTest, KernelsThatWaitStartEarly) {
   }
 }
 
+TEST_F(CudaRunTest, VariantsHaveGraphsOfTheirOwn) {
+  addBundle = buildVariantBundle();
+  open();
+  for (int round = 0; round < 3; ++round)
+    for (int64_t n : {200, 3, 100, 101})
+      EXPECT_EQ(runHost(n), "");
+  EXPECT_EQ(count().graphs_made, 4u);
+  EXPECT_EQ(count().graphs_run, 8u);
+  EXPECT_EQ(count().dispatches, 24u); // Two of each run, replayed or not.
+  for (size_t i = 0; i < 4; ++i) {
+    weft_dispatch dispatch;
+    ASSERT_EQ(weft_session_dispatch(session.get(), i, &dispatch), 0);
+    EXPECT_EQ(dispatch.runs, 6u);
+  }
+}
+
 TEST_F(CudaRunTest, RecordsNothingWhenToldSo) {
   open(/*launchesKernels=*/true);
   for (int run = 0; run < 4; ++run)

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Plan/DimClasses.h"
@@ -71,6 +72,7 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     func::FuncOp func = getOperation();
     if (func.isExternal())
       return;

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
@@ -180,6 +181,13 @@ static Outlined outline(tg::KernelOp kernel) {
                                          getDimsAttr(builder, ArrayRef(argumentTypes).take_front(numTensors)));
   result.module->getOperation()->setAttr(resultDimsAttr, getDimsAttr(builder, TypeRange(ValueRange(results))));
   result.symbols = AffineMap::get(0, numModuleSymbols, symbolExprs, context);
+  auto likely = kernel->getParentOfType<ModuleOp>()->getAttrOfType<DenseI64ArrayAttr>(tg::likelyAttr);
+  if (likely && !symbolExprs.empty()) {
+    SmallVector<int64_t> values;
+    for (unsigned symbol : renumber.getOrder())
+      values.push_back(symbol < likely.size() ? likely[symbol] : 0);
+    result.module->getOperation()->setAttr(tg::likelyAttr, builder.getDenseI64ArrayAttr(values));
+  }
   func.setFunctionType(builder.getFunctionType(argumentTypes, ValueRange(results).getTypes()));
   func->setAttr("tg.num_symbols", builder.getI64IntegerAttr(argumentTypes.size() - numTensors));
   return result;

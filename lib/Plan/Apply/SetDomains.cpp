@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/IR/BuiltinOps.h"
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
 
 namespace weft::plan {
@@ -17,6 +18,7 @@ struct SetDomainsPass : weft::plan::impl::SetDomainsBase<SetDomainsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     getOperation().walk([](tg::KernelOp kernel) {
       tg::KernelDomain own = tg::describeDomain(kernel);
       kernel.setDomainAttr(own.domain);

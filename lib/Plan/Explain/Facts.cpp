@@ -3,6 +3,7 @@
 #include "weft/Plan/Explain/Facts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
 #include "llvm/ADT/StringMap.h"
@@ -149,6 +150,7 @@ KernelFacts measureKernel(ModuleOp kernel) {
   auto func = kernel.lookupSymbol<func::FuncOp>("kernel");
   if (!func || func.isExternal())
     return facts;
+  tg::LikelyExtents likely(kernel);
   SmallVector<tg::ContractOp> products;
   SmallVector<tg::FoldOp> folds;
   for (Operation &op : func.getBody().front().without_terminator()) {
@@ -178,6 +180,7 @@ static bool isReturned(Value value) {
 
 std::vector<DispatchFacts> measureDispatches(ModuleOp program, const llvm::StringMap<KernelFacts> &kernels) {
   std::vector<DispatchFacts> list;
+  tg::LikelyExtents likely(program);
   for (auto main : program.getOps<func::FuncOp>())
     for (tg::DispatchOp dispatch : main.getOps<tg::DispatchOp>()) {
       DispatchFacts facts;

@@ -6,6 +6,7 @@
 // dimensions of an op's values.
 #include "DimRelations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -230,6 +231,7 @@ struct CollapseDimsPass : weft::plan::impl::CollapseDimsBase<CollapseDimsPass> {
 
   void runOnOperation() override {
     getOperation()->walk([&](ModuleOp module) {
+      tg::LikelyExtents likely(module);
       auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
       if (kernel && !kernel.isExternal() && !module->hasAttr(scheduleAttr) && kernel.getBody().hasOneBlock())
         collapse(module, kernel);

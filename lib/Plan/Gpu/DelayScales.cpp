@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/Scales.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/LevelPasses.h"
@@ -320,6 +321,7 @@ struct DelayScalesPass : weft::plan::impl::DelayScalesBase<DelayScalesPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     const Device *device = findDeviceOrError(getOperation(), target);
     if (!device)
       return signalPassFailure();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/FoldSplit.h"
 #include "weft/Dialect/TileGraph/IR/FoldMask.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/ReadTime.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -84,11 +85,13 @@ FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
     leastUnits = 4;
   }
   SmallVector<int64_t> extents{places};
-  if (problem.isKnown) {
-    most = std::min(most, std::max<int64_t>(llvm::divideCeil(places, unit) / leastUnits, 1));
-  } else if (!tg::mergesInitialStates(fold)) {
+  bool isLikely = tg::LikelyExtents::has(fold.getExtent().getResult(0));
+  if (!problem.isKnown && !tg::mergesInitialStates(fold)) {
     best.reason = "parts may be without places, and merging such a part is not proved to change nothing";
     return best;
+  }
+  if (problem.isKnown || isLikely) {
+    most = std::min(most, std::max<int64_t>(llvm::divideCeil(places, unit) / leastUnits, 1));
   } else { // Caches of any length.
     constexpr int64_t longest = 32768;
     for (extents = {unit}; extents.back() < longest;)

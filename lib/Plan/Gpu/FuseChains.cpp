@@ -13,6 +13,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/FoldChain.h"
 #include "weft/Plan/Cost/BlockOrder.h"
 #include "weft/Plan/LevelPasses.h"
@@ -102,6 +103,7 @@ struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     const Device *device = findDeviceOrError(getOperation(), target);
     if (!device)
       return signalPassFailure();

@@ -4,6 +4,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Profile.h"
@@ -41,6 +42,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     }
     // A kernel module, or a program that holds some.
     getOperation()->walk([&](ModuleOp module) {
+      tg::LikelyExtents likely(module);
       auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
       if (kernel && !kernel.isExternal() && kernel.getNumResults() > 0)
         plan(module, kernel, *device);

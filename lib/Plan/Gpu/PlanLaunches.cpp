@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/LaunchLevels.h"
 #include "weft/Plan/LevelPasses.h"
@@ -81,6 +82,7 @@ private:
     auto [known, isNew] = products.try_emplace(module);
     auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
     if (isNew && kernel && !kernel.isExternal() && kernel.getNumResults() > 0 && !module->hasAttr(scheduleAttr)) {
+      tg::LikelyExtents likely(module);
       KernelToSchedule request(kernel);
       request.allowTf32 = allowTf32;
       known->second = describeTiledProduct(request);

@@ -12,6 +12,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/LevelPasses.h"
@@ -134,6 +135,7 @@ struct ReadThroughPass : weft::plan::impl::ReadThroughBase<ReadThroughPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     SmallVector<tg::FoldOp> folds;
     getOperation()->walk([&](tg::FoldOp fold) { folds.push_back(fold); });
     for (tg::FoldOp fold : folds)

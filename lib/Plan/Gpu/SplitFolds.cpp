@@ -10,6 +10,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/FoldSplit.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
@@ -280,6 +281,7 @@ struct SplitFoldsPass : weft::plan::impl::SplitFoldsBase<SplitFoldsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     const Device *device = findDeviceOrError(getOperation(), target);
     if (!device)
       return signalPassFailure();

@@ -10,6 +10,7 @@
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/Device.h"
@@ -111,6 +112,7 @@ struct SplitReductionsPass : weft::plan::impl::SplitReductionsBase<SplitReductio
   }
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     const Device *device = findDeviceOrError(getOperation(), target);
     if (!device)
       return signalPassFailure();

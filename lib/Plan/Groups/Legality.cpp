@@ -26,7 +26,7 @@ bool isRenaming(Operation *op) { return isa<tg::ReshapeOp, tg::BitcastOp>(op); }
 
 bool isHostOp(Operation *op) {
   return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::AssumeAtMostOp, tg::BindSymbolsOp, tg::LoopOp,
-             tg::IfOp, tg::DispatchOp, tg::KernelOp>(op) ||
+             tg::IfOp, tg::VariantsOp, tg::DispatchOp, tg::KernelOp>(op) ||
          isRenaming(op) || op->hasTrait<OpTrait::IsTerminator>();
 }
 

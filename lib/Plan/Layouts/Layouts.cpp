@@ -3,6 +3,7 @@
 #include "Layouts.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Plan/WeightOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,6 +41,13 @@ Layouts::Layouts(func::FuncOp main) {
     add(kernel);
   for (Tensor &tensor : tensors)
     tensor.isFree = mayChange(tensor);
+  for (Tensor &tensor : tensors)
+    if (Operation *weight = tensor.isFree ? tensor.value.getDefiningOp() : nullptr)
+      if (auto given = weight->getAttrOfType<IntegerAttr>(innermostAttr);
+          given && given.getInt() >= 0 && given.getInt() < cast<RankedTensorType>(tensor.value.getType()).getRank()) {
+        tensor.inner = unsigned(given.getInt());
+        tensor.isGiven = true;
+      }
 }
 
 void Layouts::choose() {
@@ -49,7 +57,7 @@ void Layouts::choose() {
     changes = round == 0; // At first each for itself: neighbours that had better change together do.
     countsNeighbours = round > 0;
     for (Tensor &tensor : tensors)
-      changes |= tensor.isFree && improve(tensor);
+      changes |= tensor.isFree && !tensor.isGiven && improve(tensor);
   }
 }
 

@@ -25,6 +25,7 @@ struct Tensor {
   unsigned inner = 0;
   int64_t bytes = 0, elementBytes = 1;
   bool isFree = false;                  ///< The order may change.
+  bool isGiven = false;                 ///< `inner` is not ours to choose (WeightOrder.h).
   llvm::SmallVector<unsigned> accesses; ///< In the order of the kernels.
 };
 

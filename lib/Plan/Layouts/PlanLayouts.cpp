@@ -4,7 +4,9 @@
 #include "Layouts.h"
 #include "RaiseTransposes.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Plan/WeightOrder.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -107,6 +109,7 @@ struct PlanLayoutsPass : weft::plan::impl::PlanLayoutsBase<PlanLayoutsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     const Device *device = target.empty() ? nullptr : findDeviceOrError(getOperation(), target);
     if (!device && !target.empty())
       return signalPassFailure();
@@ -115,6 +118,7 @@ struct PlanLayoutsPass : weft::plan::impl::PlanLayoutsBase<PlanLayoutsPass> {
     reorder(layouts);
     if (device)
       copy(*device);
+    getOperation().walk([](tg::WeightOp weight) { weight->removeAttr(innermostAttr); });
   }
 
 private:

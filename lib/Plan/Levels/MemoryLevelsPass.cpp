@@ -3,6 +3,7 @@
 #include "../Gpu/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/Explain/LevelRemarks.h"
 #include "weft/Plan/LevelPasses.h"
@@ -31,10 +32,12 @@ struct MemoryLevelsPass : weft::plan::impl::MemoryLevelsBase<MemoryLevelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    tg::LikelyExtents likely(getOperation());
     const Device *device = findDeviceOrError(getOperation(), target);
     if (!device)
       return signalPassFailure();
     getOperation()->walk([&](ModuleOp module) {
+      tg::LikelyExtents likely(module);
       auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
       auto schedule = module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr);
       if (kernel && !kernel.isExternal() && kernel.getNumResults() > 0 && schedule)

@@ -171,3 +171,46 @@ module attributes {tg.symbols = ["n"]} {
     return %r : tensor<4x64xf32>
   }
 }
+
+// -----
+// A plan for lengths like one: the parts for that.
+// CHECK: fold of about 128 places, {{.*}} in 1 parts
+module attributes {tg.likely = array<i64: 128>, tg.symbols = ["n"]} {
+  func.func @main(%x: tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, %v: tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>>) -> tensor<4x64xf32> {
+    %r = tg.fold over affine_map<()[s0] -> (s0)> init [0.0 : f32] update {
+    ^bb0(%a: tensor<4x64xf32>):
+      %p = tg.contract %x, %v [affine_map<(r, s, c) -> (r, s)>, affine_map<(r, s, c) -> (s, c)>, affine_map<(r, s, c) -> (r, c)>] {tg.streamed} : tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>> -> tensor<4x64xf32>
+      %b = tg.add %a, %p : tensor<4x64xf32>, tensor<4x64xf32>
+      tg.fold_yield %b : tensor<4x64xf32>
+    } merge {
+    ^bb0(%a: tensor<4x64xf32>, %b: tensor<4x64xf32>):
+      %c = tg.add %a, %b : tensor<4x64xf32>, tensor<4x64xf32>
+      tg.fold_yield %c : tensor<4x64xf32>
+    } finish {
+    ^bb0(%a: tensor<4x64xf32>):
+      tg.fold_yield %a : tensor<4x64xf32>
+    } : tensor<4x64xf32>
+    return %r : tensor<4x64xf32>
+  }
+}
+
+// -----
+// CHECK: fold of about 16384 places, {{.*}} in 128 parts
+module attributes {tg.likely = array<i64: 16384>, tg.symbols = ["n"]} {
+  func.func @main(%x: tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, %v: tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>>) -> tensor<4x64xf32> {
+    %r = tg.fold over affine_map<()[s0] -> (s0)> init [0.0 : f32] update {
+    ^bb0(%a: tensor<4x64xf32>):
+      %p = tg.contract %x, %v [affine_map<(r, s, c) -> (r, s)>, affine_map<(r, s, c) -> (s, c)>, affine_map<(r, s, c) -> (r, c)>] {tg.streamed} : tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>> -> tensor<4x64xf32>
+      %b = tg.add %a, %p : tensor<4x64xf32>, tensor<4x64xf32>
+      tg.fold_yield %b : tensor<4x64xf32>
+    } merge {
+    ^bb0(%a: tensor<4x64xf32>, %b: tensor<4x64xf32>):
+      %c = tg.add %a, %b : tensor<4x64xf32>, tensor<4x64xf32>
+      tg.fold_yield %c : tensor<4x64xf32>
+    } finish {
+    ^bb0(%a: tensor<4x64xf32>):
+      tg.fold_yield %a : tensor<4x64xf32>
+    } : tensor<4x64xf32>
+    return %r : tensor<4x64xf32>
+  }
+}

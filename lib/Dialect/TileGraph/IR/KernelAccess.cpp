@@ -3,6 +3,7 @@
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -525,7 +526,11 @@ int64_t estimateExtent(AffineExpr extent) {
     if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
       symbols = std::max(symbols, symbol.getPosition() + 1);
   });
-  SmallVector<AffineExpr> values(symbols, getAffineConstantExpr(symbolEstimate, extent.getContext()));
+  ArrayRef<int64_t> likely = LikelyExtents::get();
+  SmallVector<AffineExpr> values;
+  for (unsigned s = 0; s < symbols; ++s)
+    values.push_back(
+        getAffineConstantExpr(s < likely.size() && likely[s] > 0 ? likely[s] : symbolEstimate, extent.getContext()));
   auto number = dyn_cast<AffineConstantExpr>(tg::simplify(extent.replaceSymbols(values)));
   return number ? std::max<int64_t>(number.getValue(), 1) : symbolEstimate;
 }

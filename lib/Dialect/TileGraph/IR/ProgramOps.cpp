@@ -93,3 +93,46 @@ LogicalResult IfOp::verifySymbolUses(SymbolTableCollection &symbols) {
                  succeeded(verifyBody(*this, getElseBodyAttr(), SmallVector<Type>(getElseCaptured().getTypes()),
                                       results, symbols)));
 }
+
+LogicalResult VariantsOp::verify() {
+  if (getValue().getNumResults() != 1 || getValue().getNumDims() != 0)
+    return emitOpError("expected a map of symbols with one result, got ") << getValueAttr();
+  if (getBodies().empty() || getLow().size() + 1 != getBodies().size() || getHigh().size() != getLow().size())
+    return emitOpError("expected an interval for each body but the last, got ")
+           << getLow().size() << " and " << getHigh().size() << " ends for " << getBodies().size() << " bodies";
+  int64_t before = -1;
+  for (auto [low, high] : llvm::zip(getLow(), getHigh())) {
+    if (low <= before || high < low)
+      return emitOpError("expected intervals that rise from 0, got ") << low << " to " << high << " after " << before;
+    before = high;
+  }
+  return success();
+}
+
+/// Whether tensors of both types may hold the same elements: a static extent may stand for a symbolic one.
+static bool mayBeEqual(Type a, Type b) {
+  auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+  return x && y && x.getElementType() == y.getElementType() && x.getRank() == y.getRank() &&
+         llvm::all_of(llvm::zip(x.getShape(), y.getShape()), [](auto pair) {
+           auto [m, n] = pair;
+           return m == n || ShapedType::isDynamic(m) || ShapedType::isDynamic(n);
+         });
+}
+
+LogicalResult VariantsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (auto body : getBodies().getAsRange<FlatSymbolRefAttr>()) {
+    auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, body);
+    if (!function)
+      return emitOpError("expected a function ") << body;
+    SmallVector<Type> own(getArguments().getTypes()), other(function.getArgumentTypes());
+    llvm::append_range(own, getResultTypes());
+    llvm::append_range(other, function.getResultTypes());
+    if (own.size() != other.size() || function.getNumArguments() != getArguments().size() ||
+        !llvm::all_of(llvm::zip(own, other),
+                      [](auto pair) { return mayBeEqual(std::get<0>(pair), std::get<1>(pair)); }))
+      return emitOpError("expected ") << body << " to be of type "
+                                      << FunctionType::get(getContext(), getArguments().getTypes(), getResultTypes())
+                                      << ", but for static extents, got " << function.getFunctionType();
+  }
+  return success();
+}

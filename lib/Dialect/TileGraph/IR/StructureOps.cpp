@@ -1,6 +1,7 @@
 // Constants, weights, symbol arithmetic, kernels and dispatches: verifiers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 
 using namespace mlir;
@@ -61,6 +62,7 @@ LogicalResult KernelOp::verify() {
 LogicalResult KernelOp::verifyRegions() {
   if (!getDomain() && !getAccess())
     return success();
+  LikelyExtents likely(*this);
   KernelDomain own = describeDomain(*this);
   if (getDomainAttr() != own.domain)
     return emitOpError("expected domain ") << own.domain << ", as its ops' maps say, got " << getDomainAttr();

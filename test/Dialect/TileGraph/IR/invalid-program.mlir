@@ -101,3 +101,47 @@ func.func @if_results(%x: tensor<i1>) -> tensor<4xf32> {
   %r = tg.if %x then @body() else @body() : tensor<i1> -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+func.func private @a(tensor<4xf32>) -> tensor<4xf32>
+func.func @variants_value(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected a map of symbols with one result}}
+  %r = tg.variants affine_map<()[s0] -> (s0, s0)> from [1] to [1] [@a, @a](%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @a(tensor<4xf32>) -> tensor<4xf32>
+func.func @variants_count(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected an interval for each body but the last, got 2 and 2 ends for 2 bodies}}
+  %r = tg.variants affine_map<()[s0] -> (s0)> from [1, 2] to [1, 3] [@a, @a](%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @a(tensor<4xf32>) -> tensor<4xf32>
+func.func @variants_order(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected intervals that rise from 0, got 2 to 9 after 3}}
+  %r = tg.variants affine_map<()[s0] -> (s0)> from [1, 2] to [3, 9] [@a, @a, @a](%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @variants_body(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected a function @a}}
+  %r = tg.variants affine_map<()[s0] -> (s0)> from [] to [] [@a](%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @a(tensor<4xf32>) -> tensor<5xf32>
+func.func @variants_type(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected @a to be of type '(tensor<4xf32>) -> tensor<4xf32>', but for static extents, got '(tensor<4xf32>) -> tensor<5xf32>'}}
+  %r = tg.variants affine_map<()[s0] -> (s0)> from [] to [] [@a](%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -88,4 +88,27 @@ def TG_IfOp : TG_Op<"if", [Pure, AttrSizedOperandSegments, DeclareOpInterfaceMet
   let hasVerifier = 1;
 }
 
+def TG_VariantsOp : TG_Op<"variants", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "results of the variant of a program that was planned for an interval of a symbol";
+  let description = [{
+    The bodies compute the same, by other plans. Runs the first one whose interval, `low[i]` to `high[i]` with both ends, holds the one result of
+    `value`, an expression of symbols; else the last one, which has no interval and is right for all values. Intervals rise and do not overlap. A
+    body may have static extents where the others have the symbol, if its interval is one value.
+
+    Only `@main` of a program that went through Plan has it (`weft/Pipelines/Variants.h`): up to Lower each variant is a program of its own.
+
+    ```mlir
+    %y = tg.variants affine_map<()[s0] -> (s0)> from [1, 2] to [1, 63] [@main_0, @main_1, @main_2] (%x) :
+      (tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>) -> tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+                       TypedArrayAttrBase<FlatSymbolRefAttr, "functions">:$bodies, Variadic<TG_AnyTensor>:$arguments);
+  let results = (outs Variadic<TG_AnyTensor>:$results);
+  let assemblyFormat = [{
+    $value `from` $low `to` $high $bodies `(` $arguments `)` attr-dict `:` functional-type($arguments, $results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // WEFT_DIALECT_TILEGRAPH_IR_PROGRAMOPS_TD
