@@ -38,18 +38,26 @@ public:
   int64_t getLikely() const { return values[symbol] > 0 ? values[symbol] : tg::symbolEstimate; }
 
   double time(int64_t planned, bool isStatic, int64_t at) {
-    OwningOpRef<ModuleOp> &plan = plans[{planned, isStatic}];
-    if (!plan)
-      plan = make(planned, isStatic);
-    if ((*plan)->hasAttr(refusedAttr))
+    ModuleOp plan = get(planned, isStatic);
+    if (plan->hasAttr(refusedAttr))
       return -1;
     SmallVector<int64_t> now(values);
     // At 1 a plan of several values does what it does at 2; the models would take it for another kind of kernel.
     now[symbol] = isStatic ? at : std::max<int64_t>(at, 2);
-    return predictProgram(*plan, now, device, options.gpu->allowTf32);
+    return predictProgram(plan, now, device, options.gpu->allowTf32);
   }
 
+  /// Different kernels of the plan for the likely value.
+  size_t countKernels() { return llvm::range_size(get(getLikely(), false).getOps<ModuleOp>()); }
+
 private:
+  ModuleOp get(int64_t planned, bool isStatic) {
+    OwningOpRef<ModuleOp> &plan = plans[{planned, isStatic}];
+    if (!plan)
+      plan = make(planned, isStatic);
+    return *plan;
+  }
+
   OwningOpRef<ModuleOp> make(int64_t planned, bool isStatic) {
     VariantChoice choice{symbol, {Variant{isStatic ? planned : 0, planned, planned}}};
     OwningOpRef<ModuleOp> copy = makeVariant(normalized, choice, 0);
@@ -162,12 +170,19 @@ VariantChoice chooseVariants(ModuleOp normalized, const PhaseOptions &options) {
     return choice;
   {
     Silence silence(normalized.getContext(), options);
-    choice.symbol = symbols.size() > 1 ? findSignificant(normalized, symbols, *device, options) : symbols.front();
-    Trials trials(normalized, choice.symbol, *device, options);
-    tg::SymbolRange range = tg::getSymbolRanges(normalized)[choice.symbol];
-    choice.variants =
-        chooseIntervals(range.low, range.high, trials.getLikely(), options.mostVariants,
-                        [&](int64_t planned, bool isStatic, int64_t at) { return trials.time(planned, isStatic, at); });
+    unsigned most = options.mostVariants;
+    if (options.mostVariantKernels) {
+      size_t kernels = Trials(normalized, symbols.front(), *device, options).countKernels();
+      most = std::min<unsigned>(most, options.mostVariantKernels / std::max<size_t>(kernels, 1));
+    }
+    if (most > 1) {
+      choice.symbol = symbols.size() > 1 ? findSignificant(normalized, symbols, *device, options) : symbols.front();
+      Trials trials(normalized, choice.symbol, *device, options);
+      tg::SymbolRange range = tg::getSymbolRanges(normalized)[choice.symbol];
+      choice.variants = chooseIntervals(
+          range.low, range.high, trials.getLikely(), most,
+          [&](int64_t planned, bool isStatic, int64_t at) { return trials.time(planned, isStatic, at); });
+    }
   }
   // Where one plan serves all, it is the one that is made where nothing is known.
   if (choice.variants.size() == 1 && !tg::getSymbolRanges(normalized)[choice.symbol].likely)

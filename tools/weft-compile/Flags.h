@@ -30,7 +30,8 @@ struct CompileFlags : ImportFlags {
   cl::opt<std::string> fallback{
       "fallback", cl::init("error"), cl::cat(compileCategory),
       cl::desc("An op that a GPU target cannot do: error, or allow (the model runs on the CPU instead)")};
-  cl::opt<std::string> cpuName{"cpu", cl::init("native"), cl::desc("CPU: native, x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni"),
+  cl::opt<std::string> cpuName{"cpu", cl::init("native"),
+                               cl::desc("CPU: native, x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni"),
                                cl::cat(compileCategory)};
   cl::opt<std::string> ptxas{
       "ptxas", cl::init("auto"), cl::value_desc("what"), cl::cat(compileCategory),
@@ -60,8 +61,9 @@ struct CompileFlags : ImportFlags {
           "says that it pays), levels (only the first), chains (all that can), or off")};
   cl::opt<unsigned> variants{
       "variants", cl::init(weft::PhaseOptions().mostVariants), cl::value_desc("count"), cl::cat(compileCategory),
-      cl::desc("GPU: the most plans for intervals of a dimension whose extent is not fixed, of which the run takes the "
-               "one for its extent, 1 to 16 (docs/symbols.md)")};
+      cl::desc(
+          "GPU: the most plans for intervals of a dimension whose extent is not fixed, of which the run takes the "
+          "one for its extent, 1 to 16 (default: as many as have 64 kernels together, at most 8; docs/symbols.md)")};
   cl::opt<std::string> planner{
       "planner", cl::init("weft"), cl::value_desc("name"), cl::cat(compileCategory),
       cl::desc("Who chooses which ops share a kernel, of what the rules allow: weft, dnnfusion, tvm-rules, or exact "

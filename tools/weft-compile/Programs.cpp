@@ -46,6 +46,8 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
                              flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
                              flags.profile,   isExplaining()};
   options.mostVariants = flags.variants;
+  if (flags.variants.getNumOccurrences())
+    options.mostVariantKernels = 0;
   return options;
 }
 

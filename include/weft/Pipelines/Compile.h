@@ -31,6 +31,9 @@ struct PhaseOptions {
   /// For a GPU: the most plans for intervals of a symbol (weft/Pipelines/Variants.h). A plan that is given, or asked
   /// for as a file, is one.
   unsigned mostVariants = 8;
+  /// The most kernels of all variants together, counted by the plan for the likely value: variants cost compile time
+  /// and code, which a small program has to spare. 0: no bound.
+  unsigned mostVariantKernels = 64;
   std::string kernelSuffix; ///< Of a variant: what the names of its kernels end in, which others have too.
   /// Called before each variant's phases, of several, with its interval ("T 2-48"); and, with an empty text, before all
   /// else that is no variant's.
