@@ -4,6 +4,7 @@
 
 // CHECK: weft-compile: {{[0-9]+}} s: import
 // CHECK: weft-compile: {{[0-9]+}} s: lower
+// CHECK-NEXT: weft-compile: {{[0-9]+}} s: plan sm_80
 // CHECK-NEXT: weft-compile: {{[0-9]+}} s: lower sm_80
 // CHECK-NEXT: weft-compile: {{[0-9]+}} s: native code cpu of 1 kernels
 // CHECK-NEXT: weft-compile: {{[0-9]+}} s: ptx sm_80 of 1 kernels
