@@ -116,8 +116,9 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       if (isa<tg::ReshapeOp>(op) && op.use_empty())
         op.erase();
     llvm::DenseSet<StringAttr> used;
-    for (auto dispatch : main.getOps<tg::DispatchOp>())
-      used.insert(dispatch.getCallee().getRootReference());
+    for (auto function : program.getOps<func::FuncOp>()) // Bodies of loops and branches too.
+      for (auto dispatch : function.getOps<tg::DispatchOp>())
+        used.insert(dispatch.getCallee().getRootReference());
     for (ModuleOp module : llvm::make_early_inc_range(program.getOps<ModuleOp>()))
       if (getKernelFunction(module) && !used.contains(module.getSymNameAttr()))
         module.erase();
