@@ -32,6 +32,8 @@ private:
   struct Program {
     const Device *gpu = nullptr; ///< Null: the CPU.
     mlir::OwningOpRef<mlir::ModuleOp> module;
+    /// The kernels as they were before they were planned, by their names in this program; none without ptxas.
+    mlir::OwningOpRef<mlir::ModuleOp> outlined;
     std::string ptxas;   ///< What ptxas said of the code, in one line.
     std::string refusal; ///< Of a GPU: why the model runs on the CPU instead (--fallback=allow); there is no module.
 
@@ -87,8 +89,8 @@ private:
   bool settlePlan(Program &program);
   llvm::Error dealRegisters(Assembly &assembly, llvm::StringRef architecture);
   llvm::Error replanKernels(Program &program, Assembly &assembly);
-  mlir::OwningOpRef<mlir::ModuleOp> lowerAgain(llvm::StringRef kernel, llvm::ArrayRef<mlir::Attribute> spilled,
-                                               const Device *gpu);
+  mlir::OwningOpRef<mlir::ModuleOp> lowerAgain(Program &program, llvm::StringRef kernel,
+                                               llvm::ArrayRef<mlir::Attribute> spilled);
 
   // Summary.cpp
   std::string placement(const Program &program) const;
@@ -106,10 +108,9 @@ private:
   Explanation explanation;                       ///< Outlives the context, whose remarks it takes down.
   std::unique_ptr<llvm::DefaultThreadPool> pool; ///< Outlives the context that uses it.
   std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module; ///< Up to Normalize.
-  /// The kernels of the GPU's program that is being made, as they were before they were lowered; none without ptxas.
-  mlir::OwningOpRef<mlir::ModuleOp> outlined;
-  std::vector<Program> programs; ///< The CPU's first.
+  mlir::OwningOpRef<mlir::ModuleOp> module;   ///< Up to Normalize.
+  mlir::OwningOpRef<mlir::ModuleOp> outlined; ///< Of the program that is being made: see Program.
+  std::vector<Program> programs;              ///< The CPU's first.
   /// While a GPU's program is made: what it cannot do.
   std::vector<onnx::Diagnostic> *refusals = nullptr;
   llvm::StringRef lowering; ///< The target of the program that is being lowered; empty before that.

@@ -81,8 +81,9 @@ bool Compilation::lowerProgram(Program &program) {
   lowering = program.name();
   if (isExplaining())
     explanation.beginProgram(program.gpu);
-  bool done =
-      runPhases(*program.module, std::max(from, Phase::Normalize), emission.last, program.gpu) && settlePlan(program);
+  bool done = runPhases(*program.module, std::max(from, Phase::Normalize), emission.last, program.gpu);
+  program.outlined = std::move(outlined);
+  done = done && settlePlan(program);
   refusals = nullptr;
   if (!program.gpu || !diagnostics.empty())
     return done || (diagnostics.empty() && fail(ErrorClass::Internal, "a pass failed without saying why"));

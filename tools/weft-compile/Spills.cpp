@@ -118,15 +118,15 @@ llvm::Error Compilation::dealRegisters(Assembly &assembly, llvm::StringRef archi
 }
 
 /// The kernel by another schedule, in a program of its own; null: there is none.
-OwningOpRef<ModuleOp> Compilation::lowerAgain(llvm::StringRef name, ArrayRef<Attribute> spilled, const Device *gpu) {
-  auto kernel = outlined->lookupSymbol<ModuleOp>(name);
+OwningOpRef<ModuleOp> Compilation::lowerAgain(Program &of, llvm::StringRef name, ArrayRef<Attribute> spilled) {
+  auto kernel = of.outlined->lookupSymbol<ModuleOp>(name);
   // One whose schedule was given keeps it.
   if (!kernel || kernel->hasAttr(plan::scheduleAttr))
     return {};
   OwningOpRef<ModuleOp> program = ModuleOp::create(kernel.getLoc());
   program->push_back(kernel.clone());
   cast<ModuleOp>(program->getBody()->front())->setAttr(spilledAttr, ArrayAttr::get(context.get(), spilled));
-  PhaseOptions options = makeOptions(gpu);
+  PhaseOptions options = makeOptions(of.gpu);
   options.gpu->mergeLaunches = "off";
   // That there is no other schedule, or that it cannot be lowered, is no problem of the model.
   ScopedDiagnosticHandler quiet(context.get(), [](mlir::Diagnostic &diagnostic) {
@@ -150,12 +150,12 @@ llvm::Error Compilation::replanKernels(Program &program, Assembly &assembly) {
   constexpr unsigned mostTries = 4;
   SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
-    if (!outlined || !spills(assembly.entries[i]))
+    if (!program.outlined || !spills(assembly.entries[i]))
       continue;
     beginActivity(("other schedules of " + kernel.getSymName().value_or("a kernel")).str(), program.name());
     SmallVector<Attribute> spilled = {kernel->getAttr(plan::scheduleAttr)};
     for (unsigned tries = 0; tries < mostTries && spilled.back(); ++tries) {
-      OwningOpRef<ModuleOp> again = lowerAgain(kernel.getSymName().value_or(""), spilled, program.gpu);
+      OwningOpRef<ModuleOp> again = lowerAgain(program, kernel.getSymName().value_or(""), spilled);
       if (!again)
         break;
       ModuleOp other = emit::getKernels(*again).front();
@@ -188,11 +188,12 @@ llvm::Error Compilation::replanKernels(Program &program, Assembly &assembly) {
 
 /// A plan that is printed has the schedules that its code will have: a copy goes on to the code.
 bool Compilation::settlePlan(Program &program) {
-  if (emission.kind != Emission::Mlir || emission.last != Phase::Plan || !outlined)
+  if (emission.kind != Emission::Mlir || emission.last != Phase::Plan || !program.outlined)
     return true;
   Program trial;
   trial.gpu = program.gpu;
   trial.module = program.module->clone();
+  trial.outlined = std::move(program.outlined);
   PhaseOptions options = makeOptions(program.gpu);
   options.started = [&](Phase phase) { beginActivity(getPhaseName(phase), program.name()); };
   if (failed(weft::runPhases(*trial.module, Phase::Plan, Phase::Lower, options)))
