@@ -45,7 +45,9 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   std::optional<llvm::ArrayRef<char>> bytes = store.lookup(data.getSource(), data.getOffset(), data.getSize());
   const tg::WeightStore::Source *source = store.find(data.getSource());
   if (!bytes || !source)
-    return llvm::createStringError("weight data of source '%s' is not available", data.getSource().str().c_str());
+    return llvm::createStringError("weight data of source '%s' is not available; a module in text has its weights' "
+                                   "files beside it, FILE.weights of what was folded among them",
+                                   data.getSource().str().c_str());
   DenseI64ArrayAttr order = op.getOrderAttr();
   auto [it, inserted] = weights.insert({{data, order}, {}});
   if (!inserted)

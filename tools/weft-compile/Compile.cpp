@@ -13,6 +13,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Regex.h"
 
@@ -251,6 +252,10 @@ bool Compilation::readInput() {
   module = parseSourceFile<ModuleOp>(flags.input, ParserConfig(context.get()));
   if (!module)
     return fail(ErrorClass::Invalid, "not a module of Weft");
+  llvm::SmallString<128> folder(flags.input);
+  llvm::sys::path::remove_filename(folder);
+  if (llvm::Error error = tg::addFilesOf(*module, folder))
+    return fail(ErrorClass::Invalid, llvm::toString(std::move(error)));
   flags.setRanges(*module, diagnostics);
   return diagnostics.empty();
 }

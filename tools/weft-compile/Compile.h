@@ -72,6 +72,7 @@ private:
 
   // Output.cpp
   bool writeText();
+  bool writeBuffers(llvm::ArrayRef<mlir::ModuleOp> modules);
   bool writeMlir();
   bool writePtx();
   bool writeBundle();

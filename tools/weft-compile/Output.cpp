@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compile.h"
 #include "mlir/Support/FileUtilities.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/WeightStore.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -28,15 +32,56 @@ bool Compilation::writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm
   return true;
 }
 
+/// Gives weights that are in no file one beside the text: FILE.weights. In text that goes to stdout they keep the names
+/// of buffers, which nobody can read again.
+bool Compilation::writeBuffers(llvm::ArrayRef<ModuleOp> modules) {
+  std::string path = outputPath(".mlir");
+  if (path == "-")
+    return true;
+  path += ".weights";
+  constexpr size_t alignment = 64;
+  std::string bytes;
+  llvm::StringMap<int64_t> begins;
+  tg::WeightStore &store = context->getOrLoadDialect<tg::TileGraphDialect>()->getWeightStore();
+  for (ModuleOp each : modules)
+    each.walk([&](tg::WeightOp weight) {
+      tg::DataAttr data = weight.getData();
+      const tg::WeightStore::Source *source = store.find(data.getSource());
+      if (!source || !source->path.empty())
+        return;
+      auto [begin, inserted] = begins.try_emplace(data.getSource(), llvm::alignTo(bytes.size(), alignment));
+      if (inserted) {
+        bytes.resize(begin->second);
+        bytes.append(source->bytes.begin(), source->bytes.end());
+      }
+      weight.setDataAttr(tg::DataAttr::get(context.get(), llvm::sys::path::filename(path),
+                                           begin->second + data.getOffset(), data.getSize()));
+    });
+  std::error_code error;
+  if (begins.empty())
+    return true;
+  llvm::raw_fd_ostream file(path, error);
+  file << bytes;
+  file.close();
+  if (!error)
+    error = file.error();
+  file.clear_error();
+  return !error || fail(ErrorClass::Usage, "cannot write '" + path + "': " + error.message());
+}
+
 /// The module up to Normalize, or that of each target.
 bool Compilation::writeMlir() {
-  return writeFile(".mlir", [&](llvm::raw_ostream &os) {
-    if (emission.last <= Phase::Normalize)
-      return module->print(os);
+  SmallVector<ModuleOp> modules;
+  if (emission.last <= Phase::Normalize)
+    modules.push_back(*module);
+  else
     for (Program &program : programs)
       if (program.module)
-        program.module->print(os);
-  });
+        modules.push_back(*program.module);
+  return writeBuffers(modules) && writeFile(".mlir", [&](llvm::raw_ostream &os) {
+           for (ModuleOp each : modules)
+             each.print(os);
+         });
 }
 
 bool Compilation::writePtx() {

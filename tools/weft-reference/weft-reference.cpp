@@ -59,41 +59,15 @@ static Expected<SmallVector<std::optional<int64_t>>> givenSymbols(ModuleOp modul
   return values;
 }
 
-/// Registers the file `path` as weight source `name`.
-static Error loadSource(mlir::MLIRContext &context, StringRef name, StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return createStringError(buffer.getError(), "`" + path + "`: " + buffer.getError().message());
-  std::shared_ptr<MemoryBuffer> owner = std::move(*buffer);
-  StringRef bytes = owner->getBuffer();
-  auto *dialect = context.getOrLoadDialect<weft::tg::TileGraphDialect>();
-  dialect->getWeightStore().add(name, {ArrayRef<char>(bytes.data(), bytes.size()), owner, path.str()});
-  return Error::success();
-}
-
-/// --weights first, then what the module names and --weights-dir has. Names that lead out of the folder are not looked
-/// up.
+/// --weights first, then what the module names and --weights-dir has.
 static Error loadSources(ModuleOp module) {
-  mlir::MLIRContext &context = *module.getContext();
+  auto &store = module.getContext()->getOrLoadDialect<weft::tg::TileGraphDialect>()->getWeightStore();
   for (StringRef text : sources) {
     auto [name, path] = text.split('=');
-    if (Error failure = loadSource(context, name, path))
+    if (Error failure = weft::tg::addFile(store, name, path))
       return failure;
   }
-  if (sourceFolder.empty())
-    return Error::success();
-  StringSet<> names;
-  module.walk([&](weft::tg::WeightOp weight) { names.insert(weight.getData().getSource()); });
-  auto &store = context.getOrLoadDialect<weft::tg::TileGraphDialect>()->getWeightStore();
-  for (StringRef name : names.keys()) {
-    SmallString<128> path(sourceFolder);
-    sys::path::append(path, name);
-    if (store.find(name) || name.contains("..") || sys::path::is_absolute(name) || !sys::fs::exists(path))
-      continue;
-    if (Error failure = loadSource(context, name, path))
-      return failure;
-  }
-  return Error::success();
+  return sourceFolder.empty() ? Error::success() : weft::tg::addFilesOf(module, sourceFolder);
 }
 
 static Expected<SmallVector<Tensor>> readInputs(mlir::func::FuncOp function) {

@@ -1,6 +1,11 @@
 // Weights by name; see WeightStore.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/IR/WeightStore.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace weft::tg;
 
@@ -35,4 +40,30 @@ const WeightStore::Source *WeightStore::find(llvm::StringRef name) const {
   std::lock_guard<std::mutex> lock(mutex);
   auto it = sources.find(name);
   return it == sources.end() ? nullptr : &it->second;
+}
+
+llvm::Error weft::tg::addFile(WeightStore &store, llvm::StringRef name, llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError(), "`" + path + "`: " + buffer.getError().message());
+  std::shared_ptr<llvm::MemoryBuffer> owner = std::move(*buffer);
+  llvm::StringRef bytes = owner->getBuffer();
+  store.add(name, {llvm::ArrayRef<char>(bytes.data(), bytes.size()), owner, path.str()});
+  return llvm::Error::success();
+}
+
+llvm::Error weft::tg::addFilesOf(mlir::ModuleOp module, llvm::StringRef folder) {
+  llvm::StringSet<> names;
+  module.walk([&](WeightOp weight) { names.insert(weight.getData().getSource()); });
+  WeightStore &store = module.getContext()->getOrLoadDialect<TileGraphDialect>()->getWeightStore();
+  for (llvm::StringRef name : names.keys()) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, name);
+    if (store.find(name) || name.contains("..") || llvm::sys::path::is_absolute(name) ||
+        !llvm::sys::fs::is_regular_file(path))
+      continue;
+    if (llvm::Error failure = addFile(store, name, path))
+      return failure;
+  }
+  return llvm::Error::success();
 }

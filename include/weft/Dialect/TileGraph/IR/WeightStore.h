@@ -6,9 +6,11 @@
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_WEIGHTSTORE_H
 #define WEFT_DIALECT_TILEGRAPH_IR_WEIGHTSTORE_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -39,6 +41,13 @@ private:
   llvm::StringMap<Source> sources;
   unsigned nextBuffer = 0;
 };
+
+/// Registers the file `path`, mapped, as source `name`. The error's text is the cause.
+llvm::Error addFile(WeightStore &store, llvm::StringRef name, llvm::StringRef path);
+
+/// Registers the files of `folder` that weights in `module` name as their sources and that are not known yet. Names
+/// that lead out of the folder, and what is no regular file, are not looked up: such weights have no data.
+llvm::Error addFilesOf(mlir::ModuleOp module, llvm::StringRef folder);
 
 } // namespace weft::tg
 
