@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/IR/WeightStore.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -32,11 +33,11 @@ bool Compilation::writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm
   return true;
 }
 
-/// Gives weights that are in no file one beside the text: FILE.weights. In text that goes to stdout they keep the names
-/// of buffers, which nobody can read again.
+/// Gives weights that are in no file one beside the text: FILE.weights. In text that goes to stdout or a device they
+/// keep the names of buffers, which nobody can read again.
 bool Compilation::writeBuffers(llvm::ArrayRef<ModuleOp> modules) {
   std::string path = outputPath(".mlir");
-  if (path == "-")
+  if (path == "-" || (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path)))
     return true;
   path += ".weights";
   constexpr size_t alignment = 64;
