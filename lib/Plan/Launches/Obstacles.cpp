@@ -43,8 +43,7 @@ static double findLostShare(const Part &part, int64_t ctas, int64_t needed, cons
 }
 
 /// Seconds that few bytes take longer because their CTAs come in more waves, each of which begins, waits for memory and
-/// ends (a UNet block on an H100 whose 320 CTAs of a warp started beside one of 32 warps, in three waves instead of
-/// one: 37.7 us; apart 36.5). Parts do so side by side.
+/// ends: CTAs of a warp beside one of 32 warps may take three waves instead of one. Parts do so side by side.
 static double findWaves(const Part &part, int64_t ctas, int64_t needed, const Device &device) {
   constexpr double latency = 600e-9;
   double wave = device.tailSeconds + latency, stream = part.bytes / device.memoryBandwidth;

@@ -73,26 +73,6 @@ FailureOr<Attrs> readAttrs(NodeContext &n, AttentionArgs &args) {
   return Attrs{*heads, *keyHeads, *window, *rotary, *interleaved, *smooth > 0};
 }
 
-/// Query, key and value with heads split; packed ones are one operand of (heads + 2 key heads) * width columns.
-LogicalResult readProjections(NodeContext &n, const Attrs &attrs, AttentionArgs &args) {
-  Value query = n.required(Query), key = n.input(Key), value = n.input(ValueInput);
-  if (failed(checkFloat(n, query, "query")) || failed(checkSameElement(n, query, {key, value})))
-    return failure();
-  if (bool(key) != bool(value))
-    return n.error("expected key and value together");
-  if (key) {
-    args.query = splitHeads(n, query, attrs.heads, "query");
-    args.key = splitHeads(n, key, attrs.keyHeads, "key");
-    args.value = splitHeads(n, value, attrs.keyHeads, "value");
-  } else {
-    Value all = splitHeads(n, query, attrs.heads + 2 * attrs.keyHeads, "query");
-    args.query = n.slice(all, 1, 0, n.constExpr(attrs.heads));
-    args.key = n.slice(all, 1, attrs.heads, n.constExpr(attrs.keyHeads));
-    args.value = n.slice(all, 1, attrs.heads + attrs.keyHeads, n.constExpr(attrs.keyHeads));
-  }
-  return success(args.query && args.key && args.value);
-}
-
 /// Number of keys before the new ones as i64 of extents [batch].
 Value pastLengths(NodeContext &n, AffineExpr newLength, bool hasPast) {
   Type index = n.b.getI64Type();
@@ -186,7 +166,7 @@ LogicalResult groupQueryAttention(NodeContext &n) {
   if (failed(n.checkNumInputs(7, 14)) || failed(refuseUnsupported(n)))
     return failure();
   FailureOr<Attrs> attrs = readAttrs(n, args);
-  if (failed(attrs) || failed(readProjections(n, *attrs, args)))
+  if (failed(attrs) || failed(readProjections(n, attrs->heads, attrs->keyHeads, args)))
     return failure();
   if (bool(n.input(PastKey)) != bool(n.input(PastValue)))
     return n.error("expected past_key and past_value together");

@@ -37,25 +37,6 @@ FailureOr<Attrs> readAttrs(NodeContext &n, AttentionArgs &args) {
   return Attrs{*heads, *keyHeads, *block, *rotary, *interleaved};
 }
 
-LogicalResult readOperands(NodeContext &n, const Attrs &attrs, AttentionArgs &args) {
-  Value query = n.required(Query), key = n.input(Key), value = n.input(ValueInput);
-  if (failed(checkFloat(n, query, "query")) || failed(checkSameElement(n, query, {key, value})))
-    return failure();
-  if (bool(key) != bool(value))
-    return n.error("expected key and value together");
-  if (key) {
-    args.query = splitHeads(n, query, attrs.heads, "query");
-    args.key = splitHeads(n, key, attrs.keyHeads, "key");
-    args.value = splitHeads(n, value, attrs.keyHeads, "value");
-    return success(args.query && args.key && args.value);
-  }
-  Value all = splitHeads(n, query, attrs.heads + 2 * attrs.keyHeads, "query");
-  args.query = n.slice(all, 1, 0, n.constExpr(attrs.heads));
-  args.key = n.slice(all, 1, attrs.heads, n.constExpr(attrs.keyHeads));
-  args.value = n.slice(all, 1, attrs.heads + attrs.keyHeads, n.constExpr(attrs.keyHeads));
-  return success(args.query && args.key && args.value);
-}
-
 /// layouts x (blocks * blocks) of i64, 1 where a block of queries (rows) sees one of keys; `blocks` is set.
 Value blockMask(NodeContext &n, int64_t heads, AffineExpr &blocks) {
   Value starts = n.required(Rows), columns = n.required(Columns);
@@ -119,7 +100,8 @@ Value seenBlocks(NodeContext &n, const Attrs &attrs, Value layouts, AffineExpr b
 LogicalResult sparseAttention(NodeContext &n) {
   AttentionArgs args;
   FailureOr<Attrs> attrs = readAttrs(n, args);
-  if (failed(n.checkNumInputs(9, 11)) || failed(attrs) || failed(readOperands(n, *attrs, args)))
+  if (failed(n.checkNumInputs(9, 11)) || failed(attrs) ||
+      failed(readProjections(n, attrs->heads, attrs->keyHeads, args)))
     return failure();
   Value pastKey = n.required(PastKey), pastValue = n.required(PastValue), lengths = n.required(KeyLengths),
         total = n.required(TotalLength);

@@ -227,4 +227,23 @@ Value rotate(NodeContext &n, Value x, Value cos, Value sin, bool interleaved, in
   return rotary == *width ? turned : n.concat({turned, n.slice(x, last, rotary, n.constExpr(*width - rotary))}, last);
 }
 
+LogicalResult readProjections(NodeContext &n, int64_t heads, int64_t keyHeads, AttentionArgs &args) {
+  Value query = n.required(0), key = n.input(1), value = n.input(2);
+  if (failed(checkFloat(n, query, "query")) || failed(checkSameElement(n, query, {key, value})))
+    return failure();
+  if (bool(key) != bool(value))
+    return n.error("expected key and value together");
+  if (key) {
+    args.query = splitHeads(n, query, heads, "query");
+    args.key = splitHeads(n, key, keyHeads, "key");
+    args.value = splitHeads(n, value, keyHeads, "value");
+  } else {
+    Value all = splitHeads(n, query, heads + 2 * keyHeads, "query");
+    args.query = n.slice(all, 1, 0, n.constExpr(heads));
+    args.key = n.slice(all, 1, heads, n.constExpr(keyHeads));
+    args.value = n.slice(all, 1, heads + keyHeads, n.constExpr(keyHeads));
+  }
+  return success(args.query && args.key && args.value);
+}
+
 } // namespace weft::onnx

@@ -75,7 +75,10 @@ AttentionResult attention(NodeContext &n, const AttentionArgs &args, AttentionMa
 
 /// Batch x length x (heads * width) to batch x heads x length x width. `what` names the operand in errors.
 mlir::Value splitHeads(NodeContext &n, mlir::Value x, int64_t heads, llvm::StringRef what);
-/// The inverse.
+/// Operands 0 to 2, query, key and value of com.microsoft's attentions, with heads split; where key and value are left
+/// out, the query holds all three: (heads + 2 * keyHeads) * width columns.
+llvm::LogicalResult readProjections(NodeContext &n, int64_t heads, int64_t keyHeads, AttentionArgs &args);
+/// The inverse of `splitHeads`.
 mlir::Value mergeHeads(NodeContext &n, mlir::Value x);
 /// Extents of the scores of a query and a key of rank 4.
 ScoreDims scoreDims(NodeContext &n, mlir::Value query, mlir::Value key);
