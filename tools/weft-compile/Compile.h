@@ -88,7 +88,7 @@ private:
   // Spills.cpp
   void keepKernels(mlir::ModuleOp program);
   bool settlePlan(Program &program);
-  llvm::Error dealRegisters(Assembly &assembly, llvm::StringRef architecture);
+  llvm::Error dealRegisters(Assembly &assembly, const Device &device);
   llvm::Error replanKernels(Program &program, Assembly &assembly);
   mlir::OwningOpRef<mlir::ModuleOp> lowerAgain(Program &program, llvm::StringRef kernel,
                                                llvm::ArrayRef<mlir::Attribute> spilled);

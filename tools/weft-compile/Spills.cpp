@@ -36,16 +36,17 @@ namespace {
 /// that receive want a number that ptxas makes good use of, which is not always the highest.
 class RegisterDeal {
 public:
-  RegisterDeal(llvm::StringRef text, const emit::PtxasEntry &entry) : text(text) {
-    constexpr unsigned registersPerSm = 65536, mostPerThread = 255, warpThreads = 32;
+  RegisterDeal(llvm::StringRef text, const emit::PtxasEntry &entry, const Device &device) : text(text) {
+    constexpr unsigned warpThreads = 32;
     unsigned threads = 0;
     launchEnd = readNumber(text.find(launchText), launchText, threads);
     if (threads < warpThreads || entry.registers == 0)
       return;
     if (size_t at = text.find(takeText); at != llvm::StringRef::npos)
       readNumber(at, takeText, taken);
-    else if (entry.registers + unit <= mostPerThread && !text.contains(".minnctapersm") && !text.contains(".maxnreg"))
-      ctas = registersPerSm / (llvm::alignTo(entry.registers, unit) * threads);
+    else if (entry.registers + unit <= device.registersPerThread && !text.contains(".minnctapersm") &&
+             !text.contains(".maxnreg"))
+      ctas = device.registersPerSm / (llvm::alignTo(entry.registers, unit) * threads);
   }
 
   /// Goes on to the next way; false: there is none.
@@ -89,11 +90,11 @@ private:
 } // namespace
 
 /// Kernels that spill get the first deal of registers with which they do not.
-llvm::Error Compilation::dealRegisters(Assembly &assembly, llvm::StringRef architecture) {
+llvm::Error Compilation::dealRegisters(Assembly &assembly, const Device &device) {
   std::vector<std::pair<size_t, RegisterDeal>> deals;
   for (auto [i, entry] : llvm::enumerate(assembly.entries))
     if (spills(entry))
-      deals.emplace_back(i, RegisterDeal(assembly.modules[i], entry));
+      deals.emplace_back(i, RegisterDeal(assembly.modules[i], entry, device));
   while (true) {
     llvm::erase_if(deals, [](auto &each) { return !each.second.next(); });
     if (deals.empty())
@@ -101,7 +102,7 @@ llvm::Error Compilation::dealRegisters(Assembly &assembly, llvm::StringRef archi
     std::vector<std::string> texts;
     for (auto &[i, deal] : deals)
       texts.push_back(deal.getText());
-    auto entries = emit::assemblePtx(assembly.ptxas, texts, architecture, *context);
+    auto entries = emit::assemblePtx(assembly.ptxas, texts, device.architecture, *context);
     if (!entries)
       return entries.takeError();
     std::vector<std::pair<size_t, RegisterDeal>> left;
@@ -172,7 +173,7 @@ llvm::Error Compilation::replanKernels(Program &program, Assembly &assembly) {
       if (!entries)
         return entries.takeError();
       made.entries = std::move(*entries);
-      if (llvm::Error error = dealRegisters(made, program.name()))
+      if (llvm::Error error = dealRegisters(made, *program.gpu))
         return error;
       if (spills(made.entries.front()))
         continue;
