@@ -60,9 +60,7 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
   builder.setInsertionPoint(entry.getTerminator());
   unsigned numSymbols = llvm::count_if(entry.getArgumentTypes(), [](Type type) { return type.isIndex(); });
   auto op = tk::ForTilesOp::create(builder, AffineMap::get(0, numSymbols, extents, builder.getContext()));
-  // Orders other than rows are made for grids of known extents.
-  bool isStatic = llvm::all_of(extents, [](AffineExpr count) { return tg::getConstant(count).has_value(); });
-  op.setOrder(isStatic ? schedule.getOrder() : StringRef("row"));
+  op.setOrder(schedule.getOrder());
   op.setPersistent(schedule.getPersistent());
   tiles = op;
   root.block = &op.getBody().front();

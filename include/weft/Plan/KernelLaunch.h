@@ -15,8 +15,9 @@
 namespace weft::plan {
 
 struct KernelLaunch {
-  std::vector<int64_t> counts; ///< Tiles along each dimension of the result, outermost first.
-  LaunchModel launch;          ///< One stage; its grid is that of `colDims` (GridOrder.h).
+  std::vector<int64_t> counts;         ///< Tiles along each dimension of the result, outermost first.
+  std::vector<int64_t> countsOfLaunch; ///< The same, those of symbols `countOfLaunch`.
+  LaunchModel launch;                  ///< One stage; its grid is that of `colDims` (GridOrder.h).
   int64_t colDims = 1;
   int64_t elementBytes = 2;              ///< Of the operands of what multiplies, else of the widest tensor.
   double bytes = 0;                      ///< Of all tensors in it, once.
@@ -31,9 +32,11 @@ struct LaunchRequest {
   /// Boxes are laid out in at most so many rows (a power of two) of at least so many bytes: one of several is
   /// simulated.
   int64_t mostRows = 64, rowBytes = 128;
+  bool isLikely = false; ///< Extents of the grid that are symbols are what they are likely to be.
 };
 
-/// None for kernels of symbolic grids or without tiles (results that are packed). `tile` and `stream` as in a schedule.
+/// None for kernels of symbolic grids (unless likely ones are asked for) or without tiles (results that are packed).
+/// `tile` and `stream` as in a schedule.
 std::optional<KernelLaunch> describeLaunch(const KernelToSchedule &kernel, const ScheduleChoice &choice,
                                            const LaunchRequest &request);
 

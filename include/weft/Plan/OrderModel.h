@@ -20,6 +20,7 @@ struct OrderProblem {
   int64_t tileM = 128, tileN = 128, tileK = 64;
   int64_t lhsBytes = 2, rhsBytes = 2, resultBytes = 2; ///< Of one place, over all tensors on that side.
   int64_t ctasPerSm = 1;
+  bool isOfLaunch = false; ///< m or n is what it is likely to be: curves need numbers of tiles that are known.
 
   int64_t getRows() const { return (m + tileM - 1) / tileM; }
   int64_t getCols() const { return (n + tileN - 1) / tileN; }

@@ -1,4 +1,4 @@
-//===- Carveout.cpp - One division of an SM's memory for all kernels ----------------------------------------------===//
+//===- Carveout.cpp - One division of an SM's memory for all kernels of a run -------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,14 +9,26 @@
 
 using namespace weft::cuda;
 
-std::optional<int> Carveout::follow(const SmLimits &limits, const CtaNeeds &cta, int64_t grid, uint32_t kernel) {
-  if (percents.size() <= kernel)
-    percents.resize(kernel + 1, -1);
+void Carveout::begin() {
+  for (Kernel &kernel : kernels)
+    if (kernel.isInRun) {
+      kernel.wanted = wanted;
+      kernel.isInRun = false;
+    }
+  wanted = 0;
+}
+
+std::optional<int> Carveout::follow(const SmLimits &limits, const CtaNeeds &cta, int64_t grid, uint32_t number) {
+  if (kernels.size() <= number)
+    kernels.resize(number + 1);
+  Kernel &kernel = kernels[number];
   int64_t ofCta = int64_t(cta.sharedBytes) + limits.sharedBytesOfCta, share = (grid + limits.count - 1) / limits.count;
   wanted = std::max(wanted, ofCta * std::min(share, countResident(limits, cta)));
-  auto percent = int((100 * wanted + limits.sharedBytes - 1) / limits.sharedBytes);
-  if (percents[kernel] == percent)
+  kernel.isInRun = true;
+  int64_t bytes = std::max(wanted, kernel.wanted);
+  auto percent = int((100 * bytes + limits.sharedBytes - 1) / limits.sharedBytes);
+  if (kernel.percent == percent)
     return std::nullopt;
-  percents[kernel] = percent;
+  kernel.percent = percent;
   return percent;
 }

@@ -310,6 +310,7 @@ Error CudaDevice::beginRun(std::optional<void *> stream) {
   Context::Scope scope(*context);
   if (Error error = scope.check())
     return error;
+  carveout.begin();
   return streams.begin(stream);
 }
 

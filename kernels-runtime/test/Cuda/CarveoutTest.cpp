@@ -1,4 +1,4 @@
-//===- CarveoutTest.cpp - One division of an SM's memory for all kernels ------------------------------------------===//
+//===- CarveoutTest.cpp - One division of an SM's memory for all kernels of a run ---------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,9 +17,25 @@ TEST(Carveout, AsMuchAsTheGreediest) {
   CtaNeeds small = {128, 32, 9 << 10}, large = {256, 64, 99 << 10};
   EXPECT_EQ(carveout.follow(kCard, small, 132, 0), 5);
   EXPECT_EQ(carveout.follow(kCard, large, 100, 1), 50);
+  carveout.begin();
   EXPECT_EQ(carveout.follow(kCard, small, 132, 0), 50);
   EXPECT_EQ(carveout.follow(kCard, large, 100, 1), std::nullopt);
   EXPECT_EQ(carveout.follow(kCard, small, 132, 0), std::nullopt);
+}
+
+/// A plan for other extents keeps its own division, however runs alternate.
+TEST(Carveout, OtherRunsHaveTheirOwn) {
+  Carveout carveout;
+  CtaNeeds small = {128, 32, 9 << 10}, middle = {128, 32, 19 << 10}, large = {256, 64, 99 << 10};
+  for (int run = 0; run < 3; ++run) {
+    carveout.begin();
+    EXPECT_EQ(carveout.follow(kCard, small, 132, 0), run == 0   ? std::optional(5)
+                                                     : run == 1 ? std::optional(10)
+                                                                : std::nullopt);
+    EXPECT_EQ(carveout.follow(kCard, middle, 132, 1), run == 0 ? std::optional(10) : std::nullopt);
+    carveout.begin();
+    EXPECT_EQ(carveout.follow(kCard, large, 100, 2), run == 0 ? std::optional(50) : std::nullopt);
+  }
 }
 
 /// As many CTAs as an SM gets of the launch, and as it has room for.

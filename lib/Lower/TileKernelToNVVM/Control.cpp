@@ -16,7 +16,8 @@ namespace {
 /// Prints an IndexProgram as index arithmetic.
 class ProgramEmitter {
 public:
-  ProgramEmitter(OpBuilder &builder, Location loc, Value index) : builder(builder), loc(loc), index(index) {}
+  ProgramEmitter(OpBuilder &builder, Location loc, Value index, ArrayRef<Value> parameters)
+      : builder(builder), loc(loc), index(index), parameters(parameters) {}
 
   SmallVector<Value> emit(const plan::IndexProgram &program) {
     tables = &program.getTables();
@@ -43,6 +44,8 @@ private:
       return index;
     case IndexOp::Constant:
       return constant(i.immediate);
+    case IndexOp::Parameter:
+      return parameters[i.immediate];
     case IndexOp::Lookup:
       return lookUp((*tables)[i.immediate], at(i.a));
     default:
@@ -108,6 +111,7 @@ private:
   OpBuilder &builder;
   Location loc;
   Value index;
+  ArrayRef<Value> parameters; ///< By the program's numbers.
   const std::vector<std::vector<int64_t>> *tables = nullptr;
   SmallVector<Value> values;
 };
@@ -160,10 +164,12 @@ private:
                                                      Value block, ArrayRef<LinearForm> extents, StringRef text) {
     constexpr size_t mostOfTable = 4096;
     std::vector<int64_t> counts;
+    SmallVector<Value> parameters;
     for (const LinearForm &extent : extents) {
-      if (!extent.terms.empty())
-        return op.emitOpError("expected static extents for the order `") << text << "`; use `row`";
-      counts.push_back(std::max<int64_t>(extent.constant, 1)); // Without tiles nothing runs.
+      bool isKnown = extent.terms.empty();
+      counts.push_back(isKnown ? std::max<int64_t>(extent.constant, 1)
+                               : plan::countOfLaunch); // Without tiles nothing runs.
+      parameters.push_back(isKnown ? Value() : forms.materialize(extent));
     }
     plan::GridOrder order;
     plan::IndexProgram program;
@@ -174,12 +180,15 @@ private:
       return op.emitOpError("expected an order by arithmetic or a table of at most ")
              << mostOfTable << " tiles, got a table of " << order.traversal.table.size();
     Value index = forms.materialize(forms.get(block, {0, Bounds().max}));
-    return ProgramEmitter(builder, op.getLoc(), index).emit(program);
+    return ProgramEmitter(builder, op.getLoc(), index, parameters).emit(program);
   }
 
-  /// "16 x 56".
+  /// "16 x 56"; "16 x ?".
   static std::string shapeOf(ArrayRef<int64_t> counts) {
-    return llvm::join(llvm::map_range(counts, [](int64_t count) { return std::to_string(count); }), " x ");
+    return llvm::join(
+        llvm::map_range(counts,
+                        [](int64_t count) { return count == plan::countOfLaunch ? "?" : std::to_string(count); }),
+        " x ");
   }
 
   /// The tile numbers of the linear block index.

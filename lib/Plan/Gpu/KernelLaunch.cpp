@@ -113,17 +113,18 @@ private:
 
 } // namespace
 
-/// Tiles along each dimension of the result; false for grids that are symbolic or too large for an order.
+/// Tiles along each dimension of the result; false for grids that nobody may estimate or too large for an order.
 bool Describer::makeGrid() {
   unsigned rank = access.resultRank;
   if (choice.tile.size() != rank)
     return false;
   loops.resize(access.dims.size());
   for (unsigned d = 0; d < rank; ++d) {
-    std::optional<int64_t> extent = tg::getConstant(access.dims[d].extent);
-    if (!extent || *extent < 1 || choice.tile[d] < 1)
+    bool isKnown = tg::getConstant(access.dims[d].extent).has_value();
+    if ((!isKnown && !request.isLikely) || extentOf(d) < 1 || choice.tile[d] < 1)
       return false;
-    result.counts.push_back(int64_t(llvm::divideCeil(*extent, choice.tile[d])));
+    result.counts.push_back(int64_t(llvm::divideCeil(extentOf(d), choice.tile[d])));
+    result.countsOfLaunch.push_back(isKnown ? result.counts.back() : countOfLaunch);
   }
   stage.grid = foldGrid(result.counts, request.colDims);
   if (stage.grid.rows > maxTiles / stage.grid.cols)
@@ -133,7 +134,7 @@ bool Describer::makeGrid() {
   for (unsigned d = rank; d-- > 0;) {
     isCol &= cols < stage.grid.cols;
     int64_t &below = isCol ? cols : rows;
-    int64_t tile = std::min(choice.tile[d], *tg::getConstant(access.dims[d].extent));
+    int64_t tile = std::min(choice.tile[d], extentOf(d));
     loops[d] = Loop{isCol ? LaunchLoop::Col : LaunchLoop::Row, result.counts[d], tile, below, result.counts[d]};
     below *= result.counts[d];
   }

@@ -120,7 +120,7 @@ int64_t Sampler::countLookups(const LaunchModel &launch) const {
 
 bool Sampler::prepare() {
   constexpr int64_t mostTiles = 1 << 14, mostLookups = mostOrderLookups / 4;
-  LaunchRequest request{1, /*mergesTaps=*/true, mostRows, sectorBytes};
+  LaunchRequest request{1, /*mergesTaps=*/true, mostRows, sectorBytes, /*isLikely=*/true};
   std::optional<KernelLaunch> first = describeLaunch(kernel, choice, request);
   if (!first)
     return false;
@@ -164,7 +164,10 @@ std::vector<GridOrder> Sampler::listOrders() const {
       each.inner = std::make_shared<Traversal>(order.traversal);
       order.traversal = each;
     }
-    orders.push_back(order);
+    IndexProgram program;
+    std::string error;
+    if (buildGridOrder(order, launch.countsOfLaunch, program, error))
+      orders.push_back(order);
   };
   for (const KernelLaunch &launch : launches) {
     TileGrid grid = launch.launch.stages[0].grid;

@@ -171,7 +171,8 @@ static bool simulateOrder(const OrderProblem &problem, const Device &device, Ord
 //===--- Choice ---===//
 
 /// From the shortest index arithmetic to the longest.
-static std::vector<std::string> listOrders(int64_t rows, int64_t cols) {
+static std::vector<std::string> listOrders(const OrderProblem &problem) {
+  int64_t rows = problem.getRows(), cols = problem.getCols();
   std::vector<std::string> orders = {"row", "column"};
   for (const char *name : {"grouped", "grouped-snake"})
     for (int64_t width : {2, 4, 8, 16, 32}) {
@@ -180,7 +181,8 @@ static std::vector<std::string> listOrders(int64_t rows, int64_t cols) {
       if (width < cols)
         orders.push_back(llvm::formatv("{0}<{1},columns>", name, width));
     }
-  orders.push_back("hilbert");
+  if (!problem.isOfLaunch)
+    orders.push_back("hilbert");
   return orders;
 }
 
@@ -207,7 +209,7 @@ OrderChoice chooseOrder(const OrderProblem &problem, const Device &device) {
   int64_t rows = problem.getRows(), cols = problem.getCols();
   if (rows < 2 || cols < 2 || rows * cols <= problem.ctasPerSm * int64_t(device.sms))
     return choice;
-  for (const std::string &order : listOrders(rows, cols))
+  for (const std::string &order : listOrders(problem))
     choice.candidates.push_back({order, estimateOrderBytes(problem, order, device)});
   auto sortBy = [&](auto bytes) { // Of equals, the shorter name.
     llvm::sort(choice.candidates, [&](const OrderCandidate &a, const OrderCandidate &b) {
@@ -224,7 +226,7 @@ OrderChoice chooseOrder(const OrderProblem &problem, const Device &device) {
   for (const OrderCandidate &candidate : choice.candidates)
     if (!isSimulated || candidate.simulatedBytes >= 0)
       least = std::min(least, bytesOf(candidate));
-  std::vector<std::string> orders = listOrders(rows, cols);
+  std::vector<std::string> orders = listOrders(problem);
   for (const std::string &order : orders) {
     auto found = llvm::find_if(choice.candidates, [&](const OrderCandidate &c) { return c.order == order; });
     if ((!isSimulated || found->simulatedBytes >= 0) && bytesOf(*found) <= same * least) {
@@ -240,6 +242,23 @@ OrderChoice chooseOrder(const OrderProblem &problem, const Device &device) {
 /// L2 if they come side by side; the smaller operand has sharers everywhere.
 static bool readsMoreByColumns(const OrderProblem &problem) {
   return problem.getRows() > 1 && problem.getCols() > 1 && problem.n * problem.rhsBytes > problem.m * problem.lhsBytes;
+}
+
+/// Tiles along each dimension of the result; `countOfLaunch` where the extent is a symbol's.
+static std::vector<int64_t> countTilesOfLaunch(const KernelToSchedule &kernel, const ScheduleChoice &choice) {
+  std::vector<int64_t> counts;
+  for (auto [dim, tile] : llvm::zip(kernel.access.dims, choice.tile)) {
+    std::optional<int64_t> extent = tg::getConstant(dim.extent);
+    counts.push_back(extent ? std::max<int64_t>(llvm::divideCeil(*extent, tile), 1) : countOfLaunch);
+  }
+  return counts;
+}
+
+/// Whether the order of this text can be built for so many tiles along each dimension.
+static bool fits(const std::string &text, const std::vector<int64_t> &counts, std::string &error) {
+  GridOrder order;
+  IndexProgram program;
+  return parseGridOrder(text, order, error) && buildGridOrder(order, counts, program, error);
 }
 
 void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, const GemmChoice &best, unsigned m,
@@ -258,6 +277,8 @@ void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, c
   launch.rhsBytes = problem.rhsBytes * problem.rhsTensors;
   launch.resultBytes = problem.resultBytes;
   launch.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
+  std::vector<int64_t> counts = countTilesOfLaunch(kernel, choice);
+  launch.isOfLaunch = counts[m] == countOfLaunch || counts[n] == countOfLaunch;
   if (isLongWave(problem, best.tile, best.cost.tiles, device) && readsMoreByColumns(launch)) {
     choice.order = "column";
     choice.isOrdered = true;
@@ -268,6 +289,8 @@ void chooseOrderOf(const KernelToSchedule &kernel, const GemmProblem &problem, c
   bool isBatch = launch.batch > 1 && order.order != "row";
   choice.order = isBatch ? llvm::formatv("each<{0},{1}>", launch.batch, order.order).str() : order.order;
   choice.isOrdered = true;
+  if (std::string error; isBatch && !fits(choice.order, counts, error)) // The launch has another number of grids.
+    choice.order = "row";
   if (std::string numbers = order.describe(); !numbers.empty())
     choice.reason += "; " + numbers;
 }
@@ -297,15 +320,12 @@ bool overrideOrder(const KernelToSchedule &kernel, const std::string &text, Sche
   if (llvm::none_of(func.getBody().front(), reuses) || choice.tile.size() != rank)
     return true;
   std::vector<int64_t> counts;
-  for (unsigned d = 0; d < rank; ++d) {
-    std::optional<int64_t> extent = tg::getConstant(kernel.access.dims[d].extent);
-    if (!extent) // Orders other than rows are made for grids of known extents.
-      return true;
-    counts.push_back(std::max<int64_t>(llvm::divideCeil(*extent, choice.tile[d]), 1));
-  }
+  for (unsigned d = 0; d < rank; ++d)
+    counts.push_back(
+        std::max<int64_t>(llvm::divideCeil(estimateExtent(kernel.access.dims[d].extent), choice.tile[d]), 1));
   GridOrder order;
   TileOrder tiles;
-  if (!parseGridOrder(text, order, error))
+  if (!fits(text, countTilesOfLaunch(kernel, choice), error) || !parseGridOrder(text, order, error))
     return false;
   TileGrid grid = foldGrid(counts, order.colDims);
   if (grid.rows < 2 || grid.cols < 2)

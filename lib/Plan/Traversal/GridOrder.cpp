@@ -35,7 +35,7 @@ bool weft::plan::parseGridOrder(std::string_view text, GridOrder &result, std::s
 static size_t findColumns(const std::vector<int64_t> &counts, int64_t colDims) {
   size_t first = counts.size();
   while (first > 0 && (colDims > 0 || counts[first - 1] == 1))
-    colDims -= counts[--first] > 1;
+    colDims -= counts[--first] != 1;
   return first;
 }
 
@@ -52,24 +52,63 @@ TileGrid weft::plan::foldGrid(const std::vector<int64_t> &counts, int64_t colDim
   return {multiply(counts, 0, first), multiply(counts, first, counts.size())};
 }
 
+namespace {
+/// The order of one grid, into a program.
+class GridBuilder {
+public:
+  GridBuilder(const std::vector<int64_t> &counts, IndexProgram &program) : counts(counts), program(program) {}
+
+  IndexProgram::Value countOf(size_t dim) {
+    return counts[dim] == countOfLaunch ? program.parameter(int64_t(dim)) : program.constant(counts[dim]);
+  }
+
+  /// How many tiles the dimensions have together.
+  TileCount countAll(size_t begin, size_t end) {
+    std::vector<int64_t> known;
+    TileCount all{program.constant(1)};
+    for (size_t i = begin; i < end; ++i) {
+      all.value = program.mul(all.value, countOf(i));
+      if (counts[i] != countOfLaunch)
+        known.push_back(counts[i]);
+    }
+    int64_t product = multiply(known, 0, known.size());
+    all.known = known.size() == end - begin ? product : 0;
+    all.multiple = product > maxTiles ? 1 : product;
+    return all;
+  }
+
+  /// The tile along each of the dimensions, of the row-major number of their tile.
+  void takeApart(IndexProgram::Value number, size_t begin, size_t end, std::vector<IndexProgram::Value> &places) {
+    while (begin < end && counts[begin] == 1)
+      places[begin++] = program.constant(0);
+    for (size_t i = end; i-- > begin;) {
+      if (counts[i] == 1) {
+        places[i] = program.constant(0);
+        continue;
+      }
+      places[i] = i == begin ? number : program.rem(number, countOf(i));
+      if (i > begin)
+        number = program.div(number, countOf(i));
+    }
+  }
+
+private:
+  const std::vector<int64_t> &counts;
+  IndexProgram &program;
+};
+} // namespace
+
 bool weft::plan::buildGridOrder(const GridOrder &order, const std::vector<int64_t> &counts, IndexProgram &program,
                                 std::string &error) {
-  if (!buildTraversal(order.traversal, {foldGrid(counts, order.colDims)}, program, error))
-    return false;
-  std::vector<IndexProgram::Value> places(counts.size());
+  program = IndexProgram();
+  GridBuilder builder(counts, program);
   size_t first = findColumns(counts, order.colDims);
-  auto takeApart = [&](IndexProgram::Value number, size_t begin, size_t end) {
-    for (size_t i = end; i-- > begin;) {
-      bool isOutermost = multiply(counts, begin, i) == 1;
-      IndexProgram::Value count = program.constant(counts[i]);
-      places[i] = counts[i] == 1 ? program.constant(0) : isOutermost ? number : program.rem(number, count);
-      if (counts[i] > 1 && !isOutermost)
-        number = program.div(number, count);
-    }
-  };
-  std::vector<IndexProgram::Value> results = program.getResults();
-  takeApart(results[0], 0, first);
-  takeApart(results[1], first, counts.size());
+  TileCount rows = builder.countAll(0, first), cols = builder.countAll(first, counts.size());
+  if (!buildTraversal(order.traversal, rows, cols, program, error))
+    return false;
+  std::vector<IndexProgram::Value> places(counts.size()), results = program.getResults();
+  builder.takeApart(results[0], 0, first, places);
+  builder.takeApart(results[1], first, counts.size(), places);
   program.setResults(places);
   return true;
 }

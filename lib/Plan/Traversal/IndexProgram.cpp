@@ -89,6 +89,7 @@ static int countOperands(IndexOp op) {
   switch (op) {
   case IndexOp::Index:
   case IndexOp::Constant:
+  case IndexOp::Parameter:
     return 0;
   case IndexOp::Lookup:
     return 1;
@@ -125,8 +126,8 @@ int64_t IndexProgram::countOperations() const {
 
 /// One instruction over `count` indices, operands and result as rows of numbers.
 static void evaluateRow(const IndexInstruction &instruction, const std::vector<std::vector<int64_t>> &tables,
-                        const int64_t *a, const int64_t *b, const int64_t *c, int64_t first, int64_t count,
-                        int64_t *out) {
+                        const std::vector<int64_t> &parameters, const int64_t *a, const int64_t *b, const int64_t *c,
+                        int64_t first, int64_t count, int64_t *out) {
   auto forAll = [&](auto function) {
     for (int64_t i = 0; i < count; ++i)
       out[i] = function(i);
@@ -136,6 +137,8 @@ static void evaluateRow(const IndexInstruction &instruction, const std::vector<s
     return forAll([&](int64_t i) { return first + i; });
   case IndexOp::Constant:
     return forAll([&](int64_t) { return instruction.immediate; });
+  case IndexOp::Parameter:
+    return forAll([&](int64_t) { return parameters[instruction.immediate]; });
   case IndexOp::Add:
     return forAll([&](int64_t i) { return apply(IndexOp::Add, a[i], b[i]); });
   case IndexOp::Sub:
@@ -165,7 +168,8 @@ static void evaluateRow(const IndexInstruction &instruction, const std::vector<s
   }
 }
 
-void IndexProgram::evaluate(int64_t first, int64_t count, std::vector<std::vector<int64_t>> &out) const {
+void IndexProgram::evaluate(int64_t first, int64_t count, std::vector<std::vector<int64_t>> &out,
+                            const std::vector<int64_t> &parameters) const {
   constexpr int64_t width = 64; // 700 instructions x 64 numbers stay in a second-level cache.
   std::vector<bool> needed = findNeeded();
   std::vector<int64_t> rows(instructions.size() * width);
@@ -177,7 +181,7 @@ void IndexProgram::evaluate(int64_t first, int64_t count, std::vector<std::vecto
     for (size_t i = 0; i < instructions.size(); ++i) {
       const IndexInstruction &instruction = instructions[i];
       if (needed[i])
-        evaluateRow(instruction, tables, &rows[instruction.a * width], &rows[instruction.b * width],
+        evaluateRow(instruction, tables, parameters, &rows[instruction.a * width], &rows[instruction.b * width],
                     &rows[instruction.c * width], first + done, now, &rows[i * width]);
     }
     for (size_t r = 0; r < results.size(); ++r)
@@ -188,8 +192,8 @@ void IndexProgram::evaluate(int64_t first, int64_t count, std::vector<std::vecto
 //===--- Text ---===//
 
 static const char *nameOf(IndexOp op) {
-  static const char *const names[] = {"index", "constant", "add",  "sub",   "mul",    "div",
-                                      "rem",   "min",      "less", "equal", "select", "lookup"};
+  static const char *const names[] = {"index", "constant", "parameter", "add",   "sub",    "mul",   "div",
+                                      "rem",   "min",      "less",      "equal", "select", "lookup"};
   return names[int(op)];
 }
 
@@ -204,6 +208,10 @@ std::string IndexProgram::print() const {
       continue;
     if (instruction.op == IndexOp::Constant || instruction.op == IndexOp::Index) {
       names[i] = instruction.op == IndexOp::Index ? "%block" : std::to_string(instruction.immediate);
+      continue;
+    }
+    if (instruction.op == IndexOp::Parameter) {
+      names[i] = "%count" + std::to_string(instruction.immediate);
       continue;
     }
     names[i] = "%" + std::to_string(next++);

@@ -18,7 +18,7 @@ using Kind = Traversal::Kind;
 using Value = IndexProgram::Value;
 
 namespace {
-/// A number of rows or columns, and every value it can take when the program runs.
+/// A number of rows or columns, and every value it can take when the program runs; no choices: only the launch knows.
 struct Extent {
   Value value;
   std::vector<int64_t> choices;
@@ -182,12 +182,14 @@ Place OrderBuilder::buildHilbert(Value at, const Extent &rows, const Extent &col
   return {p.add(row, p.mul(at, p.select(isAcross, bRow, aRow))), p.add(col, p.mul(at, p.select(isAcross, bCol, aCol)))};
 }
 
-/// `rows` has one choice, of which checkFits has seen that the runs divide it.
+/// The runs divide the rows: checkFits has seen it.
 Place OrderBuilder::buildEach(const Traversal &traversal, Value at, const Extent &rows, const Extent &cols) {
-  int64_t height = rows.getMax() / traversal.width;
-  Value ofRun = p.constant(height), tiles = p.mul(ofRun, cols.value);
-  Place place = build(traversal.inner ? *traversal.inner : Traversal(), p.rem(at, tiles), {ofRun, {height}}, cols);
-  return {p.add(p.mul(p.div(at, tiles), ofRun), place.row), place.col};
+  Extent ofRun{p.div(rows.value, p.constant(traversal.width)), {}};
+  for (int64_t choice : rows.choices)
+    ofRun.choices.push_back(choice / traversal.width);
+  Value tiles = p.mul(ofRun.value, cols.value);
+  Place place = build(traversal.inner ? *traversal.inner : Traversal(), p.rem(at, tiles), ofRun, cols);
+  return {p.add(p.mul(p.div(at, tiles), ofRun.value), place.row), place.col};
 }
 
 /// CUTLASS's choice of the strip width (GemmIdentityThreadblockSwizzle::get_log_tile).
@@ -255,11 +257,13 @@ static void buildChain(const Traversal &traversal, const std::vector<TileGrid> &
                 p.sub(p.constant(1), isFirst)});
 }
 
+static std::string nameOf(const Traversal &traversal) { return "traversal " + traversal.print().substr(0, 60); }
+
 static bool checkFits(const Traversal &traversal, const std::vector<TileGrid> &grids, std::string &error) {
   size_t stages = traversal.kind == Kind::Chain ? 2 : 1;
   if (grids.size() != stages)
-    error = "traversal " + traversal.print().substr(0, 60) + ": expected " + std::to_string(stages) +
-            " grid(s) of tiles, got " + std::to_string(grids.size());
+    error = nameOf(traversal) + ": expected " + std::to_string(stages) + " grid(s) of tiles, got " +
+            std::to_string(grids.size());
   int64_t total = 0;
   for (const TileGrid &grid : grids) {
     if (grid.rows < 1 || grid.cols < 1 || grid.rows > maxTiles / grid.cols)
@@ -299,8 +303,52 @@ bool weft::plan::buildTraversal(const Traversal &traversal, const std::vector<Ti
     buildChain(traversal, grids, program);
     return true;
   }
-  Extent rows{program.constant(grids[0].rows), {grids[0].rows}}, cols{program.constant(grids[0].cols), {grids[0].cols}};
-  Place place = OrderBuilder(program).build(traversal, program.index(), rows, cols);
+  TileCount rows{program.constant(grids[0].rows), grids[0].rows, grids[0].rows};
+  TileCount cols{program.constant(grids[0].cols), grids[0].cols, grids[0].cols};
+  return buildTraversal(traversal, rows, cols, program, error);
+}
+
+/// Whether an order can be built where numbers of rows or columns are known only to the launch.
+static bool checkFits(const Traversal &traversal, const TileCount &rows, const TileCount &cols, std::string &error) {
+  bool needsRows = false, needsCols = traversal.kind == Kind::Cutlass;
+  switch (traversal.kind) {
+  case Kind::Morton:
+  case Kind::Hilbert:
+  case Kind::Table:
+  case Kind::Chain:
+    needsRows = needsCols = true;
+    break;
+  case Kind::Each:
+    if (rows.multiple % traversal.width) {
+      error = "each: expected tile rows in " + std::to_string(traversal.width) + " equal runs, got a multiple of " +
+              std::to_string(rows.multiple);
+      return false;
+    }
+    return !traversal.inner || checkFits(*traversal.inner, {rows.value, rows.known / traversal.width, 1}, cols, error);
+  default:
+    break;
+  }
+  if ((needsRows && !rows.known) || (needsCols && !cols.known))
+    error = nameOf(traversal) + ": expected numbers of tiles that are known before the launch; row, column, " +
+            "serpentine, grouped and grouped-snake take any";
+  return error.empty();
+}
+
+bool weft::plan::buildTraversal(const Traversal &traversal, TileCount rows, TileCount cols, IndexProgram &program,
+                                std::string &error) {
+  error.clear();
+  if (traversal.width < 1)
+    error = "expected a width of at least 1, got " + std::to_string(traversal.width);
+  else if (rows.known && cols.known)
+    checkFits(traversal, {{rows.known, cols.known}}, error);
+  else
+    checkFits(traversal, rows, cols, error);
+  if (!error.empty())
+    return false;
+  auto toExtent = [](const TileCount &count) {
+    return Extent{count.value, count.known ? std::vector<int64_t>{count.known} : std::vector<int64_t>()};
+  };
+  Place place = OrderBuilder(program).build(traversal, program.index(), toExtent(rows), toExtent(cols));
   program.setResults({place.row, place.col});
   return true;
 }

@@ -77,6 +77,71 @@ TEST(GridOrder, ColumnsAreTheLastDimensionsWithTiles) {
   EXPECT_EQ(foldGrid({1, 7}, 1).rows, 1);
 }
 
+/// As `listTiles`, by a program for which only the launch knows the counts where `isOfLaunch`.
+static std::vector<std::vector<int64_t>> listTilesOfLaunch(const std::string &text, const std::vector<int64_t> &counts,
+                                                           const std::vector<bool> &isOfLaunch) {
+  GridOrder order;
+  IndexProgram program;
+  std::string error;
+  std::vector<int64_t> known = counts;
+  int64_t total = 1;
+  for (size_t d = 0; d < counts.size(); ++d) {
+    known[d] = isOfLaunch[d] ? countOfLaunch : counts[d];
+    total *= counts[d];
+  }
+  EXPECT_TRUE(parseGridOrder(text, order, error) && buildGridOrder(order, known, program, error)) << error;
+  std::vector<std::vector<int64_t>> places, tiles(total);
+  program.evaluate(0, total, places, counts);
+  for (int64_t block = 0; block < total; ++block)
+    for (size_t d = 0; d < counts.size(); ++d)
+      tiles[block].push_back(places[d][block]);
+  return tiles;
+}
+
+TEST(GridOrder, CountsOfTheLaunchGiveTheSameOrder) {
+  for (const char *text : {"row", "column", "serpentine", "grouped<3>", "grouped<3,columns>", "grouped-snake<2>",
+                           "grouped-snake<4,columns>", "column@2", "grouped<2>@2"})
+    for (std::vector<int64_t> counts : {std::vector<int64_t>{5, 7}, {2, 3, 4}, {8, 1, 9}, {3, 2, 2, 5}, {1, 2, 6}})
+      for (unsigned mask = 1; mask < 1u << counts.size(); ++mask) {
+        std::vector<bool> isOfLaunch;
+        bool isAmbiguous = false; // One tile of a symbol counts as several: other dimensions are the columns then.
+        for (size_t d = 0; d < counts.size(); ++d) {
+          isOfLaunch.push_back(mask >> d & 1);
+          isAmbiguous |= isOfLaunch[d] && counts[d] == 1;
+        }
+        std::vector<std::vector<int64_t>> tiles = listTilesOfLaunch(text, counts, isOfLaunch);
+        if (!isAmbiguous)
+          ASSERT_EQ(tiles, listTiles(text, counts)) << text << " " << mask;
+        EXPECT_EQ(std::set<std::vector<int64_t>>(tiles.begin(), tiles.end()).size(), tiles.size()) << text;
+      }
+}
+
+TEST(GridOrder, RunsOfTheLaunch) {
+  EXPECT_EQ(listTilesOfLaunch("each<4,column>", {2, 2, 3, 5}, {false, false, true, true}),
+            listTiles("each<4,column>", {2, 2, 3, 5}));
+  EXPECT_EQ(listTilesOfLaunch("each<2,grouped<3>>", {4, 7, 5}, {false, true, false}),
+            listTiles("each<2,grouped<3>>", {4, 7, 5}));
+  EXPECT_EQ(listTilesOfLaunch("cutlass<8>", {9, 7}, {true, false}), listTiles("cutlass<8>", {9, 7}));
+}
+
+TEST(GridOrder, CountsThatMustBeKnown) {
+  auto refuse = [](const char *text, const std::vector<int64_t> &counts) {
+    GridOrder order;
+    IndexProgram program;
+    std::string error;
+    EXPECT_TRUE(parseGridOrder(text, order, error)) << error;
+    EXPECT_FALSE(buildGridOrder(order, counts, program, error)) << text;
+    return error;
+  };
+  EXPECT_EQ(refuse("hilbert", {countOfLaunch, 7}),
+            "traversal hilbert: expected numbers of tiles that are known before the launch; row, column, serpentine, "
+            "grouped and grouped-snake take any");
+  for (const char *text : {"morton", "table<0,1>", "cutlass<8>", "each<2,hilbert>"})
+    refuse(text, {2, countOfLaunch, countOfLaunch});
+  EXPECT_EQ(refuse("each<4,column>", {countOfLaunch, 6, 5}),
+            "each: expected tile rows in 4 equal runs, got a multiple of 6");
+}
+
 TEST(GridOrder, RefusedText) {
   GridOrder order;
   std::string error;

@@ -30,8 +30,11 @@ bool parseGridOrder(std::string_view text, GridOrder &result, std::string &error
 /// The grid's rows and columns. Fewer dimensions with several tiles than `colDims` + 1 leave one row.
 TileGrid foldGrid(const std::vector<int64_t> &counts, int64_t colDims);
 
-/// The tile number along each of `counts` (all at least 1) as results of index arithmetic. Fails as buildTraversal
-/// does.
+/// In place of a count: only the launch knows it. It counts as several, whatever it turns out to be.
+constexpr int64_t countOfLaunch = -1;
+
+/// The tile number along each of `counts` (all at least 1) as results of index arithmetic; a count that only the launch
+/// knows is the parameter of its dimension's number. Fails as buildTraversal does.
 bool buildGridOrder(const GridOrder &order, const std::vector<int64_t> &counts, IndexProgram &program,
                     std::string &error);
 

@@ -20,8 +20,9 @@
 namespace weft::plan {
 
 enum class IndexOp : uint8_t {
-  Index,    ///< The linear block index.
-  Constant, ///< `immediate`.
+  Index,     ///< The linear block index.
+  Constant,  ///< `immediate`.
+  Parameter, ///< Number `immediate` of what only the launch knows.
   Add,
   Sub,
   Mul,
@@ -41,14 +42,15 @@ struct IndexInstruction {
   int64_t immediate = 0;
 };
 
-/// A function from one block index to a few integers, in 64-bit two's complement. The building functions fold constants
-/// and share equal instructions.
+/// A function from one block index, and parameters that all blocks of a launch have in common, to a few integers, in
+/// 64-bit two's complement. The building functions fold constants and share equal instructions.
 class IndexProgram {
 public:
   using Value = int32_t;
 
   Value index() { return emit({IndexOp::Index}); }
   Value constant(int64_t value) { return emit({IndexOp::Constant, 0, 0, 0, value}); }
+  Value parameter(int64_t number) { return emit({IndexOp::Parameter, 0, 0, 0, number}); }
   Value add(Value a, Value b) { return binary(IndexOp::Add, a, b); }
   Value sub(Value a, Value b) { return binary(IndexOp::Sub, a, b); }
   Value mul(Value a, Value b) { return binary(IndexOp::Mul, a, b); }
@@ -68,12 +70,14 @@ public:
   const std::vector<std::vector<int64_t>> &getTables() const { return tables; }
 
   /// Evaluates at first, first+1, ..., first+count-1; `out` gets one vector of `count` numbers for each result.
-  void evaluate(int64_t first, int64_t count, std::vector<std::vector<int64_t>> &out) const;
+  /// `parameters` has a value for every parameter of the program.
+  void evaluate(int64_t first, int64_t count, std::vector<std::vector<int64_t>> &out,
+                const std::vector<int64_t> &parameters = {}) const;
 
   /// One line for each instruction that a result needs, `%3 = mul %1, 8`, and a line `return %5, %7`.
   std::string print() const;
 
-  /// How many instructions the results need, constants and the index not counted.
+  /// How many instructions the results need, constants, parameters and the index not counted.
   int64_t countOperations() const;
 
 private:

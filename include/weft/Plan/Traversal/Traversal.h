@@ -73,6 +73,19 @@ const std::vector<std::string> &getTraversalNames();
 bool buildTraversal(const Traversal &traversal, const std::vector<TileGrid> &grids, IndexProgram &program,
                     std::string &error);
 
+/// A number of tile rows or columns: a constant of a program, or arithmetic on its parameters.
+struct TileCount {
+  IndexProgram::Value value;
+  int64_t known = 0;    ///< What `value` always is; 0: only the launch knows.
+  int64_t multiple = 1; ///< Divides `value` for certain.
+};
+
+/// As above for one grid, into `program`, to which `rows` and `cols` belong; none of them is 0 when it runs. Curves,
+/// tables and chains fail where a number is not known, `cutlass` where that of the columns is not, `each` where the
+/// rows need not be in equal runs.
+bool buildTraversal(const Traversal &traversal, TileCount rows, TileCount cols, IndexProgram &program,
+                    std::string &error);
+
 /// A traversal evaluated on its grids: both directions as tables.
 class TileOrder {
 public:
