@@ -21,7 +21,7 @@ static std::string mapText(Operation *op, llvm::StringRef attribute) {
   return text;
 }
 
-/// What profiles call a kernel or the group of a dispatch (docs/profile.md).
+/// What records call a kernel or the group of a dispatch (docs/records.md).
 static void explainSubgraph(llvm::json::OStream &json, Operation *op) {
   auto name = op->getAttrOfType<StringAttr>(plan::subgraphAttr);
   auto shapes = op->getAttrOfType<ArrayAttr>(plan::shapesAttr);

@@ -56,7 +56,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
     plan.forceFuse = options.forceFuse;
     plan.plan = options.plan;
     plan.emitPlan = options.emitPlan;
-    plan.profile = options.profile;
+    plan.records = options.records;
     plan.nameSubgraphs = options.nameSubgraphs;
     plan.gpu = options.gpu.has_value();
     plan.finiteMasks = options.strategy.fastMath;

@@ -208,6 +208,13 @@ private:
         return signalPassFailure();
       return finish(*original, device);
     }
+    if (module->hasAttr(plan::recordAttr) && !spilled) {
+      std::vector<Diagnostic> errors;
+      if (succeeded(attempt(errors)))
+        return finish(*original, device);
+      if (!planWithoutRecord(original, errors))
+        return signalPassFailure();
+    }
     Candidates candidates(*original, *device, options.allowTf32, options.traversal);
     if (spilled && !spilled.empty() && !planForFewerRegisters(candidates, spilled))
       return signalPassFailure();
@@ -252,6 +259,23 @@ private:
       module->removeAttr(spent);
   }
 
+  /// A record's schedule that can no longer be compiled is skipped. `original` is then the kernel with another plan.
+  bool planWithoutRecord(OwningOpRef<ModuleOp> &original, ArrayRef<Diagnostic> errors) {
+    ModuleOp module = getOperation();
+    restore(*original);
+    tg::ScheduleAttr recorded = module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr);
+    module->removeAttr(plan::scheduleAttr);
+    module->removeAttr(plan::recordAttr);
+    module->setAttr(plan::skippedRecordAttr, UnitAttr::get(&getContext()));
+    tellAgain(module, "a record is skipped: " + (errors.empty() ? "it cannot be compiled" : errors.front().str()),
+              recorded);
+    if (failed(runPipeline(planning, module)))
+      return false;
+    module->removeAttr(plan::skippedRecordAttr);
+    original = module.clone();
+    return true;
+  }
+
   bool planForFewerRegisters(Candidates &candidates, ArrayAttr spilled) {
     ModuleOp module = getOperation();
     auto schedules = llvm::map_to_vector(spilled, [](Attribute each) { return dyn_cast<tg::ScheduleAttr>(each); });
@@ -265,6 +289,7 @@ private:
       return false;
     }
     tellAgain(module, "registers spill: planned again with fewer", next);
+    module->removeAttr(plan::recordAttr);
     module->setAttr(plan::scheduleAttr, next);
     return true;
   }

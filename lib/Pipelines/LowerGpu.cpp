@@ -66,7 +66,7 @@ static bool mergesLaunches(const GpuOptions &options) { return options.mergeLaun
 
 static std::unique_ptr<Pass> createPlanGpu(const GpuOptions &options) {
   return plan::createPlanGpu(
-      {options.target, options.allowTf32, getTraversal(options), options.profile, options.nameSubgraphs});
+      {options.target, options.allowTf32, getTraversal(options), options.records, options.nameSubgraphs});
 }
 
 /// In front of schedules: dimensions, and the tiles that launches of several kernels want.

@@ -44,7 +44,7 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
 
   GpuOptions get() const {
     return {target,    fastMath,      allowTf32,      dependentLaunch,
-            traversal, mergeLaunches, /*profile=*/"", /*nameSubgraphs=*/false};
+            traversal, mergeLaunches, /*records=*/"", /*nameSubgraphs=*/false};
   }
 };
 

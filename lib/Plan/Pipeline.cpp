@@ -48,7 +48,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   form.noFuse = options.noFuse;
   form.forceFuse = options.forceFuse;
   form.plan = options.plan;
-  form.profile = options.profile;
+  form.records = options.records;
   form.nameSubgraphs = options.nameSubgraphs;
   form.emitPlan = options.emitPlan;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
@@ -68,7 +68,7 @@ struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {
   Option<std::string> planner{*this, "planner", llvm::cl::desc("as that of --weft-form-kernels"),
                               llvm::cl::init("weft")};
   Option<std::string> target{*this, "target", llvm::cl::desc("GPU that folds are split for (none: they are not)")};
-  Option<std::string> profile{*this, "profile", llvm::cl::desc("file of measured times")};
+  Option<std::string> records{*this, "records", llvm::cl::desc("file of measured times")};
   Option<bool> finiteMasks{*this, "finite-masks", llvm::cl::desc("as `finite` of --weft-band-masks"),
                            llvm::cl::init(false)};
   Option<bool> nameSubgraphs{*this, "name-subgraphs", llvm::cl::desc("as that of --weft-form-kernels"),
@@ -85,7 +85,7 @@ void weft::plan::registerPlanPipelines() {
                                                   options.gpu = flags.gpu;
                                                   options.target = flags.target;
                                                   options.planner = flags.planner;
-                                                  options.profile = flags.profile;
+                                                  options.records = flags.records;
                                                   options.finiteMasks = flags.finiteMasks;
                                                   options.nameSubgraphs = flags.nameSubgraphs;
                                                   buildPlanPipeline(pm, options);

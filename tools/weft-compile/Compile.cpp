@@ -94,9 +94,11 @@ bool Compilation::parseEmission() {
     emission.kind = what == "llvm" ? Emission::LlvmIr : what == "asm" ? Emission::Assembly : Emission::Object;
   else if (what == "ptx")
     emission.kind = Emission::Ptx;
+  else if (what == "candidates")
+    emission = {Emission::Candidates, Phase::Plan};
   else if (what != "bundle")
     return fail(ErrorClass::Usage,
-                "--emit: expected bundle, ptx, llvm, asm, obj or mlir:PHASE (import, normalize, group, "
+                "--emit: expected bundle, ptx, llvm, asm, obj, candidates or mlir:PHASE (import, normalize, group, "
                 "outline, plan, lower), got `" +
                     flags.emit + flags.compileTo + "`");
   if (programs.empty())
@@ -105,6 +107,8 @@ bool Compilation::parseEmission() {
       emission.kind == Emission::LlvmIr || emission.kind == Emission::Assembly || emission.kind == Emission::Object;
   if (emission.kind == Emission::Ptx && !programs.back().gpu)
     return fail(ErrorClass::Usage, "--emit=ptx: expected a GPU in --target, got `" + flags.target + "`");
+  if (emission.kind == Emission::Candidates && (programs.size() > 1 || !programs.front().gpu))
+    return fail(ErrorClass::Usage, "--emit=candidates: expected one GPU as --target, got `" + flags.target + "`");
   if (isCpuText && programs.front().gpu)
     return fail(ErrorClass::Usage, "--emit=" + flags.emit + ": expected cpu in --target, got `" + flags.target + "`");
   return true;
@@ -128,6 +132,8 @@ bool Compilation::parseFlags() {
   expectWord("--explain", flags.explain, "on", "off");
   if (flags.weights != "omit")
     expectWord("--weights", flags.weights, "embed", "external");
+  if (flags.candidates < 1 || flags.candidates > 64)
+    fail(ErrorClass::Usage, "--candidates: expected 1 to 64, got " + llvm::Twine(flags.candidates));
   if (flags.variants < 1 || flags.variants > 16)
     fail(ErrorClass::Usage, "--variants: expected 1 to 16, got " + llvm::Twine(flags.variants));
   if (!llvm::is_contained({"on", "levels", "chains", "off"}, flags.mergeLaunches))
@@ -174,7 +180,7 @@ static std::string categoryOf(llvm::StringRef text) {
 static std::optional<ErrorClass> classifyRequest(llvm::StringRef text) {
   if (text.starts_with("planner: ") || text.starts_with("no-fuse: ") || text.starts_with("force-fuse: "))
     return ErrorClass::Usage;
-  if (text.starts_with("plan: ") || text.starts_with("profile: "))
+  if (text.starts_with("plan: ") || text.starts_with("records: "))
     return ErrorClass::Invalid;
   return std::nullopt;
 }
@@ -297,7 +303,9 @@ int Compilation::run() {
   bool read = readInput();
   times.push_back({"import", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
   if (read && runPhases())
-    emission.kind == Emission::Bundle ? writeBundle() : writeText();
+    emission.kind == Emission::Bundle       ? writeBundle()
+    : emission.kind == Emission::Candidates ? writeCandidates()
+                                            : writeText();
   progress.reset();
   return report();
 }

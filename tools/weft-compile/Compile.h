@@ -25,7 +25,7 @@ public:
 
 private:
   struct Emission {
-    enum Kind { Bundle, Mlir, Ptx, LlvmIr, Assembly, Object } kind = Bundle;
+    enum Kind { Bundle, Mlir, Ptx, LlvmIr, Assembly, Object, Candidates } kind = Bundle;
     Phase last = Phase::Lower;
   };
   /// The model on its way to one target.
@@ -79,6 +79,12 @@ private:
   llvm::Error addToBundle(emit::BundleWriter &writer, Program &program);
   bool writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> write);
   std::string outputPath(llvm::StringRef suffix) const;
+
+  // Candidates.cpp
+  bool writeCandidates();
+  bool writeCandidatesOf(mlir::ModuleOp kernel, const Device &device, llvm::StringRef folder, llvm::raw_ostream &list);
+  std::string writeReference(mlir::ModuleOp kernel, llvm::StringRef folder);
+  bool writeProgram(mlir::ModuleOp kernel, const Device *gpu, llvm::StringRef path);
 
   // GpuCode.cpp
   llvm::Expected<std::string> makePtx(Program &program, unsigned firstKernel, std::vector<unsigned> &registers);

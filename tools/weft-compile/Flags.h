@@ -78,14 +78,18 @@ struct CompileFlags : ImportFlags {
       cl::desc("Nodes that share a kernel, with what lies between, or an error that says why not")};
   cl::opt<std::string> plan{"plan", cl::value_desc("file"), cl::cat(compileCategory),
                             cl::desc("Which ops share a kernel, as --emit-plan wrote it for this model and target")};
-  cl::opt<std::string> profile{
-      "profile", cl::value_desc("file"), cl::cat(compileCategory),
-      cl::desc("Measured times of subgraphs, which override the planner's estimates (docs/profile.md)")};
+  cl::opt<std::string> records{
+      "records", cl::value_desc("file"), cl::cat(compileCategory),
+      cl::desc("Measured times of subgraphs, which override the planner's estimates (docs/records.md)")};
   cl::opt<std::string> emitPlan{"emit-plan", cl::value_desc("file"), cl::cat(compileCategory),
                                 cl::desc("Write the plan: the program with its kernels, to edit and give to --plan")};
   cl::opt<std::string> emit{
       "emit", cl::init("bundle"), cl::value_desc("what"), cl::cat(compileCategory),
-      cl::desc("bundle, mlir:PHASE, ptx, llvm, asm or obj; PHASE: import, normalize, group, outline, plan, lower")};
+      cl::desc(
+          "bundle, mlir:PHASE, ptx, llvm, asm, obj, or candidates (a folder of what `weft tune` times); PHASE: import, "
+          "normalize, group, outline, plan, lower")};
+  cl::opt<unsigned> candidates{"candidates", cl::init(12), cl::value_desc("count"), cl::cat(compileCategory),
+                               cl::desc("--emit=candidates: the most schedules of a kernel, 1 to 64")};
   cl::opt<std::string> compileTo{"compile-to", cl::value_desc("phase"), cl::desc("Same as --emit=mlir:PHASE"),
                                  cl::cat(compileCategory)};
   cl::opt<std::string> compileFrom{"compile-from", cl::init("import"), cl::value_desc("phase"),

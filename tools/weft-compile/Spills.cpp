@@ -189,7 +189,7 @@ llvm::Error Compilation::replanKernels(Program &program, Assembly &assembly) {
 
 /// A plan that is printed has the schedules that its code will have: a copy goes on to the code.
 bool Compilation::settlePlan(Program &program) {
-  if (emission.kind != Emission::Mlir || emission.last != Phase::Plan || !program.outlined)
+  if (emission.last != Phase::Plan || !program.outlined)
     return true;
   Program trial;
   trial.gpu = program.gpu;

@@ -28,7 +28,7 @@ struct Dispatch {
   std::string kernel;
   std::vector<std::string> nodes, ops;
   std::string grid, tile, traversal, engine, fallback;
-  /// What profiles call the group of ops and, as planned, the kernel (docs/profile.md); and its #tg.schedule.
+  /// What records call the group of ops and, as planned, the kernel (docs/records.md); and its #tg.schedule.
   std::string subgraph, kernelSubgraph, schedule;
   std::vector<std::string> shapes, kernelShapes;
   double flops = 0, readBytes = 0, writeBytes = 0;

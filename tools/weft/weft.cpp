@@ -30,7 +30,7 @@ static std::string ownFolder() {
 static std::vector<std::string> subcommands(const std::string &folder) {
   std::vector<std::string> names;
   for (const char *name : {"bench", "calibrate", "compare-counters", "compile", "counters", "emu", "explain", "explore",
-                           "inspect", "opt", "reference", "run", "translate"})
+                           "inspect", "opt", "reference", "run", "translate", "tune"})
     if (access((folder + "/weft-" + name).c_str(), X_OK) == 0)
       names.push_back(name);
   return names;

@@ -21,7 +21,7 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 struct PhaseOptions {
   bool fuse = true;
   std::string planner = "weft";                           ///< As in plan::PlanOptions.
-  std::string noFuse, forceFuse, plan, emitPlan, profile; ///< As in plan::PlanOptions.
+  std::string noFuse, forceFuse, plan, emitPlan, records; ///< As in plan::PlanOptions.
   bool nameSubgraphs = false;                             ///< For explanations: as in plan::PlanOptions.
   cpu::StrategyOptions strategy;
   std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.

@@ -22,8 +22,8 @@ struct GpuOptions {
   /// Kernels that start as one: "off", "levels" (those that do not need each other), "on"
   /// (also those that do, where the model says that it pays), "chains" (wherever that can be).
   std::string mergeLaunches = "on";
-  std::string profile;        ///< File of measured times (docs/profile.md); empty: none.
-  bool nameSubgraphs = false; ///< Kernels say what profiles call them.
+  std::string records;        ///< File of measured times (docs/records.md); empty: none.
+  bool nameSubgraphs = false; ///< Kernels say what records call them.
 };
 
 /// Of a kernel module in front of Plan: the schedules whose code spills registers, in the order in which they were

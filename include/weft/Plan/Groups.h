@@ -78,7 +78,7 @@ llvm::SmallVector<mlir::Value> usedValues(mlir::Operation *op);
 
 class DimClasses;
 class FusionConstraints;
-class Profile;
+class Records;
 
 /// Who chooses among the groups that the rules allow. The rules are the same for all, so each plan can be run.
 enum class Planner {
@@ -98,7 +98,7 @@ struct GroupOptions {
   int64_t maxRowBytes = int64_t(1) << 20;
   const Device *device = nullptr; ///< Set with `gpu`: whose rates the rules weigh with.
   /// Measured times that override the rules' estimates; may be null.
-  const Profile *profile = nullptr;
+  const Records *records = nullptr;
   bool isMeasured = false; ///< The group was measured as a kernel: rules that only estimate do not count.
   /// Which dimensions are one; set.
   const DimClasses *dims = nullptr;

@@ -35,7 +35,7 @@ struct PlanOptions {
   std::string target;                            ///< GPU whose SMs folds are split for; empty: none are.
   std::string planner = "weft";                  ///< As that of --weft-form-kernels.
   std::string noFuse, forceFuse, plan, emitPlan; ///< As those of --weft-form-kernels.
-  std::string profile;                           ///< File of measured times (docs/profile.md); empty: none.
+  std::string records;                           ///< File of measured times (docs/records.md); empty: none.
   bool nameSubgraphs = false;                    ///< As that of --weft-form-kernels.
   bool finiteMasks = false;                      ///< As `finite` of --weft-band-masks.
   int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.

@@ -41,8 +41,8 @@ def FormKernels : Pass<"weft-form-kernels", "::mlir::func::FuncOp"> {
     Option<"forceFuse", "force-fuse", "std::string", /*default=*/"",
            "nodes that share a kernel with what is between them (A,B), or an error; several separated by semicolons">,
     Option<"plan", "plan", "std::string", /*default=*/"", "file with the groups to form, which emit-plan wrote">,
-    Option<"profile", "profile", "std::string", /*default=*/"", "file of measured times, which override the rules' estimates (docs/profile.md)">,
-    Option<"nameSubgraphs", "name-subgraphs", "bool", /*default=*/"false", "kernels get the names of their subgraphs in profiles, as attributes">,
+    Option<"records", "records", "std::string", /*default=*/"", "file of measured times, which override the rules' estimates (docs/records.md)">,
+    Option<"nameSubgraphs", "name-subgraphs", "bool", /*default=*/"false", "kernels get the names of their subgraphs in records, as attributes">,
     Option<"emitPlan", "emit-plan", "std::string", /*default=*/"", "file to print the module to, as a plan">,
   ];
   let statistics = [
@@ -222,8 +222,8 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
     Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "products of f32 may round their operands to tf32">,
     Option<"traversal", "traversal", "std::string", /*default=*/"\"\"", "order of the tiles of every contraction and fold with rows and columns of them (docs/traversal.md), instead of the model's choice">,
-    Option<"profile", "profile", "std::string", /*default=*/"", "file of measured times: a kernel takes the schedule of its record (docs/profile.md)">,
-    Option<"nameSubgraphs", "name-subgraphs", "bool", /*default=*/"false", "kernels get the names of their subgraphs in profiles, as attributes">,
+    Option<"records", "records", "std::string", /*default=*/"", "file of measured times: a kernel takes the schedule of its record (docs/records.md)">,
+    Option<"nameSubgraphs", "name-subgraphs", "bool", /*default=*/"false", "kernels get the names of their subgraphs in records, as attributes">,
   ];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }

@@ -11,7 +11,7 @@
 #include "weft/Plan/DimClasses.h"
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Passes.h"
-#include "weft/Plan/Profile.h"
+#include "weft/Plan/Records.h"
 #include "weft/Target/Device.h"
 
 namespace weft::plan {
@@ -60,10 +60,10 @@ static tg::KernelOp applyGroup(const Group &group) {
   return kernel;
 }
 
-static void emitProfileRemark(const SubgraphKey &key, const Group &group, const GroupOptions &options) {
+static void emitRecordRemark(const SubgraphKey &key, const Group &group, const GroupOptions &options) {
   StringRef device = options.device ? options.device->name : "cpu";
-  if (const ProfileRecord *record = options.profile->find(key, device))
-    remark::passed(group.back()->getLoc(), remark::RemarkOpts::name("profile").category("fusion"))
+  if (const Record *record = options.records->find(key, device))
+    remark::passed(group.back()->getLoc(), remark::RemarkOpts::name("record").category("fusion"))
         << remark::add("{0}", describe(*record, device)) << remark::metric("subgraph", key.name);
 }
 
@@ -95,12 +95,12 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     if (failed(constraints.read(func, noFuse, forceFuse)) ||
         (!plan.empty() && failed(constraints.readPlan(func, plan))))
       return signalPassFailure();
-    Profile measured;
-    if (std::string error; !profile.empty() && !measured.read(profile, error)) {
-      func.emitError() << "profile: " << error;
+    Records measured;
+    if (std::string error; !records.empty() && !measured.read(records, error)) {
+      func.emitError() << "records: " << error;
       return signalPassFailure();
     }
-    options.profile = measured.isEmpty() ? nullptr : &measured;
+    options.records = measured.isEmpty() ? nullptr : &measured;
     options.fuse &= plan.empty();
     options.constraints = &constraints;
     DimClasses dims(func.getBody().front());
@@ -120,9 +120,9 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
       ++numKernels;
       if (group.size() > 1)
         numFused += group.size();
-      SubgraphKey key = nameSubgraphs || options.profile ? describeSubgraph(group) : SubgraphKey();
-      if (options.profile)
-        emitProfileRemark(key, group, options);
+      SubgraphKey key = nameSubgraphs || options.records ? describeSubgraph(group) : SubgraphKey();
+      if (options.records)
+        emitRecordRemark(key, group, options);
       tg::KernelOp kernel = applyGroup(group);
       if (nameSubgraphs)
         nameSubgraph(kernel, key);

@@ -5,10 +5,12 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
+#include "weft/Plan/GemmLaunch.h"
+#include "weft/Plan/KernelTime.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
-#include "weft/Plan/Profile.h"
 #include "weft/Plan/ReadTime.h"
+#include "weft/Plan/Records.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -36,8 +38,8 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
       getOperation().emitError() << problem;
       return signalPassFailure();
     }
-    if (std::string error; !profile.empty() && measured.isEmpty() && !measured.read(profile, error)) {
-      getOperation().emitError() << "profile: " << error;
+    if (std::string error; !records.empty() && measured.isEmpty() && !measured.read(records, error)) {
+      getOperation().emitError() << "records: " << error;
       return signalPassFailure();
     }
     // A kernel module, or a program that holds some.
@@ -49,7 +51,7 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     });
   }
 
-  Profile measured;
+  Records measured;
 
   static Group opsOf(func::FuncOp kernel) {
     Group group;
@@ -66,27 +68,80 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     return dyn_cast_or_null<tg::ScheduleAttr>(parseAttribute(text, &getContext()));
   }
 
-  /// The schedule that the profile has for this kernel; null if there is none, or if an order is asked for. Fails the
-  /// pass if it is no schedule.
-  tg::ScheduleAttr findRecorded(ModuleOp module, func::FuncOp kernel, const Device &device) {
-    if (!measured.knows(device.name) || !traversal.empty())
+  /// Why a schedule is none for this kernel and device; "" if it is one as far as is known before it is compiled.
+  std::string findMisfit(const KernelToSchedule &request, tg::ScheduleAttr schedule, const Device &device) {
+    size_t rank = request.access.resultRank;
+    if (!schedule || schedule.getTile().size() != rank)
+      return llvm::formatv("expected a #tg.schedule with {0} tile extents, one for each dimension of the result", rank);
+    if (schedule.getEngine() == tg::Engine::Wgmma && !device.hasWgmma())
+      return llvm::formatv("{0} has no wgmma", device.name);
+    return estimateKernel(request, schedule, device) ? "" : "its tiles do not fit";
+  }
+
+  /// Why the planner's own choice is better than what a record has; "" if as far as is known it is not. What it chose
+  /// when the record was made was timed, too. If it would choose otherwise now, it is taken to err now as it did then;
+  /// for other extents than the record's own nothing is known.
+  std::string findBetter(const Record &record, bool isExact, const KernelToSchedule &request, tg::ScheduleAttr own,
+                         const Device &device) {
+    constexpr double clearly = 0.97;
+    tg::ScheduleAttr planned = record.planned.empty() ? tg::ScheduleAttr() : parseSchedule(record.planned);
+    if (!planned || haveSameTiles(planned, own))
+      return "";
+    if (!isExact)
+      return "the planner would not choose now what was slower then";
+    std::optional<double> seconds = estimateKernel(request, own, device);
+    if (!seconds || record.plannedModelSeconds == 0 || record.plannedSeconds == 0)
+      return "";
+    double expected = *seconds * record.plannedSeconds / record.plannedModelSeconds;
+    return expected < clearly * record.seconds
+               ? llvm::formatv("{0:f1} us are expected of what the planner chooses now", expected * 1e6).str()
+               : "";
+  }
+
+  static bool haveSameTiles(tg::ScheduleAttr one, tg::ScheduleAttr other) {
+    return one.getTile() == other.getTile() && one.getStream() == other.getStream() &&
+           one.getEngine() == other.getEngine() && one.getWarps() == other.getWarps() &&
+           one.getSplit() == other.getSplit() && one.getMulticast() == other.getMulticast();
+  }
+
+  /// The schedule that the records have for this kernel, or for one with extents like its own; null if there is none,
+  /// or if an order is asked for, or the tiles of its launch. One that is none for it, or no better than the planner's
+  /// `own`, is skipped.
+  tg::ScheduleAttr findRecorded(ModuleOp module, const KernelToSchedule &request, tg::ScheduleAttr own,
+                                const Device &device) {
+    if (!measured.knows(device.name) || !traversal.empty() || module->hasAttr(launchTileAttr) ||
+        module->hasAttr(skippedRecordAttr))
       return {};
-    const ProfileRecord *record = measured.find(describeSubgraph(opsOf(kernel)), device.name);
-    if (!record || record->schedule.empty())
-      return {};
-    tg::ScheduleAttr schedule = parseSchedule(record->schedule);
-    size_t rank = cast<RankedTensorType>(kernel.getResultTypes().front()).getRank();
-    if (!schedule || schedule.getTile().size() != rank) {
-      kernel.emitError() << "profile: expected a #tg.schedule with " << rank
-                         << " tile extents, one for each dimension of the result, got '" << record->schedule << "'";
-      signalPassFailure();
-      return {};
+    func::FuncOp kernel = request.func;
+    SubgraphKey key = describeSubgraph(opsOf(kernel));
+    SmallVector<const Record *> found;
+    const Record *exact = measured.find(key, device.name);
+    if (exact && !exact->schedule.empty())
+      found.push_back(exact);
+    llvm::append_range(found, measured.findNear(key, device.name));
+    auto options = [&] {
+      return remark::RemarkOpts::name("schedule").category("plan").function(module.getName().value_or("kernel"));
+    };
+    for (const Record *record : found) {
+      tg::ScheduleAttr schedule = parseSchedule(record->schedule);
+      std::string text = describe(*record, device.name);
+      if (record != exact)
+        text += " with " + record->shapes.back() + " results";
+      std::string problem = findMisfit(request, schedule, device);
+      if (!problem.empty())
+        problem += ", got '" + record->schedule + "'";
+      else
+        problem = findBetter(*record, record == exact, request, own, device);
+      if (!problem.empty()) {
+        remark::missed(kernel.getLoc(), options()) << remark::add("{0}", "a record is skipped: " + problem);
+        continue;
+      }
+      remark::passed(kernel.getLoc(), options())
+          << remark::add("by a record: {0}", text) << remark::metric("schedule", record->schedule);
+      module->setAttr(recordAttr, StringAttr::get(&getContext(), text));
+      return schedule;
     }
-    remark::passed(kernel.getLoc(),
-                   remark::RemarkOpts::name("schedule").category("plan").function(module.getName().value_or("kernel")))
-        << remark::add("by the profile: {0}", describe(*record, device.name))
-        << remark::metric("schedule", record->schedule);
-    return schedule;
+    return {};
   }
 
   void plan(ModuleOp module, func::FuncOp kernel, const Device &device) {
@@ -95,13 +150,13 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
       nameSubgraph(module, describeSubgraph(opsOf(kernel)));
     if (module->getAttrOfType<tg::ScheduleAttr>(scheduleAttr))
       return;
-    if (tg::ScheduleAttr recorded = findRecorded(module, kernel, device)) {
-      module->setAttr(scheduleAttr, recorded);
-      return;
-    }
     KernelToSchedule request(kernel);
     request.allowTf32 = allowTf32;
     ScheduleChoice choice = chooseSchedule(request, device);
+    if (tg::ScheduleAttr recorded = findRecorded(module, request, choice.getAttr(&getContext()), device)) {
+      module->setAttr(scheduleAttr, recorded);
+      return;
+    }
     if (!traversal.empty()) // An order of tiles, not of pairs of them.
       choice.multicast = 1;
     if (std::string problem; !traversal.empty() && !overrideOrder(request, traversal, choice, problem)) {

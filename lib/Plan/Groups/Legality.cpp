@@ -6,7 +6,7 @@
 #include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Plan/DimClasses.h"
-#include "weft/Plan/Profile.h"
+#include "weft/Plan/Records.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -148,13 +148,13 @@ std::string findViolation(const Group &group, const GroupOptions &options) {
   if (options.constraints)
     if (std::string violation = options.constraints->findViolation(group); !violation.empty())
       return violation;
-  if (options.profile && options.profile->knows(deviceOf(options)))
-    if (const ProfileRecord *record = options.profile->find(describeSubgraph(group), deviceOf(options));
-        record && record->choice != ProfileRecord::Choice::None) {
-      if (record->choice == ProfileRecord::Choice::Apart)
-        return "profile: " + describe(*record, deviceOf(options));
+  if (options.records && options.records->knows(deviceOf(options)))
+    if (const Record *record = options.records->find(describeSubgraph(group), deviceOf(options));
+        record && record->choice != Record::Choice::None) {
+      if (record->choice == Record::Choice::Apart)
+        return "records: " + describe(*record, deviceOf(options));
       GroupOptions measured = options;
-      measured.profile = nullptr;
+      measured.records = nullptr;
       measured.isMeasured = true;
       return findViolation(group, measured);
     }

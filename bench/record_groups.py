@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Measured times of a bundle's kernels as a profile, which `weft compile --profile=FILE` reads (docs/profile.md).
+"""Whether groups of ops pay as one kernel, by measured times: records which `weft compile --records=FILE` reads (docs/records.md).
 
     weft bench fused.weft --device=cuda --kernels=10000 --json > fused.json
-    record_profile.py --bundle=fused.weft --bench=fused.json --device=H100 -o profile.json
-        [--apart=apart.weft --apart-bench=apart.json]     the same model compiled otherwise (--no-fuse): what it takes in several kernels
+    weft bench apart.weft --device=cuda --kernels=10000 --json > apart.json        the same model compiled otherwise (--no-fuse, another --planner)
+    record_groups.py --bundle=fused.weft --bench=fused.json --apart=apart.weft --apart-bench=apart.json --device=H100 -o records.jsonl
 
-Records are added to the file; of several of one subgraph, device and shapes the compiler takes the fastest. Each dispatch gives two records: one of the
-group of ops, with the choice `fused` or `apart` where both bundles compute the same nodes, and one of the kernel as it was planned, with its schedule.
-Bundles must have kept their explanation, and each launch one kernel (--merge-launches=off).
+A record is added for each kernel of several ops, with the choice `fused` or `apart` where both bundles compute the same nodes. Bundles must have kept
+their explanation, and each launch one kernel (--merge-launches=off). Schedules of kernels are recorded by `weft tune`.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -19,7 +18,7 @@ import subprocess
 import sys
 from typing import Any, Iterable, Mapping, Sequence
 
-SCHEMA = "weft.profile/1"
+SCHEMA = "weft.records/1"
 Record = dict[str, Any]
 
 
@@ -53,8 +52,6 @@ def make_records(dispatches: Sequence[Mapping[str, Any]], times: Mapping[str, fl
             if other is not None:
                 record |= {"apart_seconds": other, "choice": "fused" if seconds <= other else "apart"}
             records.append(record)
-        if dispatch.get("kernel_subgraph") and dispatch.get("schedule"):
-            records.append({"subgraph": dispatch["kernel_subgraph"], "shapes": dispatch["kernel_shapes"], **base, "schedule": dispatch["schedule"]})
     return records
 
 
@@ -69,39 +66,37 @@ def explain(tool: pathlib.Path, bundle: str, target: str) -> list[Mapping[str, A
     return programs[0]["dispatches"]
 
 
-def merge(old: Mapping[str, Any] | None, records: Sequence[Record]) -> dict[str, Any]:
-    found = old.get("schema") if isinstance(old, dict) else None
-    if old is not None and (found != SCHEMA or not isinstance(old.get("records"), list)):
-        raise ValueError(f"expected records of schema {SCHEMA} in the file to add to, got {found}")
-    known = list(old["records"]) if old else []
-    return {"schema": SCHEMA, "records": known + [record for record in records if record not in known]}
+def merge(old: str, records: Sequence[Record]) -> str:
+    """The text of a file of records with more of them."""
+    lines = old.splitlines() or [json.dumps({"schema": SCHEMA})]
+    head = json.loads(lines[0])
+    if not isinstance(head, dict) or head.get("schema") != SCHEMA:
+        raise ValueError(f"expected schema {SCHEMA} in the first line of the file to add to, got {lines[0][:60]}")
+    added = [line for line in (json.dumps(record) for record in records) if line not in lines]
+    return "\n".join(lines + added) + "\n"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", required=True)
     parser.add_argument("--bench", type=pathlib.Path, required=True, help="weft bench --json --kernels=N of the bundle")
-    parser.add_argument("--apart")
-    parser.add_argument("--apart-bench", type=pathlib.Path)
+    parser.add_argument("--apart", required=True)
+    parser.add_argument("--apart-bench", type=pathlib.Path, required=True)
     parser.add_argument("--device", required=True, help="as in lib/Target/Device.cpp, or cpu")
     parser.add_argument("--target", default="", help="of bundles with several programs")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1] / "build")
     parser.add_argument("-o", "--out", type=pathlib.Path, required=True)
     args = parser.parse_args()
-    if bool(args.apart) != bool(args.apart_bench):
-        parser.error("expected --apart and --apart-bench together")
     tool = args.build / "bin" / "weft-explain"
     try:
-        apart = []
-        if args.apart:
-            apart = list(timed(explain(tool, args.apart, args.target), times_of(json.loads(args.apart_bench.read_text()))))
+        apart = list(timed(explain(tool, args.apart, args.target), times_of(json.loads(args.apart_bench.read_text()))))
         records = make_records(explain(tool, args.bundle, args.target), times_of(json.loads(args.bench.read_text())), args.device, apart)
-        profile = merge(json.loads(args.out.read_text()) if args.out.exists() else None, records)
+        text = merge(args.out.read_text() if args.out.exists() else "", records)
     except (ValueError, KeyError, OSError) as error:
-        print(f"record_profile.py: {error}", file=sys.stderr)
+        print(f"record_groups.py: {error}", file=sys.stderr)
         return 5
-    args.out.write_text(json.dumps(profile, indent=1) + "\n")
-    print(f"{len(records)} records of {args.bundle}, {len(profile['records'])} in {args.out}")
+    args.out.write_text(text)
+    print(f"{len(records)} records of {args.bundle}, {text.count(chr(10)) - 1} in {args.out}")
     return 0
 
 

@@ -1,13 +1,12 @@
 // The canonical name of a subgraph.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops are cloned into a function, operands before their readers from the results on, and printed without locations:
-// values get their numbers from that order. The hash is XXH3 of the text.
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
+// Operands stand before their readers, from the results on; values get their numbers from that order. Extents are in
+// the shapes alone, so that kernels of other sizes are found beside it. The hash is XXH3 of the text.
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
-#include "weft/Plan/Profile.h"
+#include "weft/Plan/Records.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/xxhash.h"
 
@@ -43,11 +42,59 @@ static std::string textOf(Type type) {
     os << type;
     return text;
   }
-  for (AffineExpr extent : tg::getDims(tensor))
-    os << extent << "x";
+  for (AffineExpr extent : tg::getDims(tensor)) {
+    os << extent;
+    if (!isa<AffineConstantExpr>(extent)) // What it is planned for.
+      os << '~' << estimateExtent(extent);
+    os << 'x';
+  }
   os << tensor.getElementType();
   return text;
 }
+
+namespace {
+
+/// The text of ops with their attributes, without the extents of what they compute: values by numbers in the order of
+/// their use, types by rank and element.
+class StructureText {
+public:
+  explicit StructureText(llvm::raw_ostream &os) : os(os) {}
+
+  unsigned number(Value value) { return numbers.try_emplace(value, numbers.size()).first->second; }
+  bool knows(Value value) const { return numbers.contains(value); }
+
+  void write(Operation *op) {
+    os << op->getName() << ' ' << op->getAttrDictionary();
+    for (Value operand : op->getOperands())
+      os << " %" << number(operand);
+    for (Region &region : op->getRegions())
+      for (Block &block : region) {
+        os << " {";
+        writeTypes(block.getArguments());
+        for (Operation &inner : block)
+          write(&inner);
+        os << '}';
+      }
+    writeTypes(op->getResults());
+    os << '\n';
+  }
+
+  void writeTypes(ValueRange values) {
+    for (Value value : values) {
+      os << " %" << number(value) << ':';
+      if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
+        os << tensor.getRank() << 'x' << tensor.getElementType();
+      else
+        os << value.getType();
+    }
+  }
+
+private:
+  llvm::raw_ostream &os;
+  llvm::DenseMap<Value, unsigned> numbers;
+};
+
+} // namespace
 
 SubgraphKey describeSubgraph(const Group &group) {
   Group ordered;
@@ -57,40 +104,30 @@ SubgraphKey describeSubgraph(const Group &group) {
   SubgraphKey key;
   if (ordered.empty())
     return key;
-  MLIRContext *context = ordered.front()->getContext();
-  Location loc = UnknownLoc::get(context);
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  OpBuilder builder(context);
-  builder.setInsertionPointToEnd(module->getBody());
-  auto func = func::FuncOp::create(builder, loc, "subgraph", builder.getFunctionType({}, {}));
-  Block *body = func.addEntryBlock();
-  builder.setInsertionPointToEnd(body);
-  IRMapping mapping;
-  for (Operation *op : ordered) {
-    for (Value value : usedValues(op)) {
-      if (mapping.contains(value))
-        continue;
-      auto constant = value.getDefiningOp<tg::ConstantOp>();
-      if (constant && (isa<SplatElementsAttr>(constant.getValueAttr()))) {
-        builder.clone(*constant, mapping);
-        continue;
-      }
-      mapping.map(value, body->addArgument(value.getType(), loc));
-      key.shapes.push_back(textOf(value.getType()));
-    }
-    builder.clone(*op, mapping);
-  }
-  SmallVector<Value> results;
-  for (Operation *sink : sinks)
-    for (Value result : sink->getResults()) {
-      results.push_back(mapping.lookup(result));
-      key.shapes.push_back(textOf(result.getType()));
-    }
-  func::ReturnOp::create(builder, loc, results);
-  func.setFunctionType(builder.getFunctionType(body->getArgumentTypes(), ValueRange(results).getTypes()));
   std::string text;
   llvm::raw_string_ostream os(text);
-  module->print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
+  StructureText structure(os);
+  for (Operation *op : ordered) {
+    for (Value value : usedValues(op)) {
+      if (structure.knows(value))
+        continue;
+      auto constant = value.getDefiningOp<tg::ConstantOp>();
+      if (constant && isa<SplatElementsAttr>(constant.getValueAttr())) {
+        os << "splat " << cast<SplatElementsAttr>(constant.getValueAttr()).getSplatValue<Attribute>();
+        structure.writeTypes(value);
+        continue;
+      }
+      os << "read";
+      structure.writeTypes(value);
+      key.shapes.push_back(textOf(value.getType()));
+    }
+    structure.write(op);
+  }
+  for (Operation *sink : sinks)
+    for (Value result : sink->getResults()) {
+      os << "write %" << structure.number(result);
+      key.shapes.push_back(textOf(result.getType()));
+    }
   llvm::XXH128_hash_t hash = llvm::xxh3_128bits(llvm::arrayRefFromStringRef(text));
   llvm::raw_string_ostream(key.name) << llvm::format_hex_no_prefix(hash.high64, 16)
                                      << llvm::format_hex_no_prefix(hash.low64, 16);
