@@ -66,6 +66,19 @@ bool Compilation::useMeasuredRates() {
   return true;
 }
 
+/// Those that come with Weft lie beside the tools' folder.
+bool Compilation::findRecords() {
+  records = flags.records;
+  if (records != "shipped")
+    return true;
+  static int anchor; // Of this executable.
+  llvm::SmallString<256> path(llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(nullptr, &anchor)));
+  llvm::sys::path::append(path, "..", "share", "weft", "records.jsonl");
+  records = std::string(path);
+  return llvm::sys::fs::exists(path) ||
+         fail(ErrorClass::Usage, "--records=shipped: expected the records that come with Weft in '" + path.str() + "'");
+}
+
 bool Compilation::parseTargets() {
   SmallVector<llvm::StringRef> words;
   llvm::StringRef(flags.target).split(words, ',');
@@ -120,6 +133,7 @@ bool Compilation::parseFlags() {
     return false;
   if (parseTargets())
     useLaunchCost();
+  findRecords();
   auto expectWord = [&](const llvm::Twine &flag, const std::string &value, llvm::StringRef first,
                         llvm::StringRef second) {
     if (value != first && value != second)

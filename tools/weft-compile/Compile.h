@@ -52,6 +52,7 @@ private:
   bool parseFlags();
   bool useMeasuredRates();
   bool useLaunchCost();
+  bool findRecords();
   bool parseTargets();
   bool parseEmission();
   bool readInput();
@@ -123,6 +124,7 @@ private:
   llvm::StringRef lowering; ///< The target of the program that is being lowered; empty before that.
   std::string variant;      ///< The interval of the one that is being made; empty: there are no others.
   unsigned variantNumber = 0;
+  std::string records; ///< Their file; empty: none.
   std::vector<std::string> warnings, remarks;
   std::vector<std::pair<std::string, double>> times;
   bool isOnnx = true;

@@ -80,7 +80,8 @@ struct CompileFlags : ImportFlags {
                             cl::desc("Which ops share a kernel, as --emit-plan wrote it for this model and target")};
   cl::opt<std::string> records{
       "records", cl::value_desc("file"), cl::cat(compileCategory),
-      cl::desc("Measured times of subgraphs, which override the planner's estimates (docs/records.md)")};
+      cl::desc("Schedules and times that were measured, as `weft tune` wrote them, in place of the planner's estimates "
+               "(docs/records.md); shipped: those that come with Weft, of an H100")};
   cl::opt<std::string> emitPlan{"emit-plan", cl::value_desc("file"), cl::cat(compileCategory),
                                 cl::desc("Write the plan: the program with its kernels, to edit and give to --plan")};
   cl::opt<std::string> emit{

@@ -33,7 +33,7 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
       llvm::join(llvm::make_filter_range(flags.noFuse, [](const std::string &s) { return !s.empty(); }), ";");
   options.forceFuse = llvm::join(flags.forceFuse, ";");
   options.plan = flags.plan;
-  options.records = flags.records;
+  options.records = records;
   options.nameSubgraphs = isExplaining();
   options.emitPlan = flags.emitPlan;
   options.printsPhases = !flags.dump.empty();
@@ -44,7 +44,7 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
     options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",
                              flags.allowTf32, flags.dependentLaunch != "off",
                              flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
-                             flags.records,   isExplaining()};
+                             records,         isExplaining()};
   if (emission.kind == Emission::Candidates && options.gpu)
     options.gpu->mergeLaunches = "off"; // Each kernel for itself.
   options.mostVariants = flags.variants;

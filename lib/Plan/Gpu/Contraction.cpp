@@ -537,9 +537,8 @@ static std::optional<GemmTile> readLaunchTile(const KernelToSchedule &kernel) {
   auto schedule = func->getParentOp()->getAttrOfType<tg::ScheduleAttr>(launchTileAttr);
   if (!schedule || schedule.getTile().size() != 2 || schedule.getStream().size() != 1)
     return std::nullopt;
-  return GemmTile{schedule.getTile()[0], schedule.getTile()[1], schedule.getStream()[0],
-                  schedule.getWarps(),   schedule.getStages(),  schedule.getEngine(),
-                  schedule.getSplit(),   schedule.getMulticast()};
+  return GemmTile{schedule.getTile()[0], schedule.getTile()[1], schedule.getStream()[0], schedule.getWarps(),
+                  schedule.getStages(),  schedule.getEngine(),  schedule.getSplit(),     schedule.getMulticast()};
 }
 
 std::optional<TiledProduct> describeTiledProduct(const KernelToSchedule &kernel) {

@@ -118,7 +118,9 @@ struct PlanGpuPass : weft::plan::impl::PlanGpuBase<PlanGpuPass> {
     const Record *exact = measured.find(key, device.name);
     if (exact && !exact->schedule.empty())
       found.push_back(exact);
-    llvm::append_range(found, measured.findNear(key, device.name));
+    for (const Record *record : measured.findNear(key, device.name))
+      if (record != exact)
+        found.push_back(record);
     auto options = [&] {
       return remark::RemarkOpts::name("schedule").category("plan").function(module.getName().value_or("kernel"));
     };

@@ -30,17 +30,17 @@
 // RUN: not weft-compile %s --plan=%t.plan --target=cpu,sm_80 2>&1 | FileCheck %s --check-prefix=TARGETS
 // RUN: not weft-compile %s --emit-plan=%t.plan --target=cpu,sm_80 2>&1 | FileCheck %s --check-prefix=TARGETS
 // TARGETS: plan: expected one target, since plans differ, got `cpu,sm_80`
-// What is no profile, a newer one, and a file that does not end: exit code 5, for the CPU and for a GPU; one of another device changes nothing.
-// RUN: echo '{"schema": "weft.profile/1", "records": [' > %t.cut.json
-// RUN: %{exits} 5 weft-compile %s --profile=%t.cut.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=CUT
-// RUN: %{exits} 5 weft-compile %s --target=sm_80 --profile=%t.cut.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=CUT
-// CUT: error: --profile: '{{.*}}cut.json': expected JSON:
-// RUN: echo '{"schema": "weft.profile/2", "records": []}' > %t.newer.json
-// RUN: %{exits} 5 weft-compile %s --profile=%t.newer.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=NEWER
-// NEWER: error: --profile: '{{.*}}newer.json': expected schema weft.profile/1, got 'weft.profile/2'
+// What is no file of records, a newer one, and a file that does not end: exit code 5, for the CPU and for a GPU; one of another device changes nothing.
+// RUN: printf '{"schema": "weft.records/1"}\n{"subgraph": \n{}\n' > %t.cut.json
+// RUN: %{exits} 5 weft-compile %s --records=%t.cut.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=CUT
+// RUN: %{exits} 5 weft-compile %s --target=sm_80 --records=%t.cut.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=CUT
+// CUT: error: --records: '{{.*}}cut.json': line 2: expected JSON:
+// RUN: echo '{"schema": "weft.records/2"}' > %t.newer.json
+// RUN: %{exits} 5 weft-compile %s --records=%t.newer.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=NEWER
+// NEWER: error: --records: '{{.*}}newer.json': expected schema weft.records/1 in the first line, as `weft tune` writes it, got 'weft.records/2'
 // RUN: %python -c "open(r'%t.huge.json', 'wb').truncate((64 << 20) + 1)"
-// RUN: %{exits} 5 weft-compile %s --profile=%t.huge.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=HUGE
-// HUGE: error: --profile: '{{.*}}huge.json': expected at most 64 MiB
+// RUN: %{exits} 5 weft-compile %s --records=%t.huge.json -o %t.none.weft 2>&1 | FileCheck %s --check-prefix=HUGE
+// HUGE: error: --records: '{{.*}}huge.json': expected at most 64 MiB
 // RUN: rm %t.huge.json
 func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = tg.exp %x : tensor<4x4xf32> loc("Exp_0")
