@@ -175,7 +175,8 @@ def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
     An operand of `tk.dot` that is a plain `tk.load` (a `tk.broadcast` that transposes it becomes part of the access) is copied asynchronously
     through a channel of `stages` slots of `#tg.schedule` (module attribute `tg.schedule`; one slot where nothing repeats the copy); operands of dots
     that share one wait together. The engine is tma if `engine = wgmma`
-    and the access is a box: each index is one tile dimension or none plus multiples of symbols, strides are multiples of 16 bytes. Else it is cp_async, in vectors of
+    and the access is a box: each index is one tile dimension or none plus multiples of symbols, strides are multiples of 16 bytes; and, where the target has TMA, if `engine = mma`, all operands of
+    the kernel are boxes of 16-bit elements, and steps read overlapping boxes of one (the window of a convolution slides). Else it is cp_async, in vectors of
     4, 8 or 16 bytes along the dimension of the tile that is contiguous in memory.
 
     Other operands are stored from registers into one of two slots, and a barrier follows. Left operands that are computed from the result of another dot stay in
@@ -212,7 +213,7 @@ def TkRoles : Pass<"weft-tk-roles", "::mlir::ModuleOp"> {
   let summary = "producer and consumer warps (sm_90a)";
   let description = [{
     Where every `tk.copy` of a kernel is TMA's, the loop over tiles becomes two: a warpgroup of four warps issues the copies, the others do the rest
-    (`tk.roles`). Iterations of channels go on from tile to tile of a CTA (`tk.cursor`). Each warp of the consumers gives a slot back.
+    (`tk.roles`); where no dot is wgmma's, one warp issues them, and no registers go from it to the others. Iterations of channels go on from tile to tile of a CTA (`tk.cursor`). Each warp of the consumers gives a slot back.
 
     Dots by wgmma are asynchronous. In a loop that only accumulates, slots come back one iteration later, after `tk.dot_wait`, and an accumulator that starts as zero is
     left undefined and ignored in the first iteration (`accumulate`); elsewhere every dot is waited for at once. Stores of accumulators that are boxes of their tensor become

@@ -19,7 +19,9 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::schedule;
 
-static constexpr int64_t producerWarps = 4;
+/// What the kernel's warps are divided into. Registers go from a producer's to the others in whole warpgroups; where no
+/// dot is wgmma's, nobody needs more than a thread begins with, and one warp copies.
+static constexpr int64_t producerGroupWarps = 4, producerWarps = 1, unchangedRegisters = 256;
 
 /// Registers of a producer's and a consumer's thread. A CTA starts with the register file in equal parts (in eights);
 /// what the producer gives back goes to the consumers.
@@ -115,7 +117,9 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     tiles.walk([&](tk::DotOp dot) { hasDots |= isWgmma(dot); });
     auto warps = kernel->getAttrOfType<IntegerAttr>(tk::warpsAttr);
     std::optional<SmallVector<ChannelUse>> uses = findTmaChannels(tiles);
-    bool fits = uses && !uses->empty() && warps && warps.getInt() % 4 == 0 && warps.getInt() + producerWarps <= 32;
+    int64_t producers = hasDots ? producerGroupWarps : producerWarps;
+    bool fits =
+        uses && !uses->empty() && warps && (!hasDots || warps.getInt() % 4 == 0) && warps.getInt() + producers <= 32;
     OpBuilder builder(tiles);
     auto schedule = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
     int64_t parts = schedule ? schedule.getSplit() : 1;
@@ -150,15 +154,16 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
           << parts << " CTAs share; use fewer stages or smaller tiles";
       return signalPassFailure();
     }
-    auto [few, many] = divideRegisters(consumers, device.registersPerSm);
-    auto roles = tk::RolesOp::create(builder, tiles.getLoc(), ArrayRef<int64_t>{producerWarps, consumers},
+    auto [few, many] =
+        hasDots ? divideRegisters(consumers, device.registersPerSm) : std::pair(unchangedRegisters, unchangedRegisters);
+    auto roles = tk::RolesOp::create(builder, tiles.getLoc(), ArrayRef<int64_t>{producers, consumers},
                                      ArrayRef<int64_t>{few, many}, /*rolesCount=*/2);
     addBlock(roles, 0, producer);
     addBlock(roles, 1, tiles);
     if (takesTurns)
       passTurns(roles.getRoles()[1].front());
     drainMulticasts(roles, *uses);
-    kernel->setAttr(tk::warpsAttr, builder.getI64IntegerAttr(producerWarps + consumers));
+    kernel->setAttr(tk::warpsAttr, builder.getI64IntegerAttr(producers + consumers));
   }
 };
 } // namespace

@@ -334,8 +334,15 @@ func.func @f() {
 
 // -----
 func.func @f() {
-  // expected-error @+1 {{expected warps in multiples of 4 up to 32, got [3]}}
-  tk.roles warps [3] registers [40] { tk.yield }
+  // expected-error @+1 {{expected up to 32 warps, in multiples of 4 unless all have 256 registers, got [1, 3] and [256, 40]}}
+  tk.roles warps [1, 3] registers [256, 40] { tk.yield }, { tk.yield }
+  return
+}
+
+// -----
+func.func @f() {
+  // expected-error @+1 {{expected up to 32 warps, in multiples of 4 unless all have 256 registers, got [33] and [256]}}
+  tk.roles warps [33] registers [256] { tk.yield }
   return
 }
 

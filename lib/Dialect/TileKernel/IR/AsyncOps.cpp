@@ -55,9 +55,12 @@ LogicalResult RolesOp::verify() {
   if (getWarps().size() != getRoles().size() || getRegisters().size() != getRoles().size() || getRoles().empty())
     return emitOpError("expected warps and registers for each of ")
            << getRoles().size() << " regions, got [" << getWarps() << "] and [" << getRegisters() << "]";
+  constexpr int64_t unchanged = 256;
+  bool isPlain = llvm::all_of(getRegisters(), [](int64_t registers) { return registers == unchanged; });
   for (int64_t warps : getWarps())
-    if (warps < 4 || warps % 4 || warps > 32)
-      return emitOpError("expected warps in multiples of 4 up to 32, got [") << getWarps() << "]";
+    if (warps < 1 || warps > 32 || (!isPlain && warps % 4))
+      return emitOpError("expected up to 32 warps, in multiples of 4 unless all have 256 registers, got [")
+             << getWarps() << "] and [" << getRegisters() << "]";
   for (int64_t registers : getRegisters())
     if (registers < 24 || registers > 256 || registers % 8)
       return emitOpError("expected registers in multiples of 8 from 24 to 256, got [") << getRegisters() << "]";

@@ -308,8 +308,8 @@ def TK_PassTurnOp : TK_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
 def TK_RolesOp : TK_Op<"roles", [RecursiveMemoryEffects]> {
   let summary = "different warps do different work at the same time";
   let description = [{
-    Region i runs on `warps[i]` warps (a multiple of 4), those after the earlier regions', with at most `registers[i]` registers a thread (setmaxnreg). Register tiles inside a
-    region are spread over its warps. Regions share shared memory and channels only, and end with `tk.yield`.
+    Region i runs on `warps[i]` warps (a multiple of 4), those after the earlier regions', with at most `registers[i]` registers a thread (setmaxnreg). With 256 registers in
+    each region threads keep what the CTA starts with, and `warps` may be any. Register tiles inside a region are spread over its warps. Regions share shared memory and channels only, and end with `tk.yield`.
 
     ```mlir
     tk.roles warps [4, 8] registers [40, 232] { ... tk.yield }, { ... tk.yield }
