@@ -183,7 +183,8 @@ private:
     setAttributes(module, info, grid);
   }
 
-  /// cp.async with the prefetch of a line (.L2::128B) is of PTX 7.4, st.async of 8.1.
+  /// cp.async with the prefetch of a line (.L2::128B) is of PTX 7.4, st.async of 8.1, a wgmma of one operand with a
+  /// sign and one without of 8.4.
   static void requireVersion(ModuleOp module, func::FuncOp kernel) {
     int64_t version = 0;
     kernel.walk([&](Operation *op) {
@@ -193,6 +194,9 @@ private:
       auto open = dyn_cast<tk::ClusterOpenOp>(op);
       if (open && open.getChannel())
         version = std::max<int64_t>(version, 81);
+      auto dot = dyn_cast<tk::DotOp>(op);
+      if (dot && dot.getEngine() == tg::Engine::Wgmma && dot.getUnsignedLhs() != dot.getUnsignedRhs())
+        version = std::max<int64_t>(version, 84);
     });
     if (version)
       module->setAttr(ptxVersionAttr, Builder(module.getContext()).getI64IntegerAttr(version));

@@ -73,6 +73,8 @@ struct Roles {
 } // namespace
 
 static GemmType typeOf(Type lhs, Type rhs) {
+  if (lhs.isInteger(8) && rhs.isInteger(8)) // With or without a sign, each for itself.
+    return GemmType::S8;
   if (lhs != rhs)
     return GemmType::Other;
   if (lhs.isF16() || lhs.isBF16())
@@ -81,7 +83,7 @@ static GemmType typeOf(Type lhs, Type rhs) {
     return GemmType::F32;
   if (lhs.isF64())
     return GemmType::F64;
-  return lhs.isInteger(8) ? GemmType::S8 : GemmType::Other;
+  return GemmType::Other;
 }
 
 static int64_t bytesOf(Value value) {
