@@ -26,9 +26,33 @@ namespace {
 /// Smaller tiles are not worth a branch, or a loop.
 constexpr int64_t leastElements = 1024;
 
-/// `constraint` at the place of the tile where it is least; nothing if it is not linear in the places.
-std::optional<AffineExpr> findLeast(AffineExpr constraint, ArrayRef<int64_t> shape, unsigned symbols) {
+/// Loops of fewer steps become straight code, in which the steps' values are there at the same time.
+constexpr int64_t leastSteps = 3;
+
+/// Parts of a place along a dimension, which rows of several dimensions have, as dimensions of their own: whatever
+/// holds for all of these holds for all places.
+AffineExpr makePartsDims(AffineExpr constraint, SmallVectorImpl<int64_t> &shape) {
+  DenseMap<AffineExpr, AffineExpr> parts;
+  constraint.walk([&](AffineExpr part) {
+    auto binary = dyn_cast<AffineBinaryOpExpr>(part);
+    auto dim = binary ? dyn_cast<AffineDimExpr>(binary.getLHS()) : AffineDimExpr(nullptr);
+    auto divisor = binary ? dyn_cast<AffineConstantExpr>(binary.getRHS()) : AffineConstantExpr(nullptr);
+    bool isQuotient = part.getKind() == AffineExprKind::FloorDiv;
+    if (!dim || !divisor || (!isQuotient && part.getKind() != AffineExprKind::Mod) || parts.contains(part))
+      return;
+    int64_t extent = shape[dim.getPosition()], number = divisor.getValue();
+    parts[part] = getAffineDimExpr(shape.size(), constraint.getContext());
+    shape.push_back(isQuotient ? (extent + number - 1) / number : std::min(extent, number));
+  });
+  return constraint.replace(parts);
+}
+
+/// `constraint` at the place of the tile where it is least, or less; nothing if it is not linear in parts of the
+/// places.
+std::optional<AffineExpr> findLeast(AffineExpr constraint, ArrayRef<int64_t> tile, unsigned symbols) {
   MLIRContext *context = constraint.getContext();
+  SmallVector<int64_t> shape(tile);
+  constraint = makePartsDims(constraint, shape);
   unsigned dims = shape.size();
   SmallVector<AffineExpr> corner;
   for (auto [i, extent] : llvm::enumerate(shape)) {
@@ -94,9 +118,10 @@ public:
   /// The value of a form without steps.
   Value emit(OpBuilder &builder, AffineExpr form);
 
-private:
+  /// The form of a scalar; nothing if it is none.
   std::optional<AffineExpr> formOf(Value value);
 
+private:
   MLIRContext *context;
   scf::ForOp loop; ///< None: all values are known.
   SmallVector<Value> known;
@@ -108,18 +133,18 @@ std::optional<AffineExpr> Forms::formOf(Value value) {
   if (std::optional<int64_t> number = getConstantIntValue(value))
     return getAffineConstantExpr(*number, context);
   Operation *op = value.getDefiningOp();
-  if (!loop || loop.isDefinedOutsideOfLoop(value)) {
-    auto *found = llvm::find(known, value);
-    if (found == known.end())
-      found = known.insert(found, value);
-    return getAffineSymbolExpr(found - known.begin(), context);
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
+    std::optional<AffineExpr> lhs = formOf(op->getOperand(0)), rhs = formOf(op->getOperand(1));
+    bool isForm = lhs && rhs && (!isa<arith::MulIOp>(op) || isa<AffineConstantExpr>(*rhs));
+    if (isForm)
+      return isa<arith::AddIOp>(op) ? *lhs + *rhs : isa<arith::SubIOp>(op) ? *lhs - *rhs : *lhs * *rhs;
   }
-  if (!op || !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+  if (loop && !loop.isDefinedOutsideOfLoop(value))
     return std::nullopt;
-  std::optional<AffineExpr> lhs = formOf(op->getOperand(0)), rhs = formOf(op->getOperand(1));
-  if (!lhs || !rhs || (isa<arith::MulIOp>(op) && !isa<AffineConstantExpr>(*rhs)))
-    return std::nullopt;
-  return isa<arith::AddIOp>(op) ? *lhs + *rhs : isa<arith::SubIOp>(op) ? *lhs - *rhs : *lhs * *rhs;
+  auto *found = llvm::find(known, value);
+  if (found == known.end())
+    found = known.insert(found, value);
+  return getAffineSymbolExpr(found - known.begin(), context);
 }
 
 std::optional<SmallVector<AffineExpr>> Forms::boundsOf(tk::GuardOp guard) {
@@ -235,7 +260,8 @@ bool MaskedLoop::analyse() {
 
 std::pair<Value, Value> MaskedLoop::emitInterval(OpBuilder &builder) {
   Location loc = loop.getLoc();
-  Value first = loop.getLowerBound(), end = loop.getUpperBound(),
+  auto known = [&](Value bound) { return forms.emit(builder, *forms.formOf(bound)); };
+  Value start = known(loop.getLowerBound()), first = start, end = known(loop.getUpperBound()),
         zero = arith::ConstantIndexOp::create(builder, loc, 0);
   for (AffineExpr bound : bounds) {
     int64_t slope = forms.slopeOf(bound), size = std::abs(slope);
@@ -243,7 +269,7 @@ std::pair<Value, Value> MaskedLoop::emitInterval(OpBuilder &builder) {
     if (slope == 0) { // In all of them or in none.
       Value holds =
           builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, forms.emit(builder, rest), zero);
-      end = builder.createOrFold<arith::SelectOp>(loc, holds, end, loop.getLowerBound());
+      end = builder.createOrFold<arith::SelectOp>(loc, holds, end, start);
       continue;
     }
     // Up to rest / size, rounded down; from -rest / size on, rounded up.
@@ -256,7 +282,7 @@ std::pair<Value, Value> MaskedLoop::emitInterval(OpBuilder &builder) {
     else
       first = builder.createOrFold<arith::MaxSIOp>(loc, first, limit);
   }
-  end = builder.createOrFold<arith::MaxSIOp>(loc, end, loop.getLowerBound());
+  end = builder.createOrFold<arith::MaxSIOp>(loc, end, start);
   return {hasAhead ? builder.createOrFold<arith::MinSIOp>(loc, first, end) : first, end};
 }
 
@@ -274,7 +300,7 @@ int64_t MaskedLoop::split() {
   OpBuilder builder(loop);
   auto [first, end] = emitInterval(builder);
   std::optional<int64_t> from = getConstantIntValue(first), to = getConstantIntValue(end);
-  if (from && to && *from >= *to)
+  if (from && to && *to - *from < leastSteps)
     return 0;
   SmallVector<Value> results(loop.getInitArgs());
   IRMapping ahead, inside, behind;

@@ -111,6 +111,36 @@ module {
 
 // -----
 
+// Rows of two dimensions, four heads by eight: the place in a head is a remainder, which is 0 at least.
+// CHECK-LABEL: func @heads
+// CHECK: %[[ROWS:.*]] = arith.muli %{{.*}}, %c8
+// CHECK: arith.addi %[[ROWS]], %c1
+// CHECK: scf.for
+// CHECK-NOT: arith.select
+// CHECK: scf.yield
+// CHECK: scf.for
+// CHECK: arith.select
+module {
+  func.func @heads(%a: !tk.tile<32x16xf16>, %b: !tk.tile<16x64xf16>, %x: !tk.tile<32x64xf32>, %row: index, %n: index) -> !tk.tile<32x64xf32> {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %r = scf.for %k = %c0 to %n step %c1 iter_args(%s = %x) -> (!tk.tile<32x64xf32>) {
+      %d = tk.dot %a, %b, %s : !tk.tile<32x16xf16>, !tk.tile<16x64xf16>, !tk.tile<32x64xf32>
+      %g = tk.guard affine_set<(d0, d1)[s0, s1] : (s0 * 8 + d0 mod 8 - s1 * 64 - d1 >= 0)> [%row, %k] : !tk.tile<32x64xi1>
+      %m = tk.map (%g, %d : !tk.tile<32x64xi1>, !tk.tile<32x64xf32>) -> !tk.tile<32x64xf32> {
+      ^bb0(%c: i1, %v: f32):
+        %z = arith.constant 0.0 : f32
+        %0 = arith.select %c, %v, %z : f32
+        tk.yield %0 : f32
+      }
+      scf.yield %m : !tk.tile<32x64xf32>
+    }
+    return %r : !tk.tile<32x64xf32>
+  }
+}
+
+// -----
+
 // Left alone: a guard that is a value too, one that is not linear in the places, one that is not linear in the step, a
 // small tile, a loop without a product.
 // CHECK-LABEL: func @others
@@ -130,7 +160,7 @@ module {
         %1 = arith.select %c, %v, %0 : f32
         tk.yield %1 : f32
       }
-      %g1 = tk.guard affine_set<(d0, d1)[s0, s1] : (s0 * 32 + d0 floordiv 4 - s1 * 64 - d1 >= 0)> [%row, %k] : !tk.tile<32x64xi1>
+      %g1 = tk.guard affine_set<(d0, d1)[s0, s1] : (s0 * 32 + (d0 + d1) floordiv 4 - s1 * 64 >= 0)> [%row, %k] : !tk.tile<32x64xi1>
       %m1 = tk.map (%g1, %u : !tk.tile<32x64xi1>, !tk.tile<32x64xf32>) -> !tk.tile<32x64xf32> {
       ^bb0(%c: i1, %v: f32):
         %z = arith.constant 0.0 : f32
