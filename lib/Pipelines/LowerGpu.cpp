@@ -93,9 +93,9 @@ static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles ti
   tiling.addPass(schedule::createTkSplitSteps());
   tiling.addPass(schedule::createTkSliceSteps());
   tiling.addPass(schedule::createTkStage());
-  tiling.addPass(schedule::createTkSplitMasks());
   tiling.addPass(schedule::createTkRoles());
   tiling.addPass(schedule::createTkPipeline());
+  tiling.addPass(schedule::createTkSplitMasks());
   tiling.addPass(schedule::createTkLayouts());
   tiling.addPass(schedule::createTkLateSums());
   tiling.addPass(schedule::createTkAllocate());

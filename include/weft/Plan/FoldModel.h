@@ -34,7 +34,8 @@ struct FoldProblem {
   double besideBytes = 0;  ///< Of a score: tiles of tensors that maps read beside it.
   double operandBytes = 0; ///< Of everything that is read, once.
   double resultBytes = 0;  ///< Of all results.
-  bool isPlain = false;    ///< Maps hold nothing but scores: no mask, no other tile.
+  bool isPlain = false;    ///< Maps hold nothing but scores: no other tile, no mask but of indices.
+  bool isMasked = false;   ///< A mask of indices chooses some scores.
   bool isInParts = false;  ///< Results are states.
   bool isKnown = true;     ///< The stream's extent is.
   /// Of `rows`: later places take more steps, those up to place + base (a causal mask).

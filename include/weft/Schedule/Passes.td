@@ -79,19 +79,22 @@ def TkFuseLoops : Pass<"weft-tk-fuse-loops", "::mlir::ModuleOp"> {
 }
 
 def TkSplitMasks : Pass<"weft-tk-split-masks", "::mlir::ModuleOp"> {
-  let summary = "compute maps in loops without their mask where it holds for the whole tile";
+  let summary = "cut loops with products where the masks of their maps hold for whole tiles";
   let description = [{
-    A `tk.map` in a loop that selects by a `tk.guard` is put in both branches of an `scf.if`: with the guard, and without it where its constraints, which
-    are linear in the places of the tile, hold for all of them. Runs behind `--weft-tk-stage`. Exact.
+    A mask is a `tk.guard`, as it is or stretched, that a `tk.map` selects by and uses for nothing else. Where its constraints are linear in the places of
+    the tile and in the loop's step, the steps in which it holds for the whole tile are an interval: the loop becomes one ahead of it, one without the masks
+    and one behind it, those that are empty by the constraints' signs left out. Maps of a first step that stands ahead of the loop are put in both branches of
+    an `scf.if`. Loops without a `tk.dot` wait for what they load and stay as they are. Runs behind `--weft-tk-pipeline`. Exact.
 
     ```mlir
     module {
-      func.func @kernel(%x: !tk.tile<32x64xf32>, %row: index, %n: index) -> !tk.tile<32x64xf32> {
+      func.func @kernel(%a: !tk.tile<32x16xf16>, %b: !tk.tile<16x64xf16>, %x: !tk.tile<32x64xf32>, %row: index, %n: index) -> !tk.tile<32x64xf32> {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
-        %r = scf.for %k = %c0 to %n step %c1 iter_args(%s = %x) -> (!tk.tile<32x64xf32>) {
+        %r = scf.for %k = %c0 to %n step %c1 iter_args(%s = %x) -> (!tk.tile<32x64xf32>) { // two loops: up to (row * 32 + 1) / 64, and from there on
+          %d = tk.dot %a, %b, %s : !tk.tile<32x16xf16>, !tk.tile<16x64xf16>, !tk.tile<32x64xf32>
           %g = tk.guard affine_set<(d0, d1)[s0, s1] : (s0 * 32 + d0 - s1 * 64 - d1 >= 0)> [%row, %k] : !tk.tile<32x64xi1>
-          %m = tk.map (%g, %s : !tk.tile<32x64xi1>, !tk.tile<32x64xf32>) -> !tk.tile<32x64xf32> { // masked if row * 32 - k * 64 - 63 < 0
+          %m = tk.map (%g, %d : !tk.tile<32x64xi1>, !tk.tile<32x64xf32>) -> !tk.tile<32x64xf32> {
           ^bb0(%c: i1, %v: f32):
             %z = arith.constant 0.0 : f32
             %0 = arith.select %c, %v, %z : f32
@@ -104,7 +107,7 @@ def TkSplitMasks : Pass<"weft-tk-split-masks", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let statistics = [Statistic<"numSplit", "split", "maps in two branches">];
+  let statistics = [Statistic<"numSplit", "split", "maps that have a form without their mask">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 

@@ -36,6 +36,9 @@ static bool isVector(const FoldProblem &problem) { return problem.getRows() == 1
 
 //===--- What a CTA takes ---===//
 
+/// Rows that a warp has of a tile for mma.sync: several of its instructions read an operand from shared memory once.
+static int64_t rowsOfWarp(const FoldTile &tile) { return std::max(tile.numRows / tile.warps, warpRows); }
+
 /// 32-bit registers of a thread that multiplies, beside what every kernel has: the columns' sums, a step's scores, and
 /// those of the step before as the next product's operand (half as wide). Of tiles that are read beside the scores a
 /// share; states that are stored as they are take more than a result of 16 bits.
@@ -44,12 +47,17 @@ static int64_t registersOf(const FoldProblem &problem, const FoldTile &tile) {
   if (isVector(problem)) // Two tiles of loads.
     return tile.step * (problem.depth + problem.width / tile.columnTiles) * problem.bytes / 4 /
            (tile.warps * warpThreads);
+  if (tile.engine == tg::Engine::Mma && rowsOfWarp(tile) > warpRows)
+    return rowsOfWarp(tile) / warpRows * (problem.columns / tile.columnTiles / 2 + tile.step * 5 / 8);
   int64_t registers =
       (isWgmma ? problem.columns / tile.columnTiles : problem.width / tile.columnTiles) / 2 + tile.step * 3 / 4;
   // A loop of two turns becomes straight code, which holds scores of both.
   bool isStraight = problem.streamed > tile.step && problem.streamed <= 2 * tile.step;
   if (isWgmma && isStraight)
     registers += tile.numRows > 2 * groupRows || tile.step > 64 ? tile.step / 2 - 8 : 8;
+  // A mask of indices compares places: those of the next tile, or of rows of several dimensions, are not at hand.
+  if (isWgmma && problem.isMasked && tile.numRows > 2 * groupRows)
+    registers += (tile.persistent ? 8 : 0) + (problem.rows.size() > 1 ? 8 : 0);
   if (problem.besideBytes == 0)
     return registers;
   if (problem.isInParts)
@@ -81,8 +89,11 @@ static int64_t countResident(const FoldProblem &problem, const FoldTile &tile, c
     int64_t allowed = (tile.numRows > 2 * groupRows ? mostOfFour : most) - std::max<int64_t>(mostPerThread - limit, 0);
     return registers <= allowed ? std::min<int64_t>(bySharedMemory, 1) : 0;
   }
-  // The estimate is no bound, so it refuses only where fewer registers are asked for than a thread can have.
-  if (limit < mostPerThread && registers + beside > limit)
+  // The estimate is no bound, so it refuses only where fewer registers are asked for than a thread can have, or where
+  // warps of fewer rows do the same.
+  constexpr int64_t besideRows = 75;
+  bool hasManyRows = tile.engine == tg::Engine::Mma && rowsOfWarp(tile) > warpRows;
+  if (hasManyRows ? registers + besideRows > limit : limit < mostPerThread && registers + beside > limit)
     return 0;
   int64_t perThread = llvm::alignTo(std::min(registers + beside, mostPerThread), 8);
   return std::min({bySharedMemory, int64_t(device.registersPerSm) / (perThread * tile.warps * warpThreads),
@@ -150,6 +161,14 @@ static StepClocks getStepClocks(const FoldProblem &problem, const FoldTile &tile
     clocks.chain = device.foldClocks;
   } else {
     double busyWarps = std::min(rows / double(warpRows), double(tile.warps));
+    // Each warp reads all of a step's keys and values, and its own queries; what four of them read is in
+    // `operandClocks`.
+    if (busyWarps > quarters) {
+      double reads = (busyWarps * double(tile.step) * double(problem.depth + problem.columns / tile.columnTiles) +
+                      rows * double(problem.depth)) *
+                     double(problem.bytes) / device.sharedBytesPerClock;
+      products = std::max(products, reads);
+    }
     clocks.alone = (products + maps) * quarters / std::min(busyWarps, quarters);
     clocks.chain = operandClocks + device.mmaFoldClocks;
   }
@@ -310,6 +329,14 @@ static void forEachGroupTile(const FoldProblem &problem, const Device &device,
   }
 }
 
+/// More steps under way if two CTAs still fit an SM, or if there is no second one for it.
+static void setStages(const FoldProblem &problem, FoldTile &tile, const Device &device) {
+  int64_t half = int64_t(device.sharedPerSm) / 2 - int64_t(device.sharedReservedPerCta);
+  int64_t share = countTiles(problem, tile) <= int64_t(device.sms) ? device.sharedPerCta : half;
+  for (tile.stages = 4; tile.stages > 2 && sharedOf(problem, tile) > share;)
+    --tile.stages;
+}
+
 /// Warps of 16 rows each, whose threads copy what they multiply: 128 rows where they still fill the device, else 64;
 /// never more than there are. Queries and two steps of keys and values must fit shared memory.
 static FoldTile makeWarpTile(const FoldProblem &problem, const Device &device) {
@@ -335,11 +362,28 @@ static FoldTile makeWarpTile(const FoldProblem &problem, const Device &device) {
   // again.
   while (problem.width / tile.columnTiles > leastColumns && 2 * countTiles(problem, tile) <= int64_t(device.sms))
     tile.columnTiles *= 2;
-  // More steps under way if two CTAs still fit an SM, or if there is no second one for it.
-  int64_t share = countTiles(problem, tile) <= int64_t(device.sms) ? device.sharedPerCta : device.sharedPerSm / 2;
-  if (!fits(tile, 4, share) && !fits(tile, 3, share))
-    tile.stages = 2;
+  setStages(problem, tile, device);
   return tile;
+}
+
+/// Warps of two instructions' rows each, four to a CTA: a key that is read from shared memory is multiplied twice.
+/// Loads of tiles beside the scores want more warps (2 x 7 x 655 x 96 with a bias, sm_80's code on an H100: 44.9 us
+/// for 34.3).
+static void forEachTallTile(const FoldProblem &problem, const Device &device,
+                            llvm::function_ref<void(const FoldTile &)> visit) {
+  constexpr int64_t warps = 4, longest = 64, shortest = 32;
+  FoldTile tile;
+  tile.engine = tg::Engine::Mma;
+  tile.warps = warps;
+  tile.numRows = warps * 2 * warpRows;
+  if (!problem.hasMatrix || problem.besideBytes > 0 || tile.numRows > int64_t(llvm::PowerOf2Ceil(problem.getRows())))
+    return;
+  tile.rows = spreadRows(problem, tile.numRows);
+  for (tile.step = longest; tile.step >= shortest; tile.step /= 2) {
+    setStages(problem, tile, device);
+    if (tile.step <= problem.longestStep && tile.step <= int64_t(llvm::PowerOf2Ceil(problem.streamed)))
+      visit(tile);
+  }
 }
 
 FoldTileChoice chooseFoldTile(const FoldProblem &problem, const Device &device) {
@@ -352,6 +396,7 @@ FoldTileChoice chooseFoldTile(const FoldProblem &problem, const Device &device) 
       best = {tile, cost};
   };
   forEachGroupTile(problem, device, look);
+  forEachTallTile(problem, device, look);
   FoldTile warps = makeWarpTile(problem, device);
   look(warps);
   if (!best.cost.fits) // Too wide for the device: whoever fits kernels says so.

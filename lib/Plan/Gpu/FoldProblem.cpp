@@ -78,20 +78,45 @@ static int64_t findDepth(tg::FoldOp fold, tg::ContractOp sum) {
   return depth;
 }
 
-/// Whether maps of a fold hold nothing but scores: no mask chooses some, and no tile of a tensor is read beside them.
-static bool hasPlainMaps(tg::FoldOp fold, const llvm::SmallPtrSetImpl<Value> &scores) {
+/// Whether all that `value` is made of are indices and numbers: a mask of such costs only the steps that it cuts.
+static bool isMadeOfIndices(Value value) {
+  SmallVector<Value> work{value};
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!seen.insert(next).second || isa_and_nonnull<tg::IotaOp, tg::ConstantOp, tg::ExtentsOp>(op))
+      continue;
+    if (!isa_and_nonnull<tg::PointwiseOpInterface, tg::ReshapeOp, tg::TransposeOp>(op))
+      return false;
+    llvm::append_range(work, op->getOperands());
+  }
+  return true;
+}
+
+/// Whether maps of a fold hold nothing but scores: no tile of a tensor is read beside them.
+static bool hasPlainMaps(tg::FoldOp fold) {
   bool isPlain = true;
   int64_t products = 0;
   fold.getUpdate().walk([&](Operation *op) {
     products += isa<tg::ContractOp>(op);
     if (!isa<tg::PointwiseOpInterface>(op))
       return;
-    isPlain &= !isa<tg::SelectOp>(op) || !scores.contains(op->getResult(0));
     for (Value operand : op->getOperands()) // From memory, as it is or behind a cast.
-      isPlain &= fold->isAncestor(operand.getParentBlock()->getParentOp()) ||
+      isPlain &= fold->isAncestor(operand.getParentBlock()->getParentOp()) || isMadeOfIndices(operand) ||
                  llvm::all_of(tg::getDims(operand.getType()), [](AffineExpr dim) { return dim == 1; });
   });
   return isPlain && products == 2;
+}
+
+/// Whether a mask of indices chooses some of the scores.
+static bool hasIndexMask(tg::FoldOp fold, const llvm::SmallPtrSetImpl<Value> &scores) {
+  return fold.getUpdate()
+      .walk([&](tg::SelectOp select) {
+        bool isMask = scores.contains(select.getResult()) && isMadeOfIndices(select.getCondition());
+        return isMask ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Bytes of a score: of tiles of tensors that are read beside the scores, a bias or a mask that is an input.
@@ -140,7 +165,8 @@ FoldProblem describeFold(tg::FoldOp fold, tg::ContractOp sum) {
   problem.besideBytes = countBesideBytes(fold);
   // An extent that is not known may be ragged, which is a mask.
   problem.isKnown = tg::getConstant(fold.getExtent().getResult(0)).has_value();
-  problem.isPlain = problem.isKnown && hasPlainMaps(fold, scores);
+  problem.isPlain = problem.isKnown && hasPlainMaps(fold);
+  problem.isMasked = hasIndexMask(fold, scores);
   problem.isInParts = fold.getParts().has_value();
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(fold.getUpdate(), captured);

@@ -45,3 +45,23 @@ func.func @main(%q: tensor<8x2344x112xf16>, %k: tensor<8x2944x112xf16>, %v: tens
   %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<8x2344x2944xf16>, tensor<8x2944x112xf16> -> tensor<8x2344x112xf16>
   return %o : tensor<8x2344x112xf16>
 }
+
+// -----
+// A mask of indices costs the last steps alone: four warpgroups as without one.
+// CHECK: fold of 4096 places: 4096 rows of 64 columns in 120 batches, 256 rows a CTA, steps of 64
+func.func @main(%q: tensor<120x4096x64xf16>, %k: tensor<120x4096x64xf16>, %v: tensor<120x4096x64xf16>) -> tensor<120x4096x64xf16> {
+  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<120x4096x64xf16>, tensor<120x4096x64xf16> -> tensor<120x4096x4096xf32>
+  %i = tg.iota 0 : tensor<4096x1xi64>
+  %j = tg.iota 1 : tensor<1x4096xi64>
+  %keep = tg.cmp le %j, %i : tensor<1x4096xi64>, tensor<4096x1xi64>
+  %none = tg.constant dense<0xFF800000> : tensor<f32>
+  %t = tg.select %keep, %s, %none : tensor<4096x4096xi1>, tensor<120x4096x4096xf32>, tensor<f32>
+  %m = tg.reduce max %t axes = [2] keep_dims : tensor<120x4096x4096xf32>
+  %c = tg.sub %t, %m : tensor<120x4096x4096xf32>, tensor<120x4096x1xf32>
+  %e = tg.exp %c : tensor<120x4096x4096xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<120x4096x4096xf32>
+  %p = tg.div %e, %l : tensor<120x4096x4096xf32>, tensor<120x4096x1xf32>
+  %h = tg.cast %p : tensor<120x4096x4096xf32> to tensor<120x4096x4096xf16>
+  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<120x4096x4096xf16>, tensor<120x4096x64xf16> -> tensor<120x4096x64xf16>
+  return %o : tensor<120x4096x64xf16>
+}
