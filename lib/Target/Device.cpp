@@ -58,11 +58,38 @@ constexpr Family kSm89 = {"sm_89", 89, 1536, 24, 100 * kKiB, 99 * kKiB, 1, 256, 
 constexpr Family kSm90 = {"sm_90a",   90,  2048, 32,  228 * kKiB, 227 * kKiB, 8, 256,
                           256 * kKiB, 100, 12,   400, 300,        940,        90};
 
+// First PTX ISAs: PTX ISA, "Release notes". f64: CUDA C++ programming guide, throughput of arithmetic instructions.
+// A100, H100 and H200 have an L2 of two halves (NVIDIA's white papers). Ports and drift: fitted to 57 kernels on an
+// H100 (bench/results/2026-11-21-l2-orders-h100.md), not measured on others.
+constexpr Capabilities kCapabilities[] = {
+    {.computeVersion = 80, .firstPtx = 70, .f64Shares = 2, .l2Partitions = 2},
+    {.computeVersion = 86, .firstPtx = 71},
+    {.computeVersion = 89, .firstPtx = 78},
+    {.computeVersion = 90,
+     .firstPtx = 80,
+     .wgmma = true,
+     .earlyStarts = true,
+     .matrixStores = true,
+     .bf16Atomics = true,
+     .f64Shares = 2,
+     .l2Partitions = 2,
+     .smsPerPort = 2,
+     .drift = 8},
+};
+
+constexpr const Capabilities &capabilitiesOf(const Family &family) {
+  const Capabilities *row = kCapabilities;
+  while (row->computeVersion != family.computeVersion)
+    ++row;
+  return *row;
+}
+
 constexpr Device device(const char *name, const Family &family, unsigned sms, uint64_t l2, uint64_t memory,
                         double bandwidth, unsigned l2PerClock, double clock, MatrixRates matrix, MatrixRates mmaSync) {
   return {name,
           family.architecture,
           family.computeVersion,
+          capabilitiesOf(family),
           sms,
           family.threadsPerSm,
           family.ctasPerSm,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Rooms that follow the plan decide nothing: they include no header of the Plan room but the traversals, which are arithmetic on
-the numbers of tiles. Exit 1 with one line for each include beyond that.
+the numbers of tiles. And no room but Target knows an architecture by its number: what it can do is a field of the table (weft/Target/Device.h).
+Exit 1 with one line for each breach.
 
     check-rooms.py [ROOT]
 """
@@ -14,6 +15,23 @@ import sys
 FOLLOWERS = ("Kernelize", "Schedule", "Lower", "Emit")
 ALLOWED = ("weft/Plan/Traversal/",)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](weft/Plan/[^">]+|(?:\.\./)+Plan/[^">]+)[">]', re.M)
+ARCHITECTURE = re.compile(r'\bcomputeVersion\b|(?:[=!]=|starts_with\(|contains\(|\.Case\()\s*"sm_\d')
+# The launches of several kernels, which leave that room for tk.
+LEAVING = ("lib/Emit/Merge/",)
+
+
+def find_architectures(root: pathlib.Path) -> list[str]:
+    """Places where code asks for an architecture's number or name."""
+    breaches = []
+    for folder in (root / "lib", root / "include/weft"):
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.suffix not in (".h", ".cpp") or "/Target/" in f"/{name}" or name.startswith(LEAVING):
+                continue
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                if match := ARCHITECTURE.search(line.split("//")[0]):
+                    breaches.append(f"{name}:{number}: {match[0]}: expected a field of Device's Capabilities, got a test for an architecture")
+    return breaches
 
 
 def find_breaches(root: pathlib.Path) -> list[str]:
@@ -33,6 +51,7 @@ def find_breaches(root: pathlib.Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = find_breaches(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
+    tree = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
+    found = find_breaches(tree) + find_architectures(tree)
     print("\n".join(found), end="\n" if found else "")
     sys.exit(bool(found))

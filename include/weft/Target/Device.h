@@ -18,11 +18,27 @@ struct MatrixRates {
   unsigned i8 = 0;
 };
 
+/// What the devices of an architecture can do beside products, and what follows from how they are built: a row of the
+/// table for each. Code asks for these, and for no architecture's number (tools/dev/check-rooms.py).
+struct Capabilities {
+  unsigned computeVersion;   ///< 90 for sm_90a.
+  unsigned firstPtx;         ///< The first PTX ISA that has the architecture, ten times the version.
+  bool wgmma = false;        ///< Products of warpgroups, whose operands TMA copies.
+  bool earlyStarts = false;  ///< A kernel may start while the one before still runs (griddepcontrol).
+  bool matrixStores = false; ///< stmatrix.
+  bool bf16Atomics = false;  ///< Pairs of bf16 are added in memory by one instruction.
+  unsigned f64Shares = 64;   ///< Operations of f32 in the time of one of f64, outside the matrix units.
+  unsigned l2Partitions = 1; ///< Of the L2, each with what its own SMs read.
+  unsigned smsPerPort = 1;   ///< Of neighbours that share their way to the L2, and requests for the same line.
+  unsigned drift = 0;        ///< Ticks of the simulation that CTAs of a wave start apart from each other, at most.
+};
+
 /// One GPU. Sizes in bytes; registers are 32 bits wide.
 struct Device {
   const char *name;         ///< "H100"
   const char *architecture; ///< PTX target: "sm_90a".
   unsigned computeVersion;  ///< 90 for sm_90a.
+  Capabilities can;         ///< Of its architecture.
 
   unsigned sms;
   unsigned threadsPerSm, ctasPerSm;
@@ -58,7 +74,7 @@ struct Device {
   /// the SMs and draining them. The table's source says where they were measured.
   double launchSeconds, tailSeconds;
 
-  bool hasWgmma() const { return computeVersion == 90; }
+  bool hasWgmma() const { return can.wgmma; }
   /// One kernel more, of work that is done in any case.
   double kernelSeconds() const { return launchSeconds + tailSeconds; }
   /// Reads that hit the L2, of the whole card.

@@ -7,6 +7,7 @@
 #include "PtxModule.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "weft/Target/Device.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -22,12 +23,8 @@ using namespace mlir;
 namespace weft::emit {
 
 unsigned getFirstPtxVersion(llvm::StringRef architecture) {
-  return llvm::StringSwitch<unsigned>(architecture)
-      .Case("sm_80", 70)
-      .Case("sm_86", 71)
-      .Case("sm_89", 78)
-      .Case("sm_90a", 80)
-      .Default(0);
+  const Device *device = findDevice(architecture);
+  return device && device->architecture == architecture ? device->can.firstPtx : 0;
 }
 
 namespace {

@@ -40,7 +40,7 @@ void weft::gpu::emitGlobalCombine(OpBuilder &builder, Location loc, StringRef ta
     return;
   Type element = values[0].getType();
   const Device *device = findDevice(target);
-  bool hasPairs = element.isF16() || (element.isBF16() && device && device->computeVersion >= 90);
+  bool hasPairs = element.isF16() || (element.isBF16() && device && device->can.bf16Atomics);
   if (kind == tg::Monoid::Add && hasPairs && values.size() > 1) {
     for (unsigned i = 0; i < values.size(); i += 2)
       emitPairAdd(builder, loc, base, byteOffset + i * 2, values.slice(i, 2), predicate);

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::gpu;
 
-bool weft::gpu::canStartEarly(const Device *device) { return device && device->computeVersion >= 90; }
+bool weft::gpu::canStartEarly(const Device *device) { return device && device->can.earlyStarts; }
 
 DenseSet<Value> weft::gpu::findSteadyOperands(func::FuncOp kernel) {
   DenseSet<Value> steady;

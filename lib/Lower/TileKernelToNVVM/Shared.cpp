@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared.h"
 #include "SharedTile.h"
+#include "weft/Target/Device.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -215,7 +216,8 @@ LogicalResult weft::gpu::writeShared(OpBuilder &builder, Location loc, const Ker
   if (!offsets)
     return emitError(loc) << "expected a tile whose elements are all in shared memory";
   std::optional<layout::MatrixAccess> matrix;
-  if (info.target.starts_with("sm_90") && bits >= 8 && bits <= 32 && !element.isInteger(1))
+  const Device *device = findDevice(info.target);
+  if (device && device->can.matrixStores && bits >= 8 && bits <= 32 && !element.isInteger(1))
     matrix = layout::getMatrixAccess(registers, memory, bits);
   if (matrix) {
     OpBuilder::InsertionGuard scope(builder);

@@ -86,11 +86,9 @@ static int64_t countTiles(int64_t extent, ArrayRef<int64_t> extents, int64_t ele
 static Rates ratesOf(const GemmProblem &problem, tg::Engine engine, const Device &device) {
   Rates rates;
   const MatrixRates &matrix = engine == tg::Engine::Wgmma ? device.matrix : device.mmaSync;
-  if (engine == tg::Engine::Simt) // f64 outside the matrix units: half on data-centre parts, 1/64 elsewhere.
+  if (engine == tg::Engine::Simt) // f64 outside the matrix units.
     rates.flopsPerClock =
-        problem.type == GemmType::F64
-            ? device.f32PerClock / (device.computeVersion == 80 || device.computeVersion == 90 ? 2.0 : 64.0)
-            : device.f32PerClock;
+        problem.type == GemmType::F64 ? device.f32PerClock / double(device.can.f64Shares) : device.f32PerClock;
   else
     rates.flopsPerClock = problem.type == GemmType::S8     ? matrix.i8
                           : problem.type == GemmType::Tf32 ? matrix.tf32

@@ -14,6 +14,7 @@
 #include "weft/Schedule/Mma.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/Wgmma.h"
+#include "weft/Target/Device.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace weft::schedule {
@@ -37,7 +38,7 @@ struct BankUse {
 
 class BankUses {
 public:
-  BankUses(StringRef target, int64_t warps) : target(target), warps(warps) {}
+  BankUses(const Device *device, int64_t warps) : device(device), warps(warps) {}
 
   /// What `op` does in shared memory; nothing for ops that do not touch it.
   SmallVector<BankUse> of(Operation *op) {
@@ -52,7 +53,7 @@ public:
           memoryOf(load.getBuffer().getType()), bitsOf(load.getResult().getType()), /*allowMatrix=*/true);
     } else if (auto store = dyn_cast<tk::LocalStoreOp>(op)) {
       add("writes its tile", layoutOf(store.getValue().getType()), memoryOf(store.getBuffer().getType()),
-          bitsOf(store.getValue().getType()), /*allowMatrix=*/target.starts_with("sm_90"));
+          bitsOf(store.getValue().getType()), /*allowMatrix=*/device && device->can.matrixStores);
     } else if (auto convert = dyn_cast<tk::ConvertOp>(op)) {
       addConversion(layoutOf(convert.getInput().getType()), layoutOf(convert.getResult().getType()),
                     bitsOf(convert.getInput().getType()));
@@ -195,7 +196,7 @@ private:
     addConversion(lines, own, bitsOf(type));
   }
 
-  StringRef target;
+  const Device *device; ///< Null: an architecture that is not in the table.
   int64_t warps;
   SmallVector<BankUse> uses;
 };
@@ -207,7 +208,7 @@ class TkBanks : public schedule::impl::TkBanksBase<TkBanks> {
     auto target = getOperation()->getAttrOfType<StringAttr>(tk::targetAttr);
     getOperation()->walk([&](Operation *op) {
       if (op->getParentOfType<scf::ForOp>())
-        for (const BankUse &use : BankUses(target ? target.getValue() : "", getWarps(op)).of(op))
+        for (const BankUse &use : BankUses(target ? findDevice(target.getValue()) : nullptr, getWarps(op)).of(op))
           report(op, use);
     });
   }

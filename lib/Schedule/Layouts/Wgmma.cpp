@@ -4,6 +4,7 @@
 #include "weft/Schedule/Wgmma.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "weft/Target/Device.h"
 
 using namespace mlir;
 using namespace weft;
@@ -13,7 +14,8 @@ using layout::LinearLayout;
 bool schedule::isWgmma(tk::DotOp dot) {
   auto module = dot->getParentOfType<ModuleOp>();
   auto target = module ? module->getAttrOfType<StringAttr>(tk::targetAttr) : StringAttr();
-  if (!target || target.getValue() != "sm_90a" || dot.getEngine() != tg::Engine::Wgmma)
+  const Device *device = target ? findDevice(target.getValue()) : nullptr;
+  if (!device || !device->hasWgmma() || dot.getEngine() != tg::Engine::Wgmma)
     return false;
   auto shaped = dyn_cast<tk::TileType>(dot.getLhs().getType());
   Type element = shaped ? shaped.getElementType() : cast<tk::SharedType>(dot.getLhs().getType()).getElementType();

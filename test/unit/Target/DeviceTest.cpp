@@ -24,6 +24,8 @@ TEST(Device, NamesAreUniqueAndLimitsConsistent) {
     EXPECT_LE(device.sharedPerCta + device.sharedReservedPerCta, device.sharedPerSm) << device.name;
     EXPECT_EQ(device.hasWgmma(), device.maxCluster > 1) << device.name;
     EXPECT_EQ(device.maxCluster > 1, device.clusterClocks > 0) << device.name;
+    EXPECT_EQ(device.can.computeVersion, device.computeVersion) << device.name;
+    EXPECT_GE(device.can.firstPtx, 70u) << device.name;
     EXPECT_LE(device.mmaSync.f16, device.matrix.f16) << device.name;
     EXPECT_TRUE(getArchitectureList().contains(device.architecture)) << device.name;
   }

@@ -31,6 +31,18 @@ class Rooms(unittest.TestCase):
         self.assertEqual([line.split(": ")[0] for line in found],
                          ["lib/Kernelize/C.cpp:1", "include/weft/Schedule/B.h:1", "lib/Emit/Merge/A.cpp:2"])
 
+    def test_architectures_are_the_tables(self):
+        files = {"lib/Target/Device.cpp": "computeVersion == 90\n", "lib/Emit/A.cpp": '// "sm_90" == x\nif (target == "sm_90a")\n',
+                 "lib/Plan/B.cpp": "device.computeVersion >= 90\n", "include/weft/Lower/C.h": 'target.starts_with("sm_9")\n',
+                 "lib/Plan/D.cpp": 'std::string target = "sm_80";\n'}
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            found = check_rooms.find_architectures(root)
+        self.assertEqual([line.split(": ")[0] for line in found], ["lib/Emit/A.cpp:2", "lib/Plan/B.cpp:1", "include/weft/Lower/C.h:1"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -27,13 +27,9 @@ MachineModel weft::plan::makeMachine(const Device &device) {
   MachineModel machine;
   machine.sms = device.sms;
   machine.cache.bytes = int64_t(device.l2Bytes);
-  // A100, H100 and H200 have an L2 of two halves (NVIDIA's A100 and H100 white papers).
-  machine.cache.partitions = device.computeVersion == 80 || device.computeVersion == 90 ? 2 : 1;
-  // Fitted to 57 kernels on an H100 (bench/results/2026-11-21-l2-orders-h100.md); not measured on others.
-  if (device.computeVersion == 90) {
-    machine.smsPerPort = 2;
-    machine.drift = 8;
-  }
+  machine.cache.partitions = device.can.l2Partitions;
+  machine.smsPerPort = device.can.smsPerPort;
+  machine.drift = device.can.drift;
   return machine;
 }
 
