@@ -129,13 +129,12 @@ static double estimateSteps(const WindowBytes &bytes, const GemmProblem &problem
   return std::max(seconds, dram) + 0.15 * std::min(seconds, dram) + device.launchSeconds;
 }
 
-/// Whether taps of such a tile can be in one step: of whole panels, or of shorter ones that cover less beyond the
-/// depth.
+/// Whether taps of such a tile can be in one step: of whole panels, or of shorter ones where these cover an eighth less
+/// beyond the depth.
 static bool mayShare(const GemmProblem &problem, const GemmTile &tile) {
   constexpr int64_t panelBytes = 128;
-  int64_t bytes = std::max(problem.lhsBytes, problem.rhsBytes), panel = panelBytes / bytes;
-  bool isWhole =
-      tile.k == panel || (tile.k < panel && llvm::alignTo(problem.k, tile.k) < llvm::alignTo(problem.k, panel));
+  int64_t panel = panelBytes / std::max(problem.lhsBytes, problem.rhsBytes), whole = llvm::alignTo(problem.k, panel);
+  bool isWhole = tile.k == panel || (tile.k < panel && int64_t(llvm::alignTo(problem.k, tile.k)) <= whole - whole / 8);
   return tile.engine == tg::Engine::Wgmma && tile.split == 1 && tile.multicast == 1 && problem.products == 1 && isWhole;
 }
 
