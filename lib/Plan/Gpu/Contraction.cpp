@@ -98,13 +98,6 @@ static bool hasAlignedRows(Value value) {
   return row && *row * bytesOf(value) % 16 == 0;
 }
 
-/// Whether rows of the tensor start at any element.
-static bool isOdd(Value value) {
-  tg::Dims dims = tg::getDims(value.getType());
-  std::optional<int64_t> row = dims.empty() ? std::nullopt : tg::getConstant(dims.back());
-  return row && *row % 2 && bytesOf(value) < 4;
-}
-
 /// Whether rows of an operand run along the reduction: wgmma reads others of 16-bit elements only.
 static bool isContiguousAlongK(tg::ContractOp contract, unsigned operand) {
   AffineMap map = contract.getMap(operand), result = contract.getMap(2);
@@ -329,8 +322,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   auto describeSide = [&](ArrayRef<unsigned> dims, Value operand, SmallVector<int64_t> &extents, int64_t &least) {
     for (unsigned d : dims)
       extents.push_back(kernel.extents[d]);
-    constexpr int64_t line = 128; // Bytes. Rows that are not aligned leave in pieces of lines (weft-tk-layouts).
-    int64_t vectors = isOdd(result) ? 64 : 32;
+    constexpr int64_t line = 128, vectors = 32; // Bytes.
     if (isContiguousAlong(kernel, operand, dims))
       least = std::max<int64_t>(line / bytesOf(operand), 1);
     else if (isContiguousAlong(kernel, result, dims))

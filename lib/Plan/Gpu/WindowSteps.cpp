@@ -159,15 +159,26 @@ static int64_t countTiles(ArrayRef<int64_t> extents, ArrayRef<int64_t> tile) {
   return count;
 }
 
-/// What narrow pieces of the result's rows take longer to store: rows that are not aligned leave as accumulators hold
-/// them, in pieces of two places that are sectors of their own, which take the L2 as long as two whole ones.
-static double getNarrowStores(const GemmProblem &problem, int64_t inner, int64_t leastInner, const Device &device) {
-  constexpr int64_t sectorBytes = 32, alignedBytes = 32, pieces = 4;
+/// Whether rows of the kernel's result start at any element: they leave in pieces of lines (weft-tk-layouts), or of
+/// what an accumulator's threads hold.
+static bool hasOddRows(const KernelToSchedule &kernel) {
+  func::FuncOp func = kernel.func;
+  auto type = cast<RankedTensorType>(func.getBody().front().getTerminator()->getOperand(0).getType());
+  tg::Dims dims = tg::getDims(type);
+  std::optional<int64_t> row = dims.empty() ? std::nullopt : tg::getConstant(dims.back());
+  return row && *row % 2 && tg::getElementBits(type.getElementType()) < 32;
+}
+
+/// Seconds that narrow pieces of the result's rows take longer to store. Of odd rows, pieces shorter than lines leave
+/// by two places, sectors of their own, which take the L2 as long as two whole ones.
+static double getNarrowStores(const GemmProblem &problem, int64_t inner, int64_t leastInner, bool isOdd,
+                              const Device &device) {
+  constexpr int64_t sectorBytes = 32, lineBytes = 64, pieces = 4;
   double elements = double(problem.m) * double(problem.n);
+  if (isOdd && inner * problem.resultBytes < lineBytes)
+    return elements / double(pieces) * double(2 * sectorBytes) / device.l2BytesPerSecond();
   if (inner >= leastInner)
     return 0;
-  if (leastInner * problem.resultBytes > alignedBytes)
-    return elements / double(pieces) * double(2 * sectorBytes) / device.l2BytesPerSecond();
   return elements * double(problem.resultBytes) * (double(leastInner) / double(inner) - 1) / device.memoryBandwidth;
 }
 
@@ -176,8 +187,8 @@ namespace {
 /// The search over all tiles.
 class WindowSearch {
 public:
-  WindowSearch(const ProductDims &dims, const GemmProblem &problem, const Device &device, double least)
-      : least(least), dims(dims), problem(problem), device(device) {}
+  WindowSearch(const ProductDims &dims, const GemmProblem &problem, const Device &device, bool isOdd, double least)
+      : least(least), dims(dims), problem(problem), device(device), isOdd(isOdd) {}
 
   void visit(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost);
   std::optional<WindowStep> found;
@@ -187,6 +198,7 @@ private:
   const ProductDims &dims;
   const GemmProblem &problem;
   const Device &device;
+  bool isOdd; ///< Rows of the result.
 };
 
 } // namespace
@@ -217,7 +229,7 @@ void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const Gem
     step.choice.cost.tiles = others * countTiles(extents, sideTile);
     step.choice.cost.ctasPerSm = 1;
     double seconds = estimateSteps(bytes, problem, step.choice.tile, step.choice.cost.tiles, device) +
-                     getNarrowStores(problem, sideTile.back(), leastInner, device);
+                     getNarrowStores(problem, sideTile.back(), leastInner, isOdd, device);
     // Of equal ones that which has the fewest waits by estimateGemm.
     bool isEqual = found && seconds < least * 1.001 && cost.seconds < found->choice.cost.seconds;
     if (seconds >= least * 0.999 && !isEqual)
@@ -236,7 +248,7 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
   if (best.tile.engine == tg::Engine::Wgmma && best.tile.split == 1 && best.tile.multicast == 1)
     least =
         estimateSteps(WindowBytes(slidings.front(), problem, best.tile), problem, best.tile, best.cost.tiles, device);
-  WindowSearch search(dims, problem, device, least);
+  WindowSearch search(dims, problem, device, hasOddRows(kernel), least);
   forEachTile(problem, device, [&](const GemmTile &tile) {
     if (tile.stages != 2 || !mayShare(problem, tile))
       return;
