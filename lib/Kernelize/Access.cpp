@@ -49,10 +49,13 @@ Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<Affi
   Constraints bounds;
   Exprs slacks;
   for (auto [place, extent] : llvm::zip_equal(at, extents)) {
-    if (!space.isNonNegative(place))
+    bool leavesBefore = !space.isNonNegative(place);
+    if (leavesBefore)
       bounds.push_back({space.simplify(place)});
+    // Of padded places both bounds are the tensor's own, as TMA has them, where axes are ragged.
     AffineExpr slack = space.simplify(extent - 1 - place);
-    slacks.push_back(space.isNonNegative(slack) ? AffineExpr() : slack);
+    bool isWithin = space.isNonNegative(slack) && (!leavesBefore || space.ragged(place).empty());
+    slacks.push_back(isWithin ? AffineExpr() : slack);
     if (slacks.back())
       bounds.push_back({slack});
   }

@@ -52,9 +52,10 @@ Tile Kernelizer::operandAt(tg::ContractOp op, unsigned i, const Product &product
   return masked(operand, composed(op.getMap(i), domain), mask, zero);
 }
 
-/// Steps of the reduction dimensions, those of more than one place side by side in one lane.
+/// Steps of the reduction dimensions, those of more than one place side by side in one lane; `unrolls`: those of the
+/// longest only.
 static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<unsigned> reductions,
-                                       ArrayRef<int64_t> stream, bool inFold) {
+                                       ArrayRef<int64_t> stream, bool inFold, bool unrolls) {
   // In a fold the left operand stays, so its rows are taken whole.
   const int64_t defaultStep = inFold ? 256 : 32;
   SmallVector<Streamed> dims;
@@ -63,8 +64,12 @@ static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<un
     int64_t step = i < stream.size() ? stream[i] : isLast ? fittingStep(extents[dim], defaultStep) : 1;
     dims.push_back({extents[dim], step});
   }
+  auto *longest = llvm::max_element(dims, [](const Streamed &a, const Streamed &b) { return a.step < b.step; });
   int64_t divisor = 1;
   for (Streamed &dim : llvm::reverse(dims)) {
+    dim.isUnrolled = unrolls && &dim != longest && dim.step > 1;
+    if (dim.isUnrolled)
+      continue;
     dim.divisor = divisor;
     divisor *= dim.step;
   }
@@ -113,10 +118,15 @@ void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
   } else if (!inFold) {
     llvm::append_range(steps, schedule.getStream());
   }
-  product.dims = planSteps(extents, product.reductions, steps, inFold);
+  bool unrolls = !inFold && !isInner && product.isMatrix() && schedule.getEngine() == tg::Engine::Wgmma;
+  product.dims = planSteps(extents, product.reductions, steps, inFold, unrolls);
   int64_t places = 1;
-  for (const Streamed &dim : product.dims)
-    places *= dim.step;
+  for (const Streamed &dim : product.dims) {
+    places *= dim.isUnrolled ? 1 : dim.step;
+    std::optional<int64_t> extent = tg::getConstant(dim.extent);
+    if (dim.isUnrolled && (!extent || *extent % dim.step))
+      fail(op, op, "expected steps that divide the extents of a window");
+  }
   if (places == 1)
     return;
   // Between the operands' own lanes, so that operands are [m, k] and [k, n] as they come.
@@ -126,6 +136,21 @@ void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
   product.reduced = reductionLane(places, key, space.unite(product.lanes[0], product.lanes[1]));
   for (Streamed &dim : product.dims)
     dim.lane = *product.reduced;
+}
+
+/// The places of each product of a step: those of unrolled dimensions one after the other.
+static SmallVector<Exprs> unrollPlaces(ArrayRef<Streamed> dims, ArrayRef<AffineExpr> places) {
+  SmallVector<Exprs> all{Exprs(places)};
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    SmallVector<Exprs> next;
+    for (const Exprs &each : all)
+      for (int64_t place = 0; place < (dim.isUnrolled ? dim.step : 1); ++place) {
+        next.push_back(each);
+        next.back()[i] = next.back()[i] + place;
+      }
+    all = std::move(next);
+  }
+  return all;
 }
 
 Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optional<Tile> start) {
@@ -329,20 +354,26 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
     own.push_back(product.domain[cast<AffineDimExpr>(expr).getPosition()]);
   std::optional<int64_t> liveColumns = livePlaces(canonical(op, own), lanes[right]);
   Tile start = product.start ? *product.start : constant(getZero(product.accumulator));
+  auto multiply = [&](ArrayRef<AffineExpr> places, const Constraints &mask, Value sum) -> Value {
+    Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
+    Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
+    auto dot = tk::DotOp::create(builder, lhs, rhs, sum);
+    dot.setEngine(schedule.getEngine());
+    dot.setLiveColumns(liveColumns);
+    dot.setLiveDepth(livePlaces(places, *product.reduced));
+    dot.setTf32(allowTf32 && element.isF32());
+    if (element != product.accumulator && isa<IntegerType>(element)) {
+      dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));
+      dot.setUnsignedRhs(tg::isUnsignedElement(elements[right]));
+    }
+    return dot;
+  };
   Scalars sums = streamProduct(product, broadcast(start, result).value,
                                [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
-                                 Value lhs = operand(left, places, mask, {lanes[left], *product.reduced});
-                                 Value rhs = operand(right, places, mask, {*product.reduced, lanes[right]});
-                                 auto dot = tk::DotOp::create(builder, lhs, rhs, state[0]);
-                                 dot.setEngine(schedule.getEngine());
-                                 dot.setLiveColumns(liveColumns);
-                                 dot.setLiveDepth(livePlaces(places, *product.reduced));
-                                 dot.setTf32(allowTf32 && element.isF32());
-                                 if (element != product.accumulator && isa<IntegerType>(element)) {
-                                   dot.setUnsignedLhs(tg::isUnsignedElement(elements[left]));
-                                   dot.setUnsignedRhs(tg::isUnsignedElement(elements[right]));
-                                 }
-                                 return Scalars{dot};
+                                 Value sum = state[0];
+                                 for (const Exprs &each : unrollPlaces(product.dims, places))
+                                   sum = multiply(each, mask, sum);
+                                 return Scalars{sum};
                                });
   return {sums[0], result};
 }

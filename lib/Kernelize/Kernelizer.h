@@ -51,9 +51,10 @@ struct Scope {
 /// A reduced dimension and how a loop goes through it.
 struct Streamed {
   mlir::AffineExpr extent;
-  int64_t step;        ///< Places of one step, a power of two.
-  unsigned lane = 0;   ///< If step > 1.
-  int64_t divisor = 1; ///< Of the lane, which may hold several dimensions.
+  int64_t step;            ///< Places of one step, a power of two if they are side by side.
+  unsigned lane = 0;       ///< If step > 1.
+  int64_t divisor = 1;     ///< Of the lane, which may hold several dimensions.
+  bool isUnrolled = false; ///< The places of a step, any number, are gone through one by one.
 };
 
 /// A box of an argument in shared memory, zeros where it leaves the tensor.

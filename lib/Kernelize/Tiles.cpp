@@ -353,7 +353,10 @@ Kernelizer::Scalars Kernelizer::stream(ArrayRef<Streamed> dims, ValueRange init,
           const Streamed &dim = dims[i];
           AffineExpr base = space.simplify(rest % counts[i]);
           rest = space.simplify(rest.floorDiv(counts[i]));
-          places[i] = dim.step == 1 ? base : space.getAxis(dim.extent, base, dim.step, dim.lane, dim.divisor, &root);
+          if (dim.step == 1 || dim.isUnrolled)
+            places[i] = space.simplify(base * dim.step);
+          else
+            places[i] = space.getAxis(dim.extent, base, dim.step, dim.lane, dim.divisor, &root);
         }
         return body(places, space.ragged(places), state);
       },

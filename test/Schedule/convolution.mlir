@@ -1,5 +1,8 @@
 // RUN: weft-opt %s --weft-kernelize --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=STAGE
 // RUN: weft-opt %s --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s --check-prefix=MAPS
+// RUN: sed 's/stream = .1, 1, 64., \(.*\) stages = 4/stream = [3, 1, 64], \1 stages = 2/' %s > %t.mlir
+// RUN: weft-opt %t.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=ROWS
+// RUN: weft-opt %t.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s --check-prefix=LOWERED
 
 // A convolution of tensors with channels innermost: the tile's 128 rows are 4 rows of 32 columns, fetched shifted by the
 // window's place; what padding adds is outside of the tensor, where TMA fills with zero. So all copies are boxes.
@@ -11,6 +14,25 @@
 // MAPS: argument = 0 : i64, box = array<i64: 64, 32, 4, 1>
 // MAPS-SAME: argument = 1 : i64, box = array<i64: 64, 1, 1, 128>
 // MAPS-SAME: argument = 2 : i64, box = array<i64: 64, 16, 1, 1>
+
+// Steps of the three places of a column of the window: six rows of the image, of which the tiles of the three products have four each. A slot is a row; as
+// many as a tile has come together, then the rest.
+// ROWS-LABEL: func.func @kernel
+// ROWS: %[[X:.*]] = tk.alloc : <12 x 32x64xf16>
+// ROWS: tk.make_channel engine tma consumers 1 bytes 73728 : <2>
+// ROWS: %[[FOUR:.*]] = tk.slot %[[X]][%{{.*}}] each 6 : <12 x 32x64xf16> -> <1 x 128x64xf16>
+// ROWS: tk.copy %arg0{{.*}}d0 floordiv 32 + s1 * 4 - 1, {{.*}}, %[[FOUR]] channel
+// ROWS: %[[TWO:.*]] = tk.slot %[[X]][%{{.*}}] each 6 from 4 : <12 x 32x64xf16> -> <1 x 64x64xf16>
+// ROWS: tk.copy %arg0{{.*}}d0 floordiv 32 + s1 * 4 + 3, {{.*}}, %[[TWO]] channel
+// ROWS-COUNT-3: tk.copy %arg1
+// ROWS: %[[FIRST:.*]] = tk.slot %[[X]][%{{.*}}] each 6 : <12 x 32x64xf16> -> <1 x 128x64xf16>
+// ROWS: %[[SECOND:.*]] = tk.slot %[[X]][%{{.*}}] each 6 from 1
+// ROWS: %[[THIRD:.*]] = tk.slot %[[X]][%{{.*}}] each 6 from 2
+// ROWS: %[[A:.*]] = tk.dot %[[FIRST]], %{{.*}}, %{{.*}} by {{ *}}wgmma
+// ROWS: %[[B:.*]] = tk.dot %[[SECOND]], %{{.*}}, %[[A]] by {{ *}}wgmma
+// ROWS: tk.dot %[[THIRD]], %{{.*}}, %[[B]] by {{ *}}wgmma
+// LOWERED: box = array<i64: 64, 32, 4, 1>
+// LOWERED-SAME: box = array<i64: 64, 32, 2, 1>
 #x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>
 #w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d4, d5, d6)>
 #r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>

@@ -39,8 +39,12 @@ public:
     Location loc = op.getLoc();
     Value base = adaptor.getBuffer().front(), slot = adaptor.getSlot().front();
     slot = arith::IndexCastOp::create(rewriter, loc, rewriter.getI32Type(), slot);
-    Value bytes = arith::ConstantIntOp::create(rewriter, loc, op.getResult().getType().getSlotBytes(), 32);
+    int64_t slotBytes = op.getBuffer().getType().getSlotBytes();
+    Value bytes = arith::ConstantIntOp::create(rewriter, loc, slotBytes * int64_t(op.getEach()), 32);
     Value offset = arith::MulIOp::create(rewriter, loc, slot, bytes);
+    if (op.getFrom())
+      offset = arith::AddIOp::create(
+          rewriter, loc, offset, arith::ConstantIntOp::create(rewriter, loc, slotBytes * int64_t(op.getFrom()), 32));
     rewriter.replaceOpWithNewOp<LLVM::GEPOp>(op, base.getType(), rewriter.getI8Type(), base, ValueRange(offset));
     return success();
   }

@@ -5,6 +5,7 @@
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
 #include "Stored.h"
+#include "WindowSteps.h"
 #include "Windows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/GemmLaunch.h"
@@ -556,6 +557,11 @@ std::optional<TiledProduct> describeTiledProduct(const KernelToSchedule &kernel)
   return TiledProduct{describe(kernel, contract, roles), sourceOf(left)};
 }
 
+static ProductDims dimsOf(tg::ContractOp contract, const Roles &roles, unsigned depth) {
+  Value operands[2] = {sourceOf(contract.getLhs()), sourceOf(contract.getRhs())};
+  return {operands[roles.isSwapped], operands[!roles.isSwapped], roles.m, roles.n, roles.k, depth};
+}
+
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
   Roles roles(kernel, contract);
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
@@ -569,17 +575,24 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   if (problem.isBeside && problem.lhsWork + problem.rhsWork == 0)
     problem.allowRowShares = false; // It would gain less than the launch that it has in common with them.
   GemmChoice best = chooseGemmTile(problem, device);
+  std::optional<WindowStep> window = chooseWindowStep(kernel, dimsOf(contract, roles, *k), problem, best, device);
+  if (window)
+    best = window->choice;
   ScheduleChoice choice;
   choice.tile.assign(kernel.access.resultRank, 1);
   choice.stream.assign(roles.k.size(), 1);
-  auto spread = [&](ArrayRef<unsigned> dims, ArrayRef<int64_t> extents, int64_t elements, int64_t least) {
-    for (auto [d, part] : llvm::zip_equal(dims, splitTile(extents, elements, least)))
+  auto spread = [&](bool isLeft, ArrayRef<int64_t> extents, int64_t elements, int64_t least) {
+    SmallVector<int64_t> tile =
+        window && window->isLeft == isLeft ? window->sideTile : splitTile(extents, elements, least);
+    for (auto [d, part] : llvm::zip_equal(isLeft ? roles.m : roles.n, tile))
       choice.tile[d] = part;
   };
-  spread(roles.m, problem.mExtents, best.tile.m, problem.leastInnerM);
-  spread(roles.n, problem.nExtents, best.tile.n, problem.leastInnerN);
+  spread(/*isLeft=*/true, problem.mExtents, best.tile.m, problem.leastInnerM);
+  spread(/*isLeft=*/false, problem.nExtents, best.tile.n, problem.leastInnerN);
   auto stepOf = [&](unsigned d) -> int64_t & { return choice.stream[llvm::find(roles.k, d) - roles.k.begin()]; };
   stepOf(*k) = best.tile.k;
+  if (window)
+    stepOf(window->tap) = kernel.extents[window->tap];
   if (problem.onlyK)
     for (unsigned d : chooseStepDims(roles, kernel.extents, std::max(problem.lhsBytes, problem.rhsBytes)))
       stepOf(d) = int64_t(llvm::PowerOf2Ceil(kernel.extents[d]));
@@ -595,6 +608,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
       best.tile.k, best.cost.ctasPerSm, best.cost.seconds * 1e6, best.cost.bound);
   if (problem.only == best.tile)
     choice.reason += "; as products beside it in its launch";
+  if (window)
+    choice.reason += llvm::formatv("; steps of {0} places of the window", kernel.extents[window->tap]);
   if (best.tile.split > 1)
     choice.reason += llvm::formatv("; clusters of {0} CTAs share a tile's steps", best.tile.split);
   if (best.tile.multicast > 1)
@@ -625,7 +640,10 @@ std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::Co
   GemmTile tile{productOf(roles.m),  productOf(roles.n),     step,
                 schedule.getWarps(), schedule.getStages(),   schedule.getEngine(),
                 schedule.getSplit(), schedule.getMulticast()};
-  GemmCost cost = estimateGemm(describe(kernel, contract, roles), tile, device);
+  GemmProblem problem = describe(kernel, contract, roles);
+  if (auto seconds = estimateWindowStep(kernel, dimsOf(contract, roles, *k), problem, schedule, tile, device))
+    return seconds;
+  GemmCost cost = estimateGemm(problem, tile, device);
   return cost.fits ? std::optional(cost.seconds) : std::nullopt;
 }
 

@@ -194,18 +194,21 @@ void LayoutChooser::collect() {
 
 /// Gives a buffer, its slots and the values they pass through the layout.
 void LayoutChooser::setBufferLayout(Value shared, tk::LayoutAttr layout) {
-  while (auto slot = shared.getDefiningOp<tk::SlotOp>())
+  auto shapeOf = [](Value buffer) { return cast<tk::SharedType>(buffer.getType()).getShape(); };
+  while (auto slot = shared.getDefiningOp<tk::SlotOp>()) {
+    layout = tk::getSlotLayout(layout, shapeOf(slot.getBuffer()), shapeOf(shared));
     shared = slot.getBuffer();
-  SmallVector<Value> work{shared};
+  }
+  SmallVector<std::pair<Value, tk::LayoutAttr>> work{{shared, layout}};
   while (!work.empty()) {
-    Value buffer = work.pop_back_val();
+    auto [buffer, own] = work.pop_back_val();
     auto type = cast<tk::SharedType>(buffer.getType());
     if (type.getLayout())
       continue;
-    buffer.setType(tk::SharedType::get(type.getSlots(), type.getShape(), type.getElementType(), layout));
+    buffer.setType(tk::SharedType::get(type.getSlots(), type.getShape(), type.getElementType(), own));
     for (Operation *user : buffer.getUsers())
       if (auto slot = dyn_cast<tk::SlotOp>(user))
-        work.push_back(slot.getResult());
+        work.push_back({slot.getResult(), tk::joinSlots(own, type.getShape(), shapeOf(slot.getResult()))});
   }
 }
 

@@ -3,6 +3,7 @@
 // distance and places come later.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Epilogue.h"
+#include "SharedRows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "weft/Schedule/Access.h"
@@ -141,6 +142,15 @@ static Value sliceSlot(OpBuilder &builder, Location loc, Value buffer, Value slo
   return tk::SlotOp::create(builder, loc, tk::SharedType::get(1, type.getShape(), type.getElementType()), buffer, slot);
 }
 
+/// Rows of one slot that make a tile of `shape`.
+static Value sliceRows(OpBuilder &builder, Location loc, Value buffer, Value slot, const Fetch &fetch, int64_t from,
+                       ArrayRef<int64_t> shape) {
+  if (fetch.rows == 1)
+    return sliceSlot(builder, loc, buffer, slot);
+  Type element = cast<tk::SharedType>(buffer.getType()).getElementType();
+  return tk::SlotOp::create(builder, loc, tk::SharedType::get(1, shape, element), buffer, slot, fetch.rows, from);
+}
+
 /// Slots of a buffer that is filled once an iteration of the loop around `block`: one where that is once only.
 static int64_t getSlots(Block *block, int64_t wanted) {
   auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
@@ -212,6 +222,12 @@ private:
     });
   }
 
+  /// Whether the dot of `b` adds to that of `a`, both of what TMA brings: places of a window in one step.
+  bool isNext(const Copied &a, const Copied &b) const {
+    tk::DotOp first = a.dot, second = b.dot;
+    return a.source.engine == tk::CopyEngine::Tma && second.getAcc() == first.getResult() && canWaitWith(b, first);
+  }
+
   /// Copies that wait together: those of one block and engine that are connected by dots.
   SmallVector<SmallVector<Copied *>> groupCopies() {
     llvm::EquivalenceClasses<Copied *> classes;
@@ -220,7 +236,8 @@ private:
     for (Copied &a : copies)
       for (Copied &b : copies)
         if (a.source.load->getBlock() == b.source.load->getBlock() && a.source.engine == b.source.engine &&
-            (a.dot == b.dot || (a.source.load == b.source.load && canWaitWith(b, a.dot) && canWaitWith(a, b.dot))))
+            (a.dot == b.dot || isNext(a, b) ||
+             (a.source.load == b.source.load && canWaitWith(b, a.dot) && canWaitWith(a, b.dot))))
           classes.unionSets(&a, &b);
     llvm::MapVector<Copied *, SmallVector<Copied *>> groups;
     for (Copied &copy : copies)
@@ -295,15 +312,20 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
   Location loc = group.front()->source.load.getLoc();
   bool outlivesTile = copyEngine == tk::CopyEngine::Tma && tiles.getPersistent(); // The next tile's copies come early.
   int64_t slots = outlivesTile ? stages : getSlots(block, stages), bytes = 0;
-  // Equal tiles of one load are copied once.
+  // Equal tiles of one load are copied once, and so are the rows that several have in common.
   llvm::MapVector<std::pair<Operation *, Attribute>, SmallVector<Copied *>> tilesOfLoads;
   for (Copied *copy : group)
     tilesOfLoads[{copy->source.load, AffineMapAttr::get(copy->source.access.map)}].push_back(copy);
+  SmallVector<TileToFetch> tilesToFetch;
+  for (auto &[key, users] : tilesOfLoads)
+    tilesToFetch.push_back({users.front()->source.load, users.front()->source.access});
+  std::vector<Fetch> fetches = shareRows(tilesToFetch, copyEngine);
   SmallVector<Value> buffers;
-  for (auto &[key, users] : tilesOfLoads) {
-    tk::TileType tile = users.front()->source.tile;
-    auto type = tk::SharedType::get(slots, tile.getShape(), tile.getElementType());
-    bytes += type.getSlotBytes();
+  for (const Fetch &fetch : fetches) {
+    tk::LoadOp load = fetch.load; // Accessors of ops are not const.
+    Type element = load.getResult().getType().getElementType();
+    auto type = tk::SharedType::get(slots * fetch.rows, fetch.rowShape, element);
+    bytes += fetch.rows * type.getSlotBytes();
     buffers.push_back(tk::AllocOp::create(allocs, loc, type, IntegerAttr()));
   }
   auto channelType = tk::ChannelType::get(allocs.getContext(), slots);
@@ -325,21 +347,22 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
   if (slots > 1)
     slot = arith::RemUIOp::create(builder, loc, iteration, arith::ConstantIndexOp::create(builder, loc, slots));
   tk::AcquireOp::create(builder, loc, channel, iteration);
-  for (auto [buffer, entry] : llvm::zip(buffers, tilesOfLoads)) {
-    CopySource &source = entry.second.front()->source;
-    Value target = sliceSlot(builder, loc, buffer, slot);
-    tk::CopyOp::create(builder, source.load.getLoc(), source.load.getSource(), source.load.getSymbols(), target,
-                       channel, iteration, source.access.map,
-                       source.access.guard ? IntegerSetAttr::get(*source.access.guard) : IntegerSetAttr(), copyEngine);
-  }
+  for (auto [buffer, fetch] : llvm::zip(buffers, fetches))
+    for (const Fetch::Copy &copy : fetch.copies) {
+      tk::LoadOp load = fetch.load; // Accessors of ops are not const.
+      tk::CopyOp::create(builder, load.getLoc(), load.getSource(), load.getSymbols(),
+                         sliceRows(builder, loc, buffer, slot, fetch, copy.from, copy.shape), channel, iteration,
+                         copy.map, copy.guard ? IntegerSetAttr::get(*copy.guard) : IntegerSetAttr(), copyEngine);
+    }
   tk::CommitOp::create(builder, loc, channel, iteration);
   builder.setInsertionPoint(user);
   tk::WaitOp::create(builder, loc, channel, iteration);
-  for (auto [buffer, entry] : llvm::zip(buffers, tilesOfLoads)) {
-    Value view = sliceSlot(builder, loc, buffer, slot);
-    for (Copied *copy : entry.second)
-      copy->dot->setOperand(copy->operand, view);
-  }
+  for (auto [buffer, fetch] : llvm::zip(buffers, fetches))
+    for (auto [tile, from] : fetch.tiles) {
+      Value view = sliceRows(builder, loc, buffer, slot, fetch, from, fetch.access.shape);
+      for (Copied *copy : (tilesOfLoads.begin() + tile)->second)
+        copy->dot->setOperand(copy->operand, view);
+    }
   builder.setInsertionPointAfter(findUser(group, block, /*isFirst=*/false));
   tk::ReleaseOp::create(builder, loc, channel, iteration);
 }

@@ -5,6 +5,15 @@
 module attributes {tg.schedule = #tg.schedule<tile = [3], stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
 
 // -----
+// Beside the longest step of wgmma any number.
+// expected-error @+1 {{expected powers of two in `tile` and `stream`, got [4] and [24, 3]}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], stream = [24, 3], engine = wgmma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
+
+// -----
+// expected-error @+1 {{expected powers of two in `tile` and `stream`, got [4] and [16, 3]}}
+module attributes {tg.schedule = #tg.schedule<tile = [4], stream = [16, 3], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
+
+// -----
 // expected-error @+1 {{expected 1 to 32 warps, a power of two, got 3}}
 module attributes {tg.schedule = #tg.schedule<tile = [4], engine = mma, warps = 3, stages = 2, order = "row", persistent = false, split = 1>} {}
 

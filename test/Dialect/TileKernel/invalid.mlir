@@ -37,8 +37,8 @@ func.func private @f(!tk.shared<2 x 4xf32, #tk.layout<"linear(register=[[1],[2]]
 func.func private @f(!tk.shared<2 x 4xf32, #tk.layout<"linear(offset=[[1],[2],[0]] -> dim0=4)">>)
 
 // -----
-// expected-error @+1 {{expected 1 to 64 slots, got 65}}
-func.func private @f(!tk.shared<65 x 4xf32>)
+// expected-error @+1 {{expected 1 to 256 slots, got 257}}
+func.func private @f(!tk.shared<257 x 4xf32>)
 
 // -----
 // expected-error @+1 {{expected a layout, got `mma(m3n3k3, f16, c)`}}
@@ -271,8 +271,22 @@ func.func @f(%a: !tk.tile<8x4xf16, #tk.layout<"linear(register=[[0,1],[0,2]], la
 
 // -----
 func.func @f(%b: !tk.shared<2 x 8xf16>, %i: index) {
-  // expected-error @+1 {{expected one slot of '!tk.shared<2 x 8xf16>', got '!tk.shared<2 x 8xf16>'}}
+  // expected-error @+1 {{expected one slot of '!tk.shared<2 x 8xf16>', or several along one dimension, got '!tk.shared<2 x 8xf16>'}}
   %0 = tk.slot %b[%i] : !tk.shared<2 x 8xf16> -> !tk.shared<2 x 8xf16>
+  return
+}
+
+// -----
+func.func @f(%b: !tk.shared<8 x 8x8xf16>, %i: index) {
+  // expected-error @+1 {{expected one slot of '!tk.shared<8 x 8x8xf16>', or several along one dimension, got '!tk.shared<1 x 16x16xf16>'}}
+  %0 = tk.slot %b[%i] each 4 : !tk.shared<8 x 8x8xf16> -> !tk.shared<1 x 16x16xf16>
+  return
+}
+
+// -----
+func.func @f(%b: !tk.shared<8 x 8x8xf16>, %i: index) {
+  // expected-error @+1 {{expected 4 of 4 slots, and whole times as many in the buffer, got from 1 of '!tk.shared<8 x 8x8xf16>'}}
+  %0 = tk.slot %b[%i] each 4 from 1 : !tk.shared<8 x 8x8xf16> -> !tk.shared<1 x 8x32xf16>
   return
 }
 

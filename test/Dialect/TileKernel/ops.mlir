@@ -81,6 +81,10 @@ func.func @schedule(%x: !tk.global<tensor<16x768xf16>>, %acc: !c, %frag: !a) {
     // CHECK: tk.wait %{{.*}}[%{{.*}}] pending 2 : {{.*}}<4>
     tk.wait %ch[%c0] pending 2 : !tk.channel<4>
     %s = tk.slot %b[%c0] : !tk.shared<4 x 16x64xf16> -> !tk.shared<1 x 16x64xf16>
+    // CHECK: tk.slot %{{.*}}[%{{.*}}] each 2 from 1 : {{.*}}<4 x 16x64xf16> -> {{.*}}<1 x 16x64xf16>
+    %m = tk.slot %b[%c0] each 2 from 1 : !tk.shared<4 x 16x64xf16> -> !tk.shared<1 x 16x64xf16>
+    // CHECK: tk.slot %{{.*}}[%{{.*}}] each 4 : {{.*}}<4 x 16x64xf16> -> {{.*}}<1 x 16x128xf16>
+    %mm = tk.slot %b[%c0] each 4 : !tk.shared<4 x 16x64xf16> -> !tk.shared<1 x 16x128xf16>
     // CHECK: tk.local_load %{{.*}} offsets [0, 16] : {{.*}}<1 x 16x64xf16> -> {{.*}}<16x16xf16>
     %t = tk.local_load %s offsets [0, 16] : !tk.shared<1 x 16x64xf16> -> !tk.tile<16x16xf16>
     %u = tk.local_load %s : !tk.shared<1 x 16x64xf16> -> !tk.tile<16x64xf16>

@@ -166,11 +166,18 @@ static bool arePowersOfTwo(ArrayRef<int64_t> values) {
   return llvm::all_of(values, [](int64_t value) { return value > 0 && llvm::isPowerOf2_64(value); });
 }
 
+/// Beside the longest step of wgmma others take any number of places: each is a product of its own.
+static bool areSteps(ArrayRef<int64_t> stream, Engine engine) {
+  if (engine != Engine::Wgmma || stream.empty())
+    return arePowersOfTwo(stream);
+  return arePowersOfTwo(*llvm::max_element(stream)) && llvm::all_of(stream, [](int64_t step) { return step > 0; });
+}
+
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
                                    ArrayRef<int64_t> stream, Engine engine, int64_t warps, int64_t stages, StringRef,
                                    bool, int64_t split, int64_t multicast, bool turns) {
   constexpr int64_t mostMulticast = 16; // CTAs of a cluster.
-  if (!arePowersOfTwo(tile) || !arePowersOfTwo(stream))
+  if (!arePowersOfTwo(tile) || !areSteps(stream, engine))
     return emitError() << "expected powers of two in `tile` and `stream`, got [" << tile << "] and [" << stream << "]";
   if (warps < 1 || warps > 32 || !llvm::isPowerOf2_64(warps))
     return emitError() << "expected 1 to 32 warps, a power of two, got " << warps;

@@ -1,15 +1,63 @@
 // Verifiers of the ops that Schedule adds.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
+#include "weft/Dialect/TileKernel/Layout/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace weft;
 using namespace weft::tk;
 
 LogicalResult SlotOp::verify() {
   SharedType from = getBuffer().getType(), to = getResult().getType();
-  if (to != SharedType::get(1, from.getShape(), from.getElementType(), from.getLayout()))
-    return emitOpError("expected one slot of ") << from << ", got " << to;
+  int64_t count = countSlots();
+  if (to.getSlots() != 1 || to.getElementType() != from.getElementType() || count == 0 ||
+      to.getLayout() != joinSlots(from.getLayout(), from.getShape(), to.getShape()))
+    return emitOpError("expected one slot of ") << from << ", or several along one dimension, got " << to;
+  if (int64_t each = getEach(); each < 1 || from.getSlots() % each || int64_t(getFrom()) + count > each)
+    return emitOpError("expected ") << count << " of " << each
+                                    << " slots, and whole times as many in the buffer, got from " << getFrom() << " of "
+                                    << from;
   return success();
+}
+
+int64_t SlotOp::countSlots() {
+  ArrayRef<int64_t> part = getBuffer().getType().getShape(), whole = getResult().getType().getShape();
+  int64_t count = 1;
+  if (part.size() != whole.size())
+    return 0;
+  for (auto [own, all] : llvm::zip_equal(part, whole)) {
+    if (all % own || (all != own && count != 1))
+      return 0;
+    count *= all / own;
+  }
+  return count;
+}
+
+LayoutAttr tk::joinSlots(LayoutAttr slot, ArrayRef<int64_t> part, ArrayRef<int64_t> whole) {
+  if (!slot || part == whole || part.size() != whole.size())
+    return slot;
+  std::optional<layout::LinearLayout> joined = slot.getValue();
+  for (auto [dim, own, all] : llvm::enumerate(part, whole))
+    if (joined && all > own)
+      joined =
+          joined->product(layout::LinearLayout::identity("offset", layout::dimName(dim), llvm::Log2_64(all / own)));
+  return joined ? LayoutAttr::get(slot.getContext(), *joined) : LayoutAttr();
+}
+
+LayoutAttr tk::getSlotLayout(LayoutAttr joined, ArrayRef<int64_t> part, ArrayRef<int64_t> whole) {
+  if (!joined || part == whole || part.size() != whole.size())
+    return joined;
+  layout::Dims ins{{"offset", unsigned(llvm::Log2_64(llvm::product_of(part)))}}, outs;
+  for (auto [dim, extent] : llvm::enumerate(part))
+    outs.push_back({layout::dimName(dim), unsigned(llvm::Log2_64(extent))});
+  layout::LinearLayout zero = layout::LinearLayout::zeros("offset", 0, outs);
+  layout::Vectors columns, bases = joined.getValue().basesOf("offset");
+  for (uint64_t image : ArrayRef(bases).take_front(ins.front().bits))
+    columns.push_back(zero.flattenOut(joined.getValue().unflattenOut(image)));
+  std::optional<layout::LinearLayout> slot = layout::LinearLayout::make(ins, outs, columns);
+  LayoutAttr own = slot ? LayoutAttr::get(joined.getContext(), *slot) : LayoutAttr();
+  return own && joinSlots(own, part, whole) == joined ? own : LayoutAttr();
 }
 
 LogicalResult ClusterSendOp::verify() {

@@ -142,8 +142,8 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots, ArrayRef<int64_t> shape,
                                  Type element, LayoutAttr layout) {
-  if (slots < 1 || slots > 64)
-    return emitError() << "expected 1 to 64 slots, got " << slots;
+  if (slots < 1 || slots > 256)
+    return emitError() << "expected 1 to 256 slots, got " << slots;
   return verifyTile(emitError, shape, element, layout, /*isMemory=*/true);
 }
 

@@ -111,7 +111,8 @@ def TG_ScheduleAttr : TG_Attr<"Schedule", "schedule"> {
     `tile`: extent, a power of two, of a CTA's tile along each dimension of the kernel's result (of the first one, if it has several; absent for a scalar).
     `stream`: extent, a power of two, of a step along each reduced dimension that the result does not have: the reduction dimensions of the
     contraction in the order of its domain, or the axes of the reductions. A reduced dimension that the result has is covered by its `tile`; if that is
-    less than the dimension's extent, the rows are streamed.
+    less than the dimension's extent, the rows are streamed. With wgmma a step has several places along the dimension of the longest step only; along others
+    (of a window) it is as many products, one for each place, of which there may be any number that divides the extent: what their operands have in common is read once.
 
     `engine` multiplies; `warps` of a CTA (for wgmma the consumers only); `stages` of the channels; `order` is the traversal of the tile
     grid, of any rank (docs/traversal.md: `grouped<8>`, `each<b,ORDER>`, `ORDER@2`); `persistent` CTAs take several tiles; `split` parts of the streamed dimensions go to different CTAs.

@@ -23,15 +23,24 @@ def TK_AllocOp : TK_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
 }
 
 def TK_SlotOp : TK_Op<"slot", [Pure]> {
-  let summary = "one slot of a buffer";
+  let summary = "one slot of a buffer, or several that follow each other";
   let description = [{
+    A buffer may be filled `each` slots at a time; then it is slot number `from` of the i-th so many. A result that is longer along one dimension
+    is as many slots, one behind the other along it: they must lie so in its layout, too. Results may overlap (rows of an image that
+    the places of a window have in common).
+
     ```mlir
     %s = tk.slot %b[%i] : !tk.shared<4 x 128x64xf16> -> !tk.shared<1 x 128x64xf16>
+    %w = tk.slot %b[%i] each 6 from 1 : !tk.shared<18 x 64x32xf16> -> !tk.shared<1 x 64x128xf16>
     ```
   }];
-  let arguments = (ins TK_SharedType:$buffer, Index:$slot);
+  let arguments = (ins TK_SharedType:$buffer, Index:$slot, DefaultValuedAttr<I64Attr, "1">:$each, DefaultValuedAttr<I64Attr, "0">:$from);
   let results = (outs TK_SharedType:$result);
-  let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` type($buffer) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Slots of the buffer that the result has.
+    int64_t countSlots();
+  }];
+  let assemblyFormat = "$buffer `[` $slot `]` (`each` $each^)? (`from` $from^)? attr-dict `:` type($buffer) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -40,6 +40,12 @@ constexpr llvm::StringLiteral sharedBytesAttr = "tk.shared_bytes";
 /// Bits of an element as tiles hold it.
 unsigned getElementBits(mlir::Type element);
 
+/// The layout of slots of `part` elements that lie one behind the other and are seen as `whole`, longer along one
+/// dimension; null without a layout.
+LayoutAttr joinSlots(LayoutAttr slot, llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole);
+/// The layout of slots that are `joined` together; null if no layout of slots is that.
+LayoutAttr getSlotLayout(LayoutAttr joined, llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole);
+
 } // namespace weft::tk
 
 #endif // WEFT_DIALECT_TILEKERNEL_IR_TILEKERNEL_H

@@ -1,0 +1,283 @@
+// Steps of several places of a window: which there are, and what they save.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "WindowSteps.h"
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace weft::plan {
+
+static constexpr int64_t leastStages = 3, mostStages = 5;
+
+namespace {
+
+/// A dimension of a window, and the one of the result that it slides along.
+struct Sliding {
+  unsigned tap, place;
+  bool isLeft;
+  int64_t taps, distance; ///< Places of the window, and rows from one to the next.
+};
+
+/// Rows of the image in one step, and places of each.
+struct Rows {
+  int64_t count = 0, places = 0;
+};
+
+} // namespace
+
+/// By how much `at` grows with `dim`; 0 if that is no constant.
+static int64_t getSlope(AffineExpr at, unsigned dim, unsigned rank) {
+  AffineExpr place = getAffineDimExpr(dim, at.getContext());
+  auto slope = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(at.replace(place, place + 1) - at, rank, 0));
+  return slope ? slope.getValue() : 0;
+}
+
+/// The windows' dimensions whose taps lie whole rows apart in an operand that is contiguous along the depth.
+static SmallVector<Sliding> findSliding(const KernelToSchedule &kernel, const ProductDims &dims) {
+  SmallVector<Sliding> found;
+  unsigned rank = kernel.access.dims.size();
+  for (bool isLeft : {true, false})
+    for (const KernelRequest *request : kernel.access.of(isLeft ? dims.lhs : dims.rhs)) {
+      ArrayRef<AffineExpr> at = request->coordinates;
+      AffineDimExpr inner = tg::getShiftedDim(at.empty() ? AffineExpr() : at.back());
+      if (!inner || inner.getPosition() != dims.depth)
+        continue;
+      for (AffineExpr index : at.drop_back())
+        for (unsigned tap : dims.k)
+          for (unsigned place : isLeft ? dims.m : dims.n) {
+            if (!index || tap == dims.depth || kernel.extents[tap] < 2 || !index.isFunctionOfDim(tap) ||
+                getSlope(index, place, rank) != 1)
+              continue;
+            if (int64_t distance = getSlope(index, tap, rank); distance > 0)
+              found.push_back({tap, place, isLeft, kernel.extents[tap], distance});
+          }
+    }
+  return found;
+}
+
+/// Rows of a tile of the side that the window slides over; none if they do not follow each other as a tile's do, or
+/// taps have none in common.
+static Rows countRows(const Sliding &sliding, ArrayRef<unsigned> side, ArrayRef<int64_t> tile) {
+  constexpr int64_t swizzledLines = 8;
+  Rows rows{1, 1};
+  bool isOutside = true;
+  for (auto [dim, extent] : llvm::zip_equal(side, tile)) {
+    if (dim == sliding.place)
+      rows.count = extent + sliding.distance * (sliding.taps - 1), isOutside = false;
+    else if (isOutside && extent != 1)
+      return {};
+    else if (!isOutside)
+      rows.places *= extent;
+  }
+  int64_t own = rows.count - sliding.distance * (sliding.taps - 1);
+  return rows.places % swizzledLines || rows.count >= own * sliding.taps ? Rows() : rows;
+}
+
+static int64_t countBytes(const GemmProblem &problem, const GemmTile &tile) {
+  return tile.k * (tile.m * problem.lhsBytes + tile.n * problem.rhsBytes);
+}
+
+/// A step of one place of a window or of several: what it takes of the operand that windows slide over, and of the
+/// other one.
+struct WindowBytes {
+  int64_t taps, windows, others;
+
+  /// Of all taps, in which the image has `rows`.
+  WindowBytes(const Sliding &sliding, const Rows &rows, const GemmProblem &problem, const GemmTile &tile)
+      : taps(sliding.taps),
+        windows(tile.k * rows.count * rows.places * (sliding.isLeft ? problem.lhsBytes : problem.rhsBytes)),
+        others(tile.k * taps * (sliding.isLeft ? tile.n * problem.rhsBytes : tile.m * problem.lhsBytes)) {}
+  /// Of one.
+  WindowBytes(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile)
+      : taps(1), windows(tile.k * (sliding.isLeft ? tile.m * problem.lhsBytes : tile.n * problem.rhsBytes)),
+        others(countBytes(problem, tile) - windows) {}
+
+  int64_t all() const { return windows + others; }
+};
+
+static double flopsPerClock(const GemmProblem &problem, const Device &device) {
+  return problem.type == GemmType::S8     ? device.matrix.i8
+         : problem.type == GemmType::Tf32 ? device.matrix.tf32
+                                          : device.matrix.f16;
+}
+
+/// Seconds of `tiles` in such steps. A step takes what the matrix unit or the L2 does, and its share of the latency of
+/// what is under way: slots are given back a step late, so one of them is not. On an H100 steps of three places take
+/// 1,870 clocks (64 x 256 places by 64, three stages), 1,990 (conv3d), 780 (64 x 64, five stages), 1,040 (64 x 128,
+/// four) and, with two stages, 2,425; single places 1,130 (64 x 256, four stages) and 1,430 (128 x 256, three).
+static double estimateSteps(const WindowBytes &bytes, const GemmProblem &problem, const GemmTile &tile, int64_t tiles,
+                            const Device &device) {
+  constexpr double loadLatency = 900, stepClocks = 40, fillClocks = 1500, drainClocks = 500, storeWork = 8;
+  constexpr double pieceBytes = 64, lanes = 128;
+  double rowBytes = double(tile.k * std::max(problem.lhsBytes, problem.rhsBytes));
+  double active = std::min<double>(double(tiles), device.sms), l2 = 2.0 * double(device.l2BytesPerClock) / active;
+  double rate = std::min(l2, device.sharedBytesPerClock / 2.0) * std::sqrt(std::min(rowBytes, pieceBytes) / pieceBytes);
+  double matrix = double(bytes.taps) * 2.0 * double(tile.m * tile.n * tile.k) / flopsPerClock(problem, device);
+  double fetch = double(bytes.all()) / rate;
+  double step = std::max(matrix, fetch) + loadLatency / double(std::max<int64_t>(tile.stages - 1, 1)) + stepClocks;
+  double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(bytes.taps);
+  double ends = fillClocks + drainClocks + fetch +
+                double(tile.m * tile.n) * (storeWork / lanes + double(problem.resultBytes) / l2);
+  double perSm = double(llvm::divideCeil(tiles, int64_t(device.sms)));
+  double seconds = (perSm * (steps * step + ends / 2) + ends / 2) / device.clock;
+  double depth = double(problem.k), lhs = double(problem.m * problem.lhsBytes),
+         rhs = double(problem.n * problem.rhsBytes);
+  double dram = (depth * (lhs + rhs) + double(problem.m) * double(problem.n) * double(problem.resultBytes)) /
+                device.memoryBandwidth;
+  return std::max(seconds, dram) + 0.15 * std::min(seconds, dram) + device.launchSeconds;
+}
+
+/// Whether taps of such a tile can be in one step: of whole panels, or of shorter ones where these cover an eighth less
+/// beyond the depth.
+static bool mayShare(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr int64_t panelBytes = 128;
+  int64_t panel = panelBytes / std::max(problem.lhsBytes, problem.rhsBytes), whole = llvm::alignTo(problem.k, panel);
+  bool isWhole = tile.k == panel || (tile.k < panel && int64_t(llvm::alignTo(problem.k, tile.k)) <= whole - whole / 8);
+  return tile.engine == tg::Engine::Wgmma && tile.split == 1 && tile.multicast == 1 && problem.products == 1 && isWhole;
+}
+
+/// Tiles of `elements` along the side whose outer dimensions have one place, as many as `rows` along that of the
+/// window; empty if there are none.
+static SmallVector<int64_t> splitSide(const Sliding &sliding, ArrayRef<unsigned> side, ArrayRef<int64_t> extents,
+                                      int64_t elements, int64_t rows, int64_t leastInner) {
+  const unsigned *place = llvm::find(side, sliding.place);
+  size_t at = place - side.begin();
+  if (at + 1 >= side.size() || elements / rows < std::min(leastInner, int64_t(llvm::PowerOf2Ceil(extents.back()))))
+    return {};
+  SmallVector<int64_t> tile(at, 1);
+  tile.push_back(rows);
+  llvm::append_range(tile, splitTile(extents.drop_front(at + 1), elements / rows, leastInner));
+  return tile;
+}
+
+static int64_t countTiles(ArrayRef<int64_t> extents, ArrayRef<int64_t> tile) {
+  int64_t count = 1;
+  for (auto [whole, part] : llvm::zip_equal(extents, tile))
+    count *= int64_t(llvm::divideCeil(whole, part));
+  return count;
+}
+
+/// Whether rows of the kernel's result start at any element: they leave in pieces of lines (weft-tk-layouts), or of
+/// what an accumulator's threads hold.
+static bool hasOddRows(const KernelToSchedule &kernel) {
+  func::FuncOp func = kernel.func;
+  auto type = cast<RankedTensorType>(func.getBody().front().getTerminator()->getOperand(0).getType());
+  tg::Dims dims = tg::getDims(type);
+  std::optional<int64_t> row = dims.empty() ? std::nullopt : tg::getConstant(dims.back());
+  return row && *row % 2 && tg::getElementBits(type.getElementType()) < 32;
+}
+
+/// Seconds that narrow pieces of the result's rows take longer to store. Of odd rows, pieces shorter than lines leave
+/// by two places, sectors of their own, which take the L2 as long as two whole ones.
+static double getNarrowStores(const GemmProblem &problem, int64_t inner, int64_t leastInner, bool isOdd,
+                              const Device &device) {
+  constexpr int64_t sectorBytes = 32, lineBytes = 64, pieces = 4;
+  double elements = double(problem.m) * double(problem.n);
+  if (isOdd && inner * problem.resultBytes < lineBytes)
+    return elements / double(pieces) * double(2 * sectorBytes) / device.l2BytesPerSecond();
+  if (inner >= leastInner)
+    return 0;
+  return elements * double(problem.resultBytes) * (double(leastInner) / double(inner) - 1) / device.memoryBandwidth;
+}
+
+namespace {
+
+/// The search over all tiles.
+class WindowSearch {
+public:
+  WindowSearch(const ProductDims &dims, const GemmProblem &problem, const Device &device, bool isOdd, double least)
+      : least(least), dims(dims), problem(problem), device(device), isOdd(isOdd) {}
+
+  void visit(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost);
+  std::optional<WindowStep> found;
+  double least; ///< Seconds of it, or of what it has to be better than.
+
+private:
+  const ProductDims &dims;
+  const GemmProblem &problem;
+  const Device &device;
+  bool isOdd; ///< Rows of the result.
+};
+
+} // namespace
+
+void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost) {
+  constexpr int64_t leastPlaces = 8;
+  bool isLeft = sliding.isLeft;
+  ArrayRef<unsigned> side = isLeft ? dims.m : dims.n;
+  ArrayRef<int64_t> extents = isLeft ? problem.mExtents : problem.nExtents;
+  int64_t elements = isLeft ? tile.m : tile.n, leastInner = isLeft ? problem.leastInnerM : problem.leastInnerN;
+  int64_t others =
+      problem.batch * int64_t(isLeft ? llvm::divideCeil(problem.n, tile.n) : llvm::divideCeil(problem.m, tile.m));
+  // Results pass through shared memory on their way to another layout.
+  int64_t room = int64_t(device.sharedPerCta) - (cost.room.shared - tile.stages * countBytes(problem, tile)) -
+                 tile.m * tile.n * problem.resultBytes;
+  for (int64_t rows = 1; rows <= elements; rows *= 2) {
+    SmallVector<int64_t> sideTile =
+        splitSide(sliding, side, extents, elements, rows, std::min(leastInner, leastPlaces));
+    bool isGiven = isLeft ? problem.onlyM : problem.onlyN; // Of what is reduced in parts.
+    if (sideTile.empty() || (isGiven && sideTile != splitTile(extents, elements, leastInner)))
+      continue;
+    Rows image = countRows(sliding, side, sideTile);
+    WindowBytes bytes(sliding, image, problem, tile);
+    WindowStep step{sliding.tap, isLeft, sideTile, {tile, cost}};
+    step.choice.tile.stages = image.count ? std::min(room / bytes.all(), mostStages) : 0;
+    if (step.choice.tile.stages < leastStages)
+      continue;
+    step.choice.cost.tiles = others * countTiles(extents, sideTile);
+    step.choice.cost.ctasPerSm = 1;
+    double seconds = estimateSteps(bytes, problem, step.choice.tile, step.choice.cost.tiles, device) +
+                     getNarrowStores(problem, sideTile.back(), leastInner, isOdd, device);
+    // Of equal ones that which has the fewest waits by estimateGemm.
+    bool isEqual = found && seconds < least * 1.001 && cost.seconds < found->choice.cost.seconds;
+    if (seconds >= least * 0.999 && !isEqual)
+      continue;
+    least = seconds;
+    found = step;
+  }
+}
+
+std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
+                                           const GemmProblem &problem, const GemmChoice &best, const Device &device) {
+  SmallVector<Sliding> slidings = findSliding(kernel, dims);
+  if (slidings.empty() || problem.only || problem.onlyK || problem.lhsWork + problem.rhsWork > 0)
+    return std::nullopt;
+  double least = best.cost.seconds;
+  if (best.tile.engine == tg::Engine::Wgmma && best.tile.split == 1 && best.tile.multicast == 1)
+    least =
+        estimateSteps(WindowBytes(slidings.front(), problem, best.tile), problem, best.tile, best.cost.tiles, device);
+  WindowSearch search(dims, problem, device, hasOddRows(kernel), least);
+  forEachTile(problem, device, [&](const GemmTile &tile) {
+    if (tile.stages != 2 || !mayShare(problem, tile))
+      return;
+    if (GemmCost cost = estimateGemm(problem, tile, device); cost.fits)
+      for (const Sliding &sliding : slidings)
+        search.visit(sliding, tile, cost);
+  });
+  if (search.found)
+    search.found->choice.cost.seconds = search.least;
+  return search.found;
+}
+
+std::optional<double> estimateWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
+                                         const GemmProblem &problem, tg::ScheduleAttr schedule, const GemmTile &tile,
+                                         const Device &device) {
+  for (const Sliding &sliding : findSliding(kernel, dims)) {
+    if (!mayShare(problem, tile) ||
+        schedule.getStream()[llvm::find(dims.k, sliding.tap) - dims.k.begin()] != sliding.taps)
+      continue;
+    auto tileOf = [&](ArrayRef<unsigned> side) {
+      return llvm::map_to_vector(side, [&](unsigned d) { return schedule.getTile()[d]; });
+    };
+    Rows image = countRows(sliding, sliding.isLeft ? dims.m : dims.n, tileOf(sliding.isLeft ? dims.m : dims.n));
+    int64_t tiles =
+        problem.batch * countTiles(problem.mExtents, tileOf(dims.m)) * countTiles(problem.nExtents, tileOf(dims.n));
+    if (image.count)
+      return estimateSteps(WindowBytes(sliding, image, problem, tile), problem, tile, tiles, device);
+  }
+  return std::nullopt;
+}
+
+} // namespace weft::plan
