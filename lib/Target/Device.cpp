@@ -28,6 +28,13 @@
 // trip each: code for sm_80 takes 0.4 to 1.0 us more than clusters do on an H100 (3,000 clocks). Of 132 SMs, clusters
 // of four find 124 (512 x 1024 x 8192 by 32 clusters of 4: 58.6 us; 64 of 2: 27.3).
 //
+// Tiled products: of an H100, fitted to 1,290 timed schedules of 240 products and convolutions and to the kernels of 61
+// random products, epilogues, convolutions and chains (2026-11-22). An SM gets the lines of panels at 49 bytes a clock
+// and at 77 where all tiles start together, of an L2 that gives 23 to each where all read their own: requests of
+// neighbours for the same lines are one. Steps by pairs of CTAs: 226 timings of 16 products (2026-11-23), 128 x 128 and
+// 64 x 256 12 and 25 % longer than without this. Other cards are taken to be the same by the clock, with the L2's own
+// rate; TMA they do not have.
+//
 // Steps of folds: 299 clocks by wgmma, 133 by mma.sync on an H100 (2026-11-22, `weft calibrate`); Ampere and Ada are
 // taken to have the latter.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,13 +57,34 @@ struct Family {
   unsigned clusterClocks, mergeBytesPerClock, mergeClocks, foldClocks;
   unsigned clusteredPermille; ///< Of the SMs.
   unsigned effectiveL2Percent;
+  unsigned panelPercent; ///< Of the L2's rate.
 };
 
-constexpr Family kSm80 = {"sm_80", 80, 2048, 32, 164 * kKiB, 163 * kKiB, 1, 128, 192 * kKiB, 0, 12, 3000, 133, 0, 50};
-constexpr Family kSm86 = {"sm_86", 86, 1536, 16, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 0, 12, 3000, 133, 0, 90};
-constexpr Family kSm89 = {"sm_89", 89, 1536, 24, 100 * kKiB, 99 * kKiB, 1, 256, 128 * kKiB, 0, 12, 3000, 133, 0, 90};
-constexpr Family kSm90 = {"sm_90a",   90,  2048, 32,  228 * kKiB, 227 * kKiB, 8, 256,
-                          256 * kKiB, 100, 12,   400, 300,        940,        90};
+constexpr Family kSm80 = {"sm_80",    80, 2048, 32,   164 * kKiB, 163 * kKiB, 1,  128,
+                          192 * kKiB, 0,  12,   3000, 133,        0,          50, 100};
+constexpr Family kSm86 = {"sm_86",    86, 1536, 16,   100 * kKiB, 99 * kKiB, 1,  256,
+                          128 * kKiB, 0,  12,   3000, 133,        0,         90, 100};
+constexpr Family kSm89 = {"sm_89",    89, 1536, 24,   100 * kKiB, 99 * kKiB, 1,  256,
+                          128 * kKiB, 0,  12,   3000, 133,        0,         90, 100};
+constexpr Family kSm90 = {"sm_90a",   90,  2048, 32,  228 * kKiB, 227 * kKiB, 8,  256,
+                          256 * kKiB, 100, 13,   275, 300,        940,        90, 212};
+
+constexpr TileClocks kTiles = {/*start=*/2850,
+                               /*turn=*/0,
+                               /*copy=*/750,
+                               /*box=*/780,
+                               /*heldSlots=*/0.8,
+                               /*step=*/15,
+                               /*copyStep=*/52,
+                               /*boxStep=*/127,
+                               /*pairedStep=*/40,
+                               /*copyIssue=*/21,
+                               /*narrowCopy=*/7,
+                               /*narrowestCopy=*/10.5,
+                               /*store=*/21,
+                               /*boxStore=*/3.6,
+                               /*instruction=*/3.9,
+                               /*besideBytesPerClock=*/34};
 
 // First PTX ISAs: PTX ISA, "Release notes". f64: CUDA C++ programming guide, throughput of arithmetic instructions.
 // A100, H100 and H200 have an L2 of two halves (NVIDIA's white papers). Ports and drift: fitted to 57 kernels on an
@@ -118,7 +146,11 @@ constexpr Device device(const char *name, const Family &family, unsigned sms, ui
           family.foldClocks,
           /*mmaFoldClocks=*/133,
           /*launchSeconds=*/2e-6,
-          /*tailSeconds=*/1e-6};
+          /*tailSeconds=*/1e-6,
+          l2PerClock * family.panelPercent / 100,
+          /*partialSectorsPerClock=*/37 * sms / 132,
+          /*waveMerge=*/family.maxCluster > 1 ? 1.56 : 1,
+          kTiles};
 }
 
 //                             f16   tf32  f8    i8

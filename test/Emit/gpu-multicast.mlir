@@ -16,6 +16,17 @@
 // RUN: weft-run %t.few.weft --device=emu:sm_90a --seed=3 --output=y=@%t.many.npy
 // RUN: weft-run %t.many.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.many.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
 
+// Three tiles of rows, the last of 44: a cluster of it and of one past the end, which reads zeros and stores nothing.
+// RUN: sed 's/%x: tensor<256x256/%x: tensor<300x256/; s/%w: tensor<256x256/%w: tensor<128x256/; s/(tensor<256x256xbf16>, tensor<256x256xbf16>)/(tensor<300x256xbf16>, tensor<128x256xbf16>)/; s/: tensor<256x256xbf16>, tensor<256x256xbf16>/: tensor<300x256xbf16>, tensor<128x256xbf16>/; s/256x256/300x128/g; s/-> (256, 256)/-> (300, 128)/' %s > %t.past.mlir
+// RUN: weft-compile %t.past.mlir --compile-from=outline --target=sm_90a --emit=ptx --ptxas=off | FileCheck %s --check-prefix=PAST
+// RUN: weft-compile %t.past.mlir --compile-from=outline --target=sm_90a -o %t.past.weft --quiet
+// RUN: sed "s/, multicast = 2//" %t.past.mlir > %t.three.mlir
+// RUN: weft-compile %t.three.mlir --compile-from=outline --target=sm_90a -o %t.three.weft --quiet
+// RUN: weft-run %t.three.weft --device=emu:sm_90a --seed=3 --output=y=@%t.three.npy
+// RUN: weft-run %t.past.weft --device=emu:sm_90a --seed=3 --expected-output=y=@%t.three.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
+// PAST: .reqnctapercluster 2
+// PAST: multicast::cluster
+
 // PTX: .reqnctapercluster 2
 // PTX-COUNT-3: prefetch.tensormap
 // PTX: mbarrier.init.shared.b64 {{.*}}

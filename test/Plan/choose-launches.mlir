@@ -23,10 +23,10 @@
 // PLAN: tg.dispatch {{.*}}tg.launch = array<i64: 0, 1>
 // LOWER: tg.dispatch @chain_contract::@kernel
 // LOWER-NOT: tg.dispatch
-// Groups of g blocks: 8 g CTAs of the first kernel, 8 g of the second.
-// TWO: %[[TWO:.*]] = llvm.mlir.constant(32 : i32)
+// Groups of g blocks: 4 g CTAs of the first kernel, 4 g of the second.
+// TWO: %[[TWO:.*]] = llvm.mlir.constant(16 : i32)
 // TWO: llvm.udiv %{{.*}}, %[[TWO]]
-// FIVE: %[[FIVE:.*]] = llvm.mlir.constant(80 : i32)
+// FIVE: %[[FIVE:.*]] = llvm.mlir.constant(40 : i32)
 // FIVE: llvm.udiv %{{.*}}, %[[FIVE]]
 // ROWS-NOT: weft.traversal
 // ALONE-COUNT-2: tg.dispatch @contract

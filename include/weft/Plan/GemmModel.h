@@ -1,9 +1,10 @@
 // The time of a contraction on a GPU, by tile shape: what the planner minimises.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An SM computes its share of the tiles; a tile's loop costs the most of: matrix pipe, shared memory, L2; or, where too
-// little is under way, latency. The card as a whole is bound by DRAM. Times in clocks of the device unless named
-// otherwise. Only differences between tiles matter.
+// An SM computes its share of the tiles. A step of a tile's loop costs the most of: matrix pipe, shared memory, L2
+// (more where rows do not start at lines), the issue of narrow copies; or, where too little is under way, latency.
+// Behind the loop come what its warps do with each element, and stores, which the L2 takes by the sector. The card as a
+// whole is bound by DRAM. Times in clocks of the device unless named otherwise; the constants are Device's.
 #ifndef WEFT_PLAN_GEMMMODEL_H
 #define WEFT_PLAN_GEMMMODEL_H
 
@@ -41,6 +42,12 @@ struct GemmProblem {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   GemmType type = GemmType::F16;
   int64_t lhsBytes = 2, rhsBytes = 2, resultBytes = 2; ///< Of an element.
+  /// Bytes that all rows start at multiples of, a line at most: what a thread moves at once is no wider.
+  int64_t lhsAlignment = 128, rhsAlignment = 128, resultAlignment = 128;
+  bool lhsAlongK = true, rhsAlongK = true; ///< Rows of an operand in memory, else along its side.
+  /// Elements of memory that an operand consists of, where those are fewer than its places: windows overlap.
+  double lhsElements = 0, rhsElements = 0;
+  double epilogueWork = 0; ///< Instructions behind the products for an element of the result.
   /// Products of the same extents in one kernel, an accumulator each, and the tensors that they read on either side.
   int64_t products = 1, lhsTensors = 1, rhsTensors = 1;
   /// 32-bit registers per element of the accumulator that an epilogue holds beside it (tensors of the result's extents
@@ -86,7 +93,7 @@ struct GemmCost {
   double seconds = 0;
   int64_t ctasPerSm = 0, tiles = 0;
   CtaRoom room;
-  const char *bound = ""; ///< "matrix", "shared", "l2", "latency", "dram".
+  const char *bound = ""; ///< "matrix", "shared", "l2", "copies", "latency", "stores", "dram".
 };
 
 /// Powers of two, the product `elements`, to tile a side of these extents with (outermost first): those that need the

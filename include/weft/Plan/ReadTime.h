@@ -26,6 +26,10 @@ double moveSeconds(double bytes, MemoryLevel level, const Device &device);
 /// Of both and of `arithmetic` seconds beside, in one kernel of a graph.
 double kernelSeconds(double memory, double arithmetic, const Device &device);
 
+/// Instructions of all elements: one each by the FMA and integer units, 4 by the special function unit, 16 by a
+/// function. A term of a sum of products: a load, a conversion, an FMA.
+double countInstructions(mlir::Operation &op);
+
 struct MemoryTime {
   double first = 0, again = 0, written = 0; ///< Bytes.
   double arithmetic = 0;                    ///< Seconds.

@@ -33,6 +33,25 @@ struct Capabilities {
   unsigned drift = 0;        ///< Ticks of the simulation that CTAs of a wave start apart from each other, at most.
 };
 
+/// What a tiled product takes beside its bytes and operations: clocks of one SM, or of one warp where it says so.
+struct TileClocks {
+  double start; ///< A CTA's: until its first operands are there, and from its last store to its end.
+  double turn;  ///< From a tile to the next one of the same SM.
+  /// Until what is asked for has come from the L2 where nothing else is under way: a thread's copy, and a box (TMA).
+  double copy, box;
+  double heldSlots; ///< Of the slots that boxes come to, those that wait for instructions which are under way.
+  /// Of a step beside its work: where threads copy, and of that the barrier and the first read of shared memory of a
+  /// CTA that is alone; where a warp copies boxes.
+  double step, copyStep, boxStep;
+  double pairedStep;                ///< And where CTAs of a cluster copy a part each for all: they wait for each other.
+  double copyIssue;                 ///< A warp's, for a copy of 16 bytes or less a lane and its address.
+  double narrowCopy, narrowestCopy; ///< An SM's, for a copy by a warp of 4 or 8 bytes a lane, and of less.
+  /// A warp's, for a result a lane: converted, through shared memory, and stored by threads, or as a box.
+  double store, boxStore;
+  double instruction;         ///< A warp's, for one in what follows products.
+  double besideBytesPerClock; ///< Of tensors that what follows products reads.
+};
+
 /// One GPU. Sizes in bytes; registers are 32 bits wide.
 struct Device {
   const char *name;         ///< "H100"
@@ -73,6 +92,12 @@ struct Device {
   /// What a kernel costs in a graph beside its work: from the end of the kernel before it to its start, and for filling
   /// the SMs and draining them. The table's source says where they were measured.
   double launchSeconds, tailSeconds;
+
+  /// Tiled products, of the whole card: reads of the L2, by lines, where several SMs ask for the same; sectors that the
+  /// L2 takes where each is written in part.
+  unsigned panelBytesPerClock, partialSectorsPerClock;
+  double waveMerge; ///< How many times the former where tiles that start together ask for lines side by side.
+  TileClocks tiles;
 
   bool hasWgmma() const { return can.wgmma; }
   /// One kernel more, of work that is done in any case.

@@ -4,6 +4,7 @@
 // A dimension of the result is m if only the left operand is read by it, n if only the right one, batch if both are.
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
+#include "ProductRows.h"
 #include "Stored.h"
 #include "WindowSteps.h"
 #include "Windows.h"
@@ -292,6 +293,18 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   func::FuncOp func = kernel.func;
   Value result = cast<func::ReturnOp>(func.getBody().front().getTerminator()).getOperand(0);
   problem.resultBytes = bytesOf(result);
+  problem.resultAlignment = findRowAlignment(result);
+  problem.lhsAlignment = findRowAlignment(sourceOf(lhs));
+  problem.rhsAlignment = findRowAlignment(sourceOf(rhs));
+  problem.lhsAlongK = !k || isContiguousAlong(kernel, lhs, *k);
+  problem.rhsAlongK = !k || isContiguousAlong(kernel, rhs, *k);
+  auto elementsOf = [&](Value operand, int64_t rows) {
+    return std::min(estimateElements(sourceOf(operand)) / double(problem.batch),
+                    double(rows) * double(problem.k * problem.taps));
+  };
+  problem.lhsElements = elementsOf(lhs, problem.m);
+  problem.rhsElements = elementsOf(rhs, problem.n);
+  problem.epilogueWork = countEpilogue(func) / (double(problem.batch) * double(problem.m) * double(problem.n));
   llvm::SmallPtrSet<Value, 4> left, right;
   problem.products = 0;
   for (auto product : func.getBody().front().getOps<tg::ContractOp>()) {

@@ -4,74 +4,35 @@
 #include "weft/Target/Slices.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 using llvm::ArrayRef, llvm::SmallVector;
 
 namespace weft::plan {
 
-/// Clocks until a copy from L2 or DRAM is there, to fill the pipeline of a tile and to end one.
-static constexpr double loadLatency = 900, fillClocks = 1500, drainClocks = 500;
 /// Weights of a computed operand are asked for by the step that needs them, and come from DRAM: for each step after the
 /// first. On an H100 depthwise windows in front of 14 x 14 x 384, 576 and 7 x 7 x 960 places of bf16 add 3.3, 5.2 and
 /// 7.2 us to the product (2, 3 and 4 steps), 2.1 us as a kernel. FMA products are slow enough to hide it.
 static constexpr double coldClocks = 1500;
-/// What a step costs beside its work: waiting at the barrier for the slowest warp, index arithmetic.
-static constexpr double stepClocks = 40;
+/// What DRAM takes longer where fewer SMs than all ask for something, and what of the lesser of two times is not hidden
+/// by the greater.
+static constexpr double idleFactor = 1.07, unhidden = 0.34;
+/// What tiles with more rows than columns take longer in several rounds: 256 x 128 beside 128 x 256, 0.99 to 1.06 for
+/// seven products on an H100, with multicasts 1.0 to 1.13.
+static constexpr double tallFactor = 1.03;
+/// Of mma.sync's steps, the part of what shared memory takes that comes on top of the products: the same warps ask for
+/// fragments and multiply them.
+static constexpr double fragmentPart = 0.51;
+/// And of all steps, the part of what others take that comes on top of the longest.
+static constexpr double besidePart = 0.02;
+/// Of what a step's lines take in the L2, the part that comes on top of the way there and back, of the CTA's own and of
+/// each other one's on its SM.
+static constexpr double queuedPart = 0.98, queuedBeside = 0.25;
 /// What DRAM takes longer for rows that are read 128 bytes at a time than for 256 and more (16 x 28672 x 4096 on an
 /// H100: 0.096 ms against 0.092), and up to which extent of the other side that decides.
-static constexpr double pieceFactor = 1.06, idleFactor = 1.03;
+static constexpr double pieceFactor = 1.06;
 static constexpr int64_t skinny = 32;
-
-namespace {
-
-/// The search of splitTile, from the last dimension on.
-struct TileSplit {
-  ArrayRef<int64_t> extents;
-  int64_t leastInner;
-  SmallVector<int64_t> tile, best;
-  int64_t fewest = INT64_MAX;
-
-  void search(size_t dims, int64_t left, int64_t tiles, bool isInnermost) {
-    if (tiles >= fewest)
-      return;
-    if (dims == 0) {
-      if (left == 1) {
-        best = tile;
-        fewest = tiles;
-      }
-      return;
-    }
-    size_t d = dims - 1;
-    int64_t most = std::min<int64_t>(left, llvm::PowerOf2Ceil(extents[d]));
-    bool isInner = isInnermost && extents[d] > 1;
-    int64_t least = isInner ? std::min(most, leastInner) : 1;
-    for (tile[d] = most; tile[d] >= least; tile[d] /= 2)
-      search(d, left / tile[d], tiles * int64_t(llvm::divideCeil(extents[d], tile[d])), isInnermost && !isInner);
-  }
-};
-
-struct Rates {
-  double flopsPerClock = 0; ///< Of an SM.
-  double l2BytesPerClock = 0;
-};
-
-} // namespace
-
-SmallVector<int64_t> splitTile(ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner) {
-  int64_t all = 1; // What one tile of everything takes; more pads the innermost dimension.
-  for (int64_t extent : extents)
-    all = std::min<int64_t>(all * int64_t(llvm::PowerOf2Ceil(std::min<int64_t>(extent, elements))), elements);
-  TileSplit split{extents, leastInner, SmallVector<int64_t>(extents.size(), 1), {}};
-  split.search(extents.size(), std::min(all, elements), 1, /*isInnermost=*/true);
-  SmallVector<int64_t> tile = split.best.empty() ? SmallVector<int64_t>(extents.size(), 1) : split.best;
-  size_t inner = extents.size();
-  while (inner-- > 1 && extents[inner] == 1)
-    ;
-  if (!extents.empty())
-    tile[inner] *= elements / std::min(all, elements);
-  return tile;
-}
 
 /// Tiles of `elements` along a side.
 static int64_t countTiles(int64_t extent, ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner) {
@@ -83,19 +44,17 @@ static int64_t countTiles(int64_t extent, ArrayRef<int64_t> extents, int64_t ele
   return count;
 }
 
-static Rates ratesOf(const GemmProblem &problem, tg::Engine engine, const Device &device) {
-  Rates rates;
+/// Operations of an SM in a clock.
+static double flopsPerClock(const GemmProblem &problem, tg::Engine engine, const Device &device) {
   const MatrixRates &matrix = engine == tg::Engine::Wgmma ? device.matrix : device.mmaSync;
   if (engine == tg::Engine::Simt) // f64 outside the matrix units.
-    rates.flopsPerClock =
-        problem.type == GemmType::F64 ? device.f32PerClock / double(device.can.f64Shares) : device.f32PerClock;
-  else
-    rates.flopsPerClock = problem.type == GemmType::S8     ? matrix.i8
-                          : problem.type == GemmType::Tf32 ? matrix.tf32
-                                                           : matrix.f16;
-  // Neighbouring SMs that read one panel at a time share the request on sm_90: gemm_sm90_c1 moves 8.7 TB/s at 4096^3.
-  rates.l2BytesPerClock = double(device.l2BytesPerClock) / device.sms * (device.hasWgmma() ? 2 : 1);
-  return rates;
+    return problem.type == GemmType::F64 ? device.f32PerClock / double(device.can.f64Shares) : device.f32PerClock;
+  return problem.type == GemmType::S8 ? matrix.i8 : problem.type == GemmType::Tf32 ? matrix.tf32 : matrix.f16;
+}
+
+/// Bytes of panels in a clock for each of so many SMs, which ask side by side: its port is as wide as shared memory's.
+static double panelBytesOfSm(double busySms, const Device &device) {
+  return std::min(device.panelBytesPerClock * device.waveMerge / busySms, double(device.sharedBytesPerClock));
 }
 
 /// Groups of warps that share each step of a tile (weft-tk-slice-steps).
@@ -113,13 +72,36 @@ static double sharedReads(const GemmProblem &problem, const GemmTile &tile) {
   double rhs = double(tile.k * tile.n * problem.rhsBytes * problem.products);
   if (tile.engine == tg::Engine::Wgmma) // Each warpgroup reads its 64 rows and all columns.
     return lhs + rhs * double(tile.m) / 64;
-  // Warps of a slice in the most nearly square grid: each reads its rows and columns.
-  int64_t rows = 1, warps = tile.warps / slicesOf(problem, tile);
-  while (rows * rows * 4 <= warps && tile.m / (rows * 2) >= 16)
-    rows *= 2;
-  while (warps / rows > std::max<int64_t>(tile.n / 8, 1))
-    rows *= 2;
-  return lhs * double(std::max<int64_t>(warps / rows, 1)) + rhs * double(rows);
+  // Warps of a slice in the grid that lets each read the least: an instruction has half as many columns as rows.
+  int64_t warps = tile.warps / slicesOf(problem, tile);
+  int64_t rows = std::max<int64_t>(tile.m / 16, 1), columns = std::max<int64_t>(tile.n / 8, 1);
+  int64_t byRows = 1, byColumns = 1, least = INT64_MAX;
+  for (int64_t each = 1; each <= std::min(rows, warps); each *= 2) {
+    int64_t others = std::min(columns, warps / each);
+    int64_t read = rows / each * 2 + columns / others + (warps / each / others - 1) * (2 * rows + columns);
+    if (read < least)
+      least = read, byRows = each, byColumns = others;
+  }
+  return lhs * double(byColumns) + rhs * double(byRows);
+}
+
+/// What cp.async copies at least; narrower elements pass through registers.
+static constexpr int64_t leastAsync = 4;
+
+/// Of an operand's piece of one step: bytes, and the most that a lane copies at once.
+struct Piece {
+  double bytes;
+  int64_t vector;
+};
+
+static std::array<Piece, 2> piecesOf(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr int64_t widest = 16;
+  auto pieceOf = [&](int64_t rows, int64_t elementBytes, int64_t tensors, int64_t alignment) {
+    int64_t vector = problem.onlyK ? elementBytes : std::max(std::min(alignment, widest), elementBytes);
+    return Piece{double(rows * tile.k * elementBytes * tensors), vector};
+  };
+  return {pieceOf(tile.m, problem.lhsBytes, problem.lhsTensors, problem.lhsAlignment),
+          pieceOf(tile.n, problem.rhsBytes, problem.rhsTensors, problem.rhsAlignment)};
 }
 
 /// Registers of a thread.
@@ -131,8 +113,13 @@ static double registersOf(const GemmProblem &problem, const GemmTile &tile) {
   // The sum of a computed element, and two of what it is summed up of under way.
   double computed = double((problem.lhsWork > 0 ? tile.m * tile.k : 0) + (problem.rhsWork > 0 ? tile.n * tile.k : 0));
   working += 3 * computed / double(tile.warps * 32);
-  if (problem.onlyK) // All elements of a step are under way.
-    working += double((tile.m + tile.n) * tile.k) / double(tile.warps * 32);
+  for (Piece piece : piecesOf(problem, tile)) // All elements of a step that cp.async does not copy are under way.
+    if (piece.vector < leastAsync && tile.engine != tg::Engine::Wgmma)
+      working += piece.bytes / double(piece.vector) / double(tile.warps * 32);
+  // Sums that leave for other CTAs: 128 x 256 by eight warps of a cluster spill (111 x 7936 x 5734 on an H100: 168 us,
+  // by 128 x 128 65).
+  if (tile.engine != tg::Engine::Wgmma && tile.split > 1)
+    working += accumulator / 2;
   return accumulator * (double(problem.products) + problem.epilogueRegisters + problem.heldRegisters) + working;
 }
 
@@ -141,14 +128,6 @@ static double computingClocks(const GemmProblem &problem, const GemmTile &tile) 
   constexpr double lanesOfWarp = 32;
   double work = double(tile.k) * (double(tile.m) * problem.lhsWork + double(tile.n) * problem.rhsWork);
   return work / (lanesOfWarp * std::min<double>(double(tile.warps), 4));
-}
-
-/// Clocks of what a tile's warps do with each sum, 32 lanes a quarter of the SM: a conversion, a way through shared
-/// memory and a store. (12,544 x 96 x 16 on an H100: 64 x 64 by two warps 4.2 us, 64 x 32 by four 2.5.)
-static double storeClocksOf(const GemmProblem &problem, const GemmTile &tile) {
-  constexpr double storeWork = 8, lanesOfWarp = 32;
-  return double(tile.m * tile.n * problem.products) * storeWork /
-         (lanesOfWarp * std::min<double>(double(tile.warps), 4));
 }
 
 /// Bytes of the operands of one step.
@@ -179,11 +158,13 @@ static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
 /// Bytes from DRAM: all once if the operands fit the L2 (with room for what streams through), else panels by wave.
 static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_t wave, const Device &device) {
   double depth = double(problem.k * problem.taps);
-  double lhs = double(problem.m) * depth * double(problem.lhsBytes * problem.lhsTensors);
-  double rhs = double(problem.n) * depth * double(problem.rhsBytes * problem.rhsTensors);
+  double lhsElements = problem.lhsElements > 0 ? problem.lhsElements : double(problem.m) * depth;
+  double rhsElements = problem.rhsElements > 0 ? problem.rhsElements : double(problem.n) * depth;
+  double lhs = lhsElements * double(problem.lhsBytes * problem.lhsTensors);
+  double rhs = rhsElements * double(problem.rhsBytes * problem.rhsTensors);
   double result = double(problem.m) * double(problem.n) * double(problem.resultBytes);
   if (lhs + rhs <= 0.6 * double(device.l2Bytes))
-    return double(problem.batch) * (lhs / double(problem.taps) + rhs + result);
+    return double(problem.batch) * (lhs + rhs + result);
   double rows = double(llvm::divideCeil(problem.m, tile.m)), cols = double(llvm::divideCeil(problem.n, tile.n));
   // A wave of r x c tiles reads r row panels and c column panels; r * m = c * n reads least.
   double inWave = std::min<double>(double(wave), rows * cols);
@@ -192,12 +173,14 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   r = std::clamp(inWave / c, 1.0, rows);
   double waves = rows * cols / (r * c);
   double reads = waves * (r * lhs / rows + c * rhs / cols);
-  return double(problem.batch) * (std::max(reads, lhs / double(problem.taps) + rhs) + result);
+  return double(problem.batch) * (std::max(reads, lhs + rhs) + result);
 }
 
 /// What slices of a step cost beside their bytes: two barriers and a way through shared memory.
 static constexpr double sliceClocks = 120;
 static constexpr int64_t mostSplit = 4, mostRowShares = 8, mostMulticast = 2;
+/// Places of tiles whose steps are long enough that CTAs of a cluster do not wait for each other.
+static constexpr int64_t longStep = 128 * 256;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
 static int64_t sentBytes(const GemmProblem &problem, const GemmTile &tile) {
@@ -245,59 +228,66 @@ static std::pair<int64_t, int64_t> countSides(const GemmProblem &problem, const 
           countTiles(problem.n, problem.nExtents, tile.n, problem.leastInnerN)};
 }
 
-/// Of long launches whose CTAs all start together (measured with 512x4096x14336 in tiles of 128x128 on an H100, 512
-/// clocks of products a step):
-/// * requests for a panel merge on their way to L2 if its readers start side by side: 14.0 million sectors, else 22.2;
-/// * TMA writes to shared memory beside wgmma's reads: 528 clocks a step whether its 32 KiB come or not, so 256 bytes;
-/// * an instruction waits for the one before it if that adds to the same registers, is short, and its warpgroup has no
-///   others: 558 clocks by two warpgroups of 64 rows, 528 by one of 128.
-static constexpr double waveMerge = 1.6, tmaBytesPerClock = 256, chainClocks = 8;
-static constexpr int64_t shortColumns = 128, longRowBytes = 1 << 14;
-
-/// Clocks of a step that its warpgroups wait for their own instructions.
-static double chainClocksOf(const GemmProblem &problem, const GemmTile &tile) {
-  constexpr int64_t depthBytes = 32; // Of an instruction.
-  int64_t groups = tile.warps / 4, rowGroups = std::min(groups, std::max<int64_t>(tile.m / 64, 1));
-  int64_t columns = tile.n * rowGroups / groups, sums = tile.m / (64 * rowGroups) * problem.products;
-  return sums > 1 || columns > shortColumns ? 0 : chainClocks * double(tile.k * problem.lhsBytes / depthBytes);
+/// Clocks of a step that its own warps take for copies where nobody else is on the SM, and those of the SM for narrow
+/// ones.
+static std::pair<double, double> copyClocksOf(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
+  constexpr double lanes = 32;
+  constexpr int64_t widest = 16;
+  double own = device.tiles.copyStep, all = 0;
+  for (Piece piece : piecesOf(problem, tile)) {
+    double copies = piece.bytes / (double(piece.vector) * lanes);
+    own += copies / double(tile.warps) * device.tiles.copyIssue;
+    if (piece.vector < widest)
+      all += copies * (piece.vector < leastAsync ? device.tiles.narrowestCopy : device.tiles.narrowCopy);
+  }
+  return {own, all};
 }
 
-/// Clocks of a step that a warp of mma.sync takes alone, one thing after the other: its copies (addresses, where there
-/// are taps masks, too), what it reads first of shared memory, and instructions along k, each of which waits for the
-/// one before it or, where the warp has several sums, for the pipe of its quarter. An H100, 2 warps: 128x768x768 in
-/// 32x32 by 64 380 clocks, 128x768x3072 in 64x64 by 64 1,060; 3x3 windows in 32x32 by 64 480.
-static double chainClocksOfWarp(const GemmProblem &problem, const GemmTile &tile) {
-  constexpr double instructionBytes = 32, mmaLatency = 33, mmaIssue = 7, sharedLatency = 60;
-  double copyBytes = problem.onlyK ? double(std::min(problem.lhsBytes, problem.rhsBytes)) : 16;
-  double copyClocks = problem.taps > 1 ? 30 : 20;
-  int64_t slices = slicesOf(problem, tile), warps = tile.warps / slices;
-  double depth = double(tile.k * std::max(problem.lhsBytes, problem.rhsBytes)) / double(slices) / instructionBytes;
-  double sums = double(tile.m * tile.n * problem.products) / double(16 * 8 * warps);
-  double copies = double(stepBytesOf(problem, tile)) / (copyBytes * 32 * double(tile.warps));
-  return sharedLatency + stepClocks + (problem.onlyK ? loadLatency : 0) +
-         depth * std::max(mmaLatency, mmaIssue * std::max(sums, 1.0)) + copies * copyClocks;
+/// Bytes of the lines that a step's piece of an operand touches: its rows begin anywhere at multiples of `alignment`.
+static double lineBytesOf(int64_t side, int64_t depth, int64_t elementBytes, int64_t alignment, bool isAlongK) {
+  constexpr double line = 128;
+  double piece = double((isAlongK ? depth : side) * elementBytes), rows = double(isAlongK ? side : depth);
+  double aligned = double(std::min<int64_t>(alignment, int64_t(line)));
+  double lines =
+      piece >= line ? piece / line * (1 + (line - aligned) / line) : 1 + std::max(piece - aligned, 0.0) / line;
+  return rows * lines * line;
+}
+
+/// Along which side CTAs of a cluster stand, as weft-tk-roles finds it (Share.cpp): where they have the most in common,
+/// less what tiles past the end take. Those read nothing and store nothing if others end there, too.
+static std::optional<unsigned> findPairedSide(const GemmProblem &problem, const GemmTile &tile,
+                                              std::pair<int64_t, int64_t> tiles) {
+  int64_t lhs = tile.m * problem.lhsBytes * problem.lhsTensors, rhs = tile.n * problem.rhsBytes * problem.rhsTensors;
+  auto commonOf = [&](int64_t extent, int64_t each, int64_t count, int64_t bytes) {
+    if (count < 2 || (count % tile.multicast != 0 && extent % each == 0))
+      return 0.0;
+    return double(bytes) * double(count) / double(llvm::alignTo(count, tile.multicast));
+  };
+  double byRows = commonOf(problem.m, tile.m, tiles.first, rhs);
+  double byColumns = commonOf(problem.n, tile.n, tiles.second, lhs);
+  return std::max(byRows, byColumns) > 0 ? std::optional(byColumns > byRows ? 1u : 0u) : std::nullopt;
+}
+
+/// Whether CTAs of a cluster may read together. Smaller tiles wait for each other in launches of several rounds: 128 x
+/// 128 by pairs takes a product of 3105 x 1344 x 7168 188 us, 128 x 256 159; a SwiGLU of 512 rows by 128 x 64 367
+/// instead of 273 (H100).
+static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles,
+                         const Device &device) {
+  return tile.m * tile.n >= longStep || problem.batch * tiles.first * tiles.second <= int64_t(device.sms);
 }
 
 /// Bytes of one step that come from L2: of what the CTAs of a cluster have in common each reads its part.
-static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles) {
-  int64_t common = 0;
-  if (tiles.first % tile.multicast == 0)
-    common = tile.k * tile.n * problem.rhsBytes * problem.rhsTensors;
-  if (tiles.second % tile.multicast == 0)
-    common = std::max(common, tile.k * tile.m * problem.lhsBytes * problem.lhsTensors);
-  return double(stepBytesOf(problem, tile) - common / tile.multicast * (tile.multicast - 1));
-}
-
-/// Whether CTAs side by side can form clusters, and have something in common. Not where all start at once: their
-/// requests merge anyway, and 5 products of 128 to 1,536 rows take 1 to 5 % longer with multicasts (H100, 2026-11-22).
-static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::pair<int64_t, int64_t> tiles,
-                         int64_t atOnce) {
-  return problem.allowMulticast && tile.engine == tg::Engine::Wgmma && tile.split == 1 &&
-         problem.batch * tiles.first * tiles.second > atOnce &&
-         l2BytesOf(problem, tile, tiles) < double(stepBytesOf(problem, tile));
+static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide) {
+  double lhs = double(problem.lhsTensors) *
+               lineBytesOf(tile.m, tile.k, problem.lhsBytes, problem.lhsAlignment, problem.lhsAlongK);
+  double rhs = double(problem.rhsTensors) *
+               lineBytesOf(tile.n, tile.k, problem.rhsBytes, problem.rhsAlignment, problem.rhsAlongK);
+  double common = !pairedSide ? 0 : *pairedSide == 0 ? rhs : lhs;
+  return lhs + rhs - common / double(tile.multicast) * double(tile.multicast - 1);
 }
 
 bool isLongWave(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
+  constexpr int64_t longRowBytes = 1 << 14;
   return tile.engine == tg::Engine::Wgmma && tile.split == 1 && tile.multicast == 1 && problem.batch == 1 &&
          tiles <= int64_t(device.sms) && problem.k * problem.taps * problem.lhsBytes >= longRowBytes;
 }
@@ -306,6 +296,154 @@ int64_t CtaRoom::countCtas(const Device &device) const {
   return std::min({int64_t(device.registersPerSm / registers),
                    int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta)),
                    int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)});
+}
+
+namespace {
+/// Clocks of an SM for a tile's steps and for what comes behind them.
+struct TileTime {
+  double matrix = 0, shared = 0, l2 = 0, copies = 0; ///< Of a step, by what does it.
+  double busy = 0;                                   ///< Of a step: the most of these, while others are on the SM.
+  double alone = 0;                                  ///< Of a step where the CTA is.
+  double steps = 0;
+  double stores = 0; ///< Of a tile, in the L2: all SMs together.
+  double warps = 0;  ///< Of a tile, by its own warps, and meetings with others: hidden by CTAs beside.
+};
+} // namespace
+
+/// Bytes of results that one write to a sector of the L2 has where rows are not aligned: what a lane of an accumulator
+/// holds, four side by side; of rows at any address, whose lines leave whole (tk.store lines), what the sectors that a
+/// line touches have in the mean.
+static double bytesOfSector(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr int64_t fragmentColumns = 2, fragmentLanes = 4, sector = 32, leastLine = 64, mostLine = 256;
+  int64_t columns =
+      problem.nExtents.size() < 2 ? tile.n : splitTile(problem.nExtents, tile.n, problem.leastInnerN).back();
+  int64_t line = std::min(columns * problem.resultBytes, mostLine);
+  if (problem.resultAlignment <= problem.resultBytes && line >= leastLine)
+    return double(line) * sector / double(line + sector - problem.resultBytes);
+  int64_t written = std::min(problem.resultAlignment, fragmentColumns * problem.resultBytes); // By a lane.
+  return double(std::min(fragmentLanes * std::max<int64_t>(written, 1), sector));
+}
+
+/// Clocks of an SM to store a tile where the L2 is what bounds it.
+static double storeClocksOf(const GemmProblem &problem, const GemmTile &tile, double tiles, double busySms,
+                            const Device &device) {
+  constexpr int64_t widest = 16;
+  double bytes = double(tile.m * tile.n * problem.resultBytes);
+  // What is read beside (epilogueRegisters) has no SM to itself either.
+  double beside = 4 * problem.epilogueRegisters * double(tile.m * tile.n) / device.tiles.besideBytesPerClock;
+  if (problem.resultAlignment >= widest)
+    return bytes / panelBytesOfSm(busySms, device) + beside;
+  double places = double(problem.batch) * double(problem.m) * double(problem.n);
+  double live = std::min(1.0, places / (tiles * double(tile.m * tile.n)));
+  return live * (bytes / bytesOfSector(problem, tile) * busySms / double(device.partialSectorsPerClock) + beside);
+}
+
+/// Clocks of a tile's warps behind its last step.
+static double warpClocksOf(const GemmProblem &problem, const GemmTile &tile, int64_t resident, const Device &device) {
+  constexpr double lanes = 32, quarters = 4, mostIssued = 8; // Warps that keep an SM's four schedulers busy.
+  const TileClocks &clocks = device.tiles;
+  double places = double(tile.m * tile.n) / lanes, sums = places * double(problem.products);
+  bool isBoxed = tile.engine == tg::Engine::Wgmma && problem.resultAlignment >= 16;
+  // Prices of steps that compute operands were measured with their stores.
+  bool computes = problem.lhsWork + problem.rhsWork > 0;
+  double all =
+      computes ? 0 : sums * (isBoxed ? clocks.boxStore : clocks.store) / std::min(double(tile.warps), quarters);
+  all += places * problem.epilogueWork * clocks.instruction / std::min(double(tile.warps), mostIssued);
+  if (int64_t slices = slicesOf(problem, tile); slices > 1) // Stored, and loaded again by those who add them up.
+    all += sliceClocks + 2 * double(slices * tile.m * tile.n * problem.products * 4) / device.sharedBytesPerClock;
+  if (tile.split > 1 && device.maxCluster > 1) // The CTAs meet, and what all of an SM send takes its way.
+    all += 2 * double(device.clusterClocks) + device.mergeClocks +
+           double(resident * sentBytes(problem, tile)) / device.mergeBytesPerClock;
+  else if (tile.split > 1) // Through the L2, which CTAs of an SM reach side by side.
+    all += device.mergeClocks + double(sentBytes(problem, tile)) / device.mergeBytesPerClock;
+  if (tile.multicast > 1) // They meet; the last slot's way back.
+    all += 2 * double(device.clusterClocks);
+  return all;
+}
+
+/// Clocks of a step that warpgroups take beside its work: less where an instruction does not wait for the one before it
+/// because they add to several sums, or because each is long (of 128 x 128 a step takes 558 clocks by two warpgroups of
+/// 64 rows, 528 by one of 128, and 512 of the pipe).
+static double boxStepOf(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
+  constexpr int64_t shortColumns = 128;
+  constexpr double waitingPart = 0.4;
+  int64_t groups = tile.warps / 4, rowGroups = std::min(groups, std::max<int64_t>(tile.m / 64, 1));
+  int64_t columns = tile.n * rowGroups / groups, sums = tile.m / (64 * rowGroups) * problem.products;
+  bool waits = sums == 1 && columns <= shortColumns;
+  return device.tiles.boxStep * (waits ? 1 : 1 - waitingPart);
+}
+
+static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide,
+                         double tiles, int64_t resident, const Device &device) {
+  const TileClocks &clocks = device.tiles;
+  bool isBoxed = tile.engine == tg::Engine::Wgmma;
+  double busySms = std::min(tiles * double(tile.split), double(device.sms));
+  TileTime time;
+  time.steps = double(llvm::divideCeil(llvm::divideCeil(problem.k, tile.k) * problem.taps, tile.split));
+  time.matrix = 2.0 * double(problem.products * tile.m * tile.n * tile.k) / flopsPerClock(problem, tile.engine, device);
+  if (tile.engine == tg::Engine::Simt) // Threads with t x t sums load 2 t operands from shared memory for t^2 products.
+    time.matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(tile.warps * 32));
+  double written = isBoxed ? 0 : double(stepBytesOf(problem, tile));
+  time.shared = (sharedReads(problem, tile) + written) / device.sharedBytesPerClock;
+  double lines = l2BytesOf(problem, tile, pairedSide) / panelBytesOfSm(busySms, device);
+  // Roles run ahead, each by what its tiles leave it: after the first tiles nobody is beside anybody.
+  bool isWave = !isBoxed || tiles * double(tile.split) <= double(device.sms);
+  time.l2 = lines * (isWave ? 1 : device.waveMerge);
+  // What steps compute has a price of its own.
+  bool computes = problem.lhsWork + problem.rhsWork > 0;
+  auto [own, all] = isBoxed || computes ? std::pair(0.0, 0.0) : copyClocksOf(problem, tile, device);
+  time.copies = all;
+  double products = time.matrix + (tile.engine == tg::Engine::Mma ? fragmentPart * time.shared : 0);
+  double most = std::max({products, time.shared, time.l2, time.copies});
+  time.busy = most + besidePart * (products + time.shared + time.l2 - most) +
+              (isBoxed ? boxStepOf(problem, tile, device) : clocks.step) +
+              (pairedSide && tile.m * tile.n < longStep ? clocks.pairedStep : 0);
+  // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
+  // Slots but the one that is read are under way.
+  double slots = double(std::max<int64_t>(tile.stages, 2) - 1) - (isBoxed ? clocks.heldSlots : 0);
+  double waiting =
+      (isBoxed ? clocks.box : clocks.copy) / slots + queuedPart * (1 + queuedBeside * double(resident - 1)) * lines;
+  time.alone = std::max({time.busy, time.matrix * 4 / std::min<double>(double(tile.warps), 4), own, waiting});
+  if (double computing = computingClocks(problem, tile); computing > 0) { // Loads, arithmetic, a barrier, products.
+    time.busy += computing;
+    time.alone += computing + clocks.copy;
+    if (tile.engine == tg::Engine::Mma)
+      time.alone += coldClocks * (time.steps - 1) / time.steps;
+  }
+  time.stores = storeClocksOf(problem, tile, tiles, busySms, device);
+  time.warps = warpClocksOf(problem, tile, resident, device) + clocks.turn;
+  return time;
+}
+
+static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide,
+                       const Device &device, GemmCost cost) {
+  int64_t tilesPerSm = llvm::divideCeil(cost.tiles * tile.split, countSms(tile, device));
+  int64_t resident = std::min(cost.ctasPerSm, tilesPerSm), rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
+  TileTime time = timeTile(problem, tile, pairedSide, double(cost.tiles), resident, device);
+  // CTAs beside each other hide what their warps do behind the steps, but for the last.
+  double throughput = double(tilesPerSm) * (time.steps * time.busy + time.stores + time.warps / double(resident)) +
+                      time.warps * (1 - 1 / double(resident));
+  double waits = double(rounds) * (time.steps * time.alone + time.stores + time.warps);
+  double seconds = (std::max(throughput, waits) + device.tiles.start) / device.clock;
+  if (tile.engine == tg::Engine::Wgmma && tile.m > tile.n && tilesPerSm > 1)
+    seconds *= tallFactor;
+  double dram = dramBytes(problem, tile, cost.ctasPerSm * device.sms, device) / device.memoryBandwidth;
+  bool largerIsLeft = problem.m > problem.n;
+  int64_t piece = problem.contiguousAlongK ? tile.k : largerIsLeft ? tile.m : tile.n;
+  if (std::min(problem.m, problem.n) <= skinny && piece * (largerIsLeft ? problem.lhsBytes : problem.rhsBytes) < 256)
+    dram *= pieceFactor;
+  if (cost.tiles < int64_t(device.sms))
+    dram *= idleFactor;
+  cost.seconds = std::max(seconds, dram) + unhidden * std::min(seconds, dram) + device.launchSeconds;
+  double most = std::max({time.matrix, time.shared, time.l2, time.copies});
+  cost.bound = dram > seconds                                       ? "dram"
+               : time.stores + time.warps > time.steps * time.alone ? "stores"
+               : waits > throughput && time.alone > 1.1 * time.busy ? "latency"
+               : time.matrix == most                                ? "matrix"
+               : time.copies == most                                ? "copies"
+               : time.l2 == most                                    ? "l2"
+                                                                    : "shared";
+  return cost;
 }
 
 GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
@@ -322,85 +460,25 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
   if (cost.ctasPerSm < 1)
     return cost;
   std::pair<int64_t, int64_t> sides = countSides(problem, tile);
+  std::optional<unsigned> pairedSide;
+  if (tile.multicast > 1) {
+    if (problem.allowMulticast && tile.engine == tg::Engine::Wgmma && tile.split == 1)
+      pairedSide = findPairedSide(problem, tile, sides);
+    if (!pairedSide || !canMulticast(problem, tile, sides, device))
+      return cost;
+    int64_t &side = *pairedSide == 0 ? sides.first : sides.second;
+    side = int64_t(llvm::alignTo(side, tile.multicast));
+  }
   cost.tiles = problem.batch * sides.first * sides.second;
-  if (tile.multicast > 1 && !canMulticast(problem, tile, sides, cost.ctasPerSm * int64_t(device.sms)))
-    return cost;
   if (tile.split > 1 && !canSplit(problem, tile, cost.tiles, device))
     return cost;
   cost.fits = true;
 
-  Rates rates = ratesOf(problem, tile.engine, device);
-  double steps = double(llvm::divideCeil(llvm::divideCeil(problem.k, tile.k) * problem.taps, tile.split));
-  double stepBytes = double(stepBytesOf(problem, tile));
-  double matrix = 2.0 * double(problem.products * tile.m * tile.n * tile.k) / rates.flopsPerClock;
-  if (tile.engine ==
-      tg::Engine::Simt) // A thread with t x t sums loads 2 t operands from shared memory for t^2 products.
-    matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(threads));
-  double fill = stepBytes / device.sharedBytesPerClock, l2 = l2BytesOf(problem, tile, sides) / rates.l2BytesPerClock;
-  double stalls = stepClocks, chain = 0;
-  // Prices of steps that compute operands were measured without these two.
-  bool isPlain = problem.lhsWork + problem.rhsWork == 0;
-  if (isPlain && tile.engine == tg::Engine::Mma)
-    chain = chainClocksOfWarp(problem, tile);
-  if (isLongWave(problem, tile, cost.tiles, device)) {
-    fill = stepBytes / tmaBytesPerClock;
-    l2 /= waveMerge;
-    stalls += chainClocksOf(problem, tile);
-  }
-  double sharedClocks = sharedReads(problem, tile) / device.sharedBytesPerClock + fill;
-  double busiest = std::max({matrix, sharedClocks, l2}) + stalls;
-  // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
-  double alone = std::max({busiest, matrix * 4 / std::min<double>(double(tile.warps), 4), chain});
-  double waiting = loadLatency / double(std::max<int64_t>(tile.stages - 1, 1));
-  double latency = std::max(alone, waiting);
-  if (double computing = computingClocks(problem, tile); computing > 0) { // Loads, arithmetic, a barrier, products.
-    busiest += computing;
-    latency += computing + loadLatency;
-    if (tile.engine == tg::Engine::Mma)
-      latency += coldClocks * (steps - 1) / steps;
-  }
-
-  int64_t tilesPerSm = llvm::divideCeil(cost.tiles * tile.split, countSms(tile, device));
-  int64_t resident = std::min(cost.ctasPerSm, tilesPerSm);
-  int64_t rounds = llvm::divideCeil(tilesPerSm, cost.ctasPerSm);
-  double storeClocks = double(tile.m * tile.n * problem.resultBytes) / rates.l2BytesPerClock;
-  double ends = fillClocks + drainClocks + storeClocks;
-  if (isPlain)
-    ends += storeClocksOf(problem, tile);
-  if (int64_t slices = slicesOf(problem, tile); slices > 1) // Stored, and loaded again by those who add them up.
-    ends += sliceClocks + 2 * double(slices * tile.m * tile.n * problem.products * 4) / device.sharedBytesPerClock;
-  if (tile.split > 1 && device.maxCluster > 1) // The CTAs meet, and what all of an SM send takes its way.
-    ends += 2 * double(device.clusterClocks) + device.mergeClocks +
-            double(resident * sentBytes(problem, tile)) / device.mergeBytesPerClock;
-  else if (tile.split > 1) // Through the L2, which CTAs of an SM reach side by side.
-    ends += device.mergeClocks + double(sentBytes(problem, tile)) / device.mergeBytesPerClock;
-  if (tile.multicast > 1) // They meet; the last slot's way back.
-    ends += 2 * double(device.clusterClocks);
-  // Producers of wgmma run ahead into the next tile; CTAs beside hide each other's ends.
-  double hidden = tile.engine == tg::Engine::Wgmma ? 2 : double(resident);
-  double throughput = double(tilesPerSm) * (steps * busiest + ends / hidden);
-  double waits = double(rounds) * (steps * latency + ends);
-  double clocks = std::max(throughput, waits);
-  double dram = dramBytes(problem, tile, cost.ctasPerSm * device.sms, device) / device.memoryBandwidth;
-  bool largerIsLeft = problem.m > problem.n;
-  int64_t piece = problem.contiguousAlongK ? tile.k : largerIsLeft ? tile.m : tile.n;
-  if (std::min(problem.m, problem.n) <= skinny && piece * (largerIsLeft ? problem.lhsBytes : problem.rhsBytes) < 256)
-    dram *= pieceFactor;
-  if (cost.tiles < int64_t(device.sms)) // Fewer SMs ask for less at a time.
-    dram *= idleFactor;
-  double seconds = clocks / device.clock;
-  // The lesser of the two is not hidden entirely.
-  cost.seconds = std::max(seconds, dram) + 0.15 * std::min(seconds, dram) + device.launchSeconds;
-  cost.bound = dram > seconds                         ? "dram"
-               : waits > throughput                   ? "latency"
-               : matrix >= std::max(sharedClocks, l2) ? "matrix"
-               : l2 >= sharedClocks                   ? "l2"
-                                                      : "shared";
-  return cost;
+  return timeOf(problem, tile, pairedSide, device, cost);
 }
 
 /// Of a launch whose CTAs are all there at once, steps under way in what shared memory is left: under load DRAM answers
-/// later than loadLatency. Of 179 pairs of tiles of 16 to 197 rows on an H100, six stages take 0.96 times as long as
+/// later. Of 179 pairs of tiles of 16 to 197 rows on an H100, six stages take 0.96 times as long as
 /// three in the median, 0.64 to 1.11; where they keep CTAs waiting, 1.21 times.
 static void addStages(const GemmProblem &problem, const Device &device, GemmChoice &choice) {
   constexpr int64_t most = 6;

@@ -37,9 +37,7 @@ double kernelSeconds(double memory, double arithmetic, const Device &device) {
   return memory + arithmetic - overlap * std::min(memory, arithmetic) + device.kernelSeconds();
 }
 
-/// Instructions of an element: 1 by the FMA and integer units, 4 by the special function unit, 16 by a function. A term
-/// of a sum of products: a load, a conversion, an FMA.
-static double instructionsOf(Operation &op) {
+double countInstructions(Operation &op) {
   if (isa<tg::ContractOp>(op))
     return estimateFlops(&op) / 2 * 3;
   if (isa<tg::ReduceOp>(op))
@@ -87,7 +85,7 @@ MemoryTime estimateMemoryBound(const KernelToSchedule &kernel, tg::ScheduleAttr 
   func::FuncOp func = kernel.func;
   for (Operation &op : func.getBody().front().without_terminator())
     if (!windows || !isa<tg::ContractOp>(op))
-      time.arithmetic += instructionsOf(op) / (lanes * device.clock * device.sms);
+      time.arithmetic += countInstructions(op) / (lanes * device.clock * device.sms);
   time.arithmetic += windows.value_or(0);
   time.seconds = kernelSeconds(memory, time.arithmetic, device);
   return time;

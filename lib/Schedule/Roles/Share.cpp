@@ -54,19 +54,50 @@ static SmallVector<tk::CopyOp> findCommon(tk::ForTilesOp tiles, Value tile, int6
   return copies;
 }
 
+/// Whether tiles past the end along the dimension of `tile` do nothing: boxes end with their tensors, and others access
+/// memory under guards that know the tile.
+static bool endsByGuards(tk::ForTilesOp tiles, Value tile) {
+  auto isGuarded = [&](auto access) {
+    std::optional<IntegerSet> guard = access.getGuard();
+    if (!guard)
+      return false;
+    for (unsigned i = 0; i < access.getSymbols().size(); ++i)
+      if (anyDependsOn(access.getSymbols()[i], tile) &&
+          llvm::any_of(guard->getConstraints(), [&](AffineExpr each) { return each.isFunctionOfSymbol(i); }))
+        return true;
+    return false;
+  };
+  return !tiles
+              .walk([&](Operation *op) {
+                bool isGlobal = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<tk::GlobalType>);
+                if (!isGlobal || !anyDependsOn(op->getOperands(), tile))
+                  return WalkResult::advance();
+                auto copy = dyn_cast<tk::CopyOp>(op);
+                auto load = dyn_cast<tk::LoadOp>(op);
+                auto store = dyn_cast<tk::StoreOp>(op);
+                bool ends = copy    ? copy.getEngine() == tk::CopyEngine::Tma || isGuarded(copy)
+                            : load  ? isGuarded(load)
+                            : store ? isGuarded(store)
+                                    : false;
+                return ends ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 bool schedule::shareTiles(tk::ForTilesOp tiles, int64_t ctas) {
   AffineMap extents = tiles.getExtents();
   SmallVector<tk::CopyOp> best;
   unsigned along = 0;
-  int64_t most = 0;
+  double most = 0;
   for (auto [i, extent] : llvm::enumerate(extents.getResults())) {
     auto constant = dyn_cast<AffineConstantExpr>(extent);
-    if (!constant || constant.getValue() % ctas)
+    Value tile = tiles.getBody().getArgument(i);
+    if (!constant || constant.getValue() < 2 || (constant.getValue() % ctas && !endsByGuards(tiles, tile)))
       continue;
-    SmallVector<tk::CopyOp> copies = findCommon(tiles, tiles.getBody().getArgument(i), ctas);
-    int64_t bytes = 0;
+    SmallVector<tk::CopyOp> copies = findCommon(tiles, tile, ctas);
+    double bytes = 0, part = double(constant.getValue()) / double(llvm::alignTo(constant.getValue(), ctas));
     for (tk::CopyOp copy : copies)
-      bytes += copy.getTarget().getType().getSlotBytes();
+      bytes += part * double(copy.getTarget().getType().getSlotBytes());
     if (bytes > most)
       most = bytes, best = copies, along = i;
   }
@@ -75,7 +106,8 @@ bool schedule::shareTiles(tk::ForTilesOp tiles, int64_t ctas) {
 
   Location loc = tiles.getLoc();
   SmallVector<AffineExpr> fewer(extents.getResults());
-  fewer[along] = getAffineConstantExpr(cast<AffineConstantExpr>(fewer[along]).getValue() / ctas, tiles.getContext());
+  int64_t clusters = llvm::divideCeil(cast<AffineConstantExpr>(fewer[along]).getValue(), ctas);
+  fewer[along] = getAffineConstantExpr(clusters, tiles.getContext());
   tiles.setExtents(AffineMap::get(extents.getNumDims(), extents.getNumSymbols(), fewer, tiles.getContext()));
   Value argument = tiles.getBody().getArgument(along);
   OpBuilder builder(&tiles.getBody().front(), tiles.getBody().front().begin());

@@ -29,8 +29,8 @@ module @gemm_2048x28672x4096 {
   }
 }
 
-// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [128], engine = mma, warps = 8, stages = 3, order = "row", persistent = false, split = 1>
-// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [128], engine = mma, warps = 8, stages = 2, order = "row", persistent = false, split = 1>
+// SM90: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 2, stages = 6, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_16x28672x4096 attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_16x28672x4096 {
   func.func @kernel(%a: tensor<16x4096xbf16>, %b: tensor<4096x28672xbf16>) -> tensor<16x28672xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<16x4096xbf16>, tensor<4096x28672xbf16> -> tensor<16x28672xbf16>
@@ -39,7 +39,7 @@ module @gemm_16x28672x4096 {
 }
 
 // 24 tiles of a long reduction are too few: clusters share their steps, and all of a CTA's are under way at once. Without clusters nobody shares.
-// SM90: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [256], engine = mma, warps = 8, stages = 3, order = "row", persistent = false, split = 4>
+// SM90: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 6, order = "row", persistent = false, split = 1>
 // SM80: module @gemm_128x768x3072 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 5, order = "row", persistent = false, split = 1>
 module @gemm_128x768x3072 {
   func.func @kernel(%a: tensor<128x3072xbf16>, %b: tensor<768x3072xbf16>) -> tensor<128x768xbf16> {
@@ -48,9 +48,8 @@ module @gemm_128x768x3072 {
   }
 }
 
-// Tiles that all start at once read nothing together: their requests merge on the way.
-// SM90: module @gemm_128x3072x768 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = wgmma, warps = 4, stages = 6, order = "row", persistent = false, split = 1>
-// SM90-NOT: multicast =
+// Tiles that all start at once may read together, however small.
+// SM90: module @gemm_128x3072x768 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = wgmma, warps = 4, stages = 6, order = "row", persistent = false, split = 1, multicast = 2>
 // SM80: module @gemm_128x3072x768
 module @gemm_128x3072x768 {
   func.func @kernel(%a: tensor<128x768xbf16>, %b: tensor<3072x768xbf16>) -> tensor<128x3072xbf16> {
@@ -60,7 +59,7 @@ module @gemm_128x3072x768 {
 }
 
 // SM90: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 4, stages = 6, order = "column", persistent = false, split = 1>
-// SM80: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 2, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = mma, warps = 1, stages = 3, order = "column", persistent = false, split = 1>
 module @gemm_512x4096x14336 {
   func.func @kernel(%a: tensor<512x14336xbf16>, %b: tensor<14336x4096xbf16>) -> tensor<512x4096xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<512x14336xbf16>, tensor<14336x4096xbf16> -> tensor<512x4096xbf16>
@@ -68,8 +67,8 @@ module @gemm_512x4096x14336 {
   }
 }
 
-// SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1, multicast = 2>
-// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [256, 64], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>
+// SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1>
+// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_4096x3072x768 {
   func.func @kernel(%a: tensor<4096x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<4096x3072xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4096x768xbf16>, tensor<768x3072xbf16> -> tensor<4096x3072xbf16>
@@ -78,7 +77,7 @@ module @gemm_4096x3072x768 {
 }
 
 // SM90: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "column", persistent = true, split = 1, multicast = 2>
-// SM80: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [256, 64], stream = [64], engine = mma, warps = 4, stages = 2, order = "grouped-snake<32,columns>", persistent = false, split = 1>
+// SM80: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 2, order = "grouped-snake<16,columns>", persistent = false, split = 1>
 module @gemm_2048x14336x4096 {
   func.func @kernel(%a: tensor<2048x4096xbf16>, %b: tensor<4096x14336xbf16>) -> tensor<2048x14336xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2048x4096xbf16>, tensor<4096x14336xbf16> -> tensor<2048x14336xbf16>
@@ -86,8 +85,8 @@ module @gemm_2048x14336x4096 {
   }
 }
 
-// SM90: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
-// SM80: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM90: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [256], engine = mma, warps = 4, stages = 6, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [16, 64], stream = [256], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 module @gemm_128x768x768 {
   func.func @kernel(%a: tensor<128x768xbf16>, %b: tensor<768x768xbf16>) -> tensor<128x768xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x768xbf16>, tensor<768x768xbf16> -> tensor<128x768xbf16>
@@ -96,7 +95,7 @@ module @gemm_128x768x768 {
 }
 
 // SM90: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [16, 16], stream = [32], engine = simt, warps = 1, stages = 4, order = "row", persistent = false, split = 1>
-// SM80: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [64, 16], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_f32_128x768x768 attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 module @gemm_f32_128x768x768 {
   func.func @kernel(%a: tensor<128x768xf32>, %b: tensor<768x768xf32>) -> tensor<128x768xf32> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<128x768xf32>, tensor<768x768xf32> -> tensor<128x768xf32>
@@ -104,7 +103,7 @@ module @gemm_f32_128x768x768 {
   }
 }
 
-// SM90: module @gemm_f32_1024 attributes {tg.schedule = #tg.schedule<tile = [256, 32], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
+// SM90: module @gemm_f32_1024 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [32], engine = simt, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 // SM80: module @gemm_f32_1024 attributes {tg.schedule = #tg.schedule<tile = [64, 32], stream = [32], engine = simt, warps = 1, stages = 2, order = "row", persistent = false, split = 1>
 module @gemm_f32_1024 {
   func.func @kernel(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {

@@ -35,7 +35,7 @@ module @steps {
   }
 }
 // 256 bytes of each row at a time.
-// CHECK: module @rows attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [128], engine = mma, warps = 4
+// CHECK: module @rows attributes {tg.schedule = #tg.schedule<tile = [16, 128], stream = [128], engine = mma, warps = {{[24]}}
 module @rows {
   func.func @kernel(%x: tensor<16x4096xbf16>, %w: tensor<28672x4096xbf16>) -> tensor<16x28672xbf16> {
     %r = tg.contract %x, %w [#mk, #nk, #mn] : tensor<16x4096xbf16>, tensor<28672x4096xbf16> -> tensor<16x28672xbf16>

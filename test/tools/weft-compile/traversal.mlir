@@ -14,7 +14,7 @@
 // RUN: not weft-compile %s --target=sm_80 -o %t.weft '--traversal=table<0,1>' 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not weft-compile %s --target=sm_80 -o %t.weft '--traversal=chain<4>' 2>&1 | FileCheck %s --check-prefix=CHAIN
 
-// CHECK: order hilbert of 4 x 8 tiles as asked for
+// CHECK: order hilbert of 8 x 4 tiles as asked for
 // The tiles' numbers take 5 bits: 12 in a word, three words, chosen by selects.
 // PTX: .visible .entry
 // PTX-COUNT-2: selp.b64

@@ -16,7 +16,9 @@ static GemmProblem makeProblem(int64_t columns, int64_t products = 1) {
 
 TEST(GemmLaunch, QueriesWithKeysAndValues) {
   const Device &device = *findDevice("sm_80");
-  std::vector<GemmProblem> problems = {makeProblem(4096), makeProblem(1024, 2)};
+  std::vector<GemmProblem> problems = {makeProblem(4096), makeProblem(1536, 2)};
+  for (GemmProblem &problem : problems)
+    problem.m = 1024;
   llvm::SmallVector<GemmChoice> alone;
   double apart = 0;
   for (const GemmProblem &problem : problems) {

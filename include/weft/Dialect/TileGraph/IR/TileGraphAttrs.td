@@ -118,7 +118,7 @@ def TG_ScheduleAttr : TG_Attr<"Schedule", "schedule"> {
     grid, of any rank (docs/traversal.md: `grouped<8>`, `each<b,ORDER>`, `ORDER@2`); `persistent` CTAs take several tiles; `split` parts of the streamed dimensions go to different CTAs.
 
     Of wgmma, where they are not 1 and false: `multicast` CTAs of a cluster have tiles side by side and read once what these have in common (1, if the grid
-    has no dimension of a multiple of as many tiles); with `turns`, in loops whose dots overlap the maps between them, the dots of the warpgroups follow each
+    has no dimension of several tiles, a multiple of as many or with a last one that is not whole); with `turns`, in loops whose dots overlap the maps between them, the dots of the warpgroups follow each
     other, so that one's maps run beside another's dots (`tk.take_turn`).
 
     ```mlir
