@@ -367,7 +367,8 @@ static double warpClocksOf(const GemmProblem &problem, const GemmTile &tile, int
 static double boxStepOf(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
   constexpr int64_t shortColumns = 128;
   constexpr double waitingPart = 0.4;
-  int64_t groups = tile.warps / 4, rowGroups = std::min(groups, std::max<int64_t>(tile.m / 64, 1));
+  int64_t groups = std::max<int64_t>(tile.warps / 4, 1),
+          rowGroups = std::min(groups, std::max<int64_t>(tile.m / 64, 1));
   int64_t columns = tile.n * rowGroups / groups, sums = tile.m / (64 * rowGroups) * problem.products;
   bool waits = sums == 1 && columns <= shortColumns;
   return device.tiles.boxStep * (waits ? 1 : 1 - waitingPart);
