@@ -168,7 +168,8 @@ TEST(GpuBundle, RefusesWhatDoesNotFit) {
             "expected code for sm_80, the bundle has none; compile the model with --target=sm_80");
   EXPECT_EQ(createError(sm90, "emu:V100").find("the emulator has no card \"V100\"; it has: A100 (sm_80), "), 0u);
   EXPECT_EQ(createError(sm90, "emu:sm_90a,timing=soon"),
-            "emulator: expected seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off, "
+            "emulator: expected seed=N, timing=early|random|late, order=random|depth-first|reverse, "
+            "ctas=numbers|reverse|random, sanitizer=on|off, "
             "counters=on|off or limit=N, got \"timing=soon\"");
   EXPECT_NE(createError(sm90, "cpu").find("the bundle holds no native code"), std::string::npos);
   std::string broken = createError(buildGpuBundle({{"sm_80", ".version 8.0\n.target sm_80\nnonsense"}}), "emu:sm_80");

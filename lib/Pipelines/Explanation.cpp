@@ -8,13 +8,13 @@
 #include "EdgeLevels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Support/InputFile.h"
+#include "weft/Target/ChainOrder.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -386,7 +386,7 @@ static json::Object writeParts(StringRef name, tg::ScheduleAttr schedule, String
 /// Kernels that were merged into the module, as the merge writes them; a program from a file may say anything.
 static SmallVector<DictionaryAttr> partsOf(ModuleOp kernel) {
   SmallVector<DictionaryAttr> parts;
-  if (auto list = kernel->getAttrOfType<ArrayAttr>(emit::partsAttr))
+  if (auto list = kernel->getAttrOfType<ArrayAttr>(gpu::partsAttr))
     for (Attribute each : list)
       if (auto part = dyn_cast<DictionaryAttr>(each);
           part && part.getAs<StringAttr>("name") && part.getAs<DenseI64ArrayAttr>("wired"))
@@ -403,7 +403,7 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
                                    kernel->getAttrOfType<FloatAttr>(plan::secondsAttr), notes);
   if (auto bytes = kernel->getAttrOfType<IntegerAttr>(gpu::sharedBytesAttr))
     object["shared_bytes"] = bytes.getInt();
-  if (auto order = kernel->getAttrOfType<StringAttr>(emit::traversalAttr))
+  if (auto order = kernel->getAttrOfType<StringAttr>(gpu::traversalAttr))
     object["traversal"] = order.getValue();
   json::Array parts, ops;
   std::string text;

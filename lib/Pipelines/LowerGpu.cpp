@@ -7,7 +7,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Emit/ChainOrder.h"
 #include "weft/Emit/Passes.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Kernelize/Passes.h"
@@ -17,6 +16,7 @@
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Target/ChainOrder.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Launches.h"
@@ -59,7 +59,7 @@ private:
 
 /// The order of tiles that is asked for; empty where it is one of launches.
 static std::string getTraversal(const GpuOptions &options) {
-  return emit::parseChainOrder(options.traversal) ? "" : options.traversal;
+  return gpu::parseChainOrder(options.traversal) ? "" : options.traversal;
 }
 
 static bool mergesLaunches(const GpuOptions &options) { return options.mergeLaunches != "off"; }
@@ -109,12 +109,10 @@ void buildPlanGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles ti
 }
 
 /// Every kernel module to one llvm.func.
-static void addLowering(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
+static void addLowering(OpPassManager &pm, const GpuOptions &options) {
   const Device *device = findDevice(options.target);
   StringRef architecture = device ? StringRef(device->architecture) : StringRef(options.target);
   OpPassManager &kernel = pm.nest<ModuleOp>();
-  if (tiles == Tiles::Dropped)
-    addTiling(kernel, options, Tiles::Kept, /*plans=*/false);
   kernel.addPass(schedule::createTkBanks());
   gpu::buildLowerTkPipeline(kernel, options.fastMath, options.dependentLaunch);
   kernel.addPass(emit::createGpuTensorMaps());
@@ -122,7 +120,7 @@ static void addLowering(OpPassManager &pm, const GpuOptions &options, Tiles tile
 }
 
 static std::unique_ptr<Pass> createChooser(const GpuOptions &options) {
-  std::optional<int64_t> chain = emit::parseChainOrder(options.traversal);
+  std::optional<int64_t> chain = gpu::parseChainOrder(options.traversal);
   const char *chains = options.mergeLaunches == "levels"            ? "none"
                        : options.mergeLaunches == "chains" || chain ? "all"
                                                                     : "model";
@@ -134,7 +132,7 @@ LogicalResult planLaunches(ModuleOp program, const GpuOptions &options) {
     return success();
   OwningOpRef<ModuleOp> trial = program.clone();
   PassManager pm(program.getContext());
-  addLowering(pm, options, Tiles::Dropped);
+  addTiling(pm.nest<ModuleOp>(), options, Tiles::Kept, /*plans=*/false);
   pm.addPass(createChooser(options));
   if (failed(pm.run(*trial)))
     return failure();
@@ -149,12 +147,13 @@ LogicalResult planLaunches(ModuleOp program, const GpuOptions &options) {
 }
 
 void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
-  addLowering(pm, options, tiles);
-  if (!mergesLaunches(options))
-    return;
-  if (tiles == Tiles::Kept) // Else the plan that was printed has chosen.
+  if (tiles == Tiles::Dropped)
+    addTiling(pm.nest<ModuleOp>(), options, Tiles::Kept, /*plans=*/false);
+  else if (mergesLaunches(options)) // Else the plan that was printed has chosen.
     pm.addPass(createChooser(options));
-  pm.addPass(emit::createGpuMergeLaunches());
+  if (mergesLaunches(options))
+    pm.addPass(schedule::createTkMakeLaunches());
+  addLowering(pm, options);
 }
 
 } // namespace weft

@@ -1,5 +1,5 @@
 // A reader whose rows need whole blocks of a writer's polls one counter for all of them: 64 CTAs of sums raise the one
-// of their batch, and CTAs of the map wait for theirs: two counters of 32 bytes, and a word for each CTA of the launch.
+// of their batch, and CTAs of the map wait for theirs: two sets of two counters of 32 bytes, and a word for each of 132 CTAs.
 // Sums of 4096 numbers around 0 may be small, but their rounding is that of terms of 64: hence the absolute tolerance.
 // RUN: weft-compile %s --compile-from=normalize --target=sm_90a --merge-launches=chains --emit=mlir:lower -o - | FileCheck %s
 // RUN: weft-compile %s --compile-from=normalize --target=cpu -o %t.cpu.weft --quiet
@@ -10,7 +10,7 @@
 // RUN: weft-run %t.weft --device=emu:sm_80,order=depth-first --seed=3 --atol=1e-3 --expected-output=y=@%t.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT
 
 // CHECK: tg.dispatch @chain_reduce::@kernel
-// CHECK: llvm.mlir.global internal @counters(dense<0> : tensor<1600xi8>)
+// CHECK: llvm.mlir.global internal @counters(dense<0> : tensor<656xi8>)
 // RESULT: device emu:{{.*}} 1 dispatches
 
 module attributes {tg.symbols = []} {

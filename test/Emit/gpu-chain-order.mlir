@@ -12,14 +12,16 @@
 // RUN: weft-run %t.turns.weft --device=emu:sm_80,order=reverse --seed=3 --output=y=@%t.reverse.npy
 // RUN: cmp %t.off.npy %t.reverse.npy
 
-// A counter of 32 bytes for each of the 10 blocks of 64 rows, and a word for each CTA.
+// Two sets of a counter of 32 bytes for each of the 10 blocks of 64 rows, and a word for each of 160 CTAs, which two on each SM of 108 are.
 // ROWS: tg.dispatch @chain_contract::@kernel
-// ROWS: llvm.mlir.global internal @counters(dense<0> : tensor<960xi8>)
+// ROWS: llvm.mlir.global internal @counters(dense<0> : tensor<1280xi8>)
 // Groups of 2 blocks: 16 CTAs of the first kernel, 16 of the second; five groups.
 // TURNS: tg.dispatch @chain_contract::@kernel
-// TURNS: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // TURNS: %[[PERIOD:.*]] = llvm.mlir.constant(32 : i32)
-// TURNS: llvm.udiv %[[CTA]], %[[PERIOD]]
+// TURNS: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// TURNS: llvm.br ^[[LOOP:.*]](%[[CTA]] : i32)
+// TURNS: ^[[LOOP]](%[[TASK:.*]]: i32):
+// TURNS: llvm.udiv %[[TASK]], %[[PERIOD]]
 
 module attributes {tg.symbols = []} {
   func.func @main(%x: tensor<640x64xf16> {tg.name = "x"}, %u: tensor<64x256xf16> {tg.name = "u"}, %d: tensor<256x64xf16> {tg.name = "d"})

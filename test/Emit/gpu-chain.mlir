@@ -17,28 +17,30 @@
 // IR-NOT: tg.dispatch
 // IR: module @chain_reduce
 // IR-SAME: tg.operand_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}], tg.result_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}]
-// A counter of the first part, and a word for each CTA: how often it has waited.
+// Two sets of a counter for the first part, and a word for each CTA: in which it counts.
 // IR: llvm.mlir.global internal @counters(dense<0> :
 // IR: llvm.func @kernel(%[[X:.*]]: !llvm.ptr<1>, %[[W:.*]]: !llvm.ptr<1>, %[[Y:.*]]: !llvm.ptr<1>, %[[Z:.*]]: !llvm.ptr<1>)
+// IR: "ld.relaxed.gpu.global.u32 $0, [$1];"
 // IR: llvm.load {{.*}} invariant
 // IR: "red.release.gpu.global.add.u32 [$0], $1;"
-// IR: "ld.relaxed.gpu.global.u32 $0, [$1];"
 // IR: "ld.acquire.gpu.global.u32 $0, [$1];"
 // IR: nvvm.barrier
-// IR: "st.relaxed.gpu.global.u32 [$0], $1;"
+// IR-COUNT-2: "st.relaxed.gpu.global.u32 [$0], $1;"
 // REMARK: merged | Category:fusion | Function=main | Remark="2 kernels start as one, and wait for each other in it", kernel=chain_reduce
 
 // PTX: .global .align 128 .b8 k0_counters[
-// PTX: ld.global.nc.v4
-// PTX: barrier.sync 0, 512;
-// PTX: red.release.gpu.global.add.u32
 // PTX: ld.relaxed.gpu.global.u32
-// PTX: ld.acquire.gpu.global.u32
-// PTX: bar.sync {{.*}}0, 512;
-// PTX: st.relaxed.gpu.global.u32
 // The sums are read coherently, the factors are not.
+// PTX: bar.sync {{.*}}0, 512;
 // PTX: ld.global.b32
-// PTX: ld.global.nc
+// PTX: ld.global.nc.b32
+// All threads are done with a task's shared memory before the next one begins.
+// PTX: barrier.sync 15, 512;
+// PTX: ld.global.nc.v4
+// PTX: barrier.sync 15, 512;
+// PTX: red.release.gpu.global.add.u32
+// PTX: ld.acquire.gpu.global.u32
+// PTX: st.relaxed.gpu.global.u32
 
 // LEVELS-COUNT-2: tg.dispatch @
 // RESULT: device emu:{{.*}} 1 dispatches

@@ -1,14 +1,37 @@
-// A kernel whose grid depends on symbols starts alone.
+// Kernels whose grids depend on symbols start alone unless a plan, or --merge-launches=chains, says otherwise: then the launch's grid is the sum of theirs,
+// or what the card holds at once, and counts of CTAs come from the symbols; other extents at each run count anew.
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80 --compile-to=plan -o %t.mlir
-// RUN: sed '/%0 = tg.dispatch/s/ : (/ {tg.launch = array<i64: 0, 0>} : (/; /%1 = tg.dispatch/s/ : (/ {tg.launch = array<i64: 0, 1>} : (/' %t.mlir > %t.edited.mlir
-// RUN: not weft-compile %t.edited.mlir --compile-from=plan --target=sm_80 --compile-to=lower -o /dev/null 2>&1 | FileCheck %s
-// CHECK: error: {{.*}}launch 0: expected a lowered kernel whose grid depends on no symbols, without a cluster and variables of its own, got @{{.*}}; take it out of the launch
+// RUN: FileCheck %s --check-prefix=ALONE --input-file=%t.mlir
+// RUN: sed '/dispatch @reduce::/s/ : (/ {tg.launch = array<i64: 0, 0>} : (/; /dispatch @reduce_0::/s/ : (/ {tg.launch = array<i64: 0, 1>} : (/' %t.mlir > %t.edited.mlir
+// RUN: weft-compile %t.edited.mlir --compile-from=plan --target=sm_80 --compile-to=lower | FileCheck %s --check-prefix=BESIDE
+// RUN: weft-compile %s --compile-from=normalize --target=sm_80 --merge-launches=chains --compile-to=lower | FileCheck %s --check-prefix=CHAIN
+// RUN: weft-compile %s --compile-from=normalize --target=cpu -o %t.cpu.weft --quiet
+// RUN: weft-compile %s --compile-from=normalize --target=sm_80,sm_90a --merge-launches=chains --ptxas=off -o %t.weft --quiet
+// DEFINE: %{n} =
+// DEFINE: %{try} = weft-run %t.cpu.weft --seed=3 --dim=n=%{n} --output=y=@%t.y.npy --output=z=@%t.z.npy && \
+// DEFINE:   weft-run %t.weft --device=emu:sm_80,order=reverse --seed=3 --dim=n=%{n} --expected-output=y=@%t.y.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT && \
+// DEFINE:   weft-run %t.weft --device=emu:sm_90a --seed=3 --dim=n=%{n} --expected-output=y=@%t.y.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT
+// REDEFINE: %{n} = 1
+// RUN: %{try}
+// REDEFINE: %{n} = 7
+// RUN: %{try}
+// REDEFINE: %{n} = 1031
+// RUN: %{try}
+
+// ALONE-NOT: tg.launch
+// BESIDE: affine_map<()[s0, s1] -> (s0 + 32)>
+// BESIDE: tg.dispatch @launch_reduce::@kernel(%arg1, %arg1) symbols =
+// CHAIN: tg.dispatch @chain_reduce::@kernel
+// CHAIN-NOT: tg.dispatch
+// RESULT: device emu:{{.*}} 1 dispatches
 #n = #tg.dims<()[s0] -> (s0, 256)>
 #r = #tg.dims<()[s0] -> (s0)>
 module attributes {tg.symbols = ["n"]} {
-  func.func @main(%x: tensor<?x256xf32, #n> {tg.name = "x"}, %w: tensor<?x256xf32, #n> {tg.name = "w"}) -> (tensor<?xf32, #r> {tg.name = "y"}, tensor<?xf32, #r> {tg.name = "z"}) {
+  func.func @main(%x: tensor<?x256xf32, #n> {tg.name = "x"}, %w: tensor<?x256xf32, #n> {tg.name = "w"}) -> (tensor<?xf32, #r> {tg.name = "y"}, tensor<256xf32> {tg.name = "z"}) {
     %0 = tg.reduce add %x axes = [1] : tensor<?x256xf32, #n>
     %1 = tg.reduce max %w axes = [1] : tensor<?x256xf32, #n>
-    return %0, %1 : tensor<?xf32, #r>, tensor<?xf32, #r>
+    %2 = tg.add %0, %1 : tensor<?xf32, #r>, tensor<?xf32, #r>
+    %3 = tg.reduce add %w axes = [0] : tensor<?x256xf32, #n>
+    return %2, %3 : tensor<?xf32, #r>, tensor<256xf32>
   }
 }

@@ -16,8 +16,6 @@ FOLLOWERS = ("Kernelize", "Schedule", "Lower", "Emit")
 ALLOWED = ("weft/Plan/Traversal/",)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](weft/Plan/[^">]+|(?:\.\./)+Plan/[^">]+)[">]', re.M)
 ARCHITECTURE = re.compile(r'\bcomputeVersion\b|(?:[=!]=|starts_with\(|contains\(|\.Case\()\s*"sm_\d')
-# The launches of several kernels, which leave that room for tk.
-LEAVING = ("lib/Emit/Merge/",)
 
 
 def find_architectures(root: pathlib.Path) -> list[str]:
@@ -26,7 +24,7 @@ def find_architectures(root: pathlib.Path) -> list[str]:
     for folder in (root / "lib", root / "include/weft"):
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(root).as_posix()
-            if path.suffix not in (".h", ".cpp") or "/Target/" in f"/{name}" or name.startswith(LEAVING):
+            if path.suffix not in (".h", ".cpp") or "/Target/" in f"/{name}":
                 continue
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
                 if match := ARCHITECTURE.search(line.split("//")[0]):

@@ -4,9 +4,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
-#include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Support/InputFile.h"
+#include "weft/Target/ChainOrder.h"
 #include "weft/Target/DeviceTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -154,7 +154,7 @@ bool Compilation::parseFlags() {
     fail(ErrorClass::Usage, "--merge-launches: expected on, levels, chains or off, got `" + flags.mergeLaunches + "`");
   expectWord("--fallback", flags.fallback, "error", "allow");
   expectWord("--diag-format", flags.diagFormat, "text", "json");
-  if (std::string problem; !flags.traversal.empty() && !emit::parseChainOrder(flags.traversal) &&
+  if (std::string problem; !flags.traversal.empty() && !gpu::parseChainOrder(flags.traversal) &&
                            !plan::checkOrderText(flags.traversal, problem))
     fail(ErrorClass::Usage, "--traversal: " + problem);
   if (std::optional<Phase> phase = parsePhase(flags.compileFrom))

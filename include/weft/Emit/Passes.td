@@ -33,33 +33,4 @@ def GpuTensorMaps : Pass<"weft-gpu-tensor-maps", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-def GpuMergeLaunches : Pass<"weft-gpu-merge-launches", "::mlir::ModuleOp"> {
-  let summary = "start kernels as one, as the plan says";
-  let description = [{
-    For a program of lowered GPU kernels: the dispatches of one launch (`tg.launch`, of `--weft-choose-launches` or by hand) become one dispatch of a merged
-    kernel, which has the CTAs of its parts one part after the other. Operands, results, scalars and tensor maps are those of the parts in turn; the CTA has
-    the most warps and the most shared memory of a part. Exact.
-
-    What a part reads of another one is no operand, but its result's buffer, read coherently. CTAs begin in the order of their numbers, and a CTA waits for
-    parts in front of its own, whose CTAs have all begun by then: so it never waits for what cannot run. A part that is read raises a counter for each of its
-    CTAs when what that wrote can be seen. Where both parts go by rows (`tk.tile_rows`, from `--weft-kernelize`), there is a counter for each block of rows,
-    and a CTA waits for those that hold what it reads. `tg.launch_order = "chain<g>"` of the first of two: g blocks of the first one's rows, then the rows of
-    the second that need them.
-
-    It decides nothing: a launch that cannot be made is an error at a dispatch. Each merged launch gets a remark `merged` of category `fusion`.
-
-    ```mlir
-    %0 = tg.dispatch @query::@kernel(%x, %wq) {tg.launch = array<i64: 0, 0>} ...
-    %1 = tg.dispatch @key::@kernel(%x, %wk) {tg.launch = array<i64: 0, 1>} ...
-    ```
-    becomes
-    ```mlir
-    %0:2 = tg.dispatch @launch_query::@kernel(%x, %wq, %x, %wk) ...
-    ```
-  }];
-  let statistics = [Statistic<"numMerged", "merged", "launches of several kernels that do not need each other">,
-                    Statistic<"numChains", "chains", "launches of kernels that wait for each other">];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::weft::tg::TileGraphDialect"];
-}
-
 #endif // WEFT_EMIT_PASSES_TD

@@ -151,7 +151,7 @@ def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
 def PlanLaunches : Pass<"weft-plan-launches", "::mlir::ModuleOp"> {
   let summary = "choose one tile shape for products that start as one launch";
   let description = [{
-    Products of one level of the program with a left operand in common start as one launch (`--weft-gpu-merge-launches`) unless one of them would lose CTAs of an
+    Products of one level of the program with a left operand in common start as one launch (`--weft-tk-make-launches`) unless one of them would lose CTAs of an
     SM. Where it would, in the tiles that each product would choose for itself, and where one launch in tiles of one shape takes less than theirs, beyond what estimates resolve, by the
     model of weft/Plan/GemmLaunch.h, each kernel module gets that tile as `tg.launch_tile`, a `#tg.schedule` of rows and columns, which `--weft-plan-gpu` obeys. Nothing else changes.
 

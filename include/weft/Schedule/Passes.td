@@ -386,4 +386,30 @@ def TkBanks : Pass<"weft-tk-banks", "::mlir::ModuleOp"> {
   }];
 }
 
+def TkMakeLaunches : Pass<"weft-tk-make-launches", "::mlir::ModuleOp"> {
+  let summary = "make one kernel of those that start as one";
+  let description = [{
+    For a program of kernels with places in shared memory: the dispatches of one launch (`tg.launch`, of `--weft-choose-launches` or by hand) become one dispatch of a kernel module whose body is a
+    `tk.launch` of their kernels. Operands, results and symbols are those of the parts in turn; the CTA has the most warps and the most shared memory of a part. Exact.
+
+    What a part reads of another one is no operand, but its result's buffer. Where both parts go by rows (`tk.tile_rows`, from `--weft-kernelize`), a CTA waits for the blocks of rows that hold what it reads (the policy of
+    `#tk.await` follows from both kernels' accesses, and so does the number of CTAs that raise a counter), else for all CTAs of the part. `tg.launch_order = "chain<g>"` of the first of two: g blocks of the first one's
+    rows, then the rows of the second that need them. A launch in which CTAs wait has at most as many as the card holds at once (`resident`).
+
+    It decides nothing: a launch that cannot be made is an error at a dispatch. Each launch gets a remark `merged` of category `fusion`.
+
+    ```mlir
+    %0 = tg.dispatch @query::@kernel(%x, %wq) {tg.launch = array<i64: 0, 0>} ...
+    %1 = tg.dispatch @key::@kernel(%x, %wk) {tg.launch = array<i64: 0, 1>} ...
+    ```
+    becomes
+    ```mlir
+    %0:2 = tg.dispatch @launch_query::@kernel(%x, %wq, %x, %wk) ...
+    ```
+  }];
+  let statistics = [Statistic<"numMerged", "merged", "launches of several kernels that do not need each other">,
+                    Statistic<"numChains", "chains", "launches of kernels that wait for each other">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::weft::tk::TileKernelDialect", "::weft::tg::TileGraphDialect"];
+}
+
 #endif // WEFT_SCHEDULE_PASSES_TD

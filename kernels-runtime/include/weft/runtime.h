@@ -144,8 +144,9 @@ typedef struct weft_session_options {
 
 /** `device`: "cpu"; "cuda" or "cuda:N": a card of the CUDA driver, the first or number N; or
  * "emu:CARD[,option=value...]": the PTX emulator as that card ("sm_80", "sm_86", "sm_89", "sm_90a", "H100",
- * ...) with seed=N, timing=early|random|late, order=random|depth-first|reverse, sanitizer=on|off (default on: a finding
- * is an error of the run), counters=on|off (default off), limit=N (warp instructions of one launch). */
+ * ...) with seed=N, timing=early|random|late, order=random|depth-first|reverse, ctas=numbers|reverse|random (who begins
+ * first), sanitizer=on|off (default on: a finding is an error of the run), counters=on|off (default off), limit=N (warp
+ * instructions of one launch). */
 WEFT_EXPORT weft_error *weft_session_create(weft_bundle *bundle, const char *device,
                                             const weft_session_options *options, weft_session **session);
 WEFT_EXPORT void weft_session_release(weft_session *session);

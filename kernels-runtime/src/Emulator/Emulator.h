@@ -41,10 +41,14 @@ enum class AsyncTiming : uint8_t { Early, Random, Late };
 /// lowest first. Reverse: the same, highest first.
 enum class Interleaving : uint8_t { Random, DepthFirst, Reverse };
 
+/// Order in which CTAs (clusters) begin. No manual promises that of their numbers, which all cards follow.
+enum class BeginOrder : uint8_t { Numbers, Reverse, Random };
+
 struct LaunchOptions {
   uint64_t seed = 1;
   AsyncTiming timing = AsyncTiming::Random;
   Interleaving interleaving = Interleaving::Random;
+  BeginOrder beginOrder = BeginOrder::Numbers;
   bool isSanitized = true;
   bool isCounted = false;
   bool stopsAtFinding = false;                   ///< The first finding ends the launch with an error.

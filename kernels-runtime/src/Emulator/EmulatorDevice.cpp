@@ -57,6 +57,7 @@ static bool parseWord(std::string_view text, const std::string_view (&words)[N],
 static bool parseOption(std::string_view key, std::string_view value, LaunchOptions &options) {
   static constexpr std::string_view timings[] = {"early", "random", "late"};
   static constexpr std::string_view orders[] = {"random", "depth-first", "reverse"};
+  static constexpr std::string_view placements[] = {"numbers", "reverse", "random"};
   static constexpr std::string_view switches[] = {"off", "on"};
   if (key == "seed")
     return parseNumber(value, options.seed);
@@ -66,6 +67,8 @@ static bool parseOption(std::string_view key, std::string_view value, LaunchOpti
     return parseWord(value, timings, options.timing);
   if (key == "order")
     return parseWord(value, orders, options.interleaving);
+  if (key == "ctas")
+    return parseWord(value, placements, options.beginOrder);
   if (key == "sanitizer")
     return parseWord(value, switches, options.isSanitized);
   return key == "counters" && parseWord(value, switches, options.isCounted);
@@ -83,8 +86,8 @@ Error emu::parseCard(std::string_view text, std::string &card, LaunchOptions &op
     size_t equals = option.find('=');
     if (equals == option.npos || !parseOption(option.substr(0, equals), option.substr(equals + 1), options))
       return Error(ErrorCode::Usage, "emulator: expected seed=N, timing=early|random|late, "
-                                     "order=random|depth-first|reverse, sanitizer=on|off, counters=on|off or limit=N, "
-                                     "got " +
+                                     "order=random|depth-first|reverse, ctas=numbers|reverse|random, "
+                                     "sanitizer=on|off, counters=on|off or limit=N, got " +
                                          quote(option));
   }
   return {};

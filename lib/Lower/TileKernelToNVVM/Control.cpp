@@ -129,7 +129,7 @@ public:
     SmallVector<LinearForm> extents;
     for (AffineExpr extent : op.getExtents().getResults())
       extents.push_back(forms.evaluate(extent, {}, symbols));
-    Value block = NVVM::BlockIdXOp::create(rewriter, loc, rewriter.getI32Type());
+    Value block = info.makeCta(rewriter, loc);
     block = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), block);
     if (info.cluster > 1) // Neighbouring CTAs are a cluster.
       block = arith::DivUIOp::create(rewriter, loc, block, arith::ConstantIndexOp::create(rewriter, loc, info.cluster));
@@ -140,7 +140,7 @@ public:
       LinearForm total = IndexArithmetic::constant(1);
       for (const LinearForm &extent : extents)
         total = forms.multiply(total, extent);
-      Value step = NVVM::GridDimXOp::create(rewriter, loc, rewriter.getI32Type());
+      Value step = info.makeCtas(rewriter, loc);
       step = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), step);
       if (info.cluster > 1)
         step = arith::DivUIOp::create(rewriter, loc, step, arith::ConstantIndexOp::create(rewriter, loc, info.cluster));

@@ -21,8 +21,10 @@ bool weft::gpu::canStartEarly(const Device *device) { return device && device->c
 
 DenseSet<Value> weft::gpu::findSteadyOperands(func::FuncOp kernel) {
   DenseSet<Value> steady;
-  auto module = kernel->getParentOfType<ModuleOp>();
-  if (auto attr = module->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
+  auto attr = kernel->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr); // Of a task of a launch.
+  if (!attr)
+    attr = kernel->getParentOfType<ModuleOp>()->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr);
+  if (attr)
     for (int64_t number : attr.asArrayRef())
       if (number < int64_t(kernel.getNumArguments()))
         steady.insert(kernel.getArgument(number));
@@ -204,11 +206,10 @@ static void emitPrefetch(OpBuilder &builder, Location loc, Value tensor, int64_t
           /*hasSideEffects=*/true);
 }
 
-void weft::gpu::emitPrefetches(LLVM::LLVMFuncOp kernel, ArrayRef<SteadyTensor> tensors, int64_t grid, int64_t warps) {
+void weft::gpu::emitPrefetches(Block &entry, Location loc, ArrayRef<SteadyTensor> tensors, int64_t grid, int64_t warps,
+                               Value cta) {
   if (grid <= 0 || tensors.empty())
     return;
-  Location loc = kernel.getLoc();
-  Block &entry = kernel.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   for (auto variable : entry.getOps<LLVM::AllocaOp>()) // They stay in the entry, else they stay in memory.
     builder.setInsertionPointAfter(variable);
@@ -216,8 +217,9 @@ void weft::gpu::emitPrefetches(LLVM::LLVMFuncOp kernel, ArrayRef<SteadyTensor> t
   Value asking = arith::ConstantIntOp::create(builder, loc, warps > 1 ? 32 : 0, 32); // Thread 0 makes the barriers.
   Value isAsking = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, asking);
   OpBuilder then = scf::IfOp::create(builder, loc, isAsking, /*withElseRegion=*/false).getThenBodyBuilder();
-  Value cta = NVVM::BlockIdXOp::create(then, loc, then.getI32Type());
+  if (!cta)
+    cta = NVVM::BlockIdXOp::create(then, loc, then.getI32Type());
   cta = arith::ExtUIOp::create(then, loc, then.getI64Type(), cta);
   for (SteadyTensor tensor : tensors)
-    emitPrefetch(then, loc, kernel.getArgument(tensor.argument), tensor.bytes, grid, cta);
+    emitPrefetch(then, loc, entry.getArgument(tensor.argument), tensor.bytes, grid, cta);
 }

@@ -34,9 +34,10 @@ struct SteadyTensor {
 std::optional<llvm::SmallVector<SteadyTensor>> placeGridWaits(mlir::func::FuncOp kernel, const Device &device,
                                                               int64_t ctas);
 
-/// At the begin of the kernel: asks for the first bytes of `tensors` to come to the L2 cache. `grid`: CTAs, 0 if not
-/// known: then nothing happens.
-void emitPrefetches(mlir::LLVM::LLVMFuncOp kernel, llvm::ArrayRef<SteadyTensor> tensors, int64_t grid, int64_t warps);
+/// At the begin of the kernel or task whose body is `entry`: asks for the first bytes of `tensors` to come to the L2
+/// cache. `grid`: CTAs, 0 if not known: then nothing happens. `cta`: the number among them, i32; null: the CTA's own.
+void emitPrefetches(mlir::Block &entry, mlir::Location loc, llvm::ArrayRef<SteadyTensor> tensors, int64_t grid,
+                    int64_t warps, mlir::Value cta = {});
 
 } // namespace weft::gpu
 

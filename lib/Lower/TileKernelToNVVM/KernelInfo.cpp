@@ -3,6 +3,7 @@
 #include "KernelInfo.h"
 #include "Streams.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Schedule/Scratch.h"
@@ -79,8 +80,7 @@ static unsigned countLoops(Value value) {
   return depth;
 }
 
-/// 32 when every tensor is static and below 2^31 bytes, so that no offset needs more.
-static unsigned findIndexBits(func::FuncOp kernel) {
+unsigned KernelInfo::findIndexBits(func::FuncOp kernel) {
   for (Type type : kernel.getArgumentTypes())
     if (auto global = dyn_cast<tk::GlobalType>(type)) {
       std::optional<int64_t> bytes = tg::getByteSize(global.getTensor());
@@ -90,12 +90,14 @@ static unsigned findIndexBits(func::FuncOp kernel) {
   return 32;
 }
 
-KernelInfo::KernelInfo(func::FuncOp kernel, bool dependentLaunch) {
+KernelInfo::KernelInfo(func::FuncOp kernel, bool dependentLaunch, std::optional<LaunchFrame> frame)
+    : frame(std::move(frame)) {
   module = kernel->getParentOfType<ModuleOp>();
   if (auto attr = module->getAttrOfType<StringAttr>(tk::targetAttr))
     target = attr.getValue();
   waitsForGrids = dependentLaunch;
-  if (auto attr = module->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
+  Operation *holder = this->frame ? kernel.getOperation() : module.getOperation();
+  if (auto attr = holder->getAttrOfType<DenseI64ArrayAttr>(steadyOperandsAttr))
     llvm::append_range(steadyArguments, attr.asArrayRef());
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(tk::warpsAttr))
     warps = attr.getInt();
@@ -110,7 +112,8 @@ KernelInfo::KernelInfo(func::FuncOp kernel, bool dependentLaunch) {
   recordFacts(kernel);
   streams = findStreams(kernel, target);
   placeScratch(kernel);
-  if (sharedBytes > 0) {
+  shared = module.lookupSymbol<LLVM::GlobalOp>(sharedName);
+  if (sharedBytes > 0 && !shared) {
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
     shared = LLVM::GlobalOp::create(builder, kernel.getLoc(), bytes, /*isConstant=*/false, LLVM::Linkage::External,
@@ -154,7 +157,8 @@ void KernelInfo::recordFacts(func::FuncOp kernel) {
         symbols[op].push_back({findBounds(operand), countLoops(operand)});
     // The kernel before may still write what is not steady: such lines must not come from the non-coherent cache.
     if (auto load = dyn_cast<tk::LoadOp>(op))
-      if (!written.contains(load.getSource()) && (!waitsForGrids || isSteady(load.getSource())))
+      if (!written.contains(load.getSource()) && (!waitsForGrids || isSteady(load.getSource())) &&
+          !(frame && frame->written.contains(load.getSource())))
         readOnly.insert(op);
   });
 }
@@ -175,7 +179,17 @@ void KernelInfo::placeScratch(func::FuncOp kernel) {
 
 Role KernelInfo::getRole(Operation *op) const {
   auto found = roles.find(op);
-  return found == roles.end() ? Role{0, 0, warps} : found->second;
+  return found == roles.end() ? getCta() : found->second;
+}
+
+Value KernelInfo::makeCta(ConversionPatternRewriter &rewriter, Location loc) const {
+  return frame ? rewriter.getRemappedValue(frame->cta)
+               : NVVM::BlockIdXOp::create(rewriter, loc, rewriter.getI32Type()).getResult();
+}
+
+Value KernelInfo::makeCtas(ConversionPatternRewriter &rewriter, Location loc) const {
+  return frame ? rewriter.getRemappedValue(frame->ctas)
+               : NVVM::GridDimXOp::create(rewriter, loc, rewriter.getI32Type()).getResult();
 }
 
 ArrayRef<SymbolFacts> KernelInfo::getSymbols(Operation *op) const {

@@ -7,6 +7,7 @@
 #include "IndexForms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 
 namespace weft::gpu {
@@ -15,6 +16,16 @@ namespace weft::gpu {
 struct Role {
   int64_t number = 0; ///< 0: no role; region i of tk.roles has number i + 1. It is also its named barrier.
   int64_t firstWarp = 0, warps = 1;
+  bool isPart = false; ///< No role, but not all warps of the CTA either: those of a task of a launch.
+};
+
+/// What a task of a launch has of it.
+struct LaunchFrame {
+  int64_t warps = 1;    ///< Of the CTA.
+  bool repeats = false; ///< A CTA runs several tasks, one after the other.
+  mlir::BlockArgument cta,
+      ctas; ///< Of the task's function, i32: the number of the CTA among its kernel's, and how many.
+  llvm::DenseSet<mlir::Value> written; ///< Tensors that other tasks of the launch write.
 };
 
 /// Of an index operand of an access.
@@ -27,11 +38,13 @@ class KernelInfo {
 public:
   /// Reads `kernel`; makes the module's dynamic shared memory if the kernel uses any.
   /// `dependentLaunch`: the kernel may start while the one before it still runs (DependentLaunch.h).
-  explicit KernelInfo(mlir::func::FuncOp kernel, bool dependentLaunch = false);
+  /// `frame`: of the launch that it is a task of, if it is.
+  explicit KernelInfo(mlir::func::FuncOp kernel, bool dependentLaunch = false,
+                      std::optional<LaunchFrame> frame = std::nullopt);
 
   mlir::ModuleOp module;
   llvm::StringRef target;
-  int64_t warps = 1;                                      ///< Of the CTA.
+  int64_t warps = 1;                                      ///< Of the CTA, or of the task.
   int64_t cluster = 1;                                    ///< CTAs that compute a tile together.
   int64_t sharedBytes = 0;                                ///< Dynamic shared memory, scratch included.
   mlir::LLVM::GlobalOp shared;                            ///< Null if sharedBytes is 0.
@@ -47,6 +60,13 @@ public:
   mlir::Operation *firstChannel = nullptr;
   bool hasMulticast = false; ///< CTAs of the cluster arrive at each other's barriers.
   bool hasCopies = false;    ///< A channel of copies: not all of them are what tk.cluster_open sends sums on.
+
+  std::optional<LaunchFrame> frame; ///< None: a kernel of its own.
+  /// The number of the CTA in its kernel, and how many that has, as i32.
+  mlir::Value makeCta(mlir::ConversionPatternRewriter &rewriter, mlir::Location loc) const;
+  mlir::Value makeCtas(mlir::ConversionPatternRewriter &rewriter, mlir::Location loc) const;
+  /// All warps of the kernel.
+  Role getCta() const { return {0, 0, warps, frame && frame->warps > warps}; }
 
   Role getRole(mlir::Operation *op) const;
   /// Facts of the `symbols` of an access, in order.
@@ -74,6 +94,9 @@ public:
   /// The words of the left operand in registers of a dot that was lowered: they stay as they are until it is waited
   /// for.
   mutable llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> heldWords;
+
+  /// 32 when every tensor is static and below 2^31 bytes, so that no offset needs more.
+  static unsigned findIndexBits(mlir::func::FuncOp kernel);
 
 private:
   bool isSteady(mlir::Value tensor) const;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DependentLaunch.h"
 #include "EarlyLoads.h"
+#include "LaunchLowering.h"
 #include "Memory.h"
 #include "Patterns.h"
 #include "Tma.h"
@@ -14,6 +15,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
+#include "weft/Schedule/LaunchPart.h"
 #include "weft/Target/Device.h"
 
 namespace weft::gpu {
@@ -59,38 +61,8 @@ static LogicalResult checkTiles(func::FuncOp kernel, const KernelInfo &info) {
   return failure(walked.wasInterrupted());
 }
 
-/// The number of CTAs: one (a cluster) for each tile, or, for persistent ones, at most one for each SM.
-static AffineMap getGrid(func::FuncOp kernel, unsigned symbols, StringRef target, int64_t cluster) {
-  MLIRContext *context = kernel.getContext();
-  SmallVector<AffineExpr> results;
-  kernel.walk([&](tk::ForTilesOp op) {
-    AffineExpr total = getAffineConstantExpr(cluster, context);
-    for (AffineExpr extent : op.getExtents().getResults())
-      total = total * extent;
-    results = {total};
-    const Device *device = findDevice(target);
-    if (op.getPersistent() && device)
-      results.push_back(getAffineConstantExpr(int64_t(device->sms) / cluster * cluster, context));
-  });
-  if (results.empty())
-    results.push_back(getAffineConstantExpr(1, context));
-  return AffineMap::get(0, symbols, results, context);
-}
-
-/// CTAs of a grid that depends on no symbol, else 0.
-static int64_t getStaticGrid(AffineMap grid) {
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (AffineExpr expr : grid.getResults()) {
-    auto constant = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr, 0, grid.getNumSymbols()));
-    if (!constant)
-      return 0;
-    least = std::min(least, constant.getValue());
-  }
-  return least;
-}
-
 /// func.func @kernel(pointers, index...) to llvm.func @kernel(pointers, i64...).
-static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, const KernelInfo &info) {
+static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, int64_t warps) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
   SmallVector<Type> arguments;
@@ -99,7 +71,7 @@ static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, const KernelInfo
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), arguments);
   auto function = LLVM::LLVMFuncOp::create(builder, loc, kernel.getName(), type);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), builder.getDenseI32ArrayAttr({int32_t(info.warps * 32)}));
+  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), builder.getDenseI32ArrayAttr({int32_t(warps * 32)}));
   for (unsigned i = 0; i < arguments.size(); ++i)
     if (DictionaryAttr attrs = kernel.getArgAttrDict(i))
       function.setArgAttrs(i, attrs);
@@ -123,9 +95,7 @@ static LLVM::LLVMFuncOp makeKernelFunction(func::FuncOp kernel, const KernelInfo
 
 /// One thread asks for the tensor maps, the last `maps` parameters, while the others make the barriers: the first copy
 /// would wait for its map to come from DRAM.
-static void prefetchTensorMaps(LLVM::LLVMFuncOp kernel, size_t maps) {
-  Location loc = kernel.getLoc();
-  Block &entry = kernel.getBody().front();
+static void prefetchTensorMaps(Block &entry, Location loc, size_t maps) {
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   for (auto variable : entry.getOps<LLVM::AllocaOp>()) // They stay in the entry, else they stay in memory.
     builder.setInsertionPointAfter(variable);
@@ -134,7 +104,7 @@ static void prefetchTensorMaps(LLVM::LLVMFuncOp kernel, size_t maps) {
                                       arith::ConstantIntOp::create(builder, loc, 32, 32));
   auto branch = scf::IfOp::create(builder, loc, isOne, /*withElseRegion=*/false);
   OpBuilder then = branch.getThenBodyBuilder();
-  for (BlockArgument map : kernel.getArguments().take_back(maps))
+  for (BlockArgument map : entry.getArguments().take_back(maps))
     emitAsm(then, loc, {}, {map}, "prefetch.tensormap [$0];", "l", /*hasSideEffects=*/true);
 }
 
@@ -145,6 +115,13 @@ public:
   using Base::Base;
 
 private:
+  /// What is known of a function whose tiles are scalars by now.
+  struct Lowered {
+    std::shared_ptr<KernelInfo> info;
+    AffineMap grid;
+    std::optional<SmallVector<SteadyTensor>> uncopied; ///< None: it need not wait for grids.
+  };
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
@@ -152,35 +129,74 @@ private:
       module.emitError("expected a kernel module with a function @kernel of tk ops without results");
       return signalPassFailure();
     }
+    if (auto launches = kernel.getOps<tk::LaunchOp>(); !launches.empty()) {
+      if (failed(lowerLaunch(kernel, *launches.begin())))
+        signalPassFailure();
+      return;
+    }
+    std::optional<Lowered> lowered = lower(kernel, std::nullopt);
+    if (!lowered)
+      return signalPassFailure();
+    const KernelInfo &info = *lowered->info;
+    LLVM::LLVMFuncOp function = makeKernelFunction(kernel, info.warps);
+    addPrefetches(function.getBody().front(), function.getLoc(), *lowered, {});
+    setAttributes(module, info, lowered->grid);
+  }
+
+  /// A kernel's, or a task's, tiles to scalars in structured control flow.
+  std::optional<Lowered> lower(func::FuncOp kernel, std::optional<LaunchFrame> frame) {
+    ModuleOp module = getOperation();
     auto target = module->getAttrOfType<StringAttr>(tk::targetAttr);
-    StringRef targetName = target ? target.getValue() : StringRef();
-    const Device *device = findDevice(targetName);
+    const Device *device = findDevice(target ? target.getValue() : StringRef());
     bool mayStartEarly = dependentLaunch && canStartEarly(device);
     DenseSet<Value> steady = findSteadyOperands(kernel);
     hoistLoads(kernel, [&](Value value) {
       return mayStartEarly && isa<tk::GlobalType>(value.getType()) && !steady.contains(value);
     });
-    unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });
-    auto cluster = kernel->getAttrOfType<IntegerAttr>(clusterAttr);
-    AffineMap grid = getGrid(kernel, symbols, targetName, cluster ? cluster.getInt() : 1);
-    std::optional<SmallVector<SteadyTensor>> uncopied;
+    Lowered lowered;
+    lowered.grid = schedule::findGrid(kernel);
     if (mayStartEarly)
-      uncopied = placeGridWaits(kernel, *device, getStaticGrid(grid));
+      lowered.uncopied = placeGridWaits(kernel, *device, schedule::findStaticGrid(lowered.grid));
     lowerCursors(kernel);
-    KernelInfo info(kernel, uncopied.has_value());
+    lowered.info = std::make_shared<KernelInfo>(kernel, lowered.uncopied.has_value(), std::move(frame));
+    KernelInfo &info = *lowered.info;
     if (failed(checkTiles(kernel, info)))
-      return signalPassFailure();
+      return std::nullopt;
     requireVersion(module, kernel);
     recordDots(kernel, info);
     if (failed(addTensorMaps(kernel, info)) || failed(convert(kernel, info)))
-      return signalPassFailure();
+      return std::nullopt;
     packLoopState(kernel);
-    LLVM::LLVMFuncOp function = makeKernelFunction(kernel, info);
-    if (!info.tensorMapRecords.empty())
-      prefetchTensorMaps(function, info.tensorMapRecords.size());
-    if (uncopied)
-      emitPrefetches(function, *uncopied, getStaticGrid(grid), info.warps);
-    setAttributes(module, info, grid);
+    return lowered;
+  }
+
+  /// What is asked for at the begin of the body `entry`.
+  static void addPrefetches(Block &entry, Location loc, const Lowered &lowered, Value cta) {
+    if (size_t maps = lowered.info->tensorMapRecords.size())
+      prefetchTensorMaps(entry, loc, maps);
+    if (lowered.uncopied)
+      emitPrefetches(entry, loc, *lowered.uncopied, schedule::findStaticGrid(lowered.grid), lowered.info->warps, cta);
+  }
+
+  LogicalResult lowerLaunch(func::FuncOp kernel, tk::LaunchOp launch) {
+    LaunchLowering lowering(kernel, launch);
+    for (unsigned task = 0; task < lowering.size(); ++task) {
+      func::FuncOp function = lowering.getFunction(task);
+      std::optional<Lowered> lowered = lower(function, lowering.makeFrame(task));
+      if (!lowered)
+        return failure();
+      lowering.take(task, lowered->info);
+      addPrefetches(function.getBody().front(), function.getLoc(), *lowered, lowering.getCta(task));
+    }
+    FailureOr<func::FuncOp> whole = lowering.finish();
+    if (failed(whole))
+      return failure();
+    int64_t ctas = lowering.getCtasOfSm();
+    LLVM::LLVMFuncOp function = makeKernelFunction(*whole, lowering.getWarps());
+    if (ctas > 1) // Else registers take their places.
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        IntegerAttr::get(IntegerType::get(&getContext(), 32), ctas));
+    return success();
   }
 
   /// cp.async with the prefetch of a line (.L2::128B) is of PTX 7.4, st.async of 8.1, a wgmma of one operand with a
@@ -198,6 +214,8 @@ private:
       if (dot && dot.getEngine() == tg::Engine::Wgmma && dot.getUnsignedLhs() != dot.getUnsignedRhs())
         version = std::max<int64_t>(version, 84);
     });
+    if (auto other = module->getAttrOfType<IntegerAttr>(ptxVersionAttr)) // Of another task of the launch.
+      version = std::max(version, other.getInt());
     if (version)
       module->setAttr(ptxVersionAttr, Builder(module.getContext()).getI64IntegerAttr(version));
   }

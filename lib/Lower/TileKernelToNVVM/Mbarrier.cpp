@@ -104,7 +104,7 @@ private:
     if (info.hasMulticast)
       emitMeeting(builder, loc); // Others will arrive here.
     else if (info.hasCopies)     // Beside sums of a cluster alone tk.cluster_open arrives, and who sends waits.
-      emitBarrier(builder, loc, Role{0, 0, info.warps});
+      emitBarrier(builder, loc, info.getCta());
   }
 };
 

@@ -122,12 +122,19 @@ private:
     Region &region = op.getRoles()[number];
     Block &body = region.front();
     int64_t registers = op.getRegisters()[number], start = 65536 / (info.warps * 32) / 8 * 8;
-    if (info.warps > plainWarps && registers <= 240)
-      NVVM::SetMaxRegisterOp::create(
-          rewriter, loc, rewriter.getI32IntegerAttr(registers),
-          NVVM::SetMaxRegisterActionAttr::get(rewriter.getContext(), registers < start
-                                                                         ? NVVM::SetMaxRegisterAction::decrease
-                                                                         : NVVM::SetMaxRegisterAction::increase));
+    auto setRegisters = [&](int64_t count, bool isLess) {
+      auto action = isLess ? NVVM::SetMaxRegisterAction::decrease : NVVM::SetMaxRegisterAction::increase;
+      NVVM::SetMaxRegisterOp::create(rewriter, loc, rewriter.getI32IntegerAttr(count),
+                                     NVVM::SetMaxRegisterActionAttr::get(rewriter.getContext(), action));
+    };
+    if (info.warps > plainWarps && registers <= 240) {
+      setRegisters(registers, registers < start);
+      if (info.frame && info.frame->repeats) { // Another task comes behind the role.
+        Block::iterator behind = rewriter.getInsertionPoint();
+        setRegisters(start, registers >= start);
+        rewriter.setInsertionPoint(rewriter.getInsertionBlock(), std::prev(behind));
+      }
+    }
     if (waits) // Behind the role. The thread that copies comes later than the others of its warp.
       rewriter.setInsertionPoint(NVVM::ClusterWaitOp::create(rewriter, loc, UnitAttr()));
     bool copies = false, storesBoxes = false;

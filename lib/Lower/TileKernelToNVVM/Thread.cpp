@@ -29,7 +29,7 @@ void weft::gpu::emitBarrier(OpBuilder &builder, Location loc, const Role &role) 
     NVVM::SyncWarpOp::create(builder, loc, all);
     return;
   }
-  if (role.number == 0) {
+  if (role.number == 0 && !role.isPart) {
     NVVM::Barrier0Op::create(builder, loc);
     return;
   }

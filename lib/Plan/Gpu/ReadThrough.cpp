@@ -5,7 +5,7 @@
 // kernel that stores it comes ahead of the fold, though the fold needs nothing that is not there already: the old
 // cache, and a row. So the fold gets a concatenation of its own, with the little arithmetic that makes the row (a
 // rotation). Rule G2 lets it in, and as the two kernels need each other no more they start as one
-// (weft-gpu-merge-launches). The old cache is read twice, once from the L2 or at the same time; before, the new one was
+// (weft-tk-make-launches). The old cache is read twice, once from the L2 or at the same time; before, the new one was
 // written and read.
 #include "Stored.h"
 #include "Target.h"

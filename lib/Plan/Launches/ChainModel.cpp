@@ -16,9 +16,9 @@
 
 namespace weft::plan {
 
-using emit::Need;
-using emit::Part;
-using emit::Wire;
+using schedule::Need;
+using schedule::Part;
+using schedule::Wire;
 
 /// Of an H100 in graphs: 1.4 us more than a launch where 640 CTAs of a map wait for 640, 2.0 in MobileNetV2 (36 waits),
 /// 0.8 in a BERT layer. bench/results/2026-11-21-unet-kernels-h100.md; kernels before had 0.2 to 1.1
@@ -103,7 +103,7 @@ Turns chooseTurns(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, const 
   for (const Wire &wire : wires)
     problem.links.push_back({"out" + std::to_string(wire.result), "in" + std::to_string(wire.input)});
   MachineModel machine = makeMachine(device);
-  machine.blocksPerSm = std::max<int64_t>(countResident(parts, device), 1);
+  machine.blocksPerSm = std::max<int64_t>(schedule::countResident(parts, device), 1);
   problem.first.stepSeconds *= double(machine.blocksPerSm);
   problem.second.stepSeconds *= double(machine.blocksPerSm);
   ChainChoice choice = chooseChain(problem, machine, device.memoryBandwidth);

@@ -3,7 +3,7 @@
 #ifndef WEFT_LIB_PLAN_LAUNCHES_CHAINMODEL_H
 #define WEFT_LIB_PLAN_LAUNCHES_CHAINMODEL_H
 
-#include "weft/Emit/LaunchPart.h"
+#include "weft/Schedule/LaunchPart.h"
 
 namespace weft::plan {
 
@@ -21,7 +21,7 @@ struct Turns {
 
 /// The height of the fewest bytes between the L2 and DRAM, by the simulation of both parts
 /// (weft/Plan/Cost/ChainOrder.h) with as many CTAs on an SM as their launch has.
-Turns chooseTurns(llvm::ArrayRef<emit::Part> parts, llvm::ArrayRef<emit::Wire> wires, const Device &device);
+Turns chooseTurns(llvm::ArrayRef<schedule::Part> parts, llvm::ArrayRef<schedule::Wire> wires, const Device &device);
 
 } // namespace weft::plan
 

@@ -3,8 +3,8 @@
 #include "ChainModel.h"
 #include "Launches.h"
 #include "mlir/IR/Remarks.h"
-#include "weft/Emit/ChainOrder.h"
 #include "weft/Plan/Launches/Passes.h"
+#include "weft/Target/ChainOrder.h"
 #include "weft/Target/Launches.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -34,7 +34,7 @@ struct ChooseLaunchesPass : impl::ChooseLaunchesBase<ChooseLaunchesPass> {
       return signalPassFailure();
     }
     auto main = program.lookupSymbol<func::FuncOp>("main");
-    if (!main || main.isExternal() || !emit::canShareLaunches(main))
+    if (!main || main.isExternal() || !schedule::canShareLaunches(main))
       return;
     if (llvm::any_of(main.getOps<tg::DispatchOp>(),
                      [](tg::DispatchOp dispatch) { return dispatch->hasAttr(gpu::sharedLaunchAttr); }))
@@ -67,20 +67,20 @@ private:
 
   /// How the parts take turns; 0: they do not. Launches that are the same kernel have one order.
   int64_t findHeight(PlannedLaunch &launch) {
-    SmallVector<emit::Wire> wires = emit::findWires(launch);
+    SmallVector<schedule::Wire> wires = schedule::findWires(launch);
     if (wires.empty())
       return 0;
-    auto [known, isNew] = orders.try_emplace(emit::nameLaunch(launch, wires), 0);
+    auto [known, isNew] = orders.try_emplace(schedule::nameLaunch(launch, wires), 0);
     if (!isNew)
       return known->second;
     int64_t height = chainHeight > 0 ? int64_t(chainHeight) : choose(launch, wires);
-    if (height > 0 && emit::findInterleaving(launch.parts, wires, height, problem))
+    if (height > 0 && schedule::findInterleaving(launch.parts, wires, height, problem))
       known->second = height;
     return known->second;
   }
 
   /// By the simulation; a remark has its numbers.
-  static int64_t choose(PlannedLaunch &launch, ArrayRef<emit::Wire> wires) {
+  static int64_t choose(PlannedLaunch &launch, ArrayRef<schedule::Wire> wires) {
     Turns turns = chooseTurns(launch.parts, wires, *launch.device);
     std::string kernel = "chain_" + launch.parts.front().getName().str();
     auto options = remark::RemarkOpts::name("chain-order").category("plan").function(kernel);

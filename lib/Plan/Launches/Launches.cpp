@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace weft::plan {
 
-using emit::Part;
+using schedule::Part;
 
 static Value getStorage(Value value) {
   while (auto reshape = value.getDefiningOp<tg::ReshapeOp>())
@@ -29,10 +29,20 @@ static void remarkNotMerged(tg::DispatchOp dispatch, const std::string &reason, 
 
 //===--- Levels ---===//
 
-static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef deviceName,
+/// What keeps `parts` from starting as one. With `all` that is what cannot be; else also what costs more than it saves,
+/// and so kernels whose CTAs depend on symbols, for which nothing is known of that.
+static std::string findReason(ArrayRef<Part> parts, const Device &device, Chains mode) {
+  if (mode == Chains::All)
+    return schedule::findLimit(parts, device);
+  if (llvm::any_of(parts, [](const Part &part) { return part.grid == 0; }))
+    return "a grid that depends on symbols";
+  return findObstacle(parts, device);
+}
+
+static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef deviceName, Chains mode,
                   SmallVector<PlannedLaunch> &launches) {
   auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference());
-  std::optional<Part> part = module ? emit::readPart(dispatch, module) : std::nullopt;
+  std::optional<Part> part = module ? schedule::readPart(dispatch, module) : std::nullopt;
   auto target = module ? module->getAttrOfType<StringAttr>(gpu::targetAttr) : StringAttr();
   const Device *device = findDevice(deviceName.empty() && target ? target.getValue() : deviceName);
   if (!part || !device) {
@@ -44,7 +54,7 @@ static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef devic
       continue;
     SmallVector<Part> together(launch.parts);
     together.push_back(*part);
-    std::string obstacle = findObstacle(together, *device);
+    std::string obstacle = findReason(together, *device, mode);
     if (obstacle.empty()) {
       launch.dispatches.push_back(dispatch);
       launch.parts = std::move(together);
@@ -69,12 +79,13 @@ static void putMapsLast(PlannedLaunch &launch) {
   launch = std::move(sorted);
 }
 
-static SmallVector<PlannedLaunch> chooseLevels(func::FuncOp main, SymbolTable &symbols, StringRef deviceName) {
+static SmallVector<PlannedLaunch> chooseLevels(func::FuncOp main, SymbolTable &symbols, StringRef deviceName,
+                                               Chains mode) {
   SmallVector<PlannedLaunch> all;
   for (ArrayRef<tg::DispatchOp> level : findLevels(main)) {
     SmallVector<PlannedLaunch> launches;
     for (tg::DispatchOp dispatch : level)
-      place(dispatch, symbols, deviceName, launches);
+      place(dispatch, symbols, deviceName, mode, launches);
     for (PlannedLaunch &launch : launches)
       if (launch.parts.size() > 1)
         putMapsLast(launch);
@@ -145,7 +156,7 @@ private:
         continue;
       SmallVector<Part> together(front.parts);
       llvm::append_range(together, launch.parts);
-      std::string obstacle = findObstacle(together, *front.device);
+      std::string obstacle = findReason(together, *front.device, mode);
       if (obstacle.empty() && mode == Chains::Model)
         obstacle = findLoss(*front.device);
       if (!obstacle.empty()) {
@@ -180,7 +191,7 @@ private:
 
 SmallVector<PlannedLaunch> chooseLaunches(func::FuncOp main, SymbolTable &symbols, StringRef deviceName,
                                           Chains chains) {
-  SmallVector<PlannedLaunch> launches = chooseLevels(main, symbols, deviceName);
+  SmallVector<PlannedLaunch> launches = chooseLevels(main, symbols, deviceName, chains);
   if (chains != Chains::None)
     Chainer(launches, chains).run();
   return launches;

@@ -5,14 +5,14 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
-#include "weft/Emit/LaunchPart.h"
+#include "weft/Schedule/LaunchPart.h"
 
 namespace weft::plan {
 
 /// Which dependent kernels may share a launch.
 enum class Chains { None, Model, All };
 
-struct PlannedLaunch : emit::Launch {
+struct PlannedLaunch : schedule::Launch {
   const Device *device = nullptr;
 };
 

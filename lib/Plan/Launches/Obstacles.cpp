@@ -8,26 +8,8 @@ using namespace mlir;
 
 namespace weft::plan {
 
-using emit::Part;
-
-/// CTAs of an SM with these needs.
-static int64_t countResident(int64_t warps, int64_t shared, int64_t registers, const Device &device) {
-  int64_t threads = warps * emit::kWarpThreads;
-  registers = std::min<int64_t>(registers, int64_t(device.registersPerSm) / threads);
-  return std::min({int64_t(device.registersPerSm) / (registers * threads),
-                   int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta)),
-                   int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)});
-}
-
-int64_t countResident(ArrayRef<Part> parts, const Device &device) {
-  int64_t warps = 1, shared = 0, registers = 1;
-  for (const Part &each : parts) {
-    warps = std::max(warps, each.warps);
-    shared = std::max(shared, each.shared);
-    registers = std::max(registers, each.registers);
-  }
-  return countResident(warps, shared, registers, device);
-}
+using schedule::countResident;
+using schedule::Part;
 
 /// What part of its time more a part takes with `ctas` CTAs on an SM, which could fill `needed`. A map loses nothing as
 /// long as it has the bytes under way that DRAM's latency asks for (Little's law), twice over, since a CTA asks for
@@ -52,7 +34,7 @@ static double findWaves(const Part &part, int64_t ctas, int64_t needed, const De
 }
 
 std::string findObstacle(ArrayRef<Part> parts, const Device &device) {
-  if (std::string limit = emit::findLimit(parts, device); !limit.empty())
+  if (std::string limit = schedule::findLimit(parts, device); !limit.empty())
     return limit;
   int64_t warps = 0, shared = 0;
   for (const Part &each : parts) {

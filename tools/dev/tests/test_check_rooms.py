@@ -25,11 +25,11 @@ class Rooms(unittest.TestCase):
                                     "lib/Pipelines/C.cpp": '#include "weft/Plan/Schedule.h"\n'}), [])
 
     def test_other_headers_of_the_plan_are_found(self):
-        found = self.find({"lib/Emit/Merge/A.cpp": '// A comment.\n#include "weft/Plan/Cost/Counters.h"\n',
+        found = self.find({"lib/Emit/Sub/A.cpp": '// A comment.\n#include "weft/Plan/Cost/Counters.h"\n',
                            "include/weft/Schedule/B.h": "#include <weft/Plan/GemmModel.h>\n",
                            "lib/Kernelize/C.cpp": '#include "../Plan/Gpu/Windows.h"\n'})
         self.assertEqual([line.split(": ")[0] for line in found],
-                         ["lib/Kernelize/C.cpp:1", "include/weft/Schedule/B.h:1", "lib/Emit/Merge/A.cpp:2"])
+                         ["lib/Kernelize/C.cpp:1", "include/weft/Schedule/B.h:1", "lib/Emit/Sub/A.cpp:2"])
 
     def test_architectures_are_the_tables(self):
         files = {"lib/Target/Device.cpp": "computeVersion == 90\n", "lib/Emit/A.cpp": '// "sm_90" == x\nif (target == "sm_90a")\n',

@@ -8,16 +8,16 @@ include "mlir/Pass/PassBase.td"
 def ChooseLaunches : Pass<"weft-choose-launches", "::mlir::ModuleOp"> {
   let summary = "choose which kernels start as one";
   let description = [{
-    On a program of lowered GPU kernels, which say what they need of a launch. A program whose dispatches have launches keeps them. Dispatches of one level (the longest chain of kernels in front of them) get one
+    On a program of kernels with places in shared memory, which say what they need of a launch. A program whose dispatches have launches keeps them. Dispatches of one level (the longest chain of kernels in front of them) get one
     launch: `tg.launch = array<i64: number, place>`, whose CTAs begin in the order of places, products before maps. A dispatch stays alone where it or another
-    one would lose CTAs of an SM that it can fill, where registers do not suffice beside more warps, and where its grid depends on symbols or it has a cluster.
+    one would lose CTAs of an SM that it can fill, where registers do not suffice beside more warps, where its grid depends on symbols, and where its CTAs meet (in clusters, or in memory).
 
     With `chains`, a launch also goes behind the launch whose results it reads, if no other kernel has to run between them: a chain. The CTAs of a chain of two
     that go by rows then have an order, `tg.launch_order = "chain<g>"`: g blocks of the first, then the rows of the second that need them. g is the one of the
     fewest bytes by the simulation of both parts' CTAs in the L2, if it moves 5 % fewer than all of the first before the second in no more time (the remark
     `chain-order`, category `plan`, has the numbers); `chain-height` sets it. A program without such a chain is an error then.
 
-    Each pair that was refused gets a remark `not-merged` of category `fusion` with the reason. `--weft-gpu-merge-launches` makes the launches.
+    Each pair that was refused gets a remark `not-merged` of category `fusion` with the reason. `--weft-tk-make-launches` makes the launches.
 
     ```mlir
     %0 = tg.dispatch @query::@kernel(%x, %wq) ...
@@ -31,7 +31,7 @@ def ChooseLaunches : Pass<"weft-choose-launches", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"deviceName", "device", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target (none: the kernels' target)">,
-    Option<"chainMode", "chains", "std::string", /*default=*/"\"model\"", "kernels that read each other's results: none, where the model says that it pays (model), or all that can (all)">,
+    Option<"chainMode", "chains", "std::string", /*default=*/"\"model\"", "kernels that read each other's results: none, where the model says that it pays (model), or all that can, whatever it costs (all)">,
     Option<"chainHeight", "chain-height", "int64_t", /*default=*/"0", "blocks of rows of the first kernel of a chain of two that are followed by the rows of the second which need them; 0: as the simulation says">,
   ];
 }

@@ -32,6 +32,11 @@ Scheduler::Scheduler(Machine &machine) : machine(machine), sms(machine.card.sms)
   const LaunchSpec &spec = machine.spec;
   const Card &card = machine.card;
   clusterCount = spec.grid.count() / spec.cluster.count();
+  if (spec.options.beginOrder == BeginOrder::Random)
+    for (uint32_t i = 0; i < clusterCount; ++i) {
+      shuffled.push_back(i);
+      std::swap(shuffled[i], shuffled[machine.random.below(i + 1)]);
+    }
   warpsPerCta = uint32_t((spec.block.count() + 31) / 32);
   registersPerCta = warpsPerCta * roundUp(std::max(machine.entry.registersPerThread, 1u) * 32, card.registerUnit);
   sharedPerCta =
@@ -141,8 +146,11 @@ void Scheduler::startCluster(const std::vector<uint32_t> &chosen) {
   Dim3 count = {spec.grid.x / shape.x, spec.grid.y / shape.y, spec.grid.z / shape.z};
   machine.clusters.push_back(std::make_unique<Cluster>());
   Cluster &cluster = *machine.clusters.back();
-  cluster.id = {uint32_t(nextCluster % count.x), uint32_t(nextCluster / count.x % count.y),
-                uint32_t(nextCluster / count.x / count.y)};
+  bool isReverse = spec.options.beginOrder == BeginOrder::Reverse;
+  uint64_t number = !shuffled.empty() ? shuffled[nextCluster]
+                    : isReverse       ? clusterCount - 1 - nextCluster
+                                      : nextCluster;
+  cluster.id = {uint32_t(number % count.x), uint32_t(number / count.x % count.y), uint32_t(number / count.x / count.y)};
   for (uint32_t rank = 0; rank < chosen.size(); ++rank) {
     Dim3 id = {cluster.id.x * shape.x + rank % shape.x, cluster.id.y * shape.y + rank / shape.x % shape.y,
                cluster.id.z * shape.z + rank / shape.x / shape.y};

@@ -43,6 +43,8 @@ private:
   Machine &machine;
   std::vector<Sm> sms;
   uint64_t nextCluster = 0, clusterCount = 0;
+  std::vector<uint32_t>
+      shuffled; ///< Numbers of clusters in the order in which they begin; empty: by number or backwards.
   uint32_t warpsPerCta = 0, registersPerCta = 0, sharedPerCta = 0;
   std::vector<Cta *> resident; ///< In order of placement.
   bool paused = false;

@@ -53,6 +53,14 @@ struct WarpOrder {
   Knowledge knows;          ///< knows.seen[agent] is its own clock.
   Knowledge atFence;        ///< What it knew at its last fence: what a relaxed store after it releases.
   Knowledge pendingAcquire; ///< What relaxed loads have read, for a fence after them.
+  /// The last strong load of global memory: who polls does nothing new until some word has carried something.
+  struct Poll {
+    const Step *step = nullptr;
+    uint64_t releases = 0; ///< Sanitizer::releases then.
+    LaneMask mask = 0;
+    uint64_t addresses[32];
+  } poll;
+  std::shared_ptr<const ClusterClocks> lastFlag; ///< What the last word of global memory carried that it has acquired.
   /// mbarriers that it has initialised, not yet made visible to asynchronous operations.
   std::vector<std::pair<CtaOrder *, uint32_t>> pendingInits;
   uint16_t copyAgent = 0, wgmmaAgent = 0; ///< 0: none yet.
@@ -126,6 +134,7 @@ struct ClusterOrder {
   std::vector<std::unique_ptr<CtaOrder>> ctas; ///< By rank.
   std::unordered_map<uint64_t, OpOrder> ops;   ///< By AsyncOp::id.
   uint32_t liveCtas = 0;
+  uint32_t number = 0; ///< In the launch, from 1 on.
 
   uint16_t addAgent(Warp *warp, bool isAsync);
   /// The agent of the operation and its clock.

@@ -32,8 +32,10 @@ static const void *keyOf(const Cta &cta) {
 
 void Sanitizer::ctaBegins(Cta &cta) {
   std::unique_ptr<ClusterOrder> &cluster = clusters[keyOf(cta)];
-  if (!cluster)
+  if (!cluster) {
     cluster = std::make_unique<ClusterOrder>();
+    cluster->number = ++clusterCount;
+  }
   if (cta.rank >= cluster->ctas.size())
     cluster->ctas.resize(cta.rank + 1);
   cluster->ctas[cta.rank] = std::make_unique<CtaOrder>(cta);

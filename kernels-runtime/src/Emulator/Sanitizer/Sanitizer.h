@@ -28,6 +28,7 @@
 
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Sanitizer/AsyncRegisters.h"
+#include "Emulator/Sanitizer/GlobalShadow.h"
 #include "Emulator/Sanitizer/Order.h"
 
 #include <unordered_set>
@@ -58,6 +59,11 @@ private:
   void accessedShared(const Access &access);
   void accessedGlobal(const Access &access);
   void checkGridWait(const Access &access);
+  bool isSteady(uint64_t address) const;
+  void checkClusters(const Access &access);
+  bool isPolling(WarpOrder &order, const Access &access) const;
+  void reportRace(const Access &access, unsigned lane, bool isWrite, const GlobalShadow::Conflict &conflict);
+  void synchroniseClusters(WarpOrder &order, const Access &access, uint64_t address);
   void accessedLocal(const Access &access);
   /// fence.mbarrier_init, or what does for it.
   void publishInits(WarpOrder &order);
@@ -66,6 +72,11 @@ private:
   Machine *machine = nullptr;
   std::vector<std::unique_ptr<WarpOrder>> warps; ///< By Warp::id.
   std::unordered_map<const void *, std::unique_ptr<ClusterOrder>> clusters;
+  uint32_t clusterCount = 0; ///< That have begun.
+  uint64_t releases = 0;     ///< Strong stores and atomics in global memory so far.
+  GlobalShadow global;
+  /// Released to words of global memory by strong stores and atomics.
+  std::unordered_map<uint64_t, std::shared_ptr<const ClusterClocks>> globalFlags;
   Sites sites;
   uint64_t events = 0;                        ///< Fences that published an mbarrier's initialisation.
   std::vector<bool> isWgmmaOpcode;            ///< By Step::opcode.

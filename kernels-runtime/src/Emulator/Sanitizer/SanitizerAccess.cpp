@@ -12,6 +12,7 @@
 
 #include "Emulator/Sanitizer/Sanitizer.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace weft::emu;
@@ -199,6 +200,15 @@ void Sanitizer::accessedShared(const Access &access) {
   }
 }
 
+bool Sanitizer::isSteady(uint64_t address) const {
+  const std::optional<std::vector<MemoryRange>> &steady = machine->spec.steady;
+  if (steady)
+    for (const MemoryRange &range : *steady)
+      if (address >= range.address && address - range.address < range.bytes)
+        return true;
+  return false;
+}
+
 /// Global memory that a kernel of the program may write or reuse is for those who have waited for the grids in front:
 /// each thread for itself, of an asynchronous operation who issued it.
 void Sanitizer::checkGridWait(const Access &access) {
@@ -214,11 +224,9 @@ void Sanitizer::checkGridWait(const Access &access) {
     return;
   for (unsigned lane = 0; lane < 32; ++lane) {
     uint64_t address = access.addresses[lane];
-    bool isSteady = !(early >> lane & 1);
-    for (size_t i = 0; i < steady->size() && !isSteady; ++i)
-      isSteady = address >= (*steady)[i].address && address - (*steady)[i].address < (*steady)[i].bytes;
-    const Allocation *owner = isSteady ? nullptr : machine->global.find(address, access.bytes);
-    if (isSteady || (owner && owner->isConst))
+    bool isLegal = !(early >> lane & 1) || isSteady(address);
+    const Allocation *owner = isLegal ? nullptr : machine->global.find(address, access.bytes);
+    if (isLegal || (owner && owner->isConst))
       continue;
     machine->find("early-access", *access.warp, *access.step,
                   access.async ? unsigned(__builtin_ctz(access.async->lanes | 1u << 31)) : lane, address,
@@ -230,8 +238,109 @@ void Sanitizer::checkGridWait(const Access &access) {
   }
 }
 
+/// As `synchronise`, between clusters, through a word of global memory.
+void Sanitizer::synchroniseClusters(WarpOrder &order, const Access &access, uint64_t address) {
+  if (access.scope == Scope::Cta || access.scope == Scope::Cluster)
+    return;
+  bool isSequential = access.order == Order::SequentiallyConsistent || access.order == Order::AcquireRelease;
+  bool isRelease = access.order == Order::Release || isSequential,
+       isAcquire = access.order == Order::Acquire || isSequential;
+  std::shared_ptr<const ClusterClocks> &flag = globalFlags[address];
+  if (access.kind != AccessKind::Store && !isAcquire)
+    order.pendingAcquire.joinClusters(flag);
+  if (access.kind != AccessKind::Store && isAcquire && order.lastFlag != flag) { // Who polls reads the same many times.
+    order.lastFlag = flag;
+    order.knows.joinClusters(flag);
+  }
+  const Knowledge &released = isRelease ? order.knows : order.atFence;
+  releases += access.kind != AccessKind::Load;
+  if (access.kind == AccessKind::Load || (!isRelease && released.seen[order.agent] == 0))
+    return;
+  Knowledge all;
+  all.clusters = flag;
+  all.joinClusters(released.clusters);
+  auto own = std::make_shared<ClusterClocks>(order.cluster->number + 1);
+  own->back() = std::make_shared<VectorClock>(released.seen);
+  all.joinClusters(own);
+  flag = all.clusters;
+  if (isRelease)
+    order.tick();
+}
+
+void Sanitizer::reportRace(const Access &access, unsigned lane, bool isWrite, const GlobalShadow::Conflict &conflict) {
+  const Step &other = sites[conflict.other.site];
+  const Dim3 &grid = machine->spec.grid;
+  uint32_t cta = conflict.other.cta;
+  machine->find(
+      "global-race", *access.warp, *access.step,
+      access.async ? unsigned(__builtin_ctz(access.async->lanes | 1u << 31)) : lane, conflict.address,
+      "%s%s global memory at 0x%llx; %.100s at line %u by cta (%u,%u,%u), lane %u, %s it, and nothing orders the "
+      "two CTAs",
+      access.async ? "the asynchronous operation " : "", isWrite ? "writes" : "reads",
+      (unsigned long long)conflict.address, machine->opcodeOf(other).c_str(), other.line, cta % grid.x,
+      cta / grid.x % grid.y, cta / grid.x / grid.y, unsigned(conflict.other.lane),
+      conflict.isOtherWrite ? "has written" : "has read");
+}
+
+/// Whether the warp has done the same strong load before, and nobody has released anything since.
+bool Sanitizer::isPolling(WarpOrder &order, const Access &access) const {
+  if (access.kind != AccessKind::Load || access.order == Order::Weak)
+    return false;
+  WarpOrder::Poll &poll = order.poll;
+  bool isSame = poll.step == access.step && poll.releases == releases && poll.mask == access.mask;
+  for (unsigned lane = 0; lane < 32 && isSame; ++lane)
+    isSame = !(access.mask >> lane & 1) || poll.addresses[lane] == access.addresses[lane];
+  if (!isSame) {
+    poll = {access.step, releases, access.mask, {}};
+    std::copy(access.addresses, access.addresses + 32, poll.addresses);
+  }
+  return isSame;
+}
+
+/// Accesses of different clusters, in memory that some kernel of the program may write.
+void Sanitizer::checkClusters(const Access &access) {
+  if (machine->spec.grid.count() == machine->spec.cluster.count() ||
+      (access.async && access.async->kind == AsyncKind::Prefetch))
+    return;
+  WarpOrder &order = orderOf(*access.warp);
+  if (isPolling(order, access))
+    return;
+  GlobalParty self;
+  self.cluster = order.cluster->number;
+  self.cta = uint32_t(access.warp->cta->linear);
+  self.site = sites.of(*access.step);
+  self.agent = order.agent;
+  self.clock = order.clock();
+  const Knowledge *knows = &order.knows;
+  if (access.async) {
+    auto known = order.cluster->ops.find(access.async->id);
+    if (known == order.cluster->ops.end())
+      return;
+    knows = &known->second.knows;
+    self.agent = known->second.agent;
+    self.clock = known->second.clock;
+  }
+  SharedUse use = useOf(access.kind);
+  self.isStrong = access.kind == AccessKind::Atomic || (access.order != Order::Weak && !access.async);
+  bool isReported = false;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    uint64_t address = access.addresses[lane];
+    if (!(access.mask >> lane & 1) || isSteady(address))
+      continue;
+    self.lane = uint8_t(lane);
+    GlobalShadow::Conflict conflict;
+    if (global.access(address, access.bytes, use != SharedUse::Read, self, *knows, conflict) && !isReported) {
+      reportRace(access, lane, use != SharedUse::Read, conflict);
+      isReported = true;
+    }
+    if (self.isStrong)
+      synchroniseClusters(order, access, address);
+  }
+}
+
 void Sanitizer::accessedGlobal(const Access &access) {
   checkGridWait(access);
+  checkClusters(access);
   SharedUse use = useOf(access.kind);
   const Allocation *last = nullptr;
   for (unsigned lane = 0; lane < 32; ++lane) {

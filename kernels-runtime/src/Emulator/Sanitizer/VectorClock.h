@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace weft::emu {
@@ -36,10 +37,19 @@ public:
       set(agent, clock);
   }
   void clear() { clocks.clear(); }
+  bool covers(const VectorClock &other) const {
+    for (size_t i = 0; i < other.clocks.size(); ++i)
+      if ((*this)[i] < other.clocks[i])
+        return false;
+    return true;
+  }
 
 private:
   std::vector<uint32_t> clocks;
 };
+
+/// What is known of the agents of each cluster of the launch, by its number. Shared by those who know the same.
+using ClusterClocks = std::vector<std::shared_ptr<const VectorClock>>;
 
 /// The orders that matter: accesses that happened before; of those the generic writes that a proxy fence has made
 /// visible to the asynchronous proxy on the way; and initialisations of mbarriers, which fence.mbarrier_init publishes
@@ -48,17 +58,50 @@ struct Knowledge {
   VectorClock seen;
   VectorClock fenced;
   VectorClock inits;
+  std::shared_ptr<const ClusterClocks> clusters; ///< Of others, by words of global memory; null: nothing.
+
   void join(const Knowledge &other) {
     seen.join(other.seen);
     fenced.join(other.fenced);
     inits.join(other.inits);
+    joinClusters(other.clusters);
   }
   void clear() {
     seen.clear();
     fenced.clear();
     inits.clear();
+    clusters.reset();
   }
+  uint32_t ofCluster(size_t cluster, size_t agent) const {
+    return clusters && cluster < clusters->size() && (*clusters)[cluster] ? (*(*clusters)[cluster])[agent] : 0;
+  }
+  void joinClusters(const std::shared_ptr<const ClusterClocks> &other);
 };
+
+inline void Knowledge::joinClusters(const std::shared_ptr<const ClusterClocks> &other) {
+  if (!other || other == clusters)
+    return;
+  if (!clusters) {
+    clusters = other;
+    return;
+  }
+  std::shared_ptr<ClusterClocks> joined; // None as long as `other` brings nothing new.
+  for (size_t i = 0; i < other->size(); ++i) {
+    const std::shared_ptr<const VectorClock> &theirs = (*other)[i];
+    const std::shared_ptr<const VectorClock> mine = i < clusters->size() ? (*clusters)[i] : nullptr;
+    if (!theirs || theirs == mine || (mine && mine->covers(*theirs)))
+      continue;
+    if (!joined)
+      joined = std::make_shared<ClusterClocks>(*clusters);
+    if (i >= joined->size())
+      joined->resize(other->size());
+    auto both = mine ? std::make_shared<VectorClock>(*mine) : std::make_shared<VectorClock>();
+    both->join(*theirs);
+    (*joined)[i] = mine ? std::shared_ptr<const VectorClock>(both) : theirs;
+  }
+  if (joined)
+    clusters = joined;
+}
 
 } // namespace weft::emu
 

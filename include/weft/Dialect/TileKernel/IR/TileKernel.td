@@ -5,5 +5,6 @@
 
 include "weft/Dialect/TileKernel/IR/TileOps.td"
 include "weft/Dialect/TileKernel/IR/AsyncOps.td"
+include "weft/Dialect/TileKernel/IR/LaunchOps.td"
 
 #endif // WEFT_DIALECT_TILEKERNEL_IR_TILEKERNEL_TD

@@ -19,7 +19,7 @@ def TileKernel_Dialect : Dialect {
   let description = [{
     TileKernel holds one GPU kernel as SSA over tiles, with `scf` for loops and `arith` for scalars. A kernel is a `func.func` whose
     arguments are `!tk.global` tensors (inputs, then outputs) and then `index` symbols; symbol N of a tensor's extents is the
-    N-th `index` argument. Its body is one `tk.for_tiles`.
+    N-th `index` argument. Its body is one `tk.for_tiles`, or, of several kernels in one launch, one `tk.launch`.
 
     * **Kernelize** makes tiles without layouts: `tk.load`, `tk.map`, `tk.reduce`, `tk.dot`, `tk.store`, ...
     * **Schedule** gives every register tile a layout (`#tk.layout`, a linear map over bits), puts operands of `tk.dot` into shared memory

@@ -1,9 +1,9 @@
-// Reads lowered kernels as parts of launches.
+// Reads kernels as parts of launches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/IR/Program.h"
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Emit/LaunchPart.h"
-#include "weft/Emit/Ptx.h"
+#include "weft/Schedule/LaunchPart.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/RowBlocks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,12 +11,7 @@
 
 using namespace mlir;
 
-namespace weft::emit {
-
-static int64_t readInteger(ModuleOp module, StringRef name) {
-  auto attribute = module->getAttrOfType<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : 0;
-}
+namespace weft::schedule {
 
 /// What a thread holds: the sums of its share of a product's tile, and what it works with.
 static int64_t estimateRegisters(ModuleOp module) {
@@ -30,16 +25,6 @@ static int64_t estimateRegisters(ModuleOp module) {
   return ofProducts + elements / std::max<int64_t>(schedule.getWarps() * kWarpThreads, 1);
 }
 
-/// Whether an op of the kernel is called so or, as inline assembly, holds the word.
-static bool uses(LLVM::LLVMFuncOp function, StringRef word) {
-  WalkResult result = function.walk([&](Operation *op) {
-    auto text = dyn_cast<LLVM::InlineAsmOp>(op);
-    bool isFound = text ? text.getAsmString().contains(word) : op->getName().getStringRef().contains(word);
-    return isFound ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
 static RowBlocks readRows(ModuleOp module, int64_t grid) {
   RowBlocks rows;
   auto attribute = module->getAttrOfType<DictionaryAttr>(gpu::rowBlocksAttr);
@@ -47,7 +32,7 @@ static RowBlocks readRows(ModuleOp module, int64_t grid) {
   auto blocks = attribute ? attribute.getAs<IntegerAttr>("blocks") : IntegerAttr();
   auto writes = attribute ? attribute.getAs<DenseI64ArrayAttr>("writes") : DenseI64ArrayAttr();
   auto reads = attribute ? attribute.getAs<ArrayAttr>("reads") : ArrayAttr();
-  if (!ctas || !blocks || !writes || !reads || ctas.getInt() * blocks.getInt() != grid)
+  if (!grid || !ctas || !blocks || !writes || !reads || ctas.getInt() * blocks.getInt() != grid)
     return rows;
   rows.ctas = ctas.getInt();
   rows.blocks = blocks.getInt();
@@ -105,59 +90,104 @@ std::optional<Interleaving> findInterleaving(ArrayRef<Part> parts, ArrayRef<Wire
   return result;
 }
 
-/// Whether its CTAs meet in variables of their own: neighbours by their numbers in the launch.
-static bool hasVariables(ModuleOp module) {
-  constexpr unsigned globalMemory = 1;
-  return llvm::any_of(module.getOps<LLVM::GlobalOp>(), [](LLVM::GlobalOp variable) {
-    return variable.getAddrSpace() == globalMemory && !variable.getConstant();
+//===--- Kernels ---===//
+
+AffineMap findGrid(func::FuncOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  unsigned symbols = llvm::count_if(kernel.getArgumentTypes(), [](Type type) { return type.isIndex(); });
+  auto cluster = kernel->getAttrOfType<IntegerAttr>(gpu::clusterAttr);
+  int64_t together = cluster ? cluster.getInt() : 1;
+  auto target = kernel->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(gpu::targetAttr);
+  const Device *device = target ? findDevice(target.getValue()) : nullptr;
+  SmallVector<AffineExpr> results;
+  kernel.walk([&](tk::ForTilesOp op) {
+    AffineExpr total = getAffineConstantExpr(together, context);
+    for (AffineExpr extent : op.getExtents().getResults())
+      total = total * extent;
+    results = {total};
+    if (op.getPersistent() && device)
+      results.push_back(getAffineConstantExpr(int64_t(device->sms) / together * together, context));
   });
+  if (results.empty())
+    results.push_back(getAffineConstantExpr(1, context));
+  return AffineMap::get(0, symbols, results, context);
 }
 
-/// Inputs that no kernel writes, in whole bulk copies.
-static std::vector<std::pair<unsigned, int64_t>> findSteady(ModuleOp module, tg::DispatchOp dispatch) {
-  constexpr int64_t unit = 16;
-  std::vector<std::pair<unsigned, int64_t>> found;
-  auto steady = module->getAttrOfType<DenseI64ArrayAttr>(gpu::steadyOperandsAttr);
-  for (int64_t number : steady ? steady.asArrayRef() : ArrayRef<int64_t>())
-    if (number >= 0 && size_t(number) < dispatch.getOperands_().size())
-      if (std::optional<int64_t> bytes = tg::getByteSize(dispatch.getOperands_()[number].getType());
-          bytes && *bytes >= unit)
-        found.push_back({unsigned(number), *bytes / unit * unit});
-  return found;
+int64_t findStaticGrid(AffineMap grid) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (AffineExpr expr : grid.getResults()) {
+    std::optional<int64_t> count = tg::getConstant(simplifyAffineExpr(expr, 0, grid.getNumSymbols()));
+    if (!count)
+      return 0;
+    least = std::min(least, *count);
+  }
+  return least;
+}
+
+/// Whether its CTAs meet: neighbours by their numbers in the launch.
+static bool hasNeighbours(func::FuncOp kernel) {
+  if (auto cluster = kernel->getAttrOfType<IntegerAttr>(gpu::clusterAttr); cluster && cluster.getInt() > 1)
+    return true;
+  return kernel.walk([](tk::ClusterSendOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Copies and stores by TMA have a tensor map each; those of one tensor, buffer and box share it.
+static unsigned countTensorMaps(func::FuncOp kernel) {
+  llvm::DenseSet<std::tuple<Value, Type, Attribute>> maps;
+  kernel.walk([&](Operation *op) {
+    if (auto copy = dyn_cast<tk::CopyOp>(op); copy && copy.getEngine() == tk::CopyEngine::Tma)
+      maps.insert({copy.getSource(), copy.getTarget().getType(), copy.getMapAttr()});
+    if (auto store = dyn_cast<tk::StoreBoxOp>(op))
+      maps.insert({store.getTarget(), store.getBuffer().getType(), store.getMapAttr()});
+  });
+  return maps.size();
 }
 
 std::optional<Part> readPart(tg::DispatchOp dispatch, ModuleOp module) {
   Part part;
   part.module = module;
-  part.function = getKernelFunction(module);
-  auto grid = module->getAttrOfType<AffineMapAttr>(gpu::gridAttr);
-  if (!part.function || !grid || grid.getValue().getNumSymbols() || readInteger(module, gpu::clusterAttr) > 1 ||
-      hasVariables(module))
+  part.function = module.lookupSymbol<func::FuncOp>("kernel");
+  auto warps = part.function ? part.function->getAttrOfType<IntegerAttr>(tk::warpsAttr) : IntegerAttr();
+  if (!warps || part.function.isExternal() || part.function.getNumResults() || hasNeighbours(part.function))
     return std::nullopt;
-  for (AffineExpr expr : grid.getValue().getResults()) {
-    std::optional<int64_t> count = tg::getConstant(expr);
-    if (!count)
-      return std::nullopt;
-    part.grid = part.grid ? std::min(part.grid, *count) : *count;
-  }
-  for (auto [i, type] : llvm::enumerate(part.function.getArgumentTypes())) {
-    bool isMap = bool(part.function.getArgAttr(i, LLVM::LLVMDialect::getByValAttrName()));
-    ++(isMap ? part.maps : type.isInteger(64) ? part.scalars : part.buffers);
-  }
-  part.warps = readInteger(module, gpu::warpsAttr);
-  part.shared = readInteger(module, gpu::sharedBytesAttr);
+  for (Type type : part.function.getArgumentTypes())
+    ++(type.isIndex() ? part.symbols : part.buffers);
+  part.ctas = findGrid(part.function);
+  part.grid = findStaticGrid(part.ctas);
+  part.warps = warps.getInt();
+  if (auto shared = part.function->getAttrOfType<IntegerAttr>(tk::sharedBytesAttr))
+    part.shared = shared.getInt();
+  part.maps = countTensorMaps(part.function);
   part.registers = estimateRegisters(module);
   part.rows = readRows(module, part.grid);
-  part.hasBulk = uses(part.function, "cp.async.bulk.tensor");
-  part.waitsForGrids = uses(part.function, "griddepcontrol.wait");
   auto schedule = module->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
   part.isMap = schedule && schedule.getEngine() == tg::Engine::Simt;
   part.inputs = dispatch.getOperands_().size();
-  part.steady = findSteady(module, dispatch);
   for (Type type : llvm::concat<const Type>(dispatch.getOperandTypes(), dispatch.getResultTypes()))
     part.bytes += double(tg::getByteSize(type).value_or(0));
-  bool isPart = part.grid > 0 && part.warps > 0 && part.inputs <= part.buffers;
+  bool isPart = part.warps > 0 && part.inputs + dispatch->getNumResults() == part.buffers;
   return isPart ? std::optional(part) : std::nullopt;
+}
+
+//===--- Limits ---===//
+
+/// CTAs of an SM with these needs.
+int64_t countResident(int64_t warps, int64_t shared, int64_t registers, const Device &device) {
+  int64_t threads = warps * kWarpThreads;
+  registers = std::min<int64_t>(registers, int64_t(device.registersPerSm) / threads);
+  return std::min({int64_t(device.registersPerSm) / (registers * threads),
+                   int64_t(device.sharedPerSm) / (shared + int64_t(device.sharedReservedPerCta)),
+                   int64_t(device.threadsPerSm) / threads, int64_t(device.ctasPerSm)});
+}
+
+int64_t countResident(ArrayRef<Part> parts, const Device &device) {
+  int64_t warps = 1, shared = 0, registers = 1;
+  for (const Part &each : parts) {
+    warps = std::max(warps, each.warps);
+    shared = std::max(shared, each.shared);
+    registers = std::max(registers, each.registers);
+  }
+  return countResident(warps, shared, registers, device);
 }
 
 std::string findLimit(ArrayRef<Part> parts, const Device &device) {
@@ -213,4 +243,4 @@ std::string nameLaunch(const Launch &launch, ArrayRef<Wire> wires) {
   return name;
 }
 
-} // namespace weft::emit
+} // namespace weft::schedule

@@ -1,14 +1,14 @@
 // Launches by the attributes of their dispatches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ReadLaunches.h"
-#include "weft/Emit/ChainOrder.h"
+#include "weft/Target/ChainOrder.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Launches.h"
 #include <map>
 
 using namespace mlir;
 
-namespace weft::emit {
+namespace weft::schedule {
 
 /// By launch, then by place.
 using Places = std::map<int64_t, std::map<int64_t, tg::DispatchOp>>;
@@ -61,8 +61,8 @@ FailureOr<SmallVector<Launch>> readLaunches(func::FuncOp main, SymbolTable &symb
       std::optional<Part> part = module ? readPart(dispatch, module) : std::nullopt;
       if (!part)
         return dispatch.emitError("launch ")
-               << number << ": expected a lowered kernel whose grid depends on no symbols, without a cluster and "
-               << "variables of its own, got " << dispatch.getCallee() << "; take it out of the launch";
+               << number << ": expected a kernel of tiles whose CTAs do not meet (in clusters, or in memory), got "
+               << dispatch.getCallee() << "; take it out of the launch";
       launch.dispatches.push_back(dispatch);
       launch.parts.push_back(std::move(*part));
     }
@@ -78,7 +78,7 @@ FailureOr<std::optional<Interleaving>> readOrder(Launch &launch, ArrayRef<Wire> 
   if (!attribute)
     return std::optional<Interleaving>();
   auto text = dyn_cast<StringAttr>(attribute);
-  std::optional<int64_t> height = text ? parseChainOrder(text.getValue()) : std::nullopt;
+  std::optional<int64_t> height = text ? gpu::parseChainOrder(text.getValue()) : std::nullopt;
   if (!height)
     return front.emitError("expected tg.launch_order = \"chain<g>\", got ") << attribute;
   std::string reason;
@@ -88,4 +88,4 @@ FailureOr<std::optional<Interleaving>> readOrder(Launch &launch, ArrayRef<Wire> 
   return turns;
 }
 
-} // namespace weft::emit
+} // namespace weft::schedule

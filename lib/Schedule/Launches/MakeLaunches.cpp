@@ -1,32 +1,25 @@
-// The pass --weft-gpu-merge-launches: kernels that do not need each other, and chains of kernels, start as one.
+// The pass --weft-tk-make-launches: kernels that do not need each other, and chains of kernels, become one.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// A merged kernel has the CTAs of its parts one part after the other, and each CTA runs the part that its number lies
-// in; a part never sees that there are others. Threads that a part has not leave at once, and its barriers count its
-// own threads. Parts of one level of the program (the longest chain of kernels in front of them) do not need each
-// other. Behind them may come parts that read their results, and wait for them (Flags.h). No other kernel must have to
-// run between the parts.
-#include "Merger.h"
+#include "LaunchBuilder.h"
 #include "ReadLaunches.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Remarks.h"
-#include "weft/Emit/ChainOrder.h"
-#include "weft/Emit/Passes.h"
-#include "weft/Emit/Ptx.h"
+#include "weft/Schedule/Passes.h"
+#include "weft/Target/ChainOrder.h"
+#include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Launches.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
-namespace weft::emit {
+namespace weft::schedule {
 
-#define GEN_PASS_DEF_GPUMERGELAUNCHES
-#include "weft/Emit/Passes.h.inc"
+#define GEN_PASS_DEF_TKMAKELAUNCHES
+#include "weft/Schedule/Passes.h.inc"
 
 namespace {
 
-struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
+struct TkMakeLaunches : impl::TkMakeLaunchesBase<TkMakeLaunches> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -51,15 +44,18 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
     eraseUnused(program, main);
   }
 
+  static StringRef getTarget(ModuleOp module) { return module->getAttrOfType<StringAttr>(gpu::targetAttr).getValue(); }
+
   /// The merged kernel; launches of the same parts, wired and ordered in the same way, share one.
   static StringAttr getKernel(const Launch &launch, ArrayRef<Wire> wires, std::optional<Interleaving> turns,
                               SymbolTable &symbols, llvm::StringMap<StringAttr> &known) {
     auto order = tg::DispatchOp(launch.dispatches.front())->getAttrOfType<StringAttr>(gpu::sharedLaunchOrderAttr);
     StringAttr &name = known[nameLaunch(launch, wires) + (order ? order.getValue().str() : "")];
     if (!name) {
-      OwningOpRef<ModuleOp> module = mergeParts(launch.parts, wires, turns);
+      OwningOpRef<ModuleOp> module =
+          buildLaunch(launch.parts, wires, turns, *findDevice(getTarget(launch.parts.front().module)));
       if (turns)
-        module.get()->setAttr(traversalAttr, order);
+        module.get()->setAttr(gpu::traversalAttr, order);
       module->setSymName((wires.empty() ? "launch_" : "chain_") + launch.parts.front().getName().str());
       name = symbols.insert(module.release());
     }
@@ -79,12 +75,16 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
     SmallVector<Value> operands;
     SmallVector<Type> types;
     SmallVector<Attribute> nodes;
+    SmallVector<AffineExpr> symbolValues;
+    unsigned programSymbols = 0;
     SmallVector<Location> locations;
     for (auto [number, dispatch] : llvm::enumerate(launch.dispatches)) {
       for (auto [i, operand] : llvm::enumerate(dispatch.getOperands_()))
         if (!isWired(wires, number, i))
           operands.push_back(operand);
       llvm::append_range(types, dispatch.getResultTypes());
+      llvm::append_range(symbolValues, dispatch.getSymbols().getResults());
+      programSymbols = std::max(programSymbols, dispatch.getSymbols().getNumSymbols());
       locations.push_back(dispatch.getLoc());
       if (auto names = dispatch->getAttrOfType<ArrayAttr>("tg.nodes"))
         llvm::append_range(nodes, names);
@@ -92,7 +92,7 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
     OpBuilder builder(launch.dispatches.back());
     auto callee = SymbolRefAttr::get(name, FlatSymbolRefAttr::get(builder.getContext(), "kernel"));
     auto merged = tg::DispatchOp::create(builder, builder.getFusedLoc(locations), types, callee, operands,
-                                         AffineMap::get(0, 0, ArrayRef<AffineExpr>(), builder.getContext()));
+                                         AffineMap::get(0, programSymbols, symbolValues, builder.getContext()));
     if (!nodes.empty())
       merged->setAttr("tg.nodes", builder.getArrayAttr(nodes));
     remark::passed(merged.getLoc(), remark::RemarkOpts::name("merged").category("fusion").function("main"))
@@ -120,10 +120,10 @@ struct GpuMergeLaunches : impl::GpuMergeLaunchesBase<GpuMergeLaunches> {
       for (auto dispatch : function.getOps<tg::DispatchOp>())
         used.insert(dispatch.getCallee().getRootReference());
     for (ModuleOp module : llvm::make_early_inc_range(program.getOps<ModuleOp>()))
-      if (getKernelFunction(module) && !used.contains(module.getSymNameAttr()))
+      if (module.lookupSymbol<func::FuncOp>("kernel") && !used.contains(module.getSymNameAttr()))
         module.erase();
   }
 };
 
 } // namespace
-} // namespace weft::emit
+} // namespace weft::schedule

@@ -1,21 +1,20 @@
-// A lowered kernel as a part of a launch of several: what it needs.
+// A kernel with places in shared memory as a part of a launch of several: what it needs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_EMIT_LAUNCHPART_H
-#define WEFT_EMIT_LAUNCHPART_H
+#ifndef WEFT_SCHEDULE_LAUNCHPART_H
+#define WEFT_SCHEDULE_LAUNCHPART_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "weft/Target/Device.h"
 #include <string>
 #include <vector>
 
-namespace weft::emit {
+namespace weft::schedule {
 
 inline constexpr int64_t kWarpThreads = 32;
 /// Of one launch: parts, parameters in bytes (the driver takes 4 KB), tensor maps (the bundle takes 16).
-inline constexpr size_t kMostParts = 12, kMostParameterBytes = 3072, kMostTensorMaps = 16;
+inline constexpr size_t kMostParts = 24, kMostParameterBytes = 4000, kMostTensorMaps = 16;
 
 /// What the CTAs of a part write and read (weft/Target/RowBlocks.h): `ctas` of them make a block of rows.
 struct RowBlocks {
@@ -24,22 +23,21 @@ struct RowBlocks {
   std::vector<std::vector<int64_t>> reads; ///< Of each input: step, first, last; empty: any.
 };
 
-/// A lowered kernel that can be a part.
+/// A kernel that can be a part.
 struct Part {
   mlir::ModuleOp module;
-  mlir::LLVM::LLVMFuncOp function;
-  unsigned buffers = 0, scalars = 0, maps = 0;      ///< Parameters, in this order.
-  unsigned inputs = 0;                              ///< Of the buffers, the first ones.
-  int64_t grid = 0, warps = 0, shared = 0;          ///< CTAs; of a CTA, bytes of dynamic shared memory.
-  int64_t registers = 0;                            ///< Of a thread, about.
-  std::vector<std::pair<unsigned, int64_t>> steady; ///< Inputs that nobody writes, and their bytes.
+  mlir::func::FuncOp function;
+  unsigned buffers = 0, symbols = 0, maps = 0; ///< Parameters: tensors, symbols, and tensor maps at most.
+  unsigned inputs = 0;                         ///< Of the buffers, the first ones.
+  mlir::AffineMap ctas;                        ///< Of the symbols: the least of its results.
+  int64_t grid = 0, warps = 0, shared = 0;     ///< CTAs, 0: they depend on symbols; of a CTA, bytes of shared memory.
+  int64_t registers = 0;                       ///< Of a thread, about.
   RowBlocks rows;
-  bool hasBulk = false;       ///< It reads or writes global memory through the asynchronous proxy.
-  bool waitsForGrids = false; ///< For the kernels before it (griddepcontrol.wait): it may start while they run.
-  bool isMap = false;         ///< No products by matrix instructions: memory bounds it.
-  double bytes = 0;           ///< Of all that it reads and writes, each once.
+  bool isMap = false; ///< No products by matrix instructions: memory bounds it.
+  double bytes = 0;   ///< Of all that it reads and writes, each once.
 
-  size_t parameterBytes() const { return 8 * (buffers + scalars) + 128 * maps; }
+  /// A tensor map comes with a scalar for each extent and stride at most.
+  size_t parameterBytes() const { return 8 * (buffers + symbols) + (128 + 9 * 8) * maps; }
   llvm::StringRef getName() const { return mlir::ModuleOp(module).getSymName().value_or("kernel"); }
 };
 
@@ -69,12 +67,21 @@ struct Interleaving {
 std::optional<Interleaving> findInterleaving(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, int64_t height,
                                              std::string &reason);
 
-/// The kernel that a dispatch starts. None for kernels whose grid depends on symbols, that have clusters, or variables
-/// of their own.
+/// CTAs of a kernel's launch as a map of its symbols, the least of the results: one (a cluster) for each tile, or, of
+/// persistent ones, at most one for each SM.
+mlir::AffineMap findGrid(mlir::func::FuncOp kernel);
+/// CTAs of a grid that depends on no symbol, else 0.
+int64_t findStaticGrid(mlir::AffineMap grid);
+
+/// The kernel that a dispatch starts. None for kernels whose CTAs meet: in clusters, or in variables of the module.
 std::optional<Part> readPart(tg::DispatchOp dispatch, mlir::ModuleOp module);
 
 /// What keeps parts from sharing a launch whatever it would gain; empty: nothing.
 std::string findLimit(llvm::ArrayRef<Part> parts, const Device &device);
+
+/// CTAs of a launch of these parts that an SM has at once, with as many registers a thread as that leaves; 0: none.
+int64_t countResident(llvm::ArrayRef<Part> parts, const Device &device);
+int64_t countResident(int64_t warps, int64_t shared, int64_t registers, const Device &device);
 
 /// Dispatches that start as one kernel, writers before readers; `parts` is empty for a kernel that cannot be a part.
 struct Launch {
@@ -92,6 +99,6 @@ llvm::SmallVector<Wire> findWires(const Launch &launch);
 /// The same for launches of the same parts that are wired in the same way: they are one kernel.
 std::string nameLaunch(const Launch &launch, llvm::ArrayRef<Wire> wires);
 
-} // namespace weft::emit
+} // namespace weft::schedule
 
-#endif // WEFT_EMIT_LAUNCHPART_H
+#endif // WEFT_SCHEDULE_LAUNCHPART_H

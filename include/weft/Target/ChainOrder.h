@@ -1,12 +1,12 @@
 // Orders of launches that hold a chain, and what a module of several kernels says of itself.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_EMIT_CHAINORDER_H
-#define WEFT_EMIT_CHAINORDER_H
+#ifndef WEFT_TARGET_CHAINORDER_H
+#define WEFT_TARGET_CHAINORDER_H
 
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 
-namespace weft::emit {
+namespace weft::gpu {
 
 /// Of a module that several kernels were merged into: the parts in order, {name: str, wired: array<i64> (operands that
 /// other parts write), schedule, launch (as on a kernel's own module)}; and the order of its CTAs where two take turns,
@@ -21,6 +21,6 @@ inline std::optional<int64_t> parseChainOrder(llvm::StringRef text) {
   return isChain ? std::optional(height) : std::nullopt;
 }
 
-} // namespace weft::emit
+} // namespace weft::gpu
 
-#endif // WEFT_EMIT_CHAINORDER_H
+#endif // WEFT_TARGET_CHAINORDER_H
