@@ -257,6 +257,18 @@ static SmallVector<unsigned> chooseStepDims(const Roles &roles, ArrayRef<int64_t
   return dims;
 }
 
+/// Where rows of the operands start, and how many elements there are of each for a batch: windows read them often.
+static void describeOperands(Value lhs, Value rhs, GemmProblem &problem) {
+  problem.lhsAlignment = findRowAlignment(sourceOf(lhs));
+  problem.rhsAlignment = findRowAlignment(sourceOf(rhs));
+  auto elementsOf = [&](Value operand, int64_t rows) {
+    return std::min(estimateElements(sourceOf(operand)) / double(problem.batch),
+                    double(rows) * double(problem.k * problem.taps));
+  };
+  problem.lhsElements = elementsOf(lhs, problem.m);
+  problem.rhsElements = elementsOf(rhs, problem.n);
+}
+
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
   GemmProblem problem;
   Value lhs = contract.getLhs(), rhs = contract.getRhs();
@@ -294,16 +306,9 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   Value result = cast<func::ReturnOp>(func.getBody().front().getTerminator()).getOperand(0);
   problem.resultBytes = bytesOf(result);
   problem.resultAlignment = findRowAlignment(result);
-  problem.lhsAlignment = findRowAlignment(sourceOf(lhs));
-  problem.rhsAlignment = findRowAlignment(sourceOf(rhs));
   problem.lhsAlongK = !k || isContiguousAlong(kernel, lhs, *k);
   problem.rhsAlongK = !k || isContiguousAlong(kernel, rhs, *k);
-  auto elementsOf = [&](Value operand, int64_t rows) {
-    return std::min(estimateElements(sourceOf(operand)) / double(problem.batch),
-                    double(rows) * double(problem.k * problem.taps));
-  };
-  problem.lhsElements = elementsOf(lhs, problem.m);
-  problem.rhsElements = elementsOf(rhs, problem.n);
+  describeOperands(lhs, rhs, problem);
   problem.epilogueWork = countEpilogue(func) / (double(problem.batch) * double(problem.m) * double(problem.n));
   llvm::SmallPtrSet<Value, 4> left, right;
   problem.products = 0;
