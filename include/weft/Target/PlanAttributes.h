@@ -10,8 +10,8 @@ namespace weft::plan {
 /// Of a kernel module: its #tg.schedule.
 inline constexpr llvm::StringLiteral scheduleAttr = "tg.schedule";
 
-/// Of a kernel module whose schedule is that of a record (weft/Plan/Records.h): what was measured, a text. And, unit, of
-/// one for which that was no schedule after all, while it is planned again.
+/// Of a kernel module whose schedule is that of a record (weft/Plan/Records.h): what was measured, a text. And, unit,
+/// of one for which that was no schedule after all, while it is planned again.
 inline constexpr llvm::StringLiteral recordAttr = "tg.record", skippedRecordAttr = "tg.skipped_record";
 
 /// Of a tg.kernel and its dispatch: the name of its subgraph in records; and the types of what it reads and writes, an
