@@ -30,7 +30,7 @@ bool GlobalShadow::access(uint64_t address, uint32_t bytes, bool isWrite, Global
                           Conflict &conflict) {
   bool isFound = false;
   auto note = [&](const GlobalParty &other, uint64_t at, bool isOtherWrite) {
-    if (!isFound)
+    if (!isFound || (conflict.isOtherWrite && !isOtherWrite))
       conflict = {other, at, isOtherWrite};
     isFound = true;
   };

@@ -37,7 +37,7 @@ public:
     uint64_t address = 0;
     bool isOtherWrite = false;
   };
-  /// An access of `bytes` bytes; the first conflict, if there is one. `self.bytes` is set here.
+  /// An access of `bytes` bytes; the first conflict, if there is one: rather with a reader. `self.bytes` is set here.
   bool access(uint64_t address, uint32_t bytes, bool isWrite, GlobalParty self, const Knowledge &knows,
               Conflict &conflict);
 

@@ -59,6 +59,8 @@ void Sanitizer::ctaEnds(Cta &cta) {
 }
 
 void Sanitizer::stepBegins(Warp &warp, const Step &step, LaneMask mask, bool isRepeated) {
+  if (!overwrites.empty())
+    reportOverwrites();
   WarpOrder &order = orderOf(warp);
   LaneMask running = warp.active();
   if (running != order.history.current())

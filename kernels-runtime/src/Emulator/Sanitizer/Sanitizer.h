@@ -63,6 +63,7 @@ private:
   void checkClusters(const Access &access);
   bool isPolling(WarpOrder &order, const Access &access) const;
   void reportRace(const Access &access, unsigned lane, bool isWrite, const GlobalShadow::Conflict &conflict);
+  void reportOverwrites();
   void synchroniseClusters(WarpOrder &order, const Access &access, uint64_t address);
   void accessedLocal(const Access &access);
   /// fence.mbarrier_init, or what does for it.
@@ -75,6 +76,15 @@ private:
   uint32_t clusterCount = 0; ///< That have begun.
   uint64_t releases = 0;     ///< Strong stores and atomics in global memory so far.
   GlobalShadow global;
+  /// Of the store under way: the lanes that write where another cluster's store has, and what that has left there. They
+  /// race if they leave something else.
+  struct Overwrite {
+    unsigned lane;
+    GlobalShadow::Conflict conflict;
+    std::array<std::byte, 32> before;
+  };
+  Access overwriting;
+  std::vector<Overwrite> overwrites;
   /// Released to words of global memory by strong stores and atomics.
   std::unordered_map<uint64_t, std::shared_ptr<const ClusterClocks>> globalFlags;
   Sites sites;

@@ -282,6 +282,16 @@ void Sanitizer::reportRace(const Access &access, unsigned lane, bool isWrite, co
       conflict.isOtherWrite ? "has written" : "has read");
 }
 
+/// Tiles that have a row in common may each store what they know of it: the same bytes in any order.
+void Sanitizer::reportOverwrites() {
+  for (const Overwrite &each : overwrites)
+    if (std::memcmp(overwriting.host[each.lane], each.before.data(), overwriting.bytes) != 0) {
+      reportRace(overwriting, each.lane, /*isWrite=*/true, each.conflict);
+      break;
+    }
+  overwrites.clear();
+}
+
 /// Whether the warp has done the same strong load before, and nobody has released anything since.
 bool Sanitizer::isPolling(WarpOrder &order, const Access &access) const {
   if (access.kind != AccessKind::Load || access.order == Order::Weak)
@@ -330,6 +340,13 @@ void Sanitizer::checkClusters(const Access &access) {
     self.lane = uint8_t(lane);
     GlobalShadow::Conflict conflict;
     if (global.access(address, access.bytes, use != SharedUse::Read, self, *knows, conflict) && !isReported) {
+      if (access.kind == AccessKind::Store && conflict.isOtherWrite) { // What it writes is seen behind the step.
+        Overwrite overwrite{lane, conflict, {}};
+        std::memcpy(overwrite.before.data(), access.host[lane], access.bytes);
+        overwrites.push_back(overwrite);
+        overwriting = access;
+        continue;
+      }
       reportRace(access, lane, use != SharedUse::Read, conflict);
       isReported = true;
     }
