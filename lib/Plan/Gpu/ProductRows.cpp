@@ -14,7 +14,8 @@ int64_t findRowAlignment(Value tensor) {
   constexpr int64_t line = 128;
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t bytes = std::max<int64_t>(tg::getElementBits(type.getElementType()) / 8, 1);
-  for (AffineExpr extent : llvm::reverse(tg::getDims(type))) {
+  tg::Dims dims = tg::getDims(type);
+  for (AffineExpr extent : llvm::reverse(dims)) {
     std::optional<int64_t> row = tg::getConstant(extent);
     if (row == 1)
       continue;
