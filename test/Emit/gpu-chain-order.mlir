@@ -12,12 +12,12 @@
 // RUN: weft-run %t.turns.weft --device=emu:sm_80,order=reverse --seed=3 --output=y=@%t.reverse.npy
 // RUN: cmp %t.off.npy %t.reverse.npy
 
-// Two sets of a counter of 32 bytes for each of the 10 blocks of 64 rows, and a word for each of 160 CTAs, which two on each SM of 108 are.
+// Two sets of a counter of 32 bytes for each of the 20 blocks of 32 rows, and a word for each of 160 CTAs, which two on each SM of 108 are.
 // ROWS: tg.dispatch @chain_contract::@kernel
-// ROWS: llvm.mlir.global internal @counters(dense<0> : tensor<1280xi8>)
-// Groups of 2 blocks: 16 CTAs of the first kernel, 16 of the second; five groups.
+// ROWS: llvm.mlir.global internal @counters(dense<0> : tensor<1920xi8>)
+// Groups of 2 blocks: 8 CTAs of the first kernel, 8 of the second; ten groups.
 // TURNS: tg.dispatch @chain_contract::@kernel
-// TURNS: %[[PERIOD:.*]] = llvm.mlir.constant(32 : i32)
+// TURNS: %[[PERIOD:.*]] = llvm.mlir.constant(16 : i32)
 // TURNS: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // TURNS: llvm.br ^[[LOOP:.*]](%[[CTA]] : i32)
 // TURNS: ^[[LOOP]](%[[TASK:.*]]: i32):

@@ -15,13 +15,13 @@
 // REDEFINE: %{case} = gpu-chain-order
 // RUN: %{try}
 // gpu-chain-order: tk.launch resident 160 {
-// gpu-chain-order-NEXT: tk.task @contract({{.*}} signals each 8 :
-// gpu-chain-order-NEXT: tk.task @contract_0({{.*}} awaits [#tk.await<consecutive of 0, ctas = 4, step = 8192, first = 0, last = 8191, written = 16384>]
+// gpu-chain-order-NEXT: tk.task @contract({{.*}} signals each 4 :
+// gpu-chain-order-NEXT: tk.task @contract_0({{.*}} awaits [#tk.await<consecutive of 0, ctas = 2, step = 4096, first = 0, last = 4095, written = 8192>]
 
 // Two products in tiles of as many rows.
 // REDEFINE: %{case} = gpu-chain-choice
 // RUN: %{try}
-// gpu-chain-choice: tk.task @contract_0({{.*}} awaits [#tk.await<row of 0, ctas = 4, step = 32768, first = 0, last = 32767, written = 32768>]
+// gpu-chain-choice: tk.task @contract_0({{.*}} awaits [#tk.await<row of 0, ctas = 4, step = 16384, first = 0, last = 16383, written = 16384>]
 
 // 64 sums that all CTAs of a batch need: they raise one counter.
 // REDEFINE: %{case} = gpu-chain-counters
