@@ -101,6 +101,9 @@ struct GemmCost {
 /// that is not 1, if it has as many.
 llvm::SmallVector<int64_t> splitTile(llvm::ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner);
 
+/// Operations of an SM in a clock.
+double flopsPerClock(const GemmProblem &problem, tg::Engine engine, const Device &device);
+
 /// Whether all tiles start at once, each on an SM of its own, and stay together for many steps.
 bool isLongWave(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device);
 

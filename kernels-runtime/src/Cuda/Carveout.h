@@ -7,10 +7,9 @@
 // An SM's fast memory is divided into L1 cache and shared memory, and divided anew only when no CTA runs on it. Left to
 // itself the driver divides it for each kernel. Then a kernel that starts early finds no room beside one that has it
 // otherwise: its CTAs pile up on the SMs that end first. With one division for all kernels of a run, as much shared
-// memory as those want that want most, an H100 takes 98 us instead of 104 for MobileNetV2, 167 instead of 178 for
-// ResNet-50, 231 instead of 241 for 8 images of MobileNetV2; with less than they want, 312. Kernels of other runs of
-// the session (plans for other extents) have no part in it: what they want is taken from the L1, through which others
-// stream (a copy of 145 MB takes 117 us beside a product that wants 200 KB, alone 101).
+// memory as those want that want most, networks of many small kernels take 0.94 to 0.96 of the time on an H100; with
+// less than they want, 1.3 (bench/results/2026-11-22-small-products-h100.md). Kernels of other runs of the session
+// (plans for other extents) have no part in it: what they want is taken from the L1, through which others stream.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_CARVEOUT_H

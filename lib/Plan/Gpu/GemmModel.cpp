@@ -44,8 +44,7 @@ static int64_t countTiles(int64_t extent, ArrayRef<int64_t> extents, int64_t ele
   return count;
 }
 
-/// Operations of an SM in a clock.
-static double flopsPerClock(const GemmProblem &problem, tg::Engine engine, const Device &device) {
+double flopsPerClock(const GemmProblem &problem, tg::Engine engine, const Device &device) {
   const MatrixRates &matrix = engine == tg::Engine::Wgmma ? device.matrix : device.mmaSync;
   if (engine == tg::Engine::Simt) // f64 outside the matrix units.
     return problem.type == GemmType::F64 ? device.f32PerClock / double(device.can.f64Shares) : device.f32PerClock;

@@ -319,13 +319,13 @@ bool overrideOrder(const KernelToSchedule &kernel, const std::string &text, Sche
   unsigned rank = kernel.access.resultRank;
   if (llvm::none_of(func.getBody().front(), reuses) || choice.tile.size() != rank)
     return true;
-  std::vector<int64_t> counts;
+  std::vector<int64_t> ofLaunch = countTilesOfLaunch(kernel, choice), counts = ofLaunch;
   for (unsigned d = 0; d < rank; ++d)
-    counts.push_back(
-        std::max<int64_t>(llvm::divideCeil(estimateExtent(kernel.access.dims[d].extent), choice.tile[d]), 1));
+    if (counts[d] == countOfLaunch)
+      counts[d] = std::max<int64_t>(llvm::divideCeil(estimateExtent(kernel.access.dims[d].extent), choice.tile[d]), 1);
   GridOrder order;
   TileOrder tiles;
-  if (!fits(text, countTilesOfLaunch(kernel, choice), error) || !parseGridOrder(text, order, error))
+  if (!fits(text, ofLaunch, error) || !parseGridOrder(text, order, error))
     return false;
   TileGrid grid = foldGrid(counts, order.colDims);
   if (grid.rows < 2 || grid.cols < 2)

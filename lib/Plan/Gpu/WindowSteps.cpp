@@ -97,12 +97,6 @@ struct WindowBytes {
   int64_t all() const { return windows + others; }
 };
 
-static double flopsPerClock(const GemmProblem &problem, const Device &device) {
-  return problem.type == GemmType::S8     ? device.matrix.i8
-         : problem.type == GemmType::Tf32 ? device.matrix.tf32
-                                          : device.matrix.f16;
-}
-
 /// Seconds of `tiles` in such steps. A step takes what the matrix unit or the L2 does, and its share of the latency of
 /// what is under way: slots are given back a step late, so one of them is not. On an H100 steps of three places take
 /// 1,870 clocks (64 x 256 places by 64, three stages), 1,990 (conv3d), 780 (64 x 64, five stages), 1,040 (64 x 128,
@@ -114,7 +108,8 @@ static double estimateSteps(const WindowBytes &bytes, const GemmProblem &problem
   double rowBytes = double(tile.k * std::max(problem.lhsBytes, problem.rhsBytes));
   double active = std::min<double>(double(tiles), device.sms), l2 = 2.0 * double(device.l2BytesPerClock) / active;
   double rate = std::min(l2, device.sharedBytesPerClock / 2.0) * std::sqrt(std::min(rowBytes, pieceBytes) / pieceBytes);
-  double matrix = double(bytes.taps) * 2.0 * double(tile.m * tile.n * tile.k) / flopsPerClock(problem, device);
+  double matrix =
+      double(bytes.taps) * 2.0 * double(tile.m * tile.n * tile.k) / flopsPerClock(problem, tile.engine, device);
   double fetch = double(bytes.all()) / rate;
   double step = std::max(matrix, fetch) + loadLatency / double(std::max<int64_t>(tile.stages - 1, 1)) + stepClocks;
   double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(bytes.taps);

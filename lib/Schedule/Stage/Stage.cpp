@@ -265,9 +265,8 @@ private:
 /// Whether operands of mma.sync come by TMA: where all of them are boxes of 16-bit elements (ldmatrix reads what TMA
 /// swizzles), windows slide over one, and a step has bytes enough for the thread that asks for them to be ahead of
 /// those that multiply. cp.async has a thread compute for each 16 bytes which image, row and column they are of, and
-/// whether there is such a place; TMA does so beside the threads (an H100: 3x3 convolutions of ResNet-50 in steps of 12
-/// to 24 KiB 5.7 us, so 4.8; steps of 3 KiB 1.8, so 2.3). Of matrices a copy costs a thread an addition, and TMA's
-/// longer way and the barriers take more than that saves (products of up to 300 rows: 1.05 of the time in the mean).
+/// whether there is such a place; TMA does so beside the threads. Of matrices a copy costs a thread an addition, and
+/// TMA's longer way and the barriers take more than that saves (bench/results/2026-11-23-small-tma-h100.md has both).
 bool Stager::slideByTma(ArrayRef<tk::DotOp> dots) const {
   constexpr int64_t leastBytes = 6 << 10; ///< Of a step.
   bool isBoxes = llvm::all_of(copies, [](const Copied &copy) {

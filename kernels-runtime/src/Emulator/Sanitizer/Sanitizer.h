@@ -56,6 +56,9 @@ public:
   void asyncWaited(AsyncOp &op, Warp &warp, LaneMask lanes, bool readsOnly) override;
 
 private:
+  /// What the agent of an access knows, and its clock: of an asynchronous operation, its own. Null for one that nobody
+  /// has seen begin.
+  template <typename Who> const Knowledge *identify(WarpOrder &order, const Access &access, Who &self) const;
   void accessedShared(const Access &access);
   void accessedGlobal(const Access &access);
   void checkGridWait(const Access &access);

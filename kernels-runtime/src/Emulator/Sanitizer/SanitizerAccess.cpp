@@ -157,6 +157,20 @@ void synchronise(WarpOrder &order, CtaOrder &owner, uint32_t word, const Access 
 
 } // namespace
 
+template <typename Who> const Knowledge *Sanitizer::identify(WarpOrder &order, const Access &access, Who &self) const {
+  if (!access.async) {
+    self.agent = order.agent;
+    self.clock = order.clock();
+    return &order.knows;
+  }
+  auto known = order.cluster->ops.find(access.async->id);
+  if (known == order.cluster->ops.end())
+    return nullptr;
+  self.agent = known->second.agent;
+  self.clock = known->second.clock;
+  return &known->second.knows;
+}
+
 void Sanitizer::accessedShared(const Access &access) {
   WarpOrder &order = orderOf(*access.warp);
   bool isStrong = access.kind == AccessKind::Atomic || (access.order != Order::Weak && !access.async);
@@ -164,23 +178,14 @@ void Sanitizer::accessedShared(const Access &access) {
   if (isMbarrier)
     return; // Ordered by the mbarrier's own events.
   Party self;
-  const Knowledge *knows = &order.knows;
+  const Knowledge *knows = identify(order, access, self);
+  if (!knows)
+    return;
   self.site = sites.of(*access.step);
   self.turn = order.history.turn();
-  if (access.async) {
-    auto known = order.cluster->ops.find(access.async->id);
-    if (known == order.cluster->ops.end())
-      return;
-    knows = &known->second.knows;
-    self.agent = known->second.agent;
-    self.clock = known->second.clock;
-    self.flags = uint8_t(Party::Async | (isAsyncProxy(access.async->kind) ? Party::AsyncProxy : 0) |
-                         (isStrong ? Party::Strong : 0));
-  } else {
-    self.agent = order.agent;
-    self.clock = order.clock();
-    self.flags = uint8_t(isStrong ? Party::Strong : 0);
-  }
+  self.flags = uint8_t((access.async ? Party::Async : 0) |
+                       (access.async && isAsyncProxy(access.async->kind) ? Party::AsyncProxy : 0) |
+                       (isStrong ? Party::Strong : 0));
   Reporter reporter(*machine, sites, order, access, 0);
   SharedUse use = useOf(access.kind);
   reporter.isWrite = use != SharedUse::Read;
@@ -319,17 +324,9 @@ void Sanitizer::checkClusters(const Access &access) {
   self.cluster = order.cluster->number;
   self.cta = uint32_t(access.warp->cta->linear);
   self.site = sites.of(*access.step);
-  self.agent = order.agent;
-  self.clock = order.clock();
-  const Knowledge *knows = &order.knows;
-  if (access.async) {
-    auto known = order.cluster->ops.find(access.async->id);
-    if (known == order.cluster->ops.end())
-      return;
-    knows = &known->second.knows;
-    self.agent = known->second.agent;
-    self.clock = known->second.clock;
-  }
+  const Knowledge *knows = identify(order, access, self);
+  if (!knows)
+    return;
   SharedUse use = useOf(access.kind);
   self.isStrong = access.kind == AccessKind::Atomic || (access.order != Order::Weak && !access.async);
   bool isReported = false;
