@@ -1,17 +1,24 @@
-// Kernels that spill registers, as an assembler tells that spills unless the text has what is asked for.
+// Registers as an assembler tells that spills unless the text has what is asked for.
 // RUN: printf '#!/bin/sh\nbytes=40\ngrep -Eq "$WANTED" $3 && bytes=0\necho "Compiling entry function '"'k0'"'"\necho "0 bytes stack frame, $bytes bytes spill stores, 0 bytes spill loads"\necho "Used $REGISTERS registers"\n' > %t.ptxas
 // RUN: chmod +x %t.ptxas
 
-// ptxas chose the registers: fewer CTAs on an SM are stated, 6 by 80 registers of 128 threads, then 5, 4.
-// RUN: env REGISTERS=80 WANTED='minnctapersm [1-4]$' weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=BOUND
-// BOUND: .reqntid 128
-// BOUND-NEXT: .minnctapersm 4
-// BOUND-NOT: refit
+// All registers are a thread's (one CTA on an SM); where 104 of 128 threads let four CTAs run, five ask for 96.
+// RUN: env REGISTERS=104 WANTED=minnctapersm weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=FULL
+// FULL: .reqntid 128
+// FULL-NEXT: .minnctapersm 5
+// FULL-NOT: refit
+
+// Not at the price of spills, nor for more than an eighth of the registers (96: six would leave 80).
+// RUN: env REGISTERS=104 WANTED='minnctapersm 1$' weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: env REGISTERS=96 WANTED=minnctapersm weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=ONE
+// ONE: .reqntid 128
+// ONE-NEXT: .minnctapersm 1{{$}}
+// ONE-NOT: refit
 
 // A thread has all registers that there are: another schedule, by the model or by more warps.
 // RUN: env REGISTERS=255 WANTED='reqntid 256' weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=WARPS
 // WARPS: .reqntid 256
-// WARPS-NOT: minnctapersm
+// WARPS-NEXT: .minnctapersm 1{{$}}
 // WARPS: {{\[}}Missed] refit | Category:plan | Function=negate | Remark="registers spill: planned again with fewer", {{.*}}warps = 8
 
 // The printed plan has that schedule, and leads to the same code.
@@ -33,7 +40,7 @@
 // RUN: weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=off 2>&1 | FileCheck %s --check-prefix=STAYS
 // STAYS: .entry k0
 // STAYS: .reqntid 128{{$}}
-// STAYS-NOT: minnctapersm
+// STAYS-NEXT: .minnctapersm 1{{$}}
 
 // A schedule that was given stays.
 // RUN: sed 's/@negate {/@negate attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = simt, warps = 4, stages = 1, order = "row", persistent = false, split = 1>} {/' %s > %t.given.mlir

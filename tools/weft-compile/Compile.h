@@ -92,9 +92,10 @@ private:
   llvm::Error checkPtx(Program &program, Assembly &assembly, std::vector<unsigned> &registers);
   std::string getPtxas() const;
 
-  // Spills.cpp
+  // Registers.cpp
   void keepKernels(mlir::ModuleOp program);
   bool settlePlan(Program &program);
+  llvm::Error fillSms(llvm::ArrayRef<mlir::ModuleOp> kernels, Assembly &assembly, const Device &device);
   llvm::Error dealRegisters(Assembly &assembly, const Device &device);
   llvm::Error replanKernels(Program &program, Assembly &assembly);
   mlir::OwningOpRef<mlir::ModuleOp> lowerAgain(Program &program, llvm::StringRef kernel,

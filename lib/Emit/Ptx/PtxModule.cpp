@@ -63,11 +63,10 @@ void setLaunchBounds(llvm::Function &entry, const GpuKernel &kernel) {
   entry.addFnAttr(llvm::Attribute::NoUnwind);
   if (!entry.hasFnAttribute("nvvm.reqntid"))
     entry.addFnAttr("nvvm.reqntid", std::to_string(kernel.threads));
-  // ptxas obeys setmaxnreg where it knows the registers at entry: those of one CTA on an SM (else it warns, C7508).
-  bool movesRegisters = llvm::any_of(*entry.getParent(), [](const llvm::Function &function) {
-    return function.getName().starts_with("llvm.nvvm.setmaxnreg");
-  });
-  if (movesRegisters && !entry.hasFnAttribute("nvvm.minctasm"))
+  // One CTA on an SM leaves all registers to a thread. Where nothing is said, ptxas takes its own step of occupancy if
+  // it compiles an executable, and does not if it compiles for a linker, as drivers do in some ways of loading; and it
+  // ignores setmaxnreg (C7508) where it does not know the registers at entry.
+  if (!entry.hasFnAttribute("nvvm.minctasm"))
     entry.addFnAttr("nvvm.minctasm", "1");
   if (kernel.cluster > 1 && !entry.hasFnAttribute("nvvm.cluster_dim"))
     entry.addFnAttr("nvvm.cluster_dim", std::to_string(kernel.cluster) + ",1,1");

@@ -1,4 +1,5 @@
-// Kernels that spill registers, by what ptxas says: fewer CTAs on an SM, or another schedule.
+// Registers by what ptxas says: CTAs that only just do not fit on an SM are made to; kernels that spill are dealt
+// others, or get another schedule.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compile.h"
 #include "mlir/IR/Diagnostics.h"
@@ -30,62 +31,110 @@ void Compilation::keepKernels(ModuleOp program) {
     outlined->push_back(kernel.clone());
 }
 
+/// What stands in `text` behind `before` from `from` on, and where it ends; none: it is not there.
+static std::optional<std::pair<unsigned, size_t>> findNumber(llvm::StringRef text, llvm::StringRef before,
+                                                             size_t from = 0) {
+  size_t at = text.find(before, from);
+  if (at == llvm::StringRef::npos)
+    return std::nullopt;
+  llvm::StringRef rest = text.drop_front(at + before.size()).ltrim();
+  unsigned number = 0;
+  if (rest.consumeInteger(10, number))
+    return std::nullopt;
+  return std::pair(number, text.size() - rest.size());
+}
+
+static constexpr unsigned registerUnit = 8; ///< They are dealt out to warps by so many a thread.
+
+//===--- Occupancy ---===//
+
+/// How many CTAs the SM would hold if each thread gave up an eighth of its registers at most; 0: no more than now, or
+/// the registers in use would hardly grow. ptxas knows nothing of shared memory and grids, so it is not asked to aim
+/// at a step of occupancy by itself.
+static unsigned findFullerSm(const emit::PtxasEntry &entry, const emit::GpuKernel &kernel, const Device &device) {
+  if (entry.registers == 0)
+    return 0;
+  unsigned used = llvm::alignTo(entry.registers, registerUnit),
+           byRegisters = device.registersPerSm / (used * kernel.threads);
+  unsigned room = std::min({device.sharedPerSm / (kernel.sharedBytes + device.sharedReservedPerCta),
+                            device.threadsPerSm / kernel.threads, device.ctasPerSm}),
+           more = byRegisters + 1;
+  if (byRegisters == 0 || room < more)
+    return 0;
+  auto grid = dyn_cast<AffineConstantExpr>(kernel.grid.getResult(0));
+  if (kernel.grid.getNumResults() == 1 && grid && grid.getValue() <= int64_t(byRegisters) * int64_t(device.sms))
+    return 0;
+  unsigned fewer = llvm::alignDown(device.registersPerSm / (more * kernel.threads), registerUnit);
+  return 8 * fewer >= 7 * used && 8 * more * fewer >= 9 * byRegisters * used ? more : 0;
+}
+
+/// Kernels of which one CTA more fits on an SM by a few registers say so, where they do not spill for it.
+llvm::Error Compilation::fillSms(ArrayRef<ModuleOp> kernels, Assembly &assembly, const Device &device) {
+  constexpr llvm::StringLiteral one = ".minnctapersm 1\n";
+  std::vector<std::string> texts;
+  std::vector<size_t> numbers;
+  for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    llvm::StringRef text = assembly.modules[i];
+    size_t at = text.find(one);
+    if (at == llvm::StringRef::npos || text.contains("setmaxnreg.") || spills(assembly.entries[i]))
+      continue;
+    auto read = emit::readGpuKernel(kernel);
+    if (!read)
+      return read.takeError();
+    unsigned ctas = findFullerSm(assembly.entries[i], *read, device);
+    if (ctas == 0)
+      continue;
+    numbers.push_back(i);
+    texts.push_back(
+        (text.take_front(at) + ".minnctapersm " + llvm::Twine(ctas) + "\n" + text.drop_front(at + one.size())).str());
+  }
+  if (texts.empty())
+    return llvm::Error::success();
+  auto entries = emit::assemblePtx(assembly.ptxas, texts, device.architecture, *context);
+  if (!entries)
+    return entries.takeError();
+  for (auto [i, text, entry] : llvm::zip_equal(numbers, texts, *entries)) {
+    if (spills(entry))
+      continue;
+    assembly.modules[i] = std::move(text);
+    assembly.entries[i] = std::move(entry);
+  }
+  return llvm::Error::success();
+}
+
+//===--- Spills ---===//
+
 namespace {
-/// The same code with its registers dealt out in other ways. Where nothing bounds them, ptxas aims at a step of
-/// occupancy and spills for it: fewer CTAs on an SM are stated. Where warpgroups hand them over (setmaxnreg), those
-/// that receive want a number that ptxas makes good use of, which is not always the highest.
+/// The same code with the registers that warpgroups receive (setmaxnreg) dealt out in other ways: they want a number
+/// that ptxas makes good use of, which is not always the highest.
 class RegisterDeal {
 public:
-  RegisterDeal(llvm::StringRef text, const emit::PtxasEntry &entry, const Device &device) : text(text) {
-    constexpr unsigned warpThreads = 32;
-    unsigned threads = 0;
-    launchEnd = readNumber(text.find(launchText), launchText, threads);
-    if (threads < warpThreads || entry.registers == 0)
-      return;
-    if (size_t at = text.find(takeText); at != llvm::StringRef::npos)
-      readNumber(at, takeText, taken);
-    else if (entry.registers + unit <= device.registersPerThread && !text.contains(".minnctapersm") &&
-             !text.contains(".maxnreg"))
-      ctas = device.registersPerSm / (llvm::alignTo(entry.registers, unit) * threads);
+  explicit RegisterDeal(llvm::StringRef text) : text(text) {
+    if (auto number = findNumber(text, takeText))
+      taken = number->first;
   }
 
   /// Goes on to the next way; false: there is none.
   bool next() {
     constexpr unsigned leastTaken = 192;
-    if (taken > leastTaken)
-      return taken -= unit;
-    if (ctas < 2)
-      return false;
-    ctas -= std::max(ctas / 4, 1u);
-    return true;
+    return taken > leastTaken && (taken -= registerUnit);
   }
 
   std::string getText() const {
-    if (taken == 0)
-      return (text.take_front(launchEnd) + "\n.minnctapersm " + llvm::Twine(ctas) + text.drop_front(launchEnd)).str();
-    std::string changed = text.str();
-    for (size_t at = changed.find(takeText); at != std::string::npos; at = changed.find(takeText, at + 1))
-      if (size_t end = changed.find(';', at); end != std::string::npos)
-        changed.replace(at, end - at, takeText.str() + " " + std::to_string(taken));
-    return changed;
+    std::string changed;
+    size_t end = 0;
+    while (auto number = findNumber(text, takeText, end)) {
+      size_t at = text.find(takeText, end) + takeText.size();
+      changed += (text.slice(end, at) + " " + llvm::Twine(taken)).str();
+      end = number->second;
+    }
+    return changed + text.drop_front(end).str();
   }
 
 private:
-  /// What stands behind `before`, which is at `at`; returns its end.
-  size_t readNumber(size_t at, llvm::StringRef before, unsigned &number) const {
-    if (at == llvm::StringRef::npos)
-      return at;
-    llvm::StringRef rest = text.drop_front(at + before.size()).ltrim();
-    rest.consumeInteger(10, number);
-    return text.size() - rest.size();
-  }
-
-  static constexpr llvm::StringLiteral launchText = ".reqntid", takeText = "setmaxnreg.inc.sync.aligned.u32";
-  static constexpr unsigned unit = 8; ///< Registers.
+  static constexpr llvm::StringLiteral takeText = "setmaxnreg.inc.sync.aligned.u32";
   llvm::StringRef text;
-  unsigned ctas = 0;  ///< On an SM; 0: bounded already.
   unsigned taken = 0; ///< Of a thread that receives registers; 0: none does.
-  size_t launchEnd = 0;
 };
 } // namespace
 
@@ -94,7 +143,7 @@ llvm::Error Compilation::dealRegisters(Assembly &assembly, const Device &device)
   std::vector<std::pair<size_t, RegisterDeal>> deals;
   for (auto [i, entry] : llvm::enumerate(assembly.entries))
     if (spills(entry))
-      deals.emplace_back(i, RegisterDeal(assembly.modules[i], entry, device));
+      deals.emplace_back(i, RegisterDeal(assembly.modules[i]));
   while (true) {
     llvm::erase_if(deals, [](auto &each) { return !each.second.next(); });
     if (deals.empty())
