@@ -68,8 +68,13 @@ llvm::Expected<BundleStatistics> BundleWriter::write() {
   if (state->options.explain)
     state->builder.setExplain(explain(state->explained, state->options.modelName));
   state->statistics.weightBytes = state->data.getWeightBytes();
-  if (bundle::Error error = state->builder.writeFile(state->options.path, &state->statistics.fileBytes))
+  std::vector<uint8_t> *bytes = state->options.bytes;
+  bundle::Error error = bytes ? state->builder.build(*bytes)
+                              : state->builder.writeFile(state->options.path, &state->statistics.fileBytes);
+  if (error)
     return llvm::createStringError("%s", error.getMessage().c_str());
+  if (bytes)
+    state->statistics.fileBytes = bytes->size();
   return state->statistics;
 }
 

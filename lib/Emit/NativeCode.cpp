@@ -118,8 +118,8 @@ std::string compileKernel(ModuleOp kernel, unsigned number, const Target &target
 
 } // namespace
 
-llvm::Expected<std::vector<std::string>> compileKernels(ArrayRef<ModuleOp> kernels, const Target &target,
-                                                        CodeKind kind) {
+llvm::Expected<std::vector<std::string>> compileKernels(ArrayRef<ModuleOp> kernels, const Target &target, CodeKind kind,
+                                                        llvm::function_ref<bool()> isCancelled) {
   std::vector<std::string> code(kernels.size());
   if (kernels.empty())
     return code;
@@ -134,6 +134,8 @@ llvm::Expected<std::vector<std::string>> compileKernels(ArrayRef<ModuleOp> kerne
   std::vector<std::string> errors(kernels.size());
   parallelFor(context, 0, kernels.size(), [&](size_t i) {
     ModuleOp kernel = kernels[i];
+    if (isCancelled && isCancelled())
+      return void(errors[i] = "cancelled");
     code[i] = compileKernel(kernel, i, target, kind, errors[i]);
   });
   for (auto [i, error] : llvm::enumerate(errors))

@@ -11,7 +11,7 @@
 #include "weft/Pipelines/Variants.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Passes.h"
-#include "weft/Target/Device.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 
@@ -153,7 +153,7 @@ static unsigned findSignificant(ModuleOp normalized, ArrayRef<unsigned> symbols,
 
 double predictVariant(ModuleOp normalized, const VariantChoice &choice, size_t variant, int64_t at,
                       const PhaseOptions &options) {
-  const Device *device = options.gpu ? findDevice(options.gpu->target) : nullptr;
+  const Device *device = options.gpu ? findDevice(normalized.getContext(), options.gpu->target) : nullptr;
   if (!device)
     return -1;
   Silence silence(normalized.getContext(), options);
@@ -163,7 +163,7 @@ double predictVariant(ModuleOp normalized, const VariantChoice &choice, size_t v
 
 VariantChoice chooseVariants(ModuleOp normalized, const PhaseOptions &options) {
   VariantChoice choice;
-  const Device *device = options.gpu ? findDevice(options.gpu->target) : nullptr;
+  const Device *device = options.gpu ? findDevice(normalized.getContext(), options.gpu->target) : nullptr;
   SmallVector<unsigned> symbols = findSymbols(normalized);
   bool isGiven = !options.plan.empty() || !options.emitPlan.empty();
   if (!device || symbols.empty() || options.mostVariants <= 1 || isGiven)

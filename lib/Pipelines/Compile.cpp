@@ -84,6 +84,8 @@ LogicalResult runPlainPhases(ModuleOp module, Phase from, Phase last, const Phas
     auto phase = Phase(i);
     if (options.started)
       options.started(phase);
+    if (options.isCancelled && options.isCancelled())
+      return failure();
     auto start = std::chrono::steady_clock::now();
     PassManager pm(module.getContext());
     buildPhase(pm, phase, options, tiles);

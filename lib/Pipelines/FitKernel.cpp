@@ -14,7 +14,7 @@
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Schedule.h"
-#include "weft/Target/Device.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -189,7 +189,7 @@ private:
   void runOnOperation() override {
     tg::LikelyExtents likely(getOperation());
     ModuleOp module = getOperation();
-    const Device *device = findDevice(options.target);
+    const Device *device = findDevice(module.getContext(), options.target);
     auto readSchedule = [&] { return module->getAttrOfType<tg::ScheduleAttr>(plan::scheduleAttr); };
     bool isGiven = bool(readSchedule());
     if (failed(runPipeline(planning, module)))

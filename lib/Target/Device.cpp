@@ -180,27 +180,26 @@ constexpr Device kDevices[] = {
 
 llvm::ArrayRef<Device> getDevices() { return kDevices; }
 
-/// Devices with measured rates, which stand before the table's.
-static std::vector<Device> &getMeasured() {
-  static std::vector<Device> devices;
-  return devices;
-}
-
-void useDevice(const Device &device) {
-  getMeasured().reserve(std::size(kDevices)); // One of each: pointers to them stay.
-  for (Device &measured : getMeasured())
-    if (measured.name == StringRef(device.name))
-      return void(measured = device);
-  getMeasured().push_back(device);
-}
-
-const Device *findDevice(StringRef nameOrArchitecture) {
-  for (llvm::ArrayRef<Device> list : {llvm::ArrayRef<Device>(getMeasured()), getDevices()})
-    for (const Device &candidate : list)
-      if (nameOrArchitecture.equals_insensitive(candidate.name) || nameOrArchitecture == candidate.architecture)
-        return &candidate;
+template <typename Range> static const Device *findIn(const Range &devices, StringRef nameOrArchitecture) {
+  for (const Device &candidate : devices)
+    if (nameOrArchitecture.equals_insensitive(candidate.name) || nameOrArchitecture == candidate.architecture)
+      return &candidate;
   return nullptr;
 }
+
+void DeviceTable::set(const Device &device) {
+  for (Device &known : measured)
+    if (known.name == StringRef(device.name))
+      return void(known = device);
+  measured.push_back(device);
+}
+
+const Device *DeviceTable::find(StringRef nameOrArchitecture) const {
+  const Device *device = findIn(measured, nameOrArchitecture);
+  return device ? device : findDevice(nameOrArchitecture);
+}
+
+const Device *findDevice(StringRef nameOrArchitecture) { return findIn(getDevices(), nameOrArchitecture); }
 
 llvm::StringRef getArchitectureList() { return "sm_80, sm_86, sm_89, sm_90a"; }
 

@@ -8,17 +8,17 @@
 
 namespace weft::tools {
 
-/// What the flag does, if it is given: the calibration's card answers with what was measured.
-inline bundle::Error useDeviceTable(const std::string &path) {
+/// What the flag does, if it is given: the calibration's card has what was measured.
+inline bundle::Error readDeviceTable(const std::string &path, DeviceTable &devices) {
   std::string text, reason;
   if (path.empty())
     return {};
   if (bundle::Error error = readTextFile(path, text))
     return error;
   Device device;
-  if (!readDeviceTable(text, device, reason))
+  if (!weft::readDeviceTable(text, device, reason))
     return bundle::Error(bundle::ErrorCode::Input, bundle::quote(path) + ": " + reason);
-  useDevice(device);
+  devices.set(device);
   return {};
 }
 

@@ -20,11 +20,11 @@ inline bundle::Error readTextFile(const std::string &path, std::string &text) {
 
 /// The launches of a JSON file (docs/explorer.md), and its text.
 inline bundle::Error readLaunchFile(const std::string &path, std::string &text,
-                                    std::vector<plan::Configuration> &launches) {
+                                    std::vector<plan::Configuration> &launches, const DeviceTable &devices = {}) {
   if (bundle::Error error = readTextFile(path, text))
     return error;
   std::string reason;
-  if (!plan::readConfigurations(text, launches, reason))
+  if (!plan::readConfigurations(text, launches, reason, devices))
     return bundle::Error(bundle::ErrorCode::Input, bundle::quote(path) + ": " + reason);
   return {};
 }

@@ -29,10 +29,10 @@ static json::Array listReuse(const plan::LaunchModel &launch) {
   return list;
 }
 
-static Error printCounters(const std::string &path) {
+static Error printCounters(const std::string &path, const DeviceTable &devices) {
   std::string text, reason;
   std::vector<plan::Configuration> launches;
-  if (Error error = tools::readLaunchFile(path, text, launches))
+  if (Error error = tools::readLaunchFile(path, text, launches, devices))
     return error;
   json::Array list;
   for (size_t i = 0; i < launches.size(); ++i) {
@@ -60,8 +60,9 @@ int main(int argc, char **argv) {
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;
-  Error error = tools::useDeviceTable(deviceTable).within("--device-table");
+  DeviceTable devices;
+  Error error = tools::readDeviceTable(deviceTable, devices).within("--device-table");
   if (!error)
-    error = printCounters(input);
+    error = printCounters(input, devices);
   return error ? tools::reportError("weft-counters", error) : 0;
 }

@@ -11,7 +11,7 @@ using bundle::Error;
 using bundle::ErrorCode;
 
 Error weft::explain::compileAndLoad(const std::string &path, const std::vector<std::string> &flags,
-                                    const Symbols &symbols, Model &model) {
+                                    const Symbols &symbols, const DeviceTable &devices, Model &model) {
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
   llvm::SmallString<256> tool(llvm::sys::path::parent_path(self)), file;
   llvm::sys::path::append(tool, "weft-compile");
@@ -25,5 +25,5 @@ Error weft::explain::compileAndLoad(const std::string &path, const std::vector<s
   if (exitCode != 0) // weft-compile has said why.
     return Error(exitCode > 0 ? ErrorCode(exitCode) : ErrorCode::Internal,
                  bundle::quote(path) + ": not compiled" + (message.empty() ? "" : ": " + message));
-  return loadBundle(std::string(file), symbols, model);
+  return loadBundle(std::string(file), symbols, devices, model);
 }

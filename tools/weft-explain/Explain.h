@@ -5,7 +5,7 @@
 
 #include "weft/Bundle/Error.h"
 #include "weft/Plan/Cost/Counters.h"
-#include "weft/Target/Device.h"
+#include "weft/Target/DeviceTable.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -144,11 +144,11 @@ using Symbols = std::map<std::string, int64_t>;
 
 // Load.cpp
 /// Reads a bundle that was compiled with its explanation.
-bundle::Error loadBundle(const std::string &path, const Symbols &symbols, Model &model);
+bundle::Error loadBundle(const std::string &path, const Symbols &symbols, const DeviceTable &devices, Model &model);
 // Compile.cpp
 /// Compiles `model` into a temporary bundle by the weft-compile beside this tool, with `flags`, and reads that.
 bundle::Error compileAndLoad(const std::string &path, const std::vector<std::string> &flags, const Symbols &symbols,
-                             Model &model);
+                             const DeviceTable &devices, Model &model);
 // Predict.cpp
 /// Completes dispatches and edges by the cost models. A launch that they refuse is a stream, and has a remark.
 void predict(Model &model);

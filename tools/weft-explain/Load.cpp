@@ -181,15 +181,15 @@ static void readTexts(const json::Array &kernels, const json::Array &facts, Prog
   }
 }
 
-static Error readProgram(const json::Object &object, Program &program) {
+static Error readProgram(const json::Object &object, const DeviceTable &devices, Program &program) {
   program.target = getText(object, "target");
   program.interval = getText(object, "interval");
   program.firstDispatch = object.getInteger("first_dispatch").value_or(0);
   const json::Object *plan = object.getObject("plan");
   std::string device = plan ? getText(*plan, "device") : "";
-  program.device = device.empty() ? nullptr : findDevice(device);
+  program.device = device.empty() ? nullptr : devices.find(device);
   if (!program.device && program.target != "cpu")
-    program.device = findDevice(program.target);
+    program.device = devices.find(program.target);
   std::map<std::string, std::pair<const json::Object *, const json::Object *>> kernels;
   const json::Array *facts = plan ? plan->getArray("kernel_facts") : nullptr;
   if (const json::Array *list = object.getArray("kernels"); list && facts)
@@ -302,7 +302,8 @@ static void readPtx(const bundle::Reader &reader, Program &program) {
 
 //===--- The bundle ---===//
 
-Error weft::explain::loadBundle(const std::string &path, const Symbols &symbols, Model &model) {
+Error weft::explain::loadBundle(const std::string &path, const Symbols &symbols, const DeviceTable &devices,
+                                Model &model) {
   auto fail = [&](ErrorCode code, const std::string &text) { return Error(code, bundle::quote(path) + ": " + text); };
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
@@ -332,7 +333,7 @@ Error weft::explain::loadBundle(const std::string &path, const Symbols &symbols,
       if (!object)
         return fail(ErrorCode::Input, "its explanation has a program that is no object");
       Program program;
-      if (Error error = readProgram(*object, program))
+      if (Error error = readProgram(*object, devices, program))
         return std::move(error).within(bundle::quote(path));
       readMemory(tables, symbols, program);
       readPtx(reader, program);

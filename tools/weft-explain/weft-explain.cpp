@@ -40,7 +40,7 @@ static bool isBundle(const std::string &path) {
   return path.size() >= 5 && path.compare(path.size() - 5, 5, ".weft") == 0;
 }
 
-static Error load(const Options &options, const std::string &input, Model &model) {
+static Error load(const Options &options, const DeviceTable &devices, const std::string &input, Model &model) {
   Symbols symbols;
   if (Error error = readSymbols(options.dims, symbols))
     return error;
@@ -50,7 +50,7 @@ static Error load(const Options &options, const std::string &input, Model &model
       if (isGiven && isBundle(options.input))
         return Error(ErrorCode::Usage,
                      std::string(flag) + ": expected a model to compile, got the bundle " + bundle::quote(input));
-    if (Error error = loadBundle(input, symbols, model))
+    if (Error error = loadBundle(input, symbols, devices, model))
       return error;
   } else {
     std::vector<std::string> flags = options.compileFlags;
@@ -60,7 +60,7 @@ static Error load(const Options &options, const std::string &input, Model &model
       flags.push_back("--planner=" + options.planner);
     if (!options.deviceTable.empty())
       flags.push_back("--device-table=" + options.deviceTable);
-    if (Error error = compileAndLoad(input, flags, symbols, model))
+    if (Error error = compileAndLoad(input, flags, symbols, devices, model))
       return error;
   }
   if (!isBundle(input) || options.target.empty())
@@ -87,7 +87,7 @@ static Error write(const Options &options, const std::string &text) {
 }
 
 /// The model by each of several planners, beside each other.
-static Error compare(const Options &options, const std::vector<std::string> &planners) {
+static Error compare(const Options &options, const DeviceTable &devices, const std::vector<std::string> &planners) {
   for (auto [flag, isGiven] :
        {std::pair("--why", !options.why.empty()), std::pair("--why-not", !options.whyNot.empty()),
         std::pair("--json", options.json), std::pair("--levels", options.levels),
@@ -100,7 +100,7 @@ static Error compare(const Options &options, const std::vector<std::string> &pla
   for (size_t i = 0; i < planners.size(); ++i) {
     Options one = options;
     one.planner = planners[i];
-    if (Error error = load(one, one.input, models[i]))
+    if (Error error = load(one, devices, one.input, models[i]))
       return error;
     predict(models[i]);
   }
@@ -119,18 +119,19 @@ static std::vector<std::string> split(const std::string &list) {
 }
 
 static Error run(const Options &options) {
-  if (Error error = tools::useDeviceTable(options.deviceTable))
+  DeviceTable devices;
+  if (Error error = tools::readDeviceTable(options.deviceTable, devices))
     return std::move(error).within("--device-table");
   if (std::vector<std::string> planners = split(options.planner); planners.size() > 1)
-    return compare(options, planners);
+    return compare(options, devices, planners);
   Model model;
-  if (Error error = load(options, options.input, model))
+  if (Error error = load(options, devices, options.input, model))
     return error;
   predict(model);
   Model before;
   ModelDiff changes;
   if (!options.diff.empty()) {
-    Error error = load(options, options.diff, before);
+    Error error = load(options, devices, options.diff, before);
     if (error)
       return std::move(error).within("--diff");
     predict(before);

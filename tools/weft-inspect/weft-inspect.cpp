@@ -1,9 +1,10 @@
 // weft-inspect model.onnx: what the model is made of and what of it is supported, all at once, without reading its
 // weights. The answer comes from the importer itself, so it is the compiler's.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ImportFlags.h"
+#include "../common/ToolFlags.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "weft/Compiler/ImportFlags.h"
 #include "weft/Import/Onnx/Handler.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -11,7 +12,6 @@
 #include "llvm/Support/JSON.h"
 
 using namespace weft::onnx;
-namespace cl = llvm::cl;
 using llvm::StringRef;
 
 static std::string qualified(StringRef domain, StringRef op) {
@@ -151,7 +151,7 @@ static void printModel(llvm::json::OStream &json, StringRef file, const ModelSum
   });
 }
 
-static int inspect(StringRef file, const weft::tools::ImportFlags &flags, bool json) {
+static int inspect(StringRef file, const weft::ImportFlags &flags, bool json) {
   Diagnostics diagnostics;
   ModelSummary summary;
   ImportOptions options = flags.get(diagnostics);
@@ -180,21 +180,28 @@ static int inspect(StringRef file, const weft::tools::ImportFlags &flags, bool j
   return diagnostics.exitCode();
 }
 
+namespace {
+struct InspectFlags : weft::ImportFlags {
+  weft::FlagCategory own{*this, "weft-inspect"};
+  weft::Flag<std::string> input{*this, "", "", "model.onnx", "The model"};
+  weft::Flag<bool> json{*this, "json", false, "", "Print JSON"};
+  weft::Flag<bool> ops{*this, "list-ops", false, "", "Print the table of supported operators"};
+  weft::Flag<bool> capability{*this, "capability", false, "", "What the tool does anyway; for scripts that say it"};
+  weft::tools::CommonFlags common{*this};
+};
+} // namespace
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  weft::tools::ImportFlags flags;
-  cl::opt<std::string> input(cl::Positional, cl::desc("model.onnx"));
-  cl::opt<bool> json("json", cl::desc("Print JSON"));
-  cl::opt<bool> ops("list-ops", cl::desc("Print the table of supported operators"));
-  cl::opt<bool> capability("capability", cl::desc("What the tool does anyway; for scripts that say it"));
-  cl::ParseCommandLineOptions(argc, argv, "What an ONNX model is made of, and what of it Weft supports\n");
-  if (ops) {
-    listOps(llvm::outs(), json);
+  InspectFlags flags;
+  if (std::optional<int> code = weft::tools::parseFlags(flags, flags.common, argc, argv, "weft-inspect",
+                                                        "what an ONNX model is made of, and what of it Weft supports"))
+    return *code;
+  if (flags.ops) {
+    listOps(llvm::outs(), flags.json);
     return 0;
   }
-  if (input.empty()) {
-    llvm::errs() << "weft-inspect: error: expected a model; see --help\n";
-    return static_cast<int>(ErrorClass::Usage);
-  }
-  return inspect(input, flags, json);
+  if (flags.input.empty())
+    return weft::tools::failUsage("weft-inspect", "expected a model; see --help");
+  return inspect(flags.input, flags, flags.json);
 }

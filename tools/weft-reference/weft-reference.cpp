@@ -1,6 +1,7 @@
 // weft-reference: runs a function of a `tg` module in the Reference evaluator, on .npy or random inputs. The oracle of
 // tests.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../common/ToolFlags.h"
 #include "Npy.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -9,7 +10,6 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Reference/Reference.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -19,21 +19,23 @@
 
 using namespace llvm;
 using mlir::ModuleOp;
+using weft::Flag;
+using weft::FlagList;
 using weft::reference::Tensor;
 
-static cl::opt<std::string> modulePath(cl::Positional, cl::desc("<module.mlir>"), cl::init("-"));
-static cl::opt<std::string> functionName("function", cl::desc("Function to run"), cl::init("main"));
-static cl::list<std::string> inputPaths("input", cl::desc("Next input, a .npy file"));
-static cl::opt<unsigned> seed("random", cl::desc("Random inputs from this seed, in place of --input"));
-static cl::opt<std::string> outputFolder("output", cl::desc("Write result N as output_N.npy in this folder"));
-static cl::list<std::string> symbolValues("symbol", cl::desc("Value of a symbol, NAME=VALUE"));
-static cl::list<std::string> sources("weights", cl::desc("Weight source NAME=FILE"));
-static cl::opt<std::string> sourceFolder("weights-dir",
-                                         cl::desc("Folder of the weight sources that --weights does not name"));
-static cl::opt<int64_t> maxWork("max-work", cl::desc("Limit of scalar operations"),
-                                cl::init(weft::reference::Limits().maxWork));
-static cl::opt<int64_t> maxTensorBytes("max-tensor-bytes", cl::desc("Limit of the size of a tensor"),
-                                       cl::init(weft::reference::Limits().maxTensorBytes));
+static weft::FlagSet flags;
+static Flag<std::string> modulePath{flags, "", "-", "module.mlir", "The module, - for standard input"};
+static Flag<std::string> functionName{flags, "function", "main", "", "Function to run"};
+static FlagList inputPaths{flags, "input", FlagList::None, "", "Next input, a .npy file"};
+static Flag<unsigned> seed{flags, "random", 0, "", "Random inputs from this seed, in place of --input"};
+static Flag<std::string> outputFolder{flags, "output", "", "", "Write result N as output_N.npy in this folder"};
+static FlagList symbolValues{flags, "symbol", FlagList::None, "", "Value of a symbol, NAME=VALUE"};
+static FlagList sources{flags, "weights", FlagList::None, "", "Weight source NAME=FILE"};
+static Flag<std::string> sourceFolder{flags, "weights-dir", "", "",
+                                      "Folder of the weight sources that --weights does not name"};
+static Flag<int64_t> maxWork{flags, "max-work", weft::reference::Limits().maxWork, "", "Limit of scalar operations"};
+static Flag<int64_t> maxTensorBytes{flags, "max-tensor-bytes", weft::reference::Limits().maxTensorBytes, "",
+                                    "Limit of the size of a tensor"};
 
 /// Exit codes of all Weft tools: docs/architecture.md.
 enum ExitCode { Success = 0, Usage = 2, Invalid = 5 };
@@ -179,7 +181,10 @@ static int run(ModuleOp module) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  cl::ParseCommandLineOptions(argc, argv, "Weft's reference evaluator\n");
+  weft::tools::CommonFlags common(flags);
+  if (std::optional<int> code =
+          weft::tools::parseFlags(flags, common, argc, argv, "weft-reference", "Weft's reference evaluator"))
+    return *code;
   mlir::DialectRegistry registry;
   registry.insert<weft::tg::TileGraphDialect, mlir::func::FuncDialect>();
   mlir::MLIRContext context(registry);

@@ -1,52 +1,64 @@
 // weft-translate --import-onnx model.onnx: the imported module as text, for tests and for looking.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ImportFlags.h"
+#include "../common/ToolFlags.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
+#include "weft/Compiler/ImportFlags.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace weft::onnx;
-namespace cl = llvm::cl;
+
+namespace {
+struct TranslateFlags : weft::ImportFlags {
+  weft::FlagCategory own{*this, "weft-translate"};
+  weft::Flag<std::string> input{*this, "", "", "model.onnx", "The model"};
+  weft::Flag<bool> importOnnx{*this, "import-onnx", false, "",
+                              "Import an ONNX model (the only translation, and the default)"};
+  weft::Flag<std::string> output{*this, "o", "-", "file", "Output file"};
+  weft::Flag<bool> locations{*this, "locations", false, "", "Print locations: the ONNX node names"};
+  weft::Flag<bool> json{*this, "json", false, "", "Print problems as JSON"};
+  weft::tools::CommonFlags common{*this};
+};
+} // namespace
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  weft::tools::ImportFlags importFlags;
-  cl::opt<bool> importOnnx("import-onnx", cl::desc("Import an ONNX model (the only translation, and the default)"));
-  cl::opt<std::string> input(cl::Positional, cl::Required, cl::desc("model.onnx"));
-  cl::opt<std::string> output("o", cl::init("-"), cl::value_desc("file"), cl::desc("Output file"));
-  cl::opt<bool> locations("locations", cl::desc("Print locations: the ONNX node names"));
-  cl::opt<bool> json("json", cl::desc("Print problems as JSON"));
-  cl::ParseCommandLineOptions(argc, argv, "Weft's importer\n");
+  TranslateFlags flags;
+  if (std::optional<int> code =
+          weft::tools::parseFlags(flags, flags.common, argc, argv, "weft-translate", "Weft's importer, to text"))
+    return *code;
+  if (flags.input.empty())
+    return weft::tools::failUsage("weft-translate", "expected a model; see --help");
 
   Diagnostics diagnostics;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  ImportOptions options = importFlags.get(diagnostics);
+  ImportOptions options = flags.get(diagnostics);
   if (diagnostics.empty())
-    module = importModel(input, options, context, diagnostics);
+    module = importModel(flags.input, options, context, diagnostics);
   if (!module) {
-    if (json) {
+    if (flags.json) {
       llvm::json::OStream stream(llvm::errs(), 2);
       diagnostics.print(stream);
       llvm::errs() << '\n';
     } else {
-      diagnostics.print(llvm::errs(), input);
+      diagnostics.print(llvm::errs(), flags.input);
     }
     return diagnostics.exitCode();
   }
   std::string error;
-  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(output, &error);
+  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(flags.output, &error);
   if (!file) {
     llvm::errs() << "weft-translate: error: " << error << '\n';
     return static_cast<int>(ErrorClass::Usage);
   }
-  mlir::OpPrintingFlags flags;
-  if (locations)
-    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/true);
-  module->print(file->os(), flags);
+  mlir::OpPrintingFlags printing;
+  if (flags.locations)
+    printing.enableDebugInfo(/*enable=*/true, /*prettyForm=*/true);
+  module->print(file->os(), printing);
   file->keep();
   return 0;
 }

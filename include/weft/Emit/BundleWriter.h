@@ -18,10 +18,11 @@ enum class Weights {
 };
 
 struct BundleOptions {
-  std::string path;           ///< Of the bundle.
-  std::string productVersion; ///< Such as "weft 0.1.0".
-  std::string modelName;      ///< For metadata and `explain`.
-  bool explain = true;        ///< Write the section that `weft explain` reads.
+  std::string path;                      ///< Of the bundle; unless
+  std::vector<uint8_t> *bytes = nullptr; ///< takes it.
+  std::string productVersion;            ///< Such as "weft 0.1.0".
+  std::string modelName;                 ///< For metadata and `explain`.
+  bool explain = true;                   ///< Write the section that `weft explain` reads.
   Weights weights = Weights::Embed;
 };
 

@@ -4,6 +4,7 @@
 #define WEFT_EMIT_NATIVECODE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -25,9 +26,11 @@ llvm::Expected<Target> resolveTarget(llvm::StringRef cpu);
 enum class CodeKind { LlvmIr, Assembly, Object };
 
 /// Code of each kernel module, in order; kernel N defines `kN`. Kernels are compiled in the threads of the modules'
-/// context; the bytes do not depend on their number.
+/// context; the bytes do not depend on their number. Asks `isCancelled` before each one, from any thread;
+/// yes is an error.
 llvm::Expected<std::vector<std::string>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, const Target &target,
-                                                        CodeKind kind);
+                                                        CodeKind kind,
+                                                        llvm::function_ref<bool()> isCancelled = nullptr);
 
 /// Links objects into an ELF shared object that needs libc and libm only, with the lld found on the PATH.
 llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> objects);

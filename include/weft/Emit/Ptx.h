@@ -5,6 +5,7 @@
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -45,9 +46,10 @@ llvm::Expected<GpuKernel> readGpuKernel(mlir::ModuleOp module);
 /// put modules together. Kernels are compiled in the threads of their context; the text does not depend on their
 /// number. Fails on a kernel for another target, on math that has no instruction and was not expanded
 /// (--weft-gpu-math), and on calls of functions that the module does not define. Ops of nvvm that stand for inline PTX
-/// are converted in place.
+/// are converted in place. Asks `isCancelled` before each kernel, from any thread; yes is an error.
 llvm::Expected<std::vector<std::string>> compilePtx(llvm::ArrayRef<mlir::ModuleOp> kernels, llvm::StringRef target,
-                                                    unsigned firstNumber);
+                                                    unsigned firstNumber,
+                                                    llvm::function_ref<bool()> isCancelled = nullptr);
 
 /// The bodies of the modules behind one header with the highest of their versions. All are for `target`.
 std::string joinPtx(llvm::ArrayRef<std::string> modules, llvm::StringRef target);

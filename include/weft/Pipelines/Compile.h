@@ -28,6 +28,8 @@ struct PhaseOptions {
   /// Modules are printed after each phase: none holds what the next one would have made anyway (Tiles::Kept).
   bool printsPhases = false;
   std::function<void(Phase)> started; ///< Called before each phase.
+  /// Asked between phases: they fail, without a message, once it says yes.
+  std::function<bool()> isCancelled;
   /// For a GPU: the most plans for intervals of a symbol (weft/Pipelines/Variants.h). A plan that is given, or asked
   /// for as a file, is one.
   unsigned mostVariants = 8;

@@ -4,6 +4,7 @@
 #define WEFT_TARGET_DEVICETABLE_H
 
 #include "weft/Target/Device.h"
+#include <deque>
 #include <string>
 
 namespace weft {
@@ -13,9 +14,18 @@ namespace weft {
 /// text that is no calibration, one of an emulated card, numbers out of range, and cards that are not in the table.
 bool readDeviceTable(llvm::StringRef text, Device &device, std::string &error);
 
-/// From now on findDevice answers with these for the device's name, and for its architecture. Once, before any work:
-/// the table is read by all threads.
-void useDevice(const Device &device);
+/// The devices that the compiler knows, some of them with measured rates.
+class DeviceTable {
+public:
+  /// Takes the place of the device of that name, and stands for its architecture. Pointers that were found before stay
+  /// valid; those to a device that was set before have the new rates.
+  void set(const Device &device);
+  /// As weft::findDevice does it.
+  const Device *find(llvm::StringRef nameOrArchitecture) const;
+
+private:
+  std::deque<Device> measured;
+};
 
 } // namespace weft
 

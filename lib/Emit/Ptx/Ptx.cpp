@@ -10,7 +10,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "weft/Target/Device.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include <mutex>
 
@@ -18,8 +17,6 @@ using namespace mlir;
 
 namespace weft::emit {
 
-/// Registers the back end; pointers into shared memory are 32 bits wide, which saves registers and conversions. Loops
-/// keep one counter: strength reduction would carry a register for each address of a main loop.
 static void initializeBackend() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -27,10 +24,6 @@ static void initializeBackend() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    auto &options = llvm::cl::getRegisteredOptions();
-    for (llvm::StringRef name : {"nvptx-short-ptr", "disable-lsr"})
-      if (auto found = options.find(name); found != options.end())
-        static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
   });
 }
 
@@ -91,7 +84,7 @@ static LogicalResult prepareTranslation(ArrayRef<ModuleOp> kernels) {
 }
 
 llvm::Expected<std::vector<std::string>> compilePtx(ArrayRef<ModuleOp> kernels, llvm::StringRef target,
-                                                    unsigned firstNumber) {
+                                                    unsigned firstNumber, llvm::function_ref<bool()> isCancelled) {
   if (!getFirstPtxVersion(target))
     return llvm::createStringError("expected %s as GPU target, got %s", getArchitectureList().str().c_str(),
                                    target.str().c_str());
@@ -102,6 +95,8 @@ llvm::Expected<std::vector<std::string>> compilePtx(ArrayRef<ModuleOp> kernels, 
       return llvm::createStringError("nvvm ops without a form in PTX");
     ModuleOp first = kernels.front();
     parallelFor(first.getContext(), 0, kernels.size(), [&](size_t i) {
+      if (isCancelled && isCancelled())
+        return void(errors[i] = "cancelled");
       llvm::Expected<std::string> text = compileOne(kernels[i], target, firstNumber + i);
       if (text)
         texts[i] = std::move(*text);

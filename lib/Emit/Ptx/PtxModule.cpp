@@ -13,10 +13,13 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include <mutex>
 
 using namespace mlir;
 
@@ -34,6 +37,32 @@ constexpr llvm::StringLiteral leanPipeline =
     "instcombine<no-verify-fixpoint>,simplifycfg,"
     "separate-const-offset-from-gep,slsr,gvn,adce,sink)";
 
+/// Pointers into shared memory are 32 bits wide, which saves registers and conversions. LLVM has this as an option of
+/// the process alone, which a machine reads when it is made: it is on for as long as that takes, and as it was for
+/// whoever else uses this LLVM.
+class ShortPointers {
+public:
+  ShortPointers() : lock(mutex) {
+    auto &options = llvm::cl::getRegisteredOptions();
+    if (auto found = options.find("nvptx-short-ptr"); found != options.end())
+      option = static_cast<llvm::cl::opt<bool> *>(found->second);
+    before = option && *option;
+    set(true);
+  }
+  ~ShortPointers() { set(before); }
+
+private:
+  void set(bool value) {
+    if (option)
+      option->setValue(value);
+  }
+
+  static inline std::mutex mutex;
+  std::lock_guard<std::mutex> lock;
+  llvm::cl::opt<bool> *option = nullptr;
+  bool before = false;
+};
+
 std::unique_ptr<llvm::TargetMachine> createMachine(const GpuKernel &kernel, std::string &error) {
   llvm::Triple triple("nvptx64-nvidia-cuda");
   const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -42,11 +71,20 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const GpuKernel &kernel, std:
   llvm::TargetOptions options;
   // Only operations that carry the `contract` flag may be fused.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  ShortPointers scope;
   unsigned version = std::max(kernel.ptxVersion, getFirstPtxVersion(kernel.target));
   return std::unique_ptr<llvm::TargetMachine>(
       backend->createTargetMachine(triple, kernel.target, "+ptx" + std::to_string(version), options, llvm::Reloc::PIC_,
                                    std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
+
+/// Loops keep one counter: strength reduction would carry a register for each address of a main loop. The gate is of
+/// one context, where the option of the back end that says so would be the process's.
+class WithoutStrengthReduction : public llvm::OptPassGate {
+public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return pass != "Loop Strength Reduction"; }
+};
 
 /// Names the entry, and makes the other names of the module its own.
 void renameSymbols(llvm::Module &module, llvm::Function &entry, const std::string &name) {
@@ -177,6 +215,8 @@ llvm::Expected<std::string> compilePtxModule(ModuleOp module, const GpuKernel &k
     return llvm::createStringError(undefined);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
+  WithoutStrengthReduction gate;
+  context.setOptPassGate(gate);
   llvm::legacy::PassManager emitter;
   if (machine->addPassesToEmitFile(emitter, os, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return llvm::createStringError("the back end cannot emit PTX");

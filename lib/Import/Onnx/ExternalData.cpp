@@ -3,6 +3,9 @@
 // open descriptor, never on a path.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ExternalData.h"
+#include "mlir/IR/MLIRContext.h"
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Import/Onnx/MemorySources.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -171,10 +174,22 @@ llvm::Expected<ExternalData::File> ExternalData::mapDescriptor(int descriptor, l
   return file;
 }
 
+/// No location of a file: those have no empty component.
+static std::string nameMemory(llvm::StringRef location) { return ("memory//" + location).str(); }
+
+bool weft::onnx::addMemorySource(mlir::MLIRContext &context, llvm::StringRef location, llvm::ArrayRef<char> bytes) {
+  llvm::SmallString<256> clean(location);
+  llvm::sys::path::remove_dots(clean);
+  weft::tg::WeightStore &store = context.getOrLoadDialect<weft::tg::TileGraphDialect>()->getWeightStore();
+  return store.add(nameMemory(clean), {bytes, nullptr, ""});
+}
+
 llvm::Expected<ExternalData::File> ExternalData::open(llvm::StringRef location) {
   auto known = files.find(location);
   if (known != files.end())
     return known->second;
+  if (const tg::WeightStore::Source *given = store.find(nameMemory(location)))
+    return files[location] = File{nameMemory(location), given->bytes.size()};
   if (folder.empty())
     return cause("external data `" + location + "` of a model in memory");
   llvm::Expected<int> descriptor = openBeneath(folder, location);

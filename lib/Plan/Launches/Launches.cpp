@@ -5,6 +5,7 @@
 #include "Obstacles.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Plan/LaunchLevels.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
@@ -44,7 +45,8 @@ static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef devic
   auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference());
   std::optional<Part> part = module ? schedule::readPart(dispatch, module) : std::nullopt;
   auto target = module ? module->getAttrOfType<StringAttr>(gpu::targetAttr) : StringAttr();
-  const Device *device = findDevice(deviceName.empty() && target ? target.getValue() : deviceName);
+  const Device *device =
+      findDevice(dispatch.getContext(), deviceName.empty() && target ? target.getValue() : deviceName);
   if (!part || !device) {
     launches.push_back({{{dispatch}, {}}, nullptr});
     return;

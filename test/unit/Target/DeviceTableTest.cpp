@@ -1,6 +1,7 @@
 // Calibrations as device tables: what they replace, whose they are, what is refused.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Target/DeviceTable.h"
+#include "mlir/IR/MLIRContext.h"
+#include "weft/Target/ContextDevices.h"
 #include <gtest/gtest.h>
 
 using namespace weft;
@@ -113,17 +114,26 @@ TEST(DeviceTable, Refused) {
 TEST(DeviceTable, StandsBeforeTheTable) {
   Device device = *findDevice("A40");
   device.memoryBandwidth = 1e9;
-  useDevice(device);
-  EXPECT_DOUBLE_EQ(findDevice("A40")->memoryBandwidth, 1e9);
-  EXPECT_DOUBLE_EQ(findDevice("sm_86")->memoryBandwidth, 1e9);
-  const Device *kept = findDevice("A40");
+  DeviceTable devices;
+  devices.set(device);
+  EXPECT_DOUBLE_EQ(devices.find("A40")->memoryBandwidth, 1e9);
+  EXPECT_DOUBLE_EQ(devices.find("sm_86")->memoryBandwidth, 1e9);
+  EXPECT_EQ(devices.find("H100"), findDevice("H100"));
+  const Device *kept = devices.find("A40");
   device.memoryBandwidth = 2e9;
-  useDevice(device);
-  EXPECT_EQ(findDevice("A40"), kept);
+  devices.set(device);
+  EXPECT_EQ(devices.find("A40"), kept);
   EXPECT_DOUBLE_EQ(kept->memoryBandwidth, 2e9);
-  for (const Device &known : getDevices()) {
-    if (known.name == llvm::StringRef("A40")) {
-      EXPECT_DOUBLE_EQ(known.memoryBandwidth, 696e9);
-    }
-  }
+  EXPECT_DOUBLE_EQ(findDevice("A40")->memoryBandwidth, 696e9) << "the table stays";
+}
+
+TEST(DeviceTable, BelongsToOneContext) {
+  Device device = *findDevice("A40");
+  device.memoryBandwidth = 1e9;
+  DeviceTable devices;
+  devices.set(device);
+  mlir::MLIRContext measured(mlir::MLIRContext::Threading::DISABLED), plain(mlir::MLIRContext::Threading::DISABLED);
+  setDevices(measured, std::move(devices));
+  EXPECT_DOUBLE_EQ(findDevice(&measured, "sm_86")->memoryBandwidth, 1e9);
+  EXPECT_EQ(findDevice(&plain, "sm_86"), findDevice("A40"));
 }

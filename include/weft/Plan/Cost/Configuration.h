@@ -13,7 +13,7 @@
 
 #include "weft/Plan/Cost/Bounds.h"
 #include "weft/Plan/Cost/Simulate.h"
-#include "weft/Target/Device.h"
+#include "weft/Target/DeviceTable.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 
@@ -52,10 +52,12 @@ struct Configuration {
 };
 
 /// Reads one configuration. On failure returns false and says in `error` which field is wrong.
-bool readConfiguration(const llvm::json::Value &value, Configuration &result, std::string &error);
+bool readConfiguration(const llvm::json::Value &value, Configuration &result, std::string &error,
+                       const DeviceTable &devices = {});
 
 /// An array of configurations, one, or an object with an array `launches`; from a file's text.
-bool readConfigurations(llvm::StringRef text, std::vector<Configuration> &result, std::string &error);
+bool readConfigurations(llvm::StringRef text, std::vector<Configuration> &result, std::string &error,
+                        const DeviceTable &devices = {});
 
 /// The problem of kind `tiles` of a launch of one stage; for the bound with `batch` products of m x n x k elements
 /// where there are some, else the group, if there is one.

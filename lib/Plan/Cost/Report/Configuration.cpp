@@ -33,12 +33,13 @@ MachineModel weft::plan::makeMachine(const Device &device) {
   return machine;
 }
 
-static void readMachine(const json::Object *object, Configuration &result, std::string &error) {
+static void readMachine(const json::Object *object, Configuration &result, const DeviceTable &devices,
+                        std::string &error) {
   static const json::Object none;
   Fields fields(object ? object : &none, "machine", error);
   std::string device = fields.text("device", "");
   if (!device.empty()) {
-    result.device = findDevice(device);
+    result.device = devices.find(device);
     if (!result.device)
       return fields.fail("device", "expected a known device such as H100, got \"" + device.substr(0, 40) + "\"");
     result.machine = makeMachine(*result.device);
@@ -155,7 +156,8 @@ static void readProblem(const json::Object *object, Configuration &result, std::
   fields.finish();
 }
 
-bool weft::plan::readConfiguration(const json::Value &value, Configuration &result, std::string &error) {
+bool weft::plan::readConfiguration(const json::Value &value, Configuration &result, std::string &error,
+                                   const DeviceTable &devices) {
   error.clear();
   result = Configuration();
   Fields fields(value.getAsObject(), "launch", error);
@@ -187,7 +189,7 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
   if (matrix && error.empty())
     readMatrixWork(matrix, result, error);
   if (error.empty())
-    readMachine(machine, result, error);
+    readMachine(machine, result, devices, error);
   if (error.empty())
     readProblem(problem, result, error);
   if (error.empty())
@@ -197,7 +199,8 @@ bool weft::plan::readConfiguration(const json::Value &value, Configuration &resu
   return error.empty();
 }
 
-bool weft::plan::readConfigurations(StringRef text, std::vector<Configuration> &result, std::string &error) {
+bool weft::plan::readConfigurations(StringRef text, std::vector<Configuration> &result, std::string &error,
+                                    const DeviceTable &devices) {
   error.clear();
   std::optional<json::Value> root = parseJson(text, error);
   if (!root)
@@ -217,7 +220,7 @@ bool weft::plan::readConfigurations(StringRef text, std::vector<Configuration> &
   }
   for (size_t i = 0; i < list->size(); ++i) {
     result.emplace_back();
-    if (!readConfiguration((*list)[i], result.back(), error)) {
+    if (!readConfiguration((*list)[i], result.back(), error, devices)) {
       error = "launch " + std::to_string(i) + ": " + error;
       return false;
     }

@@ -1,27 +1,72 @@
-// One run of weft-compile: read, phases, code, bundle, and the lines that tell about it.
+// One compilation: read, phases, code, bundle, and what is to be said of it. Nothing outlives it but its results; any
+// number may go on at the same time.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_TOOLS_WEFT_COMPILE_COMPILE_H
-#define WEFT_TOOLS_WEFT_COMPILE_COMPILE_H
+#ifndef WEFT_COMPILER_COMPILATION_H
+#define WEFT_COMPILER_COMPILATION_H
 
-#include "Flags.h"
-#include "Progress.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "weft/Compiler/Cache.h"
+#include "weft/Compiler/CompileOptions.h"
 #include "weft/Emit/Ptxas.h"
 #include "weft/Pipelines/Compile.h"
 #include "weft/Pipelines/Explanation.h"
-#include "weft/Target/Device.h"
+#include "weft/Target/DeviceTable.h"
 #include "llvm/Support/ThreadPool.h"
+#include <atomic>
 #include <chrono>
+#include <functional>
 
-namespace weft::tools {
+namespace weft {
+
+/// What is compiled, and where it goes. What it points to must outlive the compilation.
+struct CompileRequest {
+  std::string model;                         ///< Its path, or of a model in memory a name for messages.
+  std::optional<llvm::ArrayRef<char>> bytes; ///< Of an ONNX model in memory.
+  /// External data in memory, by their location; those that are not named are files.
+  std::vector<std::pair<std::string, llvm::ArrayRef<char>>> externalData;
+  std::string output;                     ///< Path; empty: by the model's name. "-": standard output, for text.
+  std::vector<uint8_t> *bundle = nullptr; ///< Takes the bundle in place of a file.
+  const BundleCache *cache = nullptr;     ///< Where it is looked for, and goes.
+  /// Called where an activity begins ("lower sm_90a"), from the thread that runs the compilation.
+  std::function<void(llvm::StringRef)> began;
+  /// Asked there and before each kernel's code, from any thread: the compilation ends soon after it says yes.
+  std::function<bool()> isCancelled;
+};
+
+/// Work of a node, by its name or its first output's.
+struct NodeEstimate {
+  std::string name;
+  double operations = 0, bytes = 0; ///< As a kernel of its own.
+};
+
+struct ModelEstimate {
+  std::vector<NodeEstimate> nodes; ///< In the order of the program; nodes without work are left out.
+  double operations = 0, unfusedBytes = 0, fusedBytes = 0;
+  size_t unfusedKernels = 0, fusedKernels = 0;
+};
 
 class Compilation {
 public:
-  explicit Compilation(const CompileFlags &flags) : flags(flags) {}
-  /// Returns the exit code.
-  int run();
+  Compilation(const CompileOptions &flags, const CompileRequest &request) : flags(flags), request(request) {}
+
+  /// True: what was asked for is made. Else there are diagnostics, or it was cancelled.
+  bool run();
+
+  /// What the model is worth: its nodes' operations and bytes, and those of the program that it becomes for the first
+  /// target. False: there are diagnostics, of nodes that are not supported (weights may be missing).
+  bool estimate(ModelEstimate &result);
+
+  bool wasCancelled() const { return cancelled; }
+  bool wasCached() const { return cached; }
+  const onnx::Diagnostics &getDiagnostics() const { return diagnostics; }
+  llvm::ArrayRef<std::string> getRemarks() const { return remarks; }
+  llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
+  /// Seconds of phases, in their order.
+  llvm::ArrayRef<std::pair<std::string, double>> getTimes() const { return times; }
+  /// Lines about a bundle: what was read, where it runs, how large it is.
+  const std::string &getSummary() const { return summaryText; }
 
 private:
   struct Emission {
@@ -50,21 +95,31 @@ private:
 
   // Compile.cpp
   bool parseFlags();
+  bool checkChoices();
+  bool checkCancelled();
   bool useMeasuredRates();
   bool useLaunchCost();
   bool findRecords();
   bool parseTargets();
   bool parseEmission();
+  bool checkModuleFlags();
   bool readInput();
   void setUpThreads();
   bool setUpRemarks();
   bool isExplaining() const { return emission.kind == Emission::Bundle && flags.explain == "on"; }
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
   void beginActivity(llvm::StringRef what, llvm::StringRef target = "", size_t kernels = 0);
-  int report();
+
+  // Caching.cpp
+  bool mayCache() const;
+  bool addToKey(CacheKey &key, llvm::StringRef file);
+  std::optional<std::string> makeKey();
+  bool takeCached(llvm::StringRef key);
+  bool compileModule();
 
   // Programs.cpp
   bool runPhases();
+  bool failPass();
   bool lowerProgram(Program &program);
   PhaseOptions makeOptions(const Device *gpu) const;
   bool runPhases(mlir::ModuleOp module, Phase first, Phase last, const Device *gpu);
@@ -105,12 +160,16 @@ private:
   std::string placement(const Program &program) const;
   void summarise(const emit::BundleStatistics &statistics);
 
-  const CompileFlags &flags;
+  const CompileOptions &flags;
+  const CompileRequest &request;
+  DeviceTable devices;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   onnx::Diagnostics diagnostics;
   onnx::ImportOptions importOptions;
   onnx::ModelSummary summary;
-  std::optional<Progress> progress;
+  std::string summaryText;
+  std::atomic<bool> cancelled = false;
+  bool cached = false;
   Emission emission;
   Phase from = Phase::Import;
   emit::Target cpu;
@@ -131,6 +190,6 @@ private:
   bool isOnnx = true;
 };
 
-} // namespace weft::tools
+} // namespace weft
 
-#endif // WEFT_TOOLS_WEFT_COMPILE_COMPILE_H
+#endif // WEFT_COMPILER_COMPILATION_H

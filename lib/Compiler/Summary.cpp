@@ -1,14 +1,14 @@
 // The lines that weft-compile prints about what it made.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Compile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Compiler/Compilation.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
 
-namespace weft::tools {
+namespace weft {
 
 static std::string megabytes(uint64_t bytes) {
   std::string text;
@@ -46,9 +46,9 @@ std::string Compilation::placement(const Program &program) const {
 }
 
 void Compilation::summarise(const emit::BundleStatistics &statistics) {
-  llvm::raw_ostream &os = llvm::errs();
+  llvm::raw_string_ostream os(summaryText);
   if (isOnnx)
-    os << "read      " << onnx::escape(flags.input) << "  ir " << summary.irVersion << ", " << summary.nodes
+    os << "read      " << onnx::escape(request.model) << "  ir " << summary.irVersion << ", " << summary.nodes
        << " nodes, " << llvm::format("%.1f", double(summary.parameters) * 1e-6) << " M parameters ("
        << megabytes(summary.parameterBytes) << ", mapped)\n";
   for (const Program &program : programs)
@@ -76,4 +76,4 @@ void Compilation::summarise(const emit::BundleStatistics &statistics) {
      << llvm::format("%.1f s", seconds.count()) << "\n";
 }
 
-} // namespace weft::tools
+} // namespace weft

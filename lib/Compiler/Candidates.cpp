@@ -4,10 +4,10 @@
 // The folder has candidates.jsonl: a line for the file, and then one for each bundle. A bundle's program takes what the
 // kernel takes and dispatches it once. A schedule that cannot be compiled, or whose code spills, is left out; the
 // planner's own comes first in any case.
-#include "Compile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "weft/Compiler/Compilation.h"
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -24,7 +24,7 @@
 using namespace mlir;
 using weft::onnx::ErrorClass;
 
-namespace weft::tools {
+namespace weft {
 
 /// Names of a kernel's symbols in the program of that kernel alone.
 static std::string nameSymbol(unsigned number) { return "s" + std::to_string(number); }
@@ -176,7 +176,7 @@ bool Compilation::writeCandidatesOf(ModuleOp kernel, const Device &device, llvm:
 }
 
 bool Compilation::writeCandidates() {
-  std::string folder = flags.output.empty() ? outputPath(".candidates") : flags.output.getValue();
+  std::string folder = request.output.empty() ? outputPath(".candidates") : request.output;
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return fail(ErrorClass::Usage, "cannot make the folder '" + folder + "': " + code.message());
   llvm::SmallString<256> path(folder);
@@ -191,7 +191,7 @@ bool Compilation::writeCandidates() {
   llvm::json::Object head{{"schema", "weft.candidates/1"},
                           {"device", program.gpu->name},
                           {"version", "weft " WEFT_VERSION},
-                          {"model", llvm::sys::path::filename(flags.input)}};
+                          {"model", llvm::sys::path::filename(request.model)}};
   list << llvm::json::Value(std::move(head)) << '\n';
   llvm::StringSet<> seen;
   SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
@@ -204,4 +204,4 @@ bool Compilation::writeCandidates() {
   return diagnostics.empty();
 }
 
-} // namespace weft::tools
+} // namespace weft

@@ -1,64 +1,52 @@
 // Command-line flags of everything that reads an ONNX model, and their way into ImportOptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_TOOLS_IMPORTFLAGS_H
-#define WEFT_TOOLS_IMPORTFLAGS_H
+#ifndef WEFT_COMPILER_IMPORTFLAGS_H
+#define WEFT_COMPILER_IMPORTFLAGS_H
 
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Import/Onnx/Import.h"
+#include "weft/Support/Flags.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/CommandLine.h"
 
-namespace weft::tools {
+namespace weft {
 
-namespace cl = llvm::cl;
-
-/// Construct one in `main` before parsing the command line.
-struct ImportFlags {
-  cl::OptionCategory category{"Import of ONNX models"};
-  cl::list<std::string> from{"from", cl::CommaSeparated, cl::cat(category), cl::value_desc("tensor,..."),
-                             cl::desc("Tensors that become the inputs")};
-  cl::list<std::string> to{"to", cl::CommaSeparated, cl::cat(category), cl::value_desc("tensor,..."),
-                           cl::desc("Tensors that become the outputs")};
-  cl::list<std::string> dims{"dim", cl::CommaSeparated, cl::cat(category), cl::value_desc("name=extent,..."),
-                             cl::desc("Named dimensions: fix them (name=extent), or say their least and largest "
-                                      "extents, and a likely one (name=low..high, name=low..high:likely)")};
-  cl::list<std::string> bind{
-      "bind", cl::cat(category), cl::value_desc("input=numbers"),
-      cl::desc("Make an input a constant: comma-separated numbers in row-major order, of the declared shape; "
-               "another shape as input=2x3:numbers")};
-  cl::list<std::string> elements{
-      "elements", cl::cat(category), cl::value_desc("input=count[:shape]"),
-      cl::desc(
-          "What a sequence or an optional among the inputs has: the number of its tensors, which become the inputs "
-          "`input[0]`, `input[1]`, ..., with a shape such as 2x? where none is declared; input=none: an optional "
-          "without an element")};
-  cl::opt<std::string> externalDataDir{
-      "external-data-dir", cl::cat(category), cl::value_desc("folder"),
-      cl::desc("Folder that locations of external data are relative to and must lie below (default: the model's)")};
-  cl::opt<std::string> links{
-      "follow-symlinks", cl::cat(category), cl::value_desc("none|hf"), cl::init("none"),
-      cl::desc("Links that external data may be reached through; hf: those of a Hugging Face cache")};
-  cl::opt<uint64_t> maxGraphBytes{"max-graph-bytes", cl::cat(category), cl::init(onnx::Limits().maxGraphBytes),
-                                  cl::desc("Largest model without raw tensor data")};
-  cl::opt<uint64_t> maxItems{"max-items", cl::cat(category), cl::init(onnx::Limits().maxItems),
-                             cl::desc("Most messages and strings of a model")};
-  cl::opt<uint64_t> maxNodes{"max-nodes", cl::cat(category), cl::init(onnx::Limits().maxNodes),
-                             cl::desc("Most nodes in the file")};
-  cl::opt<uint64_t> maxInitializers{"max-initializers", cl::cat(category), cl::init(onnx::Limits().maxInitializers),
-                                    cl::desc("Most initialisers")};
-  cl::opt<unsigned> maxMessageDepth{"max-message-depth", cl::cat(category), cl::init(onnx::Limits().maxMessageDepth),
-                                    cl::desc("Deepest nesting of messages")};
-  cl::opt<unsigned> maxSubgraphDepth{"max-subgraph-depth", cl::cat(category), cl::init(onnx::Limits().maxSubgraphDepth),
-                                     cl::desc("Deepest nesting of subgraphs")};
-  cl::opt<uint64_t> maxNameBytes{"max-name-bytes", cl::cat(category), cl::init(onnx::Limits().maxNameBytes),
-                                 cl::desc("Longest name")};
-  cl::opt<uint64_t> maxExpandedNodes{"max-expanded-nodes", cl::cat(category), cl::init(onnx::Limits().maxExpandedNodes),
-                                     cl::desc("Most nodes after inlining functions and unrolling loops")};
-  cl::opt<uint64_t> maxFunctionDepth{"max-function-depth", cl::cat(category), cl::init(onnx::Limits().maxFunctionDepth),
-                                     cl::desc("Deepest chain of function calls")};
-  cl::opt<int64_t> maxTripCount{"max-trip-count", cl::cat(category), cl::init(onnx::Limits().maxTripCount),
-                                cl::desc("Most iterations of an unrolled loop")};
+struct ImportFlags : FlagSet {
+  FlagCategory importCategory{*this, "Import of ONNX models"};
+  FlagList from{*this, "from", FlagList::Commas, "tensor,...", "Tensors that become the inputs"};
+  FlagList to{*this, "to", FlagList::Commas, "tensor,...", "Tensors that become the outputs"};
+  FlagList dims{*this, "dim", FlagList::Commas, "name=extent,...",
+                "Named dimensions: fix them (name=extent), or say their least and largest extents, and a likely one "
+                "(name=low..high, name=low..high:likely)"};
+  FlagList bind{*this, "bind", FlagList::None, "input=numbers",
+                "Make an input a constant: comma-separated numbers in row-major order, of the declared shape; another "
+                "shape as input=2x3:numbers"};
+  FlagList elements{*this, "elements", FlagList::None, "input=count[:shape]",
+                    "What a sequence or an optional among the inputs has: the number of its tensors, which become the "
+                    "inputs `input[0]`, `input[1]`, ..., with a shape such as 2x? where none is declared; input=none: "
+                    "an optional without an element"};
+  Flag<std::string> externalDataDir{
+      *this, "external-data-dir", "", "folder",
+      "Folder that locations of external data are relative to and must lie below (default: the model's)"};
+  Flag<std::string> links{*this, "follow-symlinks", "none", "none|hf",
+                          "Links that external data may be reached through; hf: those of a Hugging Face cache"};
+  FlagCategory limitsCategory{*this, "Limits of what is read from a model"};
+  Flag<uint64_t> maxGraphBytes{*this, "max-graph-bytes", onnx::Limits().maxGraphBytes, "",
+                               "Largest model without raw tensor data"};
+  Flag<uint64_t> maxItems{*this, "max-items", onnx::Limits().maxItems, "", "Most messages and strings of a model"};
+  Flag<uint64_t> maxNodes{*this, "max-nodes", onnx::Limits().maxNodes, "", "Most nodes in the file"};
+  Flag<uint64_t> maxInitializers{*this, "max-initializers", onnx::Limits().maxInitializers, "", "Most initialisers"};
+  Flag<unsigned> maxMessageDepth{*this, "max-message-depth", onnx::Limits().maxMessageDepth, "",
+                                 "Deepest nesting of messages"};
+  Flag<unsigned> maxSubgraphDepth{*this, "max-subgraph-depth", onnx::Limits().maxSubgraphDepth, "",
+                                  "Deepest nesting of subgraphs"};
+  Flag<uint64_t> maxNameBytes{*this, "max-name-bytes", onnx::Limits().maxNameBytes, "", "Longest name"};
+  Flag<uint64_t> maxExpandedNodes{*this, "max-expanded-nodes", onnx::Limits().maxExpandedNodes, "",
+                                  "Most nodes after inlining functions and unrolling loops"};
+  Flag<uint64_t> maxFunctionDepth{*this, "max-function-depth", onnx::Limits().maxFunctionDepth, "",
+                                  "Deepest chain of function calls"};
+  Flag<int64_t> maxTripCount{*this, "max-trip-count", onnx::Limits().maxTripCount, "",
+                             "Most iterations of an unrolled loop"};
 
   /// The options; a malformed flag is reported as a usage problem.
   onnx::ImportOptions get(onnx::Diagnostics &diagnostics) const {
@@ -176,6 +164,6 @@ private:
   }
 };
 
-} // namespace weft::tools
+} // namespace weft
 
-#endif // WEFT_TOOLS_IMPORTFLAGS_H
+#endif // WEFT_COMPILER_IMPORTFLAGS_H

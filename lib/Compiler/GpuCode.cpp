@@ -1,33 +1,17 @@
 // GPU code of one program, and what ptxas says of it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Compile.h"
+#include "Environment.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Compiler/Compilation.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Emit/Ptxas.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 
 using namespace mlir;
 
-namespace weft::tools {
-
-/// ptxas where CUDA usually is; empty if it is nowhere.
-static std::string findPtxas() {
-  if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
-    return *found;
-  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char *root = std::getenv(variable)) {
-      llvm::SmallString<128> folder(root);
-      llvm::sys::path::append(folder, "bin");
-      if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas", {folder.str()}))
-        return *found;
-    }
-  llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"});
-  return found ? *found : "";
-}
+namespace weft {
 
 /// The ONNX nodes behind a kernel, of all its dispatches: " (nodes `a`, `b`)".
 static std::string nodesOf(ModuleOp program, llvm::StringRef kernel) {
@@ -106,7 +90,7 @@ llvm::Expected<std::string> Compilation::makePtx(Program &program, unsigned firs
   };
   SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
   beginActivity("ptx", program.name(), kernels.size());
-  auto modules = emit::compilePtx(kernels, program.name(), firstKernel);
+  auto modules = emit::compilePtx(kernels, program.name(), firstKernel, [this] { return checkCancelled(); });
   if (!modules)
     return modules.takeError();
   lap("ptx");
@@ -119,4 +103,4 @@ llvm::Expected<std::string> Compilation::makePtx(Program &program, unsigned firs
   return emit::joinPtx(assembly.modules, program.name());
 }
 
-} // namespace weft::tools
+} // namespace weft

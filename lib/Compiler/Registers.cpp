@@ -1,7 +1,7 @@
 // Registers by what ptxas says: CTAs that only just do not fit on an SM are made to; kernels that spill are dealt
 // others, or get another schedule.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Compile.h"
+#include "weft/Compiler/Compilation.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/SymbolTable.h"
 #include "weft/Emit/Ptx.h"
@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace weft::tools {
+namespace weft {
 
 /// ptxas keeps a value or two in memory of its own choice, for a step of occupancy.
 static bool spills(const emit::PtxasEntry &entry) {
@@ -262,4 +262,4 @@ bool Compilation::settlePlan(Program &program) {
   return true;
 }
 
-} // namespace weft::tools
+} // namespace weft

@@ -1,6 +1,6 @@
 // The phases: up to Normalize once for all targets, from Plan on once for each.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Compile.h"
+#include "weft/Compiler/Compilation.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -9,7 +9,7 @@
 using namespace mlir;
 using weft::onnx::ErrorClass;
 
-namespace weft::tools {
+namespace weft {
 
 void Compilation::dumpPhase(Phase phase, ModuleOp op, const Device *gpu) {
   llvm::SmallString<256> path(flags.dump);
@@ -48,6 +48,7 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
   if (emission.kind == Emission::Candidates && options.gpu)
     options.gpu->mergeLaunches = "off"; // Each kernel for itself.
   options.mostVariants = flags.variants;
+  options.isCancelled = [this] { return cancelled.load(); };
   if (flags.variants.getNumOccurrences())
     options.mostVariantKernels = 0;
   return options;
@@ -77,6 +78,11 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
   return succeeded(weft::runPhases(op, first, last, options));
 }
 
+/// Of phases that said nothing.
+bool Compilation::failPass() {
+  return cancelled ? false : fail(ErrorClass::Internal, "a pass failed without saying why");
+}
+
 bool Compilation::lowerProgram(Program &program) {
   std::vector<onnx::Diagnostic> problems;
   refusals = program.gpu ? &problems : nullptr;
@@ -88,11 +94,11 @@ bool Compilation::lowerProgram(Program &program) {
   done = done && settlePlan(program);
   refusals = nullptr;
   if (!program.gpu || !diagnostics.empty())
-    return done || (diagnostics.empty() && fail(ErrorClass::Internal, "a pass failed without saying why"));
+    return done || (diagnostics.empty() && failPass());
   if (done && problems.empty())
     return true;
   if (problems.empty())
-    return fail(ErrorClass::Internal, "a pass failed without saying why");
+    return failPass();
   if (flags.fallback == "allow") {
     const onnx::Diagnostic &first = problems.front();
     program.refusal =
@@ -128,7 +134,7 @@ bool Compilation::runPhases() {
   if (from >= Phase::Plan && !checkTargets())
     return false;
   if (from < Phase::Normalize && !runPhases(*module, from, std::min(emission.last, Phase::Normalize), /*gpu=*/nullptr))
-    return diagnostics.empty() ? fail(ErrorClass::Internal, "a pass failed without saying why") : false;
+    return diagnostics.empty() ? failPass() : false;
   if (emission.last <= Phase::Normalize)
     return diagnostics.empty();
   if (isExplaining() && from <= Phase::Normalize)
@@ -148,4 +154,4 @@ bool Compilation::runPhases() {
   return diagnostics.empty();
 }
 
-} // namespace weft::tools
+} // namespace weft

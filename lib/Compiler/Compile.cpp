@@ -1,13 +1,15 @@
 // One run of weft-compile: flags, input, problems.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Compile.h"
+#include "Environment.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
+#include "weft/Compiler/Compilation.h"
+#include "weft/Import/Onnx/MemorySources.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Support/InputFile.h"
 #include "weft/Target/ChainOrder.h"
-#include "weft/Target/DeviceTable.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,7 +22,7 @@
 using namespace mlir;
 using weft::onnx::ErrorClass;
 
-namespace weft::tools {
+namespace weft {
 
 bool Compilation::fail(ErrorClass cls, const llvm::Twine &cause) {
   (void)diagnostics.report(cls, cause);
@@ -28,9 +30,17 @@ bool Compilation::fail(ErrorClass cls, const llvm::Twine &cause) {
 }
 
 void Compilation::beginActivity(llvm::StringRef what, llvm::StringRef target, size_t kernels) {
-  if (progress)
-    progress->begin(what + (target.empty() ? "" : " ") + target +
-                    (kernels ? llvm::formatv(" of {0} kernels", kernels).str() : ""));
+  if (request.began)
+    request.began(
+        (what + (target.empty() ? "" : " ") + target + (kernels ? llvm::formatv(" of {0} kernels", kernels).str() : ""))
+            .str());
+  (void)checkCancelled();
+}
+
+bool Compilation::checkCancelled() {
+  if (!cancelled && request.isCancelled && request.isCancelled())
+    cancelled = true;
+  return cancelled;
 }
 
 /// The targets' devices with the launch that the user states.
@@ -47,8 +57,8 @@ bool Compilation::useLaunchCost() {
       continue;
     Device device = *program.gpu;
     device.launchSeconds = std::max(flags.launchCost * micro - device.tailSeconds, 0.0);
-    useDevice(device);
-    program.gpu = findDevice(device.name);
+    devices.set(device);
+    program.gpu = devices.find(device.name);
     hasGpu = true;
   }
   return hasGpu || fail(ErrorClass::Usage, "--launch-cost: expected a GPU in --target, got `" + flags.target + "`");
@@ -62,17 +72,16 @@ bool Compilation::useMeasuredRates() {
   std::string text, problem;
   if (!readInputFile(flags.deviceTable.getValue(), text, problem) || !readDeviceTable(text, device, problem))
     return fail(ErrorClass::Invalid, "--device-table: " + flags.deviceTable + ": " + problem);
-  useDevice(device);
+  devices.set(device);
   return true;
 }
 
-/// Those that come with Weft lie beside the tools' folder.
+/// Those that come with Weft lie beside the folder of the library or tool.
 bool Compilation::findRecords() {
   records = flags.records;
   if (records != "shipped")
     return true;
-  static int anchor; // Of this executable.
-  llvm::SmallString<256> path(llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(nullptr, &anchor)));
+  llvm::SmallString<256> path(llvm::sys::path::parent_path(getOwnPath()));
   llvm::sys::path::append(path, "..", "share", "weft", "records.jsonl");
   records = std::string(path);
   return llvm::sys::fs::exists(path) ||
@@ -84,7 +93,7 @@ bool Compilation::parseTargets() {
   llvm::StringRef(flags.target).split(words, ',');
   for (llvm::StringRef word : words) {
     Program program;
-    program.gpu = findDevice(word);
+    program.gpu = devices.find(word);
     if (word != "cpu" && !program.gpu)
       return fail(ErrorClass::Usage,
                   "--target: expected cpu, " + getArchitectureList() + " or a device such as H100, got `" + word + "`");
@@ -127,13 +136,8 @@ bool Compilation::parseEmission() {
   return true;
 }
 
-bool Compilation::parseFlags() {
-  importOptions = flags.get(diagnostics);
-  if (!useMeasuredRates())
-    return false;
-  if (parseTargets())
-    useLaunchCost();
-  findRecords();
+/// Flags whose values are words or numbers of a range.
+bool Compilation::checkChoices() {
   auto expectWord = [&](const llvm::Twine &flag, const std::string &value, llvm::StringRef first,
                         llvm::StringRef second) {
     if (value != first && value != second)
@@ -141,8 +145,6 @@ bool Compilation::parseFlags() {
   };
   expectWord("--fp", flags.fp, "strict", "fast");
   expectWord("--dependent-launch", flags.dependentLaunch, "on", "off");
-  if (!llvm::is_contained({"auto", "on", "off"}, flags.progress))
-    fail(ErrorClass::Usage, "--progress: expected auto, on or off, got `" + flags.progress + "`");
   expectWord("--explain", flags.explain, "on", "off");
   if (flags.weights != "omit")
     expectWord("--weights", flags.weights, "embed", "external");
@@ -153,10 +155,20 @@ bool Compilation::parseFlags() {
   if (!llvm::is_contained({"on", "levels", "chains", "off"}, flags.mergeLaunches))
     fail(ErrorClass::Usage, "--merge-launches: expected on, levels, chains or off, got `" + flags.mergeLaunches + "`");
   expectWord("--fallback", flags.fallback, "error", "allow");
-  expectWord("--diag-format", flags.diagFormat, "text", "json");
   if (std::string problem; !flags.traversal.empty() && !gpu::parseChainOrder(flags.traversal) &&
                            !plan::checkOrderText(flags.traversal, problem))
     fail(ErrorClass::Usage, "--traversal: " + problem);
+  return diagnostics.empty();
+}
+
+bool Compilation::parseFlags() {
+  importOptions = flags.get(diagnostics);
+  if (!useMeasuredRates())
+    return false;
+  if (parseTargets())
+    useLaunchCost();
+  findRecords();
+  checkChoices();
   if (std::optional<Phase> phase = parsePhase(flags.compileFrom))
     from = *phase;
   else
@@ -207,6 +219,7 @@ void Compilation::setUpThreads() {
     context->setThreadPool(*pool);
   }
   loadCompilerDialects(*context);
+  setDevices(*context, devices);
   // The importer has checked the model, so problems that passes report belong to the compiler, but for those of a GPU's
   // program: ops that it cannot do.
   context->getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
@@ -255,24 +268,49 @@ bool Compilation::setUpRemarks() {
   return true;
 }
 
+/// Of a module the import is over: what these flags ask of it would be passed over in silence.
+bool Compilation::checkModuleFlags() {
+  for (const FlagBase *flag :
+       {static_cast<const FlagBase *>(&flags.from), static_cast<const FlagBase *>(&flags.to),
+        static_cast<const FlagBase *>(&flags.bind), static_cast<const FlagBase *>(&flags.elements)})
+    if (flag->getNumOccurrences())
+      return fail(ErrorClass::Usage, "--" + flag->name + ": expected an ONNX model, got the module '" + request.model +
+                                         "'; give the flag where the model is imported (--compile-to=import)");
+  if (!importOptions.dims.empty())
+    return fail(ErrorClass::Usage,
+                "--dim: expected " + importOptions.dims.front().first + "=low..high or " +
+                    importOptions.dims.front().first +
+                    "=low..high:likely for a module, whose dimensions are symbols already, got one extent; fix it "
+                    "where the model is imported (--compile-to=import)");
+  return true;
+}
+
 bool Compilation::readInput() {
-  isOnnx = !llvm::StringRef(flags.input).ends_with(".mlir") && !llvm::StringRef(flags.input).ends_with(".mlirbc");
+  isOnnx = !llvm::StringRef(request.model).ends_with(".mlir") && !llvm::StringRef(request.model).ends_with(".mlirbc");
   if (isOnnx) {
     if (from != Phase::Import)
       return fail(ErrorClass::Usage, "--compile-from: an ONNX model starts at import");
-    module = onnx::importModel(flags.input, importOptions, *context, diagnostics, &summary);
+    for (const auto &[location, bytes] : request.externalData)
+      if (!onnx::addMemorySource(*context, location, bytes))
+        return fail(ErrorClass::Usage,
+                    "external data in memory: expected each location once, got `" + location + "` twice");
+    module = request.bytes ? onnx::importModel(onnx::MappedBytes{*request.bytes, nullptr, ""}, importOptions, *context,
+                                               diagnostics, &summary)
+                           : onnx::importModel(request.model, importOptions, *context, diagnostics, &summary);
     llvm::append_range(warnings, diagnostics.warnings());
     if (module)
       flags.setRanges(*module, diagnostics);
     return module && diagnostics.empty();
   }
-  if (!llvm::sys::fs::exists(flags.input))
-    return fail(ErrorClass::Invalid, "cannot open '" + flags.input + "'");
+  if (!checkModuleFlags())
+    return false;
+  if (!llvm::sys::fs::exists(request.model))
+    return fail(ErrorClass::Invalid, "cannot open '" + request.model + "'");
   context->allowUnregisteredDialects(false);
-  module = parseSourceFile<ModuleOp>(flags.input, ParserConfig(context.get()));
+  module = parseSourceFile<ModuleOp>(request.model, ParserConfig(context.get()));
   if (!module)
     return fail(ErrorClass::Invalid, "not a module of Weft");
-  llvm::SmallString<128> folder(flags.input);
+  llvm::SmallString<128> folder(request.model);
   llvm::sys::path::remove_filename(folder);
   if (llvm::Error error = tg::addFilesOf(*module, folder))
     return fail(ErrorClass::Invalid, llvm::toString(std::move(error)));
@@ -280,48 +318,36 @@ bool Compilation::readInput() {
   return diagnostics.empty();
 }
 
-int Compilation::report() {
-  if (flags.timeReport)
-    for (const auto &[name, seconds] : times)
-      llvm::errs() << llvm::left_justify(name, 16) << llvm::format("%8.3f s", seconds) << '\n';
-  if (flags.diagFormat == "text") {
-    for (const std::string &text : remarks)
-      llvm::errs() << onnx::escape(flags.input) << ": remark: " << onnx::escape(text, 2000) << '\n';
-    for (const std::string &warning : warnings)
-      llvm::errs() << onnx::escape(flags.input) << ": warning: " << onnx::escape(warning, 2000) << '\n';
-  }
-  if (diagnostics.empty())
-    return 0;
-  if (flags.diagFormat == "json") {
-    llvm::json::OStream json(llvm::errs(), 2);
-    diagnostics.print(json);
-    llvm::errs() << '\n';
-  } else {
-    diagnostics.print(llvm::errs(), flags.input);
-  }
-  return diagnostics.exitCode();
-}
-
-int Compilation::run() {
+bool Compilation::run() {
   if (!parseFlags())
-    return report();
-  bool isWatched = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
-  progress.emplace(flags.progress == "on"                  ? Progress::All
-                   : flags.progress == "auto" && isWatched ? Progress::Long
-                                                           : Progress::Off);
+    return false;
   setUpThreads();
   if (!setUpRemarks())
-    return report();
+    return false;
   auto begin = std::chrono::steady_clock::now();
   beginActivity("import");
   bool read = readInput();
   times.push_back({"import", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
-  if (read && runPhases())
-    emission.kind == Emission::Bundle       ? writeBundle()
-    : emission.kind == Emission::Candidates ? writeCandidates()
-                                            : writeText();
-  progress.reset();
-  return report();
+  std::optional<std::string> key = read && mayCache() ? makeKey() : std::nullopt;
+  if (key && takeCached(*key))
+    return true;
+  if (read && compileModule() && key && warnings.empty())
+    request.bundle ? request.cache->insert(*key, *request.bundle)
+                   : request.cache->insertFile(*key, outputPath(".weft"));
+  return diagnostics.empty() && !cancelled;
 }
 
-} // namespace weft::tools
+bool Compilation::compileModule() {
+  if (!runPhases())
+    return false;
+  switch (emission.kind) {
+  case Emission::Bundle:
+    return writeBundle() && !cancelled;
+  case Emission::Candidates:
+    return writeCandidates();
+  default:
+    return writeText();
+  }
+}
+
+} // namespace weft

@@ -1,7 +1,7 @@
 // What comes out: a bundle, or text of some stage.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Compile.h"
 #include "mlir/Support/FileUtilities.h"
+#include "weft/Compiler/Compilation.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileGraph/IR/WeightStore.h"
 #include "llvm/ADT/StringMap.h"
@@ -13,14 +13,14 @@
 using namespace mlir;
 using weft::onnx::ErrorClass;
 
-namespace weft::tools {
+namespace weft {
 
 std::string Compilation::outputPath(llvm::StringRef suffix) const {
-  if (!flags.output.empty())
-    return flags.output;
+  if (!request.output.empty())
+    return request.output;
   if (emission.kind != Emission::Bundle && emission.kind != Emission::Object)
     return "-";
-  return (llvm::sys::path::stem(flags.input) + suffix).str();
+  return (llvm::sys::path::stem(request.model) + suffix).str();
 }
 
 bool Compilation::writeFile(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> write) {
@@ -143,7 +143,8 @@ llvm::Error Compilation::addToBundle(emit::BundleWriter &writer, Program &progra
     return llvm::Error::success();
   }
   beginActivity("native code", "cpu", kernels.size());
-  llvm::Expected<std::vector<std::string>> code = emit::compileKernels(kernels, cpu, emit::CodeKind::Object);
+  llvm::Expected<std::vector<std::string>> code =
+      emit::compileKernels(kernels, cpu, emit::CodeKind::Object, [this] { return checkCancelled(); });
   if (!code)
     return code.takeError();
   lap("native code");
@@ -158,9 +159,10 @@ llvm::Error Compilation::addToBundle(emit::BundleWriter &writer, Program &progra
 
 bool Compilation::writeBundle() {
   emit::BundleOptions options;
-  options.path = outputPath(".weft");
+  options.path = request.bundle ? "" : outputPath(".weft");
+  options.bytes = request.bundle;
   options.productVersion = "weft " WEFT_VERSION;
-  options.modelName = llvm::sys::path::filename(flags.input).str();
+  options.modelName = llvm::sys::path::filename(request.model).str();
   options.weights = flags.weights == "external" ? emit::Weights::External
                     : flags.weights == "omit"   ? emit::Weights::Omit
                                                 : emit::Weights::Embed;
@@ -169,7 +171,12 @@ bool Compilation::writeBundle() {
   for (Program &program : programs) {
     if (!program.module)
       continue;
-    if (llvm::Error error = addToBundle(writer, program))
+    llvm::Error error = addToBundle(writer, program);
+    if (cancelled) {
+      llvm::consumeError(std::move(error));
+      return false;
+    }
+    if (error)
       return fail(ErrorClass::Internal, llvm::toString(std::move(error)));
     if (!diagnostics.empty())
       return false;
@@ -181,9 +188,8 @@ bool Compilation::writeBundle() {
   if (!statistics)
     return fail(ErrorClass::Unsupported, llvm::toString(statistics.takeError()));
   times.push_back({"bundle", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
-  if (!flags.quiet)
-    summarise(*statistics);
+  summarise(*statistics);
   return true;
 }
 
-} // namespace weft::tools
+} // namespace weft
