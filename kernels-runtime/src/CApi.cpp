@@ -12,8 +12,10 @@
 #include "weft/Bundle/DType.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstring>
+#include <utility>
 
 using namespace weft;
 using namespace weft::bundle;
@@ -238,6 +240,22 @@ weft_error *weft_session_take_output(weft_session *session, size_t index, int32_
 weft_error *weft_dlpack_share(const void *managed, int32_t versioned, int32_t resultVersioned, void **result) {
   *result = nullptr;
   return convert(dlpack::share(managed, versioned != 0, resultVersioned != 0, *result));
+}
+
+static std::atomic<int (*)(void *, const char *)> capsuleIsValid;
+static std::atomic<void *(*)(void *, const char *)> capsuleGetPointer;
+
+/// A capsule that was taken has another name.
+static void destroyCapsule(void *capsule) {
+  for (auto [name, isVersioned] : {std::pair("dltensor", false), std::pair("dltensor_versioned", true)})
+    if (capsuleIsValid.load()(capsule, name))
+      dlpack::release(capsuleGetPointer.load()(capsule, name), isVersioned);
+}
+
+void *weft_dlpack_capsule_destructor(void *isValid, void *getPointer) {
+  capsuleIsValid = reinterpret_cast<int (*)(void *, const char *)>(isValid);
+  capsuleGetPointer = reinterpret_cast<void *(*)(void *, const char *)>(getPointer);
+  return reinterpret_cast<void *>(&destroyCapsule);
 }
 
 void weft_dlpack_release(void *managed, int32_t versioned) { dlpack::release(managed, versioned != 0); }

@@ -326,7 +326,7 @@ bool Compilation::run() {
     return false;
   auto begin = std::chrono::steady_clock::now();
   beginActivity("import");
-  bool read = readInput();
+  bool read = !cancelled && readInput();
   times.push_back({"import", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
   std::optional<std::string> key = read && mayCache() ? makeKey() : std::nullopt;
   if (key && takeCached(*key))

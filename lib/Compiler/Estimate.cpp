@@ -54,7 +54,7 @@ bool Compilation::estimate(ModelEstimate &result) {
   importOptions.needWeights = false;
   setUpThreads();
   beginActivity("import");
-  if (!readInput())
+  if (cancelled || !readInput())
     return false;
   measureNodes(*module, result);
   emission = {Emission::Mlir, Phase::Outline};

@@ -241,6 +241,10 @@ WEFT_EXPORT weft_error *weft_dlpack_share(const void *managed, int32_t versioned
                                           void **result);
 /** Calls the deleter, if there is one. */
 WEFT_EXPORT void weft_dlpack_release(void *managed, int32_t versioned);
+/** For Python capsules over managed tensors: a destructor (void (*)(PyObject *)) that releases a tensor which nobody
+ * took. It calls no Python code, so it may run while an exception is on its way. The library is not linked to Python:
+ * it is given PyCapsule_IsValid and PyCapsule_GetPointer, those of the process. */
+WEFT_EXPORT void *weft_dlpack_capsule_destructor(void *is_valid, void *get_pointer);
 
 /*===- What happened --------------------------------------------------------------------------------------------===*/
 

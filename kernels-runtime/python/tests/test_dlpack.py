@@ -186,6 +186,15 @@ class DLPackTest(unittest.TestCase):
         with self.assertRaisesRegex(weft.Error, "expected a CUDA stream, got str"):
             session.run({"a": a, "b": b}, stream="first")
 
+    def test_who_refuses_a_tensor_says_so(self):
+        session = self.card_session()
+        y = session.run({"a": Foreign(aligned([1, 2, 3])), "b": Foreign(aligned([10, 20, 30]))})["y"]
+        for _ in range(2):  # numpy takes the capsule and lets it die with its own exception set
+            with self.assertRaisesRegex((BufferError, RuntimeError), "[Uu]nsupported device"):
+                np.from_dlpack(y)
+        self.assertEqual(y.numpy().tolist(), [21, 42, 63])
+        del y
+
     def test_graphs_are_replayed_when_outputs_are_dropped(self):
         session = self.card_session()
         a, b = Foreign(aligned([1, 2, 3])), Foreign(aligned([10, 20, 30]))

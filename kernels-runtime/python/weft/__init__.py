@@ -8,12 +8,17 @@ Tensors of other libraries (torch, cupy, jax, ...) come and go by DLPack, withou
 
     y = torch.from_dlpack(session.run({"x": x}, stream=torch.cuda.current_stream())["y"])
 
-The package is a thin layer (ctypes) over the C ABI of libweft_runtime.so; it compiles nothing and needs numpy alone. bfloat16, float8 and
+    session = weft.Session(weft.compile("model.onnx", target="sm_90a,cpu"), device="cuda")
+
+The package is a thin layer (ctypes) over the C ABIs of libweft_runtime.so and, for `compile` and `inspect`, of libweft_compiler.so, which is loaded
+when one of them is called. It needs numpy alone. bfloat16, float8 and
 4-bit types come and go as the `ml_dtypes` types, when that package is installed.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from ._compiler import Capability, Compiled, Node, compile, compiler_version, inspect, load_compiler
 from ._dlpack import Tensor
 from ._library import Error, load_library, version
 from ._session import Bundle, Dispatch, Port, Session, Symbol
 
-__all__ = ["Bundle", "Dispatch", "Error", "Port", "Session", "Symbol", "Tensor", "load_library", "version"]
+__all__ = ["Bundle", "Capability", "Compiled", "Dispatch", "Error", "Node", "Port", "Session", "Symbol", "Tensor", "compile", "compiler_version",
+           "inspect", "load_compiler", "load_library", "version"]

@@ -6,6 +6,7 @@ What a library must have is `__dlpack__` and `__dlpack_device__` (torch, jax, cu
 from __future__ import annotations
 
 import ctypes
+import functools
 from ctypes import c_char_p, c_int64, c_void_p, py_object
 
 import numpy as np
@@ -24,17 +25,12 @@ _is_capsule = ctypes.pythonapi.PyCapsule_IsValid
 _is_capsule.restype, _is_capsule.argtypes = ctypes.c_int, [py_object, c_char_p]
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = c_void_p, [py_object, c_char_p]
-# Within a destructor the capsule has no references left: it must not become a Python object.
-_is_dying_capsule = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
-_get_dying_pointer = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-@ctypes.PYFUNCTYPE(None, c_void_p)
-def _destroy(capsule: int) -> None:
-    """Of a capsule that nobody took: a taken one has another name."""
-    for versioned, name in _NAMES.items():
-        if _is_dying_capsule(capsule, name):
-            load_library().weft_dlpack_release(_get_dying_pointer(capsule, name), versioned)
+@functools.cache
+def _destructor() -> int:
+    """Of capsules that nobody took. It is the library's: Python code cannot run while the exception of whoever refused the tensor is set."""
+    return load_library().weft_dlpack_capsule_destructor(ctypes.cast(_is_capsule, c_void_p), ctypes.cast(_get_pointer, c_void_p))
 
 
 def stream_handle(stream) -> int | None:
@@ -147,7 +143,7 @@ class Tensor:
         versioned = max_version is not None and max_version[0] >= 1
         shared = c_void_p()
         check(load_library().weft_dlpack_share(self._managed, True, versioned, shared))
-        return _new_capsule(shared.value, _NAMES[versioned], ctypes.cast(_destroy, c_void_p))
+        return _new_capsule(shared.value, _NAMES[versioned], _destructor())
 
     @property
     def __cuda_array_interface__(self) -> dict:

@@ -56,7 +56,8 @@ class DispatchStruct(ctypes.Structure):
                 ("last_grid", c_int64), ("runs", c_uint64), ("total_ns", c_uint64)]
 
 
-# name: (result, arguments). Functions that return c_void_p return an error, but for weft_session_stream.
+# name: (result, arguments). Functions that return c_void_p return an error, but for weft_session_stream and
+# weft_dlpack_capsule_destructor.
 _FUNCTIONS = {
     "weft_version": (c_char_p, []),
     "weft_abi_version": (c_uint32, []),
@@ -87,6 +88,7 @@ _FUNCTIONS = {
     "weft_tensor_from_dlpack": (c_void_p, [c_void_p, c_int32, POINTER(TensorStruct)]),
     "weft_dlpack_share": (c_void_p, [c_void_p, c_int32, c_int32, POINTER(c_void_p)]),
     "weft_dlpack_release": (None, [c_void_p, c_int32]),
+    "weft_dlpack_capsule_destructor": (c_void_p, [c_void_p, c_void_p]),
     "weft_session_statistics": (None, [c_void_p, POINTER(StatisticsStruct)]),
     "weft_session_dispatch_count": (c_size_t, [c_void_p]),
     "weft_session_dispatch": (c_int, [c_void_p, c_size_t, POINTER(DispatchStruct)]),
@@ -97,7 +99,7 @@ _FUNCTIONS = {
 _library: ctypes.CDLL | None = None
 
 
-def _candidates(where: str | os.PathLike | None) -> list[str]:
+def candidates(where: str | os.PathLike | None, names: tuple[str, ...]) -> list[str]:
     """Files to try, in order: the given file or folder (a build folder works); else beside this package, the library folder of the
     installation that holds it, the build folder of a source tree, and what the dynamic linker finds."""
     package = pathlib.Path(__file__).resolve().parent
@@ -108,8 +110,8 @@ def _candidates(where: str | os.PathLike | None) -> list[str]:
     else:
         above = package.parents[2]  # LIB/weft/python/weft when installed, kernels-runtime/python/weft in the tree
         folders, files = [package, above, above / "build" / "lib"], []
-    found = [file for file in files + [folder / name for folder in folders for name in _NAMES] if file.is_file()]
-    return [str(file) for file in found] + (list(_NAMES[:1]) if where is None else [])
+    found = [file for file in files + [folder / name for folder in folders for name in names] if file.is_file()]
+    return [str(file) for file in found] + (list(names[:1]) if where is None else [])
 
 
 def load_library(where: str | os.PathLike | None = None) -> ctypes.CDLL:
@@ -118,7 +120,7 @@ def load_library(where: str | os.PathLike | None = None) -> ctypes.CDLL:
     if _library is not None:
         return _library
     failures = []
-    for candidate in _candidates(where):
+    for candidate in candidates(where, _NAMES):
         try:
             library = ctypes.CDLL(candidate)
             break

@@ -190,8 +190,10 @@ llvm::Expected<ExternalData::File> ExternalData::open(llvm::StringRef location) 
     return known->second;
   if (const tg::WeightStore::Source *given = store.find(nameMemory(location)))
     return files[location] = File{nameMemory(location), given->bytes.size()};
-  if (folder.empty())
+  if (folder.empty()) {
+    missing = true;
     return cause("external data `" + location + "` of a model in memory");
+  }
   llvm::Expected<int> descriptor = openBeneath(folder, location);
   if (!descriptor && links == LinkPolicy::HuggingFace) {
     llvm::consumeError(descriptor.takeError());
