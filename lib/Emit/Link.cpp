@@ -1,4 +1,4 @@
-// Linking objects into a shared object with lld, in a temporary folder of our own.
+// Linking objects into a shared object with lld or GNU ld, in a temporary folder of our own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/NativeCode.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -26,10 +26,11 @@ static llvm::Expected<std::string> findLinker() {
   for (llvm::StringRef name : {"ld.lld-22", "ld.lld"})
     if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name))
       return *path;
-  for (llvm::StringRef folder : {"/usr/lib/llvm-22/bin"})
-    if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName("ld.lld", {folder}))
-      return *path;
-  return llvm::createStringError("no linker found; install lld-22 or put ld.lld on the PATH");
+  if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName("ld.lld", {"/usr/lib/llvm-22/bin"}))
+    return *path;
+  if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName("ld")) // GNU's: where there is a C compiler.
+    return *path;
+  return llvm::createStringError("no linker found; install lld or binutils, or put ld.lld or ld on the PATH");
 }
 
 /// The C library's shared objects on this machine: named at link time so that the result states what it needs.

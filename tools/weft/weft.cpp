@@ -29,18 +29,36 @@ static std::string ownFolder() {
 /// The tools for users, without "weft-", that lie beside this one.
 static std::vector<std::string> subcommands(const std::string &folder) {
   std::vector<std::string> names;
-  for (const char *name : {"bench", "calibrate", "compare-counters", "compile", "counters", "emu", "explain", "explore",
-                           "inspect", "opt", "reference", "run", "translate", "tune"})
+  for (const char *name : {"bench", "calibrate", "compare-counters", "compile", "counters", "doctor", "emu", "explain",
+                           "explore", "inspect", "opt", "reference", "run", "translate", "tune"})
     if (access((folder + "/weft-" + name).c_str(), X_OK) == 0)
       names.push_back(name);
   return names;
 }
 
 static void printUsage(FILE *out, const std::vector<std::string> &names) {
-  fprintf(out, "usage: weft SUBCOMMAND [ARGUMENTS]\n\nsubcommands:");
-  for (const std::string &name : names)
-    fprintf(out, " %s", name.c_str());
-  fprintf(out, "\n\n`weft SUBCOMMAND --help` explains one.\n");
+  static constexpr struct {
+    const char *name, *what;
+  } tools[] = {{"compile", "an ONNX model to a bundle"},
+               {"run", "a bundle, on files or random inputs"},
+               {"bench", "how fast a bundle is, alone or against another"},
+               {"explain", "what was made of a model, and why"},
+               {"inspect", "what a model is made of, and what of it is supported"},
+               {"doctor", "what works on this machine"},
+               {"tune", "measure schedules on a card, for --records"},
+               {"calibrate", "measure a card, for --device-table"},
+               {"explore", "a page to try traversal orders on"},
+               {"counters", "predicted counters of launches"},
+               {"compare-counters", "predicted and measured ones"},
+               {"emu", "run PTX in the emulator"},
+               {"opt", "passes on modules"},
+               {"translate", "a model to a module, as text"},
+               {"reference", "evaluate a module op by op"}};
+  fprintf(out, "usage: weft SUBCOMMAND [ARGUMENTS]\n\nsubcommands:\n");
+  for (const auto &[name, what] : tools)
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      fprintf(out, "  %-18s%s\n", name, what);
+  fprintf(out, "\n`weft SUBCOMMAND --help` explains one; `weft --version` is the version.\n");
 }
 
 static int reportUnknown(const char *word, const std::vector<std::string> &names) {
@@ -63,6 +81,10 @@ int main(int argc, char **argv) {
   std::string_view word = argv[1];
   if (word == "--help" || word == "-h" || word == "help") {
     printUsage(stdout, names);
+    return 0;
+  }
+  if (word == "--version") {
+    printf("weft " WEFT_VERSION "\n");
     return 0;
   }
   if (std::find(names.begin(), names.end(), word) == names.end())

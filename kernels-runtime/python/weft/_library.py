@@ -100,7 +100,7 @@ _library: ctypes.CDLL | None = None
 
 
 def candidates(where: str | os.PathLike | None, names: tuple[str, ...]) -> list[str]:
-    """Files to try, in order: the given file or folder (a build folder works); else beside this package, the library folder of the
+    """Files to try, in order: the given file or folder (a build folder works); else beside this package, in the package weft_compiler, the library folder of the
     installation that holds it, the build folder of a source tree, and what the dynamic linker finds."""
     package = pathlib.Path(__file__).resolve().parent
     if where is not None:
@@ -109,7 +109,7 @@ def candidates(where: str | os.PathLike | None, names: tuple[str, ...]) -> list[
         files = [] if folders else [path]
     else:
         above = package.parents[2]  # LIB/weft/python/weft when installed, kernels-runtime/python/weft in the tree
-        folders, files = [package, above, above / "build" / "lib"], []
+        folders, files = [package, package.parent / "weft_compiler" / "lib", above, above / "build" / "lib"], []
     found = [file for file in files + [folder / name for folder in folders for name in names] if file.is_file()]
     return [str(file) for file in found] + (list(names[:1]) if where is None else [])
 

@@ -15,7 +15,7 @@ static std::string load(const std::string &explanation, Model &model) {
   uint64_t bytes = 0;
   if (bundle::Error error = builder.writeFile(path, &bytes))
     return "not written: " + error.getMessage();
-  bundle::Error error = loadBundle(path, {}, model);
+  bundle::Error error = loadBundle(path, {}, {}, model);
   std::string message = error.getMessage();
   return message.substr(message.find(".weft\": ") == message.npos ? 0 : message.find(".weft\": ") + 8);
 }

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Packs what a build made into wheels: weft-runtime (the package `weft` and its library), weft-compiler (the compiler's library, LLVM inside), and
+weft, which asks for both. The same inputs give the same bytes.
+
+    make-wheels.py --build=build-wheel --output=dist
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
+SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+# Debian packages whose code is in a wheel: their copyright files go along.
+INSIDE = {"weft-runtime": ("libstdc++6", "libxxhash-dev"),
+          "weft-compiler": ("libllvm22", "libstdc++6", "libxxhash-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
+CARRIED = ("libonnx_proto.so.1", "libprotobuf.so.32")  # There are no archives of them.
+# What every machine of the tag has (PEP 600): the C library.
+EVERYWHERE = re.compile(r"^(libc|libm|libdl|librt|libpthread|ld-linux-x86-64|libgcc_s|libstdc\+\+)\.so\.\d+$")
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def version() -> str:
+    """The one place is CMake's project()."""
+    return re.search(r"project\(weft VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+
+
+def output_of(*command) -> str:
+    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+
+
+def stripped(library: pathlib.Path) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / library.name
+        subprocess.run([LLVM / "llvm-strip", "--strip-all", "-o", path, library], check=True)
+        return path.read_bytes()
+
+
+def needs(library: pathlib.Path) -> tuple[list[str], tuple[int, int]]:
+    """Libraries that it names, and the newest glibc whose symbols it uses."""
+    named = re.findall(r"NEEDED.*\[(.+?)\]", output_of(LLVM / "llvm-readelf", "-d", library))
+    versions = [(int(a), int(b)) for a, b in re.findall(r"GLIBC_(\d+)\.(\d+)", output_of(LLVM / "llvm-readelf", "-V", library))]
+    return named, max(versions, default=(2, 17))
+
+
+def tag_of(libraries: list[pathlib.Path]) -> str:
+    """The manylinux tag; an error for a library that a machine of it may lack."""
+    newest = (2, 17)
+    carried = {path.name for path in libraries}
+    for library in libraries:
+        named, glibc = needs(library)
+        newest = max(newest, glibc)
+        if strange := [name for name in named if not EVERYWHERE.match(name) and name not in carried]:
+            raise SystemExit(f"make-wheels: {library}: needs {', '.join(strange)}, which a wheel cannot count on; link them statically")
+    return f"manylinux_{newest[0]}_{newest[1]}_x86_64"
+
+
+def copyrights(packages: tuple[str, ...]) -> dict[str, bytes]:
+    files = {}
+    for package in packages:
+        path = pathlib.Path("/usr/share/doc") / package / "copyright"
+        if not path.is_file():
+            raise SystemExit(f"make-wheels: no copyright file of {package}, whose code is in the wheel: {path}")
+        files[f"{package}.txt"] = path.read_bytes()
+    return files
+
+
+def bill(name: str, packages: tuple[str, ...]) -> bytes:
+    """What is inside, as CycloneDX 1.5."""
+    parts = []
+    for package in packages:
+        number = output_of("dpkg-query", "-W", "-f=${Version}", package)
+        parts.append({"type": "library", "name": package, "version": number, "purl": f"pkg:deb/debian/{package}@{number}?arch=amd64"})
+    return json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+                       "metadata": {"component": {"type": "library", "name": name, "version": version()}}, "components": parts}, indent=1).encode()
+
+
+def write_wheel(folder: pathlib.Path, name: str, tag: str, summary: str, requires: list[str], files: dict[str, bytes]) -> pathlib.Path:
+    stem = f"{name.replace('-', '_')}-{version()}"
+    info = f"{stem}.dist-info"
+    packages = INSIDE.get(name, ())
+    metadata = ["Metadata-Version: 2.4", f"Name: {name}", f"Version: {version()}", f"Summary: {summary}", "Requires-Python: >=3.9",
+                "License-Expression: Apache-2.0 WITH LLVM-exception", "License-File: LICENSE"]
+    metadata += [f"License-File: {file}" for file in copyrights(packages)]
+    metadata += [f"Requires-Dist: {each}" for each in requires]
+    files = dict(files)
+    files[f"{info}/METADATA"] = ("\n".join(metadata) + "\n").encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: weft\nRoot-Is-Purelib: {str(tag == 'any').lower()}\nTag: py3-none-{tag}\n".encode()
+    files[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    files.update({f"{info}/licenses/{file}": text for file, text in copyrights(packages).items()})
+    if packages:
+        files[f"{info}/sboms/{name}.cdx.json"] = bill(name, packages)
+    record = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
+              for path, data in sorted(files.items())]
+    files[f"{info}/RECORD"] = ("\n".join(record + [f"{info}/RECORD,,"]) + "\n").encode()
+    wheel = folder / f"{stem}-py3-none-{tag}.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path in sorted(files, key=lambda path: (path.startswith(info), path)):
+            entry = zipfile.ZipInfo(path, EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if ".so" in path else 0o644) << 16
+            archive.writestr(entry, files[path])
+    return wheel
+
+
+def make_runtime(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    library = build / "lib" / "libweft_runtime.so.2"
+    package = ROOT / "kernels-runtime" / "python" / "weft"
+    files = {f"weft/{path.name}": path.read_bytes() for path in package.glob("*.py")}
+    files["weft/libweft_runtime.so.2"] = stripped(library)
+    files["weft/include/weft/runtime.h"] = (ROOT / "kernels-runtime/include/weft/runtime.h").read_bytes()
+    return write_wheel(folder, "weft-runtime", tag_of([library]), "Runs bundles of the Weft compiler: no LLVM, no CUDA toolkit", ["numpy"], files)
+
+
+def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    library = build / "lib" / "libweft_compiler.so.1"
+    carried = [SYSTEM / name for name in CARRIED]
+    files = {f"weft_compiler/lib/{path.name}": stripped(path) for path in [library, *carried]}
+    files["weft_compiler/__init__.py"] = b'"""The library of the Weft compiler; `weft.compile` of weft-runtime is its interface."""\n'
+    files["weft_compiler/share/weft/records.jsonl"] = (ROOT / "share/weft/records.jsonl").read_bytes()
+    files["weft_compiler/include/weft/compiler.h"] = (ROOT / "include/weft/compiler.h").read_bytes()
+    return write_wheel(folder, "weft-compiler", tag_of([library, *carried]), "Compiles ONNX models to bundles: LLVM inside",
+                       [f"weft-runtime=={version()}"], files)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder of the preset wheel")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "dist", help="folder of the wheels (default dist)")
+    parser.add_argument("--runtime-only", action="store_true", help="only weft-runtime")
+    args = parser.parse_args()
+    args.output.mkdir(parents=True, exist_ok=True)
+    wheels = [make_runtime(args.build, args.output)]
+    if not args.runtime_only:
+        wheels.append(make_compiler(args.build, args.output))
+        wheels.append(write_wheel(args.output, "weft", "any", "An MLIR fusion compiler for ONNX graphs, and its runtime",
+                                  [f"weft-runtime=={version()}", f"weft-compiler=={version()}"], {}))
+    for wheel in wheels:
+        print(f"{wheel.stat().st_size / 1e6:8.2f} MB  {wheel}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
