@@ -70,28 +70,30 @@ function(weft_archives out)
   set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
-# What every compiler library links: the shared libMLIR and libLLVM, or the static archives for a stand-alone binary. The packages'
-# static targets name the shared libLLVM as what they need, so the archives are listed as files; lld takes what it needs of them, in any
-# order.
+# The static archives of LLVM and MLIR, as files: the packages' static targets name the shared libLLVM as what they need. lld takes what it needs of
+# them, in any order.
+get_property(_weft_dialects GLOBAL PROPERTY MLIR_DIALECT_LIBS)
+get_property(_weft_conversions GLOBAL PROPERTY MLIR_CONVERSION_LIBS)
+get_property(_weft_extensions GLOBAL PROPERTY MLIR_EXTENSION_LIBS)
+weft_archives(_weft_mlir_archives ${_weft_dialects} ${_weft_conversions} ${_weft_extensions} MLIROptLib MLIRTranslateLib
+              MLIRRegisterAllDialects MLIRRegisterAllExtensions MLIRRegisterAllPasses
+              MLIRTargetLLVMIRExport MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation)
+set(_weft_llvm_archives "")
+foreach(library ${LLVM_AVAILABLE_LIBS})
+  if(NOT library MATCHES "^LLVM" OR NOT TARGET ${library}) # Polly and BOLT are packaged elsewhere.
+    continue()
+  endif()
+  get_target_property(kind ${library} TYPE)
+  if(kind STREQUAL STATIC_LIBRARY)
+    list(APPEND _weft_llvm_archives $<TARGET_FILE:${library}>)
+  endif()
+endforeach()
+set(WEFT_LLVM_ARCHIVES ${_weft_mlir_archives} ${_weft_llvm_archives} -l:libz.a -l:libzstd.a)
+
+# What every compiler library links: the shared libMLIR and libLLVM, or the static archives for a stand-alone binary.
 add_library(weft_mlir INTERFACE)
 if(WEFT_STATIC_LLVM)
-  get_property(_weft_dialects GLOBAL PROPERTY MLIR_DIALECT_LIBS)
-  get_property(_weft_conversions GLOBAL PROPERTY MLIR_CONVERSION_LIBS)
-  get_property(_weft_extensions GLOBAL PROPERTY MLIR_EXTENSION_LIBS)
-  weft_archives(_weft_mlir_archives ${_weft_dialects} ${_weft_conversions} ${_weft_extensions} MLIROptLib MLIRTranslateLib
-                MLIRRegisterAllDialects MLIRRegisterAllExtensions MLIRRegisterAllPasses
-                MLIRTargetLLVMIRExport MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation)
-  set(_weft_llvm_archives "")
-  foreach(library ${LLVM_AVAILABLE_LIBS})
-    if(NOT library MATCHES "^LLVM" OR NOT TARGET ${library}) # Polly and BOLT are packaged elsewhere.
-      continue()
-    endif()
-    get_target_property(kind ${library} TYPE)
-    if(kind STREQUAL STATIC_LIBRARY)
-      list(APPEND _weft_llvm_archives $<TARGET_FILE:${library}>)
-    endif()
-  endforeach()
-  target_link_libraries(weft_mlir INTERFACE ${_weft_mlir_archives} ${_weft_llvm_archives} -l:libz.a -l:libzstd.a pthread ${CMAKE_DL_LIBS} m)
+  target_link_libraries(weft_mlir INTERFACE ${WEFT_LLVM_ARCHIVES} pthread ${CMAKE_DL_LIBS} m)
 else()
   target_link_libraries(weft_mlir INTERFACE MLIR LLVM)
 endif()
@@ -103,6 +105,7 @@ function(weft_add_library name)
   target_link_libraries(${name} PUBLIC weft_compiler_flags weft_mlir ${ARG_LINK})
   weft_precompile(${name})
   add_dependencies(${name} weft-headers ${ARG_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY WEFT_COMPILER_LIBRARIES ${name})
 endfunction()
 
 # weft_add_tool(NAME sources... [LINK libs...]): a compiler tool in bin/.

@@ -2,7 +2,7 @@
 """Packs what a build made into wheels: weft-runtime (the package `weft` and its library), weft-compiler (the compiler's library, LLVM inside), and
 weft, which asks for both. The same inputs give the same bytes.
 
-    make-wheels.py --build=build-wheel --output=dist
+    make-wheels.py --build=build --output=dist
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -25,8 +25,8 @@ SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 INSIDE = {"weft-runtime": ("libstdc++6", "libxxhash-dev"),
           "weft-compiler": ("libllvm22", "libstdc++6", "libxxhash-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
 CARRIED = ("libonnx_proto.so.1", "libprotobuf.so.32")  # There are no archives of them.
-# What every machine of the tag has (PEP 600): the C library.
-EVERYWHERE = re.compile(r"^(libc|libm|libdl|librt|libpthread|ld-linux-x86-64|libgcc_s|libstdc\+\+)\.so\.\d+$")
+# What every machine of a manylinux tag has (PEP 600).
+EVERYWHERE = re.compile(r"^(libc|libm|libdl|librt|libpthread|ld-linux-x86-64|libgcc_s|libstdc\+\+|libz)\.so\.\d+$")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -123,7 +123,7 @@ def make_runtime(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 
 def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    library = build / "lib" / "libweft_compiler.so.1"
+    library = build / "wheel" / "libweft_compiler.so.1"
     carried = [SYSTEM / name for name in CARRIED]
     files = {f"weft_compiler/lib/{path.name}": stripped(path) for path in [library, *carried]}
     files["weft_compiler/__init__.py"] = b'"""The library of the Weft compiler; `weft.compile` of weft-runtime is its interface."""\n'
@@ -135,7 +135,7 @@ def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder of the preset wheel")
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "dist", help="folder of the wheels (default dist)")
     parser.add_argument("--runtime-only", action="store_true", help="only weft-runtime")
     args = parser.parse_args()

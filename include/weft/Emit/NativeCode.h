@@ -32,7 +32,8 @@ llvm::Expected<std::vector<std::string>> compileKernels(llvm::ArrayRef<mlir::Mod
                                                         CodeKind kind,
                                                         llvm::function_ref<bool()> isCancelled = nullptr);
 
-/// Links objects into an ELF shared object that needs libc and libm only, with the ld.lld found on the PATH, or else ld.
+/// Links objects into an ELF shared object that needs libc and libm only, with the ld.lld or else the
+/// ld found on the PATH.
 llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> objects);
 
 } // namespace weft::emit

@@ -1,0 +1,114 @@
+// The ABI of onnxruntime plug-in execution providers, as far as this one needs it, in declarations of our own:
+// onnxruntime's wheels have no headers.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A struct that the provider fills begins with the version whose layout it has; onnxruntime does not look beyond it.
+// OrtEntries.def has the functions that the provider calls.
+#ifndef WEFT_ORT_ORT_H
+#define WEFT_ORT_ORT_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::ort {
+
+inline constexpr uint32_t kVersion = 23; ///< Layouts of onnxruntime 1.23.
+
+struct Ep;
+struct EpDevice;
+struct EpFactory;
+struct EpGraphSupportInfo;
+struct Graph;
+struct HardwareDevice;
+struct KernelContext;
+struct KeyValuePairs;
+struct Logger;
+struct Node;
+struct OpAttr;
+struct SessionOptions;
+struct Status;
+struct TensorInfo;
+struct TypeInfo;
+struct Value;
+struct ValueInfo;
+
+enum ErrorCode {
+  kFail = 1
+}; // At a provider's own code (11) onnxruntime in Python runs the model once more without it.
+enum DeviceType { kCpu = 0 };
+enum AttributeType { kInt = 1, kInts, kFloat, kFloats, kString, kStrings, kGraph, kTensor };
+
+struct FusionOptions {
+  uint32_t version = kVersion;
+  bool dropConstantInitializers = false;
+};
+
+struct EpApi {
+  Status *(*createEpDevice)(EpFactory *, const HardwareDevice *, const KeyValuePairs *metadata,
+                            const KeyValuePairs *options, EpDevice **);
+  void (*releaseEpDevice)(EpDevice *);
+  Status *(*addNodesToFuse)(EpGraphSupportInfo *, const Node *const *, size_t count, const FusionOptions *);
+};
+
+struct NodeComputeInfo {
+  uint32_t version = kVersion;
+  Status *(*createState)(NodeComputeInfo *, void *context, void **state) = nullptr;
+  Status *(*compute)(NodeComputeInfo *, void *state, KernelContext *) = nullptr;
+  void (*releaseState)(NodeComputeInfo *, void *state) = nullptr;
+};
+
+struct Ep {
+  uint32_t version = kVersion;
+  const char *(*getName)(const Ep *) = nullptr;
+  Status *(*getCapability)(Ep *, const Graph *, EpGraphSupportInfo *) = nullptr;
+  Status *(*compile)(Ep *, const Graph **, const Node **fused, size_t count, NodeComputeInfo **,
+                     Node **contexts) = nullptr;
+  void (*releaseNodeComputeInfos)(Ep *, NodeComputeInfo **, size_t count) = nullptr;
+  /// Layout (2), dynamic options, run's start and end, allocator, stream, compatibility: none.
+  void *others[8] = {};
+};
+
+struct EpFactory {
+  uint32_t version = kVersion;
+  const char *(*getName)(const EpFactory *) = nullptr;
+  const char *(*getVendor)(const EpFactory *) = nullptr;
+  Status *(*getSupportedDevices)(EpFactory *, const HardwareDevice *const *, size_t count, EpDevice **, size_t most,
+                                 size_t *made) = nullptr;
+  Status *(*createEp)(EpFactory *, const HardwareDevice *const *, const KeyValuePairs *const *, size_t count,
+                      const SessionOptions *, const Logger *, Ep **) = nullptr;
+  void (*releaseEp)(EpFactory *, Ep *) = nullptr;
+  uint32_t (*getVendorId)(const EpFactory *) = nullptr;
+  const char *(*getVersion)(const EpFactory *) = nullptr;
+  void *validateCompatibility = nullptr;
+  Status *(*createAllocator)(EpFactory *, const void *memory, const KeyValuePairs *, void **allocator) = nullptr;
+  void (*releaseAllocator)(EpFactory *, void *allocator) = nullptr;
+  Status *(*createDataTransfer)(EpFactory *, void **transfer) = nullptr;
+  bool (*isStreamAware)(const EpFactory *) = nullptr;
+  void *createStream = nullptr;
+};
+
+struct ApiBase {
+  const void *(*getApi)(uint32_t version);
+  const char *(*getVersionString)();
+};
+
+/// onnxruntime's table of functions.
+class Api {
+public:
+  explicit Api(const void *table = nullptr) : entries(static_cast<void *const *>(table)) {}
+  explicit operator bool() const { return entries; }
+
+#define ORT_ENTRY(NAME, PLACE, RESULT, ...)                                                                            \
+  template <typename... Arguments> RESULT NAME(Arguments... arguments) const {                                         \
+    return reinterpret_cast<RESULT (*)(__VA_ARGS__)>(entries[PLACE])(arguments...);                                    \
+  }
+#include "OrtEntries.def"
+#undef ORT_ENTRY
+
+private:
+  void *const *entries;
+};
+
+} // namespace weft::ort
+
+#endif // WEFT_ORT_ORT_H

@@ -1,0 +1,147 @@
+"""The plug-in execution provider in the onnxruntime of the environment: what it claims, what it leaves, and that results are as without it."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
+import pathlib
+import time
+import unittest
+
+import numpy as np
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+
+BUILD = pathlib.Path(os.environ.get("WEFT_TEST_BUILD", pathlib.Path(__file__).resolve().parents[3] / "build"))
+LIBRARY = BUILD / "lib" / "libonnxruntime_ep_weft.so"
+NAME = "WeftExecutionProvider"
+F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def model(nodes, inputs, outputs, weights=None):
+    """`inputs` and `outputs`: name -> (element type, dims)."""
+    values = [[helper.make_tensor_value_info(name, *spec) for name, spec in each.items()] for each in (inputs, outputs)]
+    initializers = [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()]
+    graph = helper.make_graph(nodes, "g", *values, initializers)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+
+
+def random(*shape, seed=1):
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+class ProviderTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        ort.register_execution_provider_library("weft", str(LIBRARY))
+        cls.device = next(device for device in ort.get_ep_devices() if device.ep_name == NAME)
+
+    def session(self, data, whole=False, weft=True):
+        options = ort.SessionOptions()
+        options.log_severity_level = 3
+        if whole:  # An error, if a node is left to onnxruntime.
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        if weft:
+            options.add_provider_for_devices([self.device], {})
+        return ort.InferenceSession(data, options)
+
+    def check(self, data, feeds, whole=False):
+        expected = self.session(data, weft=False).run(None, feeds)
+        session = self.session(data, whole)
+        for _ in range(2):
+            for got, want in zip(session.run(None, feeds), expected, strict=True):
+                self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape))
+                np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5)
+        return session
+
+    def test_is_a_device_of_onnxruntime(self):
+        self.assertEqual((self.device.ep_vendor, self.device.device.type), ("Weft", ort.OrtHardwareDeviceType.CPU))
+
+    def test_takes_whole_graphs(self):
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["q"]),
+                 helper.make_node("LeakyRelu", ["q"], ["r"], alpha=0.3), helper.make_node("Transpose", ["r"], ["y"], perm=[1, 0]),
+                 helper.make_node("Softmax", ["r"], ["z"], axis=-1)]
+        data = model(nodes, {"x": (F, ("n", 37))}, {"y": (F, (70, "n")), "z": (F, ("n", 70))}, {"w": random(37, 70), "b": random(70)})
+        session = self.check(data, {"x": random(5, 37)}, whole=True)
+        for rows in (1, 13):  # other extents in the same session
+            x = random(rows, 37, seed=rows)
+            want = self.session(data, weft=False).run(None, {"x": x})
+            np.testing.assert_allclose(session.run(None, {"x": x})[0], want[0], rtol=2e-5, atol=1e-5)
+
+    def test_attributes_of_all_kinds_arrive(self):
+        branches = [helper.make_graph([helper.make_node(op, ["x"], [out])], op, [], [helper.make_tensor_value_info(out, F, (3, 4))])
+                    for op, out in (("Exp", "t"), ("Neg", "e"))]
+        nodes = [helper.make_node("Einsum", ["x", "w"], ["a"], equation="ij,jk->ik"),  # a text
+                 helper.make_node("ConstantOfShape", ["s"], ["c"], value=helper.make_tensor("v", F, (1,), [2.5])),  # a tensor
+                 helper.make_node("If", ["flag"], ["i"], then_branch=branches[0], else_branch=branches[1]),  # graphs
+                 helper.make_node("Add", ["i", "c"], ["d"]), helper.make_node("HardSigmoid", ["d"], ["h"], alpha=0.25, beta=0.4),
+                 helper.make_node("ReduceSum", ["h", "axes"], ["r"], keepdims=0), helper.make_node("Identity", ["a"], ["y"]),
+                 helper.make_node("Transpose", ["h"], ["g"], perm=[1, 0])]
+        data = model(nodes, {"x": (F, (3, 4)), "flag": (B, (1,))}, {"y": (F, (3, 2)), "r": (F, (3,)), "g": (F, (4, 3))},
+                     {"w": random(4, 2), "s": np.array([3, 4]), "axes": np.array([1])})
+        for flag in (True, False):
+            self.check(data, {"x": random(3, 4), "flag": np.array([flag])})
+        gru = helper.make_node("GRU", ["x", "w", "r"], ["y", ""], hidden_size=3, activations=["Sigmoid", "Tanh"], clip=2.0)  # texts
+        data = model([gru], {"x": (F, (5, 2, 4))}, {"y": (F, (5, 1, 2, 3))}, {"w": random(1, 9, 4), "r": random(1, 9, 3)})
+        self.check(data, {"x": random(5, 2, 4)})
+
+    def test_leaves_what_it_cannot_take(self):
+        """Around a node that only onnxruntime knows: two groups, since the second one needs it."""
+        nodes = [helper.make_node("Exp", ["x"], ["a"]), helper.make_node("Sin", ["a"], ["b"]), helper.make_node("Neg", ["b"], ["c"]),
+                 helper.make_node("Inverse", ["c"], ["d"], domain="com.microsoft"), helper.make_node("Mul", ["d", "a"], ["e"]),
+                 helper.make_node("Tanh", ["e"], ["f"]), helper.make_node("Add", ["f", "b"], ["y"])]
+        data = model(nodes, {"x": (F, (4, 4))}, {"y": (F, (4, 4))})
+        self.check(data, {"x": np.eye(4, dtype=np.float32) + random(4, 4) / 8})
+        with self.assertRaises(Exception):
+            self.session(data, whole=True)
+
+    def test_refuses_no_model(self):
+        nodes = [helper.make_node("LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", keys_strings=["a", "bc"], values_int64s=[3, 4])]
+        data = model(nodes, {"x": (TensorProto.STRING, (2,))}, {"y": (I, (2,))})
+        self.assertEqual(self.session(data).run(None, {"x": np.array(["bc", "a"], object)})[0].tolist(), [4, 3])
+
+    def test_extents_that_depend_on_data(self):
+        nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("NonZero", ["a"], ["y"])]
+        data = model(nodes, {"x": (F, ("n", 3))}, {"y": (I, (2, "m"))})
+        self.check(data, {"x": random(6, 3)})
+
+    def test_empty_tensors_and_scalars(self):
+        nodes = [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0), helper.make_node("Neg", ["x"], ["y"])]
+        data = model(nodes, {"x": (F, ("n", 3))}, {"s": (F, ()), "y": (F, ("n", 3))})
+        for rows in (4, 0):
+            self.check(data, {"x": random(rows, 3)})
+
+    def test_broken_input_is_an_error_of_the_run(self):
+        nodes = [helper.make_node("Add", ["x", "z"], ["y"])]
+        session = self.session(model(nodes, {"x": (F, ("n", 3)), "z": (F, ("n", 3))}, {"y": (F, ("n", 3))}))
+        with self.assertRaisesRegex(Exception, "weft: input"):
+            session.run(None, {"x": random(2, 3), "z": random(4, 3)})
+        self.assertEqual(session.run(None, {"x": random(2, 3), "z": random(2, 3)})[0].shape, (2, 3))
+
+
+def overhead():
+    """What a call through onnxruntime costs beside one of the runtime: microseconds of a small graph by both."""
+    import sys
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "kernels-runtime" / "python"))
+    import weft
+    weft.load_library(BUILD), weft.load_compiler(BUILD)
+    ProviderTest.setUpClass()
+    data = model([helper.make_node("Add", ["x", "z"], ["a"]), helper.make_node("Relu", ["a"], ["y"])],
+                 {"x": (F, (1, 64)), "z": (F, (1, 64))}, {"y": (F, (1, 64))})
+    test, feeds = ProviderTest(), {"x": random(1, 64), "z": random(1, 64)}
+    alone = weft.Session(weft.compile(data), threads=1)
+    sessions = {"onnxruntime": test.session(data, weft=False), "through the provider": test.session(data, whole=True)}
+    bound = alone.bind(feeds)
+    calls = {**{name: (lambda s=s: s.run(None, feeds)) for name, s in sessions.items()}, "weft.Session, bound": bound,
+             "weft.Session": lambda: alone.run(feeds)}
+    for _ in range(3):
+        for name, call in calls.items():
+            times = []
+            for _ in range(2000):
+                begin = time.perf_counter_ns()
+                call()
+                times.append(time.perf_counter_ns() - begin)
+            print(f"{name:24s} {np.median(times) / 1000:7.2f} us")
+
+
+if __name__ == "__main__":
+    import sys
+    overhead() if sys.argv[1:] == ["overhead"] else unittest.main()
