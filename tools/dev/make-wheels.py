@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Packs what a build made into wheels: weft-runtime (the package `weft` and its library), weft-compiler (the compiler's library, LLVM inside), and
-weft, which asks for both. The same inputs give the same bytes.
+"""Packs what a build made into wheels: weft-runtime (the package `weft` and its library), weft-compiler (the compiler's library, LLVM inside),
+onnxruntime-ep-weft (the execution provider) and weft, which asks for the first two. The same inputs give the same bytes.
 
     make-wheels.py --build=build --output=dist
 """
@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 # Debian packages whose code is in a wheel: their copyright files go along.
-INSIDE = {"weft-runtime": ("libstdc++6", "libxxhash-dev"),
+INSIDE = {"weft-runtime": ("libstdc++6", "libxxhash-dev"), "onnxruntime-ep-weft": ("libstdc++6",),
           "weft-compiler": ("libllvm22", "libstdc++6", "libxxhash-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
 CARRIED = ("libonnx_proto.so.1", "libprotobuf.so.32")  # There are no archives of them.
 # What every machine of a manylinux tag has (PEP 600).
@@ -53,10 +53,10 @@ def needs(library: pathlib.Path) -> tuple[list[str], tuple[int, int]]:
     return named, max(versions, default=(2, 17))
 
 
-def tag_of(libraries: list[pathlib.Path]) -> str:
-    """The manylinux tag; an error for a library that a machine of it may lack."""
+def tag_of(libraries: list[pathlib.Path], required: tuple[str, ...] = ()) -> str:
+    """The manylinux tag; an error for a library that a machine of it may lack, and no wheel that is `required` has."""
     newest = (2, 17)
-    carried = {path.name for path in libraries}
+    carried = {path.name for path in libraries} | set(required)
     for library in libraries:
         named, glibc = needs(library)
         newest = max(newest, glibc)
@@ -133,6 +133,16 @@ def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
                        [f"weft-runtime=={version()}"], files)
 
 
+def make_provider(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    library = build / "lib" / "libonnxruntime_ep_weft.so"
+    package = ROOT / "integrations/onnxruntime/python/onnxruntime_ep_weft"
+    files = {f"onnxruntime_ep_weft/{path.name}": path.read_bytes() for path in package.glob("*.py")}
+    files[f"onnxruntime_ep_weft/{library.name}"] = stripped(library)
+    # Not of onnxruntime itself, which has several packages.
+    return write_wheel(folder, "onnxruntime-ep-weft", tag_of([library], ("libweft_runtime.so.2", "libweft_compiler.so.1")),
+                       "Weft as an execution provider of onnxruntime", [f"weft-runtime=={version()}", f"weft-compiler=={version()}"], files)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder")
@@ -143,6 +153,7 @@ def main() -> int:
     wheels = [make_runtime(args.build, args.output)]
     if not args.runtime_only:
         wheels.append(make_compiler(args.build, args.output))
+        wheels.append(make_provider(args.build, args.output))
         wheels.append(write_wheel(args.output, "weft", "any", "An MLIR fusion compiler for ONNX graphs, and its runtime",
                                   [f"weft-runtime=={version()}", f"weft-compiler=={version()}"], {}))
     for wheel in wheels:

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Installs wheels into a new virtual environment, with what they ask for from PyPI, and uses them as a stranger would: no build tree, no sources.
+
+    check-wheels.py dist
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import venv
+
+USE = """
+import importlib.metadata, pathlib, sys
+import numpy as np, onnx, onnxruntime, weft, onnxruntime_ep_weft
+from onnx import TensorProto, helper, numpy_helper
+
+info = helper.make_tensor_value_info
+graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Gelu", ["p"], ["y"])], "g", [info("x", TensorProto.FLOAT, ("n", 37))],
+                          [info("y", TensorProto.FLOAT, ("n", 21))], [numpy_helper.from_array(np.linspace(-1, 1, 777, dtype=np.float32).reshape(37, 21), "w")])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+x = np.random.default_rng(1).standard_normal((5, 37), np.float32)
+plain = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
+bundle = weft.compile(model, target="cpu,H100", records="shipped")
+assert bundle.entries == ["main", "main@sm_90a"], bundle.entries
+np.testing.assert_allclose(weft.Session(bundle).run({"x": x})["y"], plain, rtol=1e-4, atol=1e-5)
+onnxruntime.register_execution_provider_library("weft", onnxruntime_ep_weft.get_library_path())
+options = onnxruntime.SessionOptions()
+options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+options.add_provider_for_devices([d for d in onnxruntime.get_ep_devices() if d.ep_name == onnxruntime_ep_weft.get_ep_name()], {})
+np.testing.assert_allclose(onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})[0], plain, rtol=1e-4, atol=1e-5)
+for name in ("weft-runtime", "weft-compiler", "onnxruntime-ep-weft"):
+    files = [str(file) for file in importlib.metadata.files(name)]
+    assert any(file.endswith("licenses/LICENSE") for file in files) and any("sboms" in file for file in files), files
+assert all(sys.prefix in module.__file__ for module in (weft, onnxruntime_ep_weft))
+print(weft.version(), weft.compiler_version(), "onnxruntime", onnxruntime.__version__)
+"""
+
+
+def main() -> int:
+    wheels = sorted(pathlib.Path(sys.argv[1]).resolve().glob("*.whl"))
+    versions = sys.argv[2:] or ["onnxruntime>=1.23"]
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        venv.create(home / "env", with_pip=True)
+        python = home / "env" / "bin" / "python"
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "5", "--only-binary=:all:"]
+        subprocess.run([*pip, *wheels, "onnx"], check=True, cwd=home)
+        for version in versions:
+            subprocess.run([*pip, version], check=True, cwd=home)
+            subprocess.run([python, "-I", "-c", USE], check=True, cwd=home, env={"PATH": "/usr/bin:/bin", "HOME": folder})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
