@@ -154,7 +154,7 @@ def python_tests(context: Context) -> Counts:
     counts = Counts()
     for name, folder in (("tools", ROOT / "tools" / "dev" / "tests"), ("harness", ROOT / "test" / "harness" / "tests"),
                          ("random", ROOT / "test" / "random_graphs" / "tests"),
-                         ("package", ROOT / "kernels-runtime" / "python" / "tests"), ("bench", ROOT / "bench" / "tests")):
+                         ("package", ROOT / "kernels-runtime" / "python" / "tests"), ("onnxruntime", ROOT / "integrations" / "onnxruntime" / "tests"), ("bench", ROOT / "bench" / "tests")):
         if folder.is_dir():
             step = context.suite([ROOT / "tools" / "dev" / "run-unittests.py", folder, "--build", context.build], f"python-{name}")
             counts = Counts(*(a + b for a, b in zip(dataclasses.astuple(counts), dataclasses.astuple(step))))

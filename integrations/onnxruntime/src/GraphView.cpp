@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphView.h"
 
+#include <numeric>
+
 using namespace weft::ort;
 
 namespace {
@@ -216,6 +218,16 @@ std::string GraphView::read(Api api, const Graph *graph, GraphView &view) {
   Reading reading(api);
   reading.graph(graph, view);
   return reading.getError();
+}
+
+bool GraphView::readsOuterValues() const {
+  std::vector<size_t> all(nodes.size());
+  std::iota(all.begin(), all.end(), size_t(0));
+  std::set<std::string> own(inputs.begin(), inputs.end());
+  for (const std::string &name : findInputs(*this, all))
+    if (!own.count(name))
+      return true;
+  return false;
 }
 
 std::vector<std::string> weft::ort::findInputs(const GraphView &graph, const std::vector<size_t> &nodes) {

@@ -55,6 +55,9 @@ struct GraphView {
   std::map<std::string, Constant> constants;
   std::vector<std::pair<std::string, int64_t>> opsets;
 
+  /// Whether it is nested: 1.23 tells no parent.
+  bool readsOuterValues() const;
+
   /// The error of a call, whose text it releases; empty: none.
   static std::string read(Api api, const Graph *graph, GraphView &view);
 };

@@ -38,8 +38,8 @@ private:
 
 class Partitioner {
 public:
-  Partitioner(const GraphView &graph, const Costs &costs)
-      : graph(graph), costs(costs), taken(graph.nodes.size(), true) {}
+  Partitioner(const GraphView &graph, const PartitionOptions &options)
+      : graph(graph), options(options), taken(graph.nodes.size(), true) {}
   std::vector<Part> run();
 
 private:
@@ -51,7 +51,7 @@ private:
   bool compile(Part &part) const;
 
   const GraphView &graph;
-  const Costs &costs;
+  const PartitionOptions &options;
   std::vector<bool> taken;
 };
 } // namespace
@@ -186,15 +186,15 @@ bool Partitioner::isWorthIt(const std::vector<size_t> &nodes) const {
   estimate.struct_size = sizeof estimate;
   bool isKnown = weftc_capability_estimate(capability, &estimate) == 0;
   weftc_capability_free(capability);
-  double saved = double(nodes.size()) * costs.nodeSeconds +
-                 std::max(estimate.unfused_bytes - estimate.fused_bytes, 0.0) / costs.bytesPerSecond;
-  return isKnown && saved > costs.callSeconds;
+  double saved = double(nodes.size()) * options.nodeSeconds +
+                 std::max(estimate.unfused_bytes - estimate.fused_bytes, 0.0) / options.bytesPerSecond;
+  return isKnown && saved > options.callSeconds;
 }
 
 bool Partitioner::compile(Part &part) const {
   Request request(graph, part.nodes);
-  const char *options[] = {"--target=cpu", "--explain=off"};
-  request.raw.options = options;
+  const char *flags[] = {"--target=cpu", "--explain=off"};
+  request.raw.options = flags;
   request.raw.option_count = 2;
   weftc_bundle *bundle = nullptr;
   if (weftc_error *error = weftc_compile(&request.raw, &bundle)) {
@@ -211,6 +211,8 @@ bool Partitioner::compile(Part &part) const {
 
 std::vector<Part> Partitioner::run() {
   std::vector<Part> parts;
+  for (size_t i = 0; i < taken.size(); ++i)
+    taken[i] = options.takesSubgraphs || graph.nodes[i].graphs.empty();
   if (!refuseUnsupported())
     return parts;
   for (std::vector<size_t> &nodes : makeGroups()) {
@@ -224,8 +226,8 @@ std::vector<Part> Partitioner::run() {
   return parts;
 }
 
-std::vector<Part> weft::ort::partition(const GraphView &graph, const Costs &costs) {
-  return Partitioner(graph, costs).run();
+std::vector<Part> weft::ort::partition(const GraphView &graph, const PartitionOptions &options) {
+  return Partitioner(graph, options).run();
 }
 
 std::string weft::ort::nameNodes(const GraphView &graph, const std::vector<size_t> &nodes) {

@@ -8,7 +8,9 @@
 namespace weft::ort {
 
 /// What a group saves must outweigh that onnxruntime calls it.
-struct Costs {
+struct PartitionOptions {
+  /// Whether onnxruntime hands over what subgraphs read of their surroundings.
+  bool takesSubgraphs = true;
   double callSeconds = 4e-6;    ///< Of a fused node, beside its work: shapes are checked, tensors handed over.
   double nodeSeconds = 2e-6;    ///< Of a node of onnxruntime, beside its work.
   double bytesPerSecond = 1e10; ///< Of memory, by one thread.
@@ -22,7 +24,7 @@ struct Part {
 };
 
 /// Groups of nodes that are worth it, each as a bundle. Never fails: what cannot be compiled is in no group.
-std::vector<Part> partition(const GraphView &graph, const Costs &costs);
+std::vector<Part> partition(const GraphView &graph, const PartitionOptions &options);
 
 /// The same set of nodes wherever it comes up: by what they make.
 std::string nameNodes(const GraphView &graph, const std::vector<size_t> &nodes);

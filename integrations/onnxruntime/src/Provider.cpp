@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Program.h"
 
+#include <cstdlib>
+#include <cstring>
+
 using namespace weft::ort;
 
 #define WEFT_ORT_EXPORT extern "C" __attribute__((visibility("default")))
@@ -10,8 +13,9 @@ static constexpr const char *kName = "WeftExecutionProvider";
 
 namespace {
 struct Factory : EpFactory {
-  explicit Factory(Api api);
+  Factory(Api api, PartitionOptions options);
   Api api;
+  PartitionOptions options;
 };
 
 struct FusedNode : NodeComputeInfo {
@@ -21,13 +25,14 @@ struct FusedNode : NodeComputeInfo {
 
 /// Of one session.
 struct Provider : Ep {
-  explicit Provider(Api api);
+  Provider(Api api, PartitionOptions options);
 
   Status *claim(const Graph *graph, EpGraphSupportInfo *info);
   Status *build(const Graph *graph, const Node *fused, NodeComputeInfo *&result);
   Status *fail(const std::string &text) const { return api.CreateStatus(kFail, ("weft: " + text).c_str()); }
 
   Api api;
+  PartitionOptions options;
   std::map<std::string, Part> parts; ///< By their nodes (nameNodes).
 };
 } // namespace
@@ -43,7 +48,7 @@ FusedNode::FusedNode(Api api) : program(api) {
   releaseState = [](NodeComputeInfo *, void *) {};
 }
 
-Provider::Provider(Api api) : api(api) {
+Provider::Provider(Api api, PartitionOptions options) : api(api), options(options) {
   getName = [](const Ep *) { return kName; };
   getCapability = [](Ep *self, const Graph *graph, EpGraphSupportInfo *info) {
     return static_cast<Provider *>(self)->claim(graph, info);
@@ -68,15 +73,15 @@ Status *Provider::claim(const Graph *graph, EpGraphSupportInfo *info) {
   if (Status *status = api.Graph_GetParentNode(graph, &parent))
     return status;
   GraphView view;
-  if (parent || !GraphView::read(api, graph, view).empty())
+  if (parent || !GraphView::read(api, graph, view).empty() || view.readsOuterValues())
     return nullptr;
-  for (Part &part : partition(view, Costs())) {
+  for (Part &part : partition(view, options)) {
     std::vector<const Node *> nodes;
     for (size_t i : part.nodes)
       nodes.push_back(view.nodes[i].node);
-    FusionOptions options;
-    options.dropConstantInitializers = true;
-    if (Status *status = api.GetEpApi()->addNodesToFuse(info, nodes.data(), nodes.size(), &options))
+    FusionOptions fusion;
+    fusion.dropConstantInitializers = true;
+    if (Status *status = api.GetEpApi()->addNodesToFuse(info, nodes.data(), nodes.size(), &fusion))
       return status;
     std::string name = nameNodes(view, part.nodes);
     parts[name] = std::move(part);
@@ -121,7 +126,7 @@ Status *Provider::build(const Graph *graph, const Node *fused, NodeComputeInfo *
   return nullptr;
 }
 
-Factory::Factory(Api api) : api(api) {
+Factory::Factory(Api api, PartitionOptions options) : api(api), options(options) {
   getName = [](const EpFactory *) { return kName; };
   getVendor = [](const EpFactory *) { return "Weft"; };
   getVendorId = [](const EpFactory *) { return uint32_t(0); };
@@ -138,7 +143,7 @@ Factory::Factory(Api api) : api(api) {
   };
   createEp = [](EpFactory *self, const HardwareDevice *const *, const KeyValuePairs *const *, size_t,
                 const SessionOptions *, const Logger *, Ep **ep) -> Status * {
-    *ep = new Provider(static_cast<Factory *>(self)->api);
+    *ep = new Provider(static_cast<Factory *>(self)->api, static_cast<Factory *>(self)->options);
     return nullptr;
   };
   releaseEp = [](EpFactory *, Ep *ep) { delete static_cast<Provider *>(ep); };
@@ -161,7 +166,11 @@ WEFT_ORT_EXPORT Status *CreateEpFactories(const char *, const ApiBase *base, con
   Api api(base->getApi(kVersion));
   if (!api || !most)
     return nullptr;
-  factories[(*count)++] = new Factory(api);
+  PartitionOptions options;
+  constexpr long firstWithCaptures = 27; // 1.27: earlier ones leave out of a group's inputs what only subgraphs read.
+  const char *minor = std::strchr(base->getVersionString(), '.');
+  options.takesSubgraphs = minor && std::strtol(minor + 1, nullptr, 10) >= firstWithCaptures;
+  factories[(*count)++] = new Factory(api, options);
   return nullptr;
 }
 
