@@ -1,9 +1,9 @@
 // Registers by what ptxas says: CTAs that only just do not fit on an SM are made to; kernels that spill are dealt
 // others, or get another schedule.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Compiler/Compilation.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/SymbolTable.h"
+#include "weft/Compiler/Compilation.h"
 #include "weft/Emit/Ptx.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/Passes.h"
