@@ -87,11 +87,14 @@ void Checker::checkVersions() {
                              "IR version " + llvm::Twine(proto.ir_version()) + " is newer than " +
                                  llvm::Twine(newestIrVersion),
                              "export with an older IR version");
-  llvm::StringSet<> domains;
+  // skl2onnx imports ai.onnx twice, at the same version.
+  llvm::StringMap<int64_t> domains;
   for (const auto &import : proto.opset_import()) {
     llvm::StringRef domain = canonicalDomain(import.domain());
-    if (!domains.insert(domain).second)
-      invalid("opset of domain `" + displayDomain(domain) + "` is imported twice");
+    auto [known, isNew] = domains.try_emplace(domain, import.version());
+    if (!isNew && known->second != import.version())
+      invalid("opset of domain `" + displayDomain(domain) + "` is imported twice, at versions " +
+              llvm::Twine(known->second) + " and " + llvm::Twine(import.version()));
     if (import.version() < 1)
       invalid("opset version " + llvm::Twine(import.version()) + " of domain `" + displayDomain(domain) +
               "` is not positive");

@@ -116,6 +116,9 @@ public:
   /// Contents of a value that follows from constants alone.
   mlir::ElementsAttr fold(mlir::Value value, bool withIndices = false);
 
+  /// Channels in a block of com.microsoft.nchwc, seen from a node in `scope`.
+  int64_t channelBlock(Scope &scope);
+
   const Model &model;
   const ImportOptions &options;
   mlir::ImplicitLocOpBuilder builder;
@@ -160,6 +163,7 @@ private:
   bool followsFromConstants(mlir::Value value, bool withIndices) const;
   mlir::Value foldSmall(mlir::Value value);
   mlir::Value makeWeight(mlir::RankedTensorType type, llvm::StringRef source, uint64_t offset, uint64_t size);
+  int64_t blockFromWeights(Scope &scope);
   const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
   const std::vector<int> &order(const NodeList &nodes);
   llvm::StringRef modelSource();
@@ -178,7 +182,8 @@ private:
   llvm::DenseSet<std::pair<mlir::AffineExpr, mlir::AffineExpr>> assumed; ///< Equalities checked already.
   llvm::DenseSet<mlir::AffineExpr> assumedOrder; ///< Differences that are checked to be at least 0 already.
   std::string fileSource;
-  unsigned numBodies = 0; ///< Functions of loops and branches.
+  unsigned numBodies = 0;      ///< Functions of loops and branches.
+  int64_t blockOfChannels = 0; ///< 0: not asked yet.
   uint64_t expanded = 0;
   uint64_t foldedBytes = 0;
   uint64_t listElements = 0;

@@ -131,6 +131,12 @@ bool GraphImporter::checkDeclared(const ::onnx::TypeProto &declared, llvm::Strin
   for (int d = 0; tensor.has_shape() && !wrongShape && d < tensor.shape().dim_size(); ++d)
     wrongShape = isFixed(tensor.shape().dim(d)) && !type.isDynamicDim(d) &&
                  type.getDimSize(d) != tensor.shape().dim(d).dim_value();
+  // Handlers give strings, of which there are no tensors, as numbers.
+  if (wrongElement && tensor.elem_type() == ::onnx::TensorProto::STRING) {
+    diagnostics.warn("node `" + displayName(*current->node) + "`: result `" + name +
+                     "` of strings is given as their places in the node's list");
+    return true;
+  }
   if (!wrongElement && !wrongShape)
     return true;
   std::string text = dataTypeName(tensor.elem_type());

@@ -396,6 +396,8 @@ FailureOr<SmallVector<mlir::Value>> NodeContext::inlineGraph(const ::onnx::Graph
 
 const Limits &NodeContext::limits() const { return importer.options.limits; }
 
+int64_t NodeContext::channelBlock() { return importer.channelBlock(*importer.current->scope); }
+
 /// The one node of the model that reads `name` and whose result has its rank (or that of another operand, if that is
 /// higher); null if there is none.
 static const ::onnx::NodeProto *findPointwiseReader(const ::onnx::GraphProto &graph, StringRef name) {

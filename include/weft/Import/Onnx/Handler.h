@@ -220,6 +220,9 @@ public:
   /// The rank that the model declares for output `i`, or for what pointwise nodes make of it.
   std::optional<int64_t> declaredRank(unsigned i) const;
 
+  /// Channels in a block of com.microsoft.nchwc: 8 or 16.
+  int64_t channelBlock();
+
   //===--- Subgraphs ---===//
   const Limits &limits() const;
   /// The type that a value of a subgraph declares; null with an error if it declares no tensor type of known rank.

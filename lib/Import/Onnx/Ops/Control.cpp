@@ -159,6 +159,32 @@ static FailureOr<LoopBounds> loopBounds(NodeContext &ctx) {
   return bounds;
 }
 
+/// Nodes that unrolling a loop may expand to; a loop of the program takes a hundredth of the time to compile and, on
+/// the CPU, no longer to run.
+static constexpr int64_t maxUnrolledNodes = 256;
+
+static int64_t countNodes(const ::onnx::GraphProto &graph) {
+  int64_t count = graph.node_size();
+  for (const auto &node : graph.node())
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        count += countNodes(attribute.g());
+  return count;
+}
+
+static bool isWorthUnrolling(const ::onnx::GraphProto &body, int64_t turns) {
+  return turns * std::max<int64_t>(countNodes(body), 1) <= maxUnrolledNodes;
+}
+
+/// Whether a turn gives what the next one takes, so that the turns can be those of a loop of the program.
+static bool keepsTypes(mlir::ValueRange carried, mlir::ValueRange results) {
+  auto keeps = [](auto pair) {
+    auto [before, after] = pair;
+    return !NodeContext::isList(after) && before.getType() == after.getType();
+  };
+  return llvm::all_of(llvm::zip_first(carried, results), keeps) && llvm::none_of(results, NodeContext::isList);
+}
+
 /// Whether a loop can be unrolled, for what is known in front of it.
 static bool hasKnownBounds(NodeContext &ctx) {
   Value trips = ctx.input(0), condition = ctx.input(1);
@@ -203,7 +229,9 @@ static llvm::LogicalResult importLoop(NodeContext &ctx) {
     if (failed(results))
       return failure();
     std::optional<int64_t> next = ctx.constantInt(results->front());
-    if (!next && trip == 0) // The turn that was built is dead.
+    // The turn that was built is dead then.
+    bool isLong = trip == 0 && bounds->limited && !isWorthUnrolling(**body, bounds->trips);
+    if ((!next && trip == 0) || (isLong && keepsTypes(carried, llvm::ArrayRef(*results).drop_front())))
       return importRuntimeLoop(ctx, **body);
     if (!next)
       return ctx.unsupported("the loop's condition depends on data after " + llvm::Twine(trip) + " iterations");
@@ -373,7 +401,7 @@ static ScanResults scan(NodeContext &ctx, const ::onnx::GraphProto &body, const 
   FailureOr<ScanPlan> plan = planScan(ctx, body, operands);
   if (failed(plan))
     return failure();
-  bool isUnrolled = plan->length && *plan->length <= ctx.limits().maxTripCount;
+  bool isUnrolled = plan->length && *plan->length <= ctx.limits().maxTripCount && isWorthUnrolling(body, *plan->length);
   return isUnrolled ? unrolledScan(ctx, body, *plan, operands) : runtimeScan(ctx, body, *plan, operands);
 }
 

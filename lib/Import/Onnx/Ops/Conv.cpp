@@ -9,9 +9,9 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
-/// The convolution of `x` and input W plus B; null after an error.
-Value convolution(NodeContext &c, Value x) {
-  Value w = c.required(1), bias = c.input(2);
+/// The convolution of `x` and `w` plus input B; null after an error.
+Value convolution(NodeContext &c, Value x, Value w) {
+  Value bias = c.input(2);
   if (!x || !w || failed(checkSameFloat(c, x, w, "W")) || failed(checkSameFloat(c, x, bias, "B")))
     return {};
   FailureOr<ConvWeights> weights = readConvWeights(c, x, w, /*transposed=*/false);
@@ -26,7 +26,7 @@ Value convolution(NodeContext &c, Value x) {
 }
 
 LogicalResult importConv(NodeContext &c) {
-  return failed(c.checkNumInputs(2, 3)) ? failure() : deliver(c, convolution(c, c.required(0)));
+  return failed(c.checkNumInputs(2, 3)) ? failure() : deliver(c, convolution(c, c.required(0), c.required(1)));
 }
 
 /// The activation of com.microsoft's FusedConv, with its parameters in attribute `activation_params`.
@@ -60,18 +60,18 @@ FailureOr<Value> convActivation(NodeContext &c, Expr x) {
 
 /// com.microsoft's convolution of N x .. x C by M x C/group x kernel.
 LogicalResult importNhwcConv(NodeContext &c) {
-  Value x = c.required(0);
+  Value x = c.required(0), w = c.required(1);
   if (failed(c.checkNumInputs(2, 3)) || !x || failed(c.checkRank(x, 3, 5, "X")))
     return failure();
-  return deliver(c, moveChannels(c, convolution(c, moveChannels(c, x, /*toFront=*/true)), /*toFront=*/false));
+  return deliver(c, moveChannels(c, convolution(c, moveChannels(c, x, /*toFront=*/true), w), /*toFront=*/false));
 }
 
-/// activation(conv(X, W) + B + Z), where channels may be last in X, Z and the result.
-template <bool channelsLast> LogicalResult importFusedConv(NodeContext &c) {
+/// activation(conv(X, w) + B + Z), where channels may be last in X, Z and the result.
+template <bool channelsLast> LogicalResult fusedConv(NodeContext &c, Value w) {
   Value x = c.required(0);
   if (failed(c.checkNumInputs(2, 4)) || !x || failed(c.checkRank(x, 3, 5, "X")))
     return failure();
-  Expr y(c, convolution(c, channelsLast ? moveChannels(c, x, /*toFront=*/true) : x));
+  Expr y(c, convolution(c, channelsLast ? moveChannels(c, x, /*toFront=*/true) : x, w));
   if (channelsLast)
     y = Expr(c, moveChannels(c, y, /*toFront=*/false));
   if (y && c.input(3)) {
@@ -84,6 +84,69 @@ template <bool channelsLast> LogicalResult importFusedConv(NodeContext &c) {
   FailureOr<Value> active = convActivation(c, y);
   return failed(active) ? failure() : deliver(c, *active);
 }
+
+template <bool channelsLast> LogicalResult importFusedConv(NodeContext &c) {
+  return fusedConv<channelsLast>(c, c.required(1));
+}
+
+//===--- Blocks of channels ---===//
+// Values between the nodes of com.microsoft.nchwc are N x C x H x W here as elsewhere: how onnxruntime blocks them in
+// memory is nobody's business but that of the weights, which the file has in blocks, and of counts of channels, which
+// are filled up with zeros.
+
+/// Weights M x C/group x H x W in plain order. In the file they are M/block x C/block x H x W x block x block or, where
+/// the operand is not blocked (too few channels) or each channel is a group, M/block x C x H x W x block.
+Value unblockWeights(NodeContext &c, Value w) {
+  FailureOr<int64_t> groups = c.intAttr("group", 1);
+  if (!w || failed(groups) || failed(c.checkRank(w, 4, 4, "W")))
+    return {};
+  FailureOr<SmallVector<int64_t>> shape = staticDims(c, w, 0, "W");
+  if (failed(shape))
+    return {};
+  int64_t block = c.channelBlock(), out = (*shape)[0], in = (*shape)[1], rows = (*shape)[2], columns = (*shape)[3];
+  bool hasBlockedInput = in >= block;
+  if (out % block != 0 || (hasBlockedInput && in % block != 0)) {
+    (void)c.error("expected channels of `W` in blocks of " + Twine(block) + ", got " + Twine(out) + " x " + Twine(in));
+    return {};
+  }
+  int64_t inner = hasBlockedInput ? block : 1;
+  w = c.reshape(w, ArrayRef<int64_t>{out / block, in / inner, rows, columns, inner, block});
+  return c.reshape(c.transpose(w, {0, 5, 1, 4, 2, 3}), *shape);
+}
+
+LogicalResult importBlockedConv(NodeContext &c) { return fusedConv<false>(c, unblockWeights(c, c.required(1))); }
+
+LogicalResult importReorderInput(NodeContext &c) {
+  Value x = c.required(0);
+  FailureOr<bool> channelsLast = c.boolAttr("channels_last", false);
+  if (failed(c.checkNumInputs(1, 1)) || !x || failed(c.checkRank(x, 4, 4, "X")) || failed(channelsLast))
+    return failure();
+  if (*channelsLast)
+    x = moveChannels(c, x, /*toFront=*/true);
+  std::optional<int64_t> channels = c.staticDim(x, 1);
+  if (!channels)
+    return c.unsupported("a symbolic number of channels is not supported", "fix the extent with --dim");
+  int64_t missing = llvm::alignTo(*channels, c.channelBlock()) - *channels;
+  return deliver(c, padOrCrop(c, x, c.scalar(0, c.elementType(x)), {0, 0, 0, 0}, {0, missing, 0, 0}));
+}
+
+LogicalResult importReorderOutput(NodeContext &c) {
+  Value x = c.required(0);
+  FailureOr<bool> channelsLast = c.boolAttr("channels_last", false);
+  FailureOr<int64_t> channels = c.intAttr("channels");
+  if (failed(c.checkNumInputs(1, 1)) || !x || failed(c.checkRank(x, 4, 4, "X")) || failed(channelsLast) ||
+      failed(channels))
+    return failure();
+  std::optional<int64_t> padded = c.staticDim(x, 1);
+  if (*channels < 1 || (padded && *channels > *padded))
+    return c.error("expected attribute `channels` in [1, " + c.extentsText(c.dim(x, 1)) + "], got " + Twine(*channels));
+  if (!padded && failed(c.assumeAtMost(c.constExpr(*channels), c.dim(x, 1), "channels")))
+    return failure();
+  Value y = padded == *channels ? x : c.slice(x, 1, 0, c.constExpr(*channels));
+  return deliver(c, *channelsLast ? moveChannels(c, y, /*toFront=*/false) : y);
+}
+
+//===--- ConvTranspose ---===//
 
 /// The geometry of one spatial dimension of ConvTranspose as a stride-1 convolution of the spread operand.
 struct Transposed {
@@ -201,6 +264,9 @@ ArrayRef<OpEntry> getConvOps() {
       {"com.microsoft", "FusedConv", 1, anyOpset, importFusedConv<false>, "1 to 3 spatial dimensions"},
       {"com.microsoft", "NhwcConv", 1, anyOpset, importNhwcConv, "1 to 3 spatial dimensions"},
       {"com.microsoft", "NhwcFusedConv", 1, anyOpset, importFusedConv<true>, "1 to 3 spatial dimensions"},
+      {"com.microsoft.nchwc", "Conv", 1, anyOpset, importBlockedConv, "static channels"},
+      {"com.microsoft.nchwc", "ReorderInput", 1, anyOpset, importReorderInput, "static channels"},
+      {"com.microsoft.nchwc", "ReorderOutput", 1, anyOpset, importReorderOutput, ""},
       {"", "ConvTranspose", 1, newestOpset, importConvTranspose, "1 to 3 spatial dimensions"},
   };
   return ops;

@@ -1,8 +1,9 @@
-// Features of classical models: TfIdfVectorizer, and of ai.onnx.ml ArrayFeatureExtractor, Binarizer and Scaler.
+// Features of classical models: TfIdfVectorizer, and of ai.onnx.ml what selects, scales, encodes and fills in.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Common.h"
 #include "Shared/Expr.h"
 #include "Shared/Window.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -192,6 +193,150 @@ LogicalResult scaler(NodeContext &n) {
   return deliver(n, (result - table("offset", *offset, 0)) * table("scale", *scale, 1));
 }
 
+/// Each row divided by its largest element or its 1- or 2-norm; a row of norm 0 stays.
+LogicalResult normalizer(NodeContext &n) {
+  Value x = n.required(0);
+  FailureOr<unsigned> norm = n.choiceAttr("norm", {"MAX", "L1", "L2"}, "MAX");
+  if (failed(n.checkNumInputs(1, 1)) || !x || failed(n.checkRank(x, 1, 2, "X")) || failed(norm))
+    return failure();
+  Expr rows(n, n.cast(x, n.b.getF32Type()));
+  int64_t axis = n.rank(x) - 1;
+  auto reduce = [&](tg::Monoid kind, Expr each) { return Expr(n, n.reduce(kind, each, {axis}, /*keepDims=*/true)); };
+  Expr size = *norm == 0   ? reduce(tg::Monoid::Max, rows)
+              : *norm == 1 ? reduce(tg::Monoid::Add, rows.unary<tg::AbsOp>())
+                           : reduce(tg::Monoid::Add, rows * rows).unary<tg::SqrtOp>();
+  return deliver(n, rows / size.compare(tg::CmpPredicate::Eq, 0.0).select(size.like(1), size));
+}
+
+/// Elements equal to `replaced` (NaN too) become the numbers of their columns.
+LogicalResult imputer(NodeContext &n) {
+  Value x = n.required(0);
+  if (failed(n.checkNumInputs(1, 1)) || !x || failed(n.checkRank(x, 1, 2, "X")))
+    return failure();
+  bool areFloats = isFloat(n, x);
+  SmallVector<double> numbers;
+  if (areFloats) {
+    auto given = n.floatsAttr("imputed_value_floats");
+    if (failed(given))
+      return failure();
+    numbers = *given;
+  } else {
+    auto given = n.intsAttr("imputed_value_int64s");
+    if (failed(given))
+      return failure();
+    llvm::append_range(numbers, *given);
+  }
+  FailureOr<double> replacedFloat = n.floatAttr("replaced_value_float", 0.0);
+  FailureOr<int64_t> replacedInt = n.intAttr("replaced_value_int64", 0);
+  if (failed(replacedFloat) || failed(replacedInt))
+    return failure();
+  if (numbers.empty())
+    return n.error("expected numbers to fill in");
+  AffineExpr width = n.dim(x, n.rank(x) - 1);
+  if (numbers.size() > 1 &&
+      failed(n.assumeEqual(width, n.constExpr(int64_t(numbers.size())), "columns and numbers to fill in")))
+    return failure();
+  Expr value(n, x), isMissing(n, Value());
+  if (areFloats && std::isnan(*replacedFloat))
+    isMissing = Expr(n, n.make<tg::IsNanOp>(x));
+  else
+    isMissing = value.compare(tg::CmpPredicate::Eq, areFloats ? *replacedFloat : double(*replacedInt));
+  Type element = n.elementType(x);
+  int64_t count = int64_t(numbers.size());
+  Value table = areFloats ? floatTable(n, numbers, {count}, element)
+                          : n.cast(intTable(n, llvm::to_vector_of<int64_t>(numbers), {count}), element);
+  return deliver(n, isMissing.select(Expr(n, n.broadcastTo(table, n.dims(x))), value));
+}
+
+/// All inputs, as floats, side by side.
+LogicalResult featureVectorizer(NodeContext &n) {
+  n.ignoreAttr("inputdimensions");
+  SmallVector<Value> columns;
+  for (unsigned i = 0; i < n.numInputs(); ++i) {
+    Value x = n.required(i);
+    if (!x || failed(n.checkRank(x, 1, 2, "X")))
+      return failure();
+    columns.push_back(n.cast(n.rank(x) == 1 ? n.unsqueeze(x, {0}) : x, n.b.getF32Type()));
+  }
+  return deliver(n, n.concat(columns, 1));
+}
+
+/// A new last dimension with 1 where an element is the category. Without `zeros`, onnxruntime refuses other elements
+/// when it runs; here they give zeros too.
+LogicalResult oneHotEncoder(NodeContext &n) {
+  Value x = n.required(0);
+  FailureOr<SmallVector<int64_t>> categories = n.intsAttr("cats_int64s", SmallVector<int64_t>());
+  n.ignoreAttr("zeros");
+  if (failed(n.checkNumInputs(1, 1)) || !x || failed(categories))
+    return failure();
+  if (categories->empty())
+    return n.unsupported("categories that are strings are not supported");
+  Expr value(n, n.unsqueeze(n.cast(x, n.b.getI64Type()), {n.rank(x)}));
+  return deliver(n, value.compare(tg::CmpPredicate::Eq, Expr(n, n.intsConstant(*categories))).cast(n.b.getF32Type()));
+}
+
+/// Numbers of attribute `name`s, `name`int64s, `name`floats or `name`tensor.
+FailureOr<Value> encoderTable(NodeContext &n, const std::string &name) {
+  if (n.hasAttr(name + "_int64s")) {
+    auto numbers = n.intsAttr(name + "_int64s");
+    return failed(numbers) ? FailureOr<Value>(failure()) : FailureOr<Value>(n.intsConstant(*numbers));
+  }
+  if (n.hasAttr(name + "_floats")) {
+    auto numbers = n.floatsAttr(name + "_floats");
+    if (failed(numbers))
+      return failure();
+    return floatTable(n, *numbers, {int64_t(numbers->size())}, n.b.getF32Type());
+  }
+  if (n.hasAttr(name + "_tensor"))
+    return n.tensorAttr(name + "_tensor");
+  return n.unsupported("`" + name + "` that are strings are not supported");
+}
+
+/// The value that stands at the place of an element among the keys, or the default.
+LogicalResult labelEncoder(NodeContext &n) {
+  Value x = n.required(0);
+  FailureOr<Value> keys = encoderTable(n, "keys"), values = encoderTable(n, "values");
+  if (failed(n.checkNumInputs(1, 1)) || !x || failed(keys) || failed(values) || !*keys || !*values)
+    return failure();
+  std::optional<int64_t> count = n.staticDim(*keys, 0);
+  if (n.rank(*keys) != 1 || n.rank(*values) != 1 || !count || n.staticDim(*values, 0) != count || *count < 1)
+    return n.error("expected as many keys as values, got " + n.extentsText(n.dims(*keys)) + " and " +
+                   n.extentsText(n.dims(*values)));
+  Type element = n.elementType(*values);
+  Value other;
+  if (n.hasAttr("default_tensor")) {
+    FailureOr<Value> given = n.tensorAttr("default_tensor");
+    if (failed(given) || !*given)
+      return failure();
+    other = n.reshape(n.cast(*given, element), tg::Dims());
+  } else if (isa<FloatType>(element)) {
+    FailureOr<double> given = n.floatAttr("default_float", -0.0);
+    other = failed(given) ? Value() : n.scalar(*given, element);
+  } else {
+    FailureOr<int64_t> given = n.intAttr("default_int64", -1);
+    other = failed(given) ? Value() : n.scalarInt(*given, element);
+  }
+  if (n.elementType(x) != n.elementType(*keys))
+    return n.error("expected elements of type " + typeName(n.elementType(*keys)) + ", got " +
+                   typeName(n.elementType(x)));
+  Expr value(n, n.unsqueeze(x, {n.rank(x)})), key(n, *keys), matches = value.compare(tg::CmpPredicate::Eq, key);
+  if (isFloat(n, x))
+    matches = matches | (Expr(n, n.make<tg::IsNanOp>(Value(value))) & Expr(n, n.make<tg::IsNanOp>(Value(key))));
+  // The first key that fits; behind the last one is the default.
+  Type i64 = n.b.getI64Type();
+  Expr place = matches.select(Expr(n, iota(n, 0, {n.constExpr(*count)}, i64)), double(*count));
+  Value first = n.reduce(tg::Monoid::Min, place, {n.rank(x)}, /*keepDims=*/false);
+  Value table = n.concat({*values, n.reshape(other, ArrayRef<int64_t>{1})}, 0);
+  return deliver(n, first && table ? take(n, table, first, 0) : Value());
+}
+
+/// Maps of scores by class, which do not exist here: the scores as they are, a column for each class.
+LogicalResult zipMap(NodeContext &n) {
+  for (StringRef name : {"classlabels_int64s", "classlabels_strings"})
+    n.ignoreAttr(name);
+  return failed(n.checkNumInputs(1, 1)) ? failure() : deliver(n, n.required(0));
+}
+
 } // namespace
 
 ArrayRef<OpEntry> getFeaturesOps() {
@@ -199,7 +344,13 @@ ArrayRef<OpEntry> getFeaturesOps() {
       {"", "TfIdfVectorizer", 9, newestOpset, tfIdfVectorizer, "no strings"},
       {"ai.onnx.ml", "ArrayFeatureExtractor", 1, anyOpset, arrayFeatureExtractor, "no strings"},
       {"ai.onnx.ml", "Binarizer", 1, anyOpset, binarizer, ""},
+      {"ai.onnx.ml", "FeatureVectorizer", 1, anyOpset, featureVectorizer, ""},
+      {"ai.onnx.ml", "Imputer", 1, anyOpset, imputer, ""},
+      {"ai.onnx.ml", "LabelEncoder", 2, anyOpset, labelEncoder, "no strings"},
+      {"ai.onnx.ml", "Normalizer", 1, anyOpset, normalizer, ""},
+      {"ai.onnx.ml", "OneHotEncoder", 1, anyOpset, oneHotEncoder, "no strings"},
       {"ai.onnx.ml", "Scaler", 1, anyOpset, scaler, ""},
+      {"ai.onnx.ml", "ZipMap", 1, anyOpset, zipMap, "a tensor with a column for each class"},
   };
   return table;
 }

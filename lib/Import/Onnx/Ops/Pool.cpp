@@ -340,6 +340,11 @@ ArrayRef<OpEntry> getPoolOps() {
       {"", "GlobalAveragePool", 1, newestOpset, importGlobalAveragePool, ""},
       {"", "GlobalMaxPool", 1, newestOpset, importGlobalMaxPool, ""},
       {"", "GlobalLpPool", 2, newestOpset, importGlobalLpPool, ""},
+      // Channels in blocks in onnxruntime's memory, see Conv.cpp.
+      {"com.microsoft.nchwc", "MaxPool", 1, anyOpset, importMaxPool, ""},
+      {"com.microsoft.nchwc", "AveragePool", 1, anyOpset, importAveragePool, ""},
+      {"com.microsoft.nchwc", "GlobalAveragePool", 1, anyOpset, importGlobalAveragePool, ""},
+      {"com.microsoft.nchwc", "GlobalMaxPool", 1, anyOpset, importGlobalMaxPool, ""},
       {"", "MaxUnpool", 9, newestOpset, importMaxUnpool, "static input shape"},
   };
   return ops;

@@ -13,9 +13,9 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
-/// Most steps (over all directions) that are unrolled: each costs some twenty ops. More, or a symbolic number of them,
-/// are a loop of the program.
-constexpr int64_t maxSteps = 512;
+/// Most steps (over all directions) that are unrolled: each costs some twenty ops and 20 ms of compile time. More, or a
+/// symbolic number of them, are a loop of the program.
+constexpr int64_t maxSteps = 128;
 
 /// What a cell computes from its gates.
 enum class Cell { Rnn, Gru, Lstm };

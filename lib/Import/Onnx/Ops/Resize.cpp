@@ -399,12 +399,37 @@ LogicalResult importUpsample(NodeContext &c) {
   return resize(c, x, request);
 }
 
+/// com.microsoft.nchwc's: integer scales as an attribute, of which those of the batch and the channels are 1.
+LogicalResult importBlockedUpsample(NodeContext &c) {
+  Value x = c.required(0);
+  if (!x || failed(c.checkNumInputs(1, 1)) || failed(c.checkRank(x, 4, 4, "X")))
+    return failure();
+  FailureOr<unsigned> mode = c.choiceAttr("mode", {"nearest", "linear"}, "nearest");
+  FailureOr<unsigned> coordinates =
+      c.choiceAttr("coordinate_transformation_mode", {"asymmetric", "align_corners", "half_pixel"}, "asymmetric");
+  FailureOr<SmallVector<int64_t>> scales = c.intsAttr("scales", SmallVector<int64_t>(4, 1));
+  if (failed(mode) || failed(coordinates) || failed(scales))
+    return failure();
+  constexpr CoordinateMode modes[] = {CoordinateMode::Asymmetric, CoordinateMode::AlignCorners,
+                                      CoordinateMode::HalfPixel};
+  ResizeRequest request;
+  request.spec.mode = *mode == 0 ? ResampleMode::Nearest : ResampleMode::Linear;
+  // Nearest elements repeat, whatever the coordinates.
+  request.spec.coordinates = *mode == 0 ? CoordinateMode::Asymmetric : modes[*coordinates];
+  request.spec.nearest = NearestMode::Floor;
+  request.axes.resize(4);
+  if (failed(applyScales(c, llvm::to_vector_of<double>(*scales), allAxes(4), request.axes)))
+    return failure();
+  return resize(c, x, request);
+}
+
 } // namespace
 
 ArrayRef<OpEntry> getResizeOps() {
   static const OpEntry ops[] = {
       {"", "Resize", 10, newestOpset, importResize, ""},
       {"", "Upsample", 7, 9, importUpsample, ""},
+      {"com.microsoft.nchwc", "Upsample", 1, anyOpset, importBlockedUpsample, ""},
   };
   return ops;
 }

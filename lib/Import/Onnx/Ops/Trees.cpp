@@ -1,10 +1,11 @@
-// Decision trees of ai.onnx.ml: TreeEnsemble and TreeEnsembleRegressor. All rows walk all trees at once, one level a
-// step: tables over the nodes give the feature to look at, the value to compare it with and the two places to go to; a
-// leaf leads to itself.
+// Decision trees of ai.onnx.ml: TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier. All rows walk all trees
+// at once, one level a step: tables over the nodes give the feature to look at, the value to compare it with and the
+// two places to go to; a leaf leads to itself.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Common.h"
 #include "Shared/Expr.h"
 #include "Shared/RuntimeShapes.h"
+#include "Shared/Scores.h"
 #include <cmath>
 #include <limits>
 #include <map>
@@ -18,7 +19,6 @@ namespace {
 /// Comparisons of a feature with a node's value, numbered as in `nodes_modes` of TreeEnsemble.
 enum Mode : int64_t { LessEqual, Less, GreaterEqual, Greater, Equal, NotEqual, Member };
 enum Aggregate : unsigned { Average, Sum, Min, Max };
-enum PostTransform : unsigned { None, Softmax, Logistic, SoftmaxZero, Probit };
 
 /// Levels that are walked at most, each in about ten ops.
 constexpr int64_t maxDepth = 128;
@@ -210,34 +210,22 @@ Value aggregate(NodeContext &n, const Forest &f, Value leaves, Type element) {
   return result;
 }
 
-Value transformScores(NodeContext &n, unsigned post, Expr scores) {
-  if (!scores || post == None)
-    return scores;
-  if (post == Logistic)
-    return scores.unary<tg::SigmoidOp>();
-  if (post == Softmax)
-    return n.make<tg::SoftmaxOp>(Value(scores), n.b.getI64IntegerAttr(1), UnitAttr());
-  if (post == Probit) {
-    (void)n.unsupported("the post transform PROBIT is not supported");
+/// The leaf that each row reaches in each tree; null after an error.
+Value walk(NodeContext &n, const Forest &f, Value x) {
+  if (f.roots.empty()) {
+    (void)n.error("expected at least one tree");
     return {};
   }
-  // Softmax of what is not 0; that stays 0.
-  Expr isZero = scores.compare(tg::CmpPredicate::Eq, 0.0);
-  Expr largest(n, n.reduce(tg::Monoid::Max, scores, {1}, /*keepDims=*/true));
-  Expr powers = isZero.select(scores.like(0), (scores - largest).unary<tg::ExpOp>());
-  Expr sum(n, n.reduce(tg::Monoid::Add, powers, {1}, /*keepDims=*/true));
-  return isZero.select(scores.like(0), powers / sum);
+  if (failed(checkForest(n, f, x)))
+    return {};
+  FailureOr<int64_t> depth = depthOf(n, f);
+  return failed(depth) ? Value() : Walk(n, f, x).leaves(*depth);
 }
 
 LogicalResult evaluate(NodeContext &n, const Forest &f, Value x, Type result) {
-  if (f.roots.empty())
-    return n.error("expected at least one tree");
-  if (failed(checkForest(n, f, x)))
+  Value leaves = walk(n, f, x);
+  if (!leaves)
     return failure();
-  FailureOr<int64_t> depth = depthOf(n, f);
-  if (failed(depth))
-    return failure();
-  Value leaves = Walk(n, f, x).leaves(*depth);
   return deliver(n, n.cast(transformScores(n, f.post, {n, aggregate(n, f, leaves, n.elementType(x))}), result));
 }
 
@@ -417,33 +405,18 @@ LogicalResult readNamedNodes(NodeContext &n, Forest &f, std::map<Key, int64_t> &
   return success();
 }
 
-LogicalResult treeEnsembleRegressor(NodeContext &n) {
-  for (StringRef name : {"nodes_hitrates", "nodes_hitrates_as_tensor"})
-    n.ignoreAttr(name);
-  Value x = n.required(0);
-  if (failed(n.checkNumInputs(1, 1)) || !x || failed(n.checkRank(x, 2, 2, "X")))
+/// Weights of leaves, in attributes that start with `prefix`; `targets` of them are told apart.
+LogicalResult readNamedWeights(NodeContext &n, Forest &f, const std::string &prefix, int64_t targets,
+                               const std::map<Key, int64_t> &places) {
+  auto ids = n.intsAttr(prefix + "_ids"), nodes = n.intsAttr(prefix + "_nodeids"),
+       trees = n.intsAttr(prefix + "_treeids");
+  FailureOr<SmallVector<double>> weights = floatsOrTensor(n, prefix + "_weights");
+  if (failed(ids) || failed(nodes) || failed(trees) || failed(weights) ||
+      failed(checkCount(n, prefix + "_nodeids", nodes->size(), ids->size())) ||
+      failed(checkCount(n, prefix + "_treeids", trees->size(), ids->size())) ||
+      failed(checkCount(n, prefix + "_weights", weights->size(), ids->size())) ||
+      failed(allocate(n, f, int64_t(places.size()) - f.inner(), targets)))
     return failure();
-  if (!isFloat(n, x))
-    x = n.cast(x, n.b.getF32Type());
-  Forest f;
-  FailureOr<unsigned> aggregate = n.choiceAttr("aggregate_function", {"AVERAGE", "SUM", "MIN", "MAX"}, "SUM"),
-                      post = n.choiceAttr("post_transform", {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"},
-                                          "NONE");
-  FailureOr<int64_t> targets = n.intAttr("n_targets");
-  auto ids = n.intsAttr("target_ids"), nodes = n.intsAttr("target_nodeids"), trees = n.intsAttr("target_treeids");
-  FailureOr<SmallVector<double>> weights = floatsOrTensor(n, "target_weights"), base = floatsOrTensor(n, "base_values");
-  std::map<Key, int64_t> places;
-  if (failed(aggregate) || failed(post) || failed(targets) || failed(ids) || failed(nodes) || failed(trees) ||
-      failed(weights) || failed(base) || failed(readNamedNodes(n, f, places)) ||
-      failed(checkCount(n, "target_nodeids", nodes->size(), ids->size())) ||
-      failed(checkCount(n, "target_treeids", trees->size(), ids->size())) ||
-      failed(checkCount(n, "target_weights", weights->size(), ids->size())) ||
-      failed(allocate(n, f, int64_t(places.size()) - f.inner(), *targets)) ||
-      (!base->empty() && failed(checkCount(n, "base_values", base->size(), size_t(*targets)))))
-    return failure();
-  f.aggregate = *aggregate;
-  f.post = *post;
-  f.base = *base;
   for (size_t i = 0; i < ids->size(); ++i) {
     auto found = places.find({(*trees)[i], (*nodes)[i]});
     if (found == places.end() || found->second < f.inner())
@@ -452,7 +425,108 @@ LogicalResult treeEnsembleRegressor(NodeContext &n) {
     if (failed(addWeight(n, f, found->second - f.inner(), (*ids)[i], (*weights)[i])))
       return failure();
   }
+  return success();
+}
+
+/// The operand of the operators with named nodes, as floats; null after an error.
+Value readRows(NodeContext &n) {
+  for (StringRef name : {"nodes_hitrates", "nodes_hitrates_as_tensor"})
+    n.ignoreAttr(name);
+  Value x = n.required(0);
+  if (failed(n.checkNumInputs(1, 1)) || !x || failed(n.checkRank(x, 2, 2, "X")))
+    return {};
+  return isFloat(n, x) ? x : n.cast(x, n.b.getF32Type());
+}
+
+LogicalResult treeEnsembleRegressor(NodeContext &n) {
+  Value x = readRows(n);
+  if (!x)
+    return failure();
+  Forest f;
+  FailureOr<unsigned> aggregate = n.choiceAttr("aggregate_function", {"AVERAGE", "SUM", "MIN", "MAX"}, "SUM"),
+                      post = readPostTransform(n);
+  FailureOr<int64_t> targets = n.intAttr("n_targets");
+  FailureOr<SmallVector<double>> base = floatsOrTensor(n, "base_values");
+  std::map<Key, int64_t> places;
+  if (failed(aggregate) || failed(post) || failed(targets) || failed(base) || failed(readNamedNodes(n, f, places)) ||
+      failed(readNamedWeights(n, f, "target", *targets, places)) ||
+      (!base->empty() && failed(checkCount(n, "base_values", base->size(), size_t(*targets)))))
+    return failure();
+  f.aggregate = *aggregate;
+  f.post = *post;
+  f.base = *base;
   return evaluate(n, f, x, n.b.getF32Type());
+}
+
+//===--- TreeEnsembleClassifier (ai.onnx.ml 1 to 4) ---===//
+
+/// Whether every row gets a weight for every class: some tree weights it in all its leaves.
+bool weightsAllClasses(const Forest &f, const std::map<Key, int64_t> &places) {
+  std::map<int64_t, SmallVector<int64_t>> leaves; // By tree.
+  for (auto [key, place] : places)
+    if (place >= f.inner())
+      leaves[key.first].push_back(place - f.inner());
+  return llvm::all_of(llvm::seq<int64_t>(0, f.targets), [&](int64_t target) {
+    return llvm::any_of(leaves, [&](const auto &tree) {
+      return llvm::all_of(tree.second, [&](int64_t leaf) { return f.isWeighted[leaf * f.targets + target]; });
+    });
+  });
+}
+
+/// Two classes and weights of the first only: its score is that of the second class, as exporters of boosted trees mean
+/// it and onnxruntime does. It decides at 1/2 if all weights are probabilities, else at 0.
+LogicalResult classifyByOneScore(NodeContext &n, const Forest &f, Expr score, ArrayRef<int64_t> labels) {
+  bool isProbability = llvm::all_of(f.weights, [](double weight) { return weight >= 0; });
+  Expr raw(n, n.slice(score, 1, 0, n.constExpr(1))), first = isProbability ? 1.0 - raw : raw * -1.0, second = raw;
+  if (f.post == Logistic) {
+    first = (raw * -1.0).unary<tg::SigmoidOp>();
+    second = raw.unary<tg::SigmoidOp>();
+  }
+  n.output(1, n.concat({first, second}, 1));
+  return deliver(n, labelOfTwo(n, labels, raw.compare(tg::CmpPredicate::Gt, isProbability ? 0.5 : 0.0)));
+}
+
+LogicalResult treeEnsembleClassifier(NodeContext &n) {
+  Value x = readRows(n);
+  FailureOr<unsigned> post = readPostTransform(n);
+  FailureOr<SmallVector<int64_t>> labels = readLabels(n, "classlabels_int64s");
+  FailureOr<SmallVector<double>> base = floatsOrTensor(n, "base_values");
+  Forest f;
+  std::map<Key, int64_t> places;
+  if (!x || failed(post) || failed(labels) || failed(base) || failed(readNamedNodes(n, f, places)))
+    return failure();
+  int64_t classes = int64_t(labels->size());
+  if (classes < 2)
+    return n.error("expected labels of at least 2 classes, got " + Twine(classes));
+  if (failed(readNamedWeights(n, f, "class", classes, places)))
+    return failure();
+  f.post = *post;
+  bool hasOneScore = classes == 2;
+  for (int64_t leaf = 0; leaf < f.leaves && hasOneScore; ++leaf)
+    hasOneScore = !f.isWeighted[leaf * 2 + 1];
+  if (hasOneScore && base->size() == 1)
+    base->push_back(0);
+  if (!base->empty() && failed(checkCount(n, "base_values", base->size(), size_t(classes))))
+    return failure();
+  f.base = *base;
+  Value leaves = walk(n, f, x);
+  Expr scores(n, aggregate(n, f, leaves, n.elementType(x)));
+  if (!leaves || !scores)
+    return failure();
+  scores = scores.cast(n.b.getF32Type());
+  if (hasOneScore)
+    return classifyByOneScore(n, f, scores, *labels);
+  // A class without a weight is none to choose.
+  Value candidates = scores;
+  if (f.base.empty() && !weightsAllClasses(f, places)) {
+    std::vector<bool> table(f.inner() * classes, false);
+    llvm::append_range(table, f.isWeighted);
+    Expr isWeighted(n, take(n, n.cast(boolTable(n, table, {f.places(), classes}), n.b.getI64Type()), leaves, 0));
+    isWeighted = Expr(n, n.reduce(tg::Monoid::Max, isWeighted, {1}, /*keepDims=*/false));
+    candidates = isWeighted.compare(tg::CmpPredicate::Gt, 0.0).select(scores, -std::numeric_limits<double>::infinity());
+  }
+  n.output(1, transformScores(n, f.post, scores));
+  return deliver(n, labelOfLargest(n, *labels, candidates));
 }
 
 } // namespace
@@ -461,6 +535,8 @@ ArrayRef<OpEntry> getTreesOps() {
   static const OpEntry table[] = {
       {"ai.onnx.ml", "TreeEnsemble", 5, anyOpset, treeEnsemble, "no post transform PROBIT"},
       {"ai.onnx.ml", "TreeEnsembleRegressor", 1, anyOpset, treeEnsembleRegressor, "no post transform PROBIT"},
+      {"ai.onnx.ml", "TreeEnsembleClassifier", 1, anyOpset, treeEnsembleClassifier,
+       "no post transform PROBIT; labels that are strings as their places"},
   };
   return table;
 }

@@ -15,7 +15,7 @@ import tempfile
 
 import onnx.parser
 
-DOMAINS = {"com.microsoft": 1, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1, "ai.onnx.ml": 5}
+DOMAINS = {"com.microsoft": 1, "com.microsoft.nchwc": 1, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1, "ai.onnx.ml": 5}
 LINE = re.compile(r"MODEL (\w+) (\d+): (.*)")
 
 
