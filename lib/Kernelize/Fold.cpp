@@ -136,6 +136,87 @@ Kernelizer::StatePlaces Kernelizer::planStates(tg::FoldOp op, unsigned result, A
   return states;
 }
 
+/// Whether `merge` uses the states of both sides where they are held; else the op has an error.
+bool Kernelizer::canMergeParts(tg::FoldOp op, const StatePlaces &places) {
+  if (op.getMerge().empty() || op.getParts() || isStoring) {
+    fail(op, op.getResult(0), "expected one fold with a merge, of which CTAs share a tile's steps");
+    return false;
+  }
+  StatePlaces both(places);
+  both.append(places.begin(), places.end());
+  std::set<Key> seen;
+  bool fits = true;
+  for (auto [i, yielded] : llvm::enumerate(op.getMerge().front().getTerminator()->getOperands()))
+    fits &= !places[i] || findStates(op, yielded, *places[i], both, seen);
+  for (auto [i, place] : llvm::enumerate(both))
+    fits &= place.has_value() == places[i % places.size()].has_value();
+  for (auto [i, type] : llvm::enumerate(op.getUpdate().front().getArgumentTypes())) {
+    Type held = getHeldType(cast<RankedTensorType>(type).getElementType());
+    fits &= !places[i] || held.getIntOrFloatBitWidth() == 32;
+  }
+  if (!fits)
+    fail(op, op.getResult(0), "expected states of 32 bits that merge place by place");
+  return fits;
+}
+
+/// What the CTAs of a tile have of its states, merged by the last of them: in the order of its parts, whoever that is.
+Kernelizer::Scalars Kernelizer::mergeParts(tg::FoldOp op, const StatePlaces &places, ValueRange own) {
+  if (!canMergeParts(op, places))
+    return Scalars(own);
+  Block &merge = op.getMerge().front();
+  unsigned count = merge.getNumArguments() / 2;
+  SmallVector<unsigned> used;
+  SmallVector<SmallVector<unsigned>> lanes;
+  std::optional<int64_t> live;
+  for (unsigned i = 0; i < count; ++i) {
+    if (!places[i])
+      continue;
+    used.push_back(i);
+    lanes.push_back(space.lanesOf(*places[i]));
+    if (lanes.back().size() == 2)
+      live = std::max(live, livePlaces(*places[i], lanes.back().back()));
+  }
+  auto slots = builder.getI64IntegerAttr(partSlots), most = builder.getI64IntegerAttr(partsOfTile);
+  auto liveColumns = live ? builder.getI64IntegerAttr(*live) : IntegerAttr();
+  auto send = tk::PartSendOp::create(builder, builder.getIndexType(), builder.getI1Type(), own, tilePart.getNumber(),
+                                     tilePart.getPart(), tilePart.getParts(), slots, most, liveColumns);
+  isStoring = send.getStores();
+  Value first = arith::SubIOp::create(builder, tilePart.getNumber(), tilePart.getPart());
+  StepRange range;
+  range.upper = send.getTurns();
+  return loop(
+      space.constant(partsOfTile), own,
+      [&](AffineExpr counter, ValueRange before) {
+        regionScopes[&merge] = current;
+        Value number = arith::AddIOp::create(builder, first, numberOf(counter));
+        auto received = tk::PartReceiveOp::create(builder, own.getTypes(), number, slots, liveColumns);
+        for (auto [i, left, right, lane] : llvm::zip_equal(used, before, received.getValues(), lanes)) {
+          states[merge.getArgument(i)] = {*places[i], Tile{left, lane}};
+          states[merge.getArgument(count + i)] = {*places[i], Tile{right, lane}};
+        }
+        Tile isFirst = guard({Constraint{-counter}});
+        Scalars after;
+        for (auto [i, right, lane] : llvm::zip_equal(used, received.getValues(), lanes)) {
+          Tile merged = broadcast(tile(merge.getTerminator()->getOperand(i), *places[i]), lane);
+          after.push_back(select(isFirst, Tile{right, lane}, merged).value);
+        }
+        regionScopes.erase(&merge);
+        return after;
+      },
+      range);
+}
+
+/// Of a tile's CTAs the one with the merged states stores.
+void Kernelizer::guardStores() {
+  SmallVector<tk::StoreOp> stores;
+  tiles->walk([&](tk::StoreOp store) { stores.push_back(store); });
+  for (tk::StoreOp store : stores) {
+    OpBuilder before(store);
+    auto branch = scf::IfOp::create(before, store.getLoc(), isStoring, /*withElseRegion=*/false);
+    store->moveBefore(branch.thenBlock()->getTerminator());
+  }
+}
+
 /// The loop; the last states are what the arguments of `finish` stand for.
 void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places, AffineExpr part) {
   Block &update = op.getUpdate().front(), &finish = op.getFinish().front();
@@ -167,6 +248,8 @@ void Kernelizer::runFold(tg::FoldOp op, const StatePlaces &places, AffineExpr pa
         return after;
       },
       range);
+  if (tilePart)
+    last = mergeParts(op, places, last);
   for (auto [i, value, own] : llvm::zip_equal(used, last, lanes))
     states[finish.getArgument(i)] = {*places[i], Tile{value, own}};
   regionScopes[&finish] = current;

@@ -233,12 +233,34 @@ Kernelizer::StepRange Kernelizer::stepsOfPart(tg::FoldOp op, AffineExpr part, co
   return range;
 }
 
+/// Of a tile's steps, the whole `range` or `count` of them, those of one of the CTAs that share them: in a loop from 0
+/// on, which is known to run where there are as many steps as CTAs.
+Kernelizer::StepRange Kernelizer::shareSteps(StepRange range, AffineExpr count) {
+  Value all = range.upper ? range.upper : index(count);
+  if (range.lower) {
+    Value zero = arith::ConstantIndexOp::create(builder, 0);
+    all = arith::MaxSIOp::create(builder, arith::SubIOp::create(builder, all, range.lower), zero);
+  }
+  auto borderOf = [&](Value part) -> Value {
+    return arith::DivUIOp::create(builder, arith::MulIOp::create(builder, part, all), tilePart.getParts());
+  };
+  Value one = arith::ConstantIndexOp::create(builder, 1), first = borderOf(tilePart.getPart()),
+        next = borderOf(arith::AddIOp::create(builder, tilePart.getPart(), one));
+  Value turns = arith::SubIOp::create(builder, next, first);
+  if (!range.lower && !range.upper && tg::getConstant(count).value_or(0) >= partsOfTile)
+    turns = arith::MaxSIOp::create(builder, turns, one);
+  StepRange share;
+  share.offset = range.lower ? Value(arith::AddIOp::create(builder, first, range.lower)) : first;
+  share.upper = turns;
+  return share;
+}
+
 /// The steps that a mask leaves, inside of those of the part, or of [0, count).
 Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim,
                                             AffineExpr part) {
   StepRange range = stepsOfPart(op, part, dim);
   AffineExpr count = space.simplify(dim.extent.ceilDiv(dim.step));
-  if (tg::getConstant(count).value_or(2) <= 1)
+  if (tg::getConstant(count).value_or(2) <= 1 && !tilePart)
     return range;
   AffineExpr step = space.addScalar({}, dim.extent, &root);
   MaskForms forms;
@@ -282,6 +304,8 @@ Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &pl
         "{0}", StringRef(isLower && isUpper ? "steps of the fold before and behind what the mask keeps are left out"
                          : isLower          ? "steps of the fold before what the mask keeps are left out"
                                             : "steps of the fold behind what the mask keeps are left out"));
+  if (tilePart)
+    return shareSteps(range, count);
   return range;
 }
 

@@ -18,6 +18,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "llvm/ADT/SetVector.h"
 #include <set>
@@ -110,6 +111,7 @@ private:
     mlir::Value lower, upper;
     std::optional<int64_t> turns; ///< Where it is the same for all parts: then a loop of so many, from `first` on.
     mlir::AffineExpr first;
+    mlir::Value offset; ///< Of the loop's turns, which go from 0 on.
   };
   /// factor * place + the sum of `rest` + most >= 0, for the greatest value of what is not the place.
   struct StepBound {
@@ -135,6 +137,7 @@ private:
   void readSymbols();
   void makeSinks();
   void makeTileLoop(llvm::ArrayRef<mlir::AffineExpr> counts);
+  void makeTilePart(tk::ForTilesOp loop);
   /// For each dimension of the domain: 1 if only the left operand of the contraction behind the results reads it, 2 if
   /// only the right one does, else 0.
   llvm::SmallVector<int> findContractionSides();
@@ -290,6 +293,9 @@ private:
   StatePlaces planStates(tg::FoldOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at);
   /// `part` is the number of a part, null for a fold that is not in parts.
   void runFold(tg::FoldOp op, const StatePlaces &places, mlir::AffineExpr part);
+  bool canMergeParts(tg::FoldOp op, const StatePlaces &places);
+  Scalars mergeParts(tg::FoldOp op, const StatePlaces &places, mlir::ValueRange own);
+  void guardStores();
   Tile state(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at);
   Streamed planFold(tg::FoldOp op);
   /// The step of the fold that is being computed, for an op that reduces its streamed dimension.
@@ -316,6 +322,7 @@ private:
   /// The greatest value of sign * data over the tile, as a number and its sign; null if it takes too many loads.
   std::optional<StepBound> boundOf(const DataForm &form, mlir::AffineExpr step, mlir::AffineExpr extent);
   StepRange stepsOfPart(tg::FoldOp op, mlir::AffineExpr part, const Streamed &dim);
+  StepRange shareSteps(StepRange range, mlir::AffineExpr count);
   StepRange findSteps(tg::FoldOp op, const StatePlaces &places, const Streamed &dim, mlir::AffineExpr part);
   void putLongTilesFirst();
 
@@ -347,6 +354,9 @@ private:
     StatePlaces places;
   };
   llvm::DenseMap<mlir::Operation *, DoneFold> foldsDone;
+  tk::TilePartOp tilePart;                     ///< Where several CTAs share a tile's steps: which of them it is, ...
+  int64_t partsOfTile = 1, partSlots;          ///< ... how many there are, and for how many parts of all tiles, ...
+  mlir::Value isStoring;                       ///< ... whether it has the merged states.
   llvm::SetVector<mlir::Value> growing;        ///< Tile numbers with which folds take more steps.
   std::map<const void *, mlir::Value> indices; ///< Values of expressions of kernel symbols.
 };

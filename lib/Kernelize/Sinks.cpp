@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Plan/Traversal/GridTail.h"
 
 using namespace mlir;
 
@@ -65,6 +66,29 @@ void Kernelizer::makeTileLoop(ArrayRef<AffineExpr> counts) {
   tiles = op;
   root.block = &op.getBody().front();
   current = &root;
+  makeTilePart(op);
+}
+
+/// Where the order has several CTAs for a tile.
+void Kernelizer::makeTilePart(tk::ForTilesOp loop) {
+  plan::GridTail tail;
+  std::string error;
+  std::string_view order = schedule.getOrder();
+  if (!plan::takeGridTail(order, tail, error) || tail.parts == 1)
+    return; // Who lowers the loop reports the former.
+  int64_t count = 1;
+  for (AffineExpr extent : loop.getExtents().getResults())
+    count *= tg::getConstant(extent).value_or(0);
+  if (count < 1 || tail.whole >= count) {
+    source.emitError("expected a known number of tiles, above ")
+        << tail.whole << ", with order " << schedule.getOrder();
+    failed = true;
+    return;
+  }
+  partsOfTile = tail.parts;
+  partSlots = (count - tail.whole) * tail.parts;
+  InScope in(*this, &root, loop.getLoc());
+  tilePart = tk::TilePartOp::create(builder);
 }
 
 //===-- Dimensions of the results ---------------------------------------------------------------------------------===//
@@ -344,10 +368,16 @@ LogicalResult Kernelizer::run() {
   makeSinks();
   builder.setInsertionPointToEnd(root.block);
   tk::YieldOp::create(builder);
+  if (tilePart && !isStoring && !failed) {
+    source.emitError("expected a fold in a kernel whose order has a tail, got ") << schedule.getOrder();
+    failed = true;
+  }
   if (failed) {
     target.erase();
     return failure();
   }
+  if (isStoring)
+    guardStores();
   putLongTilesFirst();
   source.erase();
   return success();

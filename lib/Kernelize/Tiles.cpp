@@ -328,7 +328,10 @@ Kernelizer::Scalars Kernelizer::loop(AffineExpr count, ValueRange init, LoopBody
   scope.block = block;
   {
     InScope in(*this, &scope, builder.getLoc());
-    AffineExpr counter = space.addScalar(op.getInductionVar(), count, &scope);
+    Value number = op.getInductionVar();
+    if (range.offset)
+      number = arith::AddIOp::create(builder, number, range.offset);
+    AffineExpr counter = space.addScalar(number, count, &scope);
     Scalars results = body(counter, op.getRegionIterArgs());
     builder.setInsertionPointToEnd(block);
     scf::YieldOp::create(builder, results);

@@ -1,5 +1,6 @@
 // Layouts that follow from others, and the scratch that changes between them need.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Schedule/DerivedLayouts.h"
 
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
@@ -212,6 +213,8 @@ int64_t schedule::getScratchBytes(Operation *op) {
     if (auto tile = dyn_cast<tk::TileType>(type))
       if (!tile.getLayout())
         return 0;
+  if (isa<tk::PartSendOp>(op)) // How many CTAs came before.
+    return 16;
   if (auto convert = dyn_cast<tk::ConvertOp>(op))
     return getConversionBytes(convert.getInput().getType().getLayout().getValue(),
                               convert.getResult().getType().getLayout().getValue(), convert.getInput().getType());

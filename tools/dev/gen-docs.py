@@ -42,7 +42,8 @@ def pages(build: pathlib.Path) -> dict[str, str]:
     found = {
         "tg.md": NOTE.format(base / "TileGraph.td") + tidy(tblgen(base / "TileGraph.td", "-gen-dialect-doc", "-dialect=tg")),
         "tk.md": NOTE.format(kernel) + tidy(tblgen(kernel, "-gen-dialect-doc", "-dialect=tk"))
-                 + "\n" + tidy(tblgen(kernel.with_name("ScalarOps.td"), "-gen-op-doc")),
+                 + "\n" + tidy(tblgen(kernel.with_name("ScalarOps.td"), "-gen-op-doc"))
+                 + "\n" + tidy(tblgen(kernel.with_name("PartOps.td"), "-gen-op-doc")),
         "interfaces.md": NOTE.format(base / "TileGraphInterfaces.td") + "# Op interfaces\n\n"
                          + tidy(tblgen(base / "TileGraphInterfaces.td", "-gen-op-interface-docs")),
     }

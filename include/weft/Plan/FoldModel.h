@@ -31,13 +31,14 @@ struct FoldProblem {
   int64_t bytes = 2;      ///< Of an element of the products' operands.
   bool hasMatrix = false; ///< The matrix units have products of that type.
   ScoreWork score;
-  double besideBytes = 0;  ///< Of a score: tiles of tensors that maps read beside it.
-  double operandBytes = 0; ///< Of everything that is read, once.
-  double resultBytes = 0;  ///< Of all results.
-  bool isPlain = false;    ///< Maps hold nothing but scores: no other tile, no mask but of indices.
-  bool isMasked = false;   ///< A mask of indices chooses some scores.
-  bool isInParts = false;  ///< Results are states.
-  bool isKnown = true;     ///< The stream's extent is.
+  double besideBytes = 0;   ///< Of a score: tiles of tensors that maps read beside it.
+  double operandBytes = 0;  ///< Of everything that is read, once.
+  double resultBytes = 0;   ///< Of all results.
+  bool isPlain = false;     ///< Maps hold nothing but scores: no other tile, no mask but of indices.
+  bool isMasked = false;    ///< A mask of indices chooses some scores.
+  bool isInParts = false;   ///< Results are states.
+  bool isKnown = true;      ///< The stream's extent is.
+  bool isMergeable = false; ///< Several CTAs may have parts of a tile's stream: states merge, extents are known.
   /// Of `rows`: later places take more steps, those up to place + base (a causal mask).
   std::optional<unsigned> growing;
   int64_t growingBase = 0;
@@ -52,6 +53,8 @@ struct FoldTile {
   int64_t warps = 4, stages = 2;
   tg::Engine engine = tg::Engine::Simt;
   bool persistent = false;
+  /// Tiles ahead of those whose steps `parts` CTAs share; 1: none does.
+  int64_t whole = 0, parts = 1;
 };
 
 struct FoldCost {

@@ -13,6 +13,7 @@
 #include "Memory.h"
 #include "Patterns.h"
 #include "Tma.h"
+#include "Variables.h"
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
 #include "weft/Target/Device.h"
@@ -324,21 +325,6 @@ private:
     emitGlobalStore(builder, loc, emitOffset(builder, loc, memory, place), offset, values, Predicate());
   }
 
-  static Value emitOffset(OpBuilder &builder, Location loc, Value pointer, Value bytes) {
-    return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer, ValueRange(bytes));
-  }
-
-  /// A variable of the module: zero when it is loaded.
-  static Value makeVariable(OpBuilder &builder, Location loc, const KernelInfo &info, StringRef name, int64_t bytes) {
-    ModuleOp module = info.module;
-    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
-    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-    auto storage = LLVM::GlobalOp::create(top, loc, type, /*isConstant=*/false, LLVM::Linkage::Internal, name,
-                                          builder.getZeroAttr(RankedTensorType::get({bytes}, builder.getI8Type())),
-                                          /*alignment=*/128, /*addrSpace=*/1);
-    return LLVM::AddressOfOp::create(builder, loc, storage);
-  }
-
   /// Without distributed shared memory: the parts pass through the L2. A tile's CTAs are neighbours, and CTAs begin in
   /// the order of their numbers, so those that a CTA waits for run, or begin when CTAs of earlier tiles have ended
   /// (docs/gpu.md, launches). Each launch adds `cluster` to a tile's counter, which needs no setting back.
@@ -346,8 +332,8 @@ private:
                                 int64_t tiles) {
     constexpr int64_t counterBytes = 128;
     int64_t ctas = share.info.cluster, threads = share.role.warps * 32;
-    Value parts = makeVariable(builder, loc, share.info, "parts", tiles * ctas * share.allBytes());
-    Value counters = makeVariable(builder, loc, share.info, "arrivals", tiles * counterBytes);
+    Value parts = getVariable(builder, loc, share.info, "parts", tiles * ctas * share.allBytes());
+    Value counters = getVariable(builder, loc, share.info, "arrivals", tiles * counterBytes);
     Value cta = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
     Value tile = arith::DivUIOp::create(builder, loc, cta, makeInt(builder, loc, ctas));
     auto times = [&](Value number, int64_t bytes) -> Value {

@@ -4,7 +4,9 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Plan/Traversal/GridOrder.h"
+#include "weft/Plan/Traversal/GridTail.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -129,6 +131,11 @@ public:
     SmallVector<LinearForm> extents;
     for (AffineExpr extent : op.getExtents().getResults())
       extents.push_back(forms.evaluate(extent, {}, symbols));
+    plan::GridTail tail;
+    std::string error;
+    std::string_view text = op.getOrder().value_or("row");
+    if (!plan::takeGridTail(text, tail, error))
+      return op.emitOpError("expected a traversal: ") << error;
     Value block = info.makeCta(rewriter, loc);
     block = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), block);
     if (info.cluster > 1) // Neighbouring CTAs are a cluster.
@@ -140,6 +147,8 @@ public:
       LinearForm total = IndexArithmetic::constant(1);
       for (const LinearForm &extent : extents)
         total = forms.multiply(total, extent);
+      if (tail.parts > 1)
+        total = IndexArithmetic::constant(tail.countCtas(total.constant));
       Value step = info.makeCtas(rewriter, loc);
       step = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), step);
       if (info.cluster > 1)
@@ -148,7 +157,8 @@ public:
       block = loop.getInductionVar();
       rewriter.setInsertionPointToStart(loop.getBody());
     }
-    FailureOr<SmallVector<Value>> indices = locate(rewriter, forms, op, block, extents);
+    block = locatePart(rewriter, op, block, tail);
+    FailureOr<SmallVector<Value>> indices = locate(rewriter, forms, op, block, extents, text);
     if (failed(indices))
       return failure();
     if (loop)
@@ -160,6 +170,31 @@ public:
   }
 
 private:
+  /// The tile of CTA `number`, and which part of it the CTA has.
+  static Value locatePart(ConversionPatternRewriter &rewriter, tk::ForTilesOp op, Value number,
+                          const plan::GridTail &tail) {
+    Location loc = op.getLoc();
+    SmallVector<tk::TilePartOp> users;
+    op.getBody().walk([&](tk::TilePartOp user) { users.push_back(user); });
+    if (tail.parts == 1 && users.empty())
+      return number;
+    auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(rewriter, loc, value); };
+    Value zero = constant(0), tile = number, ofTail = zero, part = zero, parts = constant(1);
+    if (tail.parts > 1) {
+      Value first = constant(tail.whole), most = constant(tail.parts);
+      Value isTail = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sge, number, first);
+      ofTail = arith::SubIOp::create(rewriter, loc, number, first);
+      ofTail = arith::SelectOp::create(rewriter, loc, isTail, ofTail, zero);
+      part = arith::RemUIOp::create(rewriter, loc, ofTail, most);
+      parts = arith::SelectOp::create(rewriter, loc, isTail, most, parts);
+      tile = arith::AddIOp::create(rewriter, loc, first, arith::DivUIOp::create(rewriter, loc, ofTail, most));
+      tile = arith::SelectOp::create(rewriter, loc, isTail, tile, number);
+    }
+    for (tk::TilePartOp user : users)
+      rewriter.replaceOp(user, {ofTail, part, parts});
+    return tile;
+  }
+
   static FailureOr<SmallVector<Value>> locateByOrder(OpBuilder &builder, IndexArithmetic &forms, tk::ForTilesOp op,
                                                      Value block, ArrayRef<LinearForm> extents, StringRef text) {
     constexpr size_t mostOfTable = 4096;
@@ -193,9 +228,9 @@ private:
 
   /// The tile numbers of the linear block index.
   static FailureOr<SmallVector<Value>> locate(OpBuilder &builder, IndexArithmetic &forms, tk::ForTilesOp op,
-                                              Value block, ArrayRef<LinearForm> extents) {
-    if (std::optional<StringRef> order = op.getOrder(); order && *order != "row")
-      return locateByOrder(builder, forms, op, block, extents, *order);
+                                              Value block, ArrayRef<LinearForm> extents, StringRef text) {
+    if (text != "row")
+      return locateByOrder(builder, forms, op, block, extents, text);
     LinearForm rest = forms.get(block, {0, Bounds().max});
     SmallVector<Value> indices(extents.size());
     for (unsigned i = extents.size(); i-- > 0;) {

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
@@ -61,7 +62,8 @@ bool GridWaits::touchesTransients(Operation *op) const {
     bool isTouching = llvm::any_of(inner->getOperands(), [&](Value operand) {
       return isa<tk::GlobalType>(operand.getType()) && !steady.contains(operand);
     });
-    return isTouching ? WalkResult::interrupt() : WalkResult::advance();
+    // The launch before may be one of this kernel: its parts lie in the same variable.
+    return isTouching || isa<tk::PartSendOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
 }

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Lower/TileKernelToNVVM/Passes.h"
 #include "weft/Schedule/Scratch.h"
 #include "weft/Target/Multicast.h"
@@ -48,6 +49,10 @@ static Bounds findBounds(Value value, unsigned depth = 0) {
     auto kernel = op->getParentOfType<func::FuncOp>();
     auto ctas = kernel ? kernel->getAttrOfType<IntegerAttr>(clusterAttr) : IntegerAttr();
     return {0, ctas ? ctas.getInt() - 1 : 0};
+  }
+  if (isa<tk::TilePartOp>(op)) {
+    constexpr int64_t most = 1 << 20; // Of a launch's CTAs.
+    return {0, most};
   }
   if (depth > 8 || op->getNumOperands() != 2)
     return {};

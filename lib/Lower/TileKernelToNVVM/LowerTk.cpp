@@ -4,7 +4,7 @@
 #include "EarlyLoads.h"
 #include "LaunchLowering.h"
 #include "Memory.h"
-#include "Patterns.h"
+#include "Parts.h"
 #include "Tma.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -244,6 +244,7 @@ private:
     populateDotPatterns(converter, patterns, info);
     populateRolePatterns(converter, patterns, info);
     populateClusterPatterns(converter, patterns, info);
+    populatePartPatterns(converter, patterns, info);
     populateMbarrierPatterns(converter, patterns, info);
     populateTmaPatterns(converter, patterns, info);
     populateWgmmaPatterns(converter, patterns, info);

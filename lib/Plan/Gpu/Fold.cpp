@@ -11,6 +11,7 @@
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
+#include "weft/Plan/Traversal/GridTail.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -98,6 +99,12 @@ static FoldProblem describeKernel(const KernelToSchedule &kernel, tg::FoldOp fol
   return problem;
 }
 
+/// For the remark; nothing where no CTAs share a tile.
+static std::string describeTail(const FoldTile &tile) {
+  return tile.parts == 1 ? std::string()
+                         : llvm::formatv(", {0} CTAs for each tile behind {1}", tile.parts, tile.whole).str();
+}
+
 ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const Device &device) {
   FoldRoles roles(kernel, fold);
   if (!roles.sum)
@@ -121,12 +128,16 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   choice.stages = tile.stages;
   choice.persistent = tile.persistent;
   choice.turns = takesTurns(problem, tile, device);
+  if (tile.parts > 1) {
+    choice.order = GridTail{tile.whole, tile.parts}.print(choice.order);
+    choice.isOrdered = true;
+  }
   choice.ctasPerSm = std::max<int64_t>(cost.ctasPerSm, 1);
   choice.stepSeconds = cost.stepSeconds;
   choice.reason = llvm::formatv("fold of {0} places: {1} rows of {2} columns in {3} batches, {4} rows a CTA, steps of "
-                                "{5}: {6:f1} us, bound by {7}",
+                                "{5}{6}: {7:f1} us, bound by {8}",
                                 problem.streamed, problem.getRows(), problem.width, problem.batch, tile.numRows,
-                                tile.step, cost.seconds * 1e6, cost.bound);
+                                tile.step, describeTail(tile), cost.seconds * 1e6, cost.bound);
   return choice;
 }
 
@@ -153,6 +164,13 @@ std::optional<double> estimateFoldKernel(const KernelToSchedule &kernel, tg::Fol
   tile.warps = schedule.getWarps();
   tile.stages = schedule.getStages();
   tile.persistent = schedule.getPersistent();
+  GridTail tail;
+  std::string error;
+  std::string_view order = schedule.getOrder();
+  if (takeGridTail(order, tail, error)) {
+    tile.whole = tail.whole;
+    tile.parts = tail.parts;
+  }
   FoldCost cost = estimateFold(problem, tile, device);
   return cost.fits ? std::optional(cost.seconds) : std::nullopt;
 }

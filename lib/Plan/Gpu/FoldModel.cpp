@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/FoldModel.h"
 #include "weft/Plan/ReadTime.h"
+#include "weft/Target/TileSlots.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -66,10 +67,16 @@ static int64_t registersOf(const FoldProblem &problem, const FoldTile &tile) {
   return registers + (tile.step > 64 && isMasked ? tile.step / 4 + 8 : 0);
 }
 
+/// Bytes of a tile's rows of queries.
+static int64_t leftBytes(const FoldProblem &problem, const FoldTile &tile) {
+  return tile.numRows * problem.width * problem.bytes;
+}
+
 /// Left operands (those of the next tile too, if the CTA goes on), both right operands of the steps, and the lines
 /// through which results leave.
 static int64_t sharedOf(const FoldProblem &problem, const FoldTile &tile) {
-  int64_t rows = tile.numRows, lefts = tile.persistent ? tile.stages : 1, barriers = 2048;
+  int64_t rows = tile.numRows, barriers = 2048;
+  int64_t lefts = tile.persistent ? countTileSlots(tile.stages, leftBytes(problem, tile)) : 1;
   if (tile.engine == tg::Engine::Wgmma)
     return (lefts * rows + tile.stages * 2 * tile.step) * problem.width * problem.bytes + rows * 256 + barriers;
   return (rows + tile.stages * 2 * tile.step) * problem.width * problem.bytes + barriers;
@@ -131,9 +138,11 @@ static double besideClocks(const FoldProblem &problem, const Device &device) {
   return problem.besideBytes > 0 ? besideWork / (device.f32PerClock / 2.0) : 0;
 }
 
-/// Of a score: by the products, of `depth` terms and of as many columns as a tile has.
+/// Of a score: by the products, of `depth` terms and of as many columns as a tile has. A warpgroup's instruction reads
+/// 64 rows of queries from shared memory, which takes as long as products with as many keys.
 static double productClocks(const FoldProblem &problem, const FoldTile &tile, double rate) {
-  return 2.0 * double(problem.depth + problem.columns / tile.columnTiles) / rate;
+  double reads = tile.engine == tg::Engine::Wgmma ? std::max(double(groupRows) / double(tile.step), 1.0) : 1;
+  return 2.0 * (double(problem.depth) * reads + double(problem.columns / tile.columnTiles)) / rate;
 }
 
 static StepClocks getStepClocks(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
@@ -199,6 +208,47 @@ static int64_t countTiles(const FoldProblem &problem, const FoldTile &tile) {
   return tiles;
 }
 
+/// Clocks beside its steps of the CTA that merges a tile's states, which others have sent: those of one part leave,
+/// those of all come back from the L2.
+static double mergeClocks(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
+  constexpr double wordBytes = 4, rowStates = 2;
+  double bytes = double(tile.numRows) * (double(problem.columns / tile.columnTiles) + rowStates) * wordBytes;
+  double l2Rate = double(device.l2BytesPerClock) / device.sms;
+  return 3 * loadLatency + device.mergeClocks + bytes / device.mergeBytesPerClock + double(tile.parts) * bytes / l2Rate;
+}
+
+namespace {
+/// What CTAs take: of a step, and of a tile beside its steps; and how many there are at once.
+struct TileClock {
+  double step = 0, ends = 0, slots = 1;
+};
+} // namespace
+
+/// Clocks of all tiles of so many steps each, the least first, on the whole card.
+static double estimateTiles(ArrayRef<double> steps, double tiles, bool isPersistent, const TileClock &clock) {
+  double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / double(steps.size());
+  double longest = steps.back() * clock.step + clock.ends;
+  if (steps.size() == 1)
+    return std::ceil(tiles / clock.slots) * longest;
+  // Longest first: the last ones that begin are short. Of a persistent CTA the tiles are known beforehand: some get the
+  // longest one of each round.
+  double shortest = steps.front() * clock.step + clock.ends,
+         whole = tiles / clock.slots * (mean * clock.step + clock.ends);
+  double uneven = isPersistent ? longest - shortest : shortest;
+  return std::max(longest, whole + (tiles > clock.slots ? uneven / 2 : 0));
+}
+
+/// The same where CTAs share the steps of tiles behind the whole ones.
+static double estimateTail(ArrayRef<double> steps, double tiles, const FoldProblem &problem, const FoldTile &tile,
+                           const Device &device, TileClock clock) {
+  double parts = double(tile.parts), whole = double(tile.whole);
+  double clocks = whole > 0 ? estimateTiles(steps, whole, tile.persistent, clock) : 0;
+  SmallVector<double> shares =
+      llvm::map_to_vector(steps, [&](double all) { return steps.size() > 1 ? all / parts : std::ceil(all / parts); });
+  clock.ends += mergeClocks(problem, tile, device);
+  return clocks + estimateTiles(shares, (tiles - whole) * parts, tile.persistent, clock);
+}
+
 FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
   FoldCost cost;
   int64_t room = countResident(problem, tile, device);
@@ -207,7 +257,8 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   cost.tiles = countTiles(problem, tile);
   StepClocks step = getStepClocks(problem, tile, device);
   // CTAs beside each other on an SM share its pipes, and hide each other's latencies.
-  int64_t perSm = llvm::divideCeil(cost.tiles, int64_t(device.sms));
+  int64_t ctas = tile.parts > 1 ? tile.whole + (cost.tiles - tile.whole) * tile.parts : cost.tiles;
+  int64_t perSm = llvm::divideCeil(ctas, int64_t(device.sms));
   double resident = double(std::min(cost.ctasPerSm, perSm));
   // A slot's copy is there when the other slots' steps are over.
   double waits = isVector(problem) ? 0 : (loadLatency + step.copy) / double(std::max<int64_t>(tile.stages - 1, 1));
@@ -220,18 +271,10 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   ends *= tile.persistent ? goingOn : isWgmma ? 1 : 1 / resident;
   cost.stepSeconds = stepClocks / device.clock;
 
-  // Longest first: the last ones that begin are short.
   SmallVector<double> steps = countSteps(problem, tile);
-  double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / double(steps.size());
-  double longest = steps.back() * stepClocks + ends, slots = resident * double(device.sms);
-  double clocks = std::ceil(double(cost.tiles) / slots) * longest;
-  if (steps.size() > 1) {
-    double shortest = steps.front() * stepClocks + ends,
-           whole = double(cost.tiles) / slots * (mean * stepClocks + ends);
-    // Of a persistent CTA the tiles are known beforehand: some get the longest one of each round.
-    double uneven = tile.persistent ? longest - shortest : shortest;
-    clocks = std::max(longest, whole + (double(cost.tiles) > slots ? uneven / 2 : 0));
-  }
+  TileClock clock{stepClocks, ends, resident * double(device.sms)};
+  double clocks = tile.parts > 1 ? estimateTail(steps, double(cost.tiles), problem, tile, device, clock)
+                                 : estimateTiles(steps, double(cost.tiles), tile.persistent, clock);
   // The card's calibration reads 3,083 GB/s of 3,352 (bench/results/2026-11-21-calibration-h100).
   constexpr double readEfficiency = 0.92;
   double dram =
@@ -286,16 +329,28 @@ static SmallVector<int64_t> spreadRows(const FoldProblem &problem, int64_t eleme
   return best;
 }
 
+/// Whether a tile's steps are so few that its start counts.
+static bool isShort(const FoldProblem &problem, const FoldTile &tile) {
+  constexpr int64_t mostSteps = 16;
+  return problem.streamed <= mostSteps * tile.step;
+}
+
+/// Whether CTAs should go on with another tile where none is shared: it has few steps, and its first operands come
+/// while the one before is computed.
+static bool goesOn(const FoldProblem &problem, const FoldTile &tile, const FoldCost &cost, const Device &device) {
+  return cost.tiles > int64_t(device.sms) && isShort(problem, tile) &&
+         countTileSlots(tile.stages, leftBytes(problem, tile)) > 1;
+}
+
 /// With all numbers of stages; persistent or not: the start of a tile counts where it has few steps, many are better
-/// shared out to whoever is free.
+/// shared out to whoever is free, unless CTAs share the last tiles.
 static void visitGroupTiles(const FoldProblem &problem, FoldTile tile, const Device &device,
                             llvm::function_ref<void(const FoldTile &)> visit) {
-  constexpr int64_t mostStages = 4, mostPersistentSteps = 16;
+  constexpr int64_t mostStages = 4;
   for (bool persistent : {true, false})
     for (tile.stages = mostStages; tile.stages >= 2; --tile.stages) {
       tile.persistent = persistent;
-      if (!persistent ||
-          (countTiles(problem, tile) > int64_t(device.sms) && problem.streamed <= mostPersistentSteps * tile.step))
+      if (!persistent || isShort(problem, tile) || problem.isMergeable)
         visit(tile);
     }
 }
@@ -386,14 +441,48 @@ static void forEachTallTile(const FoldProblem &problem, const Device &device,
   }
 }
 
+/// The tile with its last round shared by several CTAs a tile, if that gains: all tiles of which no round is whole, or
+/// those of a whole round too. CTAs go on from one tile to the next: where others take their places a tail gains little
+/// (24 heads of 4352 x 128 on an H100: 384 us without, 358 to 386 with, 336 where CTAs go on).
+static std::optional<FoldTileChoice> shareTail(const FoldProblem &problem, const FoldTileChoice &whole,
+                                               const Device &device) {
+  constexpr int64_t mostParts = 8, mostBytes = 32 << 20, wordBytes = 4, mostRounds = 8;
+  constexpr double clearly = 0.97; // What differs is known better than what does not.
+  int64_t slots = whole.cost.ctasPerSm * int64_t(device.sms), rounds = whole.cost.tiles / slots;
+  int64_t steps = llvm::divideCeil(problem.streamed, whole.tile.step);
+  if (!problem.isMergeable || !whole.tile.persistent || rounds > mostRounds || whole.tile.columnTiles > 1)
+    return std::nullopt;
+  FoldTileChoice best;
+  for (int64_t ahead : {rounds, rounds - 1}) {
+    FoldTile tile = whole.tile;
+    tile.whole = ahead * slots;
+    if (ahead < 0 || tile.whole == whole.cost.tiles || (problem.growing && ahead > 0))
+      continue;
+    int64_t bytes = (whole.cost.tiles - tile.whole) * tile.numRows * (problem.columns + 2) * wordBytes;
+    for (tile.parts = 2; tile.parts <= std::min(mostParts, steps / 2) && tile.parts * bytes <= mostBytes; ++tile.parts)
+      if (FoldCost cost = estimateFold(problem, tile, device); !best.cost.fits || cost.seconds < best.cost.seconds)
+        best = {tile, cost};
+  }
+  FoldTile alone = whole.tile;
+  alone.persistent &= isShort(problem, alone);
+  bool gains = best.cost.fits && best.cost.seconds < estimateFold(problem, alone, device).seconds * clearly;
+  return gains ? std::optional(best) : std::nullopt;
+}
+
 FoldTileChoice chooseFoldTile(const FoldProblem &problem, const Device &device) {
   // Less than what the model errs is no reason for shorter steps or other rows.
   constexpr double clearly = 0.95;
   FoldTileChoice best;
   auto look = [&](const FoldTile &tile) {
-    FoldCost cost = estimateFold(problem, tile, device);
-    if (cost.fits && (!best.cost.fits || cost.seconds < best.cost.seconds * clearly))
-      best = {tile, cost};
+    FoldTileChoice choice{tile, estimateFold(problem, tile, device)};
+    if (!choice.cost.fits)
+      return;
+    if (std::optional<FoldTileChoice> shared = shareTail(problem, choice, device))
+      choice = *shared;
+    else if (tile.persistent && !goesOn(problem, tile, choice.cost, device))
+      return;
+    if (!best.cost.fits || choice.cost.seconds < best.cost.seconds * clearly)
+      best = choice;
   };
   forEachGroupTile(problem, device, look);
   forEachTallTile(problem, device, look);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../Groups/GroupCost.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "weft/Dialect/TileGraph/IR/FoldMask.h"
 #include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/FoldModel.h"
 #include "weft/Plan/KernelAccess.h"
@@ -134,6 +135,17 @@ static double countBesideBytes(tg::FoldOp fold) {
   return bytes;
 }
 
+/// Whether several CTAs may have parts of a tile's stream, and merge what they have of its states. A decoder's rows are
+/// a tile of one instruction, whose stream kernels of their own cut finer.
+static bool isMergeable(tg::FoldOp fold, const FoldProblem &problem) {
+  constexpr int64_t decoderRows = 16;
+  auto isKnown = [](AffineExpr extent) { return tg::getConstant(extent).has_value(); };
+  auto isWord = [](Type type) { return cast<RankedTensorType>(type).getElementType().isF32(); };
+  return !problem.isInParts && problem.isKnown && problem.getRows() > decoderRows && !fold.getMerge().empty() &&
+         llvm::all_of(fold.getUpdate().front().getArgumentTypes(), isWord) && tg::mergesInitialStates(fold) &&
+         llvm::all_of(fold.getResultTypes(), [&](Type type) { return llvm::all_of(tg::getDims(type), isKnown); });
+}
+
 FoldProblem describeFold(tg::FoldOp fold, tg::ContractOp sum) {
   FoldProblem problem;
   Operation *rhs = sum.getRhs().getDefiningOp();
@@ -168,6 +180,7 @@ FoldProblem describeFold(tg::FoldOp fold, tg::ContractOp sum) {
   problem.isPlain = problem.isKnown && hasPlainMaps(fold);
   problem.isMasked = hasIndexMask(fold, scores);
   problem.isInParts = fold.getParts().has_value();
+  problem.isMergeable = isMergeable(fold, problem);
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(fold.getUpdate(), captured);
   for (Value value : captured)

@@ -8,6 +8,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Traversal/GridOrder.h"
+#include "weft/Plan/Traversal/GridTail.h"
 
 using namespace weft::plan;
 
@@ -17,6 +18,9 @@ std::string GridOrder::print() const { return traversal.print() + (colDims == 1 
 
 bool weft::plan::parseGridOrder(std::string_view text, GridOrder &result, std::string &error) {
   result = GridOrder();
+  GridTail tail; // Of no concern to the order of tiles.
+  if (!takeGridTail(text, tail, error))
+    return false;
   size_t at = text.rfind('@');
   if (at != std::string_view::npos) {
     std::string_view digits = text.substr(at + 1);

@@ -3,6 +3,8 @@
 #include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
+#include "weft/Plan/Traversal/GridTail.h"
 #include "weft/Schedule/LaunchPart.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/RowBlocks.h"
@@ -104,6 +106,11 @@ AffineMap findGrid(func::FuncOp kernel) {
     AffineExpr total = getAffineConstantExpr(together, context);
     for (AffineExpr extent : op.getExtents().getResults())
       total = total * extent;
+    plan::GridTail tail;
+    std::string error;
+    std::string_view order = op.getOrder().value_or("row");
+    if (plan::takeGridTail(order, tail, error) && tail.parts > 1)
+      total = (total - tail.whole) * tail.parts + tail.whole;
     results = {total};
     if (op.getPersistent() && device)
       results.push_back(getAffineConstantExpr(int64_t(device->sms) / together * together, context));
@@ -128,7 +135,11 @@ int64_t findStaticGrid(AffineMap grid) {
 static bool hasNeighbours(func::FuncOp kernel) {
   if (auto cluster = kernel->getAttrOfType<IntegerAttr>(gpu::clusterAttr); cluster && cluster.getInt() > 1)
     return true;
-  return kernel.walk([](tk::ClusterSendOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return kernel
+      .walk([](Operation *op) {
+        return isa<tk::ClusterSendOp, tk::PartSendOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Copies and stores by TMA have a tensor map each; those of one tensor, buffer and box share it.

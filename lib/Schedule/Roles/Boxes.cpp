@@ -23,7 +23,8 @@ static bool isAccumulator(Value tile) {
     if (auto sum = dyn_cast<tk::ClusterSumOp>(op))
       return isAccumulator(sum.getValue());
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      return isAccumulator(loop.getBody()->getTerminator()->getOperand(result.getResultNumber()));
+      return isAccumulator(loop.getBody()->getTerminator()->getOperand(result.getResultNumber())) ||
+             isAccumulator(loop.getInitArgs()[result.getResultNumber()]);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return isAccumulator(branch.thenYield().getOperand(result.getResultNumber()));
     return isa<tk::MapOp>(op) && llvm::any_of(op->getOperands(), isAccumulator);

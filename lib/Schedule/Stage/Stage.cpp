@@ -10,6 +10,7 @@
 #include "weft/Schedule/Passes.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
+#include "weft/Target/TileSlots.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 namespace weft::schedule {
@@ -310,7 +311,7 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
   tk::CopyEngine copyEngine = group.front()->source.engine;
   Location loc = group.front()->source.load.getLoc();
   bool outlivesTile = copyEngine == tk::CopyEngine::Tma && tiles.getPersistent(); // The next tile's copies come early.
-  int64_t slots = outlivesTile ? stages : getSlots(block, stages), bytes = 0;
+  int64_t bytes = 0;
   // Equal tiles of one load are copied once, and so are the rows that several have in common.
   llvm::MapVector<std::pair<Operation *, Attribute>, SmallVector<Copied *>> tilesOfLoads;
   for (Copied *copy : group)
@@ -319,14 +320,17 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
   for (auto &[key, users] : tilesOfLoads)
     tilesToFetch.push_back({users.front()->source.load, users.front()->source.access});
   std::vector<Fetch> fetches = shareRows(tilesToFetch, copyEngine);
-  SmallVector<Value> buffers;
-  for (const Fetch &fetch : fetches) {
+  auto typeOf = [](const Fetch &fetch, int64_t slots) {
     tk::LoadOp load = fetch.load; // Accessors of ops are not const.
-    Type element = load.getResult().getType().getElementType();
-    auto type = tk::SharedType::get(slots * fetch.rows, fetch.rowShape, element);
-    bytes += fetch.rows * type.getSlotBytes();
-    buffers.push_back(tk::AllocOp::create(allocs, loc, type, IntegerAttr()));
-  }
+    return tk::SharedType::get(slots * fetch.rows, fetch.rowShape, load.getResult().getType().getElementType());
+  };
+  for (const Fetch &fetch : fetches)
+    bytes += fetch.rows * typeOf(fetch, 1).getSlotBytes();
+  bool isOnce = !isa<scf::ForOp>(block->getParentOp());
+  int64_t slots = !outlivesTile ? getSlots(block, stages) : isOnce ? countTileSlots(stages, bytes) : stages;
+  SmallVector<Value> buffers;
+  for (const Fetch &fetch : fetches)
+    buffers.push_back(tk::AllocOp::create(allocs, loc, typeOf(fetch, slots), IntegerAttr()));
   auto channelType = tk::ChannelType::get(allocs.getContext(), slots);
   Value channel = tk::MakeChannelOp::create(allocs, loc, channelType, copyEngine, 1, bytes, IntegerAttr());
   if (copyEngine == tk::CopyEngine::CpAsync)

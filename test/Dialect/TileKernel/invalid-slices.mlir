@@ -22,3 +22,17 @@ func.func @f(%a: !tk.tile<16x8xf32>, %s: !tk.shared<4 x 8x8xf32>) {
   tk.cluster_send %a to %s : !tk.tile<16x8xf32> to !tk.shared<4 x 8x8xf32>
   return
 }
+
+// -----
+func.func @f(%a: !tk.tile<64x64xf16>, %i: index) {
+  // expected-error @+1 {{expected elements of 32 bits, got '!tk.tile<64x64xf16>'}}
+  %turns, %stores = tk.part_send %a part (%i, %i, %i) of 96 x 4 : !tk.tile<64x64xf16>
+  return
+}
+
+// -----
+func.func @f(%a: !tk.tile<64x64xf32>, %i: index) {
+  // expected-error @+1 {{expected slots for tiles of at least 2 parts, got 95 x 4}}
+  %turns, %stores = tk.part_send %a part (%i, %i, %i) of 95 x 4 : !tk.tile<64x64xf32>
+  return
+}

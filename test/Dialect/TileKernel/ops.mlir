@@ -140,3 +140,14 @@ func.func @numbers(%x: !tk.global<tensor<8x1xi64>>, %y: !tk.global<tensor<i32>>,
   %1 = tk.load_index %y[] : !tk.global<tensor<i32>>
   return %0, %1 : index, index
 }
+
+// CHECK-LABEL: func @parts
+func.func @parts(%m: !tk.tile<64xf32>, %a: !tk.tile<64x64xf32>) {
+  // CHECK: %[[NUMBER:.*]], %[[PART:.*]], %[[PARTS:.*]] = tk.tile_part
+  %number, %part, %parts = tk.tile_part
+  // CHECK: tk.part_send %{{.*}}, %{{.*}} part(%[[NUMBER]], %[[PART]], %[[PARTS]]) of 96 x 4 live 48 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
+  %turns, %stores = tk.part_send %m, %a part (%number, %part, %parts) of 96 x 4 live 48 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
+  // CHECK: tk.part_receive %[[NUMBER]] of 96 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
+  %max, %sum = tk.part_receive %number of 96 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
+  return
+}

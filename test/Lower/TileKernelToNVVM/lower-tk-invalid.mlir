@@ -63,3 +63,16 @@ module attributes {tk.target = "sm_80"} {
     return
   }
 }
+
+// -----
+
+module attributes {tk.target = "sm_80"} {
+  func.func @kernel() attributes {tk.warps = 1 : i64} {
+    // expected-error @+2 {{expected a traversal: traversal: expected tail<w,p,ORDER> of w whole tiles and p >= 2 parts, got 'tail<2,1,row>'}}
+    // expected-error @+1 {{failed to legalize operation 'tk.for_tiles'}}
+    tk.for_tiles (%i) in affine_map<() -> (4)> order "tail<2,1,row>" {
+      tk.yield
+    }
+    return
+  }
+}

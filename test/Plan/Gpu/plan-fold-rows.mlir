@@ -16,8 +16,9 @@ func.func @main(%q: tensor<16x1000x80xf16>, %k: tensor<16x1000x80xf16>, %v: tens
 }
 
 // -----
-// 60 tiles of 128 rows: half of the columns for each of two CTAs, which compute the scores twice. 120 of 64 rows read all keys and values twice as often.
-// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8,
+// 60 tiles of 128 rows: half of the steps for each of two CTAs. With half of the columns each they would compute the scores twice; 120 tiles of 64 rows read
+// all keys and values twice as often.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 128], stream = [128], engine = wgmma, warps = 8, {{.*}} order = "tail<0,2,row>", persistent = true
 func.func @main(%q: tensor<12x640x128xf16>, %k: tensor<12x2000x128xf16>, %v: tensor<12x2000x128xf16>) -> tensor<12x640x128xf16> {
   %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<12x640x128xf16>, tensor<12x2000x128xf16> -> tensor<12x640x2000xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<12x640x2000xf32>
@@ -31,8 +32,8 @@ func.func @main(%q: tensor<12x640x128xf16>, %k: tensor<12x2000x128xf16>, %v: ten
 }
 
 // -----
-// 300 queries of four heads that share keys: tiles of two heads and 64 queries are 10 for each, those of 128 queries 12.
-// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 2, 64, 64], stream = [128], engine = wgmma, warps = 8,
+// 300 queries of four heads that share keys: tiles of two heads and 64 queries are 10 for each, those of 128 queries 12. Of the 320 the last 56 have two CTAs each.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 2, 64, 64], stream = [128], engine = wgmma, warps = 8, {{.*}} order = "tail<264,2,row>", persistent = true
 func.func @main(%q: tensor<32x4x300x64xf16>, %k: tensor<32x3000x64xf16>, %v: tensor<32x3000x64xf16>) -> tensor<32x4x300x64xf16> {
   %s = tg.contract %q, %k [affine_map<(h, g, m, n, k) -> (h, g, m, k)>, affine_map<(h, g, m, n, k) -> (h, n, k)>, affine_map<(h, g, m, n, k) -> (h, g, m, n)>] : tensor<32x4x300x64xf16>, tensor<32x3000x64xf16> -> tensor<32x4x300x3000xf32>
   %m = tg.reduce max %s axes = [3] keep_dims : tensor<32x4x300x3000xf32>
@@ -48,14 +49,14 @@ func.func @main(%q: tensor<32x4x300x64xf16>, %k: tensor<32x3000x64xf16>, %v: ten
 // -----
 // 48 columns leave the mask of a ragged last step its registers: four warpgroups.
 // CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 256, 64], stream = [64], engine = wgmma, warps = 16,
-func.func @main(%q: tensor<32x3622x48xf16>, %k: tensor<32x3622x48xf16>, %v: tensor<32x3622x48xf16>) -> tensor<32x3622x48xf16> {
-  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<32x3622x48xf16>, tensor<32x3622x48xf16> -> tensor<32x3622x3622xf32>
-  %m = tg.reduce max %s axes = [2] keep_dims : tensor<32x3622x3622xf32>
-  %c = tg.sub %s, %m : tensor<32x3622x3622xf32>, tensor<32x3622x1xf32>
-  %e = tg.exp %c : tensor<32x3622x3622xf32>
-  %l = tg.reduce add %e axes = [2] keep_dims : tensor<32x3622x3622xf32>
-  %p = tg.div %e, %l : tensor<32x3622x3622xf32>, tensor<32x3622x1xf32>
-  %h = tg.cast %p : tensor<32x3622x3622xf32> to tensor<32x3622x3622xf16>
-  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<32x3622x3622xf16>, tensor<32x3622x48xf16> -> tensor<32x3622x48xf16>
-  return %o : tensor<32x3622x48xf16>
+func.func @main(%q: tensor<44x3622x48xf16>, %k: tensor<44x3622x48xf16>, %v: tensor<44x3622x48xf16>) -> tensor<44x3622x48xf16> {
+  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<44x3622x48xf16>, tensor<44x3622x48xf16> -> tensor<44x3622x3622xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<44x3622x3622xf32>
+  %c = tg.sub %s, %m : tensor<44x3622x3622xf32>, tensor<44x3622x1xf32>
+  %e = tg.exp %c : tensor<44x3622x3622xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<44x3622x3622xf32>
+  %p = tg.div %e, %l : tensor<44x3622x3622xf32>, tensor<44x3622x1xf32>
+  %h = tg.cast %p : tensor<44x3622x3622xf32> to tensor<44x3622x3622xf16>
+  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<44x3622x3622xf16>, tensor<44x3622x48xf16> -> tensor<44x3622x48xf16>
+  return %o : tensor<44x3622x48xf16>
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Traversal/GridOrder.h"
 #include "MakeOrder.h"
+#include "weft/Plan/Traversal/GridTail.h"
 #include <gtest/gtest.h>
 #include <set>
 
@@ -147,4 +148,26 @@ TEST(GridOrder, RefusedText) {
   std::string error;
   for (const char *text : {"row@", "row@0", "row@9", "row@12", "row@x", "@2", "spiral@2"})
     EXPECT_FALSE(parseGridOrder(text, order, error)) << text;
+}
+
+TEST(GridOrder, TailsAreCtasNotTiles) {
+  GridTail tail;
+  std::string error;
+  std::string_view text = "tail<264,5,grouped<8>@2>";
+  ASSERT_TRUE(takeGridTail(text, tail, error)) << error;
+  EXPECT_EQ(text, "grouped<8>@2");
+  EXPECT_EQ(tail.countCtas(300), 264 + 36 * 5);
+  EXPECT_EQ(tail.print("grouped<8>@2"), "tail<264,5,grouped<8>@2>");
+  EXPECT_EQ(listTiles("tail<2,3,column>", {2, 3}), listTiles("column", {2, 3}));
+  text = "row";
+  ASSERT_TRUE(takeGridTail(text, tail, error));
+  EXPECT_EQ(text, "row");
+  EXPECT_EQ(tail.countCtas(300), 300);
+  EXPECT_EQ(tail.print("row"), "row");
+  for (const char *wrong :
+       {"tail<2,1,row>", "tail<-1,2,row>", "tail<2,row>", "tail<2,3,row", "tail<2,3,>", "tail<,3,row>"}) {
+    GridOrder order;
+    EXPECT_FALSE(parseGridOrder(wrong, order, error)) << wrong;
+    EXPECT_NE(error.find("traversal: expected "), std::string::npos) << error;
+  }
 }

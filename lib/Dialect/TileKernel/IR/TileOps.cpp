@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/IR/OpImplementation.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 
@@ -19,6 +20,10 @@ void TileKernelDialect::registerOps() {
   addOperations<
 #define GET_OP_LIST
 #include "weft/Dialect/TileKernel/IR/ScalarOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "weft/Dialect/TileKernel/IR/PartOps.cpp.inc"
       >();
 }
 
