@@ -14,6 +14,6 @@ The package is a thin layer (ctypes) over the C ABI of libweft_runtime.so; it co
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from ._dlpack import Tensor
 from ._library import Error, load_library, version
-from ._session import Bundle, Dispatch, Port, Session, Symbol
+from ._session import Bundle, Dispatch, Port, Session, Symbol, zeros
 
-__all__ = ["Bundle", "Dispatch", "Error", "Port", "Session", "Symbol", "Tensor", "load_library", "version"]
+__all__ = ["Bundle", "Dispatch", "Error", "Port", "Session", "Symbol", "Tensor", "load_library", "version", "zeros"]
