@@ -35,9 +35,10 @@ struct ImportFlags {
           "without an element")};
   cl::list<std::string> aliases{
       "alias", cl::CommaSeparated, cl::cat(category), cl::value_desc("input=output,...|caches"),
-      cl::desc("Results that lie in the memory of inputs, of which a run writes the new rows only; one `*` in both names "
-               "stands for the same text: past_key_values.*=present.*. An input that the result makes longer gets the "
-               "extent of the memory (NAME_capacity). caches: all results that are inputs with more rows")};
+      cl::desc(
+          "Results that lie in the memory of inputs, of which a run writes the new rows only; one `*` in both names "
+          "stands for the same text: past_key_values.*=present.*. An input that the result makes longer gets the "
+          "extent of the memory (NAME_capacity). caches: all results that are inputs with more rows")};
   cl::opt<std::string> externalDataDir{
       "external-data-dir", cl::cat(category), cl::value_desc("folder"),
       cl::desc("Folder that locations of external data are relative to and must lie below (default: the model's)")};

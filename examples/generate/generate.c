@@ -22,7 +22,7 @@ typedef struct {
   size_t inputs, outputs, logits; /* `logits`: the output that is no cache */
   weft_tensor in[MAX_PORTS], out[MAX_PORTS];
   int64_t dims[MAX_PORTS][8];
-  char is_cache[MAX_PORTS];       /* by input */
+  char is_cache[MAX_PORTS]; /* by input */
   int64_t capacity, length; /* places of the caches, and how many are in use */
 } decoder;
 
@@ -48,7 +48,8 @@ static void set_tensor(weft_tensor *tensor, int32_t dtype, int32_t rank, const i
   uint64_t elements = 1;
   for (int32_t d = 0; d < rank; ++d)
     elements *= (uint64_t)dims[d];
-  *tensor = (weft_tensor){.dtype = dtype, .rank = rank, .dims = dims, .data = data, .bytes = elements * weft_dtype_bits(dtype) / 8};
+  *tensor = (weft_tensor){
+      .dtype = dtype, .rank = rank, .dims = dims, .data = data, .bytes = elements * weft_dtype_bits(dtype) / 8};
 }
 
 /* A cache for input `index`: batch 1, and the capacity wherever an extent is open. */

@@ -4,14 +4,11 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// One buffer for both, two buffers, buffers that overlap otherwise, reads that come too late, and what the reader
-// refuses.
+// One buffer for both, two buffers, buffers that overlap otherwise, and reads that come too late.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
-#include "Repair.h"
 #include "TestBundles.h"
 
-#include <functional>
 #include <gtest/gtest.h>
 
 using namespace weft;
@@ -128,28 +125,6 @@ TEST(Aliases, CatchReadsOfMemoryThatWasWritten) {
   EXPECT_NE(take(weft_session_run(session.get(), inputs, 3, outputs, 2))
                 .find("expected to read input \"memory\" before its memory is written, got a read behind"),
             std::string::npos);
-}
-
-TEST(Aliases, AreChecked) {
-  auto tryOpen = [&](const std::function<void(Editor &, AliasRecord &)> &damage) {
-    std::vector<uint8_t> bytes = buildUpdate(true);
-    Editor editor(bytes);
-    damage(editor, *editor.records<AliasRecord>(SectionKind::Aliases));
-    repairHashes(bytes.data(), bytes.size());
-    weft_bundle *opened = nullptr;
-    std::string message = take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &opened));
-    BundlePtr bundle(opened);
-    return message;
-  };
-  auto has = [](const std::string &text, const char *part) { return text.find(part) != std::string::npos; };
-  EXPECT_EQ(tryOpen([](Editor &, AliasRecord &) {}), "");
-  EXPECT_TRUE(has(tryOpen([](Editor &, AliasRecord &r) { r.entry = 1; }), "expected one of 1 entries, got 1"));
-  EXPECT_TRUE(has(tryOpen([](Editor &, AliasRecord &r) { r.output = 2; }), "output 2 or input 0 does not exist"));
-  EXPECT_TRUE(has(tryOpen([](Editor &, AliasRecord &r) { r.input = 3; }), "output 0 or input 3 does not exist"));
-  EXPECT_TRUE(has(tryOpen([](Editor &editor, AliasRecord &) {
-                    editor.records<BufferRecord>(SectionKind::Buffers)->dtype = uint8_t(DType::I32);
-                  }),
-                  "output 0 has not the type and extents of input 0"));
 }
 
 TEST(Aliases, OfOneInputAreRefused) {

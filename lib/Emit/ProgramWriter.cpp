@@ -140,9 +140,6 @@ llvm::Error ProgramWriter::addSignature(func::FuncOp main) {
 
 llvm::Expected<ProgramWriter::Kernel> ProgramWriter::readKernel(ModuleOp module) const {
   Kernel kernel;
-  if (auto into = module->getAttrOfType<DictionaryAttr>(gpu::intoAttr))
-    if (auto number = into.getAs<IntegerAttr>("result"))
-      kernel.into = unsigned(number.getInt());
   if (!architecture.empty()) {
     llvm::Expected<GpuKernel> gpu = readGpuKernel(module);
     if (!gpu)
@@ -222,12 +219,9 @@ llvm::Error ProgramWriter::checkSignature(tg::DispatchOp op, const Kernel &kerne
   return llvm::Error::success();
 }
 
-llvm::Expected<BufferId> ProgramWriter::addResult(tg::DispatchOp op, const Kernel &kernel, unsigned number) {
-  Value value = op.getResult(number);
-  tg::ScatterOp update = kernel.into == number ? findUpdate(value) : tg::ScatterOp();
-  if (kernel.into == number && !update)
-    return llvm::createStringError("kernel %s updates memory that its dispatch does not name",
-                                   op.getCallee().getRootReference().str().c_str());
+llvm::Expected<BufferId> ProgramWriter::addResult(OpResult result) {
+  Value value = result;
+  tg::ScatterOp update = findUpdate(value);
   if (update)
     value = update.getResult();
   auto output = outputOf.find(value);
@@ -283,7 +277,7 @@ llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
   }
   for (OpResult result : op->getResults()) {
     llvm::Expected<bundle::DType> type = dtype(result.getType());
-    llvm::Expected<BufferId> buffer = addResult(op, kernel, result.getResultNumber());
+    llvm::Expected<BufferId> buffer = addResult(result);
     if (!type)
       return type.takeError();
     if (!buffer)

@@ -38,7 +38,6 @@ private:
     mlir::AffineMap scalars;                ///< Null: the symbols.
     mlir::AffineExpr scratch;               ///< Null: none.
     std::optional<GpuKernel> gpu;           ///< Of GPU kernels.
-    std::optional<unsigned> into;           ///< The result that is updates of memory (gpu::intoAttr).
     std::vector<bundle::DType> bufferTypes; ///< Of the first dispatch.
   };
 
@@ -51,8 +50,8 @@ private:
   llvm::Error addWeight(tg::WeightOp op);
   llvm::Error addConstant(tg::ConstantOp op);
   llvm::Error addDispatch(tg::DispatchOp op);
-  /// The buffer that result `number` of the dispatch is written to.
-  llvm::Expected<bundle::BufferId> addResult(tg::DispatchOp op, const Kernel &kernel, unsigned number);
+  /// The buffer that a dispatch's result is written to.
+  llvm::Expected<bundle::BufferId> addResult(mlir::OpResult result);
   void addAliases(mlir::func::FuncOp main);
   llvm::Error checkSignature(tg::DispatchOp op, const Kernel &kernel) const;
   llvm::Error addResults(mlir::func::FuncOp main);

@@ -341,7 +341,7 @@ private:
   bool failed = false;
   mlir::Operation *tiles = nullptr; ///< The tk.for_tiles.
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
-  llvm::SmallVector<mlir::Value> targets;               ///< Buffers of the results.
+  llvm::SmallVector<mlir::Value> targets; ///< Buffers of the results.
   std::optional<Into> into;
   mlir::RankedTensorType domain;                        ///< Of the first result.
   llvm::SmallVector<std::optional<unsigned>> sinkLanes; ///< By its dimension.

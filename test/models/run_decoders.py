@@ -5,13 +5,16 @@
 
 A sequence is fed in pieces of several lengths, then token by token up to the capacity, on the same memory. All logits and all rows of
 the caches are compared, rows behind them must be as they were, a second sequence in one piece must give what the pieces gave, and a run
-with two buffers what a run with one gives.
+with two buffers what a run with one gives. On the CPU the examples (examples/generate, Python and C) must make onnxruntime's tokens.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import os
+import subprocess
 import pathlib
 import sys
 import tempfile
@@ -27,6 +30,7 @@ import decoder  # noqa: E402
 from harness import limits  # noqa: E402
 
 SHAPE = decoder.Shape(layers=2, hidden=64, heads=4, key_heads=2, ffn=96, vocab=96)
+EMULATED = dataclasses.replace(SHAPE, layers=1, hidden=32, heads=2, key_heads=1, ffn=48)
 PIECES = (7, 1, 1, 3, 13, 1, 5)  # Then one by one.
 UNUSED = 7.0  # What places that no token has hold.
 WITHIN = 2e-3
@@ -45,7 +49,7 @@ class Reference:
         options.intra_op_num_threads = 1
         self.session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         self.names = [output.name for output in self.session.get_outputs()]
-        self.caches = {value.name: np.zeros((1, SHAPE.key_heads, 0, SHAPE.width), SHAPE.dtype)
+        self.caches = {value.name: np.zeros((1, value.shape[1], 0, value.shape[3]), np.float32)
                        for value in self.session.get_inputs() if value.name.startswith("past")}
 
     def step(self, tokens: np.ndarray, length: int) -> np.ndarray:
@@ -64,9 +68,10 @@ class Subject:
 
         self.session = weft.Session(str(bundle), device=device, memory_limit=MEMORY_LIMIT)
         self.caches = {}
-        for name in self.session.aliases.values():
-            self.caches[name] = weft.zeros((1, SHAPE.key_heads, capacity, SHAPE.width), "f32")
-            self.caches[name][:] = UNUSED
+        for port in self.session.inputs:
+            if port.name in self.session.aliases.values():
+                self.caches[port.name] = weft.zeros((1, port.dims[1], capacity, port.dims[3]), "f32")
+                self.caches[port.name][:] = UNUSED
 
     def step(self, tokens: np.ndarray, length: int, in_place: bool = True) -> np.ndarray:
         total = length + tokens.shape[1]
@@ -85,8 +90,8 @@ def check_sequence(reference: Reference, bundle: pathlib.Path, device: str, capa
     tokens = rng.integers(0, SHAPE.vocab, (1, capacity))
     pieces = list(PIECES) + [1] * (capacity - sum(PIECES))
     subject, copied, failures, length, logits = Subject(bundle, device, capacity), Subject(bundle, device, capacity), [], 0, []
-    if len(subject.session.aliases) != 2 * SHAPE.layers:
-        return [f"expected {2 * SHAPE.layers} caches in place, got {subject.session.aliases}"]
+    if sorted(subject.session.aliases.values()) != sorted(reference.caches):
+        return [f"expected {list(reference.caches)} in place, got {subject.session.aliases}"]
     for number, piece in enumerate(pieces):
         part = tokens[:, length:length + piece]
         want, got = reference.step(part, length), subject.step(part, length)
@@ -109,9 +114,36 @@ def check_sequence(reference: Reference, bundle: pathlib.Path, device: str, capa
     return failures
 
 
-def make_models(folder: pathlib.Path, capacity: int) -> dict[str, tuple[pathlib.Path, list[str]]]:
-    return {"concat": (decoder.concat(folder / "concat.onnx", SHAPE), ["--alias=past_key_values.*=present.*"]),
-            "group_query": (decoder.group_query(folder / "group_query.onnx", capacity, SHAPE), [])}
+def make_models(folder: pathlib.Path, capacity: int, shape: decoder.Shape) -> dict[str, tuple[pathlib.Path, list[str]]]:
+    return {"concat": (decoder.concat(folder / "concat.onnx", shape), ["--alias=past_key_values.*=present.*"]),
+            "group_query": (decoder.group_query(folder / "group_query.onnx", capacity, shape), [])}
+
+
+def greedy(reference: Reference, prompt: list[int], count: int) -> list[int]:
+    made, tokens, length = [], prompt, 0
+    for _ in range(count):
+        made.append(int(reference.step(np.array([tokens]), length)[0, -1].argmax()))
+        tokens, length = made[-1:], length + len(tokens)
+    return made
+
+
+def check_examples(reference: Reference, bundle: pathlib.Path, build: pathlib.Path, capacity: int) -> list[str]:
+    prompt, count, folder = [5, 1, 44, 7, 90], 12, ROOT / "examples" / "generate"
+    want = greedy(reference, prompt, count)
+    program = bundle.with_suffix(".exe")
+    subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'kernels-runtime/include'}",
+                    str(folder / "generate.c"), "-o", str(program), f"-L{build / 'lib'}", "-lweft_runtime", "-lm"], check=True)
+    words = [str(token) for token in prompt]
+    commands = {"generate.py": [sys.executable, str(folder / "generate.py"), str(bundle), f"--prompt={','.join(words)}", f"--tokens={count}", f"--capacity={capacity}"],
+                "generate.c": [str(program), str(bundle), str(capacity), str(count), "0", *words]}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(build / "lib"), "WEFT_RUNTIME_LIBRARY": str(build / "lib" / "libweft_runtime.so")}
+    failures = []
+    for name, command in commands.items():
+        outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+        made = [int(word) for word in outcome.stdout.splitlines()[0].split()] if outcome.returncode == 0 else outcome.stderr
+        if made != want or "tokens/s" not in outcome.stdout:
+            failures.append(f"{name}: expected {want}, got {made}")
+    return failures
 
 
 def check(name: str, models: dict, arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
@@ -122,8 +154,11 @@ def check(name: str, models: dict, arguments: argparse.Namespace, folder: pathli
     outcome = limits.run(command, timeout=300, memory_mb=4096)
     if outcome.code != 0:
         return [f"{name}: refused: {outcome.stderr.strip()[:300]}"]
-    device = arguments.device or (f"emu:{arguments.target}" if arguments.target else "cpu")
-    return [f"{name}: {text}" for text in check_sequence(Reference(models["concat"][0]), bundle, device, arguments.capacity)]
+    device, reference = arguments.device or (f"emu:{arguments.target}" if arguments.target else "cpu"), models["concat"][0]
+    failures = check_sequence(Reference(reference), bundle, device, arguments.capacity)
+    if device == "cpu":
+        failures += check_examples(Reference(reference), bundle, ROOT / arguments.build, arguments.capacity)
+    return [f"{name}: {text}" for text in failures]
 
 
 def main() -> int:
@@ -142,7 +177,7 @@ def main() -> int:
     bad = 0
     with tempfile.TemporaryDirectory() as text:
         folder = pathlib.Path(text)
-        models = make_models(folder, arguments.capacity)
+        models = make_models(folder, arguments.capacity, EMULATED if arguments.target else SHAPE)
         for name in names:
             failures = check(name, models, arguments, folder)
             bad += bool(failures)

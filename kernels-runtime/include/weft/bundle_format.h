@@ -259,7 +259,8 @@ enum class CommandKind : uint16_t {
   /// inputs);
   /// scalars [e, e + f); scratch bytes per worker in register g (kNone: none).
   Dispatch = 2,
-  /// Copy (register e) bytes from buffer a at byte (register b) to buffer c at byte (register d). From a place to itself:
+  /// Copy (register e) bytes from buffer a at byte (register b) to buffer c at byte (register d). From a place to
+  /// itself:
   /// nothing.
   Copy = 3,
   /// Run the next c (> 0) commands, the body, (register a) times; none if that is negative. If b is not kNone, the
@@ -364,7 +365,8 @@ struct TensorMapRecord {
 static_assert(sizeof(GpuModuleRecord) == 16 && sizeof(GpuKernelRecord) == 32 && sizeof(TensorMapRecord) == 64);
 static_assert(sizeof(FileHeader) == 128 && sizeof(SectionEntry) == 64 && sizeof(StringRecord) == 8);
 static_assert(sizeof(MetadataRecord) == 8 && sizeof(SymbolRecord) == 24 && sizeof(EntryRecord) == 56);
-static_assert(sizeof(PortRecord) == 8 && sizeof(InstructionRecord) == 24 && sizeof(BufferRecord) == 24 && sizeof(AliasRecord) == 16);
+static_assert(sizeof(PortRecord) == 8 && sizeof(InstructionRecord) == 24 && sizeof(BufferRecord) == 24 &&
+              sizeof(AliasRecord) == 16);
 static_assert(sizeof(CommandRecord) == 32 && sizeof(ArgumentRecord) == 8 && sizeof(KernelRecord) == 16);
 static_assert(sizeof(DataRecord) == 16 && sizeof(WeightRecord) == 40 && sizeof(VariantRecord) == 16);
 

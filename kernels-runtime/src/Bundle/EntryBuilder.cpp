@@ -217,7 +217,8 @@ BufferId EntryBuilder::addConstant(ConstantId constant, DType dtype, const std::
 
 void EntryBuilder::addAlias(BufferId input, BufferId output) {
   auto portOf = [&](const std::vector<PortRecord> &ports, BufferId buffer) {
-    auto found = std::find_if(ports.begin(), ports.end(), [&](const PortRecord &p) { return p.buffer == buffer.value; });
+    auto found =
+        std::find_if(ports.begin(), ports.end(), [&](const PortRecord &p) { return p.buffer == buffer.value; });
     if (found == ports.end())
       owner.fail("alias: expected an input and an output of this entry");
     return uint32_t(found - ports.begin());

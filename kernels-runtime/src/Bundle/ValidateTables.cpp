@@ -279,7 +279,7 @@ static Error validateAliases(const Tables &tables) {
 
 Error weft::bundle::validateTables(const Tables &tables) {
   Error (*const checks[])(const Tables &) = {validateStrings,  validateMetadata, validateKernels, validateData,
-                                             validateVariants, validateGpuCode,  validateEntries,  validateAliases};
+                                             validateVariants, validateGpuCode,  validateEntries, validateAliases};
   for (auto *check : checks)
     if (Error error = check(tables))
       return error;

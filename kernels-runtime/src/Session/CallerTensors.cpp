@@ -72,11 +72,12 @@ Error Session::checkOverlaps() const {
     for (uint32_t i = 0; begin && i < inputs.size(); ++i) {
       const weft_tensor &input = inputStates[i].given;
       const auto *other = static_cast<const uint8_t *>(input.data);
-      bool isApart = !other || input.memory != output.memory || begin + output.bytes <= other ||
-                     other + input.bytes <= begin;
+      bool isApart =
+          !other || input.memory != output.memory || begin + output.bytes <= other || other + input.bytes <= begin;
       if (isApart || (i == inputOfOutput[o] && begin == other))
         continue;
-      return makeError(ErrorCode::Usage, "output %s: expected memory apart from input %s%s, got memory that overlaps it",
+      return makeError(ErrorCode::Usage,
+                       "output %s: expected memory apart from input %s%s, got memory that overlaps it",
                        quote(outputs[o].name).c_str(), quote(inputs[i].name).c_str(),
                        i == inputOfOutput[o] ? ", or exactly that" : "");
     }

@@ -133,8 +133,9 @@ void Aliases::alias(unsigned argument, unsigned result) {
   auto concat = dyn_cast_or_null<tg::ConcatOp>(op);
   if (concat && concat.getInputs().size() > 1 && concat.getInputs().front() == memory)
     return growths.push_back({argument, result, concat});
-  report(Twine(pairName(argument, result)) + ": expected the result to be an update of the input, or the input with "
-                                             "rows behind it, got " +
+  report(Twine(pairName(argument, result)) +
+             ": expected the result to be an update of the input, or the input with "
+             "rows behind it, got " +
              (op ? "'" + op->getName().getStringRef() + "'" : StringRef("an input")),
          "name pairs of a cache before and after a step");
 }
@@ -164,8 +165,7 @@ std::optional<unsigned> Aliases::findLength(const Growth &growth) {
   if (auto symbol = dyn_cast<AffineSymbolExpr>(extent))
     return symbol.getPosition();
   report(Twine(pairName(growth.argument, growth.result)) + ": expected dimension " + Twine(axis) +
-             " of the input to be a named extent, got " +
-             tg::formatDims(extent, tg::getSymbolNames(module)),
+             " of the input to be a named extent, got " + tg::formatDims(extent, tg::getSymbolNames(module)),
          "export the model with a dynamic length of the past");
   return std::nullopt;
 }
@@ -192,11 +192,13 @@ AffineExpr Aliases::solve(unsigned symbol, ArrayRef<Growth> group) {
         value = tg::simplify(zero - rest);
       else if (tg::isEqual(slope, tg::simplify(zero - self)))
         value = rest;
-      bool isKnown = value && !value->walk([&](AffineExpr part) {
-                                 auto other = dyn_cast<AffineSymbolExpr>(part);
-                                 bool isFree = other && !bound.contains(other.getPosition());
-                                 return isFree ? WalkResult::interrupt() : WalkResult::advance();
-                               }).wasInterrupted();
+      bool isKnown = value && !value
+                                   ->walk([&](AffineExpr part) {
+                                     auto other = dyn_cast<AffineSymbolExpr>(part);
+                                     bool isFree = other && !bound.contains(other.getPosition());
+                                     return isFree ? WalkResult::interrupt() : WalkResult::advance();
+                                   })
+                                   .wasInterrupted();
       if (isKnown)
         return *value;
     }
@@ -207,8 +209,8 @@ void Aliases::makeRoom(unsigned length, ArrayRef<Growth> group) {
   SmallVector<std::string> names = tg::getSymbolNames(module);
   AffineExpr past = solve(length, group);
   if (!past)
-    return report("nothing but the memory itself says how long the past `" + Twine(names[length]) +
-                      "` of input `" + argumentName(group.front().argument) + "` is",
+    return report("nothing but the memory itself says how long the past `" + Twine(names[length]) + "` of input `" +
+                      argumentName(group.front().argument) + "` is",
                   "export the model with an attention mask whose extent is that of past and new tokens");
   AffineExpr self = getAffineSymbolExpr(length, context), capacity = self;
   std::string name = names[length] + "_capacity";
@@ -256,8 +258,9 @@ void Aliases::update(const Growth &growth, AffineExpr past, AffineExpr capacity)
   AffineExpr rows = tg::getDim(fresh.getType(), axis), length = tg::simplify(past + rows);
   StringRef name = argumentName(growth.argument);
   AffineExpr order[] = {getAffineConstantExpr(0, context), past, length, capacity};
-  tg::AssumeAtMostOp::create(builder, loc, AffineMapAttr::get(tg::getSymbolMap(order, context)),
-                             builder.getStringAttr("the memory of `" + name + "`: expected room for past and new rows"));
+  tg::AssumeAtMostOp::create(
+      builder, loc, AffineMapAttr::get(tg::getSymbolMap(order, context)),
+      builder.getStringAttr("the memory of `" + name + "`: expected room for past and new rows"));
   Type index = builder.getI64Type();
   Value places = tg::IotaOp::create(builder, loc, tg::getTensorType(ArrayRef(rows), index), 0);
   Value start = tg::ExtentsOp::create(builder, loc, AffineMapAttr::get(tg::getSymbolMap(past, context)));
@@ -267,7 +270,8 @@ void Aliases::update(const Growth &growth, AffineExpr past, AffineExpr capacity)
   for (unsigned d = 0; d < rank; ++d)
     target.push_back(int64_t(d) == axis ? getAffineSymbolExpr(0, context) : getAffineDimExpr(d, context));
   auto scatter = tg::ScatterOp::create(
-      builder, loc, memory.getType(), memory, places, fresh, AffineMapAttr::get(AffineMap::get(rank, 1, target, context)),
+      builder, loc, memory.getType(), memory, places, fresh,
+      AffineMapAttr::get(AffineMap::get(rank, 1, target, context)),
       builder.getAffineMapArrayAttr(AffineMap::get(rank, 0, getAffineDimExpr(axis, context))), tg::MonoidAttr());
   scatter->setAttr(tg::distinctAttr, builder.getUnitAttr());
   concat.getResult().replaceAllUsesWith(slice(builder, loc, scatter.getResult(), axis, length));
@@ -279,8 +283,8 @@ void Aliases::update(const Growth &growth, AffineExpr past, AffineExpr capacity)
     for (OpOperand *use : readers)
       use->set(old);
   }
-  main.setFunctionType(FunctionType::get(context, main.front().getArgumentTypes(),
-                                         main.front().getTerminator()->getOperandTypes()));
+  main.setFunctionType(
+      FunctionType::get(context, main.front().getArgumentTypes(), main.front().getTerminator()->getOperandTypes()));
 }
 
 void applyAliases(func::FuncOp main, const ImportOptions &options, Diagnostics &diagnostics) {

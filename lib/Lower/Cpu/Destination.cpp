@@ -67,8 +67,7 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
   void storeInto(OpBuilder &b, Location loc, const weft::cpu::IntoMemory &into, Value rows, Value memory,
                  ArrayRef<Value> operands, ArrayRef<RankedTensorType> types, ValueRange symbols) {
     AffineMap places = dimsOf(getOperation(), weft::cpu::operandDimsAttr, into.indices, types[into.indices]);
-    Value indices =
-        shaped(b, loc, operands[into.indices], types[into.indices], extents(b, loc, places, symbols));
+    Value indices = shaped(b, loc, operands[into.indices], types[into.indices], extents(b, loc, places, symbols));
     weft::tg::Dims updates = weft::tg::getDims(into.updates);
     SmallVector<OpFoldResult> sizes =
         extents(b, loc, AffineMap::get(0, symbols.size(), updates, b.getContext()), symbols);

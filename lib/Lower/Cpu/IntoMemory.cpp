@@ -23,9 +23,8 @@ std::optional<IntoMemory> readInto(ModuleOp module) {
   auto type = updates ? dyn_cast<RankedTensorType>(updates.getValue()) : RankedTensorType();
   if (!result || !indices || !type || !dataMap || !indexMaps)
     return std::nullopt;
-  return IntoMemory{
-      unsigned(result.getInt()), unsigned(indices.getInt()), type, dataMap.getValue(),
-      llvm::map_to_vector(indexMaps, [](Attribute map) { return cast<AffineMapAttr>(map).getValue(); })};
+  return IntoMemory{unsigned(result.getInt()), unsigned(indices.getInt()), type, dataMap.getValue(),
+                    llvm::map_to_vector(indexMaps, [](Attribute map) { return cast<AffineMapAttr>(map).getValue(); })};
 }
 
 /// The index that symbol `number` of the data map stands for at `place`, from the end if negative.

@@ -34,11 +34,15 @@ void markInPlace(func::FuncOp main) {
   }
 }
 
-/// Whether `kernel` may run where `place` is: nothing above that reads its results.
-static bool canMoveBehind(tg::KernelOp kernel, Operation *place) {
-  return llvm::none_of(kernel->getUsers(), [&](Operation *user) {
-    Operation *here = kernel->getBlock()->findAncestorOpInBlock(*user);
-    return !here || here == place || here->isBeforeInBlock(place);
+/// `op` and the views of its results that stand above `place`, if they may stand behind it: nothing above it reads
+/// them.
+static bool collectMovable(Operation *op, Operation *place, SmallVectorImpl<Operation *> &moved) {
+  moved.push_back(op);
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+    if (here && place->isBeforeInBlock(here))
+      return true;
+    return here && here != place && isa<tg::ReshapeOp>(here) && collectMovable(here, place, moved);
   });
 }
 
@@ -79,9 +83,10 @@ llvm::MapVector<Operation *, Write> findWrites(func::FuncOp function) {
     for (Value needed : {scatter.getData(), scatter.getIndices()})
       if (Operation *maker = needed.getDefiningOp(); maker && last && last->isBeforeInBlock(maker))
         last = maker;
-    if (kernel && !writes.contains(kernel) && (last == kernel || canMoveBehind(kernel, last))) {
-      if (last != kernel)
-        kernel->moveAfter(last);
+    SmallVector<Operation *> moved;
+    if (kernel && !writes.contains(kernel) && (last == kernel || collectMovable(kernel, last, moved))) {
+      for (Operation *op : llvm::reverse(moved))
+        op->moveAfter(last);
     } else {
       kernel = makeCopy(scatter);
       result = kernel.getResult(0);

@@ -140,13 +140,11 @@ static DictionaryAttr describeWrite(const Write &write, unsigned indices, Symbol
   tg::ScatterOp scatter = write.scatter;
   Builder b(scatter.getContext());
   auto type = [&](Value value) -> Attribute { return TypeAttr::get(renumber.apply(value.getType())); };
-  return b.getDictionaryAttr({b.getNamedAttr("result", b.getI64IntegerAttr(write.number)),
-                              b.getNamedAttr("type", type(scatter.getData())),
-                              b.getNamedAttr("updates", type(scatter.getUpdates())),
-                              b.getNamedAttr("data_map", scatter.getDataMapAttr()),
-                              b.getNamedAttr("index_maps", scatter.getIndexMapsAttr()),
-                              b.getNamedAttr("indices", b.getI64IntegerAttr(indices)),
-                              b.getNamedAttr("places", type(scatter.getIndices()))});
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("result", b.getI64IntegerAttr(write.number)), b.getNamedAttr("type", type(scatter.getData())),
+       b.getNamedAttr("updates", type(scatter.getUpdates())), b.getNamedAttr("data_map", scatter.getDataMapAttr()),
+       b.getNamedAttr("index_maps", scatter.getIndexMapsAttr()),
+       b.getNamedAttr("indices", b.getI64IntegerAttr(indices)), b.getNamedAttr("places", type(scatter.getIndices()))});
 }
 
 static Outlined outline(tg::KernelOp kernel, Write *write) {
