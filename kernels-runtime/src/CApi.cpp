@@ -175,6 +175,12 @@ int weft_session_output(const weft_session *session, size_t index, weft_port *po
   return getPort(session->session->getOutputs(), index, port);
 }
 
+int weft_session_alias(const weft_session *session, size_t output) {
+  const Session &inner = *session->session;
+  uint32_t input = output < inner.getOutputs().size() ? inner.getAlias(output) : kNone;
+  return input == kNone ? -1 : int(input);
+}
+
 size_t weft_session_symbol_count(const weft_session *session) { return session->session->getEntry().symbols.size; }
 int weft_session_symbol(const weft_session *session, size_t index, weft_symbol *symbol) {
   const EntryView &entry = session->session->getEntry();

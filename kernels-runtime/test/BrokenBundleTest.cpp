@@ -113,7 +113,7 @@ static const Broken fileLevel[] = {
     {"flipped weight bit", [](Editor &e) { *e.records<uint8_t>(SectionKind::WeightData) ^= 1; },
      "(WeightData): hash mismatch: the file is damaged", false},
     {"newer format", [](Editor &e) { e.header().formatMajor = 2; },
-     "bundle format 2.3, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.3; update the "
+     "bundle format 2.4, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.4; update the "
      "runtime, or compile "
      "the model with this version of weft-compile"},
     {"newer minor", [](Editor &e) { e.header().formatMinor = 7; },
@@ -482,4 +482,38 @@ TEST(WeightOrders, AreChecked) {
             std::string::npos);
   EXPECT_NE(tryOpen([](WeightOrderRecord &r) { r.extents[2] = uint64_t(1) << 63; }).find("extents overflow"),
             std::string::npos);
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Outputs in the memory of inputs
+//===--------------------------------------------------------------------------------------------------------------===//
+
+TEST(Aliases, AreChecked) {
+  Builder builder("weft test");
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n"));
+  BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {n});
+  entry.copy({x}, {y}, entry.getSize(y));
+  entry.addAlias(x, y);
+  std::vector<uint8_t> whole;
+  ASSERT_FALSE(builder.build(whole));
+  auto tryOpen = [&](const std::function<void(Editor &, AliasRecord &)> &damage) {
+    std::vector<uint8_t> bytes = whole;
+    Editor editor(bytes);
+    damage(editor, *editor.records<AliasRecord>(SectionKind::Aliases));
+    repairHashes(bytes.data(), bytes.size());
+    weft_bundle *opened = nullptr;
+    std::string message = take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &opened));
+    BundlePtr bundle(opened);
+    return message;
+  };
+  auto has = [](const std::string &text, const char *part) { return text.find(part) != std::string::npos; };
+  EXPECT_EQ(tryOpen([](Editor &, AliasRecord &) {}), "");
+  EXPECT_TRUE(has(tryOpen([](Editor &, AliasRecord &r) { r.entry = 1; }), "expected one of 1 entries, got 1"));
+  EXPECT_TRUE(has(tryOpen([](Editor &, AliasRecord &r) { r.output = 2; }), "output 2 or input 0 does not exist"));
+  EXPECT_TRUE(has(tryOpen([](Editor &, AliasRecord &r) { r.input = 3; }), "output 0 or input 3 does not exist"));
+  EXPECT_TRUE(has(tryOpen([](Editor &editor, AliasRecord &) {
+                    editor.records<BufferRecord>(SectionKind::Buffers)->dtype = uint8_t(DType::I32);
+                  }),
+                  "output 0 has not the type and extents of input 0"));
 }

@@ -217,7 +217,7 @@ llvm::Error ProgramWriter::addVariant(tg::VariantsOp op, size_t number, Reg turn
   }
   ValueRange returned = function.front().getTerminator()->getOperands();
   for (auto [i, value] : llvm::enumerate(returned))
-    if (Value storage = storageOf(value); storage.getDefiningOp<tg::DispatchOp>())
+    if (Value storage = storageOf(value); isStoredByKernel(storage))
       outputOf.try_emplace(storage, unsigned(i));
   entry.beginLoop(turns); // No branch to the builder: sizes and grids are known before the run, so it can be recorded.
   llvm::Expected<std::vector<BufferId>> results = addBody(name, arguments);
@@ -241,6 +241,7 @@ llvm::Error ProgramWriter::addVariants(tg::VariantsOp op) {
   Reg one = entry.constant(1), zero = entry.constant(0), rest = one, value = reg(op.getValue().getResult(0));
   auto symbol = dyn_cast<AffineSymbolExpr>(op.getValue().getResult(0));
   auto atLeast = [&](Reg a, Reg b) { return entry.max(zero, entry.min(one, entry.add(entry.sub(a, b), one))); };
+  bodies = op.getBodies().size();
   std::vector<Reg> all = symbols;
   for (size_t i = 0; i <= op.getLow().size(); ++i) {
     Reg turns = rest;

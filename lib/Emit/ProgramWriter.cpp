@@ -7,6 +7,7 @@
 #include "ProgramWriter.h"
 #include "Types.h"
 #include "weft/Dialect/TileGraph/Analysis/Stages.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Lower/Cpu/Passes.h"
 #include "weft/Target/KernelAttributes.h"
@@ -19,6 +20,19 @@ using bundle::EntryBuilder;
 using bundle::Reg;
 
 namespace weft::emit {
+
+/// The tg.scatter in place that stores a kernel's result, maybe as a view of another shape; null if there is none.
+static tg::ScatterOp findUpdate(Value result) {
+  while (result.hasOneUse() && isa<tg::ReshapeOp>(*result.user_begin()))
+    result = result.user_begin()->getResult(0);
+  auto scatter = result.hasOneUse() ? dyn_cast<tg::ScatterOp>(*result.user_begin()) : tg::ScatterOp();
+  return scatter && scatter->hasAttr(tg::inPlaceAttr) ? scatter : tg::ScatterOp();
+}
+
+bool isStoredByKernel(Value storage) {
+  Operation *op = storage.getDefiningOp();
+  return op && (isa<tg::DispatchOp>(op) || op->hasAttr(tg::inPlaceAttr));
+}
 
 namespace {
 
@@ -118,7 +132,7 @@ llvm::Error ProgramWriter::addSignature(func::FuncOp main) {
               })
               .wasInterrupted();
         });
-    if (storage.getDefiningOp<tg::DispatchOp>() && !isLate)
+    if (isStoredByKernel(storage) && !isLate)
       outputOf.try_emplace(storage, i);
   }
   return llvm::Error::success();
@@ -205,6 +219,35 @@ llvm::Error ProgramWriter::checkSignature(tg::DispatchOp op, const Kernel &kerne
   return llvm::Error::success();
 }
 
+llvm::Expected<BufferId> ProgramWriter::addResult(OpResult result) {
+  Value value = result;
+  tg::ScatterOp update = findUpdate(value);
+  if (update)
+    value = update.getResult();
+  auto output = outputOf.find(value);
+  llvm::Expected<BufferId> buffer =
+      output != outputOf.end() ? llvm::Expected<BufferId>(outputs[output->second]) : addTransient(value.getType());
+  if (!buffer)
+    return buffer;
+  buffers[value] = *buffer;
+  if (!update)
+    return buffer;
+  llvm::Expected<BufferId> memory = bufferOf(update.getData());
+  if (!memory)
+    return memory;
+  if (*memory != *buffer) // Nothing, if a run has both in one place. An output has no extents yet.
+    entry.copy({*memory}, {*buffer}, entry.getSize(*memory));
+  ++updates[buffer->value];
+  return buffer;
+}
+
+/// Outputs that each body of the program writes as updates of their inputs.
+void ProgramWriter::addAliases(func::FuncOp main) {
+  for (auto [i, output] : llvm::enumerate(outputs))
+    if (auto alias = main.getResultAttrOfType<IntegerAttr>(i, tg::aliasAttr); alias && updates[output.value] == bodies)
+      entry.addAlias(buffers[main.getArgument(unsigned(alias.getInt()))], output);
+}
+
 llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
   auto *found = kernels.find(op.getCallee().getRootReference());
   if (found == kernels.end())
@@ -232,16 +275,15 @@ llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
     types.push_back(*type);
     dispatch.inputs.push_back({*buffer});
   }
-  for (Value result : op.getResults()) {
+  for (OpResult result : op->getResults()) {
     llvm::Expected<bundle::DType> type = dtype(result.getType());
+    llvm::Expected<BufferId> buffer = addResult(result);
     if (!type)
       return type.takeError();
-    auto output = outputOf.find(result);
-    BufferId buffer =
-        output != outputOf.end() ? outputs[output->second] : entry.addTransient(*type, extents(result.getType()));
-    buffers[result] = buffer;
+    if (!buffer)
+      return buffer.takeError();
     types.push_back(*type);
-    dispatch.outputs.push_back({buffer});
+    dispatch.outputs.push_back({*buffer});
   }
   if (kernel.scalars)
     for (AffineExpr expr : kernel.scalars.getResults())
@@ -289,7 +331,7 @@ llvm::Error ProgramWriter::addOp(Operation &op) {
     return addVariants(variants);
   if (auto branch = dyn_cast<tg::IfOp>(op))
     return addIf(branch);
-  if (isa<tg::ReshapeOp, tg::BitcastOp, func::ReturnOp>(op))
+  if (isa<tg::ReshapeOp, tg::BitcastOp, func::ReturnOp>(op) || op.hasAttr(tg::inPlaceAttr))
     return llvm::Error::success();
   return llvm::createStringError("op '%s' is not in a kernel", op.getName().getStringRef().str().c_str());
 }
@@ -364,7 +406,10 @@ llvm::Error ProgramWriter::write() {
     return error;
   if (llvm::Error error = addBlock(main.front()))
     return error;
-  return addResults(main);
+  if (llvm::Error error = addResults(main))
+    return error;
+  addAliases(main);
+  return llvm::Error::success();
 }
 
 } // namespace weft::emit

@@ -15,6 +15,9 @@ llvm::Expected<bundle::DType> dtype(mlir::Type tensor);
 /// The value whose buffer `value` shares.
 mlir::Value storageOf(mlir::Value value);
 
+/// Whether a kernel writes `storage` where its reader wants it: the result of a dispatch or of an update in place.
+bool isStoredByKernel(mlir::Value storage);
+
 /// Writes @main of one program; see ProgramWriter.cpp.
 class ProgramWriter {
 public:
@@ -47,6 +50,9 @@ private:
   llvm::Error addWeight(tg::WeightOp op);
   llvm::Error addConstant(tg::ConstantOp op);
   llvm::Error addDispatch(tg::DispatchOp op);
+  /// The buffer that a dispatch's result is written to.
+  llvm::Expected<bundle::BufferId> addResult(mlir::OpResult result);
+  void addAliases(mlir::func::FuncOp main);
   llvm::Error checkSignature(tg::DispatchOp op, const Kernel &kernel) const;
   llvm::Error addResults(mlir::func::FuncOp main);
 
@@ -80,6 +86,8 @@ private:
   llvm::DenseMap<mlir::Value, bundle::BufferId> buffers; ///< By storage.
   llvm::DenseMap<mlir::Value, unsigned> outputOf;        ///< Storage that is written as output number N.
   std::vector<bundle::BufferId> outputs;
+  llvm::DenseMap<uint32_t, unsigned> updates; ///< By output buffer: in how many bodies of the program it is an update.
+  unsigned bodies = 1;                        ///< Variants.
   llvm::MapVector<mlir::StringAttr, Kernel> kernels; ///< In order of their ids.
   uint64_t dispatches = 0;
 };

@@ -137,16 +137,26 @@ void Kernelizer::store(const Tile &tile, Value target, ArrayRef<AffineExpr> at, 
     bytes = map({tile}, builder.getI8Type(), [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
       return arith::ExtUIOp::create(inner, loc, inner.getI8Type(), args[0]);
     });
-  SmallVector<unsigned> lanes = space.unite(space.lanesOf(at), tile.lanes);
+  Exprs places(at);
+  std::optional<Tile> within;
+  if (into && target == targets[into->result])
+    std::tie(places, within) = placesInto(at);
+  SmallVector<unsigned> lanes = space.unite(space.lanesOf(places), tile.lanes);
+  if (within)
+    lanes = space.unite(lanes, within->lanes);
   Indexing indexing(space, lanes);
-  for (AffineExpr place : at)
+  for (AffineExpr place : places)
     indexing.addResult(place);
   for (const Constraint &constraint : space.ragged(at))
     indexing.addConstraint(constraint);
   std::optional<IntegerSet> set = indexing.getSet();
   IntegerSetAttr setAttr = set ? IntegerSetAttr::get(*set) : IntegerSetAttr();
-  tk::StoreOp::create(builder, broadcast(bytes, lanes).value, target, indexing.symbols, ValueRange(), Value(),
-                      AffineMapAttr::get(indexing.getMap()), setAttr, tg::MonoidAttr());
+  SmallVector<Value> indices;
+  for (const Atom *atom : indexing.indices)
+    indices.push_back(broadcast({atom->value, atom->lanes}, lanes).value);
+  tk::StoreOp::create(builder, broadcast(bytes, lanes).value, target, indexing.symbols, indices,
+                      within ? broadcast(*within, lanes).value : Value(), AffineMapAttr::get(indexing.getMap()),
+                      setAttr, tg::MonoidAttr());
 }
 
 } // namespace weft::kernelize

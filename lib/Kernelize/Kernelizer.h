@@ -151,6 +151,14 @@ private:
   void storeResults(llvm::ArrayRef<mlir::AffineExpr> at);
   void storeFurther(unsigned number, llvm::ArrayRef<mlir::AffineExpr> at);
   /// What a tile of the results is of a reduction in parts (tg::findTileParts).
+  /// A result that is the updates of memory (gpu::intoAttr).
+  struct Into {
+    unsigned result;
+    mlir::Type type, updates, places, own; ///< Of the memory, the updates, the indices as told, the result.
+    mlir::AffineMap dataMap;
+    llvm::SmallVector<mlir::AffineMap> indexMaps;
+    mlir::BlockArgument indices;
+  };
   struct TilePart {
     Exprs places; ///< Of the reduction's result: the part, and the tile's other places.
     mlir::AffineExpr reduced;
@@ -201,6 +209,9 @@ private:
   Tile loadElements(mlir::Value source, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> extents,
                     const Constraints &mask, mlir::TypedAttr fill, mlir::Type element);
   void store(const Tile &tile, mlir::Value target, llvm::ArrayRef<mlir::AffineExpr> at, mlir::Type element);
+  /// Into.cpp: where in the caller's memory a place of the result is, and that it is within.
+  std::pair<Exprs, std::optional<Tile>> placesInto(llvm::ArrayRef<mlir::AffineExpr> at);
+  void readInto();
 
   // Views.cpp
   /// Coordinates of the operand of an affine view.
@@ -337,7 +348,8 @@ private:
   bool failed = false;
   mlir::Operation *tiles = nullptr; ///< The tk.for_tiles.
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
-  llvm::SmallVector<mlir::Value> targets;               ///< Buffers of the results.
+  llvm::SmallVector<mlir::Value> targets; ///< Buffers of the results.
+  std::optional<Into> into;
   mlir::RankedTensorType domain;                        ///< Of the first result.
   llvm::SmallVector<std::optional<unsigned>> sinkLanes; ///< By its dimension.
   llvm::SmallVector<int64_t> sinkDivisors;

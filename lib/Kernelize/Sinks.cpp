@@ -33,8 +33,9 @@ void Kernelizer::makeFunction() {
       tensors.push_back(argument);
       types.push_back(bufferOf(argument.getType()));
     }
-  for (Type type : terminator->getOperandTypes())
-    types.push_back(bufferOf(type));
+  readInto();
+  for (auto [i, type] : llvm::enumerate(terminator->getOperandTypes()))
+    types.push_back(bufferOf(into && into->result == i ? into->type : type));
   unsigned numSymbols = source.getNumArguments() - tensors.size();
   types.append(numSymbols, builder.getIndexType());
   OpBuilder::InsertionGuard restore(builder);

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Pipelines/Variants.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"
-#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/Program.h"
+#include "weft/Dialect/TileGraph/IR/Substitution.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Emit/BundleWriter.h"
 #include "weft/Plan/KernelLaunch.h"
@@ -38,64 +37,6 @@ std::string VariantChoice::describe(ModuleOp module) const {
   return text;
 }
 
-//===--- One value in a symbol's place ---===//
-
-namespace {
-
-/// A constant for a symbol in types and in the maps of ops.
-class Substitution {
-public:
-  Substitution(unsigned symbol, int64_t value) : symbol(symbol), value(value) {
-    replacer.addReplacement([this](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
-      if (!isa_and_nonnull<tg::DimsAttr>(type.getEncoding()))
-        return std::nullopt;
-      tg::Dims dims = tg::getDims(type);
-      for (AffineExpr &dim : dims)
-        dim = apply(dim);
-      return std::pair<Type, WalkResult>(tg::getTensorType(dims, type.getElementType()), WalkResult::skip());
-    });
-  }
-
-  void apply(ModuleOp module) {
-    module.walk([&](Operation *op) {
-      if (auto function = dyn_cast<func::FuncOp>(op))
-        function.setFunctionType(cast<FunctionType>(replacer.replace(function.getFunctionType())));
-      for (Value result : op->getResults())
-        result.setType(replacer.replace(result.getType()));
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (Value argument : block.getArguments())
-            argument.setType(replacer.replace(argument.getType()));
-      if (auto extents = dyn_cast<tg::ExtentsOp>(op))
-        extents.setMap(apply(extents.getMap()));
-      else if (auto fold = dyn_cast<tg::FoldOp>(op))
-        fold.setExtent(apply(fold.getExtent()));
-      else if (auto equal = dyn_cast<tg::AssumeEqualOp>(op))
-        equal.setMap(apply(equal.getMap()));
-      else if (auto order = dyn_cast<tg::AssumeAtMostOp>(op))
-        order.setMap(apply(order.getMap()));
-    });
-  }
-
-private:
-  AffineExpr apply(AffineExpr expr) {
-    MLIRContext *context = expr.getContext();
-    return tg::simplify(expr.replace(getAffineSymbolExpr(symbol, context), getAffineConstantExpr(value, context)));
-  }
-  AffineMap apply(AffineMap map) {
-    SmallVector<AffineExpr> results;
-    for (AffineExpr expr : map.getResults())
-      results.push_back(apply(expr));
-    return AffineMap::get(map.getNumDims(), map.getNumSymbols(), results, map.getContext());
-  }
-
-  unsigned symbol;
-  int64_t value;
-  AttrTypeReplacer replacer;
-};
-
-} // namespace
-
 /// What the symbols of a program count as: what the user said; else the estimate for all, if the range lets it, or
 /// nothing. Above 1: an extent of 1 is one that no dimension runs along, which holds for no plan of several values.
 static SmallVector<int64_t> likelyValues(ModuleOp module) {
@@ -121,7 +62,7 @@ OwningOpRef<ModuleOp> makeVariant(ModuleOp normalized, const VariantChoice &choi
   const Variant &each = choice.variants[variant];
   setLikely(*copy, {choice.symbol, {each}});
   if (each.isStatic())
-    Substitution(choice.symbol, each.low).apply(*copy);
+    tg::substituteSymbol(*copy, choice.symbol, getAffineConstantExpr(each.low, normalized.getContext()));
   return copy;
 }
 

@@ -296,6 +296,7 @@ def script(path: str, name: str, *flags: str, chosen: bool = False) -> Callable[
 ROUNDTRIP = ["--param", "roundtrip=1"]  # Every module is printed and parsed again.
 NODES, EDGES, CASES, MODELS = "test/onnx/run_node_suite.py", "test/onnx/run_edges.py", "bench/check_cases.py", "test/models/run_models.py"
 PROGRAMS = "test/onnx/run_programs.py"
+DECODERS = "test/models/run_decoders.py"
 
 # The longest first among those that use one core, so that pairs end together.
 STEPS: dict[str, Step] = {
@@ -336,6 +337,7 @@ EMULATED = {
     },
     "emulated-edges": {target: [ROOT / EDGES, f"--target={target}", "--quiet"] for target in ("sm_80", "sm_90a")},
     "emulated-programs": {target: [ROOT / PROGRAMS, f"--target={target}"] for target in ("sm_80", "sm_90a")},
+    "decoders": {"cpu": [ROOT / DECODERS], **{target: [ROOT / DECODERS, f"--target={target}"] for target in ("sm_80", "sm_90a")}},
     "emulated-models": {target: [ROOT / MODELS, "--emulated", f"--target={target}"] for target in ("sm_80", "sm_90a")},
     "emulated-cases": {
         "sm_80": [ROOT / CASES, "--target=sm_80", "--dtype=f16"],
@@ -345,6 +347,7 @@ EMULATED = {
 }
 CHOSEN = ("emulated-nodes", "emulated-edges", "emulated-models")  # Those of them that can take a part of their cases.
 STEPS.update({
+    "decoders": Step("caches in place, at any length from one bundle; the examples that generate", lambda c: emulated(c, "decoders")),
     "emulated-models": Step("whole models on a GPU: launches, buffers, dynamic extents", lambda c: emulated(c, "emulated-models"), 1),
     "emulated-cases": Step("the kernels that are measured: wgmma, TMA, clusters, roles, races between them", lambda c: emulated(c, "emulated-cases"), 1),
     "emulated-nodes": Step("an operator's code for a GPU", lambda c: emulated(c, "emulated-nodes")),

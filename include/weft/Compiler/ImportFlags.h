@@ -25,6 +25,10 @@ struct ImportFlags : FlagSet {
                     "What a sequence or an optional among the inputs has: the number of its tensors, which become the "
                     "inputs `input[0]`, `input[1]`, ..., with a shape such as 2x? where none is declared; input=none: "
                     "an optional without an element"};
+  FlagList aliases{*this, "alias", FlagList::Commas, "input=output,...|caches",
+                   "Results that lie in the memory of inputs, of which a run writes the new rows only; one `*` in both "
+                   "names stands for the same text: past_key_values.*=present.*. An input that the result makes longer "
+                   "gets the extent of the memory (NAME_capacity). caches: all results that are inputs with more rows"};
   Flag<std::string> externalDataDir{
       *this, "external-data-dir", "", "folder",
       "Folder that locations of external data are relative to and must lie below (default: the model's)"};
@@ -70,6 +74,8 @@ struct ImportFlags : FlagSet {
       options.bind.push_back(parseBinding(text, diagnostics));
     for (llvm::StringRef text : elements)
       options.elements.push_back(parseElements(text, diagnostics));
+    for (llvm::StringRef text : aliases)
+      parseAlias(text, options, diagnostics);
     if (links != "none" && links != "hf")
       (void)diagnostics.report(onnx::ErrorClass::Usage, "--follow-symlinks: expected none or hf, got `" + links + "`");
     options.externalDataFolder = externalDataDir;
@@ -106,6 +112,18 @@ struct ImportFlags : FlagSet {
   }
 
 private:
+  static void parseAlias(llvm::StringRef text, onnx::ImportOptions &options, onnx::Diagnostics &diagnostics) {
+    auto [input, output] = text.split('=');
+    if (text == "caches")
+      options.aliasCaches = true;
+    else if (input.empty() || output.empty() || input.count('*') > 1 || input.count('*') != output.count('*'))
+      (void)diagnostics.report(onnx::ErrorClass::Usage,
+                               "--alias: expected input=output with one `*` in both or none, or caches, got `" + text +
+                                   "`");
+    else
+      options.aliases.push_back({input.str(), output.str()});
+  }
+
   static onnx::InputElements parseElements(llvm::StringRef text, onnx::Diagnostics &diagnostics) {
     onnx::InputElements elements;
     auto [name, value] = text.rsplit('=');

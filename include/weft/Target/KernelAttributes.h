@@ -28,6 +28,11 @@ inline constexpr llvm::StringLiteral tensorMapsAttr = "tk.tensor_maps";
 /// Array of i64, from outlining on: the operands that are inputs, weights or constants of the program at every dispatch
 /// of the kernel, so that no kernel writes them while it runs. Absent: none is known.
 inline constexpr llvm::StringLiteral steadyOperandsAttr = "tg.steady_operands";
+/// Dictionary, from outlining on: a result is no tensor of its own, but the updates of a tg.scatter into memory that
+/// the caller gives: {result: i64 (its number), type: that of the memory, updates: the type of the updates, to which
+/// the result is reshaped, data_map, index_maps: as the scatter's, indices: i64 (the operand that has them), places:
+/// its type there}. Types are over the kernel's symbols. CPU kernels have it, too.
+inline constexpr llvm::StringLiteral intoAttr = "tg.into";
 /// i64: lowest PTX ISA that has all the instructions, ten times the version (84); absent: the target's first.
 inline constexpr llvm::StringLiteral ptxVersionAttr = "tk.ptx_version";
 

@@ -36,7 +36,7 @@ namespace weft::bundle {
 /// The first eight bytes. The non-ASCII byte, CR LF and ^Z catch transfers in text mode.
 inline constexpr uint8_t kMagic[8] = {0x89, 'W', 'E', 'F', 'T', 0x0D, 0x0A, 0x1A};
 inline constexpr uint16_t kFormatMajor = 1;
-inline constexpr uint16_t kFormatMinor = 3;
+inline constexpr uint16_t kFormatMinor = 4;
 
 /// "No index": an absent string, register, or table entry.
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -111,6 +111,7 @@ enum class SectionKind : uint32_t {
   GpuKernels = 25,    ///< GpuKernelRecord (since minor 1)
   TensorMaps = 26,    ///< TensorMapRecord (since minor 1)
   WeightOrders = 27,  ///< WeightOrderRecord (since minor 2)
+  Aliases = 28,       ///< AliasRecord (since minor 4)
 };
 
 /// Flags of a section. A reader refuses other bits.
@@ -193,6 +194,15 @@ struct PortRecord {
   uint32_t buffer; ///< Of kind Input (Output); each such buffer has exactly one port.
 };
 
+/// An output that a caller may have in the memory of an input, as a whole: same element type, same extents (the same
+/// registers). Where it lies elsewhere, the launch program copies the input there first (a Copy from a buffer to itself
+/// does nothing), and then writes what is new. Sorted by entry, then output; an input or output has at most one.
+struct AliasRecord {
+  uint32_t entry;         ///< In Entries.
+  uint32_t output, input; ///< Numbers of the entry's ports.
+  uint32_t reserved;      ///< Zero.
+};
+
 /// Shape program: instruction i of an entry defines register i, an int64. Operands are registers with smaller numbers,
 /// so a program is straight-line, without loops, and every register is defined once. Arithmetic that leaves int64 is an
 /// error of the run, as is a divisor <= 0. Asserts define 0.
@@ -249,7 +259,9 @@ enum class CommandKind : uint16_t {
   /// inputs);
   /// scalars [e, e + f); scratch bytes per worker in register g (kNone: none).
   Dispatch = 2,
-  /// Copy (register e) bytes from buffer a at byte (register b) to buffer c at byte (register d).
+  /// Copy (register e) bytes from buffer a at byte (register b) to buffer c at byte (register d). From a place to
+  /// itself:
+  /// nothing.
   Copy = 3,
   /// Run the next c (> 0) commands, the body, (register a) times; none if that is negative. If b is not kNone, the
   /// first
@@ -353,7 +365,8 @@ struct TensorMapRecord {
 static_assert(sizeof(GpuModuleRecord) == 16 && sizeof(GpuKernelRecord) == 32 && sizeof(TensorMapRecord) == 64);
 static_assert(sizeof(FileHeader) == 128 && sizeof(SectionEntry) == 64 && sizeof(StringRecord) == 8);
 static_assert(sizeof(MetadataRecord) == 8 && sizeof(SymbolRecord) == 24 && sizeof(EntryRecord) == 56);
-static_assert(sizeof(PortRecord) == 8 && sizeof(InstructionRecord) == 24 && sizeof(BufferRecord) == 24);
+static_assert(sizeof(PortRecord) == 8 && sizeof(InstructionRecord) == 24 && sizeof(BufferRecord) == 24 &&
+              sizeof(AliasRecord) == 16);
 static_assert(sizeof(CommandRecord) == 32 && sizeof(ArgumentRecord) == 8 && sizeof(KernelRecord) == 16);
 static_assert(sizeof(DataRecord) == 16 && sizeof(WeightRecord) == 40 && sizeof(VariantRecord) == 16);
 

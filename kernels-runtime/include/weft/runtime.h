@@ -165,6 +165,10 @@ WEFT_EXPORT size_t weft_session_output_count(const weft_session *session);
 WEFT_EXPORT int weft_session_input(const weft_session *session, size_t index, weft_port *port);
 WEFT_EXPORT int weft_session_output(const weft_session *session, size_t index, weft_port *port);
 
+/** The input in whose memory the output may lie: a run that gets the same data for both writes only what is new, one
+ * that gets two buffers copies the input first. The number of the input, or -1: none, or `output` is too large. */
+WEFT_EXPORT int weft_session_alias(const weft_session *session, size_t output);
+
 typedef struct weft_symbol {
   const char *name;
   int64_t min, max; /* inclusive */
@@ -203,7 +207,8 @@ typedef struct weft_tensor {
  * that `memory` says, valid until its next run. On success dtype, rank, dims (the session's, valid until its next run)
  * and bytes of every output are set. Memory on the session's own card (`memory`, `card`) is used as it is; on another
  * one, or on a card when the session runs on the host, it is refused. Data that is not 64-byte aligned, or not in
- * memory of the device, is copied (counted in the statistics). An output must not overlap an input.
+ * memory of the device, is copied (counted in the statistics). An output must not overlap an input, unless
+ * both are exactly the same memory and weft_session_alias names the one for the other.
  */
 WEFT_EXPORT weft_error *weft_session_run(weft_session *session, const weft_tensor *inputs, size_t input_count,
                                          weft_tensor *outputs, size_t output_count);

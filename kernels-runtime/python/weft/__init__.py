@@ -18,7 +18,7 @@ when one of them is called. It needs numpy alone. bfloat16, float8 and
 from ._compiler import Capability, Compiled, Node, compile, compiler_version, inspect, load_compiler
 from ._dlpack import Tensor
 from ._library import Error, load_library, version
-from ._session import Bundle, Dispatch, Port, Session, Symbol
+from ._session import Bundle, Dispatch, Port, Session, Symbol, zeros
 
 __all__ = ["Bundle", "Capability", "Compiled", "Dispatch", "Error", "Node", "Port", "Session", "Symbol", "Tensor", "compile", "compiler_version",
-           "inspect", "load_compiler", "load_library", "version"]
+           "inspect", "load_compiler", "load_library", "version", "zeros"]

@@ -53,6 +53,13 @@ def code_of(dtype: np.dtype) -> int:
         raise Error(2, f"element type {dtype} is not supported") from None
 
 
+def code_of_name(name: str) -> int:
+    for code, (known, _, _) in _TABLE.items():
+        if known == name:
+            return code
+    raise Error(2, f"unknown element type {name}")
+
+
 def is_packed(code: int) -> bool:
     """True for types below 8 bits, several of which share a byte of the runtime."""
     return _TABLE[code][2] < 8

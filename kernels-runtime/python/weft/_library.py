@@ -77,6 +77,7 @@ _FUNCTIONS = {
     "weft_session_output_count": (c_size_t, [c_void_p]),
     "weft_session_input": (c_int, [c_void_p, c_size_t, POINTER(PortStruct)]),
     "weft_session_output": (c_int, [c_void_p, c_size_t, POINTER(PortStruct)]),
+    "weft_session_alias": (c_int, [c_void_p, c_size_t]),
     "weft_session_symbol_count": (c_size_t, [c_void_p]),
     "weft_session_symbol": (c_int, [c_void_p, c_size_t, POINTER(SymbolStruct)]),
     "weft_session_run": (c_void_p, [c_void_p, POINTER(TensorStruct), c_size_t, POINTER(TensorStruct), c_size_t]),

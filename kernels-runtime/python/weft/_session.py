@@ -43,6 +43,9 @@ class Dispatch:
     total_ns: int
 
 
+_ALIGNMENT = 64  # of buffers: weft/bundle_format.h
+
+
 class _Owner:
     """Of a handle of the library, which `close` gives back: at once, not when the last reference goes. Debuggers, profilers and
     tracebacks keep frames, and with them what a function's variables stand for."""
@@ -112,6 +115,18 @@ class Bundle(_Owner):
     def entries(self) -> list[str]:
         count = self._library.weft_bundle_entry_count(self._handle)
         return [self._library.weft_bundle_entry_name(self._handle, i).decode() for i in range(count)]
+
+
+def zeros(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """An array of zeros of an element type such as "f16" (not a packed one), at an address that the CPU's kernels use as it is."""
+    code = _dtypes.code_of_name(dtype)
+    if _dtypes.is_packed(code):
+        raise Error(3, f"an array of {dtype} has no memory of its own: its elements are packed")
+    kind = _dtypes.numpy_of(code)
+    count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    memory = np.zeros(count + _ALIGNMENT, np.uint8)
+    skip = -memory.ctypes.data % _ALIGNMENT
+    return memory[skip:skip + count].view(kind).reshape(shape)
 
 
 class BoundRun:
@@ -188,6 +203,7 @@ class Session(_Owner):
         check(self._library.weft_session_create(self.bundle._handle, device.encode(), options, self._pointer))
         self._inputs, self._input_codes = self._ports("input")
         self._outputs, self._output_codes = self._ports("output")
+        self.device = device
         self._card = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
 
     def close(self) -> None:
@@ -222,6 +238,15 @@ class Session(_Owner):
     @property
     def outputs(self) -> list[Port]:
         return list(self._outputs)
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """By output, the input in whose memory it may lie: the same tensor in `feeds` and in `out` is then written in place."""
+        found = {}
+        for index, port in enumerate(self._outputs):
+            if (number := self._library.weft_session_alias(self._handle, index)) >= 0:
+                found[port.name] = self._inputs[number].name
+        return found
 
     @property
     def symbols(self) -> list[Symbol]:

@@ -180,6 +180,7 @@ void Builder::addEntrySections(std::vector<Section> &sections) const {
   std::vector<SymbolRecord> symbols;
   std::vector<EntryRecord> records;
   std::vector<PortRecord> ports;
+  std::vector<AliasRecord> aliases;
   EntryBuilder::Finished all;
   for (const std::unique_ptr<EntryBuilder> &entry : entries) {
     EntryBuilder::Finished one = entry->finish();
@@ -195,6 +196,8 @@ void Builder::addEntrySections(std::vector<Section> &sections) const {
                        firstPort + inputs, uint32_t(entry->outputs.size()), uint32_t(all.instructions.size()),
                        uint32_t(one.instructions.size()), uint32_t(all.buffers.size()), uint32_t(one.buffers.size()),
                        uint32_t(all.commands.size()), uint32_t(one.commands.size()), 0});
+    for (const EntryBuilder::Alias &alias : entry->aliases)
+      aliases.push_back({uint32_t(records.size() - 1), alias.output, alias.input, 0});
     append(symbols, entry->symbols);
     append(ports, entry->inputs);
     append(ports, entry->outputs);
@@ -214,6 +217,7 @@ void Builder::addEntrySections(std::vector<Section> &sections) const {
   addTable(sections, SectionKind::Commands, all.commands);
   addTable(sections, SectionKind::Arguments, all.arguments);
   addTable(sections, SectionKind::Scalars, all.scalars);
+  addTable(sections, SectionKind::Aliases, aliases);
 }
 
 void Builder::addDataSections(std::vector<Section> &sections) {

@@ -215,6 +215,18 @@ BufferId EntryBuilder::addConstant(ConstantId constant, DType dtype, const std::
   return addBuffer(BufferKind::Constant, dtype, constants(extents), constant.value);
 }
 
+void EntryBuilder::addAlias(BufferId input, BufferId output) {
+  auto portOf = [&](const std::vector<PortRecord> &ports, BufferId buffer) {
+    auto found =
+        std::find_if(ports.begin(), ports.end(), [&](const PortRecord &p) { return p.buffer == buffer.value; });
+    if (found == ports.end())
+      owner.fail("alias: expected an input and an output of this entry");
+    return uint32_t(found - ports.begin());
+  };
+  aliases.push_back({portOf(outputs, output), portOf(inputs, input)});
+  std::sort(aliases.begin(), aliases.end(), [](const Alias &a, const Alias &b) { return a.output < b.output; });
+}
+
 Reg EntryBuilder::getSize(BufferId buffer) const {
   return buffer.value < buffers.size() ? Reg{buffers[buffer.value].record.sizeRegister} : Reg{};
 }

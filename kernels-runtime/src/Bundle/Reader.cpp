@@ -58,6 +58,7 @@ static constexpr KindInfo kinds[] = {
     {SectionKind::GpuKernels, "GpuKernels", sizeof(GpuKernelRecord)},
     {SectionKind::TensorMaps, "TensorMaps", sizeof(TensorMapRecord)},
     {SectionKind::WeightOrders, "WeightOrders", sizeof(WeightOrderRecord)},
+    {SectionKind::Aliases, "Aliases", sizeof(AliasRecord)},
 };
 
 static const KindInfo *findKind(uint32_t kind) {
@@ -232,6 +233,8 @@ void weft::bundle::bindSection(Tables &tables, SectionKind kind, const uint8_t *
     return bindTable(tables.tensorMaps, bytes, size);
   case SectionKind::WeightOrders:
     return bindTable(tables.weightOrders, bytes, size);
+  case SectionKind::Aliases:
+    return bindTable(tables.aliases, bytes, size);
   case SectionKind::StringBytes:
     tables.stringBytes = {bytes, size};
     return;

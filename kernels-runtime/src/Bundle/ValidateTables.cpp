@@ -242,9 +242,44 @@ static Error validateEntries(const Tables &tables) {
   return checkUnique(tables, "entry", std::move(names));
 }
 
+/// Ports of one type and size, each in one alias.
+static Error validateAlias(const Tables &tables, const AliasRecord &alias) {
+  if (alias.entry >= tables.entries.size || alias.reserved)
+    return invalid("expected one of %u entries, got %u", tables.entries.size, alias.entry);
+  EntryView entry = getEntry(tables, alias.entry);
+  if (alias.output >= entry.outputs.size || alias.input >= entry.inputs.size)
+    return invalid("output %u or input %u does not exist", alias.output, alias.input);
+  const BufferRecord &output = entry.buffers[entry.outputs[alias.output].buffer],
+                     &input = entry.buffers[entry.inputs[alias.input].buffer];
+  bool isSame = output.dtype == input.dtype && output.rank == input.rank && output.sizeRegister == input.sizeRegister;
+  for (uint32_t d = 0; isSame && d < output.rank; ++d)
+    isSame = tables.extents[output.firstExtent + d] == tables.extents[input.firstExtent + d];
+  return isSame ? Error() : invalid("output %u has not the type and extents of input %u", alias.output, alias.input);
+}
+
+static Error validateAliases(const Tables &tables) {
+  std::vector<bool> isUsed; // The inputs of the entry at hand.
+  for (uint32_t i = 0; i < tables.aliases.size; ++i) {
+    const AliasRecord &alias = tables.aliases[i];
+    std::string where = "alias " + std::to_string(i);
+    if (Error error = validateAlias(tables, alias))
+      return std::move(error).within(where);
+    const AliasRecord *before = i ? &tables.aliases[i - 1] : nullptr;
+    bool isSameEntry = before && before->entry == alias.entry;
+    if (before && (before->entry > alias.entry || (isSameEntry && before->output >= alias.output)))
+      return invalid("%s: expected aliases sorted by entry and output", where.c_str());
+    if (!isSameEntry)
+      isUsed.assign(tables.entries[alias.entry].inputCount, false);
+    if (isUsed[alias.input])
+      return invalid("%s: input %u has an alias already", where.c_str(), alias.input);
+    isUsed[alias.input] = true;
+  }
+  return {};
+}
+
 Error weft::bundle::validateTables(const Tables &tables) {
   Error (*const checks[])(const Tables &) = {validateStrings,  validateMetadata, validateKernels, validateData,
-                                             validateVariants, validateGpuCode,  validateEntries};
+                                             validateVariants, validateGpuCode,  validateEntries, validateAliases};
   for (auto *check : checks)
     if (Error error = check(tables))
       return error;

@@ -62,6 +62,29 @@ Error Session::stageInput(uint32_t index, const weft_tensor &tensor) {
   return {};
 }
 
+/// An output lies in the whole memory of the input that the bundle names, or apart from all inputs.
+Error Session::checkOverlaps() const {
+  if (inputOfOutput.empty())
+    return {};
+  for (uint32_t o = 0; o < outputs.size(); ++o) {
+    const weft_tensor &output = outputStates[o].given;
+    const auto *begin = static_cast<const uint8_t *>(output.data);
+    for (uint32_t i = 0; begin && i < inputs.size(); ++i) {
+      const weft_tensor &input = inputStates[i].given;
+      const auto *other = static_cast<const uint8_t *>(input.data);
+      bool isApart =
+          !other || input.memory != output.memory || begin + output.bytes <= other || other + input.bytes <= begin;
+      if (isApart || (i == inputOfOutput[o] && begin == other))
+        continue;
+      return makeError(ErrorCode::Usage,
+                       "output %s: expected memory apart from input %s%s, got memory that overlaps it",
+                       quote(outputs[o].name).c_str(), quote(inputs[i].name).c_str(),
+                       i == inputOfOutput[o] ? ", or exactly that" : "");
+    }
+  }
+  return {};
+}
+
 Error Session::prepareOutput(uint32_t index, int64_t bytes) {
   uint32_t buffer = entry.outputs[index].buffer;
   PortState &state = outputStates[index];
@@ -74,6 +97,11 @@ Error Session::prepareOutput(uint32_t index, int64_t bytes) {
   if (isCallers && state.given.bytes < uint64_t(bytes))
     return makeError(ErrorCode::Usage, "output %s: expected memory for %" PRId64 " bytes, got %" PRIu64,
                      quote(name).c_str(), bytes, state.given.bytes);
+  if (isInPlace(index)) {
+    state.isStaged = !isUsable(state.given);
+    addresses[buffer] = addresses[entry.inputs[getAlias(index)].buffer];
+    return {};
+  }
   bool usesCallers = isCallers && isUsable(state.given);
   state.isStaged = isCallers && !usesCallers;
   if (!usesCallers) {
@@ -86,7 +114,7 @@ Error Session::prepareOutput(uint32_t index, int64_t bytes) {
 }
 
 /// Where the caller finds the output: in its own memory, the device's, or a copy for the host.
-Error Session::returnOutput(PortState &state, uint64_t bytes, weft_tensor &tensor) {
+Error Session::returnOutput(PortState &state, const void *result, uint64_t bytes, weft_tensor &tensor) {
   if (state.given.data) {
     tensor.data = state.given.data;
     if (!state.isStaged || !bytes)
@@ -94,8 +122,8 @@ Error Session::returnOutput(PortState &state, uint64_t bytes, weft_tensor &tenso
     ++statistics.staged_copies;
     statistics.staged_bytes += bytes;
     usesHostMemory |= state.given.memory == WEFT_MEMORY_HOST;
-    return state.given.memory == WEFT_MEMORY_HOST ? device->download(tensor.data, state.memory.get(), bytes)
-                                                  : device->copy(tensor.data, state.memory.get(), bytes);
+    return state.given.memory == WEFT_MEMORY_HOST ? device->download(tensor.data, result, bytes)
+                                                  : device->copy(tensor.data, result, bytes);
   }
   state.isTakeable = true;
   tensor.data = state.memory.get();
@@ -126,7 +154,7 @@ Error Session::finishOutput(uint32_t index, weft_tensor &tensor) {
   if (!fits || !getByteSize(DType(buffer.dtype), elements, expected) || expected != bytes)
     return makeError(ErrorCode::Input, "output %s: its extents do not give its size of %" PRId64 " bytes",
                      quote(outputs[index].name).c_str(), bytes);
-  if (Error error = returnOutput(state, uint64_t(bytes), tensor))
+  if (Error error = returnOutput(state, addresses[entry.outputs[index].buffer], uint64_t(bytes), tensor))
     return error;
   tensor.dtype = buffer.dtype;
   tensor.rank = buffer.rank;

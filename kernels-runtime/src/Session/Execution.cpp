@@ -55,6 +55,10 @@ Error Session::runOnce(const weft_tensor *inputTensors, weft_tensor *outputTenso
     outputStates[i].given = outputTensors[i];
     outputStates[i].isTakeable = false;
   }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputStates[i].given = inputTensors[i];
+  if (Error error = checkOverlaps())
+    return error;
   if (Error error = bindInputs(inputTensors))
     return error;
   if (Error error = execute())
@@ -79,6 +83,7 @@ void Session::dropMemory() {
 Error Session::execute() {
   statistics.arena_bytes = statistics.unshared_bytes = 0;
   hasLaunched = false;
+  isOverwritten.assign(inputOfOutput.empty() ? 0 : entry.buffers.size, false);
   turnsLeft = turnLimit;
   if (!isRecordable)
     return startCommands(0, entry.commands.size, /*isRecorded=*/false);
@@ -185,6 +190,7 @@ Error Session::record(const RecordedRuns::Key &key) {
   if (Error error = device->beginRecording())
     return error;
   hasLaunched = false;
+  isOverwritten.assign(isOverwritten.size(), false);
   turnsLeft = turnLimit;
   Error error = startCommands(1, entry.commands.size, /*isRecorded=*/true);
   Error ending = device->endRecording(recordings.add(key));
@@ -344,6 +350,28 @@ Error Session::offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t b
   return {};
 }
 
+bool Session::isInPlace(uint32_t output) const {
+  uint32_t input = getAlias(output);
+  const weft_tensor &given = outputStates[output].given;
+  return input != kNone && given.data && given.bytes && given.data == inputStates[input].given.data;
+}
+
+Error Session::noteOverwritten(const CommandRecord &command) {
+  if (isOverwritten.empty())
+    return {};
+  const Tables &tables = getTables();
+  for (uint32_t i = 0; i < command.inputs; ++i)
+    if (uint32_t buffer = tables.arguments[command.c + i].buffer; isOverwritten[buffer])
+      return makeError(ErrorCode::Internal, "expected to read input %s before its memory is written, got a read behind",
+                       quote(inputs[portOfBuffer[buffer]].name).c_str());
+  for (uint32_t i = command.inputs; i < command.d; ++i) {
+    uint32_t buffer = tables.arguments[command.c + i].buffer;
+    if (BufferKind(entry.buffers[buffer].kind) == BufferKind::Output && isInPlace(portOfBuffer[buffer]))
+      isOverwritten[entry.inputs[getAlias(portOfBuffer[buffer])].buffer] = true;
+  }
+  return {};
+}
+
 Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
   const Tables &tables = getTables();
   auto where = [&] { return "kernel " + quote(tables.getString(tables.kernels[state.kernel].name)); };
@@ -367,6 +395,8 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
     scalarValues[i] = registers[tables.scalars[command.e + i]];
   if (grid == 0)
     return {};
+  if (Error error = noteOverwritten(command))
+    return std::move(error).within(where());
   Launch launch = {command.a, grid,         argumentAddresses.data(), command.d, scalarValues.data(), command.f,
                    scratch,   !hasLaunched, steadyBytes.data()};
   hasLaunched = true;
@@ -384,5 +414,5 @@ Error Session::copy(const CommandRecord &command) {
     error = offsetAddress(command.c, command.d, bytes, destination);
   if (error)
     return std::move(error).within("copy");
-  return bytes ? device->copy(destination, source, uint64_t(bytes)) : Error();
+  return bytes && destination != source ? device->copy(destination, source, uint64_t(bytes)) : Error();
 }

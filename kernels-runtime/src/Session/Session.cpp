@@ -88,6 +88,11 @@ Error Session::prepare() {
     portOfBuffer[port.buffer] = uint32_t(outputs.size());
     outputs.push_back(describePort(tables, entry, port));
   }
+  for (const AliasRecord &alias : tables.aliases)
+    if (alias.entry == entryIndex) {
+      inputOfOutput.resize(outputs.size(), kNone);
+      inputOfOutput[alias.output] = alias.input;
+    }
   inputStates.resize(inputs.size());
   outputStates.resize(outputs.size());
   symbolValues.resize(entry.symbols.size);

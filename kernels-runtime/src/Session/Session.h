@@ -43,6 +43,8 @@ public:
   const bundle::Tables &getTables() const { return bundle->getTables(); }
   const bundle::EntryView &getEntry() const { return entry; }
   const std::string &getCode() const { return device->getCode(); }
+  /// The input in whose memory the output may lie; bundle::kNone: none.
+  uint32_t getAlias(size_t output) const { return inputOfOutput.empty() ? bundle::kNone : inputOfOutput[output]; }
 
   /// See weft_session_input_dims. `isOutput` says which list `index` is in.
   bundle::Error inferDims(bool isOutput, size_t index, const int64_t *symbols, int64_t *dims) const;
@@ -83,7 +85,7 @@ private:
   };
   /// Where an input or output lies during a run.
   struct PortState {
-    weft_tensor given = {};  ///< An output as the caller gave it.
+    weft_tensor given = {};  ///< As the caller gave it.
     bool isStaged = false;   ///< An output that must be copied to the caller's memory.
     bool isTakeable = false; ///< An output of the last run in memory of the session.
     DeviceMemory memory;     ///< Staging, or the session's own output.
@@ -125,12 +127,18 @@ private:
   bundle::Error load(uint32_t buffer, int64_t index, int64_t &value);
   bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;
 
+  /// An output in memory of its own, or in that of an input.
+  bool isInPlace(uint32_t output) const;
+  /// That no kernel reads an input whose memory this run has written.
+  bundle::Error noteOverwritten(const bundle::CommandRecord &command);
+
   // CallerTensors.cpp
+  bundle::Error checkOverlaps() const;
   bundle::Error checkPlace(const weft_tensor &tensor, const char *kind, const std::string &name) const;
   bool isUsable(const weft_tensor &tensor) const;
   bundle::Error stageInput(uint32_t index, const weft_tensor &tensor);
   bundle::Error prepareOutput(uint32_t index, int64_t bytes);
-  bundle::Error returnOutput(PortState &state, uint64_t bytes, weft_tensor &tensor);
+  bundle::Error returnOutput(PortState &state, const void *result, uint64_t bytes, weft_tensor &tensor);
   bundle::Error finishOutput(uint32_t index, weft_tensor &tensor);
 
   /// What the address of an empty buffer points to: aligned and readable.
@@ -165,6 +173,8 @@ private:
   std::vector<void *> addresses; ///< One for each buffer.
   std::vector<int64_t> sizes;    ///< Bytes; for weights and constants at first those of the data.
   std::vector<PortState> inputStates, outputStates;
+  std::vector<uint32_t> inputOfOutput; ///< The input in whose memory an output may lie, kNone: none. Empty: no aliases.
+  std::vector<bool> isOverwritten;     ///< By buffer: an input whose memory a kernel of this run has written.
   std::vector<void *> argumentAddresses;
   std::vector<int64_t> steadyBytes; ///< Launch::steadyBytes.
   std::vector<int64_t> scalarValues;

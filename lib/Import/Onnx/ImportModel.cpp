@@ -1,6 +1,7 @@
 // The entry of import: arguments, the part of the graph that is asked for, results, and the facts that `weft inspect`
 // prints.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Aliases.h"
 #include "GraphImporter.h"
 #include "Tensors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -487,6 +488,9 @@ bool ModelImport::build() {
     function.setResultAttr(i, "tg.name", importer.builder.getStringAttr(name));
   llvm::SmallVector<StringRef> names(importer.symbols.names().begin(), importer.symbols.names().end());
   (*module)->setAttr(tg::TileGraphDialect::symbolsAttrName, importer.builder.getStrArrayAttr(names));
+  applyAliases(function, options, diagnostics);
+  if (diagnostics.count() != before)
+    return false;
   for (auto each : module->getOps<mlir::func::FuncOp>())
     eraseDead(each.front());
   eraseUnusedBodies(*module);

@@ -3,6 +3,7 @@
 // An operand or result of dynamic shape is passed as the memory of one element and given its shape inside, from the
 // symbols: the function's ABI is then one pointer a tensor.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "IntoMemory.h"
 #include "Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Lower/Cpu/Passes.h"
 
 namespace weft::cpu {
@@ -52,6 +54,26 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
     return values;
   }
 
+  /// The tensor type of these extents, with `?` where they depend on symbols.
+  static RankedTensorType typeOf(AffineMap dims, Type element) {
+    auto extent = [](AffineExpr dim) {
+      auto constant = dyn_cast<AffineConstantExpr>(dim);
+      return constant ? constant.getValue() : ShapedType::kDynamic;
+    };
+    return RankedTensorType::get(llvm::map_to_vector(dims.getResults(), extent), element);
+  }
+
+  /// `rows` into `memory`, which is a result's.
+  void storeInto(OpBuilder &b, Location loc, const weft::cpu::IntoMemory &into, Value rows, Value memory,
+                 ArrayRef<Value> operands, ArrayRef<RankedTensorType> types, ValueRange symbols) {
+    AffineMap places = dimsOf(getOperation(), weft::cpu::operandDimsAttr, into.indices, types[into.indices]);
+    Value indices = shaped(b, loc, operands[into.indices], types[into.indices], extents(b, loc, places, symbols));
+    weft::tg::Dims updates = weft::tg::getDims(into.updates);
+    SmallVector<OpFoldResult> sizes =
+        extents(b, loc, AffineMap::get(0, symbols.size(), updates, b.getContext()), symbols);
+    weft::cpu::storeRows(b, loc, into, rows, indices, memory, getValueOrCreateConstantIndexOp(b, loc, sizes));
+  }
+
   /// The type in which a tensor is passed.
   static MemRefType argumentType(RankedTensorType type) {
     return MemRefType::get(type.hasStaticShape() ? type.getShape() : ArrayRef<int64_t>(), type.getElementType());
@@ -79,9 +101,15 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
     OpBuilder b = OpBuilder::atBlockBegin(&body);
     Location loc = func.getLoc();
     SmallVector<Value> symbols = weft::cpu::getSymbols(func), operands, results;
+    SmallVector<RankedTensorType> types;
     for (Value argument : func.getArguments())
-      if (isa<RankedTensorType>(argument.getType()))
+      if (auto type = dyn_cast<RankedTensorType>(argument.getType())) {
         operands.push_back(argument);
+        types.push_back(type);
+      }
+    std::optional<weft::cpu::IntoMemory> into = weft::cpu::readInto(module);
+    if (into && into->indices >= operands.size())
+      return func.emitError("expected operand ") << into->indices << " to have the places of an update";
     unsigned place = operands.size();
     for (auto [i, argument] : llvm::enumerate(operands))
       if (failed(rewriteOperand(b, module, cast<BlockArgument>(argument), i, symbols)))
@@ -89,13 +117,18 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
     for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
       auto type = cast<RankedTensorType>(value.getType());
       AffineMap dims = dimsOf(module, weft::cpu::resultDimsAttr, i, type);
+      if (into && into->result == i && dims)
+        type = typeOf(dims, type.getElementType());
       if (!dims)
         return func.emitError("result ") << i << " has no extents in " << weft::cpu::resultDimsAttr;
       Value argument = body.insertArgument(place + i, argumentType(type), loc);
       Value memory = shaped(b, loc, argument, type, extents(b, loc, dims, symbols));
       b.setInsertionPoint(returnOp);
-      bufferization::MaterializeInDestinationOp::create(b, loc, Type(), value, memory, /*restrict=*/true,
-                                                        /*writable=*/true);
+      if (into && into->result == i)
+        storeInto(b, loc, *into, value, memory, operands, types, symbols);
+      else
+        bufferization::MaterializeInDestinationOp::create(b, loc, Type(), value, memory, /*restrict=*/true,
+                                                          /*writable=*/true);
       b.setInsertionPointAfterValue(memory);
       if (isa<BlockArgument>(memory))
         b.setInsertionPointToStart(&body);

@@ -3,6 +3,7 @@
 #include "Kernel.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Lower/Cpu/Passes.h"
+#include "weft/Target/KernelAttributes.h"
 
 namespace weft::cpu {
 #define GEN_PASS_DEF_RECORDSHAPES
@@ -23,7 +24,14 @@ class RecordShapes : public weft::cpu::impl::RecordShapesBase<RecordShapes> {
     }
     unsigned symbols = weft::cpu::getSymbols(func).size();
     module->setAttr(weft::cpu::operandDimsAttr, record(func.getArgumentTypes(), symbols));
-    module->setAttr(weft::cpu::resultDimsAttr, record(func.getResultTypes(), symbols));
+    SmallVector<Type> results(func.getResultTypes());
+    if (auto into = module->getAttrOfType<DictionaryAttr>(weft::gpu::intoAttr)) {
+      auto number = into.getAs<IntegerAttr>("result");
+      auto type = into.getAs<TypeAttr>("type");
+      if (number && type && uint64_t(number.getInt()) < results.size())
+        results[number.getInt()] = type.getValue(); // The memory that the result is an update of.
+    }
+    module->setAttr(weft::cpu::resultDimsAttr, record(results, symbols));
     SmallVector<Attribute> ops;
     func.walk([&](Operation *op) {
       if (op->getDialect() && op->getName().getDialectNamespace() == "tg" && !isa<weft::tg::ConstantOp>(op))

@@ -1,6 +1,7 @@
 // weft-form-kernels: applies the groups of Plan/Groups as tg.kernel ops. Makes no decision of its own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../Gpu/Target.h"
+#include "InPlace.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -79,6 +80,8 @@ struct FormKernelsPass : weft::plan::impl::FormKernelsBase<FormKernelsPass> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
       if (isOpTriviallyDead(&op)) // What a rewrite left behind is no kernel.
         op.erase();
+    if (func.getName() == "main")
+      markInPlace(func);
     GroupOptions options;
     options.fuse = fuse;
     options.maxRowBytes = maxRowBytes;

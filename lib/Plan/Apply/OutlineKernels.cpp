@@ -4,6 +4,7 @@
 // Two kernels are equal when their outlined modules print equally without locations: captures are numbered by first
 // use, symbols are renumbered by first use, and weights are arguments, so the layers of a transformer share their
 // kernels.
+#include "InPlace.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -134,7 +135,19 @@ ArrayAttr weft::plan::getDimsAttr(Builder &builder, TypeRange types) {
   return builder.getAffineMapArrayAttr(maps);
 }
 
-static Outlined outline(tg::KernelOp kernel) {
+/// The attribute tg.into of a kernel whose operand `indices` has the places.
+static DictionaryAttr describeWrite(const Write &write, unsigned indices, SymbolRenumbering &renumber) {
+  tg::ScatterOp scatter = write.scatter;
+  Builder b(scatter.getContext());
+  auto type = [&](Value value) -> Attribute { return TypeAttr::get(renumber.apply(value.getType())); };
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("result", b.getI64IntegerAttr(write.number)), b.getNamedAttr("type", type(scatter.getData())),
+       b.getNamedAttr("updates", type(scatter.getUpdates())), b.getNamedAttr("data_map", scatter.getDataMapAttr()),
+       b.getNamedAttr("index_maps", scatter.getIndexMapsAttr()),
+       b.getNamedAttr("indices", b.getI64IntegerAttr(indices)), b.getNamedAttr("places", type(scatter.getIndices()))});
+}
+
+static Outlined outline(tg::KernelOp kernel, Write *write) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
   Outlined result;
@@ -147,6 +160,10 @@ static Outlined outline(tg::KernelOp kernel) {
       continue;
     result.arguments.push_back(capture);
     argumentTypes.push_back(renumber.apply(capture.getType()));
+  }
+  if (write && !llvm::is_contained(result.arguments, write->scatter.getIndices())) {
+    result.arguments.push_back(write->scatter.getIndices());
+    argumentTypes.push_back(renumber.apply(write->scatter.getIndices().getType()));
   }
   size_t numTensors = argumentTypes.size();
 
@@ -168,6 +185,12 @@ static Outlined outline(tg::KernelOp kernel) {
   for (Value value : yield.getValues())
     results.push_back(mapping.lookupOrDefault(value));
   func::ReturnOp::create(builder, loc, results);
+
+  if (write) {
+    auto *places = llvm::find(result.arguments, write->scatter.getIndices());
+    result.module->getOperation()->setAttr(
+        weft::gpu::intoAttr, describeWrite(*write, unsigned(places - result.arguments.begin()), renumber));
+  }
 
   SmallVector<AffineExpr> symbolExprs;
   unsigned numModuleSymbols = 0;
@@ -254,10 +277,15 @@ struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsP
     SymbolTable symbols(module);
     llvm::StringMap<StringAttr> known;
     SmallVector<tg::KernelOp> kernels;
-    for (auto function : module.getOps<func::FuncOp>())
+    llvm::MapVector<Operation *, Write> writes;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      for (auto &[kernel, write] : findWrites(function))
+        writes[kernel] = write;
       llvm::append_range(kernels, function.getOps<tg::KernelOp>());
+    }
     for (tg::KernelOp kernel : kernels) {
-      Outlined outlined = outline(kernel);
+      auto *write = writes.find(kernel);
+      Outlined outlined = outline(kernel, write == writes.end() ? nullptr : &write->second);
       StringAttr &name = known[fingerprint(*outlined.module)];
       if (!name) {
         ModuleOp nested = outlined.module.release();

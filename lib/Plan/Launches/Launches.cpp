@@ -127,7 +127,9 @@ private:
               sources.insert(found->second);
             break;
           }
-          op = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+          auto update = dyn_cast<tg::ScatterOp>(op); // In place: kernels have all others.
+          Value from = update ? update.getUpdates() : op->getNumOperands() ? op->getOperand(0) : Value();
+          op = from ? from.getDefiningOp() : nullptr;
         }
     return sources;
   }
@@ -175,11 +177,11 @@ private:
     }
   }
 
-  /// A tensor that its writer made with elements of another type.
+  /// A tensor that its writer made with elements of another type, or of which it made a part.
   static bool readsOtherElements(const PlannedLaunch &launch) {
     return llvm::any_of(launch.dispatches, [](tg::DispatchOp dispatch) {
       return llvm::any_of(dispatch.getOperands_(), [](Value operand) {
-        return isa_and_nonnull<tg::BitcastOp>(getStorage(operand).getDefiningOp());
+        return isa_and_nonnull<tg::BitcastOp, tg::ScatterOp>(getStorage(operand).getDefiningOp());
       });
     });
   }

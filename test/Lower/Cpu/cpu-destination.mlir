@@ -25,3 +25,24 @@ module @unknown {
     return %x : tensor<?xf32>
   }
 }
+
+// -----
+
+// A result that is the updates of memory is stored row by row, at the places that an operand says, if they are within.
+// CHECK-LABEL: module @into
+// CHECK: func.func @kernel(%{{.*}}: memref<2x4xf32> {{.*}}, %[[P:.*]]: memref<2xi64> {{.*}}, %[[M:.*]]: memref<f32> {{.*}}, %[[N:.*]]: index)
+// CHECK: %[[MEMORY:.*]] = memref.reinterpret_cast %[[M]] to offset: [0], sizes: [%{{.*}}, 4]
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: memref.load %[[P]]
+// CHECK: %[[AT:.*]] = arith.select
+// CHECK: arith.cmpi ult, %[[AT]]
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %[[MEMORY]][%[[AT]], %{{.*}}]
+module @into attributes {tg.operand_dims = [affine_map<() -> (2, 4)>, affine_map<() -> (2)>], tg.result_dims = [affine_map<()[s0] -> (s0, 4)>],
+    tg.into = {result = 0 : i64, indices = 1 : i64, type = tensor<?x4xf32, #tg.dims<()[s0] -> (s0, 4)>>, updates = tensor<2x4xf32>, places = tensor<2xi64>,
+               data_map = affine_map<(s, d)[p] -> (p, d)>, index_maps = [affine_map<(s, d) -> (s)>]}} {
+  func.func @kernel(%x: tensor<2x4xf32>, %places: tensor<2xi64>, %n: index) -> tensor<2x4xf32> {
+    return %x : tensor<2x4xf32>
+  }
+}

@@ -45,10 +45,18 @@ struct InputElements {
   std::optional<llvm::SmallVector<int64_t>> shape;
 };
 
+/// A result that may lie in the memory of an input. Either name may have one `*`, which stands for the same text in
+/// both.
+struct Alias {
+  std::string input, output;
+};
+
 struct ImportOptions {
   std::string functionName = "main";
   std::vector<Binding> bind;
   std::vector<InputElements> elements;
+  std::vector<Alias> aliases;
+  bool aliasCaches = false;                          ///< Also every result that is an input with more rows.
   std::vector<std::pair<std::string, int64_t>> dims; ///< Values of dim_params.
   std::vector<std::string> from;                     ///< Tensors that become the inputs; empty: the graph's inputs.
   std::vector<std::string> to;                       ///< Tensors that become the outputs; empty: the graph's outputs.

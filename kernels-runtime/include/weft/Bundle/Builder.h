@@ -117,6 +117,9 @@ public:
   BufferId addOutput(std::string_view name, DType dtype, unsigned rank);
   void setExtents(BufferId buffer, const std::vector<Reg> &extents);
 
+  /// The output may lie in the memory of the input (AliasRecord). Extents of both are set.
+  void addAlias(BufferId input, BufferId output);
+
   /// The byte size register of a buffer.
   Reg getSize(BufferId buffer) const;
 
@@ -131,6 +134,9 @@ private:
   struct Instruction {
     InstructionRecord record;
     uint32_t position; ///< Commands that must have run before it is evaluated.
+  };
+  struct Alias {
+    uint32_t output, input; ///< Numbers of ports.
   };
   struct Buffer {
     BufferRecord record; ///< firstExtent and the interval are set by finish().
@@ -174,6 +180,7 @@ private:
   std::vector<Loop> loops; ///< Those open.
   std::vector<Buffer> buffers;
   std::vector<PortRecord> inputs, outputs;
+  std::vector<Alias> aliases;
   std::vector<CommandRecord> commands; ///< Without Evals; registers not renumbered.
   std::vector<ArgumentRecord> arguments;
   std::vector<uint32_t> scalars;

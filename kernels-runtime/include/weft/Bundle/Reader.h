@@ -48,6 +48,7 @@ struct Tables {
   Table<PortRecord> ports;
   Table<InstructionRecord> instructions;
   Table<BufferRecord> buffers;
+  Table<AliasRecord> aliases;
   Table<uint32_t> extents;
   Table<CommandRecord> commands;
   Table<ArgumentRecord> arguments;

@@ -193,9 +193,7 @@ LogicalResult tensorScatter(NodeContext &n) {
     target.push_back(d == *normalized ? getAffineSymbolExpr(0, context) : getAffineDimExpr(d, context));
   AffineMap source =
       AffineMap::get(rank, 0, {getAffineDimExpr(0, context), getAffineDimExpr(*normalized, context)}, context);
-  return deliver(n, n.make<tg::ScatterOp>(cache, places, update,
-                                          AffineMapAttr::get(AffineMap::get(rank, 1, target, context)),
-                                          n.b.getAffineMapArrayAttr(source), tg::MonoidAttr()));
+  return deliver(n, writeRows(n, cache, places, update, AffineMap::get(rank, 1, target, context), source));
 }
 
 } // namespace

@@ -8,4 +8,17 @@
 #define GET_OP_CLASSES
 #include "weft/Dialect/TileGraph/IR/ProgramOps.h.inc"
 
+namespace weft::tg {
+
+// Results in the memory of arguments: docs/memory.md.
+
+/// i64 on a result of @main: number of the argument in whose memory the caller may have it.
+inline constexpr llvm::StringLiteral aliasAttr = "tg.alias";
+/// Unit on a tg.scatter: no two of its updates have the same place.
+inline constexpr llvm::StringLiteral distinctAttr = "tg.distinct";
+/// Unit on a tg.scatter: its result is the memory of its data, in which only the updates are written.
+inline constexpr llvm::StringLiteral inPlaceAttr = "tg.in_place";
+
+} // namespace weft::tg
+
 #endif // WEFT_DIALECT_TILEGRAPH_IR_PROGRAM_H

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Attention.h"
 #include "Compose.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include <cmath>
 
 using namespace mlir;
@@ -169,6 +170,14 @@ Value mergeHeads(NodeContext &n, Value x) {
   return n.reshape(moved, {n.dim(moved, 0), n.dim(moved, 1), tg::simplify(n.dim(moved, 2) * n.dim(moved, 3))});
 }
 
+Value writeRows(NodeContext &n, Value memory, Value places, Value rows, AffineMap target, AffineMap source) {
+  Value result = n.make<tg::ScatterOp>(memory, places, rows, AffineMapAttr::get(target),
+                                       n.b.getAffineMapArrayAttr(source), tg::MonoidAttr());
+  if (result)
+    result.getDefiningOp()->setAttr(tg::distinctAttr, n.b.getUnitAttr());
+  return result;
+}
+
 Value appendTo(NodeContext &n, Value past, Value fresh, Value places, AffineExpr length) {
   if (!past || !fresh || !places)
     return {};
@@ -178,10 +187,8 @@ Value appendTo(NodeContext &n, Value past, Value fresh, Value places, AffineExpr
   MLIRContext *context = n.b.getContext();
   AffineExpr b, g, s, d;
   bindDims(context, b, g, s, d);
-  return n.make<tg::ScatterOp>(
-      past, places, fresh,
-      AffineMapAttr::get(AffineMap::get(4, 1, {b, g, getAffineSymbolExpr(0, context), d}, context)),
-      n.b.getAffineMapArrayAttr(AffineMap::get(4, 0, {b, s}, context)), tg::MonoidAttr());
+  return writeRows(n, past, places, fresh, AffineMap::get(4, 1, {b, g, getAffineSymbolExpr(0, context), d}, context),
+                   AffineMap::get(4, 0, {b, s}, context));
 }
 
 //===----------------------------------------------------------------------===//

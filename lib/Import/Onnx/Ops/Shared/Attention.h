@@ -83,6 +83,9 @@ mlir::Value mergeHeads(NodeContext &n, mlir::Value x);
 /// Extents of the scores of a query and a key of rank 4.
 ScoreDims scoreDims(NodeContext &n, mlir::Value query, mlir::Value key);
 
+/// `memory` with element target(d)[places[source(d)]] = rows[d]; no two rows have the same place.
+mlir::Value writeRows(NodeContext &n, mlir::Value memory, mlir::Value places, mlir::Value rows, mlir::AffineMap target,
+                      mlir::AffineMap source);
 /// `past` (B x G x P x D) in a buffer of `length` positions, at least P, with `fresh` (B x G x S x D) at the positions
 /// `places` (B x S).
 mlir::Value appendTo(NodeContext &n, mlir::Value past, mlir::Value fresh, mlir::Value places, mlir::AffineExpr length);

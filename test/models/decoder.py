@@ -1,0 +1,216 @@
+"""Small decoders as exporters write them, with seeded random weights.
+
+`concat` is what optimum and PyTorch export: past_key_values.N.key with a run-time length, present.N.key = Concat(past, new), an additive
+mask of the type's lowest number made of Range, Less, Where and the attention mask. `group_query` is what onnxruntime's builder writes:
+GroupQueryAttention over caches of a fixed capacity that past and present share.
+"""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    layers: int = 2
+    hidden: int = 64
+    heads: int = 4
+    key_heads: int = 2
+    ffn: int = 96
+    vocab: int = 128
+    positions: int = 512
+    dtype: type = np.float32
+
+    @property
+    def width(self) -> int:
+        return self.hidden // self.heads
+
+
+class _Graph:
+    def __init__(self, shape: Shape, seed: int):
+        self.shape, self.rng = shape, np.random.Generator(np.random.Philox(key=seed))
+        self.nodes, self.weights = [], []
+
+    def op(self, kind: str, inputs: list[str], name: str, outputs: list[str] | None = None, **attributes) -> str:
+        self.nodes.append(helper.make_node(kind, inputs, outputs or [name], name=name, **attributes))
+        return name
+
+    def array(self, name: str, values: np.ndarray) -> str:
+        if all(tensor.name != name for tensor in self.weights):
+            self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def ints(self, *values: int) -> str:
+        return self.array("ints" + "_".join(map(str, values)), np.array(values, np.int64))
+
+    def number(self, name: str, value: float) -> str:
+        return self.array(name, np.array(value, self.shape.dtype))
+
+    def weight(self, name: str, *extents: int, std: float | None = None) -> str:
+        values = self.rng.standard_normal(extents, np.float32) * (std or extents[0] ** -0.5)
+        return self.array(name, values.astype(self.shape.dtype))
+
+    def linear(self, x: str, name: str, width_in: int, width_out: int) -> str:
+        return self.op("MatMul", [x, self.weight(f"{name}.weight", width_in, width_out)], name)
+
+    def rms_norm(self, x: str, name: str) -> str:
+        """In f32, as PyTorch traces it."""
+        wide = self.op("Cast", [x], f"{name}.wide", to=TensorProto.FLOAT)
+        square = self.op("Pow", [wide, self.array("two", np.float32(2))], f"{name}.square")
+        mean = self.op("ReduceMean", [square, self.ints(-1)], f"{name}.mean")
+        root = self.op("Sqrt", [self.op("Add", [mean, self.array("epsilon", np.float32(1e-5))], f"{name}.add")], f"{name}.root")
+        scale = self.op("Div", [self.array("one_f32", np.float32(1)), root], f"{name}.reciprocal")
+        y = self.op("Mul", [wide, scale], f"{name}.normed")
+        y = self.op("Cast", [y], f"{name}.narrow", to=helper.np_dtype_to_tensor_dtype(np.dtype(self.shape.dtype)))
+        weight = self.array(f"{name}.weight", (1 + 0.1 * self.rng.standard_normal(self.shape.hidden)).astype(self.shape.dtype))
+        return self.op("Mul", [weight, y], name)
+
+    def mlp(self, x: str, name: str) -> str:
+        gate = self.linear(x, f"{name}.gate", self.shape.hidden, self.shape.ffn)
+        gate = self.op("Mul", [gate, self.op("Sigmoid", [gate], f"{name}.sigmoid")], f"{name}.silu")
+        up = self.linear(x, f"{name}.up", self.shape.hidden, self.shape.ffn)
+        return self.linear(self.op("Mul", [gate, up], f"{name}.product"), f"{name}.down", self.shape.ffn, self.shape.hidden)
+
+    def angles(self) -> tuple[np.ndarray, np.ndarray]:
+        half = self.shape.width // 2
+        angle = np.arange(self.shape.positions)[:, None] / 10000 ** (np.arange(half)[None] / half)
+        return np.cos(angle).astype(self.shape.dtype), np.sin(angle).astype(self.shape.dtype)
+
+    def save(self, path: pathlib.Path, inputs: list, outputs: list, name: str) -> pathlib.Path:
+        graph = helper.make_graph(self.nodes, name, inputs, outputs, self.weights)
+        opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="weft-test"), path)
+        return path
+
+
+def _rotate(g: _Graph, x: str, cos: str, sin: str, name: str) -> str:
+    """x * cos + rotate_half(x) * sin."""
+    half, far = g.ints(g.shape.width // 2), g.ints(np.iinfo(np.int64).max)
+    low = g.op("Slice", [x, g.ints(0), half, g.ints(3), g.ints(1)], f"{name}.low")
+    high = g.op("Slice", [x, half, far, g.ints(3), g.ints(1)], f"{name}.high")
+    turned = g.op("Concat", [g.op("Neg", [high], f"{name}.neg"), low], f"{name}.turned", axis=-1)
+    return g.op("Add", [g.op("Mul", [x, cos], f"{name}.cos"), g.op("Mul", [turned, sin], f"{name}.sin")], name)
+
+
+def _mask(g: _Graph, lowest: float) -> str:
+    """0 where a query may see a key, else `lowest`: causal, and where the attention mask is 0. [batch, 1, sequence, total]"""
+    def scalar(of: str, axis: int) -> str:
+        extent = g.op("Gather", [g.op("Shape", [of], f"mask.shape.{of}.{axis}"), g.array(f"index{axis}", np.int64(axis))], f"mask.extent.{of}.{axis}")
+        return extent
+    queries, keys = scalar("input_ids", 1), scalar("attention_mask", 1)
+    zero, one = g.array("zero_i64", np.int64(0)), g.array("one_i64", np.int64(1))
+    past = g.op("Sub", [keys, queries], "mask.past")
+    columns = g.op("Range", [zero, keys, one], "mask.columns")
+    rows = g.op("Range", [past, keys, one], "mask.rows")
+    rows = g.op("Unsqueeze", [g.op("Add", [rows, one], "mask.rows.next"), g.ints(1)], "mask.rows.column")
+    seen = g.op("Less", [columns, rows], "mask.seen")
+    causal = g.op("Where", [seen, g.number("zero", 0), g.number("lowest", lowest)], "mask.causal")
+    padding = g.op("Unsqueeze", ["attention_mask", g.ints(1, 2)], "mask.padding")
+    padding = g.op("Cast", [padding], "mask.padding.bool", to=TensorProto.BOOL)
+    return g.op("Where", [padding, g.op("Unsqueeze", [causal, g.ints(0, 1)], "mask.causal.4d"), "lowest"], "mask")
+
+
+def _repeat(g: _Graph, x: str, name: str) -> str:
+    """Each key head for its query heads: Unsqueeze, Expand, Reshape."""
+    if g.shape.heads == g.shape.key_heads:
+        return x
+    wide = g.op("Unsqueeze", [x, g.ints(2)], f"{name}.unsqueeze")
+    wide = g.op("Expand", [wide, g.ints(1, 1, g.shape.heads // g.shape.key_heads, 1, 1)], f"{name}.expand")
+    extents = g.op("Shape", [x], f"{name}.shape")
+    batch = g.op("Slice", [extents, g.ints(0), g.ints(1), g.ints(0)], f"{name}.batch")
+    length = g.op("Slice", [extents, g.ints(2), g.ints(3), g.ints(0)], f"{name}.length")
+    target = g.op("Concat", [batch, g.ints(g.shape.heads), length, g.ints(g.shape.width)], f"{name}.target", axis=0)
+    return g.op("Reshape", [wide, target], name)
+
+
+def _attention(g: _Graph, x: str, layer: int, cos: str, sin: str, mask: str) -> str:
+    s, name = g.shape, f"layer.{layer}.attention"
+    parts = {}
+    for part, heads in (("query", s.heads), ("key", s.key_heads), ("value", s.key_heads)):
+        y = g.linear(x, f"{name}.{part}", s.hidden, heads * s.width)
+        y = g.op("Reshape", [y, g.ints(0, 0, heads, s.width)], f"{name}.{part}.split")
+        parts[part] = g.op("Transpose", [y], f"{name}.{part}.heads", perm=[0, 2, 1, 3])
+    query = _rotate(g, parts["query"], cos, sin, f"{name}.query.rotated")
+    fresh = {"key": _rotate(g, parts["key"], cos, sin, f"{name}.key.rotated"), "value": parts["value"]}
+    present = {part: g.op("Concat", [f"past_key_values.{layer}.{part}", new], f"present.{layer}.{part}", axis=2) for part, new in fresh.items()}
+    key = _repeat(g, present["key"], f"{name}.key.repeated")
+    value = _repeat(g, present["value"], f"{name}.value.repeated")
+    key = g.op("Transpose", [key], f"{name}.key.transposed", perm=[0, 1, 3, 2])
+    scores = g.op("Div", [g.op("MatMul", [query, key], f"{name}.products"), g.number("root", s.width ** 0.5)], f"{name}.scaled")
+    scores = g.op("Add", [scores, mask], f"{name}.masked")
+    weights = g.op("Softmax", [scores], f"{name}.weights", axis=-1)
+    y = g.op("Transpose", [g.op("MatMul", [weights, value], f"{name}.sums")], f"{name}.tokens", perm=[0, 2, 1, 3])
+    return g.linear(g.op("Reshape", [y, g.ints(0, 0, s.hidden)], f"{name}.merged"), f"{name}.output", s.hidden, s.hidden)
+
+
+def _body(g: _Graph, attention) -> None:
+    s = g.shape
+    x = g.op("Gather", [g.weight("embedding", s.vocab, s.hidden, std=1.0), "input_ids"], "embedded")
+    for layer in range(s.layers):
+        y = attention(g.rms_norm(x, f"layer.{layer}.norm"), layer)
+        x = g.op("Add", [x, y], f"layer.{layer}.residual")
+        y = g.mlp(g.rms_norm(x, f"layer.{layer}.ffn.norm"), f"layer.{layer}.ffn")
+        x = g.op("Add", [x, y], f"layer.{layer}.output")
+    x = g.rms_norm(x, "norm")
+    g.linear(x, "logits", s.hidden, s.vocab)
+
+
+def _ports(s: Shape, past: object, present: object, integers: dict[str, list]) -> tuple[list, list]:
+    dtype = helper.np_dtype_to_tensor_dtype(np.dtype(s.dtype))
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, extents) for name, extents in integers.items()]
+    outputs = [helper.make_tensor_value_info("logits", dtype, ["batch", "sequence", s.vocab])]
+    for layer in range(s.layers):
+        for part in ("key", "value"):
+            inputs.append(helper.make_tensor_value_info(f"past_key_values.{layer}.{part}", dtype, ["batch", s.key_heads, past, s.width]))
+            outputs.append(helper.make_tensor_value_info(f"present.{layer}.{part}", dtype, ["batch", s.key_heads, present, s.width]))
+    return inputs, outputs
+
+
+def concat(path: pathlib.Path, shape: Shape = Shape(), lowest: float | None = None, seed: int = 20230718) -> pathlib.Path:
+    """Inputs input_ids, attention_mask, position_ids and past_key_values.N.key, .value; outputs logits and present.N.key, .value."""
+    g = _Graph(shape, seed)
+    if lowest is None:
+        lowest = float(np.finfo(shape.dtype).min)
+    cos, sin = (np.concatenate([table, table], -1) for table in g.angles())
+    tables = {}
+    for name, table in (("cos", cos), ("sin", sin)):
+        rows = g.op("Gather", [g.array(f"{name}_table", table), "position_ids"], f"{name}.rows")
+        tables[name] = g.op("Unsqueeze", [rows, g.ints(1)], name)
+    mask = _mask(g, lowest)
+    _body(g, lambda x, layer: _attention(g, x, layer, tables["cos"], tables["sin"], mask))
+    integers = {"input_ids": ["batch", "sequence"], "attention_mask": ["batch", "total"], "position_ids": ["batch", "sequence"]}
+    inputs, outputs = _ports(shape, "past", "past + sequence", integers)
+    return g.save(path, inputs, outputs, "decoder")
+
+
+def _group_query(g: _Graph, x: str, layer: int) -> str:
+    s, name = g.shape, f"layer.{layer}.attention"
+    query, key, value = (g.linear(x, f"{name}.{part}", s.hidden, heads * s.width)
+                         for part, heads in (("query", s.heads), ("key", s.key_heads), ("value", s.key_heads)))
+    outputs = [f"{name}.sums", f"present.{layer}.key", f"present.{layer}.value"]
+    inputs = [query, key, value, f"past_key_values.{layer}.key", f"past_key_values.{layer}.value", "seqlens_k", "total_sequence_length",
+              "cos_table", "sin_table"]
+    g.nodes.append(helper.make_node("GroupQueryAttention", inputs, outputs, name=name, domain="com.microsoft", num_heads=s.heads,
+                                    kv_num_heads=s.key_heads, do_rotary=1))
+    return g.linear(outputs[0], f"{name}.output", s.hidden, s.hidden)
+
+
+def group_query(path: pathlib.Path, capacity: int, shape: Shape = Shape(), seed: int = 20230718) -> pathlib.Path:
+    """The same network on caches of `capacity` places; seqlens_k and total_sequence_length are made of the attention mask."""
+    g = _Graph(shape, seed)
+    cos, sin = g.angles()
+    g.array("cos_table", cos), g.array("sin_table", sin)
+    mask = g.op("Cast", ["attention_mask"], "mask.i32", to=TensorProto.INT32)
+    sums = g.op("ReduceSum", [mask, g.ints(1)], "mask.sums", keepdims=0)
+    g.op("Sub", [sums, g.array("one_i32", np.int32(1))], "seqlens_k")
+    extents = g.op("Shape", ["attention_mask"], "mask.shape")
+    total = g.op("Gather", [extents, g.array("index1", np.int64(1))], "mask.total")
+    g.op("Cast", [total], "total_sequence_length", to=TensorProto.INT32)
+    _body(g, lambda x, layer: _group_query(g, x, layer))
+    inputs, outputs = _ports(shape, capacity, capacity, {"input_ids": ["batch", "sequence"], "attention_mask": ["batch", "total"]})
+    return g.save(path, inputs, outputs, "decoder_group_query")
