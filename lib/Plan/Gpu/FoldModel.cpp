@@ -72,6 +72,11 @@ static int64_t leftBytes(const FoldProblem &problem, const FoldTile &tile) {
   return tile.numRows * problem.width * problem.bytes;
 }
 
+/// Whether a CTA that goes on with another tile has room for its queries while it computes this one.
+static bool hasEarlyQueries(const FoldProblem &problem, const FoldTile &tile) {
+  return countTileSlots(tile.stages, leftBytes(problem, tile)) > 1;
+}
+
 /// Left operands (those of the next tile too, if the CTA goes on), both right operands of the steps, and the lines
 /// through which results leave.
 static int64_t sharedOf(const FoldProblem &problem, const FoldTile &tile) {
@@ -264,11 +269,15 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   double waits = isVector(problem) ? 0 : (loadLatency + step.copy) / double(std::max<int64_t>(tile.stages - 1, 1));
   double stepClocks = std::max({resident * step.busy, step.alone, waits}) + step.chain;
   // A tile's first operands, what of its first and last step nothing hides, its results. Where CTAs go on, the next
-  // tile's operands are on their way.
-  constexpr double groupEnds = 3700, warpEnds = 1000, goingOn = 0.2;
+  // tile's operands are on their way; with one slot for queries they wait for this tile's last product, and steps wait
+  // behind them (widths of 144 to 176 on an H100: 0.9 to 1.7 us a tile more than where CTAs take each other's places).
+  constexpr double groupEnds = 3700, warpEnds = 1000, goingOn = 0.2, goingOnLate = 1.6;
   bool isWgmma = tile.engine == tg::Engine::Wgmma;
   double ends = (isWgmma ? groupEnds : warpEnds) + step.alone + step.chain;
-  ends *= tile.persistent ? goingOn : isWgmma ? 1 : 1 / resident;
+  if (tile.persistent)
+    ends *= hasEarlyQueries(problem, tile) ? goingOn : goingOnLate;
+  else if (!isWgmma)
+    ends /= resident;
   cost.stepSeconds = stepClocks / device.clock;
 
   SmallVector<double> steps = countSteps(problem, tile);
@@ -338,8 +347,7 @@ static bool isShort(const FoldProblem &problem, const FoldTile &tile) {
 /// Whether CTAs should go on with another tile where none is shared: it has few steps, and its first operands come
 /// while the one before is computed.
 static bool goesOn(const FoldProblem &problem, const FoldTile &tile, const FoldCost &cost, const Device &device) {
-  return cost.tiles > int64_t(device.sms) && isShort(problem, tile) &&
-         countTileSlots(tile.stages, leftBytes(problem, tile)) > 1;
+  return cost.tiles > int64_t(device.sms) && isShort(problem, tile) && hasEarlyQueries(problem, tile);
 }
 
 /// With all numbers of stages; persistent or not: the start of a tile counts where it has few steps, many are better

@@ -158,7 +158,9 @@ TEST(GridOrder, TailsAreCtasNotTiles) {
   EXPECT_EQ(text, "grouped<8>@2");
   EXPECT_EQ(tail.countCtas(300), 264 + 36 * 5);
   EXPECT_EQ(tail.print("grouped<8>@2"), "tail<264,5,grouped<8>@2>");
-  EXPECT_EQ(listTiles("tail<2,3,column>", {2, 3}), listTiles("column", {2, 3}));
+  GridOrder order;
+  ASSERT_TRUE(parseGridOrder("tail<2,3,column>", order, error)) << error;
+  EXPECT_EQ(order.print(), "column");
   text = "row";
   ASSERT_TRUE(takeGridTail(text, tail, error));
   EXPECT_EQ(text, "row");
@@ -166,8 +168,7 @@ TEST(GridOrder, TailsAreCtasNotTiles) {
   EXPECT_EQ(tail.print("row"), "row");
   for (const char *wrong :
        {"tail<2,1,row>", "tail<-1,2,row>", "tail<2,row>", "tail<2,3,row", "tail<2,3,>", "tail<,3,row>"}) {
-    GridOrder order;
     EXPECT_FALSE(parseGridOrder(wrong, order, error)) << wrong;
-    EXPECT_NE(error.find("traversal: expected "), std::string::npos) << error;
+    EXPECT_FALSE(error.empty());
   }
 }
