@@ -19,22 +19,33 @@ static constexpr int64_t mostNumbers = 8;
 /// what is added to them, are the same to all of those, and sums do not overflow 32 bits.
 static constexpr int64_t mostOffset = int64_t(1) << 28;
 
-/// The integers of an argument that `value` is at coordinates `at`.
-std::optional<std::pair<BlockArgument, Exprs>> Kernelizer::dataForm(Value value, ArrayRef<AffineExpr> at) {
-  Exprs places(at);
-  while (Operation *op = value.getDefiningOp()) {
-    std::optional<Exprs> through = throughView(op, places);
-    if (!through)
+/// The integers of an argument, and an index form more or less, that `value` is at coordinates `at`.
+std::optional<Kernelizer::DataForm> Kernelizer::dataForm(Value value, ArrayRef<AffineExpr> at) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto type = cast<RankedTensorType>(value.getType());
+    bool isNumber = type.getElementType().isSignlessInteger(32) || type.getElementType().isSignlessInteger(64);
+    if (!isNumber || !type.hasStaticShape() || !arguments.count(argument))
       return std::nullopt;
-    places = canonical(op->getOperand(0), *through);
-    value = op->getOperand(0);
+    return DataForm{space.constant(0), argument, canonical(value, at), 1};
   }
-  auto argument = cast<BlockArgument>(value);
-  auto type = cast<RankedTensorType>(value.getType());
-  bool isNumber = type.getElementType().isSignlessInteger(32) || type.getElementType().isSignlessInteger(64);
-  if (!isNumber || !type.hasStaticShape() || !arguments.count(argument))
+  Operation *op = value.getDefiningOp();
+  if (std::optional<Exprs> through = throughView(op, at))
+    return dataForm(op->getOperand(0), canonical(op->getOperand(0), *through));
+  if (!isa<tg::AddOp, tg::SubOp>(op))
     return std::nullopt;
-  return std::pair(argument, canonical(value, places));
+  for (unsigned i : {0u, 1u}) {
+    if (i == 1 && isa<tg::SubOp>(op)) // A number to be taken away would change the comparison.
+      break;
+    Exprs here = composed(tg::detail::broadcastMap(op, i), at),
+          there = composed(tg::detail::broadcastMap(op, 1 - i), at);
+    std::optional<AffineExpr> more = indexForm(op->getOperand(1 - i), there);
+    std::optional<DataForm> data = more ? dataForm(op->getOperand(i), here) : std::nullopt;
+    if (!data)
+      continue;
+    data->rest = space.simplify(isa<tg::AddOp>(op) ? data->rest + *more : data->rest - *more);
+    return data;
+  }
+  return std::nullopt;
 }
 
 /// The value of an expression of scalars at this point; null if something in it is no scalar.

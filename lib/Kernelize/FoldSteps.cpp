@@ -87,9 +87,10 @@ void Kernelizer::compareForms(tg::CmpOp op, ArrayRef<AffineExpr> at, bool isNega
     unsigned less = 1 - more;
     if (sides[0] && sides[1])
       forms.affine.push_back(space.simplify(*sides[more] - *sides[less] - distance));
-    else if (auto data = dataForm(op->getOperand(sides[0] ? 1 : 0), places[sides[0] ? 1 : 0]))
-      forms.data.push_back({space.simplify((sides[more] ? *sides[more] : -*sides[less]) - distance), data->first,
-                            data->second, sides[more] ? -1 : 1});
+    else if (auto data = dataForm(op->getOperand(sides[0] ? 1 : 0), places[sides[0] ? 1 : 0])) {
+      AffineExpr rest = sides[more] ? *sides[more] - data->rest : data->rest - *sides[less];
+      forms.data.push_back({space.simplify(rest - distance), data->data, data->places, sides[more] ? -1 : 1});
+    }
   }
 }
 

@@ -328,7 +328,7 @@ private:
   std::optional<StepBound> boundOf(mlir::AffineExpr form, mlir::AffineExpr step);
 
   // FoldBounds.cpp: bounds of steps that are data.
-  std::optional<std::pair<mlir::BlockArgument, Exprs>> dataForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
+  std::optional<DataForm> dataForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
   mlir::Value numberOf(mlir::AffineExpr expr);
   /// The greatest value of sign * data over the tile, as a number and its sign; null if it takes too many loads.
   std::optional<StepBound> boundOf(const DataForm &form, mlir::AffineExpr step, mlir::AffineExpr extent);

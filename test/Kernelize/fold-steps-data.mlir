@@ -269,3 +269,49 @@ func.func @kernel(%q: tensor<512x64xf16>, %k: tensor<512x64xf16>, %v: tensor<512
   return %r : tensor<512x32xf32>
 }
 }
+
+// -----
+// A causal mask behind a past whose length is data: rows at past + i see places up to there. One number, whose tile's last row is added.
+// CHECK-LABEL: func.func @kernel
+// CHECK: tk.for_tiles
+// CHECK: %[[PAST:.*]] = tk.load_index %{{.*}}[%{{.*}}] : <tensor<1xi64>>
+// CHECK: arith.muli %[[PAST]]
+// CHECK: scf.for
+// WHY: steps of the fold behind what the mask keeps are left out
+module attributes {tg.schedule = #tg.schedule<tile = [32, 32], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {
+func.func @kernel(%q: tensor<64x64xf16>, %k: tensor<512x64xf16>, %v: tensor<512x32xf16>, %past: tensor<1xi64>) -> tensor<64x32xf32> {
+  %col = tg.iota 1 : tensor<1x512xi64>
+  %row = tg.iota 0 : tensor<64x1xi64>
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %zero = tg.constant dense<0.0> : tensor<f32>
+  %at = tg.add %row, %past : tensor<64x1xi64>, tensor<1xi64>
+  %keep = tg.cmp le %col, %at : tensor<1x512xi64>, tensor<64x1xi64>
+  %r = tg.fold over affine_map<() -> (512)> init [0xFF800000 : f32, 0.0 : f32, 0.0 : f32] update {
+  ^bb0(%m: tensor<64x1xf32>, %l: tensor<64x1xf32>, %a: tensor<64x32xf32>):
+    %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>] : tensor<64x64xf16>, tensor<512x64xf16> -> tensor<64x512xf32>
+    %x = tg.select %keep, %s, %inf : tensor<64x512xi1>, tensor<64x512xf32>, tensor<f32>
+    %b = tg.reduce max %x axes = [1] keep_dims {tg.streamed} : tensor<64x512xf32>
+    %m2 = tg.max %m, %b : tensor<64x1xf32>, tensor<64x1xf32>
+    %off = tg.is_inf %m2 {positive = false} : tensor<64x1xf32>
+    %safe = tg.select %off, %zero, %m2 : tensor<64x1xi1>, tensor<f32>, tensor<64x1xf32>
+    %c = tg.sub %m, %safe : tensor<64x1xf32>, tensor<64x1xf32>
+    %f = tg.exp %c : tensor<64x1xf32>
+    %d = tg.sub %x, %safe : tensor<64x512xf32>, tensor<64x1xf32>
+    %e = tg.exp %d : tensor<64x512xf32>
+    %t = tg.reduce add %e axes = [1] keep_dims {tg.streamed} : tensor<64x512xf32>
+    %g = tg.mul %l, %f : tensor<64x1xf32>, tensor<64x1xf32>
+    %l2 = tg.add %g, %t : tensor<64x1xf32>, tensor<64x1xf32>
+    %p = tg.cast %e : tensor<64x512xf32> to tensor<64x512xf16>
+    %o = tg.contract %p, %v [affine_map<(i, n, j) -> (i, j)>, affine_map<(i, n, j) -> (j, n)>, affine_map<(i, n, j) -> (i, n)>] {tg.streamed} : tensor<64x512xf16>, tensor<512x32xf16> -> tensor<64x32xf32>
+    %h = tg.mul %a, %f : tensor<64x32xf32>, tensor<64x1xf32>
+    %a2 = tg.add %h, %o : tensor<64x32xf32>, tensor<64x32xf32>
+    tg.fold_yield %m2, %l2, %a2 : tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x32xf32>
+  } merge {
+  } finish {
+  ^bb0(%m: tensor<64x1xf32>, %l: tensor<64x1xf32>, %a: tensor<64x32xf32>):
+    %o = tg.div %a, %l : tensor<64x32xf32>, tensor<64x1xf32>
+    tg.fold_yield %o : tensor<64x32xf32>
+  } : tensor<64x32xf32>
+  return %r : tensor<64x32xf32>
+}
+}
