@@ -143,6 +143,10 @@ def check_examples(reference: Reference, bundle: pathlib.Path, build: pathlib.Pa
         made = [int(word) for word in outcome.stdout.splitlines()[0].split()] if outcome.returncode == 0 else outcome.stderr
         if made != want or "tokens/s" not in outcome.stdout:
             failures.append(f"{name}: expected {want}, got {made}")
+    outcome = subprocess.run([str(build / "bin" / "weft-bench"), str(bundle), f"--generate=prompt:{capacity - 9},tokens:9", "--json"], capture_output=True, text=True)
+    measured = json.loads(outcome.stdout) if outcome.returncode == 0 else {}
+    if measured.get("tokens") != 9 or not measured["tokens_per_second"] > 0 or not measured["prefill_ms"] > 0:
+        failures.append(f"weft-bench --generate: got {measured or outcome.stderr}")
     return failures
 
 

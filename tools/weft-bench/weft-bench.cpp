@@ -8,6 +8,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "../common/CommandLine.h"
+#include "Generate.h"
 #include "Report.h"
 
 #include <CLI/CLI.hpp>
@@ -32,6 +33,7 @@ namespace {
 /// Flags that are not yet what Options wants.
 struct RawOptions {
   std::string l2 = "both", warmUp = "200ms", duration = "3s", percentiles = "50,90,95,99", graphs = "on";
+  std::string generate;
   std::string baselineDevice, baselineEntry, baselineGraphs;
   int baselineThreads = -1;
 };
@@ -50,6 +52,9 @@ static void declareFlags(CLI::App &app, Options &options, RawOptions &raw) {
       ->allow_extra_args(false);
   app.add_option("--seed", program.seed, "Seed of random inputs (default: 0)");
   app.add_option("--weights-folder", program.weightsFolder, "Folder of external weights (default: the bundle's)");
+  app.add_option("--generate", raw.generate,
+                 "prompt:N,tokens:M: a decoder with caches in place runs a prompt, then token after token; no other "
+                 "measurement");
   app.add_option("--l2", raw.l2, "hot, cold or both (default)")->check(CLI::IsMember({"hot", "cold", "both"}));
   app.add_option("--warm-up", raw.warmUp, "Time of runs that do not count: 200ms (default), 1s; at least 3 runs");
   app.add_option("--duration", raw.duration, "Time of each series (default: 3s); twice that for a comparison");
@@ -167,7 +172,11 @@ int main(int argc, char **argv) {
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;
   Error error = finishOptions(raw, options);
+  Generation generation;
+  if (!error && !raw.generate.empty())
+    error = parseGeneration(raw.generate, generation);
   if (!error)
-    error = runTool(options, exitCode);
+    error =
+        raw.generate.empty() ? runTool(options, exitCode) : runGeneration(options.program, generation, options.json);
   return error ? tools::reportError("weft-bench", error) : exitCode;
 }
