@@ -33,7 +33,7 @@ static constexpr int64_t leastBytes = 2048;
 
 /// Ops whose kernels are made for the order that they have.
 static bool isOrdered(Operation &op) {
-  return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp, tg::ConcatOp>(op);
+  return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp>(op);
 }
 
 Layouts::Layouts(func::FuncOp main) {
