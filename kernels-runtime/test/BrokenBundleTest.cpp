@@ -71,7 +71,7 @@ static std::vector<uint8_t> makeGood() {
   builder.setMetadata("model", "good");
   addKernels(builder, {"sse2"});
   TensorMapRecord map = {
-      0, uint8_t(DType::F16), 2, 3, 0, {64, 8}, {0, 1, kNone, kNone, kNone}, {1, kNone, kNone, kNone}};
+      0, uint8_t(DType::F16), 2, 3, 0, {{64, 0}, {8, 0}}, {0, 1, kNone, kNone, kNone}, {1, kNone, kNone, kNone}};
   builder.addPtx("sm_80", ".version 7.0\n", {{{0}, 64, 1, 0, 0, {}}, {{1}, 128, 2, 1024, 40, {map}}});
   ConstantId constant = builder.addConstantData(ones.data(), 64);
   addSumEntry(builder, ones);
@@ -210,7 +210,15 @@ static const Broken tableLevel[] = {
      "tensor map 0: expected an element type of whole bytes, got dtype 20"},
     {"map rank", [](Editor &e) { e.maps()->rank = 6; }, "tensor map 0: expected a rank of 1 to 5, got 6"},
     {"map swizzle", [](Editor &e) { e.maps()->swizzle = 4; }, "tensor map 0: unknown swizzle 4 or fill 0"},
-    {"map box", [](Editor &e) { e.maps()->box[1] = 257; }, "tensor map 0: box extent 1: expected 1 to 256, got 257"},
+    {"map box", [](Editor &e) { e.maps()->box[1].elements = 257; },
+     "tensor map 0: box extent 1: expected 1 to 256, got 257"},
+    {"map step", [](Editor &e) { e.maps()->box[1].skipped = 8; }, "tensor map 0: box step 1: expected 1 to 8, got 9"},
+    {"map innermost step", [](Editor &e) { e.maps()->box[0].skipped = 1; },
+     "tensor map 0: box step 0: expected 1 to 1, got 2"},
+    {"map step beyond the rank", [](Editor &e) { e.maps()->box[2].skipped = 1; },
+     "tensor map 0: box step 2: expected 1 to 1, got 2"},
+    {"map reach", [](Editor &e) { e.maps()->box[1] = {129, 1}; },
+     "tensor map 0: box 1: expected at most 256 elements from the first to the last, got 129 by steps of 2"},
     {"map extent", [](Editor &e) { e.maps()->extents[2] = 0; }, "tensor map 0: extent 2: expected none, got 0"},
     {"map stride", [](Editor &e) { e.maps()->strides[0] = kNone; },
      "tensor map 0: stride 1: expected a scalar, got 4294967295"},

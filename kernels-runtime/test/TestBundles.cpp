@@ -284,7 +284,7 @@ std::vector<uint8_t> test::buildTileBundle() {
   Reg grid = entry.mul(entry.ceilDiv(rows, entry.constant(64)), entry.constant(2));
   entry.dispatch(tile, {grid, {{x}}, {{y}}, {rows, columns, entry.constant(128)}});
   TensorMapRecord map = {
-      0, uint8_t(DType::F32), 2, 0, 0, {32, 32}, {1, 0, kNone, kNone, kNone}, {2, kNone, kNone, kNone}};
+      0, uint8_t(DType::F32), 2, 0, 0, {{32, 0}, {32, 0}}, {1, 0, kNone, kNone, kNone}, {2, kNone, kNone, kNone}};
   builder.addPtx("sm_90a", kTilePtx, {{tile, 32, 2, 98368, 40, {map}}});
   std::vector<uint8_t> bytes;
   Error error = builder.build(bytes);

@@ -356,7 +356,8 @@ static bundle::TensorMapRecord makeRecord(const GpuTensorMap &map, bundle::DType
   record.swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
   llvm::fill(record.extents, bundle::kNone);
   llvm::fill(record.strides, bundle::kNone);
-  llvm::copy(map.box, record.box);
+  for (auto [i, elements] : llvm::enumerate(map.box))
+    record.box[i] = {uint16_t(elements), uint16_t(map.steps[i] - 1)};
   llvm::copy(map.extents, record.extents);
   llvm::copy(map.strides, record.strides);
   return record;

@@ -52,9 +52,11 @@ Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<Affi
     bool leavesBefore = !space.isNonNegative(place);
     if (leavesBefore)
       bounds.push_back({space.simplify(place)});
-    // Of padded places both bounds are the tensor's own, as TMA has them, where axes are ragged.
+    // Of padded places, and of windows that a dot sums over, both bounds are the tensor's own, as TMA has them, where
+    // axes are ragged: nobody reads what the dot makes of places past them.
     AffineExpr slack = space.simplify(extent - 1 - place);
-    bool isWithin = space.isNonNegative(slack) && (!leavesBefore || space.ragged(place).empty());
+    bool isOwn = leavesBefore || (isForDot && isa<AffineBinaryOpExpr>(place));
+    bool isWithin = space.isNonNegative(slack) && (!isOwn || space.ragged(place).empty());
     slacks.push_back(isWithin ? AffineExpr() : slack);
     if (slacks.back())
       bounds.push_back({slack});

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -345,6 +346,7 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
     elements[i] = cast<RankedTensorType>(op->getOperand(i).getType()).getElementType();
   Type element = multiplicandOf(getHeldType(elements[0]), getHeldType(elements[1]), product.accumulator);
   auto operand = [&](unsigned i, ArrayRef<AffineExpr> places, const Constraints &mask, ArrayRef<unsigned> order) {
+    llvm::SaveAndRestore forDot(isForDot, true);
     Tile part = operandAt(op, i, product, places, mask);
     return broadcast(part.element() == element ? part : toAccumulator(part, elements[i], element), order).value;
   };

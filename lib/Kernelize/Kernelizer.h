@@ -346,6 +346,7 @@ private:
   Scope root;
   Scope *current = nullptr;
   bool failed = false;
+  bool isForDot = false;            ///< What is being computed is an operand of a dot.
   mlir::Operation *tiles = nullptr; ///< The tk.for_tiles.
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
   llvm::SmallVector<mlir::Value> targets; ///< Buffers of the results.

@@ -214,3 +214,37 @@ func.func @given(%x: tensor<1x256xf16>, %rows: tensor<128x256xf16>) -> (tensor<1
   }
   return %0, %1 : tensor<1x512xf16>, tensor<128x512xf16>
 }
+
+// -----
+
+// A concatenation takes the order that its reader wants, and so do its parts: no copy stands between.
+// CHECK-LABEL: func.func @concatenation
+// CHECK: tg.kernel "left" -> tensor<2x58x58x64xf16>
+// CHECK: tg.kernel "right" -> tensor<2x58x58x32xf16>
+// CHECK: tg.kernel "concat" -> tensor<2x58x58x96xf16>
+// CHECK:   tg.concat {{.*}} axis = 3 : tensor<2x58x58x64xf16>, tensor<2x58x58x32xf16>
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+#r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+func.func @concatenation(%arg0: tensor<2x64x60x60xf16>, %arg1: tensor<2x32x60x60xf16>) -> tensor<2x64x56x56xf16> {
+  %u = tg.weight <"w", 0, 73728> : tensor<64x64x3x3xf16>
+  %v = tg.weight <"w", 73728, 18432> : tensor<32x32x3x3xf16>
+  %w = tg.weight <"w", 92160, 110592> : tensor<64x96x3x3xf16>
+  %0 = tg.kernel "left" -> tensor<2x64x58x58xf16> {
+    %4 = tg.contract %arg0, %u [#x, #w, #r] : tensor<2x64x60x60xf16>, tensor<64x64x3x3xf16> -> tensor<2x64x58x58xf16>
+    tg.yield %4 : tensor<2x64x58x58xf16>
+  }
+  %1 = tg.kernel "right" -> tensor<2x32x58x58xf16> {
+    %4 = tg.contract %arg1, %v [#x, #w, #r] : tensor<2x32x60x60xf16>, tensor<32x32x3x3xf16> -> tensor<2x32x58x58xf16>
+    tg.yield %4 : tensor<2x32x58x58xf16>
+  }
+  %2 = tg.kernel "concat" -> tensor<2x96x58x58xf16> {
+    %4 = tg.concat %0, %1 axis = 1 : tensor<2x64x58x58xf16>, tensor<2x32x58x58xf16>
+    tg.yield %4 : tensor<2x96x58x58xf16>
+  }
+  %3 = tg.kernel "conv" -> tensor<2x64x56x56xf16> {
+    %4 = tg.contract %2, %w [#x, #w, #r] : tensor<2x96x58x58xf16>, tensor<64x96x3x3xf16> -> tensor<2x64x56x56xf16>
+    tg.yield %4 : tensor<2x64x56x56xf16>
+  }
+  return %3 : tensor<2x64x56x56xf16>
+}

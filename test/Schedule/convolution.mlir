@@ -3,6 +3,9 @@
 // RUN: sed 's/stream = .1, 1, 64., \(.*\) stages = 4/stream = [3, 1, 64], \1 stages = 2/' %s > %t.mlir
 // RUN: weft-opt %t.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=ROWS
 // RUN: weft-opt %t.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s --check-prefix=LOWERED
+// RUN: sed -e 's/d1 + d4, d2 + d5/d1 * 2 + d4, d2 * 2 + d5/' -e 's/2x30x28x128xf16/2x59x55x128xf16/g' -e 's/2x59x55x256/2x30x28x256/' -e 's/2x32x30x128/2x61x57x128/' %t.mlir > %t.strided.mlir
+// RUN: weft-opt %t.strided.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=STRIDED
+// RUN: weft-opt %t.strided.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s --check-prefix=STEPS
 
 // A convolution of tensors with channels innermost: the tile's 128 rows are 4 rows of 32 columns, fetched shifted by the
 // window's place; what padding adds is outside of the tensor, where TMA fills with zero. So all copies are boxes.
@@ -33,6 +36,16 @@
 // ROWS: tk.dot %[[THIRD]], %{{.*}}, %[[B]] by {{ *}}wgmma
 // LOWERED: box = array<i64: 64, 32, 4, 1>
 // LOWERED-SAME: box = array<i64: 64, 32, 2, 1>
+
+// With a stride of 2 the first and the last place share rows: five even ones, of which four come together, and four odd ones.
+// STRIDED-LABEL: func.func @kernel
+// STRIDED: %[[EVEN:.*]] = tk.alloc : <10 x 32x64xf16>
+// STRIDED: tk.copy %arg0{{.*}}d0 floordiv 32) * 2 + s1 * 8 - 1, {{.*}} channel
+// STRIDED: tk.copy %arg0{{.*}}d0 floordiv 32) * 2 + s1 * 8 + 7, {{.*}} channel
+// STRIDED: tk.copy %arg0{{.*}}d0 floordiv 32) * 2 + s1 * 8, {{.*}} channel
+// STRIDED-NOT: tk.copy %arg0
+// STRIDED: tk.slot %[[EVEN]][%{{.*}}] each 5 from 1
+// STEPS: box = array<i64: 64, 32, 4, 1>, extents = {{.*}} steps = array<i64: 1, 2, 2, 1>
 #x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>
 #w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d4, d5, d6)>
 #r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>

@@ -21,7 +21,7 @@ namespace weft::emit {
 struct GpuTensorMap {
   unsigned argument = 0;
   unsigned swizzle = 0; ///< Bytes.
-  llvm::SmallVector<unsigned, 5> box, extents;
+  llvm::SmallVector<unsigned, 5> box, steps, extents;
   llvm::SmallVector<unsigned, 4> strides;
 };
 

@@ -44,7 +44,8 @@ struct GemmProblem {
   int64_t lhsBytes = 2, rhsBytes = 2, resultBytes = 2; ///< Of an element.
   /// Bytes that all rows start at multiples of, a line at most: what a thread moves at once is no wider.
   int64_t lhsAlignment = 128, rhsAlignment = 128, resultAlignment = 128;
-  bool lhsAlongK = true, rhsAlongK = true; ///< Rows of an operand in memory, else along its side.
+  bool lhsAlongK = true, rhsAlongK = true;   ///< Rows of an operand in memory, else along its side.
+  bool lhsSlides = false, rhsSlides = false; ///< Windows slide along them: each element is copied alone.
   /// Elements of memory that an operand consists of, where those are fewer than its places: windows overlap.
   double lhsElements = 0, rhsElements = 0;
   double epilogueWork = 0; ///< Instructions behind the products for an element of the result.

@@ -43,24 +43,27 @@ int64_t getLineElements(const Access &access, unsigned dim);
 /// For each constraint of the guard by how much it falls from place to place along such lines: 0 or 1.
 llvm::SmallVector<int64_t> getGuardFalls(const Access &access, unsigned dim, int64_t elements);
 
-/// The part of a tile dimension that an index of a tensor follows: (place floordiv divisor) mod extent.
+/// The part of a tile dimension that an index of a tensor follows: (place floordiv divisor) mod extent, times step.
 struct BoxPart {
   int64_t dim = -1; ///< Of the tile; -1: none, the index is the same for the whole tile.
-  int64_t divisor = 1, extent = 1;
+  int64_t divisor = 1, extent = 1, step = 1;
+
+  /// From the first element of the tensor to the last.
+  int64_t getReach() const { return (extent - 1) * step + 1; }
 };
-/// For each index of `map` its part of a tile of `shape`, if they make a box: each index is one part with coefficient
-/// 1, or none, plus what is the same for the whole tile; the parts of a tile dimension cover it, the first tensor
-/// dimension the highest digits, so that its places lie in the box in rising order.
+/// For each index of `map` its part of a tile of `shape`, if they make a box: each index is one part with a step of 1
+/// to 8 (the last index: 1), or none, plus what is the same for the whole tile; the parts of a tile dimension cover it,
+/// the first tensor dimension the highest digits, so that its places lie in the box in rising order.
 std::optional<llvm::SmallVector<BoxPart>> getBoxParts(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
 /// For accesses at a constant distance along one index of the tensor, not the last one (two terms of a window): the
-/// part of the tile that this index follows, with any coefficient.
+/// part of the tile that this index follows, with any step.
 std::optional<BoxPart> getSlidingPart(const Access &a, const Access &b);
 
 /// Whether the access is a box of the tensor, as TMA fetches it: at most 5 dimensions; getBoxParts; all tile dimensions
 /// are used; that of the last index is whole; strides are multiples of 16 bytes, and so is the box's extent along the
-/// last dimension; other extents of the box are at most 256; the guard says no more than that indices lie inside the
-/// tensor.
+/// last dimension; along others it reaches over 256 elements at most; the guard says no more than that indices lie
+/// inside the tensor.
 bool isBox(const Access &access);
 
 } // namespace weft::schedule

@@ -46,6 +46,8 @@ struct TileClocks {
   double pairedStep;                ///< And where CTAs of a cluster copy a part each for all: they wait for each other.
   double copyIssue;                 ///< A warp's, for a copy of 16 bytes or less a lane and its address.
   double narrowCopy, narrowestCopy; ///< An SM's, for a copy by a warp of 4 or 8 bytes a lane, and of less.
+  /// And of an element a lane that windows slide along, each with an address and a mask of its own.
+  double slidingCopy;
   /// A warp's, for a result a lane: converted, through shared memory, and stored by threads, or as a box.
   double store, boxStore;
   double instruction;         ///< A warp's, for one in what follows products.

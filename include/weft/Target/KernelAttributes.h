@@ -22,8 +22,8 @@ inline constexpr llvm::StringLiteral gridAttr = "tg.grid";
 /// symbols themselves.
 inline constexpr llvm::StringLiteral scalarsAttr = "tk.scalars";
 /// Array of dictionaries, one for each tensor map parameter: {argument: i64 (buffer), box: array<i64>, swizzle: i64
-/// (bytes: 0, 32, 64, 128), extents: affine map (elements), strides: affine map (bytes, of dimensions 1 and up)}.
-/// Dimension 0 is the innermost one.
+/// (bytes: 0, 32, 64, 128), extents: affine map (elements), strides: affine map (bytes, of dimensions 1 and up)}, and
+/// steps: array<i64> where the box does not have all elements from its first to its last. Dimension 0 is the innermost.
 inline constexpr llvm::StringLiteral tensorMapsAttr = "tk.tensor_maps";
 /// Array of i64, from outlining on: the operands that are inputs, weights or constants of the program at every dispatch
 /// of the kernel, so that no kernel writes them while it runs. Absent: none is known.

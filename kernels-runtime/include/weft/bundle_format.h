@@ -349,6 +349,12 @@ struct GpuKernelRecord {
   uint32_t reserved; ///< Zero.
 };
 
+/// What a tensor map's box has along one dimension.
+struct TensorMapBox {
+  uint16_t elements; ///< 1 to 256.
+  uint16_t skipped;  ///< Of the tensor, between one of them and the next: 0 to 7; of the innermost 0 (since minor 4).
+};
+
 /// A tiled tensor map over one buffer of the dispatch, as cuTensorMapEncodeTiled takes it; made anew for each dispatch.
 /// Dimension 0 is the innermost one. Extents and strides are scalars of the dispatch, by their place in its list.
 struct TensorMapRecord {
@@ -357,7 +363,7 @@ struct TensorMapRecord {
   uint8_t rank;        ///< 1 to 5.
   uint8_t swizzle;     ///< log2 of the span in 16-byte units: 0 none, 1 32 B, 2 64 B, 3 128 B.
   uint8_t isNanFill;   ///< 1: elements outside the tensor read as NaN, 0: as zero.
-  uint32_t box[5];     ///< 1 to 256 elements; beyond the rank: zero.
+  TensorMapBox box[5]; ///< From the first element to the last 256 at most; beyond the rank: zero.
   uint32_t extents[5]; ///< Scalars, in elements; beyond the rank: kNone.
   uint32_t strides[4]; ///< Scalars, in bytes, of dimensions 1 and up; beyond: kNone.
 };

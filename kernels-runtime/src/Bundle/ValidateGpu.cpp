@@ -17,7 +17,21 @@
 using namespace weft::bundle;
 
 static constexpr uint32_t kMaxThreads = 1024, kMaxCluster = 16, kMaxShared = 1u << 20, kMaxRegisters = 255,
-                          kMaxTensorRank = 5, kMaxBox = 256;
+                          kMaxTensorRank = 5, kMaxBox = 256, kMaxSkipped = 7;
+
+static Error validateBox(const TensorMapRecord &map, uint32_t i) {
+  const TensorMapBox &box = map.box[i];
+  bool isUsed = i < map.rank;
+  if (isUsed ? box.elements < 1 || box.elements > kMaxBox : box.elements != 0)
+    return invalid("box extent %u: expected %s, got %u", i, isUsed ? "1 to 256" : "0", box.elements);
+  uint32_t most = isUsed && i > 0 ? kMaxSkipped : 0;
+  if (box.skipped > most)
+    return invalid("box step %u: expected 1 to %u, got %u", i, most + 1, box.skipped + 1);
+  if (isUsed && (box.elements - 1) * (box.skipped + 1) >= kMaxBox)
+    return invalid("box %u: expected at most %u elements from the first to the last, got %u by steps of %u", i, kMaxBox,
+                   box.elements, box.skipped + 1);
+  return {};
+}
 
 static Error validateTensorMap(const TensorMapRecord &map) {
   if (map.argument >= kMaxArguments)
@@ -31,8 +45,8 @@ static Error validateTensorMap(const TensorMapRecord &map) {
     return invalid("unknown swizzle %u or fill %u", map.swizzle, map.isNanFill);
   for (uint32_t i = 0; i < kMaxTensorRank; ++i) {
     bool isUsed = i < map.rank;
-    if (isUsed ? map.box[i] < 1 || map.box[i] > kMaxBox : map.box[i] != 0)
-      return invalid("box extent %u: expected %s, got %u", i, isUsed ? "1 to 256" : "0", map.box[i]);
+    if (Error error = validateBox(map, i))
+      return error;
     if (isUsed ? map.extents[i] >= kMaxScalars : map.extents[i] != kNone)
       return invalid("extent %u: expected %s, got %u", i, isUsed ? "a scalar" : "none", map.extents[i]);
     if (i + 1 < kMaxTensorRank && (i + 1 < map.rank ? map.strides[i] >= kMaxScalars : map.strides[i] != kNone))

@@ -122,7 +122,8 @@ Error GpuCode::packTensorMap(const TensorMapRecord &map, const Launch &launch, c
   spec.rank = map.rank;
   spec.globalAddress = reinterpret_cast<uint64_t>(launch.buffers[map.argument]);
   for (uint32_t i = 0; i < map.rank; ++i) {
-    spec.boxDim[i] = map.box[i];
+    spec.elementStrides[i] = map.box[i].skipped + 1u;
+    spec.boxDim[i] = (map.box[i].elements - 1u) * spec.elementStrides[i] + 1;
     if (Error error = scalar(map.extents[i], spec.globalDim[i]))
       return error;
     if (i + 1 < map.rank)

@@ -12,7 +12,7 @@ namespace weft::emit {
 
 namespace {
 
-constexpr int64_t kMaxWarps = 32, kMaxTensorMaps = 16, kMaxRank = 5, kMaxBox = 256;
+constexpr int64_t kMaxWarps = 32, kMaxTensorMaps = 16, kMaxRank = 5, kMaxBox = 256, kMaxStep = 8;
 
 /// Reads one kernel module; the first problem ends it.
 class Reader {
@@ -139,6 +139,13 @@ llvm::Error Reader::readTensorMap(Attribute attribute) {
     if (size < 1 || size > kMaxBox)
       return problem("expected box sizes from 1 to %lld, got %lld", (long long)kMaxBox, (long long)size);
     result.box.push_back(unsigned(size));
+  }
+  result.steps.assign(box.size(), 1);
+  if (auto steps = map.getAs<DenseI64ArrayAttr>("steps")) {
+    if (steps.size() != box.size() || llvm::any_of(steps.asArrayRef(), [](int64_t s) { return s < 1 || s > kMaxStep; }))
+      return problem("expected a step from 1 to %lld for each of %lld dimensions, got %lld of them",
+                     (long long)kMaxStep, (long long)box.size(), (long long)steps.size());
+    llvm::copy(steps.asArrayRef(), result.steps.begin());
   }
   if (llvm::Error error = readPlaces(map, "extents", box.size(), result.extents))
     return error;

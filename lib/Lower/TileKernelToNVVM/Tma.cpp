@@ -49,8 +49,9 @@ std::optional<unsigned> weft::gpu::getTmaSwizzle(tk::SharedType buffer, unsigned
   return std::nullopt;
 }
 
-/// {argument, box, swizzle, extents, strides}; `box` by dimension of the tensor, outermost first.
-static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, unsigned swizzle, unsigned symbols) {
+/// {argument, box, steps, swizzle, extents, strides}; `box` and `steps` by dimension of the tensor, outermost first.
+static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, ArrayRef<int64_t> steps, unsigned swizzle,
+                                 unsigned symbols) {
   MLIRContext *context = tensor.getContext();
   Builder builder(context);
   RankedTensorType type = cast<tk::GlobalType>(tensor.getType()).getTensor();
@@ -60,12 +61,18 @@ static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, unsigned s
     bytes = tg::simplify(bytes * extent);
     strides.push_back(bytes);
   }
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("argument", builder.getI64IntegerAttr(cast<BlockArgument>(tensor).getArgNumber())),
-       builder.getNamedAttr("box", builder.getDenseI64ArrayAttr(SmallVector<int64_t>(llvm::reverse(box)))),
-       builder.getNamedAttr("swizzle", builder.getI64IntegerAttr(swizzle)),
-       builder.getNamedAttr("extents", AffineMapAttr::get(AffineMap::get(0, symbols, extents, context))),
-       builder.getNamedAttr("strides", AffineMapAttr::get(AffineMap::get(0, symbols, strides, context)))});
+  auto reversed = [&](ArrayRef<int64_t> values) {
+    return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(llvm::reverse(values)));
+  };
+  NamedAttrList record;
+  record.set("argument", builder.getI64IntegerAttr(cast<BlockArgument>(tensor).getArgNumber()));
+  record.set("box", reversed(box));
+  if (llvm::any_of(steps, [](int64_t step) { return step != 1; }))
+    record.set("steps", reversed(steps));
+  record.set("swizzle", builder.getI64IntegerAttr(swizzle));
+  record.set("extents", AffineMapAttr::get(AffineMap::get(0, symbols, extents, context)));
+  record.set("strides", AffineMapAttr::get(AffineMap::get(0, symbols, strides, context)));
+  return record.getDictionary(context);
 }
 
 /// Rows of an accumulator's block of 64 that one warp holds, and sends.
@@ -90,6 +97,7 @@ static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, Arr
     return {};
   }
   SmallVector<int64_t> box = llvm::map_to_vector(*parts, [](const schedule::BoxPart &part) { return part.extent; });
+  SmallVector<int64_t> steps = llvm::map_to_vector(*parts, [](const schedule::BoxPart &part) { return part.step; });
   for (int64_t i = int64_t(box.size()) - 1; i >= 0; --i)
     if ((*parts)[i].dim == dim) {
       box[i] = std::min(box[i], rows);
@@ -97,7 +105,7 @@ static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, Arr
     }
   if (*swizzle)
     box.back() = *swizzle * 8 / tk::getElementBits(buffer.getElementType());
-  return makeRecord(tensor, box, *swizzle, symbols);
+  return makeRecord(tensor, box, steps, *swizzle, symbols);
 }
 
 LogicalResult weft::gpu::addTensorMaps(func::FuncOp kernel, KernelInfo &info) {

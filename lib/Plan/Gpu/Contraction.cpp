@@ -4,6 +4,7 @@
 // A dimension of the result is m if only the left operand is read by it, n if only the right one, batch if both are.
 // Kernelize puts the dimensions of a side into one lane, so a tile goes over several of them, from the innermost on;
 // along batch dimensions it has extent 1.
+#include "OperandBoxes.h"
 #include "ProductRows.h"
 #include "Stored.h"
 #include "WindowSteps.h"
@@ -92,13 +93,6 @@ static int64_t bytesOf(Value value) {
   return std::max<int64_t>(tg::getElementBits(cast<RankedTensorType>(value.getType()).getElementType()) / 8, 1);
 }
 
-/// Whether rows of the tensor start at multiples of 16 bytes: what tensor maps demand.
-static bool hasAlignedRows(Value value) {
-  tg::Dims dims = tg::getDims(value.getType());
-  std::optional<int64_t> row = dims.empty() ? std::nullopt : tg::getConstant(dims.back());
-  return row && *row * bytesOf(value) % 16 == 0;
-}
-
 /// Whether rows of an operand run along the reduction: wgmma reads others of 16-bit elements only.
 static bool isContiguousAlongK(tg::ContractOp contract, unsigned operand) {
   AffineMap map = contract.getMap(operand), result = contract.getMap(2);
@@ -106,92 +100,11 @@ static bool isContiguousAlongK(tg::ContractOp contract, unsigned operand) {
   return last && !result.isFunctionOfDim(last.getPosition());
 }
 
-/// Whether every index is another dimension, plus a constant where the operand is a slice: a box of the tensor.
-static bool readsBoxes(AffineMap map) {
-  llvm::SmallBitVector seen(map.getNumDims());
-  return llvm::all_of(map.getResults(), [&](AffineExpr index) {
-    if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
-        sum && sum.getKind() == AffineExprKind::Add && isa<AffineConstantExpr>(sum.getRHS()))
-      index = sum.getLHS();
-    auto dim = dyn_cast<AffineDimExpr>(index);
-    if (!dim || seen.test(dim.getPosition()))
-      return isa<AffineConstantExpr>(index);
-    seen.set(dim.getPosition());
-    return true;
-  });
-}
-
 /// The largest tile along the innermost of `dims`.
 static int64_t innermostBox(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
   unsigned several = llvm::count_if(dims, [&](unsigned d) { return extents[d] > 1; });
   std::optional<unsigned> inner = Roles::innermost(dims, extents);
   return several > 1 ? llvm::bit_floor(uint64_t(extents[*inner])) : 256;
-}
-
-/// The argument whose elements an operand has, seen through views that a copy can follow.
-static Value sourceOf(Value operand) {
-  while (isa_and_nonnull<tg::PadOp, tg::TransposeOp, tg::SliceOp>(operand.getDefiningOp()))
-    operand = operand.getDefiningOp()->getOperand(0);
-  return operand;
-}
-
-/// Whether tiles of a slice are boxes that end where the slice does: it ends with the tensor, or where any tile does.
-static bool endsWithTiles(tg::SliceOp slice) {
-  constexpr int64_t mostTile = 256;
-  tg::Dims whole = tg::getDims(slice.getInput().getType()), own = tg::getDims(slice.getType());
-  return llvm::all_of(llvm::seq<size_t>(0, own.size()), [&](size_t d) {
-    AffineExpr end = tg::simplify(own[d] + slice.getOffsets()[d]);
-    std::optional<int64_t> extent = tg::getConstant(own[d]);
-    return slice.getStrides()[d] == 1 && (tg::isEqual(end, whole[d]) || (extent && *extent % mostTile == 0));
-  });
-}
-
-/// Whether `at` is a sum of dimensions, of constants, and of multiples of what `isPlace` says to have one place in a
-/// step (the taps of a window that lie apart); the dimensions are appended to `dims`.
-static bool isSumOfDims(AffineExpr at, llvm::function_ref<bool(unsigned)> isPlace, SmallVectorImpl<unsigned> &dims) {
-  if (!at)
-    return false;
-  if (auto product = dyn_cast<AffineBinaryOpExpr>(at); product && product.getKind() == AffineExprKind::Mul) {
-    auto dim = dyn_cast<AffineDimExpr>(product.getLHS());
-    return dim && isPlace(dim.getPosition()) && isa<AffineConstantExpr>(product.getRHS());
-  }
-  if (auto dim = dyn_cast<AffineDimExpr>(at))
-    dims.push_back(dim.getPosition());
-  auto sum = dyn_cast<AffineBinaryOpExpr>(at);
-  if (sum && sum.getKind() == AffineExprKind::Add)
-    return isSumOfDims(sum.getLHS(), isPlace, dims) && isSumOfDims(sum.getRHS(), isPlace, dims);
-  return isa<AffineDimExpr, AffineConstantExpr>(at);
-}
-
-/// Whether tiles of an operand are boxes of a tensor in memory, whatever their extents: its places are sums of
-/// dimensions, those of one side in the order in which a tile has them, and one alone is innermost.
-static bool hasBoxes(const KernelToSchedule &kernel, Value operand, std::optional<unsigned> depth) {
-  Value source = sourceOf(operand);
-  for (; operand != source; operand = operand.getDefiningOp()->getOperand(0))
-    if (auto slice = operand.getDefiningOp<tg::SliceOp>(); slice && !endsWithTiles(slice))
-      return false;
-  if (!isa<BlockArgument>(source) || !hasAlignedRows(source))
-    return false;
-  auto isPlace = [&](unsigned d) { return kernel.access.dims[d].reducer && d != depth; };
-  for (const KernelRequest *request : kernel.access.of(source)) {
-    unsigned above = 0;
-    for (AffineExpr at : request->coordinates) {
-      SmallVector<unsigned> dims;
-      if (!isSumOfDims(at, isPlace, dims))
-        return false;
-      for (unsigned d : dims) {
-        if (kernel.access.dims[d].reducer || kernel.extents[d] == 1)
-          continue;
-        if (d < above)
-          return false;
-        above = d;
-      }
-    }
-    AffineDimExpr last = tg::getShiftedDim(request->coordinates.back());
-    if (!last || (kernel.access.dims[last.getPosition()].reducer && last.getPosition() != depth))
-      return false;
-  }
-  return true;
 }
 
 /// Whether the memory of an operand or of the result is contiguous along one of `dims`.
@@ -258,15 +171,36 @@ static SmallVector<unsigned> chooseStepDims(const Roles &roles, ArrayRef<int64_t
 }
 
 /// Where rows of the operands start, and how many elements there are of each for a batch: windows read them often.
-static void describeOperands(Value lhs, Value rhs, GemmProblem &problem) {
-  problem.lhsAlignment = findRowAlignment(sourceOf(lhs));
-  problem.rhsAlignment = findRowAlignment(sourceOf(rhs));
+static void describeOperands(const KernelToSchedule &kernel, Value lhs, Value rhs, GemmProblem &problem) {
+  problem.lhsAlignment = findVectorAlignment(kernel, lhs);
+  problem.rhsAlignment = findVectorAlignment(kernel, rhs);
+  problem.lhsSlides = slidesAlongRows(kernel, lhs);
+  problem.rhsSlides = slidesAlongRows(kernel, rhs);
   auto elementsOf = [&](Value operand, int64_t rows) {
     return std::min(estimateElements(sourceOf(operand)) / double(problem.batch),
                     double(rows) * double(problem.k * problem.taps));
   };
   problem.lhsElements = elementsOf(lhs, problem.m);
   problem.rhsElements = elementsOf(rhs, problem.n);
+}
+
+/// What TMA allows of one of the products.
+static void describeBoxes(const KernelToSchedule &kernel, tg::ContractOp product, const Roles &roles,
+                          std::optional<unsigned> depth, GemmProblem &problem) {
+  for (unsigned i : {0u, 1u}) {
+    Value operand = product->getOperand(i);
+    bool isRight = bool(i) != roles.isSwapped, boxes = hasBoxes(kernel, operand, depth);
+    problem.allowWgmma &=
+        boxes || (isa<BlockArgument>(operand) && hasAlignedRows(operand) && readsBoxes(product.getMap(i)));
+    problem.allowWgmma &= problem.lhsBytes == 2 || isContiguousAlongK(product, i);
+    int64_t &mostBox = isRight ? problem.mostBoxN : problem.mostBoxM;
+    if (boxes) {
+      mostBox = std::min(mostBox, findMostBox(kernel, operand, isRight ? roles.n : roles.m));
+    } else { // Boxes along the innermost of the dimensions only.
+      problem.mostBoxM = innermostBox(roles.m, kernel.extents);
+      problem.mostBoxN = innermostBox(roles.n, kernel.extents);
+    }
+  }
 }
 
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
@@ -308,7 +242,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   problem.resultAlignment = findRowAlignment(result);
   problem.lhsAlongK = !k || isContiguousAlong(kernel, lhs, *k);
   problem.rhsAlongK = !k || isContiguousAlong(kernel, rhs, *k);
-  describeOperands(lhs, rhs, problem);
+  describeOperands(kernel, lhs, rhs, problem);
   problem.epilogueWork = countEpilogue(func) / (double(problem.batch) * double(problem.m) * double(problem.n));
   llvm::SmallPtrSet<Value, 4> left, right;
   problem.products = 0;
@@ -318,16 +252,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
     ++problem.products;
     (roles.isSwapped ? right : left).insert(product.getLhs());
     (roles.isSwapped ? left : right).insert(product.getRhs());
-    for (unsigned i : {0u, 1u}) {
-      bool boxes = hasBoxes(kernel, product->getOperand(i), k);
-      problem.allowWgmma &= boxes || (isa<BlockArgument>(product->getOperand(i)) &&
-                                      hasAlignedRows(product->getOperand(i)) && readsBoxes(product.getMap(i)));
-      problem.allowWgmma &= problem.lhsBytes == 2 || isContiguousAlongK(product, i);
-      if (!boxes) { // Boxes along the innermost of the dimensions only.
-        problem.mostBoxM = innermostBox(roles.m, kernel.extents);
-        problem.mostBoxN = innermostBox(roles.n, kernel.extents);
-      }
-    }
+    describeBoxes(kernel, product, roles, k, problem);
   }
   for (const tg::PartsResult &found : tg::findPartsResults(func.getBody().front().getTerminator()->getOperands())) {
     std::optional<unsigned> dim = findCutDim(found.parts, result);

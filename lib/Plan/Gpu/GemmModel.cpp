@@ -91,16 +91,17 @@ static constexpr int64_t leastAsync = 4;
 struct Piece {
   double bytes;
   int64_t vector;
+  bool slides;
 };
 
 static std::array<Piece, 2> piecesOf(const GemmProblem &problem, const GemmTile &tile) {
   constexpr int64_t widest = 16;
-  auto pieceOf = [&](int64_t rows, int64_t elementBytes, int64_t tensors, int64_t alignment) {
+  auto pieceOf = [&](int64_t rows, int64_t elementBytes, int64_t tensors, int64_t alignment, bool slides) {
     int64_t vector = problem.onlyK ? elementBytes : std::max(std::min(alignment, widest), elementBytes);
-    return Piece{double(rows * tile.k * elementBytes * tensors), vector};
+    return Piece{double(rows * tile.k * elementBytes * tensors), vector, slides};
   };
-  return {pieceOf(tile.m, problem.lhsBytes, problem.lhsTensors, problem.lhsAlignment),
-          pieceOf(tile.n, problem.rhsBytes, problem.rhsTensors, problem.rhsAlignment)};
+  return {pieceOf(tile.m, problem.lhsBytes, problem.lhsTensors, problem.lhsAlignment, problem.lhsSlides),
+          pieceOf(tile.n, problem.rhsBytes, problem.rhsTensors, problem.rhsAlignment, problem.rhsSlides)};
 }
 
 /// Registers of a thread.
@@ -237,7 +238,9 @@ static std::pair<double, double> copyClocksOf(const GemmProblem &problem, const 
     double copies = piece.bytes / (double(piece.vector) * lanes);
     own += copies / double(tile.warps) * device.tiles.copyIssue;
     if (piece.vector < widest)
-      all += copies * (piece.vector < leastAsync ? device.tiles.narrowestCopy : device.tiles.narrowCopy);
+      all += copies * (piece.slides                ? device.tiles.slidingCopy
+                       : piece.vector < leastAsync ? device.tiles.narrowestCopy
+                                                   : device.tiles.narrowCopy);
   }
   return {own, all};
 }
@@ -401,6 +404,8 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
   // Alone on its SM a CTA keeps a quarter of the pipes busy with each warp, and waits for its own copies.
   // Slots but the one that is read are under way.
   double slots = double(std::max<int64_t>(tile.stages, 2) - 1) - (isBoxed ? clocks.heldSlots : 0);
+  if (problem.lhsSlides || problem.rhsSlides) // Through registers, which have those of one step.
+    slots = 1;
   double waiting =
       (isBoxed ? clocks.box : clocks.copy) / slots + queuedPart * (1 + queuedBeside * double(resident - 1)) * lines;
   time.alone = std::max({time.busy, time.matrix * 4 / std::min<double>(double(tile.warps), 4), own, waiting});

@@ -6,6 +6,7 @@
 // enough CTAs remain to fill the SMs, and a tile whose rows are contiguous in one tensor and its columns in another is
 // wide in both.
 #include "../Groups/InnerContractions.h"
+#include "ProductRows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/RowStatistics.h"
@@ -117,15 +118,26 @@ static int64_t vectorOfLarge(const KernelToSchedule &kernel) {
   return std::max<int64_t>(vectorBytes / widest, 1);
 }
 
-/// Spreads a tile of `elements` over dimensions of these extents: first over those of `wide` (an equal part each), then
-/// over the others from the last on.
-static SmallVector<int64_t> spread(ArrayRef<int64_t> extents, ArrayRef<unsigned> wide, int64_t elements) {
+/// Whether rows of a large tensor that is read along `dim` begin inside of sectors.
+static bool hasLooseRows(const KernelToSchedule &kernel, unsigned dim) {
+  constexpr int64_t sectorBytes = 32;
+  return llvm::any_of(kernel.access.requests, [&](const KernelRequest &request) {
+    std::optional<unsigned> along =
+        isa<BlockArgument>(request.value) ? contiguousDim(request.coordinates) : std::nullopt;
+    return along && kernel.access.dims[*along].along == dim && findRowAlignment(request.value) < sectorBytes;
+  });
+}
+
+/// Spreads a tile of `elements` over dimensions of these extents: first over those of `wide` (an equal part each, or
+/// 32 for all but the last), then over the others from the last on.
+static SmallVector<int64_t> spread(ArrayRef<int64_t> extents, ArrayRef<unsigned> wide, int64_t elements,
+                                   bool isLastLong = false) {
   constexpr int64_t leastWide = 32;
   SmallVector<int64_t> tile(extents.size(), 1);
   int64_t left = elements;
   for (auto [i, d] : llvm::enumerate(wide)) {
     unsigned remaining = wide.size() - i;
-    int64_t share = remaining == 1 ? left : int64_t(1) << (llvm::Log2_64(left) / remaining);
+    int64_t share = remaining == 1 ? left : isLastLong ? leastWide : int64_t(1) << (llvm::Log2_64(left) / remaining);
     tile[d] = fitPower(extents[d], std::max(share, std::min(left, leastWide)), leastWide);
     left = std::max<int64_t>(left / tile[d], 1);
   }
@@ -159,11 +171,18 @@ static ScheduleChoice tileMap(const KernelToSchedule &kernel, ArrayRef<unsigned>
   constexpr std::pair<int64_t, int64_t> shapes[] = {{4, 4}, {4, 2}, {4, 1}, {2, 1}, {1, 1}};
   // More warps of a CTA share its sums: 0.0145 against 0.0150 ms for GroupNorm + SiLU on an H100.
   constexpr std::pair<int64_t, int64_t> shapesWithSums[] = {{8, 2}, {4, 2}, {4, 1}, {2, 1}, {1, 1}};
-  for (auto [warps, vectors] : hasSums ? ArrayRef(shapesWithSums) : ArrayRef(shapes)) {
+  // Rows that begin inside of sectors: the longer a line, the less of what its ends touch is read again (H100, 18 x 576
+  // x 9801 to channels innermost: 64 x 64 places and channels 167 us, 256 x 32 150; 20 x 256 x 3025: 36 and 29, 16 x
+  // 256 86).
+  constexpr std::pair<int64_t, int64_t> shapesOfLines[] = {{8, 4}, {4, 4}, {4, 2}, {4, 1}, {2, 1}, {1, 1}};
+  bool isLoose = wide.size() == 2 && hasLooseRows(kernel, wide.back());
+  for (auto [warps, vectors] : hasSums   ? ArrayRef(shapesWithSums)
+                               : isLoose ? ArrayRef(shapesOfLines)
+                                         : ArrayRef(shapes)) {
     choice.warps = warps;
     // A transposition needs 32 x 32 elements at least to be contiguous on both sides.
     int64_t elements = std::max<int64_t>(warps * warpThreads * vectors * vector, wide.size() > 1 ? 1024 : 1);
-    choice.tile = spread(extents, wide, elements);
+    choice.tile = spread(extents, wide, elements, isLoose);
     if (countTiles(extents, choice.tile) >= ctasWanted * device.sms)
       break;
   }
@@ -204,7 +223,7 @@ static ScheduleChoice chooseMap(const KernelToSchedule &kernel, bool hasSums, co
       wide.push_back(d);
   hasSums &= wide.size() == 1;
   ScheduleChoice choice = tileMap(kernel, wide, hasSums, device);
-  if (wide.size() < 2)
+  if (wide.size() < 2 || (wide.size() == 2 && hasLooseRows(kernel, wide.back())))
     return choice;
   // Tensors that lie across each other: wide along both, unless the model of reads finds one side's waste the lesser.
   MLIRContext *context = func::FuncOp(kernel.func).getContext();

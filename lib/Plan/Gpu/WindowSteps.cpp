@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "WindowSteps.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -17,7 +18,8 @@ namespace {
 struct Sliding {
   unsigned tap, place;
   bool isLeft;
-  int64_t taps, distance; ///< Places of the window, and rows from one to the next.
+  int64_t taps, distance; ///< Places of the window, and rows of the image from one to the next.
+  int64_t step;           ///< Rows of the image from one place of the result to the next.
 };
 
 /// Rows of the image in one step, and places of each.
@@ -48,13 +50,26 @@ static SmallVector<Sliding> findSliding(const KernelToSchedule &kernel, const Pr
         for (unsigned tap : dims.k)
           for (unsigned place : isLeft ? dims.m : dims.n) {
             if (!index || tap == dims.depth || kernel.extents[tap] < 2 || !index.isFunctionOfDim(tap) ||
-                getSlope(index, place, rank) != 1)
+                getSlope(index, place, rank) < 1)
               continue;
             if (int64_t distance = getSlope(index, tap, rank); distance > 0)
-              found.push_back({tap, place, isLeft, kernel.extents[tap], distance});
+              found.push_back({tap, place, isLeft, kernel.extents[tap], distance, getSlope(index, place, rank)});
           }
     }
   return found;
+}
+
+/// Rows that all taps of `own` places have: taps that lie a multiple of the step apart share rows.
+static int64_t countSharedRows(const Sliding &sliding, int64_t own) {
+  llvm::SmallMapVector<int64_t, int64_t, 4> last; // By what is left of the tap's place, of those that came so far.
+  int64_t rows = 0;
+  for (int64_t tap = 0; tap < sliding.taps; ++tap) {
+    int64_t at = tap * sliding.distance / sliding.step;
+    auto [found, isFirst] = last.try_emplace(tap * sliding.distance % sliding.step, at);
+    rows += isFirst ? own : at - found->second;
+    found->second = at;
+  }
+  return rows;
 }
 
 /// Rows of a tile of the side that the window slides over; none if they do not follow each other as a tile's do, or
@@ -62,16 +77,16 @@ static SmallVector<Sliding> findSliding(const KernelToSchedule &kernel, const Pr
 static Rows countRows(const Sliding &sliding, ArrayRef<unsigned> side, ArrayRef<int64_t> tile) {
   constexpr int64_t swizzledLines = 8;
   Rows rows{1, 1};
+  int64_t own = 1;
   bool isOutside = true;
   for (auto [dim, extent] : llvm::zip_equal(side, tile)) {
     if (dim == sliding.place)
-      rows.count = extent + sliding.distance * (sliding.taps - 1), isOutside = false;
+      rows.count = countSharedRows(sliding, extent), own = extent, isOutside = false;
     else if (isOutside && extent != 1)
       return {};
     else if (!isOutside)
       rows.places *= extent;
   }
-  int64_t own = rows.count - sliding.distance * (sliding.taps - 1);
   return rows.places % swizzledLines || rows.count >= own * sliding.taps ? Rows() : rows;
 }
 

@@ -33,7 +33,7 @@ static constexpr int64_t leastBytes = 2048;
 
 /// Ops whose kernels are made for the order that they have.
 static bool isOrdered(Operation &op) {
-  return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp, tg::ConcatOp>(op);
+  return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp>(op);
 }
 
 Layouts::Layouts(func::FuncOp main) {
@@ -271,9 +271,56 @@ bool Layouts::hasOwnSide(const TensorAccess &access) const {
   });
 }
 
+static GemmType typeOf(Type element) {
+  if (element.isF16() || element.isBF16())
+    return GemmType::F16;
+  if (element.isInteger(8))
+    return GemmType::S8;
+  return element.isF32() ? GemmType::F32 : element.isF64() ? GemmType::F64 : GemmType::Other;
+}
+
+/// The product that reads a tensor as its left operand, with `inner` innermost: what it takes depends on how the tensor
+/// comes to shared memory, so the other operand and the result are as good as they can be.
+GemmProblem Layouts::describeProduct(const TensorAccess &access, unsigned inner) const {
+  const Kernel &kernel = kernels[access.kernel];
+  const Tensor &tensor = tensors[access.tensor];
+  auto reads = [](const TensorAccess &each, unsigned d) {
+    return llvm::any_of(each.coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
+  };
+  auto isReadBeside = [&](unsigned d) {
+    return llvm::any_of(kernel.accesses, [&](unsigned number) {
+      const TensorAccess &other = accesses[number];
+      return other.isOperand && other.tensor != access.tensor && reads(other, d);
+    });
+  };
+  GemmProblem problem;
+  for (auto [d, dim] : llvm::enumerate(kernel.access.dims)) {
+    int64_t &factor = d >= kernel.access.resultRank ? isDepth(kernel.depths, d) ? problem.k : problem.taps
+                      : !reads(access, d)           ? problem.n
+                      : isReadBeside(d)             ? problem.batch
+                                                    : problem.m;
+    if (llvm::MulOverflow(factor, kernel.extents[d], factor))
+      factor = int64_t(1) << 40;
+  }
+  auto type = cast<RankedTensorType>(tensor.value.getType());
+  problem.type = typeOf(type.getElementType());
+  problem.lhsBytes = problem.rhsBytes = problem.resultBytes = tensor.elementBytes;
+  int64_t vector = getVectorBytes(access, inner);
+  problem.lhsAlignment = vector;
+  std::optional<unsigned> dim = getContiguousDim(access, inner);
+  problem.lhsSlides = llvm::count_if(llvm::seq<unsigned>(0, kernel.access.dims.size()), [&](unsigned d) {
+                        return access.coordinates[inner] && access.coordinates[inner].isFunctionOfDim(d);
+                      }) > 1;
+  problem.lhsAlongK = dim && isDepth(kernel.depths, *dim);
+  problem.allowWgmma = vector == vectorBytes && (tensor.elementBytes == 2 || problem.lhsAlongK);
+  problem.allowRowShares = problem.type == GemmType::F16 || problem.type == GemmType::F32;
+  problem.lhsElements = double(tensor.bytes) / double(tensor.elementBytes * problem.batch);
+  return problem;
+}
+
 /// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy sum along
 /// it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
-LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner) const {
+LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner, const Device &device) const {
   constexpr int64_t leastAsyncBytes = 4, instructionBytes = 32;
   LayoutCopy copy{tensor.value, inner, {}};
   llvm::MapVector<unsigned, std::pair<double, double>> costs; // By kernel: now, and of the copy.
@@ -290,8 +337,8 @@ LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner) const {
       others.insert(access.kernel);
       continue;
     }
-    costs[access.kernel].first += getCost(access, tensor.inner);
-    costs[access.kernel].second += getCost(access, inner);
+    costs[access.kernel].first += chooseGemmTile(describeProduct(access, tensor.inner), device).cost.seconds;
+    costs[access.kernel].second += chooseGemmTile(describeProduct(access, inner), device).cost.seconds;
   }
   for (auto &[kernel, cost] : costs) {
     if (others.contains(kernel) || cost.second >= cost.first)
@@ -310,10 +357,10 @@ SmallVector<LayoutCopy> Layouts::chooseCopies(const Device &device) const {
     if (type.getRank() < 2 || tensor.bytes < leastBytes || tg::getElementBits(type.getElementType()) < 8)
       continue;
     // A kernel of its own reads and writes it once, along different dimensions.
-    double own = (2 + transposition) * double(tensor.bytes) + device.kernelSeconds() * device.memoryBandwidth;
+    double own = (2 + transposition) * double(tensor.bytes) / device.memoryBandwidth + device.kernelSeconds();
     LayoutCopy best;
     for (unsigned d = 0; d < type.getRank(); ++d) {
-      LayoutCopy copy = makeCopy(tensor, d);
+      LayoutCopy copy = makeCopy(tensor, d, device);
       copy.after += own;
       if (copy.after < copy.before * (1 - gain) && copy.before - copy.after > best.before - best.after)
         best = std::move(copy);

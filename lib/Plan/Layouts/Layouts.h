@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/GemmModel.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/DenseSet.h"
@@ -42,7 +43,7 @@ struct LayoutCopy {
   mlir::Value value;
   unsigned inner = 0; ///< Of the copy.
   llvm::SmallVector<mlir::Operation *> readers;
-  double before = 0, after = 0; ///< Bytes as above: of the readers, and with the copy.
+  double before = 0, after = 0; ///< Seconds of the readers, and with the copy.
 };
 
 class Layouts {
@@ -84,7 +85,8 @@ private:
   double getAcross(const TensorAccess &access) const;
   bool isStreamed(const TensorAccess &access) const;
   bool isWritten(const TensorAccess &access) const;
-  LayoutCopy makeCopy(const Tensor &tensor, unsigned inner) const;
+  GemmProblem describeProduct(const TensorAccess &access, unsigned inner) const;
+  LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, const Device &device) const;
 
   llvm::SmallVector<Tensor> tensors;
   llvm::DenseMap<mlir::Value, unsigned> numbers;

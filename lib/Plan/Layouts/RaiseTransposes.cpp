@@ -55,6 +55,13 @@ static Operation *raise(tg::TransposeOp transpose) {
     moved.setLow(permuted(pad.getLow(), order));
     moved.setHigh(permuted(pad.getHigh(), order));
     moved.setInterior(permuted(pad.getInterior(), order));
+  } else if (auto concat = dyn_cast<tg::ConcatOp>(op)) {
+    SmallVector<Value> parts = llvm::map_to_vector(concat.getInputs(), [&](Value part) -> Value {
+      return tg::TransposeOp::create(builder, op->getLoc(), part, order);
+    });
+    raised = builder.clone(*op);
+    raised->setOperands(parts);
+    cast<tg::ConcatOp>(raised).setAxis(llvm::find(order, int64_t(concat.getAxis())) - order.begin());
   } else if (isa<tg::PointwiseOpInterface>(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())

@@ -222,10 +222,10 @@ static std::optional<Digits> getDigits(AffineExpr expr) {
   return std::nullopt;
 }
 
-/// The part of the tile that `index` follows, with coefficient 1 (or any, with `allowFactor`); the rest is the same for
-/// the whole tile.
-static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> shape, bool allowFactor = false) {
+/// The part of the tile that `index` follows; the rest is the same for the whole tile.
+static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> shape) {
   SmallVector<AffineExpr> terms{index};
+  int64_t step = 1;
   std::optional<Digits> found;
   while (!terms.empty()) {
     AffineExpr term = terms.pop_back_val();
@@ -239,8 +239,10 @@ static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> sha
     if (!varies)
       continue;
     if (auto scaled = dyn_cast<AffineBinaryOpExpr>(term);
-        allowFactor && scaled && scaled.getKind() == AffineExprKind::Mul && isa<AffineConstantExpr>(scaled.getRHS()))
+        scaled && scaled.getKind() == AffineExprKind::Mul && isa<AffineConstantExpr>(scaled.getRHS())) {
       term = scaled.getLHS();
+      step = cast<AffineConstantExpr>(scaled.getRHS()).getValue();
+    }
     std::optional<Digits> digits = found ? std::nullopt : getDigits(term);
     if (!digits)
       return std::nullopt;
@@ -249,7 +251,7 @@ static std::optional<BoxPart> getBoxPart(AffineExpr index, ArrayRef<int64_t> sha
   if (!found)
     return BoxPart();
   int64_t rest = llvm::divideCeil(shape[found->dim], found->divisor);
-  return BoxPart{found->dim, found->divisor, found->modulus ? std::min(found->modulus, rest) : rest};
+  return BoxPart{found->dim, found->divisor, found->modulus ? std::min(found->modulus, rest) : rest, step};
 }
 
 std::optional<BoxPart> schedule::getSlidingPart(const Access &a, const Access &b) {
@@ -266,7 +268,7 @@ std::optional<BoxPart> schedule::getSlidingPart(const Access &a, const Access &b
       continue;
     if (found || i + 1 == first.getNumResults())
       return std::nullopt;
-    found = getBoxPart(first.getResult(i), a.shape, /*allowFactor=*/true);
+    found = getBoxPart(first.getResult(i), a.shape);
     if (!found || found->dim < 0)
       return std::nullopt;
   }
@@ -274,13 +276,15 @@ std::optional<BoxPart> schedule::getSlidingPart(const Access &a, const Access &b
 }
 
 std::optional<SmallVector<BoxPart>> schedule::getBoxParts(AffineMap map, ArrayRef<int64_t> shape) {
+  constexpr int64_t mostStep = 8;
   SmallVector<BoxPart> parts;
   SmallVector<int64_t> covered(shape.size(), 1);
   for (AffineExpr index : llvm::reverse(map.getResults())) {
     std::optional<BoxPart> part = getBoxPart(simplifyAffineExpr(index, map.getNumDims(), map.getNumSymbols()), shape);
     if (!part)
       part = getBoxPart(index, shape); // Simplification may have replaced a remainder by a difference.
-    if (!part || (part->dim >= 0 && part->divisor != covered[part->dim]))
+    if (!part || (part->dim >= 0 && part->divisor != covered[part->dim]) || part->step < 1 ||
+        part->step > (parts.empty() ? 1 : mostStep))
       return std::nullopt;
     if (part->dim >= 0)
       covered[part->dim] *= part->extent;
@@ -343,7 +347,7 @@ bool schedule::isBox(const Access &access) {
     bool isLast = i + 1 == int64_t(extents.size());
     if (part.dim >= 0)
       used.set(part.dim);
-    if (isLast ? part.extent * bits / 8 % 16 : part.extent > 256 || stride * bits / 8 % 16)
+    if (isLast ? part.extent * bits / 8 % 16 : part.getReach() > 256 || stride * bits / 8 % 16)
       return false;
     stride = std::gcd<int64_t>(stride, 16) * std::gcd<int64_t>(extents[i].getLargestKnownDivisor(), 16);
   }

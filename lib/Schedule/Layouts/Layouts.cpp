@@ -68,6 +68,7 @@ private:
   void applyTypes();
   LogicalResult fixOp(Operation *op);
   void fixAccess(Operation *op, Value tile, OpOperand *operand);
+  void fixLines(tk::LoadOp load);
   Value convert(OpBuilder &builder, Location loc, Value tile, const LinearLayout &to, StringRef why);
   void convertOperand(OpOperand &operand, const LinearLayout &to, StringRef why);
   void convertResult(OpResult result, const LinearLayout &produced, StringRef why);
@@ -86,6 +87,7 @@ private:
   SmallVector<Projection> projections;
   llvm::DenseSet<std::pair<const void *, int64_t>> reduced; ///< (class, dimension).
   unsigned converts = 0;
+  bool hasDots = false;
 };
 
 /// What reduce keeps, as dimensions of its operand.
@@ -423,6 +425,40 @@ void LayoutChooser::convertResult(OpResult result, const LinearLayout &produced,
   result.replaceAllUsesExcept(converted, converted.getDefiningOp());
 }
 
+/// How a warp loads lines that begin at any element: lanes side by side along them, and in each thread's registers what
+/// `layout` has there of another dimension. Nothing if there are no lines as long as a sector.
+static std::optional<BlockedWish> wishLines(tk::LoadOp load, const LinearLayout &layout, int64_t warps) {
+  tk::TileType type = load.getResult().getType();
+  Access access = getAccess(load);
+  BlockedWish wish{SmallVector<int64_t>(type.getShape()), warps};
+  int64_t longest = 1;
+  for (unsigned dim = 0; dim < type.getRank(); ++dim)
+    if (int64_t elements = getLineElements(access, dim); elements > longest)
+      longest = elements, wish.fastDim = dim;
+  for (unsigned dim = 0; dim < type.getRank(); ++dim)
+    if (unsigned bits = countRegisterBits(layout, dim); dim != wish.fastDim && bits > wish.slidingBits)
+      wish.slidingBits = bits, wish.slidingDim = dim;
+  return longest * elementBytes(load) >= sectorBytes ? std::optional(wish) : std::nullopt;
+}
+
+/// A load of lines that begin at any element goes through shared memory where a warp would read less than a sector of a
+/// line at a time: the caches would have to keep the rest for others (H100: a transposition of 18 x 576 x 9801 bf16 by
+/// 4 places of each of 8 lines took 1.2 to 1.7 times as long as its bytes, the more the less of L1 is left).
+void LayoutChooser::fixLines(tk::LoadOp load) {
+  tk::TileType type = load.getResult().getType();
+  int64_t bytes = elementBytes(load);
+  if (hasDots || !load.getIndices().empty() || load.getMask() || type.getNumElements() * bytes < minConvertedBytes)
+    return;
+  LinearLayout current = type.getLayout().getValue();
+  std::optional<BlockedWish> wish = wishLines(load, current, getWarps(load));
+  if (!wish)
+    return;
+  LinearLayout better = makeBlockedLayout(*wish);
+  int64_t run = getRunLength(current, wish->fastDim, sectorBytes / bytes) * bytes;
+  if (run < sectorBytes && getRunLength(better, wish->fastDim, 1) * bytes >= 2 * run)
+    convertResult(load->getResult(0), better, "lines would be read in pieces of less than a sector");
+}
+
 /// An access in pieces of less than a sector, where its own layout would give twice as long ones, goes through another
 /// layout.
 void LayoutChooser::fixAccess(Operation *op, Value tile, OpOperand *operand) {
@@ -488,7 +524,10 @@ LogicalResult LayoutChooser::fixOp(Operation *op) {
       if (layout && isTile(operand->get()))
         convertOperand(*operand, layout.getValue(), "a dot reads its operand from registers");
   } else if (auto load = dyn_cast<tk::LoadOp>(op)) {
-    fixAccess(op, load.getResult(), nullptr);
+    if (contiguityOf(load)->elements == 1)
+      fixLines(load);
+    else
+      fixAccess(op, load.getResult(), nullptr);
   } else if (auto store = dyn_cast<tk::StoreOp>(op)) {
     if (leavesInLines(store))
       store.setLines(true);
@@ -500,6 +539,7 @@ LogicalResult LayoutChooser::fixOp(Operation *op) {
 
 LogicalResult LayoutChooser::run(unsigned &numConverts) {
   collect();
+  func.walk([&](tk::DotOp) { hasDots = true; });
   if (failed(placeDots()))
     return failure();
   placeBuffers();

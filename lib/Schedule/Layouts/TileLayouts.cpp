@@ -157,6 +157,14 @@ LinearLayout makeSummedLayout(const LinearLayout &sums, llvm::ArrayRef<int64_t> 
   return makeLayout(shape, registers, lanes, layout.basesOf("warp"));
 }
 
+unsigned countRegisterBits(const LinearLayout &layout, unsigned dim) {
+  unsigned offset = getBitOffsets(getShape(layout))[dim], bits = 0;
+  layout::Vectors registers = layout.basesOf("register");
+  while (bits < layout.outs()[dim].bits && llvm::is_contained(registers, uint64_t(1) << (offset + bits)))
+    ++bits;
+  return bits;
+}
+
 int64_t getRunLength(const LinearLayout &layout, unsigned dim, int64_t vector) {
   unsigned offset = getBitOffsets(getShape(layout))[dim], count = layout.outs()[dim].bits;
   auto unit = [&](unsigned bit) { return uint64_t(1) << (offset + bit); };

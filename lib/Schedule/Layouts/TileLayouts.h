@@ -41,6 +41,9 @@ layout::LinearLayout injectLayout(const layout::LinearLayout &layout, llvm::Arra
 layout::LinearLayout makeSummedLayout(const layout::LinearLayout &sums, llvm::ArrayRef<int64_t> kept,
                                       llvm::ArrayRef<int64_t> shape);
 
+/// The lowest bits of the place along `dim` that a thread's registers have all values of.
+unsigned countRegisterBits(const layout::LinearLayout &layout, unsigned dim);
+
 /// Contiguous elements along `dim` that one instruction of a warp accesses: those of a vector of at most `vector`
 /// elements in a thread's registers, and of the lanes beside it.
 int64_t getRunLength(const layout::LinearLayout &layout, unsigned dim, int64_t vector);

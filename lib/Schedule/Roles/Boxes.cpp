@@ -43,7 +43,8 @@ bool schedule::canStoreBox(tk::StoreOp store, int64_t warps) {
     return false;
   Access access = getAccess(store);
   access.shape = {64, 1024 / bits}; // What is stored at once.
-  if (!isBox(access))
+  if (!isBox(access) || llvm::any_of(*getBoxParts(access.map, access.shape),
+                                     [](const BoxPart &part) { return part.step != 1; })) // What lies between stays.
     return false;
   AffineExpr inner = store.getMap().getResults().back(); // Rows of the tile lie in rows of the tensor.
   return inner.isFunctionOfDim(1) && isAccumulator(store.getValue());

@@ -12,6 +12,7 @@ namespace {
 struct RowForm {
   unsigned index, dim;  ///< Of the tensor and of the tile: what rows follow each other along.
   int64_t rows, places; ///< Of the tile, and of a row along `dim`.
+  int64_t step;         ///< From a row to the next.
 };
 } // namespace
 
@@ -27,7 +28,7 @@ static std::optional<RowForm> getRowForm(const Access &access, unsigned index) {
   if (part.dim < 0 || inner.dim < 0 || part.dim == inner.dim || part.divisor * part.extent != access.shape[part.dim] ||
       part.divisor % swizzledLines || innerBytes > panelBytes || innerBytes < 32)
     return std::nullopt;
-  return RowForm{index, unsigned(part.dim), part.extent, part.divisor};
+  return RowForm{index, unsigned(part.dim), part.extent, part.divisor, part.step};
 }
 
 /// The index of the tensor along which `b` lies behind `a`, and by how much; nothing if it differs otherwise.
@@ -50,8 +51,8 @@ static std::optional<std::pair<unsigned, int64_t>> getDistance(const TileToFetch
   return found;
 }
 
-/// `guard`, of bounds of indices, for the tile `rows` further along `index`.
-static std::optional<IntegerSet> moveGuard(const Access &access, unsigned index, int64_t rows) {
+/// `guard`, of bounds of indices, for the tile `places` further along `index`.
+static std::optional<IntegerSet> moveGuard(const Access &access, unsigned index, int64_t places) {
   if (!access.guard)
     return std::nullopt;
   unsigned dims = access.map.getNumDims(), symbols = access.map.getNumSymbols();
@@ -61,7 +62,7 @@ static std::optional<IntegerSet> moveGuard(const Access &access, unsigned index,
   for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints())) {
     bool isLow = isa<AffineConstantExpr>(simplifyAffineExpr(constraint - at, dims, symbols));
     bool isHigh = isa<AffineConstantExpr>(simplifyAffineExpr(constraint + at, dims, symbols));
-    constraints.push_back(simplifyAffineExpr(constraint + (isLow ? rows : isHigh ? -rows : 0), dims, symbols));
+    constraints.push_back(simplifyAffineExpr(constraint + (isLow ? places : isHigh ? -places : 0), dims, symbols));
     equalities.push_back(access.guard->isEq(i));
   }
   return IntegerSet::get(access.guard->getNumDims(), access.guard->getNumSymbols(), constraints, equalities);
@@ -71,10 +72,10 @@ static std::optional<IntegerSet> moveGuard(const Access &access, unsigned index,
 static void addCopies(Fetch &fetch, const RowForm &form) {
   for (int64_t from = 0; from < fetch.rows;) {
     int64_t rows = std::min<int64_t>(form.rows, llvm::bit_floor(uint64_t(fetch.rows - from)));
-    Fetch::Copy copy{from, fetch.rowShape, fetch.access.map, moveGuard(fetch.access, form.index, from)};
+    Fetch::Copy copy{from, fetch.rowShape, fetch.access.map, moveGuard(fetch.access, form.index, from * form.step)};
     copy.shape[form.dim] *= rows;
     SmallVector<AffineExpr> indices(copy.map.getResults());
-    indices[form.index] = indices[form.index] + from;
+    indices[form.index] = indices[form.index] + from * form.step;
     copy.map = AffineMap::get(copy.map.getNumDims(), copy.map.getNumSymbols(), indices, copy.map.getContext());
     fetch.copies.push_back(copy);
     from += rows;
@@ -88,10 +89,10 @@ static std::optional<Fetch> shareWithFirst(ArrayRef<TileToFetch> tiles, ArrayRef
   for (unsigned other : left.drop_front()) {
     auto distance = getDistance(tiles[left.front()], tiles[other]);
     std::optional<RowForm> own = distance ? getRowForm(tiles[left.front()].access, distance->first) : std::nullopt;
-    if (!own || (form && form->index != own->index))
+    if (!own || (form && form->index != own->index) || distance->second % own->step != 0)
       continue;
     form = own;
-    found.push_back({other, distance->second});
+    found.push_back({other, distance->second / own->step});
   }
   if (!form)
     return std::nullopt;

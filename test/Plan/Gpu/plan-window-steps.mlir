@@ -30,8 +30,8 @@ module {
 }
 
 // -----
-// Windows with a stride have no rows in common that follow each other.
-// CHECK: stream = [{{[0-9]+}}, 1, 1]
+// With a stride of two the first and the last place of the window share rows.
+// CHECK: stream = [64, 3, 1], engine = wgmma
 // CHECK-LABEL: func.func @kernel(%arg0: tensor<8x57x57x256xbf16>
 #x = affine_map<(n, o, h, w, c, i, j) -> (n, h * 2 + i, w * 2 + j, c)>
 #w = affine_map<(n, o, h, w, c, i, j) -> (o, i, j, c)>
