@@ -169,13 +169,19 @@ LogicalResult importQLinearSoftmax(NodeContext &c) {
   FailureOr<int64_t> axis = c.intAttr("axis", -1), opset = c.intAttr("opset");
   if (failed(ops) || failed(axis) || failed(opset))
     return failure();
-  if (*opset < 13)
-    return c.unsupported("softmax over flattened dimensions (attribute `opset` below 13) is not supported");
   FailureOr<int64_t> normal = c.normalizeAxis(*axis, c.rank(ops->x.tensor));
   if (failed(normal))
     return failure();
-  Value y = c.make<tg::SoftmaxOp>(Value(real(c, ops->x)), c.b.getI64IntegerAttr(*normal), UnitAttr());
-  return deliverQuantized(c, y, ops->y, c.elementType(ops->x.tensor));
+  Expr x = real(c, ops->x);
+  tg::Dims dims = c.dims(ops->x.tensor);
+  // Attribute `opset` is the Softmax's that was quantised: below 13 it is over all dimensions from the axis on.
+  bool isFlat = *opset < 13;
+  if (isFlat) {
+    ArrayRef<AffineExpr> all(dims);
+    x = x.reshape({product(c, all.take_front(*normal)), product(c, all.drop_front(*normal))});
+  }
+  Expr y(c, c.make<tg::SoftmaxOp>(Value(x), c.b.getI64IntegerAttr(isFlat ? 1 : *normal), UnitAttr()));
+  return deliverQuantized(c, isFlat ? y.reshape(dims) : y, ops->y, c.elementType(ops->x.tensor));
 }
 
 LogicalResult importQLinearGlobalAveragePool(NodeContext &c) {
@@ -240,7 +246,7 @@ ArrayRef<OpEntry> getQLinearOps() {
       {"com.microsoft", "QLinearMul", 1, anyOpset, importQLinearBinary<tg::MulOp>, "parameters per tensor"},
       {"com.microsoft", "QLinearSigmoid", 1, anyOpset, importQLinearSigmoid, "parameters per tensor"},
       {"com.microsoft", "QLinearLeakyRelu", 1, anyOpset, importQLinearLeakyRelu, "parameters per tensor"},
-      {"com.microsoft", "QLinearSoftmax", 1, anyOpset, importQLinearSoftmax, "opset 13 semantics"},
+      {"com.microsoft", "QLinearSoftmax", 1, anyOpset, importQLinearSoftmax, "parameters per tensor"},
       {"com.microsoft", "QLinearGlobalAveragePool", 1, anyOpset, importQLinearGlobalAveragePool,
        "parameters per tensor"},
       {"com.microsoft", "QLinearAveragePool", 1, anyOpset, importQLinearAveragePool, "parameters per tensor"},
