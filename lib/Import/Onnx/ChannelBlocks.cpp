@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphImporter.h"
 #include "llvm/ADT/StringSet.h"
+#include <array>
+#include <cmath>
 
 using namespace weft;
 using namespace weft::onnx;
@@ -11,6 +13,9 @@ using namespace weft::onnx;
 static constexpr llvm::StringLiteral blockedDomain("com.microsoft.nchwc");
 /// Elements of all weights that are looked at where counts do not tell, a sample that no model can make expensive.
 static constexpr int64_t maxSampled = int64_t(1) << 20;
+/// Where channels are independent, elements 8 apart differ as much as those beside each other: 1. In the weights of 22
+/// networks it was 0.88 to 1.3 in blocks of 16, and 0.2 to 0.92 (one above 0.85) in blocks of 8.
+static constexpr double mostAlike = 0.87;
 
 /// Whether weights of 8 input channels are blocked: those of an operand that no node of the domain blocks are not.
 static bool isBlocked(const ::onnx::NodeProto &conv, const llvm::StringSet<> &blocked) {
@@ -50,42 +55,49 @@ static int64_t blockFromCounts(const ::onnx::GraphProto &graph) {
   return 0;
 }
 
-/// How much the output channels' energies differ if blocks have `block` channels. Reading weights by the wrong size
-/// mixes channels, which makes these more alike.
-static double unevenness(llvm::ArrayRef<float> weights, int64_t rows, int64_t block) {
-  int64_t perBlock = static_cast<int64_t>(weights.size()) / rows * block;
-  double result = 0, total = 0;
-  for (int64_t first = 0; first < static_cast<int64_t>(weights.size()); first += perBlock)
-    for (int64_t row = 0; row < block; ++row) {
-      double energy = 0;
-      for (int64_t i = first + row; i < first + perBlock; i += block)
-        energy += static_cast<double>(weights[i]) * weights[i];
-      result += energy * energy;
-      total += energy;
+/// Adds, for each block of 8 rows, how far (in squares of the logarithm of the energy, up to 4 times) every eighth
+/// element's neighbours 8 further on are from it, measured by how far apart those beside each other are. With blocks of
+/// 16 channels the former are other channels too; with blocks of 8, they are other inputs of the same ones.
+static void compareNeighbours(llvm::ArrayRef<float> weights, int64_t rows, double &sum, int64_t &count) {
+  constexpr int64_t lanes = 16, half = 8;
+  size_t chunk = weights.size() / rows * half;
+  for (; chunk >= lanes && weights.size() >= chunk; weights = weights.drop_front(chunk)) {
+    std::array<double, lanes> energy{};
+    for (size_t i = 0; i < chunk / lanes * lanes; ++i)
+      energy[i % lanes] += static_cast<double>(weights[i]) * weights[i];
+    double far = 0, near = 0, mean[2] = {0, 0};
+    for (int64_t i = 0; i < lanes; ++i) {
+      energy[i] = std::log(energy[i] + 1e-30);
+      mean[i / half] += energy[i] / half;
     }
-  return total > 0 && std::isfinite(result) ? result * static_cast<double>(rows) / (total * total) : 1;
+    for (int64_t i = 0; i < lanes; ++i)
+      near += (energy[i] - mean[i / half]) * (energy[i] - mean[i / half]);
+    for (int64_t i = 0; i < half; ++i)
+      far += (energy[i] - energy[half + i]) * (energy[i] - energy[half + i]);
+    if (!std::isfinite(far) || near == 0)
+      continue;
+    sum += std::min(far / near, 4.0);
+    ++count;
+  }
 }
 
 int64_t GraphImporter::blockFromWeights(Scope &scope) {
-  double evidence = 0; // Of blocks of 16.
-  int64_t left = maxSampled;
+  double sum = 0;
+  int64_t count = 0, left = maxSampled;
   for (const auto &node : model.proto->graph().node()) {
     if (node.domain() != blockedDomain || node.op_type() != "Conv" || node.input_size() < 2)
       continue;
     NamedValue w = lookup(node.input(1), scope);
     auto type = w.value ? llvm::dyn_cast<mlir::RankedTensorType>(w.value.getType()) : mlir::RankedTensorType();
     if (!type || !type.hasStaticShape() || type.getRank() != 4 || !type.getElementType().isF32() ||
-        type.getNumElements() == 0 || type.getDimSize(0) % 16 != 0 || type.getNumElements() > left)
+        type.getNumElements() == 0 || type.getDimSize(0) % 16 != 0 || type.getDimSize(1) % 16 != 0 ||
+        type.getNumElements() > left)
       continue;
     left -= type.getNumElements();
-    auto elements = llvm::dyn_cast_or_null<mlir::DenseFPElementsAttr>(fold(w.value));
-    if (!elements)
-      continue;
-    auto values = llvm::to_vector(elements.getValues<float>());
-    int64_t rows = type.getDimSize(0);
-    evidence += std::log(unevenness(values, rows, 16)) - std::log(unevenness(values, rows, 8));
+    if (auto elements = llvm::dyn_cast_or_null<mlir::DenseFPElementsAttr>(fold(w.value)))
+      compareNeighbours(llvm::to_vector(elements.getValues<float>()), type.getDimSize(0), sum, count);
   }
-  return evidence < 0 ? 8 : 16;
+  return count > 0 && sum < mostAlike * static_cast<double>(count) ? 8 : 16;
 }
 
 int64_t GraphImporter::channelBlock(Scope &scope) {
