@@ -4,8 +4,10 @@
 #include "Types.h"
 #include "weft/Bundle/Hash.h"
 #include "weft/Target/KernelAttributes.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <cinttypes>
 
 using namespace mlir;
 
@@ -28,6 +30,30 @@ llvm::Expected<std::string> BundleData::makeRelative(llvm::StringRef path) const
         "--weights=embed",
         folder.c_str(), file.c_str());
   return relative.str();
+}
+
+/// Of `size` bytes at `offset` of a file, read piece by piece: weights that are mapped and hashed where they are become
+/// pages of this process, 16 GB of an 8B model, and faulting them in takes several times as long as reading them.
+static llvm::Expected<bundle::Hash128> hashFile(llvm::StringRef path, uint64_t offset, uint64_t size) {
+  constexpr size_t mostPiece = size_t(1) << 20;
+  llvm::Expected<llvm::sys::fs::file_t> file = llvm::sys::fs::openNativeFileForRead(path);
+  if (!file)
+    return file.takeError();
+  llvm::scope_exit close([&] { llvm::sys::fs::closeFile(*file); });
+  bundle::Hasher hasher;
+  std::vector<char> piece(std::min<uint64_t>(size, mostPiece));
+  for (uint64_t done = 0; done < size;) {
+    MutableArrayRef<char> wanted(piece.data(), std::min<uint64_t>(size - done, mostPiece));
+    llvm::Expected<size_t> got = llvm::sys::fs::readNativeFileSlice(*file, wanted, offset + done);
+    if (!got)
+      return got.takeError();
+    if (*got == 0)
+      return llvm::createStringError("weights '%s': expected %" PRIu64 " bytes at %" PRIu64 ", the file ends before",
+                                     path.str().c_str(), size, offset);
+    hasher.update(piece.data(), *got);
+    done += *got;
+  }
+  return hasher.digest();
 }
 
 /// `seen` is what kernels read: its dimension i is dimension order[i] of what is stored.
@@ -59,8 +85,10 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
     llvm::Expected<std::string> path = makeRelative(source->path);
     if (!path)
       return path.takeError();
-    it->second = builder.addExternalWeight(name, *path, data.getOffset(), data.getSize(),
-                                           bundle::hashBytes(bytes->data(), bytes->size()));
+    llvm::Expected<bundle::Hash128> hash = hashFile(source->path, data.getOffset(), data.getSize());
+    if (!hash)
+      return hash.takeError();
+    it->second = builder.addExternalWeight(name, *path, data.getOffset(), data.getSize(), *hash);
   } else {
     it->second = builder.addEmbeddedWeight(name, bytes->data(), bytes->size());
   }

@@ -3,10 +3,15 @@
 `concat` is what optimum and PyTorch export: past_key_values.N.key with a run-time length, present.N.key = Concat(past, new), an additive
 mask of the type's lowest number made of Range, Less, Where and the attention mask. `group_query` is what onnxruntime's builder writes:
 GroupQueryAttention over caches of a fixed capacity that past and present share.
+
+    decoder.py OUT.onnx --shape=llama3-8b [--kind=concat] [--layers=N] [--capacity=N]
+
+writes one of the real shapes, with its weights in OUT.onnx.data: a sparse file of zeros, which costs no disk; to be filled where it runs.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import pathlib
 
@@ -32,9 +37,9 @@ class Shape:
 
 
 class _Graph:
-    def __init__(self, shape: Shape, seed: int):
-        self.shape, self.rng = shape, np.random.Generator(np.random.Philox(key=seed))
-        self.nodes, self.weights = [], []
+    def __init__(self, path: pathlib.Path, shape: Shape, seed: int, sparse: bool = False):
+        self.path, self.shape, self.rng = path, shape, np.random.Generator(np.random.Philox(key=seed))
+        self.nodes, self.weights, self.sparse, self.bytes = [], [], sparse, 0
 
     def op(self, kind: str, inputs: list[str], name: str, outputs: list[str] | None = None, **attributes) -> str:
         self.nodes.append(helper.make_node(kind, inputs, outputs or [name], name=name, **attributes))
@@ -51,7 +56,19 @@ class _Graph:
     def number(self, name: str, value: float) -> str:
         return self.array(name, np.array(value, self.shape.dtype))
 
+    def place(self, name: str, extents: tuple[int, ...]) -> str:
+        """A tensor of the sparse file, on a page of its own."""
+        tensor = TensorProto(name=name, dims=extents, data_type=helper.np_dtype_to_tensor_dtype(np.dtype(self.shape.dtype)), data_location=TensorProto.EXTERNAL)
+        length = int(np.prod(extents)) * np.dtype(self.shape.dtype).itemsize
+        for key, value in (("location", f"{self.path.name}.data"), ("offset", self.bytes), ("length", length)):
+            tensor.external_data.add(key=key, value=str(value))
+        self.weights.append(tensor)
+        self.bytes += -(-length // 4096) * 4096
+        return name
+
     def weight(self, name: str, *extents: int, std: float | None = None) -> str:
+        if self.sparse:
+            return self.place(name, extents)
         values = self.rng.standard_normal(extents, np.float32) * (std or extents[0] ** -0.5)
         return self.array(name, values.astype(self.shape.dtype))
 
@@ -81,11 +98,14 @@ class _Graph:
         angle = np.arange(self.shape.positions)[:, None] / 10000 ** (np.arange(half)[None] / half)
         return np.cos(angle).astype(self.shape.dtype), np.sin(angle).astype(self.shape.dtype)
 
-    def save(self, path: pathlib.Path, inputs: list, outputs: list, name: str) -> pathlib.Path:
+    def save(self, inputs: list, outputs: list, name: str) -> pathlib.Path:
         graph = helper.make_graph(self.nodes, name, inputs, outputs, self.weights)
         opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
-        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="weft-test"), path)
-        return path
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="weft-test"), self.path)
+        if self.sparse:
+            with open(f"{self.path}.data", "wb") as file:
+                file.truncate(self.bytes)
+        return self.path
 
 
 def _rotate(g: _Graph, x: str, cos: str, sin: str, name: str) -> str:
@@ -171,9 +191,10 @@ def _ports(s: Shape, past: object, present: object, integers: dict[str, list]) -
     return inputs, outputs
 
 
-def concat(path: pathlib.Path, shape: Shape = Shape(), lowest: float | None = None, seed: int = 20230718) -> pathlib.Path:
+def concat(path: pathlib.Path, shape: Shape = Shape(), lowest: float | None = None, seed: int = 20230718,
+           sparse: bool = False) -> pathlib.Path:
     """Inputs input_ids, attention_mask, position_ids and past_key_values.N.key, .value; outputs logits and present.N.key, .value."""
-    g = _Graph(shape, seed)
+    g = _Graph(path, shape, seed, sparse)
     if lowest is None:
         lowest = float(np.finfo(shape.dtype).min)
     cos, sin = (np.concatenate([table, table], -1) for table in g.angles())
@@ -185,7 +206,7 @@ def concat(path: pathlib.Path, shape: Shape = Shape(), lowest: float | None = No
     _body(g, lambda x, layer: _attention(g, x, layer, tables["cos"], tables["sin"], mask))
     integers = {"input_ids": ["batch", "sequence"], "attention_mask": ["batch", "total"], "position_ids": ["batch", "sequence"]}
     inputs, outputs = _ports(shape, "past", "past + sequence", integers)
-    return g.save(path, inputs, outputs, "decoder")
+    return g.save(inputs, outputs, "decoder")
 
 
 def _group_query(g: _Graph, x: str, layer: int) -> str:
@@ -200,9 +221,9 @@ def _group_query(g: _Graph, x: str, layer: int) -> str:
     return g.linear(outputs[0], f"{name}.output", s.hidden, s.hidden)
 
 
-def group_query(path: pathlib.Path, capacity: int, shape: Shape = Shape(), seed: int = 20230718) -> pathlib.Path:
+def group_query(path: pathlib.Path, capacity: int, shape: Shape = Shape(), seed: int = 20230718, sparse: bool = False) -> pathlib.Path:
     """The same network on caches of `capacity` places; seqlens_k and total_sequence_length are made of the attention mask."""
-    g = _Graph(shape, seed)
+    g = _Graph(path, shape, seed, sparse)
     cos, sin = g.angles()
     g.array("cos_table", cos), g.array("sin_table", sin)
     mask = g.op("Cast", ["attention_mask"], "mask.i32", to=TensorProto.INT32)
@@ -213,4 +234,28 @@ def group_query(path: pathlib.Path, capacity: int, shape: Shape = Shape(), seed:
     g.op("Cast", [total], "total_sequence_length", to=TensorProto.INT32)
     _body(g, lambda x, layer: _group_query(g, x, layer))
     inputs, outputs = _ports(shape, capacity, capacity, {"input_ids": ["batch", "sequence"], "attention_mask": ["batch", "total"]})
-    return g.save(path, inputs, outputs, "decoder_group_query")
+    return g.save(inputs, outputs, "decoder_group_query")
+
+
+SHAPES = {"llama3-8b": Shape(layers=32, hidden=4096, heads=32, key_heads=8, ffn=14336, vocab=128256, positions=8192, dtype=np.float16)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--shape", choices=SHAPES, required=True)
+    parser.add_argument("--kind", choices=("concat", "group_query"), default="concat")
+    parser.add_argument("--layers", type=int)
+    parser.add_argument("--capacity", type=int, default=8192)
+    arguments = parser.parse_args()
+    shape = SHAPES[arguments.shape]
+    if arguments.layers:
+        shape = dataclasses.replace(shape, layers=arguments.layers)
+    if arguments.kind == "concat":
+        concat(arguments.out, shape, sparse=True)
+    else:
+        group_query(arguments.out, arguments.capacity, shape, sparse=True)
+
+
+if __name__ == "__main__":
+    main()
