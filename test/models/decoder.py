@@ -7,6 +7,7 @@ GroupQueryAttention over caches of a fixed capacity that past and present share.
     decoder.py OUT.onnx --shape=llama3-8b [--kind=concat] [--layers=N] [--capacity=N]
 
 writes one of the real shapes, with its weights in OUT.onnx.data: a sparse file of zeros, which costs no disk; to be filled where it runs.
+Tables of positions are there as they are.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -39,14 +40,17 @@ class Shape:
 class _Graph:
     def __init__(self, path: pathlib.Path, shape: Shape, seed: int, sparse: bool = False):
         self.path, self.shape, self.rng = path, shape, np.random.Generator(np.random.Philox(key=seed))
-        self.nodes, self.weights, self.sparse, self.bytes = [], [], sparse, 0
+        self.nodes, self.weights, self.sparse, self.bytes, self.tables = [], [], sparse, 0, []
 
     def op(self, kind: str, inputs: list[str], name: str, outputs: list[str] | None = None, **attributes) -> str:
         self.nodes.append(helper.make_node(kind, inputs, outputs or [name], name=name, **attributes))
         return name
 
     def array(self, name: str, values: np.ndarray) -> str:
-        if all(tensor.name != name for tensor in self.weights):
+        if self.sparse and values.size >= 1 << 16:
+            self.tables.append((self.bytes, values))
+            self.place(name, values.shape)
+        elif all(tensor.name != name for tensor in self.weights):
             self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
@@ -105,6 +109,9 @@ class _Graph:
         if self.sparse:
             with open(f"{self.path}.data", "wb") as file:
                 file.truncate(self.bytes)
+                for offset, values in self.tables:
+                    file.seek(offset)
+                    file.write(np.ascontiguousarray(values, self.shape.dtype))
         return self.path
 
 

@@ -372,8 +372,8 @@ double Checker::pricePrologues() {
 }
 
 /// G2 for a fold: what it streams is loaded again for each tile of rows, by copies where it is memory; so views and
-/// indices. Where rows are few next to what is streamed (a cache), each element is read once or so, and arithmetic and
-/// a cache with what is appended to it cost less there than a tensor.
+/// indices, of places and extents. Where rows are few next to what is streamed (a cache), each element is read once or
+/// so, and arithmetic and a cache with what is appended to it cost less there than a tensor.
 std::string Checker::checkFoldOperands() {
   int64_t largest = 0;
   for (Value value : usedValues(fold))
@@ -389,7 +389,7 @@ std::string Checker::checkFoldOperands() {
     if (!before.insert(op).second)
       continue;
     bool isCheap = isOnce && ((isPointwise(op) && costUpTo(op) <= cheapMoved) || isa<tg::ConcatOp>(op));
-    if (!isView(op) && !isa<tg::IotaOp>(op) && !isCheap)
+    if (!isView(op) && !isa<tg::IotaOp, tg::ExtentsOp>(op) && !isCheap)
       return "G2: " + nameOf(op) + " would be computed again for each tile of the fold";
     for (Value value : op->getOperands())
       if (isInside(value))

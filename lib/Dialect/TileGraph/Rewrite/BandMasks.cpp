@@ -1,21 +1,20 @@
-// weft-band-masks: constant masks of softmax that keep a band of places become comparisons of places.
+// weft-band-masks: masks of softmax that keep a band of places become comparisons of places.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An exporter's mask is a constant C of 0 and v, or of booleans, made of a causal rule that constant folding has
-// evaluated. Where row i keeps lo(i) <= j <= hi(i), both i + constant or constants (clamped to the tensor), C is
-// select(lo(i) <= j <= hi(i), 0, v), every element the same, which kernels need not read and take the bounds of their
-// loops from. For v = -inf that is all. A finite v is taken as -inf where the weights of masked places are 0 in both:
-// exp(t - m), t the masked score and m the row's greatest, is 0 in f32 for t - m < log(2^-150) = -103.98. The row keeps
-// a place, so m >= -S for scores of at most S in absolute value, and
+// An exporter's mask is a number v far below wherever a function of places and extents says so (MaskConditions.h), or a
+// constant that keeps a band. Where row i keeps lo(i) <= j <= hi(i), the masked scores are select(lo(i) <= j <= hi(i),
+// scores, v), every element the same, of which kernels take the bounds of their loops. What changes along the stream is
+// on the side of j, so that it is computed in the fold. For v = -inf that is all. A finite v is taken as -inf where the
+// weights of masked places are 0 in both: exp(t - m), t the masked score and m the row's greatest, is 0 in f32 for t -
+// m < log(2^-150) = -103.98. The row keeps a place, so m >= -S for scores of at most S in absolute value, and
 //   t - m <= (S + v) + S  for s + v,    t - m <= v + S  for select(kept, s, v).
 // S is found from the ops that make the scores, for operands of products that are numbers, or not; then it takes the
 // licence.
-#include "GraphBuilder.h"
+#include "MaskConditions.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
-#include "weft/Reference/Reference.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -31,18 +30,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// exp of less is 0 in f32 and in f16; in f64.
 constexpr double leastExponent = -104, leastExponent64 = -746;
-/// A mask's numbers are far below all scores; others are biases.
-constexpr double greatestMask = -1000;
-/// Elements of a mask that are looked at, at most; what all masks of a program may take to evaluate and read.
-constexpr int64_t mostElements = int64_t(1) << 24, mostWork = int64_t(1) << 27;
-
-double toDouble(APFloat number) {
-  bool loses = false;
-  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
-  return number.convertToDouble();
-}
-
-/// How far back bounds and tables are looked for.
+/// How far back bounds are looked for.
 constexpr unsigned mostDepth = 32;
 
 double largestOf(Value value) {
@@ -114,201 +102,6 @@ private:
   llvm::DenseMap<Value, double> known;
 };
 
-/// Whether a tensor of numbers is behind `value`: a constant that is more than one number, or a weight. Otherwise it is
-/// made of places.
-bool readsTable(Value value) {
-  llvm::SetVector<Operation *> ops;
-  if (Operation *op = value.getDefiningOp())
-    ops.insert(op);
-  for (size_t i = 0; i < ops.size(); ++i) {
-    auto constant = dyn_cast<ConstantOp>(ops[i]);
-    auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-    if (isa<WeightOp>(ops[i]) || (constant && !(elements && elements.isSplat())))
-      return true;
-    for (Value operand : ops[i]->getOperands())
-      if (Operation *op = operand.getDefiningOp())
-        ops.insert(op);
-  }
-  return false;
-}
-
-/// low <= j - (isSlanted ? i : 0) <= high; a side that masks nothing is none.
-struct Band {
-  std::optional<int64_t> low, high;
-  bool isSlanted = true;
-};
-
-/// What a constant keeps of each row, and the number that stands in the other places.
-struct Table {
-  int64_t rows = 1, places = 1;
-  double masked = 0;
-  std::optional<Band> band;
-  std::optional<int64_t> emptyRow; ///< The first that keeps nothing.
-};
-
-/// The first and the last place that row `i` keeps; first > last if there is none.
-std::pair<int64_t, int64_t> findEnds(ArrayRef<uint8_t> row) {
-  int64_t first = 0, last = int64_t(row.size()) - 1;
-  while (first <= last && !row[first])
-    ++first;
-  while (last > first && !row[last])
-    --last;
-  return {first, last};
-}
-
-/// The band and the empty row of `table`, whose places `keeps` has row by row.
-void describe(Table &table, ArrayRef<uint8_t> keeps) {
-  Band band;
-  band.isSlanted = table.rows > 1;
-  for (int64_t i = 0; i < table.rows; ++i) {
-    auto [first, last] = findEnds(keeps.slice(i * table.places, table.places));
-    int64_t row = band.isSlanted ? i : 0;
-    if (first > last)
-      table.emptyRow = table.emptyRow ? table.emptyRow : i;
-    else if (first > 0 && !band.low)
-      band.low = first - row;
-    if (first <= last && last < table.places - 1 && !band.high)
-      band.high = last - row;
-  }
-  if (!band.low && !band.high)
-    return;
-  for (int64_t i = 0; i < table.rows; ++i)
-    for (int64_t j = 0; j < table.places; ++j) {
-      int64_t distance = j - (band.isSlanted ? i : 0);
-      bool isIn = (!band.low || distance >= *band.low) && (!band.high || distance <= *band.high);
-      if (isIn != bool(keeps[i * table.places + j]))
-        return;
-    }
-  table.band = band;
-}
-
-/// Reads constants, each once, and not more of them than there is work for.
-class Tables {
-public:
-  /// `value` as numbers of 0 and one other, far below; none if it is not constant or not such.
-  std::optional<Table> readNumbers(Value value) {
-    auto [it, isNew] = known.try_emplace({value, 0u}, std::nullopt);
-    if (isNew && isa<FloatType>(GraphBuilder::elementOf(value)))
-      it->second = makeNumbers(value);
-    return it->second;
-  }
-  /// `condition` as booleans that are `kept` where a place is kept.
-  std::optional<Table> readBooleans(Value condition, bool kept) {
-    auto [it, isNew] = known.try_emplace({condition, unsigned(kept)}, std::nullopt);
-    if (isNew)
-      it->second = makeBooleans(condition, kept);
-    return it->second;
-  }
-
-private:
-  /// Rows and places of a mask whose other extents are 1; none of another form.
-  static std::optional<Table> readShape(RankedTensorType type) {
-    if (!type.hasStaticShape() || type.getRank() < 1 || type.getNumElements() < 2 ||
-        type.getNumElements() > mostElements)
-      return std::nullopt;
-    Table table;
-    table.places = type.getShape().back();
-    table.rows = type.getRank() > 1 ? type.getDimSize(type.getRank() - 2) : 1;
-    if (table.rows * table.places != type.getNumElements())
-      return std::nullopt;
-    return table;
-  }
-
-  DenseElementsAttr evaluate(Value value) {
-    reference::Limits limits = reference::foldLimits();
-    limits.sharedWork = &workLeft;
-    auto elements = dyn_cast_or_null<DenseElementsAttr>(reference::foldToConstant(value, limits));
-    if (!elements || elements.isSplat() || workLeft < elements.getNumElements())
-      return {};
-    workLeft -= elements.getNumElements();
-    return elements;
-  }
-
-  std::optional<Table> makeNumbers(Value value) {
-    std::optional<Table> table = readShape(cast<RankedTensorType>(value.getType()));
-    DenseElementsAttr elements = table ? evaluate(value) : DenseElementsAttr();
-    unsigned width = GraphBuilder::elementOf(value).getIntOrFloatBitWidth() / 8;
-    if (!elements || width < 2 || int64_t(elements.getRawData().size()) != elements.getNumElements() * width)
-      return std::nullopt;
-    ArrayRef<char> bytes = elements.getRawData(), other;
-    auto isZero = [&](ArrayRef<char> number) { // Either zero.
-      return llvm::all_of(number.drop_back(), [](char c) { return c == 0; }) && (number.back() & 0x7f) == 0;
-    };
-    std::vector<uint8_t> keeps;
-    int64_t place = 0;
-    for (int64_t i = 0; i < elements.getNumElements(); ++i) {
-      ArrayRef<char> number = bytes.slice(i * width, width);
-      keeps.push_back(isZero(number));
-      if (keeps.back())
-        continue;
-      if (other.empty()) {
-        place = i;
-        other = number;
-      }
-      if (number != other)
-        return std::nullopt;
-    }
-    table->masked = toDouble(*(elements.getValues<APFloat>().begin() + place));
-    if (!(table->masked <= greatestMask))
-      return std::nullopt;
-    describe(*table, keeps);
-    return table;
-  }
-
-  std::optional<Table> makeBooleans(Value condition, bool kept) {
-    std::optional<Table> table = readShape(cast<RankedTensorType>(condition.getType()));
-    DenseElementsAttr elements = table ? evaluate(condition) : DenseElementsAttr();
-    if (!elements)
-      return std::nullopt;
-    std::vector<uint8_t> keeps;
-    for (bool each : elements.getValues<bool>())
-      keeps.push_back(each == kept);
-    describe(*table, keeps);
-    return table;
-  }
-
-  llvm::DenseMap<std::pair<Value, unsigned>, std::optional<Table>> known;
-  int64_t workLeft = mostWork;
-};
-
-std::optional<double> getSplat(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (!elements || elements.empty() || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
-    return std::nullopt;
-  return toDouble(elements.getSplatValue<APFloat>());
-}
-
-/// A mask in the scores of a softmax.
-struct Mask {
-  Operation *op = nullptr; ///< The sum, or the choice, that makes the masked scores.
-  Value scores;            ///< What it masks.
-  Value source;            ///< What is added, or chosen by.
-  bool isSum = true;
-  Table table;
-};
-
-std::optional<Mask> readMask(Operation *op, Tables &tables) {
-  if (isa_and_nonnull<AddOp>(op)) {
-    for (unsigned i : {1u, 0u})
-      if (std::optional<Table> table = tables.readNumbers(op->getOperand(i)))
-        return Mask{op, op->getOperand(1 - i), op->getOperand(i), true, *table};
-    return std::nullopt;
-  }
-  auto select = dyn_cast_or_null<SelectOp>(op);
-  if (!select)
-    return std::nullopt;
-  std::optional<double> yes = getSplat(select.getOnTrue()), no = getSplat(select.getOnFalse());
-  bool isMaskedWhereTrue = yes && *yes <= greatestMask;
-  if (!isMaskedWhereTrue && !(no && *no <= greatestMask))
-    return std::nullopt;
-  std::optional<Table> table = tables.readBooleans(select.getCondition(), !isMaskedWhereTrue);
-  if (!table)
-    return std::nullopt;
-  table->masked = isMaskedWhereTrue ? *yes : *no;
-  return Mask{op, isMaskedWhereTrue ? select.getOnFalse() : select.getOnTrue(), select.getCondition(), false, *table};
-}
-
 /// Whether `value`, itself or cast, is read by nothing but `most`, the maximum of its rows, and the exponentials of its
 /// distance from that.
 bool isOnlySoftmax(Value value, ReduceOp most) {
@@ -355,88 +148,158 @@ struct BandMasks : impl::BandMasksBase<BandMasks> {
 private:
   static remark::RemarkOpts options(StringRef name) { return remark::RemarkOpts::name(name).category("fold"); }
 
+  /// Whether every row of a tensor of extents `dims` keeps a place: a first and a last one that are inside, and in
+  /// order.
+  static bool keepsPlaces(ArrayRef<PlaceForm> forms, ArrayRef<AffineExpr> dims, const SymbolFacts &facts) {
+    AffineExpr zero = getAffineConstantExpr(0, dims.front().getContext());
+    PlaceForm none{SmallVector<int64_t>(dims.size(), 0), zero};
+    SmallVector<PlaceForm> sides[2]; // j <= .., and .. <= j.
+    sides[0].push_back(none);
+    sides[0].back().factors.back() = -1;
+    sides[0].back().rest = dims.back() - 1;
+    sides[1].push_back(none);
+    sides[1].back().factors.back() = 1;
+    for (const PlaceForm &form : forms)
+      sides[form.factors.back() > 0].push_back(form);
+    for (auto [i, high] : llvm::enumerate(sides[0]))
+      for (auto [k, low] : llvm::enumerate(sides[1])) {
+        PlaceForm between{{}, high.rest + low.rest};
+        for (auto [a, b] : llvm::zip_equal(high.factors, low.factors))
+          between.factors.push_back(a + b);
+        if (i + k > 0 && !facts.isNonNegative(between, dims)) // No row of no places keeps any.
+          return false;
+      }
+    return true;
+  }
+
   /// Why the masked number of `mask`, which is finite, may not count as -inf; empty if it may.
-  std::string refuse(const Mask &mask, ReduceOp most) {
-    const Table &constant = mask.table;
-    if (constant.emptyRow)
-      return llvm::formatv("row {0} keeps no place: with {1:e3} its weights are equal, not zero", *constant.emptyRow,
-                           constant.masked);
-    if (!isOnlySoftmax(mask.op->getResult(0), most))
+  std::string refuse(const MaskConditions &mask, Operation *op, ReduceOp most, ArrayRef<AffineExpr> dims,
+                     const SymbolFacts &facts) {
+    if (mask.emptyRow)
+      return llvm::formatv("row {0} keeps no place: with {1:e3} its weights are equal, not zero", *mask.emptyRow,
+                           mask.masked);
+    if (!isOnlySoftmax(op->getResult(0), most))
       return "the masked scores are read by more than a softmax";
-    double scores = bounds.of(mask.scores);
+    if (finite)
+      return "";
+    StringRef licence = "; --fp=fast takes it as -inf";
+    if (!keepsPlaces(mask.forms, dims, facts))
+      return llvm::formatv("a row may keep no place: with {0:e3} its weights are equal, not zero{1}", mask.masked,
+                           licence);
+    if (mask.isPartial || !llvm::is_contained(op->getOperands(), mask.rest))
+      return llvm::formatv("data mask places, too, so that a row may keep none: with {0:e3} its weights are equal, not "
+                           "zero{1}",
+                           mask.masked, licence);
+    double scores = bounds.of(mask.rest);
     double least = GraphBuilder::elementOf(most.getResult()).isF64() ? leastExponent64 : leastExponent;
     // The sum rounds to 2^-8 of itself in the coarsest type.
-    double apart = (mask.isSum ? 2 : 1) * scores + constant.masked * (1 - 0x1p-7);
-    if (apart < least || finite)
+    double apart = (isa<AddOp>(op) ? 2 : 1) * scores + mask.masked * (1 - 0x1p-7);
+    if (apart < least)
       return "";
     std::string known =
         std::isinf(scores) ? "scores have no bound" : llvm::formatv("scores may be up to {0:e3}", scores).str();
-    return llvm::formatv(
-        "{0}, so that {1:e3} beside them is not known to give a weight of 0; --fp=fast takes it as -inf", known,
-        constant.masked);
+    return llvm::formatv("{0}, so that {1:e3} beside them is not known to give a weight of 0{2}", known, mask.masked,
+                         licence);
   }
 
   void rewrite(Operation *op, ReduceOp most) {
-    std::optional<Mask> mask = readMask(op, tables);
-    if (!mask || (std::isinf(mask->table.masked) && !readsTable(mask->source)))
-      return; // Comparisons of places already.
-    const Table &constant = mask->table;
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    int64_t rank = GraphBuilder::rankOf(mask->scores);
-    bool fits = rank >= 2 && rank >= GraphBuilder::rankOf(mask->source) && type.getShape().back() == constant.places &&
-                (constant.rows == 1 || (type.getRank() > 1 && type.getDimSize(type.getRank() - 2) == constant.rows));
-    std::optional<Band> band = fits ? constant.band : std::nullopt;
-    std::string reason = !band                         ? "the places that it keeps are no band"
-                         : std::isinf(constant.masked) ? ""
-                                                       : refuse(*mask, most);
-    if (!reason.empty()) {
-      remark::missed(op->getLoc(), options("no-band")) << remark::add("a constant mask stays: {0}", reason);
+    if (!isa<AddOp, SelectOp>(op))
       return;
-    }
+    Dims dims = getDims(op->getResult(0).getType());
+    SymbolFacts facts(op->getParentOfType<func::FuncOp>());
     OpBuilder builder(op);
-    GraphBuilder g{builder, op->getLoc()};
-    build(*mask, *band, g);
-    replaced.push_back(op);
-    ++numMasks;
-    auto side = [](std::optional<int64_t> bound) { return bound ? std::to_string(*bound) : std::string("any"); };
-    remark::passed(op->getLoc(), options("band-mask")) << remark::add(
-        "{0}",
-        std::string(llvm::formatv("a constant mask of {0} x {1} keeps places from {2} to {3} {4}: compared, not read",
-                                  constant.rows, constant.places, side(band->low), side(band->high),
-                                  band->isSlanted ? "beside the row's" : "of each row")));
+    MaskReader reader(tables, facts, builder, dims);
+    MaskConditions mask = reader.read(op->getResult(0));
+    std::string reason = mask.forms.empty()        ? mask.refused
+                         : std::isinf(mask.masked) ? ""
+                                                   : refuse(mask, op, most, dims, facts);
+    if (!reason.empty())
+      remark::missed(op->getLoc(), options("no-band")) << remark::add("a mask stays: {0}", reason);
+    if (reason.empty() && !mask.forms.empty()) {
+      build(mask, op, dims, GraphBuilder{builder, op->getLoc()});
+      ++numMasks;
+      remark::passed(op->getLoc(), options("band-mask"))
+          << remark::add("a mask keeps places j of rows i with {0}: compared, not read", describe(mask.forms));
+    }
+    reader.undo();
+  }
+
+  /// `0 <= 3 + i - j` of each form.
+  static std::string describe(ArrayRef<PlaceForm> forms) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    for (const PlaceForm &form : forms) {
+      os << (text.empty() ? "" : ", ") << "0 <= " << form.rest;
+      for (auto [d, factor] : llvm::enumerate(form.factors)) {
+        if (factor == 0)
+          continue;
+        os << (factor < 0 ? " - " : " + ");
+        if (std::abs(factor) != 1)
+          os << std::abs(factor) << " * ";
+        size_t behind = form.factors.size() - 1 - d;
+        behind == 0 ? os << "j" : behind == 1 ? os << "i" : os << "d" << d;
+      }
+    }
+    return text;
+  }
+
+  static Value makeNumber(GraphBuilder &g, AffineExpr expr) {
+    if (std::optional<int64_t> number = getConstant(expr))
+      return g.op<ConstantOp>(DenseElementsAttr::get(RankedTensorType::get({}, g.builder.getI64Type()), *number));
+    return g.reshape(g.op<ExtentsOp>(getSymbolMap({expr}, expr.getContext())), {});
+  }
+
+  /// `form` >= 0 as a comparison of the stream's place, moved, with the row's.
+  static Value compare(GraphBuilder &g, const PlaceForm &form, ArrayRef<AffineExpr> dims) {
+    unsigned rank = dims.size(), first = rank >= 2 ? rank - 2 : 0;
+    for (unsigned d = rank; d-- > 0;)
+      first = form.factors[d] != 0 ? std::min(first, d) : first;
+    Type i64 = g.builder.getI64Type();
+    auto places = [&](unsigned d) {
+      Dims line(rank - first, g.builder.getAffineConstantExpr(1));
+      line[d - first] = dims[d];
+      return g.op<IotaOp>(getTensorType(line, i64), uint64_t(d - first));
+    };
+    int64_t sign = form.factors.back(); // sign * j + rest + rows >= 0
+    Value place = places(rank - 1), rows;
+    for (unsigned d = first; d + 1 < rank; ++d) {
+      int64_t factor = -sign * form.factors[d];
+      if (factor == 0)
+        continue;
+      Value row = places(d);
+      row = factor == 1 ? row : g.op<MulOp>(row, makeNumber(g, g.builder.getAffineConstantExpr(factor)));
+      rows = rows ? g.op<AddOp>(rows, row) : row;
+    }
+    AffineExpr distance = simplify(form.rest * sign);
+    if (!rows)
+      rows = makeNumber(g, simplify(-distance));
+    else if (getConstant(distance) != 0)
+      place = g.op<AddOp>(place, makeNumber(g, distance));
+    return g.op<CmpOp>(sign < 0 ? CmpPredicate::Le : CmpPredicate::Ge, place, rows);
   }
 
   /// The masked scores, from comparisons of places.
-  static void build(const Mask &mask, const Band &band, GraphBuilder &g) {
-    const Table &constant = mask.table;
-    Type i64 = g.builder.getI64Type();
-    AffineExpr one = g.builder.getAffineConstantExpr(1);
-    Value j = g.op<IotaOp>(getTensorType({one, g.builder.getAffineConstantExpr(constant.places)}, i64), uint64_t(1));
+  void build(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g) {
     Value condition;
-    auto compare = [&](CmpPredicate predicate, std::optional<int64_t> distance) {
-      if (!distance)
-        return;
-      auto number = [&](int64_t value) {
-        return g.op<ConstantOp>(DenseElementsAttr::get(RankedTensorType::get({}, i64), value));
-      };
-      // j - distance against i: what changes along the stream is computed in the fold.
-      Value row, place = j;
-      if (band.isSlanted) {
-        row = g.op<IotaOp>(getTensorType({g.builder.getAffineConstantExpr(constant.rows), one}, i64), uint64_t(0));
-        place = *distance == 0 ? j : g.op<AddOp>(j, number(-*distance));
-      }
-      Value holds = g.op<CmpOp>(predicate, place, row ? row : number(*distance));
+    for (const PlaceForm &form : mask.forms) {
+      Value holds = compare(g, form, dims);
       condition = condition ? g.op<AndOp>(condition, holds) : holds;
-    };
-    compare(CmpPredicate::Ge, band.low);
-    compare(CmpPredicate::Le, band.high);
-    Type element = GraphBuilder::elementOf(mask.op->getResult(0));
+    }
+    Value old = op->getResult(0);
+    Type element = GraphBuilder::elementOf(old);
     Value least = g.scalar(-infinity, element), masked;
-    if (mask.isSum && std::isinf(mask.table.masked))
-      masked = g.op<AddOp>(mask.scores, g.op<SelectOp>(condition, g.scalar(0, element), least));
+    if (isa<AddOp>(op) && std::isinf(mask.masked) && llvm::is_contained(op->getOperands(), mask.rest))
+      masked = g.op<AddOp>(mask.rest, g.op<SelectOp>(condition, g.scalar(0, element), least));
     else
-      masked = g.op<SelectOp>(condition, mask.scores, least);
-    mask.op->getResult(0).replaceAllUsesWith(masked);
+      masked = g.op<SelectOp>(condition, mask.rest, least);
+    if (masked.getType() == old.getType()) {
+      old.replaceAllUsesWith(masked);
+      replaced.push_back(op);
+      return;
+    }
+    masked = g.op<SelectOp>(condition, old, least); // The mask has extents that the scores lack.
+    masked.getDefiningOp()->moveAfter(op);
+    old.replaceAllUsesExcept(masked, masked.getDefiningOp());
   }
 
   /// These know values by their addresses: what is replaced stays until the end.

@@ -272,14 +272,15 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
 }
 
 def BandMasks : Pass<"weft-band-masks"> {
-  let summary = "constant masks of softmax become comparisons of places";
+  let summary = "masks of softmax become comparisons of places";
   let description = [{
-    A constant that is added to the scores of a softmax (0, and one number far below), or constant booleans by which they are chosen, become comparisons of the row's place with the
-    streamed one, if what each row keeps is a band: from i + a to i + b, or from a to b (causal masks, windows, lengths). Kernels do not read comparisons, and
-    take the bounds of their loops from them. Every element is as it was, with -inf.
+    What masks the scores of a softmax is read as exporters spell it: a number far below, added where (or put in the place of scores where) a condition fails, by choices,
+    triangles, products with booleans, and sums of these. What of the condition compares functions of places and extents (known or not), and constants of which each row keeps a
+    band, become comparisons of the streamed place, moved by extents, with the row's: causal masks, windows, lengths. Kernels do not read those, and take the bounds of their
+    loops from them. What depends on data stays beside them. Every element is as it was, with -inf.
 
-    A finite number (exporters add -65504 or -3.4e38) becomes -inf if the weights of masked places are 0 in both: each row keeps a place, the
-    masked scores are read by the softmax alone, and scores are bounded by S (from types of 16 bits and the ops between, for inputs that are
+    A finite number (exporters add -65504 or -3.4e38) becomes -inf if the weights of masked places are 0 in both: each row keeps a place (from the ranges of symbols
+    and what the program checks of them), no data mask, the masked scores are read by the softmax alone, and scores are bounded by S (from types of 16 bits and the ops between, for inputs that are
     numbers) with 2 S + v < -104, where exp in f32 is 0 (S + v where the number replaces the score). With `finite` the bound is taken for granted. Who is left alone gets a missed remark `no-band` of category `fold` with the reason.
 
     ```mlir
@@ -294,7 +295,7 @@ def BandMasks : Pass<"weft-band-masks"> {
   let options = [
     Option<"finite", "finite", "bool", /*default=*/"false", "scores are within what finite numbers of masks leave: they count as -inf">,
   ];
-  let statistics = [Statistic<"numMasks", "masks", "constant masks that became comparisons">];
+  let statistics = [Statistic<"numMasks", "masks", "masks that became comparisons">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 

@@ -1,0 +1,48 @@
+// Integers that are functions of places and extents alone.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_INDEXFORMS_H
+#define WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_INDEXFORMS_H
+
+#include "weft/Dialect/TileGraph/IR/TileGraph.h"
+
+namespace weft::tg {
+
+using Places = llvm::SmallVector<mlir::AffineExpr>;
+
+/// The places of operand `i` of a pointwise op that is asked for at `at`.
+Places getOperandPlaces(mlir::Operation *op, unsigned i, llvm::ArrayRef<mlir::AffineExpr> at);
+/// The places of the operand of a transposition, broadcast, slice or reshape that is asked for at `at`; none of other
+/// ops, and of reshapes that take dimensions apart.
+std::optional<Places> getViewedPlaces(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at);
+
+/// The integer that `value` is at `at`, over the dimensions of `at` and the module's symbols; null if it depends on
+/// data.
+mlir::AffineExpr getIndexForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth = 32);
+
+/// factors . dims + rest >= 0, `rest` without dimensions.
+struct PlaceForm {
+  llvm::SmallVector<int64_t> factors;
+  mlir::AffineExpr rest;
+};
+/// `expr` as such a sum; none if it is not linear.
+std::optional<PlaceForm> splitLinear(mlir::AffineExpr expr, unsigned dims);
+
+/// What a program's symbols are known to be: their ranges, and what it checks before it runs.
+class SymbolFacts {
+public:
+  explicit SymbolFacts(mlir::Operation *op);
+  /// Whether `expr`, without dimensions, is at least 0 in every run.
+  bool isNonNegative(mlir::AffineExpr expr) const;
+  /// The same for every place of a tensor of extents `dims`.
+  bool isNonNegative(const PlaceForm &form, llvm::ArrayRef<mlir::AffineExpr> dims) const;
+
+private:
+  bool isShown(mlir::AffineExpr expr) const;
+
+  llvm::SmallVector<std::pair<int64_t, int64_t>> ranges;
+  llvm::SmallVector<mlir::AffineExpr> facts; ///< Each at least 0.
+};
+
+} // namespace weft::tg
+
+#endif // WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_INDEXFORMS_H

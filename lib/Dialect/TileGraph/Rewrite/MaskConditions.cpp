@@ -1,0 +1,288 @@
+// See the header.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Exporters spell a mask in many ways: Where of a comparison of Range, Trilu of ones or of the number itself, a number
+// times booleans, (1 - booleans) times a number, a sum or a choice of several. All of them are a number far below where
+// a condition fails. What of the condition compares functions of places (IndexForms.h), or is a constant band, is taken
+// out as a form; what is left of the value, where the forms hold, is often 0.
+#include "MaskConditions.h"
+
+using namespace mlir;
+
+namespace weft::tg {
+
+/// How deep a mask may be.
+static constexpr unsigned mostDepth = 32;
+
+/// The number that all elements are, also behind broadcasts.
+static std::optional<double> getSplatNumber(Value value) {
+  while (isa_and_nonnull<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || elements.empty() || !elements.isSplat())
+    return std::nullopt;
+  if (isa<FloatType>(elements.getElementType()))
+    return toDouble(elements.getSplatValue<APFloat>());
+  if (!isa<IntegerType>(elements.getElementType()))
+    return std::nullopt;
+  APInt number = elements.getSplatValue<APInt>();
+  return number.getBitWidth() == 1 ? double(number.getZExtValue()) : double(number.getSExtValue());
+}
+
+/// The number far below that all elements are.
+static std::optional<double> getMasked(Value value) {
+  while (auto cast = value.getDefiningOp<CastOp>())
+    value = cast.getInput();
+  std::optional<double> number = getSplatNumber(value);
+  return number && *number <= greatestMask ? number : std::nullopt;
+}
+
+static bool isZero(Value value) { return getSplatNumber(value) == 0; }
+
+MaskConditions MaskReader::read(Value value) {
+  Places at;
+  for (unsigned d = 0; d < dims.size(); ++d)
+    at.push_back(builder.getAffineDimExpr(d));
+  found.rest = readNumber(value, at, mostDepth);
+  return found;
+}
+
+void MaskReader::undo() {
+  for (Operation *op : llvm::reverse(made))
+    if (op->use_empty())
+      op->erase();
+  made.clear();
+}
+
+/// Captures `form` >= 0; false if it is nothing that steps of the stream can be left out by.
+bool MaskReader::addForm(AffineExpr form) {
+  std::optional<PlaceForm> linear = splitLinear(form, dims.size());
+  if (!linear)
+    return false;
+  if (facts.isNonNegative(*linear, dims))
+    return true;
+  if (std::abs(linear->factors.back()) != 1)
+    return false;
+  found.forms.push_back(*linear);
+  return true;
+}
+
+bool MaskReader::addTable(const std::optional<Table> &table, ArrayRef<AffineExpr> at) {
+  if (!table)
+    return false;
+  if (!table->band) {
+    found.refused = "the places that it keeps are no band";
+    return false;
+  }
+  AffineExpr distance = at.back();
+  if (table->band->isSlanted)
+    distance = distance - at[at.size() - 2];
+  if (table->band->low && !addForm(distance - *table->band->low))
+    return false;
+  if (table->band->high && !addForm(-distance + *table->band->high))
+    return false;
+  found.emptyRow = found.emptyRow ? found.emptyRow : table->emptyRow;
+  found.isTable = true;
+  return true;
+}
+
+/// Captures the comparison (its opposite, unless it `holds`) of two functions of places.
+bool MaskReader::addComparison(CmpOp op, bool holds, ArrayRef<AffineExpr> at) {
+  using P = CmpPredicate;
+  AffineExpr lhs = getIndexForm(op.getLhs(), getOperandPlaces(op, 0, at));
+  AffineExpr rhs = lhs ? getIndexForm(op.getRhs(), getOperandPlaces(op, 1, at)) : AffineExpr();
+  if (!rhs)
+    return false;
+  P predicate = op.getPredicate();
+  if (predicate == (holds ? P::Le : P::Gt))
+    return addForm(rhs - lhs);
+  if (predicate == (holds ? P::Lt : P::Ge))
+    return addForm(rhs - lhs - 1);
+  if (predicate == (holds ? P::Ge : P::Lt))
+    return addForm(lhs - rhs);
+  if (predicate == (holds ? P::Gt : P::Le))
+    return addForm(lhs - rhs - 1);
+  return predicate == (holds ? P::Eq : P::Ne) && addForm(lhs - rhs) && addForm(rhs - lhs);
+}
+
+/// Captures that `value` is not 0 (is 0, unless it `holds`).
+bool MaskReader::readNonZero(Value value, bool holds, ArrayRef<AffineExpr> at, unsigned depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (GraphBuilder::elementOf(value).isInteger(1))
+    return !readCondition(value, holds, at, depth);
+  if (std::optional<Places> through = getViewedPlaces(op, at))
+    return readNonZero(op->getOperand(0), holds, *through, depth - 1);
+  if (isa<CastOp>(op))
+    return readNonZero(op->getOperand(0), holds, at, depth - 1);
+  auto select = dyn_cast<SelectOp>(op);
+  if (!select)
+    return false;
+  std::optional<double> yes = getSplatNumber(select.getOnTrue()), no = getSplatNumber(select.getOnFalse());
+  if (!yes || !no || (*yes == 0) == (*no == 0))
+    return false;
+  return !readCondition(select.getCondition(), holds == (*yes != 0), getOperandPlaces(op, 0, at), depth - 1);
+}
+
+/// What is left of `condition`: it holds (does not, unless it `holds`) where the forms and that do; null if that is
+/// everywhere.
+Value MaskReader::readCondition(Value condition, bool holds, ArrayRef<AffineExpr> at, unsigned depth) {
+  Operation *op = condition.getDefiningOp();
+  if (!op || depth == 0)
+    return condition;
+  auto make = [&](Operation *like, ValueRange operands) {
+    GraphBuilder g{builder, like->getLoc()};
+    Value result = operands.size() == 1 ? g.op<NotOp>(operands[0])
+                   : isa<AndOp>(like)   ? g.op<AndOp>(operands[0], operands[1])
+                                        : g.op<OrOp>(operands[0], operands[1]);
+    made.push_back(result.getDefiningOp());
+    return result;
+  };
+  if (std::optional<Places> through = getViewedPlaces(op, at)) {
+    Value left = readCondition(op->getOperand(0), holds, *through, depth - 1);
+    if (!left || left == op->getOperand(0) || left.getType() != op->getOperand(0).getType())
+      return left ? condition : Value();
+    Operation *view = builder.clone(*op);
+    view->setOperand(0, left);
+    made.push_back(view);
+    return view->getResult(0);
+  }
+  if (isa<NotOp>(op)) {
+    Value left = readCondition(op->getOperand(0), !holds, at, depth - 1);
+    return !left || left == op->getOperand(0) ? (left ? condition : Value()) : make(op, left);
+  }
+  if (holds ? isa<AndOp>(op) : isa<OrOp>(op)) {
+    Value lhs = readCondition(op->getOperand(0), holds, getOperandPlaces(op, 0, at), depth - 1);
+    Value rhs = readCondition(op->getOperand(1), holds, getOperandPlaces(op, 1, at), depth - 1);
+    if (!lhs || !rhs)
+      return lhs ? lhs : rhs;
+    return lhs == op->getOperand(0) && rhs == op->getOperand(1) ? condition : make(op, {lhs, rhs});
+  }
+  bool isTaken = false;
+  if (auto cmp = dyn_cast<CmpOp>(op)) {
+    bool isEqual = cmp.getPredicate() == CmpPredicate::Eq;
+    isTaken = addComparison(cmp, holds, at);
+    if (!isTaken && (isEqual || cmp.getPredicate() == CmpPredicate::Ne) && isZero(cmp.getRhs()))
+      isTaken = readNonZero(cmp.getLhs(), holds != isEqual, getOperandPlaces(op, 0, at), depth - 1);
+  } else if (isa<CastOp>(op)) {
+    isTaken = readNonZero(op->getOperand(0), holds, at, depth - 1);
+  }
+  return isTaken || addTable(tables.readBooleans(condition, holds), at) ? Value() : condition;
+}
+
+/// A choice between a number far below and others.
+Value MaskReader::readSelect(SelectOp op, ArrayRef<AffineExpr> at, unsigned depth) {
+  std::optional<double> yes = getMasked(op.getOnTrue()), no = getMasked(op.getOnFalse());
+  if (bool(yes) == bool(no))
+    return op;
+  unsigned kept = yes ? 2 : 1;
+  size_t before = found.forms.size();
+  Value condition = readCondition(op.getCondition(), !yes, getOperandPlaces(op, 0, at), depth - 1);
+  if (found.forms.size() > before)
+    found.masked = std::max(found.masked, yes ? *yes : *no);
+  Value value = readNumber(op->getOperand(kept), getOperandPlaces(op, kept, at), depth - 1);
+  if (!condition)
+    return value;
+  found.isPartial = true;
+  if (condition == op.getCondition() && value == op->getOperand(kept))
+    return op;
+  GraphBuilder g{builder, op.getLoc()};
+  Value left =
+      yes ? g.op<SelectOp>(condition, op.getOnTrue(), value) : g.op<SelectOp>(condition, value, op.getOnFalse());
+  made.push_back(left.getDefiningOp());
+  return left;
+}
+
+/// A number far below times what is 0 or 1: booleans, or 1 less them.
+Value MaskReader::readProduct(MulOp op, ArrayRef<AffineExpr> at, unsigned depth) {
+  for (unsigned i : {0u, 1u}) {
+    std::optional<double> number = getMasked(op->getOperand(i));
+    if (!number || std::isinf(*number)) // 0 * inf is NaN.
+      continue;
+    Value factor = op->getOperand(1 - i);
+    Places places = getOperandPlaces(op, 1 - i, at);
+    bool holds = false;
+    if (auto sub = factor.getDefiningOp<SubOp>(); sub && getSplatNumber(sub.getLhs()) == 1) {
+      places = getOperandPlaces(sub, 1, places);
+      factor = sub.getRhs();
+      holds = true;
+    }
+    while (auto cast = factor.getDefiningOp<CastOp>())
+      factor = cast.getInput();
+    auto select = factor.getDefiningOp<SelectOp>();
+    bool isOneOrZero = GraphBuilder::elementOf(factor).isInteger(1) ||
+                       (select && getSplatNumber(select.getOnTrue()) == 1 && getSplatNumber(select.getOnFalse()) == 0);
+    size_t before = found.forms.size();
+    bool isTaken = isOneOrZero && readNonZero(factor, holds, places, depth - 1);
+    if (found.forms.size() > before)
+      found.masked = std::max(found.masked, *number);
+    if (isTaken) {
+      Value zero = GraphBuilder{builder, op.getLoc()}.scalar(0, GraphBuilder::elementOf(op.getResult()));
+      made.push_back(zero.getDefiningOp());
+      return zero;
+    }
+  }
+  return op;
+}
+
+Value MaskReader::readView(Operation *op, ArrayRef<AffineExpr> at, unsigned depth) {
+  Value input = op->getOperand(0), value = readNumber(input, at, depth - 1);
+  if (isZero(value) && !isZero(input)) {
+    Value zero = GraphBuilder{builder, op->getLoc()}.scalar(0, GraphBuilder::elementOf(op->getResult(0)));
+    made.push_back(zero.getDefiningOp());
+    return zero;
+  }
+  if (value == input || (!isa<CastOp>(op) && value.getType() != input.getType()))
+    return op->getResult(0);
+  Value left;
+  if (isa<CastOp>(op)) {
+    left = GraphBuilder{builder, op->getLoc()}.cast(value, GraphBuilder::elementOf(op->getResult(0)));
+  } else {
+    Operation *view = builder.clone(*op);
+    view->setOperand(0, value);
+    left = view->getResult(0);
+  }
+  made.push_back(left.getDefiningOp());
+  return left;
+}
+
+/// What is left of `value` where the forms hold.
+Value MaskReader::readNumber(Value value, ArrayRef<AffineExpr> at, unsigned depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0 || !isa<FloatType>(GraphBuilder::elementOf(value)))
+    return value;
+  size_t before = found.forms.size();
+  Value left = value;
+  if (std::optional<Places> through = getViewedPlaces(op, at)) {
+    left = readView(op, *through, depth);
+  } else if (isa<CastOp>(op)) {
+    left = readView(op, at, depth);
+  } else if (auto select = dyn_cast<SelectOp>(op)) {
+    left = readSelect(select, at, depth);
+  } else if (auto product = dyn_cast<MulOp>(op)) {
+    left = readProduct(product, at, depth);
+  } else if (isa<AddOp>(op)) {
+    Value lhs = readNumber(op->getOperand(0), getOperandPlaces(op, 0, at), depth - 1);
+    Value rhs = readNumber(op->getOperand(1), getOperandPlaces(op, 1, at), depth - 1);
+    if (lhs == op->getOperand(0) && rhs == op->getOperand(1)) {
+    } else if (isZero(lhs) || isZero(rhs)) {
+      left = isZero(lhs) ? rhs : lhs;
+    } else {
+      left = GraphBuilder{builder, op->getLoc()}.op<AddOp>(lhs, rhs);
+      made.push_back(left.getDefiningOp());
+    }
+  }
+  if (left != value || found.forms.size() > before)
+    return left;
+  std::optional<Table> table = tables.readNumbers(value);
+  if (!addTable(table, at))
+    return value;
+  found.masked = std::max(found.masked, table->masked);
+  left = GraphBuilder{builder, op->getLoc()}.scalar(0, GraphBuilder::elementOf(value));
+  made.push_back(left.getDefiningOp());
+  return left;
+}
+
+} // namespace weft::tg

@@ -1,0 +1,56 @@
+// Where numbers that are added to scores, or take their place, mask them: as functions of places.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_MASKCONDITIONS_H
+#define WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_MASKCONDITIONS_H
+
+#include "GraphBuilder.h"
+#include "IndexForms.h"
+#include "MaskTables.h"
+
+namespace weft::tg {
+
+/// The conditions of places that a mask implies.
+struct MaskConditions {
+  llvm::SmallVector<PlaceForm> forms; ///< Each is at least 0 wherever a place is kept.
+  /// What the value is where they all hold; null: a number far below everywhere.
+  mlir::Value rest;
+  bool isPartial = false;                                   ///< `rest` masks some places as well, by data.
+  double masked = -std::numeric_limits<double>::infinity(); ///< What masked places are, at most.
+  std::optional<int64_t> emptyRow;                          ///< Of a constant: a row that keeps nothing.
+  bool isTable = false;                                     ///< A tensor of numbers is read otherwise.
+  std::string refused;                                      ///< Why a constant is not understood.
+};
+
+/// Reads values over the places of the masked scores, whose last dimension the softmax runs along.
+class MaskReader {
+public:
+  MaskReader(Tables &tables, const SymbolFacts &facts, mlir::OpBuilder builder, llvm::ArrayRef<mlir::AffineExpr> dims)
+      : tables(tables), facts(facts), builder(builder), dims(dims) {}
+
+  /// The conditions under which the number `value` is not far below.
+  MaskConditions read(mlir::Value value);
+  /// Erases what was made for `rest`.
+  void undo();
+
+private:
+  mlir::Value readNumber(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  mlir::Value readSelect(SelectOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  mlir::Value readProduct(MulOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  mlir::Value readView(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  mlir::Value readCondition(mlir::Value condition, bool holds, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  bool readNonZero(mlir::Value value, bool holds, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  bool addComparison(CmpOp op, bool holds, llvm::ArrayRef<mlir::AffineExpr> at);
+  bool addForm(mlir::AffineExpr form);
+  bool addTable(const std::optional<Table> &table, llvm::ArrayRef<mlir::AffineExpr> at);
+
+  Tables &tables;
+  const SymbolFacts &facts;
+  mlir::OpBuilder builder;
+  llvm::ArrayRef<mlir::AffineExpr> dims;
+  llvm::SmallVector<mlir::Operation *> made;
+  MaskConditions found;
+};
+
+} // namespace weft::tg
+
+#endif // WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_MASKCONDITIONS_H
