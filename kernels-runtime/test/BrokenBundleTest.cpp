@@ -113,7 +113,7 @@ static const Broken fileLevel[] = {
     {"flipped weight bit", [](Editor &e) { *e.records<uint8_t>(SectionKind::WeightData) ^= 1; },
      "(WeightData): hash mismatch: the file is damaged", false},
     {"newer format", [](Editor &e) { e.header().formatMajor = 2; },
-     "bundle format 2.4, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.4; update the "
+     "bundle format 2.5, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.5; update the "
      "runtime, or compile "
      "the model with this version of weft-compile"},
     {"newer minor", [](Editor &e) { e.header().formatMinor = 7; },
@@ -198,8 +198,8 @@ static const Broken tableLevel[] = {
      "GPU module 0: kernel 0: expected at most 1048576 bytes of shared memory, got 1073741824"},
     {"gpu registers", [](Editor &e) { e.gpuKernels()[0].registers = 256; },
      "GPU module 0: kernel 0: expected at most 255 registers, got 256"},
-    {"gpu reserved", [](Editor &e) { e.gpuKernels()[0].reserved = 1; },
-     "GPU module 0: kernel 0: reserved field is not zero"},
+    {"gpu resident", [](Editor &e) { e.gpuKernels()[0].residentCtas = 1u << 31; },
+     "GPU module 0: kernel 0: expected at most 2147483647 CTAs that wait for each other, got 2147483648"},
     {"tensor maps", [](Editor &e) { e.gpuKernels()[1].tensorMapCount = 17; },
      "GPU module 0: kernel 1: expected at most 16 tensor maps, got 17"},
     {"tensor maps left", [](Editor &e) { e.gpuKernels()[1].tensorMapCount = 0; },

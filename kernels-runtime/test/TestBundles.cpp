@@ -133,7 +133,7 @@ END:
 }
 
 std::vector<uint8_t> test::buildGpuBundle(const std::vector<std::pair<const char *, std::string>> &modules,
-                                          uint32_t cluster, bool hasScratch) {
+                                          uint32_t cluster, bool hasScratch, uint32_t resident) {
   Builder builder("weft test");
   KernelId add = builder.addKernel("add", {"/Add"});
   EntryBuilder &entry = builder.addEntry("main");
@@ -144,7 +144,7 @@ std::vector<uint8_t> test::buildGpuBundle(const std::vector<std::pair<const char
   entry.dispatch(add, {grid, {{a}, {b}}, {{t}}, {n}, scratch});
   entry.dispatch(add, {grid, {{t}, {b}}, {{y}}, {n}, scratch});
   for (const auto &[target, text] : modules)
-    builder.addPtx(target, text, {{add, 128, cluster, 0, 16, {}}});
+    builder.addPtx(target, text, {{add, 128, cluster, 0, 16, {}, resident}});
   std::vector<uint8_t> bytes;
   Error error = builder.build(bytes);
   EXPECT_FALSE(error) << error.getMessage();

@@ -49,7 +49,7 @@ std::vector<uint8_t> buildExample();
 std::string makeAddPtx(const char *target, const char *step = "0f00000000");
 /// Entry "main" without native code: y[n] = a[n] + b[n] + b[n] by way of a transient, in these modules (target, PTX).
 std::vector<uint8_t> buildGpuBundle(const std::vector<std::pair<const char *, std::string>> &modules,
-                                    uint32_t cluster = 1, bool hasScratch = false);
+                                    uint32_t cluster = 1, bool hasScratch = false, uint32_t resident = 0);
 
 /// Entry "main": y[n] = a[n] + `length` b[n] by as many kernels, each of which needs the one before. `isEarly`: they
 /// may start before its end, and wait (sm_90).

@@ -373,6 +373,7 @@ std::vector<bundle::Builder::GpuKernel> ProgramWriter::getGpuKernels(ArrayRef<un
     gpu.kernel = kernel.id;
     gpu.threads = kernel.gpu->threads;
     gpu.clusterSize = kernel.gpu->cluster;
+    gpu.residentCtas = kernel.gpu->resident;
     gpu.sharedBytes = kernel.gpu->sharedBytes;
     gpu.registers = i < registers.size() ? registers[i] : 0;
     for (const GpuTensorMap &map : kernel.gpu->tensorMaps)

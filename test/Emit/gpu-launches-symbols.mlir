@@ -18,6 +18,14 @@
 // REDEFINE: %{n} = 1031
 // RUN: %{try}
 
+// A card with fewer SMs than the one that the launch was made for cannot hold all that wait for each other (on cards the session is refused: CudaDeviceTest).
+// RUN: weft-compile %s --compile-from=normalize --target=A40 --merge-launches=chains --ptxas=off -o %t.a40.weft --quiet
+// RUN: weft-run %t.a40.weft --device=emu:A40 --dim=n=1031 --output-max-element-count=0
+// RUN: not weft-run %t.a40.weft --device=emu:RTX3050 --dim=n=1031 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: weft-compile %s --compile-from=normalize --target=A40 --merge-launches=chains --compile-to=lower | grep -c "tk.resident_ctas = 336" | FileCheck %s --check-prefix=RESIDENT
+// SMALL: 256 of 336 ctas have not started: the others hold the sms
+// RESIDENT: {{^1$}}
+
 // ALONE-NOT: tg.launch
 // BESIDE: affine_map<()[s0, s1] -> (s0 + 32)>
 // BESIDE: tg.dispatch @launch_reduce::@kernel(%arg1, %arg1) symbols =

@@ -29,6 +29,7 @@ struct GpuTensorMap {
 struct GpuKernel {
   std::string target;
   unsigned threads = 0, cluster = 1, sharedBytes = 0;
+  unsigned resident = 0;   ///< CTAs that wait for each other; 0: none.
   unsigned ptxVersion = 0; ///< 80 is PTX 8.0.
   mlir::AffineMap grid, scalars;
   unsigned buffers = 0; ///< Pointer parameters.

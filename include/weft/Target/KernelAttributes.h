@@ -14,6 +14,8 @@ inline constexpr llvm::StringLiteral targetAttr = "tk.target";
 inline constexpr llvm::StringLiteral warpsAttr = "tk.warps";
 /// i64: dynamic shared memory of a CTA in bytes; absent: 0.
 inline constexpr llvm::StringLiteral sharedBytesAttr = "tk.shared_bytes";
+/// i64: CTAs of the grid that wait for each other, which the card must hold at once; absent: none waits.
+inline constexpr llvm::StringLiteral residentAttr = "tk.resident_ctas";
 /// i64: CTAs of a cluster; absent: 1.
 inline constexpr llvm::StringLiteral clusterAttr = "tk.cluster";
 /// AffineMap of the kernel's symbols: number of CTAs, the least of its results. Required.

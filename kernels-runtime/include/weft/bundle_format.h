@@ -36,7 +36,7 @@ namespace weft::bundle {
 /// The first eight bytes. The non-ASCII byte, CR LF and ^Z catch transfers in text mode.
 inline constexpr uint8_t kMagic[8] = {0x89, 'W', 'E', 'F', 'T', 0x0D, 0x0A, 0x1A};
 inline constexpr uint16_t kFormatMajor = 1;
-inline constexpr uint16_t kFormatMinor = 4;
+inline constexpr uint16_t kFormatMinor = 5;
 
 /// "No index": an absent string, register, or table entry.
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -346,7 +346,8 @@ struct GpuKernelRecord {
   uint32_t sharedBytes; ///< Dynamic shared memory of a CTA.
   uint32_t registers;   ///< Of a thread, as ptxas reported; 0: unknown.
   uint32_t firstTensorMap, tensorMapCount;
-  uint32_t reserved; ///< Zero.
+  /// CTAs of a grid that wait for each other: the card must hold as many at once; 0: none waits (since minor 5).
+  uint32_t residentCtas;
 };
 
 /// What a tensor map's box has along one dimension.

@@ -148,7 +148,7 @@ void Builder::addPtx(std::string_view target, std::string_view ptx, const std::v
   gpuModules.push_back({intern(target), 0, uint32_t(gpuKernels.size()), uint32_t(list.size())});
   for (const GpuKernel &kernel : list) {
     gpuKernels.push_back({kernel.kernel.value, kernel.threads, kernel.clusterSize, kernel.sharedBytes, kernel.registers,
-                          uint32_t(tensorMaps.size()), uint32_t(kernel.tensorMaps.size()), 0});
+                          uint32_t(tensorMaps.size()), uint32_t(kernel.tensorMaps.size()), kernel.residentCtas});
     tensorMaps.insert(tensorMaps.end(), kernel.tensorMaps.begin(), kernel.tensorMaps.end());
   }
   ptxTexts.emplace_back(ptx);

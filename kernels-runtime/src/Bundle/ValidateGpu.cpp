@@ -66,8 +66,9 @@ static Error validateGpuKernel(const Tables &tables, const GpuKernelRecord &kern
     return invalid("expected at most %u bytes of shared memory, got %u", kMaxShared, kernel.sharedBytes);
   if (kernel.registers > kMaxRegisters)
     return invalid("expected at most %u registers, got %u", kMaxRegisters, kernel.registers);
-  if (kernel.reserved)
-    return invalid("reserved field is not zero");
+  if (kernel.residentCtas > kMaxGrid)
+    return invalid("expected at most %lld CTAs that wait for each other, got %u", (long long)kMaxGrid,
+                   kernel.residentCtas);
   if (kernel.tensorMapCount > kMaxTensorMaps)
     return invalid("expected at most %u tensor maps, got %u", kMaxTensorMaps, kernel.tensorMapCount);
   if (Error error =

@@ -139,7 +139,27 @@ Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
     if (Error error =
             driver.check(driver.functionSetAttribute(function, NonPortableClusterAllowed, 1), "cuFuncSetAttribute"))
       return std::move(error).within("cluster of " + std::to_string(kernel.clusterSize));
-  return {};
+  return kernel.residentCtas ? checkResident(kernel) : Error();
+}
+
+/// CTAs that wait for each other must all be there, or those that are wait forever: a card with fewer SMs than the one
+/// that the code was made for, or a part of one, refuses.
+Error CudaCode::checkResident(const GpuKernelRecord &kernel) const {
+  const Driver &driver = context->getDriver();
+  int ofSm = 0, sms = 0;
+  if (Error error = driver.check(
+          driver.countActiveBlocks(&ofSm, functions[kernel.kernel].handle, int(kernel.threads), kernel.sharedBytes),
+          "cuOccupancyMaxActiveBlocksPerMultiprocessor"))
+    return error;
+  if (Error error = driver.check(driver.deviceGetAttribute(&sms, MultiprocessorCount, context->getDevice()),
+                                 "cuDeviceGetAttribute"))
+    return error;
+  if (int64_t(ofSm) * sms >= kernel.residentCtas)
+    return {};
+  return makeError(ErrorCode::Device,
+                   "expected a card that holds at once the %u CTAs that wait for each other, got %d SMs with %d each; "
+                   "compile for this card, or with --merge-launches=levels",
+                   kernel.residentCtas, sms, ofSm);
 }
 
 /// What the choice of kernels that start early needs (EarlyStart.h).

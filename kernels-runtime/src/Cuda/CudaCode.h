@@ -44,6 +44,7 @@ private:
   bundle::Error link(std::string_view ptx, const CubinCache &cache, const bundle::Hash128 &key);
   bundle::Error findFunctions(const GpuCode &code, const bundle::Tables &tables);
   bundle::Error prepareFunction(const bundle::GpuKernelRecord &kernel);
+  bundle::Error checkResident(const bundle::GpuKernelRecord &kernel) const;
 
   std::shared_ptr<Context> context;
   Handle module = nullptr;

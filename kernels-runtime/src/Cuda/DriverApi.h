@@ -137,6 +137,7 @@ static_assert(sizeof(GraphUpdateInfo) == 24, "as the driver has it");
   ENTRY(moduleUnload, cuModuleUnload, Handle)                                                                          \
   ENTRY(moduleGetFunction, cuModuleGetFunction, Handle *, Handle, const char *)                                        \
   ENTRY(functionGetAttribute, cuFuncGetAttribute, int *, int, Handle)                                                  \
+  ENTRY(countActiveBlocks, cuOccupancyMaxActiveBlocksPerMultiprocessor, int *, Handle, int, size_t)                    \
   ENTRY(functionSetAttribute, cuFuncSetAttribute, Handle, int, int)                                                    \
   ENTRY(launchKernelEx, cuLaunchKernelEx, const LaunchConfig *, Handle, void **, void **)                              \
   ENTRY(linkCreate, cuLinkCreate_v2, unsigned, int *, void **, Handle *)                                               \

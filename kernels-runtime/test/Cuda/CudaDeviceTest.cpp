@@ -126,6 +126,20 @@ TEST_F(CudaDeviceTest, LargeClustersAreAskedFor) {
   EXPECT_EQ(fake.attributes["k0"], (std::map<int, int>{{NonPortableClusterAllowed, 1}}));
 }
 
+/// The card has four SMs, each of which holds two.
+TEST_F(CudaDeviceTest, CtasThatWaitForEachOtherMustFit) {
+  for (uint32_t ctas : {8, 9}) {
+    std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}}, 1, false, ctas);
+    BundlePtr bundle = open(bytes);
+    SessionPtr session;
+    EXPECT_EQ(create(bundle.get(), "cuda", session),
+              ctas == 8
+                  ? ""
+                  : "kernel \"add\": expected a card that holds at once the 9 CTAs that wait for each other, got 4 "
+                    "SMs with 2 each; compile for this card, or with --merge-launches=levels");
+  }
+}
+
 TEST_F(CudaDeviceTest, NamesOfDevices) {
   for (const char *bad : {"cuda:", "cuda:x", "cudas", "cuda:-1", "cuda:1x", "cuda:99999999999", "cuda0"})
     EXPECT_EQ(run(bad),

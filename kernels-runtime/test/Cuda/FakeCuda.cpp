@@ -487,6 +487,13 @@ EXPORT Result cuFuncGetAttribute(int *value, int, Handle function) {
   return result::Success;
 }
 
+EXPORT Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *value, Handle function, int threads, size_t) {
+  ENTER_WITH_CONTEXT("cuOccupancyMaxActiveBlocksPerMultiprocessor")
+  state.misuses += !function || threads < 1;
+  *value = 2;
+  return result::Success;
+}
+
 EXPORT Result cuFuncSetAttribute(Handle function, int attribute, int value) {
   ENTER_WITH_CONTEXT("cuFuncSetAttribute")
   state.attributes[static_cast<Function *>(function)->name][attribute] = value;

@@ -12,7 +12,7 @@ namespace weft::emit {
 
 namespace {
 
-constexpr int64_t kMaxWarps = 32, kMaxTensorMaps = 16, kMaxRank = 5, kMaxBox = 256, kMaxStep = 8;
+constexpr int64_t kMaxWarps = 32, kMaxTensorMaps = 16, kMaxRank = 5, kMaxBox = 256, kMaxStep = 8, kMaxCtas = 0x7fffffff;
 
 /// Reads one kernel module; the first problem ends it.
 class Reader {
@@ -170,6 +170,8 @@ llvm::Error Reader::read() {
     return error;
   kernel.threads = 32 * warps;
   if (llvm::Error error = readInteger(gpu::clusterAttr, 1, device->maxCluster, 1, kernel.cluster))
+    return error;
+  if (llvm::Error error = readInteger(gpu::residentAttr, 0, kMaxCtas, 0, kernel.resident))
     return error;
   if (llvm::Error error = readInteger(gpu::sharedBytesAttr, 0, device->sharedPerCta, 0, kernel.sharedBytes))
     return error;

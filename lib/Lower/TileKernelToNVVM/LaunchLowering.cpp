@@ -436,8 +436,10 @@ void LaunchLowering::collectAttributes() {
     }
     next += op.getCtas().getNumSymbols();
   }
-  if (launch.getResident())
+  if (launch.getResident()) {
     total = getAffineConstantExpr(countCtas(), context);
+    module->setAttr(residentAttr, builder.getI64IntegerAttr(countCtas()));
+  }
   module->setAttr(gridAttr, AffineMapAttr::get(AffineMap::get(0, symbols, total, context)));
   module->setAttr(warpsAttr, builder.getI64IntegerAttr(warps));
   module->setAttr(indexBitsAttr, builder.getI64IntegerAttr(bits));

@@ -221,6 +221,7 @@ public:
     KernelId kernel;
     uint32_t threads = 1, clusterSize = 1, sharedBytes = 0, registers = 0;
     std::vector<TensorMapRecord> tensorMaps;
+    uint32_t residentCtas = 0;
   };
   /// PTX for one architecture ("sm_80", "sm_90a"), with its kernels in increasing order of id.
   void addPtx(std::string_view target, std::string_view ptx, const std::vector<GpuKernel> &kernels);
