@@ -68,8 +68,7 @@ static void emitStoreAsync(OpBuilder &builder, Location loc, Value address, int6
           constraints + "~{memory}", /*hasSideEffects=*/true);
 }
 
-/// The address of a place of this CTA's shared memory, as i32.
-static Value emitAddress(OpBuilder &builder, Location loc, Value pointer) {
+Value weft::gpu::emitAddress(OpBuilder &builder, Location loc, Value pointer) {
   return LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), pointer);
 }
 

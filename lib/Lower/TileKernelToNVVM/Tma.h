@@ -46,6 +46,8 @@ void packLoopState(mlir::func::FuncOp kernel);
 
 /// The CTA's number in its cluster, as i32.
 mlir::Value emitClusterRank(mlir::OpBuilder &builder, mlir::Location loc);
+/// The address of a place of this CTA's shared memory, as i32.
+mlir::Value emitAddress(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer);
 /// The address (i32) that `address`, in shared memory of this CTA, has in CTA `cta` (i32) of the cluster.
 mlir::Value emitMapped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, mlir::Value cta);
 /// A barrier of the cluster's threads that have not ended. What they wrote before is not ordered by it but for

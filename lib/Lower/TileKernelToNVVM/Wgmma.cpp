@@ -78,7 +78,8 @@ static tk::DotOp findDot(Value sums) {
 namespace {
 
 /// An operand in shared memory: its descriptors are a base, which depends on slot and warpgroup, and multiples of 16
-/// bytes.
+/// bytes. Those are added in the instruction's own text: LLVM would move the sums of slots that it knows ahead of a
+/// loop over tiles, where 16 for each dot are more than there are uniform registers.
 class SharedOperand {
 public:
   /// `place` and `group`: the warpgroup's first row (column) is `place` times `group`.
@@ -96,12 +97,9 @@ public:
                                 arith::ConstantIntOp::create(builder, loc, int64_t(form.descriptor()), 64));
   }
 
-  Value get(int64_t mn, int64_t k) {
-    int64_t offset = form.offset(mn, k) >> 4;
-    if (offset == 0)
-      return base;
-    return arith::AddIOp::create(builder, loc, base, arith::ConstantIntOp::create(builder, loc, offset, 64));
-  }
+  Value getBase() const { return base; }
+  /// What is added to the base for the elements from (mn, k) on.
+  int64_t getOffset(int64_t mn, int64_t k) const { return form.offset(mn, k) >> 4; }
   bool isMnMajor() const { return form.isMnMajor; }
 
 private:
@@ -151,11 +149,19 @@ private:
       ties += std::to_string(i) + ",";
     }
     SmallVector<Value> operands;
-    std::string left;
-    if (lhs) {
-      operands.push_back(lhs->get(tiling.row(0, row), step * depth));
+    std::string left, places;
+    auto place = [&](const SharedOperand &operand, StringRef name, int64_t mn) {
+      operands.push_back(operand.getBase());
       constraints += "l,";
-      left = "$" + std::to_string(next++);
+      std::string base = "$" + std::to_string(next++);
+      int64_t offset = operand.getOffset(mn, step * depth);
+      if (offset == 0)
+        return base;
+      places += (".reg .b64 " + name + ";\nadd.s64 " + name + ", " + base + ", " + Twine(offset) + ";\n").str();
+      return name.str();
+    };
+    if (lhs) {
+      left = place(*lhs, "left", tiling.row(0, row));
     } else {
       unsigned first = 4 * (step + steps * row);
       for (unsigned i = 0; i < 4; ++i) {
@@ -165,9 +171,7 @@ private:
       }
       left += "}";
     }
-    operands.push_back(rhs->get(tiling.column(0, column), step * depth));
-    constraints += "l,";
-    std::string right = "$" + std::to_string(next++), setting = "setp.ne.b32 p, 1, 0;", scale = "p";
+    std::string right = place(*rhs, "right", tiling.column(0, column)), setting = "setp.ne.b32 p, 1, 0;", scale = "p";
     if (step == 0 && accumulate) {
       operands.push_back(accumulate);
       constraints += "b,";
@@ -175,8 +179,9 @@ private:
       setting.clear();
     }
     operands.append(sums.begin(), sums.end());
-    std::string text = "{\n.reg .pred p;\n" + setting + "\nwgmma.mma_async.sync.aligned." + getShape(2 * count) + " {" +
-                       results + "}, " + left + ", " + right + ", " + scale + getModifiers() + ";\n}";
+    std::string text = "{\n.reg .pred p;\n" + places + setting + "\nwgmma.mma_async.sync.aligned." +
+                       getShape(2 * count) + " {" + results + "}, " + left + ", " + right + ", " + scale +
+                       getModifiers() + ";\n}";
     SmallVector<Type> types = llvm::map_to_vector(sums, [](Value sum) { return sum.getType(); });
     SmallVector<Value> updated = emitAsm(builder, loc, types, operands, text, constraints + ties + "~{memory}",
                                          /*hasSideEffects=*/true);

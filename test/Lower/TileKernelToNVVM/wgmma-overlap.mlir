@@ -17,6 +17,16 @@
 // RUN: weft-run %t.turns.weft --device=emu:sm_90a,seed=2,timing=late --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
 // RUN: weft-run %t.turns.weft --device=emu:sm_90a,seed=3,timing=early,order=reverse --input=q=@%t.q.npy --input=k=@%t.k.npy --input=v=@%t.v.npy --expected-output=o=@%t.o.npy --rtol=1e-2 --atol=1e-1
 
+// What a loop over tiles keeps in uniform registers: the arrival's address is in a register ahead of the election, which takes none of shared
+// memory's, and descriptors are a base for each dot, to which the instruction's own text adds.
+// RUN: weft-compile %t.mlir --compile-from=lower --target=sm_90a --emit=ptx | FileCheck %s --check-prefix=UNIFORM --implicit-check-not="mbarrier.arrive.shared.b64 {{.*}}_smem" --implicit-check-not="add.s64 {{.*}}461168"
+// UNIFORM: setmaxnreg.inc
+// UNIFORM: add.s64 right, %rd{{[0-9]+}}, 2;
+// UNIFORM: bar.warp.sync
+// UNIFORM: mov.b32 [[EMPTY:%r[0-9]+]], %r
+// UNIFORM: @%p{{[0-9]+}} bra
+// UNIFORM: mbarrier.arrive.shared.b64 _, {{\[}}[[EMPTY]]];
+
 // TURNS: bar.arrive %r{{[0-9]+}}, 256;
 // TURNS: wgmma.mma_async
 // TURNS: wgmma.wait_group.sync.aligned 0
