@@ -70,6 +70,24 @@ uint32_t weft_dtype_bits(int32_t code) { return getBits(toDType(code)); }
 // Bundles
 //===--------------------------------------------------------------------------------------------------------------===//
 
+static Error readWeights(const weft_bundle_options &options, std::map<std::string, GivenWeights, std::less<>> &result) {
+  if (options.weights_count && !options.weights)
+    return Error(ErrorCode::Usage, "the list of weights is null");
+  for (size_t i = 0; i < options.weights_count; ++i) {
+    const weft_weights &weights = options.weights[i];
+    if (!weights.location || (!weights.data && weights.bytes))
+      return Error(ErrorCode::Usage, "weights in memory: the location or the data is null");
+    bool isOnCard = weights.memory == WEFT_MEMORY_CUDA;
+    if ((!isOnCard && weights.memory != WEFT_MEMORY_HOST) || (isOnCard && weights.card < 0))
+      return Error(ErrorCode::Usage, "weights in memory: expected memory of the host or of a card");
+    GivenWeights given{static_cast<const uint8_t *>(weights.data), weights.bytes, isOnCard ? weights.card : -1};
+    if (!result.emplace(weights.location, given).second)
+      return makeError(ErrorCode::Usage, "weights in memory: expected each location once, got %s twice",
+                       quote(weights.location).c_str());
+  }
+  return {};
+}
+
 /// Opens by `open(LoadedBundle::Options, result)`.
 template <class Open> static weft_error *openBundle(const weft_bundle_options *given, weft_bundle **bundle, Open open) {
   if (!bundle)
@@ -81,6 +99,8 @@ template <class Open> static weft_error *openBundle(const weft_bundle_options *g
   LoadedBundle::Options loadOptions;
   loadOptions.verifyWeights = options.verify_weights != 0;
   loadOptions.weightsFolder = options.weights_folder ? options.weights_folder : "";
+  if (Error error = readWeights(options, loadOptions.weights))
+    return convert(error);
   std::shared_ptr<LoadedBundle> loaded;
   if (Error error = open(loadOptions, loaded))
     return convert(error);

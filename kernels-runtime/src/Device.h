@@ -67,6 +67,7 @@ struct ReadOnlyData {
   uint64_t bytes;
   const bundle::WeightOrderRecord *order; ///< In which kernels see the data, unlike `data`; null: as they are.
   void *address;                          ///< Set by placeReadOnly.
+  int card = -1;                          ///< In whose memory `data` lies, this device's; -1: the host's.
 };
 
 /// A sequence of dispatches and copies that the device can start at once. Does not outlive its device.

@@ -20,10 +20,10 @@ using weft::onnx::ErrorClass;
 namespace weft {
 
 /// Bundles whose making says or writes something beside are made each time. Weights that stay in the model's files are
-/// named by where they lie.
+/// named by where these lie, seen from the bundle; those of a model in memory by their locations, whatever the bundle.
 bool Compilation::mayCache() const {
-  return request.cache && emission.kind == Emission::Bundle && flags.weights != "external" && flags.dump.empty() &&
-         flags.remarks.empty() && flags.emitPlan.empty();
+  return request.cache && emission.kind == Emission::Bundle && (flags.weights != "external" || request.bytes) &&
+         flags.dump.empty() && flags.remarks.empty() && flags.emitPlan.empty();
 }
 
 bool Compilation::addToKey(CacheKey &key, llvm::StringRef file) {

@@ -81,8 +81,8 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   std::string name = (llvm::Twine(data.getSource()) + "@" + llvm::Twine(data.getOffset())).str();
   if (options.weights == Weights::Omit) {
     it->second = builder.addExternalWeight(name, "weights-were-omitted", data.getOffset(), data.getSize(), {});
-  } else if (options.weights == Weights::External && !source->path.empty()) {
-    llvm::Expected<std::string> path = makeRelative(source->path);
+  } else if (options.weights == Weights::External && !(source->path.empty() && source->location.empty())) {
+    llvm::Expected<std::string> path = source->path.empty() ? source->location : makeRelative(source->path);
     if (!path)
       return path.takeError();
     llvm::Expected<bundle::Hash128> hash = hashFile(source->path, data.getOffset(), data.getSize());

@@ -35,6 +35,8 @@ for name in ("weft-runtime", "weft-compiler", "onnxruntime-ep-weft"):
     files = [str(file) for file in importlib.metadata.files(name)]
     assert any(file.endswith("licenses/LICENSE") for file in files) and any("sboms" in file for file in files), files
 assert all(sys.prefix in module.__file__ for module in (weft, onnxruntime_ep_weft))
+(backend,) = importlib.metadata.entry_points(group="torch_dynamo_backends", name="weft")
+assert backend.value == "weft.torch:backend" and any(str(file) == "weft/torch/_backend.py" for file in importlib.metadata.files("weft-runtime"))
 print(weft.version(), weft.compiler_version(), "onnxruntime", onnxruntime.__version__)
 """
 

@@ -85,7 +85,8 @@ def bill(name: str, packages: tuple[str, ...]) -> bytes:
                        "metadata": {"component": {"type": "library", "name": name, "version": version()}}, "components": parts}, indent=1).encode()
 
 
-def write_wheel(folder: pathlib.Path, name: str, tag: str, summary: str, requires: list[str], files: dict[str, bytes]) -> pathlib.Path:
+def write_wheel(folder: pathlib.Path, name: str, tag: str, summary: str, requires: list[str], files: dict[str, bytes],
+                entry_points: str = "") -> pathlib.Path:
     stem = f"{name.replace('-', '_')}-{version()}"
     info = f"{stem}.dist-info"
     packages = INSIDE.get(name, ())
@@ -98,6 +99,8 @@ def write_wheel(folder: pathlib.Path, name: str, tag: str, summary: str, require
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: weft\nRoot-Is-Purelib: {str(tag == 'any').lower()}\nTag: py3-none-{tag}\n".encode()
     files[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files.update({f"{info}/licenses/{file}": text for file, text in copyrights(packages).items()})
+    if entry_points:
+        files[f"{info}/entry_points.txt"] = entry_points.encode()
     if packages:
         files[f"{info}/sboms/{name}.cdx.json"] = bill(name, packages)
     record = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
@@ -116,10 +119,11 @@ def write_wheel(folder: pathlib.Path, name: str, tag: str, summary: str, require
 def make_runtime(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     library = build / "lib" / "libweft_runtime.so.2"
     package = ROOT / "kernels-runtime" / "python" / "weft"
-    files = {f"weft/{path.name}": path.read_bytes() for path in package.glob("*.py")}
+    files = {f"weft/{path.relative_to(package)}": path.read_bytes() for path in package.rglob("*.py")}
     files["weft/libweft_runtime.so.2"] = stripped(library)
     files["weft/include/weft/runtime.h"] = (ROOT / "kernels-runtime/include/weft/runtime.h").read_bytes()
-    return write_wheel(folder, "weft-runtime", tag_of([library]), "Runs bundles of the Weft compiler: no LLVM, no CUDA toolkit", ["numpy"], files)
+    return write_wheel(folder, "weft-runtime", tag_of([library]), "Runs bundles of the Weft compiler: no LLVM, no CUDA toolkit", ["numpy"], files,
+                       "[torch_dynamo_backends]\nweft = weft.torch:backend\n")
 
 
 def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:

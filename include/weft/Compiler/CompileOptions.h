@@ -36,9 +36,10 @@ struct CompileOptions : ImportFlags {
   Flag<std::string> traversal{*this, "traversal", "", "order",
                               "GPU: order of the tiles of products and folds, such as row, grouped<8>, hilbert or "
                               "table<...> (docs/traversal.md); default: the model's choice for each kernel"};
-  Flag<std::string> weights{*this, "weights", "embed", "",
-                            "Weights: embed, external (by reference to the model's files), or omit (a bundle that "
-                            "explains itself and does not run)"};
+  Flag<std::string> weights{
+      *this, "weights", "embed", "",
+      "Weights: embed, external (by reference to the model's files or the caller's buffers), or omit "
+      "(a bundle that explains itself and does not run)"};
   Flag<std::string> mergeLaunches{
       *this, "merge-launches", "on", "",
       "GPU: kernels that start as one: on (those that do not need each other, and those that do where the model says "

@@ -103,12 +103,25 @@ WEFT_EXPORT uint32_t weft_dtype_bits(int32_t dtype);
 
 /*===- Bundles --------------------------------------------------------------------------------------------------===*/
 
+/** An external file of weights that the caller has in memory. `data` must stay as it is until the bundle is gone. In a
+ * card's memory it is for sessions on that card: weights that kernels see as they are stored are used where they are,
+ * at addresses that are multiples of 64. */
+typedef struct weft_weights {
+  const char *location; /* the file's path, as the bundle has it */
+  const void *data;     /* the whole file */
+  uint64_t bytes;
+  int32_t memory; /* WEFT_MEMORY_* */
+  int32_t card;
+} weft_weights;
+
 typedef struct weft_bundle_options {
   size_t struct_size;
   int32_t verify_weights; /* 1: check the hash of every weight (reads all of them); default 0. Code and programs always
                              are. */
   const char
       *weights_folder; /* where external weights lie; default: the bundle's folder (memory: the working folder) */
+  const weft_weights *weights; /* looked up before files are */
+  size_t weights_count;
 } weft_bundle_options;
 
 WEFT_EXPORT weft_error *weft_bundle_open(const char *path, const weft_bundle_options *options, weft_bundle **bundle);

@@ -72,6 +72,32 @@ class CompileTest(unittest.TestCase):
         with self.assertRaisesRegex(weft.Error, "external data `memory/w` of a model in memory"):
             weft.compile(model)
 
+    def test_weights_stay_where_they_are(self):
+        data = np.random.default_rng(2).standard_normal((40, 21), np.float32)
+        weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=data.shape, data_location=TensorProto.EXTERNAL)
+        weight.external_data.add(key="location", value="./memory/w")
+        graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (3, 40))],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, (3, 21))], [weight])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+        x = np.random.default_rng(1).standard_normal((3, 40), np.float32)
+
+        def check(bundle, factor=1):
+            np.testing.assert_allclose(weft.Session(bundle, threads=1).run({"x": x})["y"], factor * (x @ data), rtol=1e-4, atol=1e-5)
+
+        with tempfile.TemporaryDirectory() as cache:
+            bundle = weft.compile(model, external_data={"./memory/w": data}, weights="external", cache=cache)
+            elsewhere = 2 * data
+            again = weft.compile(model, external_data={"memory/w": data}, bound_data={"memory/w": elsewhere}, weights="external", cache=cache)
+            self.assertTrue(again.was_cached)
+        check(bundle)
+        check(again, 2)
+        self.assertFalse(data.tobytes() in bundle.data)
+        check(weft.Bundle(bundle.data, weights={"memory/w": data.tobytes()}, verify_weights=True))
+        with self.assertRaisesRegex(weft.Error, "memory/w"):
+            weft.Bundle(bundle.data)
+        with self.assertRaisesRegex(weft.Error, "hash mismatch"):
+            weft.Bundle(bundle.data, weights={"memory/w": elsewhere}, verify_weights=True)
+
     def test_messages_say_what_is_wrong(self):
         heard = []
         bad = make([helper.make_node("Curl", ["x"], ["p"], "curl", domain="strange"), *NODES[1:]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import os
+import posixpath
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Callable, Mapping
 
@@ -96,8 +97,8 @@ class Capability:
 class Compiled(Bundle):
     """A bundle in memory. `data`: its bytes, as a file would have them; `was_cached`: they came from the cache."""
 
-    def __init__(self, data: bytes, was_cached: bool):
-        super().__init__(data)
+    def __init__(self, data: bytes, was_cached: bool, weights: Mapping[str, object] | None = None):
+        super().__init__(data, weights=weights)
         self.was_cached = was_cached
 
     @property
@@ -211,13 +212,14 @@ class _Call:
 
 
 def compile(model, *, output: str | os.PathLike | None = None, external_data: Mapping[str, object] | None = None,
-            cache: str | os.PathLike | None = None, cache_limit: int = 0, messages: Callable | None = None, progress: Callable | None = None,
-            cancelled: Callable | None = None, **options) -> Bundle:
+            bound_data: Mapping[str, object] | None = None, cache: str | os.PathLike | None = None, cache_limit: int = 0,
+            messages: Callable | None = None, progress: Callable | None = None, cancelled: Callable | None = None, **options) -> Bundle:
     """Compiles a model to a bundle, in this process; other threads go on meanwhile.
 
     `model`: a path, the bytes of an ONNX model, or an `onnx.ModelProto`. `options`: those of `weft compile`, with _ for -:
     `target="cpu,sm_90a"`, `dim={"batch": "1..64:8"}`, `fp="fast"`, `allow_tf32=True`, `no_fuse=["a,b"]`. `external_data`: buffers for locations
-    of external data, read where they are. `output`: path of the bundle; else it stays in memory. `cache`: folder of bundles that were made
+    of external data, read where they are; with `weights="external"` they are not copied into the bundle, which is opened with them, or
+    with `bound_data`, the same bytes elsewhere (a card's memory). `output`: path of the bundle; else it stays in memory. `cache`: folder of bundles that were made
     before (default: $WEFT_CACHE; "": none). `messages(kind, text, details)` gets problems, warnings, remarks and the summary,
     `progress(activity)` what begins; `cancelled()` ends the compilation with `Error` 7 once it returns something true.
     """
@@ -229,11 +231,14 @@ def compile(model, *, output: str | os.PathLike | None = None, external_data: Ma
     call.request.output = os.fsencode(output) if output is not None else None
     load_library()  # An error of the runtime comes before the work.
     result = call.run(library.weftc_compile)
+    named = None
+    if options.get("weights") == "external":  # The bundle has locations without dots.
+        named = {posixpath.normpath(location): data for location, data in {**(external_data or {}), **(bound_data or {})}.items()}
     try:
         if output is not None:
-            return Bundle(output)
+            return Bundle(output, weights=named)
         data = ctypes.string_at(library.weftc_bundle_data(result), library.weftc_bundle_size(result))
-        return Compiled(data, bool(library.weftc_bundle_was_cached(result)))
+        return Compiled(data, bool(library.weftc_bundle_was_cached(result)), named)
     finally:
         library.weftc_bundle_free(result)
 

@@ -20,8 +20,13 @@ class Error(RuntimeError):
         self.code = code
 
 
+class WeightsStruct(ctypes.Structure):
+    _fields_ = [("location", c_char_p), ("data", c_void_p), ("bytes", c_uint64), ("memory", c_int32), ("card", c_int32)]
+
+
 class BundleOptions(ctypes.Structure):
-    _fields_ = [("struct_size", c_size_t), ("verify_weights", c_int32), ("weights_folder", c_char_p)]
+    _fields_ = [("struct_size", c_size_t), ("verify_weights", c_int32), ("weights_folder", c_char_p), ("weights", POINTER(WeightsStruct)),
+                ("weights_count", c_size_t)]
 
 
 class SessionOptions(ctypes.Structure):

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _dlpack, _dtypes
 from ._library import (BundleOptions, DispatchStruct, Error, PortStruct, SessionOptions, StatisticsStruct, SymbolStruct, TensorStruct,
-                       check, load_library)
+                       WeightsStruct, check, load_library)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,22 +82,36 @@ class Bundle(_Owner):
     """An open bundle; any number of sessions, in any threads, may share it. `close`, or the end of a `with` block, closes it; sessions of
     it go on.
 
-    `source` is a path or the bundle's bytes. `verify_weights` checks the hash of every weight, which reads all of them.
+    `source` is a path or the bundle's bytes. `verify_weights` checks the hash of every weight, which reads all of them. `weights`: external
+    files that are in memory, by location: anything with the buffer protocol, or a dense tensor of another library (DLPack), on the host or on
+    the card of the sessions, ready to be read. It is not copied where kernels can use it as it is, and belongs to the bundle from then on.
     """
 
     _what = "bundle"
 
     def __init__(self, source: str | os.PathLike | bytes, *, verify_weights: bool = False,
-                 weights_folder: str | os.PathLike | None = None):
+                 weights_folder: str | os.PathLike | None = None, weights: Mapping[str, object] | None = None):
         self._library = load_library()
         folder = os.fsencode(weights_folder) if weights_folder is not None else None
-        options = BundleOptions(ctypes.sizeof(BundleOptions), int(verify_weights), folder)
+        self._weights: list = []  # what the pointers point to
+        given = [self._locate(location, value) for location, value in (weights or {}).items()]
+        options = BundleOptions(ctypes.sizeof(BundleOptions), int(verify_weights), folder, (WeightsStruct * len(given))(*given), len(given))
         self._pointer = ctypes.c_void_p()
         self._data = source if isinstance(source, bytes) else None  # used in place: must live as long as the bundle and its sessions
         if self._data is not None:
             check(self._library.weft_bundle_open_memory(self._data, len(self._data), options, self._pointer))
         else:
             check(self._library.weft_bundle_open(os.fsencode(source), options, self._pointer))
+
+    def _locate(self, location: str, value) -> WeightsStruct:
+        struct = TensorStruct()
+        if _dlpack.is_foreign(value):
+            _dlpack.fill(struct, value, None, 0, self._weights)
+        else:
+            array = value if isinstance(value, np.ndarray) and value.flags.c_contiguous else np.frombuffer(value, np.uint8)
+            struct.data, struct.bytes = array.ctypes.data, array.nbytes
+            self._weights.append(array)
+        return WeightsStruct(location.encode(), struct.data, struct.bytes, struct.memory, struct.card)
 
     def _release(self, pointer: ctypes.c_void_p) -> None:
         self._library.weft_bundle_release(pointer)

@@ -11,6 +11,8 @@
 
 #include "../Session/WeightOrder.h"
 
+#include <cinttypes>
+
 using namespace weft;
 using namespace weft::cuda;
 using namespace weft::bundle;
@@ -21,6 +23,11 @@ static constexpr uint64_t kAlignment = 256;
 static constexpr uint64_t kStagingBytes = 64 << 20;
 
 static uint64_t align(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Whether kernels can read the caller's memory.
+static bool isInPlace(const ReadOnlyData &item) {
+  return item.card >= 0 && !item.order && reinterpret_cast<Address>(item.data) % kBufferAlignment == 0;
+}
 
 CudaData::~CudaData() {
   Context::Scope scope(*context);
@@ -36,7 +43,9 @@ Error CudaData::place(std::vector<ReadOnlyData> &items, Handle stream) {
   std::map<uint32_t, ReadOnlyData *> missing; // An entry may use one weight as two buffers.
   uint64_t bytes = 0;
   for (ReadOnlyData &item : items)
-    if (!addresses.count(item.id) && missing.emplace(item.id, &item).second)
+    if (isInPlace(item))
+      addresses.emplace(item.id, reinterpret_cast<Address>(item.data));
+    else if (!addresses.count(item.id) && missing.emplace(item.id, &item).second)
       bytes += align(item.bytes);
   std::vector<ReadOnlyData *> list;
   for (auto [id, item] : missing)
@@ -52,6 +61,24 @@ Error CudaData::place(std::vector<ReadOnlyData> &items, Handle stream) {
   return {};
 }
 
+Error CudaData::order(const ReadOnlyData &item, Handle stream, AlignedMemory &result) const {
+  const void *data = item.data;
+  AlignedMemory fetched;
+  if (item.card >= 0) {
+    if (!fetched.allocate(item.bytes))
+      return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes of the host", item.bytes);
+    const Driver &driver = context->getDriver();
+    if (Error error =
+            driver.check(driver.memcpyToHost(fetched.get(), reinterpret_cast<Address>(item.data), item.bytes, stream),
+                         "cuMemcpyDtoHAsync"))
+      return error;
+    if (Error error = driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize"))
+      return error;
+    data = fetched.get();
+  }
+  return reorderWeight(*item.order, data, item.bytes, result);
+}
+
 /// Starts copying the items to `block`; `items` are in use until the stream has been waited for, but what is made here
 /// for their sake is waited for here.
 Error CudaData::upload(const std::vector<ReadOnlyData *> &items, Address block, Handle stream) const {
@@ -63,12 +90,15 @@ Error CudaData::upload(const std::vector<ReadOnlyData *> &items, Address block, 
   for (const ReadOnlyData *item : items) {
     const void *data = item->data;
     if (item->order) {
-      error = reorderWeight(*item->order, item->data, item->bytes, staging.emplace_back());
+      error = order(*item, stream, staging.emplace_back());
       data = staging.back().get();
       staged += item->bytes;
     }
     if (item->bytes && !error)
-      error = driver.check(driver.memcpyToDevice(block, data, item->bytes, stream), "cuMemcpyHtoDAsync");
+      error = item->card >= 0 && !item->order
+                  ? driver.check(driver.memcpyOnDevice(block, reinterpret_cast<Address>(data), item->bytes, stream),
+                                 "cuMemcpyDtoDAsync")
+                  : driver.check(driver.memcpyToDevice(block, data, item->bytes, stream), "cuMemcpyHtoDAsync");
     if (!error && staged > kStagingBytes) {
       error = wait();
       staging.clear();

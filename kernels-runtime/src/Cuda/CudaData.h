@@ -26,11 +26,14 @@ public:
   ~CudaData() override;
 
   /// Sets the addresses of `items`; those that are not there yet are copied over `stream`, into one allocation. Returns
-  /// when they are there. From any thread.
+  /// when they are there. Those of the caller's that lie on the card as kernels see them stay where they are. From any
+  /// thread.
   bundle::Error place(std::vector<ReadOnlyData> &items, Handle stream);
 
 private:
   bundle::Error copy(const std::vector<ReadOnlyData *> &missing, uint64_t bytes, Handle stream);
+  /// The item in the order in which kernels see it, in the host's memory.
+  bundle::Error order(const ReadOnlyData &item, Handle stream, AlignedMemory &result) const;
   bundle::Error upload(const std::vector<ReadOnlyData *> &items, Address block, Handle stream) const;
 
   std::shared_ptr<Context> context;

@@ -4,8 +4,9 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// Maps the bundle and its external weight files. Weights stay mapped; only those that a file holds at an offset that is
-// not a multiple of 64 (initialisers inside an .onnx file, say) are copied, because kernels may use aligned loads.
+// Maps the bundle and its external weight files, of which the caller may have some in memory. Weights stay mapped; only
+// those that a file holds at an offset that is not a multiple of 64 (initialisers inside an .onnx file, say) are
+// copied, because kernels may use aligned loads.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "LoadedBundle.h"
@@ -36,8 +37,7 @@ Error LoadedBundle::open(const std::string &path, const Options &options, std::s
     return error;
   Error error = Reader::open(opened->file.getData(), opened->file.getSize(), options.verifyWeights, opened->reader);
   if (!error)
-    error = opened->bindWeights(options.weightsFolder.empty() ? getFolder(path) : options.weightsFolder,
-                                options.verifyWeights);
+    error = opened->bindWeights(options.weightsFolder.empty() ? getFolder(path) : options.weightsFolder, options);
   if (error)
     return std::move(error).within(quote(path));
   result = std::move(opened);
@@ -55,16 +55,16 @@ Error LoadedBundle::openMemory(const void *data, uint64_t size, const Options &o
   }
   if (Error error = Reader::open(data, size, options.verifyWeights, opened->reader))
     return error;
-  if (Error error =
-          opened->bindWeights(options.weightsFolder.empty() ? "." : options.weightsFolder, options.verifyWeights))
+  if (Error error = opened->bindWeights(options.weightsFolder.empty() ? "." : options.weightsFolder, options))
     return error;
   result = std::move(opened);
   return {};
 }
 
-Error LoadedBundle::bindWeights(const std::string &folder, bool verify) {
+Error LoadedBundle::bindWeights(const std::string &folder, const Options &options) {
   const Tables &tables = getTables();
   weights.resize(tables.weights.size);
+  weightCards.assign(tables.weights.size, -1);
   std::set<std::tuple<uint32_t, uint64_t, uint64_t>> counted; // Kernels may see one weight in several orders.
   for (uint32_t i = 0; i < tables.weights.size; ++i) {
     const WeightRecord &weight = tables.weights[i];
@@ -72,7 +72,7 @@ Error LoadedBundle::bindWeights(const std::string &folder, bool verify) {
       weightBytes += weight.size;
     if (weight.path == kNone)
       weights[i] = reader.getEmbeddedWeight(weight);
-    else if (Error error = bindExternal(i, folder, verify))
+    else if (Error error = bindExternal(i, folder, options))
       return std::move(error).within("weight " + quote(tables.getString(weight.name)));
   }
   return {};
@@ -104,34 +104,51 @@ uint64_t LoadedBundle::getOrderedBytes() {
   return bytes;
 }
 
-Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, bool verify) {
-  const WeightRecord &weight = getTables().weights[index];
-  std::string_view path = getTables().getString(weight.path);
-  auto found = externalFiles.find(path);
-  if (found == externalFiles.end()) {
+Error LoadedBundle::findExternal(std::string_view path, const std::string &folder, const Options &options,
+                                 GivenWeights &found) {
+  if (auto given = options.weights.find(path); given != options.weights.end()) {
+    found = given->second;
+    return {};
+  }
+  auto file = externalFiles.find(path);
+  if (file == externalFiles.end()) {
     MappedFile mapped;
     if (Error error = MappedFile::openBelow(folder, path, mapped))
       return error;
-    found = externalFiles.emplace(std::string(path), std::move(mapped)).first;
+    file = externalFiles.emplace(std::string(path), std::move(mapped)).first;
   }
-  const MappedFile &mapped = found->second;
-  if (weight.offset > mapped.getSize() || weight.size > mapped.getSize() - weight.offset)
+  found = {file->second.getData(), file->second.getSize(), -1};
+  return {};
+}
+
+Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, const Options &options) {
+  const WeightRecord &weight = getTables().weights[index];
+  std::string_view path = getTables().getString(weight.path);
+  GivenWeights found;
+  if (Error error = findExternal(path, folder, options, found))
+    return error;
+  if (weight.offset > found.bytes || weight.size > found.bytes - weight.offset)
     return makeError(ErrorCode::Input,
                      "expected bytes [%" PRIu64 ", +%" PRIu64 ") in file %s, got a file of %" PRIu64 " bytes",
-                     weight.offset, weight.size, quote(path).c_str(), mapped.getSize());
-  const uint8_t *data = mapped.getData() + weight.offset;
-  if (verify && hashBytes(data, weight.size) != weight.hash)
+                     weight.offset, weight.size, quote(path).c_str(), found.bytes);
+  weights[index] = found.data + weight.offset;
+  weightCards[index] = found.card;
+  if (found.card >= 0)
+    return options.verifyWeights
+               ? makeError(ErrorCode::Usage, "expected weights of the host's memory to verify, got those of card %d",
+                           found.card)
+               : Error();
+  if (options.verifyWeights && hashBytes(weights[index], weight.size) != weight.hash)
     return makeError(ErrorCode::Input, "hash mismatch: file %s is not the one this model was compiled with",
                      quote(path).c_str());
-  if (!isAligned(data)) {
+  if (!isAligned(weights[index])) {
     AlignedMemory aligned;
     if (!aligned.allocate(weight.size))
       return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes", weight.size);
-    std::memcpy(aligned.get(), data, weight.size);
-    data = static_cast<const uint8_t *>(aligned.get());
+    std::memcpy(aligned.get(), weights[index], weight.size);
+    weights[index] = static_cast<const uint8_t *>(aligned.get());
     copies.push_back(std::move(aligned));
   }
-  weights[index] = data;
   return {};
 }
 

@@ -30,11 +30,19 @@ public:
   virtual ~SharedResource() = default;
 };
 
+/// What an external file holds, in the caller's memory.
+struct GivenWeights {
+  const uint8_t *data;
+  uint64_t bytes;
+  int card; ///< Whose memory it is; -1: the host's.
+};
+
 class LoadedBundle {
 public:
   struct Options {
     bool verifyWeights = false;
-    std::string weightsFolder; ///< Empty: the bundle's folder.
+    std::string weightsFolder;                                ///< Empty: the bundle's folder.
+    std::map<std::string, GivenWeights, std::less<>> weights; ///< By location, looked up before files are.
   };
 
   static bundle::Error open(const std::string &path, const Options &options, std::shared_ptr<LoadedBundle> &result);
@@ -46,6 +54,8 @@ public:
   const bundle::Tables &getTables() const { return reader.getTables(); }
   /// Address of weight data as stored, aligned for kernels.
   const uint8_t *getWeight(uint32_t index) const { return weights[index]; }
+  /// The card in whose memory that is; -1: the host's.
+  int getWeightCard(uint32_t index) const { return weightCards[index]; }
   /// In which kernels see the weight; null: as stored.
   const bundle::WeightOrderRecord *findOrder(uint32_t index) const;
   /// Address of a weight in the order in which kernels see it; made when it is first asked for, kept until the bundle
@@ -62,8 +72,10 @@ public:
                           std::shared_ptr<SharedResource> &resource);
 
 private:
-  bundle::Error bindWeights(const std::string &folder, bool verify);
-  bundle::Error bindExternal(uint32_t index, const std::string &folder, bool verify);
+  bundle::Error bindWeights(const std::string &folder, const Options &options);
+  bundle::Error findExternal(std::string_view path, const std::string &folder, const Options &options,
+                             GivenWeights &found);
+  bundle::Error bindExternal(uint32_t index, const std::string &folder, const Options &options);
 
   MappedFile file;
   AlignedMemory copy; ///< Of data given in memory that was not aligned.
@@ -71,6 +83,7 @@ private:
   std::map<std::string, MappedFile, std::less<>> externalFiles;
   std::vector<AlignedMemory> copies; ///< Of external weights at unaligned offsets.
   std::vector<const uint8_t *> weights;
+  std::vector<int> weightCards;
   uint64_t weightBytes = 0;
   std::mutex orderMutex;
   std::map<uint32_t, AlignedMemory> ordered; ///< By weight.

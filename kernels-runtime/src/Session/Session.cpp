@@ -160,8 +160,13 @@ Error Session::prepareReadOnlyBuffers() {
     const BufferRecord &buffer = entry.buffers[i];
     if (BufferKind(buffer.kind) == BufferKind::Weight) {
       const WeightRecord &weight = tables.weights[buffer.source];
-      items.push_back(
-          {buffer.source, bundle->getWeight(buffer.source), weight.size, bundle->findOrder(buffer.source), nullptr});
+      int card = bundle->getWeightCard(buffer.source);
+      if (card >= 0 && card != device->getCapabilities().card)
+        return makeError(ErrorCode::Usage,
+                         "weight %s: expected memory of the host or of the session's device %s, got card %d's",
+                         quote(tables.getString(weight.name)).c_str(), device->getCapabilities().name, card);
+      items.push_back({buffer.source, bundle->getWeight(buffer.source), weight.size, bundle->findOrder(buffer.source),
+                       nullptr, card});
     } else if (BufferKind(buffer.kind) == BufferKind::Constant) {
       const DataRecord &constant = tables.constants[buffer.source];
       items.push_back({uint32_t(tables.weights.size + buffer.source), tables.constantBytes.data + constant.offset,

@@ -181,7 +181,7 @@ bool weft::onnx::addMemorySource(mlir::MLIRContext &context, llvm::StringRef loc
   llvm::SmallString<256> clean(location);
   llvm::sys::path::remove_dots(clean);
   weft::tg::WeightStore &store = context.getOrLoadDialect<weft::tg::TileGraphDialect>()->getWeightStore();
-  return store.add(nameMemory(clean), {bytes, nullptr, ""});
+  return store.add(nameMemory(clean), {bytes, nullptr, "", clean.str().str()});
 }
 
 llvm::Expected<ExternalData::File> ExternalData::open(llvm::StringRef location) {

@@ -25,6 +25,7 @@ public:
     llvm::ArrayRef<char> bytes;  ///< The whole source, usually mapped.
     std::shared_ptr<void> owner; ///< Keeps `bytes` valid.
     std::string path;            ///< File the bytes came from, or empty for a buffer.
+    std::string location = {};   ///< Of a buffer that stands for an external file: where the model says that it is.
   };
 
   /// Registers `source` under `name`; the first registration of a name wins. Returns false if the name was taken.
