@@ -321,20 +321,20 @@ static Type multiplicandOf(Type lhs, Type rhs, Type accumulator) {
   return lhs == rhs && isNarrow ? lhs : accumulator;
 }
 
-/// How many places of `lane` are within extents, if `places` have it from one tile of a whole, shorter dimension.
+/// How many places of `lane` are within extents and tiles, if `places` have it from narrow tiles, or from one tile of a
+/// whole, shorter dimension.
 std::optional<int64_t> Kernelizer::livePlaces(ArrayRef<AffineExpr> places, unsigned lane) const {
   int64_t live = 0, whole = space.lane(lane).extent;
   for (unsigned i : space.atomsOf(places)) {
     const Atom &atom = space.atom(i);
     if (!llvm::is_contained(atom.lanes, lane))
       continue;
-    int64_t extent = tg::getConstant(atom.extent).value_or(whole);
-    if (atom.kind != Atom::Kind::Axis || atom.divisor != 1 || atom.tile != whole || extent >= whole || extent < 1 ||
-        tg::getConstant(atom.base) != 0)
+    if (atom.kind != Atom::Kind::Axis || atom.divisor != 1 || atom.getPlaces() != whole)
       return std::nullopt;
-    live = std::max(live, extent);
+    std::optional<int64_t> extent = tg::getConstant(atom.base) == 0 ? tg::getConstant(atom.extent) : std::nullopt;
+    live = std::max(live, std::min(extent.value_or(atom.tile), atom.tile));
   }
-  return live ? std::optional(live) : std::nullopt;
+  return live > 0 && live < whole ? std::optional(live) : std::nullopt;
 }
 
 Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {

@@ -176,7 +176,7 @@ void Kernelizer::makeSinkLanes() {
     int64_t extent = 1;
     for (size_t member : llvm::reverse(members)) {
       sinkDivisors[member] = extent;
-      extent *= tile[member];
+      extent *= roundUpToPowerOf2(tile[member]);
     }
     unsigned lane = space.addLane(extent, d, &root);
     for (size_t member : members)

@@ -83,8 +83,11 @@ Constraints Space::ragged(ArrayRef<AffineExpr> exprs) const {
     if (atom.kind != Atom::Kind::Axis)
       continue;
     std::optional<int64_t> extent = tg::getConstant(atom.extent);
+    AffineExpr axis = getAffineSymbolExpr(i, context);
     if (!extent || *extent % atom.tile != 0 || *extent == 0)
-      result.push_back({atom.extent - 1 - getAffineSymbolExpr(i, context)});
+      result.push_back({atom.extent - 1 - axis});
+    if (atom.isNarrow())
+      result.push_back({atom.base * atom.tile + (atom.tile - 1) - axis});
   }
   return result;
 }
@@ -99,7 +102,7 @@ AffineExpr Space::expanded(AffineExpr expr) {
       continue;
     hasAxis = true;
     const Lane &lane = lanes[atom.lanes.front()];
-    replacements[i] = atom.base * atom.tile + lane.atom.floorDiv(atom.divisor) % atom.tile;
+    replacements[i] = atom.base * atom.tile + lane.atom.floorDiv(atom.divisor) % atom.getPlaces();
   }
   return simplify(hasAxis ? expr.replaceSymbols(replacements) : expr);
 }

@@ -6,15 +6,17 @@
 //   scalar  an `index` value: a tile number, a loop counter, a symbol of the kernel
 //   lane    the place along a lane
 //   axis    base * tile + (lane floordiv divisor) mod tile: the places of a tile along a tensor's or a reduced
-//   dimension index   a tile of integers, for gathers
+//   dimension; a lane has as many places of a tile that is no power of two as the next power has (*narrow*)
+//   index   a tile of integers, for gathers
 // Atoms take values in [0, extent) for the purposes of simplification; an axis whose extent its tile does not divide is
-// *ragged*, and what its tile holds past the end is nobody's concern, or masked explicitly.
+// *ragged*, as is a narrow one, and what its tile holds past the end is nobody's concern, or masked explicitly.
 #ifndef WEFT_LIB_KERNELIZE_SPACE_H
 #define WEFT_LIB_KERNELIZE_SPACE_H
 
 #include "Arithmetic.h"
 #include "mlir/IR/IntegerSet.h"
 #include "mlir/IR/Value.h"
+#include "llvm/Support/MathExtras.h"
 #include <deque>
 #include <map>
 
@@ -38,6 +40,10 @@ struct Atom {
   mlir::AffineExpr base;   ///< Axis, as are the following.
   int64_t tile = 1, divisor = 1;
   llvm::SmallVector<unsigned> lanes; ///< Of a lane and of an axis one; of an index those of its tile.
+
+  /// Places of the lane that an axis has, and whether they are more than those of the tile.
+  int64_t getPlaces() const { return int64_t(llvm::PowerOf2Ceil(uint64_t(tile))); }
+  bool isNarrow() const { return kind == Kind::Axis && getPlaces() != tile; }
 };
 
 /// expr >= 0, or expr == 0.
@@ -72,7 +78,7 @@ public:
   llvm::SmallVector<unsigned> unite(llvm::ArrayRef<unsigned> a, llvm::ArrayRef<unsigned> b) const;
   /// The innermost scope of the atoms that occur; `root` if there are none.
   Scope *scopeOf(llvm::ArrayRef<mlir::AffineExpr> exprs, Scope *root) const;
-  /// That the ragged axes among the atoms of `exprs` are within their extents.
+  /// That the ragged axes among the atoms of `exprs` are within their extents, and within their tiles.
   Constraints ragged(llvm::ArrayRef<mlir::AffineExpr> exprs) const;
 
   mlir::AffineExpr simplify(mlir::AffineExpr expr) { return arithmetic.simplify(expr); }

@@ -45,6 +45,7 @@ private:
   Error measureUnits();
   Error measureHopper();
   Error measureClusters();
+  Error measureTileTimes();
   Error readClocks(const KernelStart &start, double &clocks);
 
   CalibratedCard &card;
@@ -240,6 +241,16 @@ Error Benchmarks::measureClusters() {
   return {};
 }
 
+Error Benchmarks::measureTileTimes() {
+  Stopwatch watch;
+  watch.clocks = [&](const KernelStart &start, double &clocks) { return readClocks(start, clocks); };
+  watch.seconds = [&](const KernelStart &start, double &seconds) { return best(start, 1, seconds); };
+  watch.iterations = sizes.iterations;
+  watch.clockHz = result.clock;
+  watch.out = out;
+  return measureTiles(card, watch, result.tiles);
+}
+
 Error Benchmarks::run() {
   if (Error error = card.load(makeKernels()))
     return error;
@@ -248,7 +259,7 @@ Error Benchmarks::run() {
   if (Error error = card.allocate(256, out))
     return error;
   for (auto step : {&Benchmarks::measureBarriers, &Benchmarks::measureUnits, &Benchmarks::measureHopper,
-                    &Benchmarks::measureMemory, &Benchmarks::measureLatencies})
+                    &Benchmarks::measureTileTimes, &Benchmarks::measureMemory, &Benchmarks::measureLatencies})
     if (Error error = (this->*step)())
       return error;
   return {};
@@ -309,6 +320,7 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
          "\"clusteredSms\": %lld,\n",
          c.clusterBarrierClocks, c.clusterBytesPerClock, c.clusterMergeClocks, (long long)c.clusteredSms);
   append(text, " \"mmaFoldClocks\": %.0f, \"foldClocks\": %.0f,\n", c.mmaFoldClocks, c.foldClocks);
+  text += formatTileTimes(c.tiles);
   append(text, " \"mmaSyncF16Flops\": %.4g, \"wgmmaF16Flops\": %.4g,\n \"workingSets\": [", c.mmaFlops, c.wgmmaFlops);
   for (const WorkingSet &set : c.workingSets)
     append(text, "%s\n  {\"bytes\": %lld, \"own\": %.4g, \"shifted\": %.4g}", &set == c.workingSets.data() ? "" : ",",
@@ -327,7 +339,8 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
           "on all SMs; clusterMergeClocks: of 16 KiB that are sent and added up, without that and two barriers; "
           "clusteredSms: the most clusters of 4 blocks of 1024 threads, 2 blocks an SM, that take as long as one\",\n"
           "  \"mmaFoldClocks, foldClocks: of one m16n8k16 (m64n16k16), the maximum of its rows, exponentials, another "
-          "product of these, one after the other; the former with a barrier of 128 threads\",\n"
+          "product of these, one after the other; the former with a barrier of 128 threads\",\n" +
+          std::string(kTileMethod) +
           "  \"launchSeconds: 1000 empty kernels, one after the other\",\n"
           "  \"mma.sync m16n8k16: 16 warps of every SM, 8 sums each; wgmma m64n256k16: 2 warpgroups of every SM, "
           "operands in shared memory; all zero\"]}\n";

@@ -4,7 +4,7 @@
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H
 
-#include "CalibratedCard.h"
+#include "TileCalibration.h"
 
 namespace weft::calibrate {
 
@@ -29,7 +29,8 @@ struct Calibration {
   double clusterBarrierClocks = 0, clusterBytesPerClock = 0, clusterMergeClocks = 0;
   int64_t clusteredSms = 0;
   double mmaFoldClocks = 0, foldClocks = 0; ///< A step of a fold's latencies; the latter by wgmma, 0: none.
-  double mmaFlops = 0, wgmmaFlops = 0;      ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
+  TileTimes tiles;
+  double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
 };
 
 /// Runs all benchmarks. An emulated card gets sizes that take a moment.

@@ -56,6 +56,10 @@ struct BoxPart {
 /// the first tensor dimension the highest digits, so that its places lie in the box in rising order.
 std::optional<llvm::SmallVector<BoxPart>> getBoxParts(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
+/// The places of each tile dimension, from the first one on, that the guard leaves wherever the tile is: of tiles that
+/// are no power of two. What lies past the end of a tensor is not counted.
+llvm::SmallVector<int64_t> getLiveShape(const Access &access);
+
 /// For accesses at a constant distance along one index of the tensor, not the last one (two terms of a window): the
 /// part of the tile that this index follows, with any step.
 std::optional<BoxPart> getSlidingPart(const Access &a, const Access &b);
@@ -63,8 +67,10 @@ std::optional<BoxPart> getSlidingPart(const Access &a, const Access &b);
 /// Whether the access is a box of the tensor, as TMA fetches it: at most 5 dimensions; getBoxParts; all tile dimensions
 /// are used; that of the last index is whole; strides are multiples of 16 bytes, and so is the box's extent along the
 /// last dimension; along others it reaches over 256 elements at most; the guard says no more than that indices lie
-/// inside the tensor.
+/// inside the tensor, and that places lie inside getLiveShape, along a dimension that one index follows.
 bool isBox(const Access &access);
+/// Bytes that TMA brings for such an access: of a tile that is cut along the last index whole panels.
+int64_t countBoxBytes(const Access &access);
 
 } // namespace weft::schedule
 

@@ -27,9 +27,11 @@ mlir::Type getTileElement(mlir::Type type);
 
 /// The accumulator of mma.sync over `warps` warps, split so that warps read the least of shared memory; with
 /// `keepsRows` each warp holds whole rows. Of `slices`, as many groups of warps have sums of the whole tile, along a
-/// third dimension. Warps that find no work repeat others'. Nothing if an extent is below the instruction's.
+/// third dimension. Warps that find no work repeat others'. Where only the first `live` columns are read, warps have
+/// an instruction's columns in turn, so that each has its part of them. Nothing if an extent is below the
+/// instruction's.
 std::optional<layout::LinearLayout> makeMmaAccumulator(const MmaForm &form, int64_t m, int64_t n, int64_t warps,
-                                                       bool keepsRows, int64_t slices);
+                                                       bool keepsRows, int64_t slices, int64_t live);
 /// The accumulator of FMA: each thread has rows and columns in vectors of `vectorM` and `vectorN` contiguous elements.
 std::optional<layout::LinearLayout> makeFmaAccumulator(int64_t m, int64_t n, int64_t warps, int64_t vectorM,
                                                        int64_t vectorN);

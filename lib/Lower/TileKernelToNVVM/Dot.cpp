@@ -44,10 +44,10 @@ public:
   bool isValid() const { return isUsable; }
   unsigned countStepRegisters() const { return 1u << step->inBits("register"); }
 
-  /// The registers of step `s`, as words for mma.sync.
-  SmallVector<Value> readWords(int64_t s) {
+  /// The registers of step `s`, as words for mma.sync: those of live parts.
+  SmallVector<Value> readWords(int64_t s, ArrayRef<bool> live = {}) {
     if (reader)
-      return reader->readWords(getPlace(s));
+      return reader->readWords(getPlace(s), live);
     SmallVector<Value> elements = readElements(s), words;
     unsigned perWord = std::max(1u, 32 / element.getIntOrFloatBitWidth());
     for (unsigned i = 0; i < elements.size(); i += perWord)
@@ -187,11 +187,11 @@ private:
                        MutableArrayRef<Value> sums) {
     std::string mnemonic = getMnemonic(form, getTileElement(op.getLhs().getType()), op);
     unsigned rows = 1u << bits.m.size(), columns = 1u << bits.n.size(), perFragment = 1u << bits.fragmentBits;
-    SmallVector<Value> a = lhs.readWords(0), b = rhs.readWords(0), nextA, nextB;
+    SmallVector<Value> a = lhs.readWords(0), b = rhs.readWords(0, live), nextA, nextB;
     for (int64_t s = 0; s < steps; ++s) {
       if (s + 1 < steps) {
         nextA = lhs.readWords(s + 1);
-        nextB = rhs.readWords(s + 1);
+        nextB = rhs.readWords(s + 1, live);
       }
       unsigned wordsA = a.size() / rows, wordsB = b.size() / columns;
       for (unsigned i = 0; i < rows; ++i)

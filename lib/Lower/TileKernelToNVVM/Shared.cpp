@@ -120,7 +120,7 @@ SharedReader::SharedReader(OpBuilder &builder, Location loc, const Role &role, V
 }
 
 /// The place of each matrix's word in the register index is its number.
-SmallVector<Value> SharedReader::readMatrices(uint64_t constant) {
+SmallVector<Value> SharedReader::readMatrices(uint64_t constant, ArrayRef<bool> live) {
   unsigned words = (1u << offsets->inBits("register")) * elementBits / 32;
   SmallVector<Value> result(words);
   std::string outputs = "{$0";
@@ -130,7 +130,10 @@ SmallVector<Value> SharedReader::readMatrices(uint64_t constant) {
   for (unsigned i = 0; i < matrix->matrices; ++i)
     constraints += "=r,";
   SmallVector<Type> types(matrix->matrices, builder.getI32Type());
+  auto isLive = [&](unsigned word) { return live.empty() || live[word / (words / live.size())]; };
   for (unsigned word = 0; word < words; word += matrix->matrices) {
+    if (llvm::none_of(llvm::seq(word, word + matrix->matrices), isLive))
+      continue;
     uint64_t image = getRegisterImage(*offsets, word * 32 / elementBits);
     auto [pointer, immediate] = addresses->get((image ^ constant) * elementBits / 8);
     std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrix->matrices) +
@@ -143,9 +146,9 @@ SmallVector<Value> SharedReader::readMatrices(uint64_t constant) {
   return result;
 }
 
-SmallVector<Value> SharedReader::readWords(uint64_t place) {
+SmallVector<Value> SharedReader::readWords(uint64_t place, ArrayRef<bool> live) {
   if (matrix)
-    return readMatrices(getConstant(place));
+    return readMatrices(getConstant(place), live);
   SmallVector<Value> elements = readElements(builder.getIntegerType(elementBits), place);
   unsigned perWord = std::max(1u, 32 / elementBits);
   if (perWord == 1 || elements.size() < perWord)
@@ -160,7 +163,7 @@ SmallVector<Value> SharedReader::readElements(Type element, uint64_t place) {
   unsigned count = 1u << offsets->inBits("register");
   SmallVector<Value> result(count);
   if (matrix && elementBits >= 8) {
-    SmallVector<Value> words = readMatrices(getConstant(place));
+    SmallVector<Value> words = readMatrices(getConstant(place), {});
     unsigned perWord = 32 / elementBits;
     for (auto [i, word] : llvm::enumerate(words))
       llvm::copy(unpackWords(builder, loc, word, element, perWord), result.begin() + i * perWord);

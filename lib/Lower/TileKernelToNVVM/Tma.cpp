@@ -79,7 +79,7 @@ static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, ArrayRef<i
 static constexpr int64_t warpRows = 16;
 
 /// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others; along
-/// tile dimension `dim` the first `rows` places (a power of two).
+/// tile dimension `dim` the first `rows` places (a power of two, where several indices follow it).
 template <typename OpTy>
 static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, int64_t dim,
                                int64_t rows, unsigned symbols) {
@@ -123,8 +123,8 @@ LogicalResult weft::gpu::addTensorMaps(func::FuncOp kernel, KernelInfo &info) {
         return WalkResult::interrupt();
       }
       int64_t ctas = copy->hasAttr(multicastAttr) ? info.cluster : 1;
-      record =
-          describe(copy, copy.getSource(), buffer, buffer.getShape(), lines, buffer.getShape()[lines] / ctas, symbols);
+      int64_t live = schedule::getLiveShape(schedule::getAccess(copy))[lines];
+      record = describe(copy, copy.getSource(), buffer, buffer.getShape(), lines, live / ctas, symbols);
     } else if (auto store = dyn_cast<tk::StoreBoxOp>(op)) {
       tk::SharedType buffer = store.getBuffer().getType();
       record = describe(store, store.getTarget(), buffer, buffer.getShape(), 0, warpRows, symbols);
@@ -206,8 +206,9 @@ public:
     tk::SharedType buffer = op.getTarget().getType();
     int64_t inner = getBoxDims(op.getMap(), 2).back(), bits = tk::getElementBits(buffer.getElementType());
     unsigned span = *getTmaSwizzle(buffer, inner);
-    int64_t extent = buffer.getShape()[inner], width = span ? span * 8 / bits : extent;
-    int64_t lines = buffer.getShape()[1 - inner], lineBytes = width * bits / 8, panelBytes = lines * lineBytes;
+    SmallVector<int64_t> live = schedule::getLiveShape(schedule::getAccess(op));
+    int64_t width = span ? span * 8 / bits : buffer.getShape()[inner], lineBytes = width * bits / 8;
+    int64_t panelBytes = buffer.getShape()[1 - inner] * lineBytes, lines = live[1 - inner];
 
     Value barrier = getSlotBarriers(rewriter, loc, adaptor.getChannel().front(), adaptor.getIteration().front(),
                                     op.getChannel().getType().getSlots())
@@ -228,7 +229,7 @@ public:
       Value index = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), rank);
       line = forms.scale(forms.get(index, {0, info.cluster - 1}), lines);
     }
-    for (int64_t panel = 0; panel * width < extent; ++panel) {
+    for (int64_t panel = 0; panel * width < live[inner]; ++panel) {
       SmallVector<LinearForm> dims(2);
       dims[inner] = IndexArithmetic::constant(panel * width);
       dims[1 - inner] = line;
@@ -247,7 +248,7 @@ public:
 
 //===-- Stores ----------------------------------------------------------------------------------------------------===//
 
-/// Blocks of 64 rows by one line of 128 bytes in a slot of the warpgroup: each warp writes its 16 rows, and one of its
+/// Blocks of 64 rows by one line in a slot of the warpgroup: each warp writes its 16 rows, and one of its
 /// threads sends them off while the next are written. Warps do not wait for each other.
 class LowerStoreBox : public TilePattern<tk::StoreBoxOp> {
 public:
@@ -263,16 +264,17 @@ public:
     std::optional<layout::LinearLayout> expected =
         schedule::getWgmmaAccumulator(type.getShape()[0], type.getShape()[1], role.warps);
     int64_t line = buffer.getShape()[1];
-    if (!tiling || tiling->columns < line || !expected ||
+    bool isCut = op.getLiveColumns() && tiling && tiling->columnGroups > 1; // Each warpgroup has its own columns.
+    if (!tiling || isCut || tiling->columns < line || !expected ||
         expected->canonical() != type.getLayout().getValue().canonical())
       return op.emitOpError("expected an accumulator of wgmma on ") << role.warps << " warps, got " << type;
     int64_t groups = role.warps / 4, depth = buffer.getSlots() / groups;
     if (!llvm::isPowerOf2_64(depth))
-      return op.emitOpError("expected 1, 2 or 4 slots for each of ") << groups << " warpgroups, got " << buffer;
+      return op.emitOpError("expected a power of two of slots for each of ") << groups << " warpgroups, got " << buffer;
 
     IndexArithmetic forms(rewriter, loc);
-    Site site =
-        makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(), depth * buffer.getSlotBytes());
+    Site site = makeSite(rewriter, forms, loc, role, *tiling, adaptor.getBuffer().front(),
+                         depth * buffer.getSlotBytes(), buffer.getSlotBytes() / buffer.getShape()[0]);
     SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), {});
     Slots slots = makeSlots(line, groups, depth, buffer.getLayout().getValue());
     Value map = getTensorMap(info, op, rewriter);
@@ -282,9 +284,14 @@ public:
       return op.emitOpError("expected whole blocks of 64x")
              << line << " elements for each CTA of the cluster, got " << type;
     Value rank = op.getParted() ? emitClusterRank(rewriter, loc) : Value();
-    int64_t each = share / registers; // Blocks that one CTA sends.
+    int64_t each = share / registers, sent = 0; // Blocks that one CTA sends, and has sent.
+    int64_t live = op.getLiveColumns().value_or(type.getShape()[1]);
     for (int64_t rowStep = 0; rowStep < tiling->rowSteps; ++rowStep)
       for (int64_t column = 0; column < tiling->columns * tiling->columnSteps; column += line, ++number) {
+        if (column >= live)
+          continue;
+        if (number % each == 0)
+          sent = 0;
         LinearForm row = site.row, from = site.column;
         row.constant += tiling->row(0, rowStep);
         from.constant += column;
@@ -296,8 +303,8 @@ public:
           auto branch = scf::IfOp::create(rewriter, loc, isHere, /*withElseRegion=*/false);
           rewriter.setInsertionPoint(branch.thenYield());
         }
-        int64_t place = number % depth * buffer.getSlotBytes();
-        waitForSlot(rewriter, loc, site, std::min(number % each, depth - 1));
+        int64_t place = sent % depth * buffer.getSlotBytes();
+        waitForSlot(rewriter, loc, site, std::min(sent++, depth - 1));
         if (failed(writeShared(rewriter, loc, info, role, addBytes(rewriter, loc, adaptor.getBuffer().front(), place),
                                adaptor.getValue().slice(number * registers, registers), slots.registers, slots.memory)))
           return failure();
@@ -342,7 +349,7 @@ private:
   };
 
   static Site makeSite(OpBuilder &builder, IndexArithmetic &forms, Location loc, const Role &role,
-                       const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes) {
+                       const schedule::WgmmaTiling &tiling, Value buffer, int64_t groupBytes, int64_t lineBytes) {
     Site site;
     Value group = emitWarpgroup(builder, loc, role.firstWarp);
     Thread thread = weft::gpu::getThread(builder, loc, role);
@@ -350,7 +357,7 @@ private:
                                           arith::ConstantIndexOp::create(builder, loc, 0));
     Value warp = emitWarpOfGroup(builder, loc);
     Value bytes = arith::MulIOp::create(builder, loc, group, makeInt(builder, loc, groupBytes));
-    Value own = arith::MulIOp::create(builder, loc, warp, makeInt(builder, loc, warpRows * 128));
+    Value own = arith::MulIOp::create(builder, loc, warp, makeInt(builder, loc, warpRows * lineBytes));
     bytes = arith::AddIOp::create(builder, loc, bytes, own);
     site.buffer = LLVM::GEPOp::create(builder, loc, buffer.getType(), builder.getI8Type(), buffer, ValueRange(bytes));
     Value rowGroup = arith::RemUIOp::create(builder, loc, group, makeInt(builder, loc, tiling.rowGroups));

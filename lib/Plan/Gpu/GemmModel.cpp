@@ -1,6 +1,6 @@
 // The price of a contraction's tile, and the search over all of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Plan/GemmModel.h"
+#include "GemmTiles.h"
 #include "weft/Target/Slices.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -18,9 +18,14 @@ static constexpr double coldClocks = 1500;
 /// What DRAM takes longer where fewer SMs than all ask for something, and what of the lesser of two times is not hidden
 /// by the greater.
 static constexpr double idleFactor = 1.07, unhidden = 0.34;
-/// What tiles with more rows than columns take longer in several rounds: 256 x 128 beside 128 x 256, 0.99 to 1.06 for
-/// seven products on an H100, with multicasts 1.0 to 1.13.
+/// What tiles with more rows than columns take longer: 256 x 128 beside 128 x 256 in several rounds, 0.99 to 1.06 for
+/// seven products on an H100, with multicasts 1.0 to 1.13; in one wave 42 of 256 rows beside 11 of 128, 1.04 times as
+/// much more than they should.
 static constexpr double tallFactor = 1.03;
+/// What tiles that are no power of two take longer than they should, and what those do beside whose lines are short and
+/// begin anywhere in a sector. Of what bytes and operations say ten products with rows of whole sectors gain 0.92
+/// times, seven others 0.84 (H100, bench/results/2026-11-23-narrow-tiles-h100.md).
+static constexpr double narrowFactor = 1.05, straddlingFactor = 1.1;
 /// Of mma.sync's steps, the part of what shared memory takes that comes on top of the products: the same warps ask for
 /// fragments and multiply them.
 static constexpr double fragmentPart = 0.51;
@@ -30,9 +35,8 @@ static constexpr double besidePart = 0.02;
 /// each other one's on its SM.
 static constexpr double queuedPart = 0.98, queuedBeside = 0.25;
 /// What DRAM takes longer for rows that are read 128 bytes at a time than for 256 and more (16 x 28672 x 4096 on an
-/// H100: 0.096 ms against 0.092), and up to which extent of the other side that decides.
+/// H100: 0.096 ms against 0.092), for products of few rows (skinny).
 static constexpr double pieceFactor = 1.06;
-static constexpr int64_t skinny = 32;
 
 /// Tiles of `elements` along a side.
 static int64_t countTiles(int64_t extent, ArrayRef<int64_t> extents, int64_t elements, int64_t leastInner) {
@@ -56,8 +60,7 @@ static double panelBytesOfSm(double busySms, const Device &device) {
   return std::min(device.panelBytesPerClock * device.waveMerge / busySms, double(device.sharedBytesPerClock));
 }
 
-/// Groups of warps that share each step of a tile (weft-tk-slice-steps).
-static int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile) {
+int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile) {
   if (tile.engine != tg::Engine::Mma || problem.lhsWork + problem.rhsWork > 0)
     return 1; // Windows have registers for no more sums.
   int64_t steps = llvm::divideCeil(llvm::divideCeil(problem.k, tile.k) * problem.taps, tile.split);
@@ -144,7 +147,8 @@ static double fileOf(const GemmTile &tile, double registers) {
   return rounded * threads + 128 * (tile.warps > 4 ? 40 : rounded);
 }
 
-static int64_t sharedOf(const GemmProblem &problem, const GemmTile &tile) {
+static int64_t sharedOf(const GemmProblem &problem, const GemmTile &narrow) {
+  GemmTile tile = padded(narrow);
   int64_t bytes = tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
   if (int64_t slices = slicesOf(problem, tile); slices > 1)        // In the place of the operands.
     bytes = std::max(bytes, slices * tile.m * tile.n * 4);
@@ -178,7 +182,6 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
 
 /// What slices of a step cost beside their bytes: two barriers and a way through shared memory.
 static constexpr double sliceClocks = 120;
-static constexpr int64_t mostSplit = 4, mostRowShares = 8, mostMulticast = 2;
 /// Places of tiles whose steps are long enough that CTAs of a cluster do not wait for each other.
 static constexpr int64_t longStep = 128 * 256;
 
@@ -214,7 +217,7 @@ static int64_t countSms(const GemmTile &tile, const Device &device) {
 static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   if (tile.engine != tg::Engine::Wgmma)
     return canSplitRows(problem, tile, tiles, device);
-  if (tile.split > int64_t(device.maxCluster))
+  if (tile.split > int64_t(device.maxCluster) || padded(tile).n != tile.n)
     return false;
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
   int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
@@ -430,8 +433,12 @@ static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::op
                       time.warps * (1 - 1 / double(resident));
   double waits = double(rounds) * (time.steps * time.alone + time.stores + time.warps);
   double seconds = (std::max(throughput, waits) + device.tiles.start) / device.clock;
-  if (tile.engine == tg::Engine::Wgmma && tile.m > tile.n && tilesPerSm > 1)
+  constexpr int64_t tallest = 256;
+  if (tile.engine == tg::Engine::Wgmma && tile.m > tile.n && (tilesPerSm > 1 || tile.m == tallest))
     seconds *= tallFactor;
+  constexpr int64_t sector = 32;
+  if (padded(tile).n != tile.n)
+    seconds *= narrowFactor * (problem.resultAlignment < sector ? straddlingFactor : 1);
   double dram = dramBytes(problem, tile, cost.ctasPerSm * device.sms, device) / device.memoryBandwidth;
   bool largerIsLeft = problem.m > problem.n;
   int64_t piece = problem.contiguousAlongK ? tile.k : largerIsLeft ? tile.m : tile.n;
@@ -484,7 +491,8 @@ GemmCost estimateGemm(const GemmProblem &problem, const GemmTile &tile, const De
 
 /// Of a launch whose CTAs are all there at once, steps under way in what shared memory is left: under load DRAM answers
 /// later. Of 179 pairs of tiles of 16 to 197 rows on an H100, six stages take 0.96 times as long as
-/// three in the median, 0.64 to 1.11; where they keep CTAs waiting, 1.21 times.
+/// three in the median, 0.64 to 1.11; where they keep CTAs waiting, 1.21 times. Seven and eight take 0.98 to 1.12 times
+/// six (ten products).
 static void addStages(const GemmProblem &problem, const Device &device, GemmChoice &choice) {
   constexpr int64_t most = 6;
   if (choice.tile.engine == tg::Engine::Simt)
@@ -499,83 +507,21 @@ static void addStages(const GemmProblem &problem, const Device &device, GemmChoi
   }
 }
 
-/// Calls `visit` for every tile shape that `engine` knows.
-static void forEachTile(const GemmProblem &problem, tg::Engine engine,
-                        llvm::function_ref<void(const GemmTile &)> visit) {
-  bool simt = engine == tg::Engine::Simt, wgmma = engine == tg::Engine::Wgmma;
-  auto limit = [](int64_t extent, int64_t least, int64_t most) {
-    return std::clamp<int64_t>(llvm::PowerOf2Ceil(extent), least, most);
-  };
-  // Instruction shapes: wgmma m64 (two warpgroups: 128) n8-256, mma m16n8, one element of an FMA. k: whole 16-byte
-  // chunks of 8 rows at least, and 128 bytes at most, the widest swizzle.
-  int64_t leastM = simt ? std::min<int64_t>(llvm::PowerOf2Ceil(problem.m), 16) : wgmma ? 64 : 16;
-  int64_t leastN = simt ? std::min<int64_t>(llvm::PowerOf2Ceil(problem.n), 16) : wgmma ? 32 : 8;
-  int64_t elementBytes = std::max(problem.lhsBytes, problem.rhsBytes);
-  int64_t leastK = simt ? 8 : 32 / elementBytes, mostK = std::max<int64_t>(128 / elementBytes, leastK);
-  if (engine == tg::Engine::Mma && std::min(problem.m, problem.n) <= skinny && problem.contiguousAlongK)
-    mostK *= 2;                              // See pieceFactor.
-  if (problem.lhsWork + problem.rhsWork > 0) // Fewer steps that wait.
-    mostK *= 4;
-  bool isWide = engine == tg::Engine::Mma && !problem.isBeside;
-  int64_t mostSliced = isWide ? std::max<int64_t>(mostK, 512 / elementBytes) : mostK;
-  if (problem.wholeM)
-    leastM = limit(problem.m, leastM, 256);
-  int64_t byWarpgroups = problem.allowSplit ? mostSplit : 1, byWarps = problem.allowRowShares ? mostRowShares : 1;
-  int64_t mostSplits = wgmma ? byWarpgroups : byWarps;
-  for (int64_t m = limit(problem.m, leastM, 256); m >= leastM; m /= 2)
-    for (int64_t n = limit(problem.n, leastN, 256); n >= leastN; n /= 2)
-      for (int64_t k = limit(problem.k, leastK, mostSliced); k >= leastK; k /= 2)
-        for (int64_t warps : {4, 8, 2, 1}) {
-          if ((problem.onlyM && m != problem.onlyM) || (problem.onlyN && n != problem.onlyN) ||
-              (problem.onlyK && k != problem.onlyK))
-            continue;
-          if (wgmma && (warps < 4 || m % (16 * warps) != 0 || m > problem.mostBoxM || n > problem.mostBoxN))
-            continue;
-          // Elements that a thread loads one by one, each with its mask: more than these ptxas spills.
-          if (problem.onlyK && (m + n) * k > warps * 32 * 24)
-            continue;
-          // A thread's sums of FMAs live beside its operands. Kernelize sums thin products place by place, in
-          // registers.
-          if (simt && problem.products * m * n > warps * 32 * 64)
-            continue;
-          if (simt && (m < 16 || n < 16) && problem.products * m * n * k > warps * 32 * 32)
-            continue;
-          // A warp has a fragment of its own, a thread an element.
-          int64_t slices = slicesOf(problem, {m, n, k, warps, 1, engine});
-          if (m * n * slices < (simt ? 32 : 128) * warps && warps > 1)
-            continue;
-          if ((k > mostK && slices == 1) || (problem.isBeside && slices > 1 && warps > 4))
-            continue;
-          for (int64_t stages : {4, 3, 2, 5, 6})
-            for (int64_t split = 1; split <= mostSplits; split *= 2)
-              for (int64_t multicast = 1; multicast <= (wgmma && problem.allowMulticast ? mostMulticast : 1);
-                   multicast *= 2)
-                visit({m, n, k, warps, stages, engine, split, multicast});
-        }
-}
-
-void forEachTile(const GemmProblem &problem, const Device &device, llvm::function_ref<void(const GemmTile &)> visit) {
-  bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8 || problem.type == GemmType::Tf32;
-  if (hasMatrix && device.hasWgmma() && problem.allowWgmma && problem.m >= 64 && problem.n >= 32)
-    forEachTile(problem, tg::Engine::Wgmma, visit);
-  if (hasMatrix)
-    forEachTile(problem, tg::Engine::Mma, visit);
-  if (!hasMatrix || std::min(problem.m, problem.n) < 8)
-    forEachTile(problem, tg::Engine::Simt, visit);
-}
-
 GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
-  // What estimates tell apart: for less no CTAs wait for each other, but where they then compute less.
+  // What estimates tell apart: for less no CTAs wait for each other, but where they then compute less, and no tile has
+  // places that it does not use.
   double resolved = problem.lhsWork + problem.rhsWork > 0 ? 0.999 : 0.98;
-  GemmChoice best, split, only;
+  GemmChoice best, narrow, split, only;
   forEachTile(problem, device, [&](const GemmTile &tile) {
     GemmCost cost = estimateGemm(problem, tile, device);
-    GemmChoice &alike = tile.split > 1 ? split : best;
+    GemmChoice &alike = tile.split > 1 ? split : padded(tile).n != tile.n ? narrow : best;
     if (cost.fits && (!alike.cost.fits || cost.seconds < alike.cost.seconds * 0.999))
       alike = {tile, cost};
     if (cost.fits && problem.only == tile)
       only = {tile, cost};
   });
+  if (narrow.cost.fits && (!best.cost.fits || narrow.cost.seconds < best.cost.seconds * resolved))
+    best = narrow;
   if (split.cost.fits && (!best.cost.fits || split.cost.seconds < best.cost.seconds * resolved))
     best = split;
   if (only.cost.fits)

@@ -312,22 +312,48 @@ static std::optional<AffineExpr> rename(AffineExpr extent, const Access &access)
   return isKnown ? std::optional(extent.replace(renamed)) : std::nullopt;
 }
 
-/// Whether every constraint says that some index lies inside its extent.
-static bool isOnlyBounds(const Access &access, ArrayRef<AffineExpr> extents) {
-  if (!access.guard)
-    return true;
+/// What a guard says where it says that indices lie inside their extents.
+static SmallVector<AffineExpr> getBounds(const Access &access) {
   unsigned dims = access.map.getNumDims(), symbols = access.map.getNumSymbols();
   SmallVector<AffineExpr> bounds;
-  for (size_t i = 0; i < extents.size(); ++i) {
-    AffineExpr index = access.map.getResult(i);
+  for (auto [index, whole] : llvm::zip_equal(access.map.getResults(), tg::getDims(access.tensor))) {
     bounds.push_back(simplifyAffineExpr(index, dims, symbols));
-    if (std::optional<AffineExpr> extent = rename(extents[i], access))
+    if (std::optional<AffineExpr> extent = rename(whole, access))
       bounds.push_back(simplifyAffineExpr(*extent - 1 - index, dims, symbols));
   }
-  for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints()))
-    if (access.guard->isEq(i) || !llvm::is_contained(bounds, simplifyAffineExpr(constraint, dims, symbols)))
-      return false;
-  return true;
+  return bounds;
+}
+
+/// A dimension of the tile and the places of it, from the first one on, that a constraint leaves.
+using Cut = std::pair<unsigned, int64_t>;
+
+/// For each constraint that is no bound its cut, or nothing.
+static SmallVector<std::optional<Cut>> getCuts(const Access &access) {
+  SmallVector<std::optional<Cut>> cuts;
+  if (!access.guard)
+    return cuts;
+  unsigned dims = access.guard->getNumDims(), symbols = access.guard->getNumSymbols();
+  SmallVector<AffineExpr> bounds = getBounds(access);
+  for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints())) {
+    if (!access.guard->isEq(i) && llvm::is_contained(bounds, simplifyAffineExpr(constraint, dims, symbols)))
+      continue;
+    cuts.push_back(std::nullopt);
+    for (unsigned dim = 0; dim < access.shape.size() && !access.guard->isEq(i); ++dim) {
+      AffineExpr last = constraint + getAffineDimExpr(dim, constraint.getContext());
+      auto constant = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(last, dims, symbols));
+      if (constant && constant.getValue() >= 0)
+        cuts.back() = Cut(dim, constant.getValue() + 1);
+    }
+  }
+  return cuts;
+}
+
+SmallVector<int64_t> schedule::getLiveShape(const Access &access) {
+  SmallVector<int64_t> live(access.shape);
+  for (const std::optional<Cut> &cut : getCuts(access))
+    if (cut)
+      live[cut->first] = std::min(live[cut->first], cut->second);
+  return live;
 }
 
 /// Most dimensions of a tensor map.
@@ -341,15 +367,30 @@ bool schedule::isBox(const Access &access) {
   std::optional<SmallVector<BoxPart>> parts = getBoxParts(access.map, access.shape);
   if (!parts || parts->back().dim < 0 || parts->back().extent != access.shape[parts->back().dim])
     return false;
+  SmallVector<int64_t> live = getLiveShape(access);
   llvm::SmallBitVector used(access.shape.size());
   for (int64_t i = int64_t(extents.size()) - 1; i >= 0; --i) {
     const BoxPart &part = (*parts)[i];
     bool isLast = i + 1 == int64_t(extents.size());
     if (part.dim >= 0)
       used.set(part.dim);
+    if (part.dim >= 0 && live[part.dim] < access.shape[part.dim] && part.extent < access.shape[part.dim])
+      return false; // Not the first places of each index.
     if (isLast ? part.extent * bits / 8 % 16 : part.getReach() > 256 || stride * bits / 8 % 16)
       return false;
     stride = std::gcd<int64_t>(stride, 16) * std::gcd<int64_t>(extents[i].getLargestKnownDivisor(), 16);
   }
-  return used.all() && isOnlyBounds(access, extents);
+  return used.all() && llvm::all_of(getCuts(access), [](const std::optional<Cut> &cut) { return cut.has_value(); });
+}
+
+int64_t schedule::countBoxBytes(const Access &access) {
+  constexpr int64_t panelBytes = 128;
+  SmallVector<int64_t> live = getLiveShape(access);
+  int64_t elementBytes = tg::getElementBits(access.tensor.getElementType()) / 8, bytes = elementBytes;
+  for (unsigned dim = 0; dim < live.size(); ++dim) {
+    bool isInner = access.map.getResults().back().isFunctionOfDim(dim);
+    int64_t panel = isInner ? std::min(panelBytes / elementBytes, access.shape[dim]) : 1;
+    bytes *= int64_t(llvm::alignTo(live[dim], panel));
+  }
+  return bytes;
 }

@@ -134,7 +134,8 @@ static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
   int64_t k = getTileShape(dot.getLhs().getType())[1], slices = dot.getSlices();
   bool keepsRows = isa<tk::TileType>(dot.getLhs().getType()) || becomesLhs(dot.getResult());
   std::optional<LinearLayout> acc =
-      form ? makeMmaAccumulator(*form, shape[0], shape[1], warps, keepsRows, slices) : makeFmaLayout(dot, warps);
+      form ? makeMmaAccumulator(*form, shape[0], shape[1], warps, keepsRows, slices, dot.countLiveColumns())
+           : makeFmaLayout(dot, warps);
   if (!acc || (!form && slices > 1))
     return std::nullopt;
   DotLayouts layouts;

@@ -68,16 +68,18 @@ static std::pair<int64_t, int64_t> splitWarps(int64_t rows, int64_t columns, int
 }
 
 std::optional<LinearLayout> schedule::makeMmaAccumulator(const MmaForm &form, int64_t m, int64_t n, int64_t warps,
-                                                         bool keepsRows, int64_t slices) {
+                                                         bool keepsRows, int64_t slices, int64_t live) {
   std::optional<LinearLayout> acc = layout::makeMma(form.m, form.n, form.k, form.type, Operand::c);
   if (!acc || m < form.m || n < form.n || warps % slices)
     return std::nullopt;
   warps /= slices;
   auto [byRows, byColumns] = splitWarps(m / form.m, n / form.n, warps, keepsRows);
   auto extend = [&](const LinearLayout &factor) { acc = acc ? acc->product(factor) : acc; };
-  extend(LinearLayout::identity("register", "dim1", llvm::Log2_64(n / form.n / byColumns)));
-  extend(LinearLayout::identity("register", "dim0", llvm::Log2_64(m / form.m / byRows)));
+  int64_t own = n / form.n / byColumns, piece = live < n ? 1 : own;
+  extend(LinearLayout::identity("register", "dim1", llvm::Log2_64(piece)));
   extend(LinearLayout::identity("warp", "dim1", llvm::Log2_64(byColumns)));
+  extend(LinearLayout::identity("register", "dim1", llvm::Log2_64(own / piece)));
+  extend(LinearLayout::identity("register", "dim0", llvm::Log2_64(m / form.m / byRows)));
   extend(LinearLayout::identity("warp", "dim0", llvm::Log2_64(byRows)));
   extend(LinearLayout::zeros("warp", llvm::Log2_64(warps / byRows / byColumns), {}));
   if (acc)

@@ -3,13 +3,14 @@
 #include "Roles.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/Wgmma.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace weft;
 using namespace weft::schedule;
 
-/// Bytes of one slot: 64 rows of 128 bytes.
-static constexpr int64_t slotBytes = 64 * 128;
+/// Rows of one slot, and bits of its widest and least lines.
+static constexpr int64_t slotRows = 64, mostLineBits = 1024, leastLineBits = 256;
 
 /// Whether the tile is computed, place by place, from the result of a wgmma dot: its layout will be that of the
 /// accumulator.
@@ -32,6 +33,13 @@ static bool isAccumulator(Value tile) {
   return false;
 }
 
+/// Columns of the lines that a tile is stored in: as wide as divide the live columns and a warpgroup's.
+static int64_t getLine(tk::StoreOp store, const WgmmaTiling &tiling) {
+  tk::TileType type = store.getValue().getType();
+  int64_t widest = mostLineBits / tk::getElementBits(type.getElementType());
+  return std::gcd(std::gcd(getLiveShape(getAccess(store))[1], widest), tiling.columns);
+}
+
 bool schedule::canStoreBox(tk::StoreOp store, int64_t warps) {
   tk::TileType type = store.getValue().getType();
   unsigned bits = tk::getElementBits(type.getElementType());
@@ -39,10 +47,14 @@ bool schedule::canStoreBox(tk::StoreOp store, int64_t warps) {
       store.getCombine())
     return false;
   std::optional<WgmmaTiling> tiling = getWgmmaTiling(type.getShape()[0], type.getShape()[1], warps);
-  if (!tiling || tiling->columns * bits < 1024)
-    return false;
   Access access = getAccess(store);
-  access.shape = {64, 1024 / bits}; // What is stored at once.
+  SmallVector<int64_t> live = getLiveShape(access);
+  if (!tiling || live[0] < type.getShape()[0] || (tiling->columnGroups > 1 && live[1] < type.getShape()[1]))
+    return false;
+  int64_t line = getLine(store, *tiling);
+  if (line * bits < leastLineBits)
+    return false;
+  access.shape = {slotRows, line}; // What is stored at once.
   if (!isBox(access) || llvm::any_of(*getBoxParts(access.map, access.shape),
                                      [](const BoxPart &part) { return part.step != 1; })) // What lies between stays.
     return false;
@@ -56,25 +68,29 @@ void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps
     if (canStoreBox(store, warps))
       stores.push_back(store);
   });
-  llvm::DenseMap<Type, Value> buffers;
+  llvm::DenseMap<std::pair<Type, int64_t>, Value> buffers;
   for (tk::StoreOp store : stores) {
     tk::TileType type = store.getValue().getType();
-    Value &buffer = buffers[type.getElementType()];
+    int64_t bits = tk::getElementBits(type.getElementType()), columns = type.getShape()[1];
+    int64_t line = getLine(store, *getWgmmaTiling(type.getShape()[0], columns, warps));
+    Value &buffer = buffers[{type.getElementType(), line}];
     if (!buffer) {
-      int64_t groups = warps / 4, depth = std::min<int64_t>(2, sharedBytes / (groups * slotBytes));
-      if (depth == 0)
+      int64_t slotBytes = slotRows * line * bits / 8, groups = warps / 4;
+      int64_t wanted = 2 * mostLineBits / (line * bits), room = sharedBytes / (groups * slotBytes);
+      if (room == 0)
         continue;
+      int64_t depth = std::min<int64_t>(wanted, llvm::bit_floor(uint64_t(room)));
       sharedBytes -= groups * depth * slotBytes;
-      int64_t line = 1024 / tk::getElementBits(type.getElementType());
-      std::optional<layout::LinearLayout> layout = getWgmmaBuffer({64, line}, 1, 1024 / line);
+      std::optional<layout::LinearLayout> layout = getWgmmaBuffer({slotRows, line}, 1, bits);
       OpBuilder allocs(before);
-      auto shared = tk::SharedType::get(groups * depth, {64, line}, type.getElementType(),
+      auto shared = tk::SharedType::get(groups * depth, {slotRows, line}, type.getElementType(),
                                         tk::LayoutAttr::get(tiles.getContext(), *layout));
       buffer = tk::AllocOp::create(allocs, store.getLoc(), shared, IntegerAttr());
     }
     OpBuilder builder(store);
+    int64_t live = getLiveShape(getAccess(store))[1];
     tk::StoreBoxOp::create(builder, store.getLoc(), store.getValue(), store.getTarget(), store.getSymbols(), buffer,
-                           store.getMap(), isParted);
+                           store.getMap(), isParted, live < columns ? builder.getI64IntegerAttr(live) : IntegerAttr());
     store.erase();
   }
 }

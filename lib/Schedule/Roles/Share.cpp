@@ -1,6 +1,7 @@
 // Tiles side by side for the CTAs of a cluster: what they read in common comes from L2 once, to all of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Roles.h"
+#include "weft/Schedule/Access.h"
 #include "weft/Target/Multicast.h"
 
 using namespace mlir;
@@ -27,7 +28,7 @@ static bool anyDependsOn(ValueRange values, Value from) {
 /// Whether each of `ctas` CTAs can copy a part of the tile's lines: whole blocks of the swizzle (8 lines).
 static bool hasParts(tk::CopyOp copy, int64_t ctas) {
   AffineMap map = copy.getMap();
-  ArrayRef<int64_t> shape = copy.getTarget().getType().getShape();
+  SmallVector<int64_t> shape = getLiveShape(getAccess(copy));
   if (shape.size() != 2 || map.getNumResults() == 0)
     return false;
   unsigned lines = map.getResults().back().isFunctionOfDim(0) ? 1 : 0, users = 0;
@@ -97,7 +98,7 @@ bool schedule::shareTiles(tk::ForTilesOp tiles, int64_t ctas) {
     SmallVector<tk::CopyOp> copies = findCommon(tiles, tile, ctas);
     double bytes = 0, part = double(constant.getValue()) / double(llvm::alignTo(constant.getValue(), ctas));
     for (tk::CopyOp copy : copies)
-      bytes += part * double(copy.getTarget().getType().getSlotBytes());
+      bytes += part * double(countBoxBytes(getAccess(copy)));
     if (bytes > most)
       most = bytes, best = copies, along = i;
   }

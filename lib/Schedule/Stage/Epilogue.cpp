@@ -69,8 +69,9 @@ static void stage(tk::ForTilesOp tiles, tk::LoadOp load, Operation *user) {
   Access access = getAccess(load);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   tk::AcquireOp::create(builder, loc, channel, zero);
+  // All of the tile: its threads read it all, and of a box the guard says no more than where the tensor ends.
   tk::CopyOp::create(builder, loc, load.getSource(), load.getSymbols(), buffer, channel, zero, access.map,
-                     access.guard ? IntegerSetAttr::get(*access.guard) : IntegerSetAttr(), tk::CopyEngine::Tma);
+                     IntegerSetAttr(), tk::CopyEngine::Tma);
   tk::CommitOp::create(builder, loc, channel, zero);
   tk::WaitOp::create(builder, loc, channel, zero);
   Value tile = tk::LocalLoadOp::create(builder, loc, type, buffer, DenseI64ArrayAttr());

@@ -20,7 +20,7 @@ struct RowForm {
 static std::optional<RowForm> getRowForm(const Access &access, unsigned index) {
   constexpr int64_t panelBytes = 128, swizzledLines = 8;
   std::optional<SmallVector<BoxPart>> parts = getBoxParts(access.map, access.shape);
-  if (!parts || access.shape.size() != 2 || index + 1 >= parts->size())
+  if (!parts || access.shape.size() != 2 || index + 1 >= parts->size() || getLiveShape(access) != access.shape)
     return std::nullopt;
   const BoxPart &part = (*parts)[index], &inner = parts->back();
   int64_t innerBytes =

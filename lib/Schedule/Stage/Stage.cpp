@@ -8,6 +8,7 @@
 #include "mlir/IR/Matchers.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Schedule/Wgmma.h"
 #include "weft/Target/Device.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/TileSlots.h"
@@ -206,8 +207,20 @@ private:
     for (tk::DotOp dot : dots)
       for (unsigned operand : {0u, 1u})
         if (isa<tk::TileType>(dot->getOperand(operand).getType()))
-          if (std::optional<CopySource> source = getCopySource(dot->getOperand(operand), mayUseTma))
+          if (std::optional<CopySource> source = getCopySource(dot->getOperand(operand), mayUseTma)) {
+            bool isCut = getLiveShape(source->access) != source->access.shape;
+            if (source->engine == tk::CopyEngine::Tma && isCut && !readsLiveColumns(dot))
+              source->access.guard.reset(); // Which says no more of a box than where it ends.
             copies.push_back({dot, operand, *source});
+          }
+  }
+
+  /// Whether nobody reads what lies behind the live columns of the right operand: warpgroups do that share the columns
+  /// out, and warps, which read several columns at once.
+  bool readsLiveColumns(tk::DotOp dot) const {
+    ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
+    std::optional<WgmmaTiling> tiling = isWgmma(dot) ? getWgmmaTiling(shape[0], shape[1], warps) : std::nullopt;
+    return tiling && tiling->columnGroups == 1;
   }
 
   bool slideByTma(ArrayRef<tk::DotOp> dots) const;
@@ -324,10 +337,14 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
     tk::LoadOp load = fetch.load; // Accessors of ops are not const.
     return tk::SharedType::get(slots * fetch.rows, fetch.rowShape, load.getResult().getType().getElementType());
   };
-  for (const Fetch &fetch : fetches)
-    bytes += fetch.rows * typeOf(fetch, 1).getSlotBytes();
+  int64_t room = 0;
+  for (const Fetch &fetch : fetches) {
+    int64_t whole = fetch.rows * typeOf(fetch, 1).getSlotBytes();
+    room += whole;
+    bytes += copyEngine == tk::CopyEngine::Tma && fetch.rows == 1 ? countBoxBytes(fetch.access) : whole;
+  }
   bool isOnce = !isa<scf::ForOp>(block->getParentOp());
-  int64_t slots = !outlivesTile ? getSlots(block, stages) : isOnce ? countTileSlots(stages, bytes) : stages;
+  int64_t slots = !outlivesTile ? getSlots(block, stages) : isOnce ? countTileSlots(stages, room) : stages;
   SmallVector<Value> buffers;
   for (const Fetch &fetch : fetches)
     buffers.push_back(tk::AllocOp::create(allocs, loc, typeOf(fetch, slots), IntegerAttr()));

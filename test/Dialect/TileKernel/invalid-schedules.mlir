@@ -1,16 +1,20 @@
-// What is no #tg.schedule.
+// What is no #tg.schedule, and what a tile that is no power of two cannot be stored in.
 // RUN: weft-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{expected powers of two in `tile` and `stream`, got [3] and [16]}}
-module attributes {tg.schedule = #tg.schedule<tile = [3], stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
+// expected-error @+1 {{expected powers of two in `tile`, or multiples of 8 where engine = wgmma or mma, got [12] and mma}}
+module attributes {tg.schedule = #tg.schedule<tile = [12], stream = [16], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
+
+// -----
+// expected-error @+1 {{expected powers of two in `tile`, or multiples of 8 where engine = wgmma or mma, got [24] and simt}}
+module attributes {tg.schedule = #tg.schedule<tile = [24], stream = [16], engine = simt, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
 
 // -----
 // Beside the longest step of wgmma any number.
-// expected-error @+1 {{expected powers of two in `tile` and `stream`, got [4] and [24, 3]}}
+// expected-error @+1 {{expected powers of two in `stream`, got [24, 3]}}
 module attributes {tg.schedule = #tg.schedule<tile = [4], stream = [24, 3], engine = wgmma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
 
 // -----
-// expected-error @+1 {{expected powers of two in `tile` and `stream`, got [4] and [16, 3]}}
+// expected-error @+1 {{expected powers of two in `stream`, got [16, 3]}}
 module attributes {tg.schedule = #tg.schedule<tile = [4], stream = [16, 3], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {}
 
 // -----
@@ -52,3 +56,10 @@ module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps 
 // -----
 // expected-error @+1 {{expected a split or a multicast, got split = 2 and multicast = 4}}
 module attributes {tg.schedule = #tg.schedule<tile = [4], engine = wgmma, warps = 4, stages = 1, order = "row", persistent = false, split = 2, multicast = 4>} {}
+
+// -----
+func.func @f(%y: !tk.global<tensor<64x64xf16>>, %t: !tk.tile<64x64xf16>, %b: !tk.shared<1 x 64x32xf16>) {
+  // expected-error @+1 {{expected live columns of whole lines of 32 in a tile of 64, got 48}}
+  tk.store_box %t, %y map affine_map<(d0, d1) -> (d0, d1)> through %b {live_columns = 48 : i64} : !tk.tile<64x64xf16>, !tk.global<tensor<64x64xf16>>, !tk.shared<1 x 64x32xf16>
+  return
+}

@@ -368,9 +368,9 @@ func.func @f() {
 }
 
 // -----
-func.func @f(%y: !tk.global<tensor<64x64xf16>>, %t: !tk.tile<64x64xf16>, %b: !tk.shared<1 x 64x32xf16>) {
-  // expected-error @+1 {{expected a buffer of 64x64 elements for a tile of two dimensions}}
-  tk.store_box %t, %y map affine_map<(d0, d1) -> (d0, d1)> through %b : !tk.tile<64x64xf16>, !tk.global<tensor<64x64xf16>>, !tk.shared<1 x 64x32xf16>
+func.func @f(%y: !tk.global<tensor<64x64xf16>>, %t: !tk.tile<64x64xf16>, %b: !tk.shared<1 x 64x8xf16>) {
+  // expected-error @+1 {{expected a buffer of 64 lines of 32 to 128 bytes for a tile of two dimensions}}
+  tk.store_box %t, %y map affine_map<(d0, d1) -> (d0, d1)> through %b : !tk.tile<64x64xf16>, !tk.global<tensor<64x64xf16>>, !tk.shared<1 x 64x8xf16>
   return
 }
 

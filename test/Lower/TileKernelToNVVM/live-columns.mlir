@@ -18,8 +18,8 @@
 // CHECK-COUNT-5: wgmma.mma_async.sync.aligned.m64n80k16
 // CHECK-NOT: wgmma.mma_async
 
-// A warp has 32 rows and 64 columns, and those of the first column of warps are all read: five steps of k instead of eight.
-// MMA-COUNT-80: mma.sync.aligned.m16n8k16
+// Four columns of warps have eight columns in turn, three times of four, and five steps of k instead of eight.
+// MMA-COUNT-60: mma.sync.aligned.m16n8k16
 // MMA-NOT: mma.sync
 module {
 module @gemm attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 128], stream = [128], engine = wgmma, warps = 8, stages = 2, order = "row", persistent = false, split = 1>} {

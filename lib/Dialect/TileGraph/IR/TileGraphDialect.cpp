@@ -166,6 +166,14 @@ static bool arePowersOfTwo(ArrayRef<int64_t> values) {
   return llvm::all_of(values, [](int64_t value) { return value > 0 && llvm::isPowerOf2_64(value); });
 }
 
+/// Whether every entry is a power of two, or whole columns of a matrix instruction.
+static bool areTiles(ArrayRef<int64_t> tile, Engine engine) {
+  constexpr int64_t columns = 8;
+  return llvm::all_of(tile, [&](int64_t extent) {
+    return arePowersOfTwo(extent) || (extent > 0 && extent % columns == 0 && engine != Engine::Simt);
+  });
+}
+
 /// Beside the longest step of wgmma others take any number of places: each is a product of its own.
 static bool areSteps(ArrayRef<int64_t> stream, Engine engine) {
   if (engine != Engine::Wgmma || stream.empty())
@@ -177,8 +185,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> stream, Engine engine, int64_t warps, int64_t stages, StringRef,
                                    bool, int64_t split, int64_t multicast, bool turns) {
   constexpr int64_t mostMulticast = 16; // CTAs of a cluster.
-  if (!arePowersOfTwo(tile) || !areSteps(stream, engine))
-    return emitError() << "expected powers of two in `tile` and `stream`, got [" << tile << "] and [" << stream << "]";
+  if (!areTiles(tile, engine))
+    return emitError() << "expected powers of two in `tile`, or multiples of 8 where engine = wgmma or mma, got ["
+                       << tile << "] and " << stringifyEngine(engine);
+  if (!areSteps(stream, engine))
+    return emitError() << "expected powers of two in `stream`, got [" << stream << "]";
   if (warps < 1 || warps > 32 || !llvm::isPowerOf2_64(warps))
     return emitError() << "expected 1 to 32 warps, a power of two, got " << warps;
   if (stages < 1 || stages > 16)

@@ -167,11 +167,16 @@ LogicalResult StoreBoxOp::verify() {
   if (failed(verifyAccess(*this, type.getShape(), getMap(), {}, getSymbols().size(), {},
                           getTarget().getType().getTensor().getRank())))
     return failure();
-  int64_t line = 1024 / getElementBits(type.getElementType());
-  if (type.getRank() != 2 || buffer.getElementType() != type.getElementType() ||
-      buffer.getShape() != ArrayRef<int64_t>({64, line}))
-    return emitOpError("expected a buffer of 64x")
-           << line << " elements for a tile of two dimensions, got " << type << " through " << buffer;
+  constexpr int64_t rows = 64, leastBits = 256, mostBits = 1024; // Of a line.
+  int64_t bits = buffer.getRank() == 2 ? buffer.getShape()[1] * getElementBits(type.getElementType()) : 0;
+  if (type.getRank() != 2 || buffer.getElementType() != type.getElementType() || bits < leastBits || bits > mostBits ||
+      buffer.getShape()[0] != rows)
+    return emitOpError("expected a buffer of 64 lines of 32 to 128 bytes for a tile of two dimensions, got ")
+           << type << " through " << buffer;
+  int64_t live = getLiveColumns().value_or(type.getShape()[1]);
+  if (live < 1 || live > type.getShape()[1] || live % buffer.getShape()[1])
+    return emitOpError("expected live columns of whole lines of ")
+           << buffer.getShape()[1] << " in a tile of " << type.getShape()[1] << ", got " << live;
   return verifyElement(*this, type.getElementType(), getTarget().getType());
 }
 

@@ -251,16 +251,17 @@ def TK_StoreBoxOp : TK_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a register tile to a box of a tensor, through shared memory and by TMA";
   let description = [{
     target[map(d)[symbols]] becomes value[d] inside the tensor's bounds. The tile is an accumulator of wgmma (or has its layout): each warpgroup passes blocks
-    of 64 rows and one line of 128 bytes through slots of `buffer`, in turn, and the copies from there are under way when the op is over; the end of the kernel
+    of 64 rows and one line of 32, 64 or 128 bytes through slots of `buffer`, in turn, and the copies from there are under way when the op is over; the end of the kernel
     waits for them. `buffer` has the same number of slots for each warpgroup of the role. With `parted` a CTA of a cluster stores its share only
-    (see `tk.cluster_sum`).
+    (see `tk.cluster_sum`). Columns from `live_columns` on, whole lines, are not stored.
 
     ```mlir
     tk.store_box %t, %y[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> through %b
         : !tk.tile<128x256xf16>, !tk.global<tensor<1024x768xf16>>, !tk.shared<4 x 64x64xf16>
     ```
   }];
-  let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, TK_SharedType:$buffer, AffineMapAttr:$map, UnitAttr:$parted);
+  let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, TK_SharedType:$buffer, AffineMapAttr:$map, UnitAttr:$parted,
+                       OptionalAttr<I64Attr>:$live_columns);
   let assemblyFormat = [{$value `,` $target (`[` $symbols^ `]`)? `map` $map `through` $buffer (`parted` $parted^)? attr-dict
                          `:` type($value) `,` type($target) `,` type($buffer)}];
   let hasVerifier = 1;
