@@ -52,6 +52,19 @@ func.func @prologue(%x: tensor<1x8x16x16xf16>, %s: tensor<f16>, %w: tensor<8x8x3
   return %0 : tensor<1x8x16x16xf16>
 }
 
+// Nine places of the window would compute it again, and each of their steps would wait for it.
+// CHECK-LABEL: @taps
+// CHECK: tg.kernel "sigmoid"
+// CHECK: tg.kernel "pad_contract"
+func.func @taps(%x: tensor<3x96x37x41xf16>, %w: tensor<72x96x3x3xf16>) -> tensor<3x72x37x41xf16> {
+  %z = tg.constant dense<0.0> : tensor<f16>
+  %s = tg.sigmoid %x : tensor<3x96x37x41xf16>
+  %p = tg.pad %s, %z low = [0, 0, 1, 1] high = [0, 0, 1, 1] interior = [0, 0, 0, 0] : tensor<3x96x37x41xf16>, tensor<f16>
+  %0 = tg.contract %p, %w [affine_map<(n, o, y, x, c, i, j) -> (n, c, y + i, x + j)>, affine_map<(n, o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(n, o, y, x, c, i, j) -> (n, o, y, x)>]
+      : tensor<3x96x39x43xf16>, tensor<72x96x3x3xf16> -> tensor<3x72x37x41xf16>
+  return %0 : tensor<3x72x37x41xf16>
+}
+
 // An activation before a large contraction is stored once.
 // CHECK-LABEL: @large
 // CHECK-COUNT-2: tg.kernel

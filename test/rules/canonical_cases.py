@@ -89,6 +89,12 @@ FACTORS = "%a: tensor<3x7xf32>, %b: tensor<7x10xf32>"
 MULTIPLIED = f"%m = tg.contract %a, %b [{PRODUCT}] : tensor<3x7xf32>, tensor<7x10xf32> -> tensor<3x10xf32>\n"
 
 
+LATER = "[affine_map<(d0, d1, d2) -> (d0 + 3, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]"
+LATER_RHS = "[affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1 + 3, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]"
+EVERY_OTHER = (f"%s = tg.slice %m offsets = [0, 0] strides = [1, 2] : tensor<3x10xf32> to {FULL}\n"
+               f"%t = tg.slice %m offsets = [0, 1] strides = [1, 2] : tensor<3x10xf32> to {FULL}\n%r = tg.mul %s, %t : {FULL}, {FULL}")
+
+
 def read_twice(make: str, arguments: str) -> Function:
     """A slice of what is read whole, too."""
     return Function(arguments, f"{make}%s = tg.slice %m {HALF}\n%n = tg.reduce max %m axes = [1] keep_dims : tensor<3x10xf32>\n"
@@ -176,6 +182,50 @@ CASES = {
                                "%r = tg.slice %m offsets = [5] strides = [-1] : tensor<6xf32> to tensor<6xf32>", "tensor<6xf32>"),
         "read-in-parts": read_twice("%m = tg.reduce max %x axes = [0] : tensor<2x3x10xf32>\n", "%x: tensor<2x3x10xf32>"),
     }),
+    "part-before-contraction-lhs": Cases([
+        Function("%x: tensor<6x5xf32>, %b: tensor<5x4xf32>", f"%m = tg.neg %x : tensor<6x5xf32>\n%r = tg.contract %m, %b {LATER} : tensor<6x5xf32>, tensor<5x4xf32> -> "
+                 "tensor<3x4xf32>", "tensor<3x4xf32>"),
+        Function("%x: tensor<2x9x7xf32>, %y: tensor<9x1xf32>, %b: tensor<7x4xf32>",
+                 "%m = tg.sub %x, %y : tensor<2x9x7xf32>, tensor<9x1xf32>\n%r = tg.contract %m, %b [affine_map<(d0, d1, d2) -> (d0, 8, d2)>, "
+                 "affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>] : tensor<2x9x7xf32>, tensor<7x4xf32> -> tensor<2x4xf32>", "tensor<2x4xf32>"),
+    ], {
+        "one-reader": Function("%x: tensor<6x5xf32>, %b: tensor<5x5xf32>",
+                               f"%m = tg.neg %x : tensor<6x5xf32>\n%c = tg.contract %m, %b {LATER} : tensor<6x5xf32>, tensor<5x5xf32> -> {FULL}\n"
+                               f"%r = tg.concat %c, %m axis = 0 : {FULL}, tensor<6x5xf32>", "tensor<9x5xf32>"),
+        "no-product(a)": Function("%a: tensor<6x7xf32>, %f: tensor<7x5xf32>, %b: tensor<5x4xf32>",
+                                  f"%c = tg.contract %a, %f [{PRODUCT}] : tensor<6x7xf32>, tensor<7x5xf32> -> tensor<6x5xf32>\n"
+                                  "%t = tg.reshape %c : tensor<6x5xf32> to tensor<5x6xf32>\n%u = tg.transpose %t [1, 0] : tensor<5x6xf32>\n"
+                                  f"%m = tg.neg %u : tensor<6x5xf32>\n%r = tg.contract %m, %b {LATER} : tensor<6x5xf32>, tensor<5x4xf32> -> tensor<3x4xf32>", "tensor<3x4xf32>"),
+    }),
+    "part-before-contraction-rhs": Cases([
+        Function("%x: tensor<6x5xf32>, %a: tensor<4x5xf32>", f"%m = tg.neg %x : tensor<6x5xf32>\n%r = tg.contract %a, %m {LATER_RHS} : tensor<4x5xf32>, tensor<6x5xf32> -> "
+                 "tensor<4x3xf32>", "tensor<4x3xf32>"),
+    ], {
+        "one-reader": Function("%x: tensor<6x5xf32>, %a: tensor<5x5xf32>",
+                               f"%m = tg.neg %x : tensor<6x5xf32>\n%c = tg.contract %a, %m {LATER_RHS} : tensor<5x5xf32>, tensor<6x5xf32> -> tensor<5x3xf32>\n"
+                               f"%t = tg.reshape %c : tensor<5x3xf32> to {FULL}\n%r = tg.concat %t, %m axis = 0 : {FULL}, tensor<6x5xf32>", "tensor<9x5xf32>"),
+        "no-product(a)": Function("%a: tensor<6x7xf32>, %f: tensor<7x5xf32>, %b: tensor<4x5xf32>",
+                                  f"%c = tg.contract %a, %f [{PRODUCT}] : tensor<6x7xf32>, tensor<7x5xf32> -> tensor<6x5xf32>\n"
+                                  "%t = tg.reshape %c : tensor<6x5xf32> to tensor<5x6xf32>\n%u = tg.transpose %t [1, 0] : tensor<5x6xf32>\n"
+                                  f"%m = tg.neg %u : tensor<6x5xf32>\n%r = tg.contract %b, %m {LATER_RHS} : tensor<4x5xf32>, tensor<6x5xf32> -> tensor<4x3xf32>", "tensor<4x3xf32>"),
+    }),
+    "slice-before-reshape": Cases([
+        Function(WIDE, "%m = tg.reshape %x : tensor<3x10xf32> to tensor<3x5x2xf32>\n"
+                 "%r = tg.slice %m offsets = [0, 0, 1] strides = [1, 1, 1] : tensor<3x5x2xf32> to tensor<3x5x1xf32>", "tensor<3x5x1xf32>"),
+        Function("%x: tensor<3x30xf32>", "%m = tg.reshape %x : tensor<3x30xf32> to tensor<3x2x3x5xf32>\n"
+                 "%r = tg.slice %m offsets = [2, 1, 0, 0] strides = [-2, 1, 1, 1] : tensor<3x2x3x5xf32> to tensor<2x1x3x5xf32>", "tensor<2x1x3x5xf32>"),
+        Function("%x: tensor<30xf32>", "%m = tg.reshape %x : tensor<30xf32> to tensor<3x5x2xf32>\n"
+                 "%r = tg.slice %m offsets = [2, 4, 1] strides = [-1, -1, 1] : tensor<3x5x2xf32> to tensor<3x5x1xf32>", "tensor<3x5x1xf32>"),
+        Function(WIDE, "%m = tg.reshape %x : tensor<3x10xf32> to tensor<3x5x2xf32>\n"
+                 "%s = tg.slice %m offsets = [0, 0, 0] strides = [1, 1, 1] : tensor<3x5x2xf32> to tensor<3x5x1xf32>\n"
+                 "%t = tg.slice %m offsets = [0, 0, 1] strides = [1, 1, 1] : tensor<3x5x2xf32> to tensor<3x5x1xf32>\n"
+                 f"%f = tg.reshape %s : tensor<3x5x1xf32> to {FULL}\n%g = tg.reshape %t : tensor<3x5x1xf32> to {FULL}\n%r = tg.mul %f, %g : {FULL}, {FULL}", FULL),
+    ], {
+        "smaller(a)": Function(WIDE, "%m = tg.reshape %x : tensor<3x10xf32> to tensor<3x2x5xf32>\n"
+                               "%r = tg.slice %m offsets = [0, 1, 4] strides = [1, -1, -1] : tensor<3x2x5xf32> to tensor<3x2x5xf32>", "tensor<3x2x5xf32>"),
+        "read-in-parts": read_twice("%m = tg.reshape %x : tensor<1x3x10xf32> to tensor<3x10xf32>\n", "%x: tensor<1x3x10xf32>"),
+        "progression(a)": Function("%x: tensor<30xf32>", f"%m = tg.reshape %x : tensor<30xf32> to tensor<3x10xf32>\n%r = tg.slice %m {HALF}", FULL),
+    }),
     "slice-before-contraction": Cases([
         Function(FACTORS.replace("7", "4"), MULTIPLIED.replace("7", "4") + f"%r = tg.slice %m {HALF}", FULL),
         Function("%a: tensor<2x3x7xf32>, %b: tensor<2x7x10xf32>",
@@ -184,6 +234,11 @@ CASES = {
                  "%r = tg.slice %m offsets = [1, 1, 9] strides = [1, 1, -3] : tensor<3x2x10xf32> to tensor<2x1x4xf32>", "tensor<2x1x4xf32>"),
         Function(FACTORS, MULTIPLIED + f"%s = tg.slice %m offsets = [0, 0] strides = [1, 1] : tensor<3x10xf32> to tensor<3x5xf32>\n"
                  f"%t = tg.slice %m {HALF}\n%g = tg.exp %s : {FULL}\n%h = tg.mul %g, %s : {FULL}, {FULL}\n%r = tg.mul %h, %t : {FULL}, {FULL}", FULL),
+        Function("%a: tensor<5x3xf32>", f'%w = tg.weight <"{WEIGHTS}", 0, 48> : tensor<3x4xf32>\n'
+                 f"%m = tg.contract %a, %w [{PRODUCT}] : tensor<5x3xf32>, tensor<3x4xf32> -> tensor<5x4xf32>\n"
+                 "%s = tg.slice %m offsets = [0, 0] strides = [1, 2] : tensor<5x4xf32> to tensor<5x2xf32>\n"
+                 "%t = tg.slice %m offsets = [0, 1] strides = [1, 2] : tensor<5x4xf32> to tensor<5x2xf32>\n"
+                 "%r = tg.sub %s, %t : tensor<5x2xf32>, tensor<5x2xf32>", "tensor<5x2xf32>"),
     ], {
         "smaller(a)": Function(FACTORS, MULTIPLIED + "%r = tg.slice %m offsets = [2, 0] strides = [-1, 1] : tensor<3x10xf32> to tensor<3x10xf32>", "tensor<3x10xf32>"),
         "read-in-parts": read_twice(MULTIPLIED, FACTORS),
@@ -191,5 +246,6 @@ CASES = {
                                     "%m = tg.contract %a, %b [affine_map<(d0, d1, d2) -> (d1 + d2)>, affine_map<(d0, d1, d2) -> (d0, d2)>, "
                                     "affine_map<(d0, d1, d2) -> (d0, d1)>] : tensor<12xf32>, tensor<3x4xf32> -> tensor<3x9xf32>\n"
                                     "%r = tg.slice %m offsets = [0, 4] strides = [1, 1] : tensor<3x9xf32> to tensor<3x5xf32>", FULL),
+        "as-stored(a)": Function(FACTORS, MULTIPLIED + EVERY_OTHER, FULL),
     }),
 }

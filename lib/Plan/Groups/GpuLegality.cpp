@@ -338,14 +338,17 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   // Tiles are as large as leaves one for each SM of a large device.
   double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
   tile = std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile);
+  // A window has each element at several places, which compute it again, step by step.
+  double places = pointsOf(contract) / otherTiles;
+  double taps = std::max(places / double(elementsOf(contract->getOperand(operand))), 1.0);
   otherTiles = std::ceil(otherTiles / tile);
   double whole =
       std::max(2 * pointsOf(contract) / gpuRates.products, bytesOf(contract->getOperand(1 - operand)) / gpuRates.bytes);
   if (before.windows)
     return secondsOfWindows(contract, operand, before.operations, device);
-  double lost = (otherTiles - 1) * before.operations / gpuRates.operations;
+  double lost = (otherTiles * taps - 1) * before.operations / gpuRates.operations;
   if (rows > 1)
-    lost += 0.1 * whole + waitOfStep * double(elementsOf(contract->getOperand(operand))) / rows / placesOfStep;
+    lost += 0.1 * whole + waitOfStep * places / rows / placesOfStep;
   if (before.chained)
     lost += secondsAlone(before.operations, before.bytes, before.chained);
   // Sums come before the first step, in each CTA alone: what was to be hidden by copies waits for them.

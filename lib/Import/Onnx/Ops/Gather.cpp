@@ -27,21 +27,40 @@ static Value indexOperand(NodeContext &ctx, unsigned i) {
   return element.isSignlessInteger(32) ? indices : ctx.cast(indices, ctx.b.getI64Type());
 }
 
+/// Constant indices that follow each other at one distance (one into a shape tensor, the last token) are a slice. Null
+/// if they do not.
+static FailureOr<Value> importAsSlice(NodeContext &ctx, Value data, Value indices, int64_t axis) {
+  std::optional<int64_t> extent = ctx.staticDim(data, axis);
+  std::optional<SmallVector<int64_t>> places = extent ? ctx.constantInts(indices) : std::nullopt;
+  if (!places || places->empty() || ctx.rank(indices) > 1)
+    return Value();
+  for (int64_t &place : *places) {
+    if (place < -*extent || place >= *extent) {
+      if (ctx.rank(indices) != 0)
+        return Value();
+      return ctx.error("index " + llvm::Twine(place) + " is out of range for extent " + llvm::Twine(*extent));
+    }
+    place += place < 0 ? *extent : 0;
+  }
+  int64_t step = places->size() > 1 ? (*places)[1] - (*places)[0] : 1;
+  for (size_t i = 1; i < places->size(); ++i)
+    if (step == 0 || (*places)[i] - (*places)[i - 1] != step)
+      return Value();
+  Value part = ctx.slice(data, axis, places->front(), ctx.constExpr(int64_t(places->size())), step);
+  return ctx.rank(indices) == 0 ? ctx.squeeze(part, axis) : part;
+}
+
 static llvm::LogicalResult importGather(NodeContext &ctx) {
   Value data = ctx.required(0), indices = indexOperand(ctx, 1);
   FailureOr<int64_t> axis = ctx.intAttr("axis", 0);
   if (!data || !indices || failed(axis) || failed(axis = ctx.normalizeAxis(*axis, ctx.rank(data))))
     return failure();
-  // A constant index into a shape tensor and the like is a slice.
-  std::optional<int64_t> extent = ctx.staticDim(data, *axis);
-  if (ctx.rank(indices) == 0 && extent)
-    if (std::optional<int64_t> index = ctx.constantInt(indices)) {
-      if (*index < -*extent || *index >= *extent)
-        return ctx.error("index " + llvm::Twine(*index) + " is out of range for extent " + llvm::Twine(*extent));
-      Value element = ctx.slice(data, *axis, *index < 0 ? *index + *extent : *index, ctx.constExpr(1));
-      ctx.output(0, ctx.squeeze(element, *axis));
-      return success();
-    }
+  FailureOr<Value> part = importAsSlice(ctx, data, indices, *axis);
+  if (failed(part) || *part) {
+    if (succeeded(part))
+      ctx.output(0, *part);
+    return part;
+  }
   ctx.output(0, takeAlong(ctx, data, indices, *axis));
   return success();
 }

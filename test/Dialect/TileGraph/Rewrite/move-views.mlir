@@ -5,6 +5,8 @@
 // REMARK: [Missed] no-rewrite | Category:rewrite | Remark="movement-behind-arithmetic: expected others-scalar"
 // REMARK: [Missed] no-rewrite {{.*}}"movement-behind-arithmetic: expected no-wider"
 // REMARK: [Missed] no-rewrite {{.*}}"movement-behind-arithmetic: expected one-reader"
+// CHECK-DAG: #[[$GATE:.*]] = affine_map<(d0, d1, d2) -> (d2, d1, 0)>
+// CHECK-DAG: #[[$VALUE:.*]] = affine_map<(d0, d1, d2) -> (d2, d1, 1)>
 
 // The scale comes first, then one transposition for three movements.
 // CHECK-LABEL: func.func @keys
@@ -98,6 +100,41 @@ func.func @gates(%x: tensor<4x8xf16>, %w: tensor<8x12xf16>, %b: tensor<12xf16>) 
   %5 = tg.mul %2, %4 : tensor<4x6xf16>, tensor<4x6xf16>
   %6 = tg.mul %5, %3 : tensor<4x6xf16>, tensor<4x6xf16>
   return %6 : tensor<4x6xf16>
+}
+
+// Gates and values in turn, as [.., 6, 2]: the weight is read as one of [K, 6, 2], once, each product at its place of the two.
+// CHECK-LABEL: func.func @in_turn
+// CHECK: %[[W:.*]] = tg.weight <"w", 0, 192> : tensor<8x6x2xf16>
+// CHECK: tg.contract %arg0, %[[W]] [#{{.*}}, #[[$GATE]], #{{.*}}] {{.*}} -> tensor<4x6xf16>
+// CHECK: tg.contract %arg0, %[[W]] [#{{.*}}, #[[$VALUE]], #{{.*}}] {{.*}} -> tensor<4x6xf16>
+// CHECK-NOT: tg.contract
+// CHECK: return
+func.func @in_turn(%x: tensor<4x8xf16>) -> tensor<4x6xf16> {
+  %w = tg.weight <"w", 0, 192> : tensor<8x12xf16>
+  %0 = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf16>, tensor<8x12xf16> -> tensor<4x12xf16>
+  %1 = tg.reshape %0 : tensor<4x12xf16> to tensor<4x6x2xf16>
+  %2 = tg.slice %1 offsets = [0, 0, 0] strides = [1, 1, 1] : tensor<4x6x2xf16> to tensor<4x6x1xf16>
+  %3 = tg.slice %1 offsets = [0, 0, 1] strides = [1, 1, 1] : tensor<4x6x2xf16> to tensor<4x6x1xf16>
+  %4 = tg.reshape %2 : tensor<4x6x1xf16> to tensor<4x6xf16>
+  %5 = tg.reshape %3 : tensor<4x6x1xf16> to tensor<4x6xf16>
+  %6 = tg.sigmoid %4 : tensor<4x6xf16>
+  %7 = tg.mul %6, %5 : tensor<4x6xf16>, tensor<4x6xf16>
+  return %7 : tensor<4x6xf16>
+}
+
+// The last token behind a norm, which the contraction reads by its map: nothing is computed of the others.
+// CHECK-LABEL: func.func @last
+// CHECK: %[[X:.*]] = tg.slice %arg0 offsets = [0, 6, 0] strides = [1, 1, 1] : tensor<2x7x8xf16> to tensor<2x1x8xf16>
+// CHECK-NOT: tensor<2x7x
+// CHECK: return
+func.func @last(%x: tensor<2x7x8xf16>, %w: tensor<8x12xf16>) -> tensor<2x12xf16> {
+  %0 = tg.reduce max %x axes = [2] keep_dims : tensor<2x7x8xf16>
+  %1 = tg.sub %x, %0 : tensor<2x7x8xf16>, tensor<2x7x1xf16>
+  %2 = tg.exp %1 : tensor<2x7x8xf16>
+  %3 = tg.contract %2, %w [affine_map<(m, n, k) -> (m, 6, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<2x7x8xf16>, tensor<8x12xf16> -> tensor<2x12xf16>
+  return %3 : tensor<2x12xf16>
 }
 
 // CHECK-LABEL: func.func @heads
