@@ -24,7 +24,9 @@ std::optional<Kernelizer::DataForm> Kernelizer::dataForm(Value value, ArrayRef<A
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto type = cast<RankedTensorType>(value.getType());
     bool isNumber = type.getElementType().isSignlessInteger(32) || type.getElementType().isSignlessInteger(64);
-    if (!isNumber || !type.hasStaticShape() || !arguments.count(argument))
+    bool isStrided =
+        llvm::any_of(type.getShape().drop_front(std::min<int64_t>(type.getRank(), 1)), ShapedType::isDynamic);
+    if (!isNumber || isStrided || !arguments.count(argument))
       return std::nullopt;
     return DataForm{space.constant(0), argument, canonical(value, at), 1};
   }
@@ -34,15 +36,17 @@ std::optional<Kernelizer::DataForm> Kernelizer::dataForm(Value value, ArrayRef<A
   if (!isa<tg::AddOp, tg::SubOp>(op))
     return std::nullopt;
   for (unsigned i : {0u, 1u}) {
-    if (i == 1 && isa<tg::SubOp>(op)) // A number to be taken away would change the comparison.
-      break;
     Exprs here = composed(tg::detail::broadcastMap(op, i), at),
           there = composed(tg::detail::broadcastMap(op, 1 - i), at);
     std::optional<AffineExpr> more = indexForm(op->getOperand(1 - i), there);
     std::optional<DataForm> data = more ? dataForm(op->getOperand(i), here) : std::nullopt;
     if (!data)
       continue;
-    data->rest = space.simplify(isa<tg::AddOp>(op) ? data->rest + *more : data->rest - *more);
+    if (i == 1 && isa<tg::SubOp>(op)) { // What is taken away.
+      data->rest = -data->rest;
+      data->sign = -data->sign;
+    }
+    data->rest = space.simplify(i == 1 || isa<tg::AddOp>(op) ? data->rest + *more : data->rest - *more);
     return data;
   }
   return std::nullopt;
@@ -103,7 +107,8 @@ static std::optional<Rows> findRows(const Space &space, ArrayRef<AffineExpr> pla
 }
 
 std::optional<Kernelizer::StepBound> Kernelizer::boundOf(const DataForm &form, AffineExpr step, AffineExpr extent) {
-  if (tg::getConstant(extent).value_or(mostOffset) >= mostOffset)
+  std::optional<int64_t> places = tg::getConstant(extent);
+  if (places && *places >= mostOffset)
     return std::nullopt;
   std::optional<StepBound> bound = boundOf(form.rest, step);
   std::optional<Rows> rows = findRows(space, form.places);
@@ -127,6 +132,8 @@ std::optional<Kernelizer::StepBound> Kernelizer::boundOf(const DataForm &form, A
       Value number = numberOf(at);
       if (!number)
         return std::nullopt;
+      if (at != place && ShapedType::isDynamic(extent))
+        return std::nullopt;
       if (at != place) // Rows past the end of a ragged tile.
         number = arith::MinSIOp::create(builder, number, arith::ConstantIndexOp::create(builder, extent - 1));
       numbers.push_back(number);
@@ -140,6 +147,8 @@ std::optional<Kernelizer::StepBound> Kernelizer::boundOf(const DataForm &form, A
       most = arith::MinSIOp::create(builder, most, loaded);
   }
   bound->rest.push_back({most, form.sign});
+  if (!places)
+    bound->mostPlaces = mostOffset;
   return bound;
 }
 

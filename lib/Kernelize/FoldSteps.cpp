@@ -89,7 +89,8 @@ void Kernelizer::compareForms(tg::CmpOp op, ArrayRef<AffineExpr> at, bool isNega
       forms.affine.push_back(space.simplify(*sides[more] - *sides[less] - distance));
     else if (auto data = dataForm(op->getOperand(sides[0] ? 1 : 0), places[sides[0] ? 1 : 0])) {
       AffineExpr rest = sides[more] ? *sides[more] - data->rest : data->rest - *sides[less];
-      forms.data.push_back({space.simplify(rest - distance), data->data, data->places, sides[more] ? -1 : 1});
+      int64_t sign = sides[more] ? -data->sign : data->sign;
+      forms.data.push_back({space.simplify(rest - distance), data->data, data->places, sign});
     }
   }
 }
@@ -288,6 +289,11 @@ Kernelizer::StepRange Kernelizer::findSteps(tg::FoldOp op, const StatePlaces &pl
       sum = arith::AddIOp::create(builder, sum, arith::MulIOp::create(builder, scalar, number(sign * factor)));
     sum = arith::MaxSIOp::create(builder, sum, number(0));
     Value steps = arith::DivUIOp::create(builder, sum, number(unit));
+    if (bound.mostPlaces) { // Of more, sums might overflow: all steps.
+      Value fits =
+          arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, index(dim.extent), number(*bound.mostPlaces));
+      steps = arith::SelectOp::create(builder, fits, steps, isUpper ? index(count) : number(0));
+    }
     if (!isUpper) {
       range.lower = range.lower ? Value(arith::MaxSIOp::create(builder, range.lower, steps)) : steps;
       continue;

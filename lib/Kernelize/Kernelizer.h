@@ -117,6 +117,7 @@ private:
   struct StepBound {
     int64_t factor = 0, most = 0;
     llvm::SmallVector<std::pair<mlir::Value, int64_t>> rest;
+    std::optional<int64_t> mostPlaces; ///< It is a bound for streams of fewer places.
   };
 
   /// rest + sign * data[places] >= 0; the places do not depend on the fold's.

@@ -203,3 +203,21 @@ def attention(path: pathlib.Path, spelling: str, dtype: type = np.float32, lowes
     graph = helper.make_graph(g.nodes, spelling, inputs, [y], g.weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9, producer_name="weft-test"), path)
     return path
+
+
+def group_query(path: pathlib.Path, capacity: int, dtype: type = np.float16, heads: int = 4, key_heads: int = 2, width: int = 32) -> pathlib.Path:
+    """GroupQueryAttention of symbolic batch and sequence: each sequence of the batch ends at its own length."""
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    tensor = helper.make_tensor_value_info
+    inputs = [tensor("query", element, ["batch", "sequence", heads * width])]
+    inputs += [tensor(name, element, ["batch", "sequence", key_heads * width]) for name in ("key", "value")]
+    caches = {name: ["batch", key_heads, capacity, width] for name in ("key", "value")}
+    inputs += [tensor(f"past_{name}", element, extents) for name, extents in caches.items()]
+    inputs += [tensor("seqlens_k", TensorProto.INT32, ["batch"]), tensor("total", TensorProto.INT32, [1])]
+    outputs = [tensor("y", element, ["batch", "sequence", heads * width])]
+    outputs += [tensor(f"present_{name}", element, extents) for name, extents in caches.items()]
+    node = helper.make_node("GroupQueryAttention", [value.name for value in inputs], [value.name for value in outputs], name="y", domain="com.microsoft",
+                            num_heads=heads, kv_num_heads=key_heads)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(helper.make_graph([node], "ragged", inputs, outputs), opset_imports=opsets, ir_version=9, producer_name="weft-test"), path)
+    return path

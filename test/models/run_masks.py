@@ -3,7 +3,8 @@
 
     run_masks.py [--build=build] [--target=sm_80] [--spelling=NAME,...] [--number=inf,least,wide,fast] [--json=FILE]
 
-Each spelling with each number that masks is compiled once and run by the emulator at several lengths of past and prompt, against onnxruntime.
+Each spelling with each number that masks is compiled once and run by the emulator at several lengths of past and prompt, against onnxruntime. So is
+GroupQueryAttention over batches of sequences that have lengths of their own.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -47,31 +48,57 @@ def feeds(session: ort.InferenceSession, past: int, prompt: int, rng: np.random.
     return made
 
 
-def check(name: str, number: str, arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+def compile_model(path: pathlib.Path, arguments: argparse.Namespace, flags: list[str]) -> tuple[str, bool]:
+    """Why it was refused, and whether steps are left out."""
+    command = [str(ROOT / arguments.build / "bin" / "weft-compile"), str(path), "-o", str(path.with_suffix(".weft")), "--quiet", f"--target={arguments.target}",
+               "--variants=1", "--ptxas=off", "--remarks=plan", *flags]
+    outcome = limits.run(command, timeout=120, memory_mb=2048)
+    return outcome.stderr.strip()[:300] if outcome.code else "", "masked-steps" in outcome.stdout + outcome.stderr
+
+
+def open_both(path: pathlib.Path, arguments: argparse.Namespace) -> tuple:
     import weft
 
-    lowest = float("-inf") if number == "inf" else None
-    path, bundle = folder / f"{name}.onnx", folder / f"{name}.weft"
-    masks.attention(path, name, np.float16, lowest, HEADS, WIDTH, wide=number == "wide")
-    command = [str(ROOT / arguments.build / "bin" / "weft-compile"), str(path), "-o", str(bundle), "--quiet", f"--target={arguments.target}", "--variants=1",
-               "--ptxas=off", "--remarks=plan", *CASES[number]]
-    outcome = limits.run(command, timeout=120, memory_mb=2048)
-    if outcome.code != 0:
-        return [f"refused: {outcome.stderr.strip()[:300]}"]
-    failures = []
-    is_skipped = "masked-steps" in outcome.stdout + outcome.stderr
-    if is_skipped != (number == "inf" and name in SKIPPED or number == "fast" and name in SKIPPED | PRODUCTS - {"padding"}):
-        failures.append(f"steps left out: expected {not is_skipped}, got {is_skipped}")
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
-    reference = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    subject, rng = weft.Session(str(bundle), device=f"emu:{arguments.target}", memory_limit=1 << 30), np.random.default_rng(7)
+    subject = weft.Session(str(path.with_suffix(".weft")), device=f"emu:{arguments.target}", memory_limit=1 << 30)
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]), subject
+
+
+def compare(reference: ort.InferenceSession, subject, given: dict[str, np.ndarray]) -> float:
+    want, got = reference.run(["y"], given)[0].astype(np.float32), subject.run(given)["y"].astype(np.float32)
+    return float(np.linalg.norm(want - got) / np.linalg.norm(want))
+
+
+def check_ragged(arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+    capacity, heads, key_heads = 150, 4, 2
+    path = masks.group_query(folder / "ragged.onnx", capacity, np.float16, heads, key_heads, WIDTH)
+    refused, is_skipped = compile_model(path, arguments, [])
+    if refused or not is_skipped:
+        return [f"refused: {refused}" if refused else "no steps are left out"]
+    (reference, subject), rng, failures = open_both(path, arguments), np.random.default_rng(8), []
+    for prompt, lengths in ((1, (1,)), (1, (150, 3, 64, 65, 129)), (1, (17, 128)), (70, (70, 70)), (33, (33, 33, 33))):
+        batch = len(lengths)
+        given = {name: rng.standard_normal((batch, prompt, count * WIDTH)).astype(np.float16) for name, count in (("query", heads), ("key", key_heads), ("value", key_heads))}
+        given |= {f"past_{name}": rng.standard_normal((batch, key_heads, capacity, WIDTH)).astype(np.float16) for name in ("key", "value")}
+        given |= {"seqlens_k": np.array(lengths, np.int32) - 1, "total": np.array([max(lengths)], np.int32)}
+        if not (error := compare(reference, subject, given)) <= WITHIN:
+            failures.append(f"{prompt} places of sequences of {lengths}: off by {error:.1e}")
+    return failures
+
+
+def check(name: str, number: str, arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+    lowest = float("-inf") if number == "inf" else None
+    path = masks.attention(folder / f"{name}.onnx", name, np.float16, lowest, HEADS, WIDTH, wide=number == "wide")
+    refused, is_skipped = compile_model(path, arguments, CASES[number])
+    if refused:
+        return [f"refused: {refused}"]
+    failures = []
+    if is_skipped != (number == "inf" and name in SKIPPED or number == "fast" and name in SKIPPED | PRODUCTS - {"padding"}):
+        failures.append(f"steps left out: expected {not is_skipped}, got {is_skipped}")
+    (reference, subject), rng = open_both(path, arguments), np.random.default_rng(7)
     for past, prompt in LENGTHS:
-        given = feeds(reference, past, prompt, rng)
-        want = reference.run(None, given)[0].astype(np.float32)
-        got = subject.run(given)["y"].astype(np.float32)
-        error = np.linalg.norm(want - got) / np.linalg.norm(want)
-        if not error <= WITHIN:
+        if not (error := compare(reference, subject, feeds(reference, past, prompt, rng))) <= WITHIN:
             failures.append(f"{prompt} places behind {past}: off by {error:.1e}")
     return failures
 
@@ -89,13 +116,12 @@ def main() -> int:
     weft.load_library(str(ROOT / arguments.build / "lib"))
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     with tempfile.TemporaryDirectory() as text:
-        for number in arguments.number.split(","):
-            for name in arguments.spelling.split(","):
-                if number == "inf" and name in PRODUCTS:
-                    continue
-                failures = check(name, number, arguments, pathlib.Path(text))
-                counts["failed" if failures else "passed"] += 1
-                print("\n".join(f"{name}, {number}: {failure}" for failure in failures) or f"{name}, {number}: right", flush=True)
+        cases = [(name, number) for number in arguments.number.split(",") for name in arguments.spelling.split(",")
+                 if not (number == "inf" and name in PRODUCTS)]
+        for name, number in [*cases, ("ragged", "")]:
+            failures = check(name, number, arguments, pathlib.Path(text)) if number else check_ragged(arguments, pathlib.Path(text))
+            counts["failed" if failures else "passed"] += 1
+            print("\n".join(f"{name} {number}: {failure}" for failure in failures) or f"{name} {number}: right", flush=True)
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps({"schema": "weft.decoders/1", **counts}))

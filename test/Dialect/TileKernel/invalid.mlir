@@ -376,7 +376,7 @@ func.func @f(%y: !tk.global<tensor<64x64xf16>>, %t: !tk.tile<64x64xf16>, %b: !tk
 
 // -----
 func.func @f(%x: !tk.global<tensor<8x1xf32>>, %i: index) {
-  // expected-error @+1 {{expected a tensor of constant extents with elements of i32 or i64, got 'tensor<8x1xf32>'}}
+  // expected-error @+1 {{expected a tensor of constant extents behind the first with elements of i32 or i64, got 'tensor<8x1xf32>'}}
   %0 = tk.load_index %x[%i, %i] : !tk.global<tensor<8x1xf32>>
   return
 }

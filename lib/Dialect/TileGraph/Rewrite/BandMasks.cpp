@@ -152,7 +152,7 @@ private:
   /// order.
   static bool keepsPlaces(ArrayRef<PlaceForm> forms, ArrayRef<AffineExpr> dims, const SymbolFacts &facts) {
     AffineExpr zero = getAffineConstantExpr(0, dims.front().getContext());
-    PlaceForm none{SmallVector<int64_t>(dims.size(), 0), zero};
+    PlaceForm none{SmallVector<int64_t>(dims.size(), 0), zero, {}};
     SmallVector<PlaceForm> sides[2]; // j <= .., and .. <= j.
     sides[0].push_back(none);
     sides[0].back().factors.back() = -1;
@@ -163,7 +163,8 @@ private:
       sides[form.factors.back() > 0].push_back(form);
     for (auto [i, high] : llvm::enumerate(sides[0]))
       for (auto [k, low] : llvm::enumerate(sides[1])) {
-        PlaceForm between{{}, high.rest + low.rest};
+        PlaceForm between{{}, high.rest + low.rest, high.data};
+        between.data.append(low.data);
         for (auto [a, b] : llvm::zip_equal(high.factors, low.factors))
           between.factors.push_back(a + b);
         if (i + k > 0 && !facts.isNonNegative(between, dims)) // No row of no places keeps any.
@@ -239,6 +240,8 @@ private:
         size_t behind = form.factors.size() - 1 - d;
         behind == 0 ? os << "j" : behind == 1 ? os << "i" : os << "d" << d;
       }
+      for (const DataTerm &term : form.data)
+        os << (term.factor < 0 ? " - " : " + ") << "a number from memory";
     }
     return text;
   }
@@ -247,6 +250,19 @@ private:
     if (std::optional<int64_t> number = getConstant(expr))
       return g.op<ConstantOp>(DenseElementsAttr::get(RankedTensorType::get({}, g.builder.getI64Type()), *number));
     return g.reshape(g.op<ExtentsOp>(getSymbolMap({expr}, expr.getContext())), {});
+  }
+
+  /// `place` moved by what is in memory, a number for all rows and places.
+  static Value addData(GraphBuilder &g, Value place, const DataTerm &term, int64_t sign, unsigned rank) {
+    Dims line(rank, g.builder.getAffineConstantExpr(1));
+    for (auto [at, extent] : llvm::zip_equal(term.at, getDims(term.value.getType())))
+      if (auto dim = dyn_cast<AffineDimExpr>(at); dim && getConstant(extent) != 1)
+        line[dim.getPosition()] = extent;
+    Value number = g.cast(g.reshape(term.value, line), g.builder.getI64Type());
+    int64_t factor = sign * term.factor;
+    if (std::abs(factor) != 1)
+      number = g.op<MulOp>(number, makeNumber(g, g.builder.getAffineConstantExpr(std::abs(factor))));
+    return factor > 0 ? g.op<AddOp>(place, number) : g.op<SubOp>(place, number);
   }
 
   /// `form` >= 0 as a comparison of the stream's place, moved, with the row's.
@@ -275,6 +291,8 @@ private:
       rows = makeNumber(g, simplify(-distance));
     else if (getConstant(distance) != 0)
       place = g.op<AddOp>(place, makeNumber(g, distance));
+    for (const DataTerm &term : form.data)
+      place = addData(g, place, term, sign, rank);
     return g.op<CmpOp>(sign < 0 ? CmpPredicate::Le : CmpPredicate::Ge, place, rows);
   }
 

@@ -104,6 +104,16 @@ bool isIndex(Value value, unsigned depth = 8) {
          llvm::all_of(op->getOperands(), [&](Value operand) { return isIndex(operand, depth - 1); });
 }
 
+/// Whether `value` is the stream's place (dimension `axis` from the last), moved by places, extents and numbers from
+/// memory of which all rows have one: kernels read those.
+bool isMovedPlace(Value value, int64_t axis, unsigned depth = 8) {
+  Operation *op = value.getDefiningOp();
+  return isIndex(value) ||
+         (depth > 0 && isa_and_nonnull<AddOp, SubOp>(op) && llvm::all_of(op->getOperands(), [&](Value part) {
+            return (isOneAt(part, axis) && isOneAt(part, axis - 1)) || isMovedPlace(part, axis, depth - 1);
+          }));
+}
+
 /// `value` before the fold; null if it is made of states, or by more than arithmetic.
 Value hoist(OpBuilder &builder, FoldOp fold, Value value, IRMapping &mapping) {
   if (Value known = mapping.lookupOrNull(value))
@@ -181,6 +191,8 @@ void MaskBounds::collectComparison(CmpOp cmp, bool isNegated) {
   Comparison found{lhs, rhs, mirrored(predicate)};
   if (isOneAt(rhs, axis))
     found = {rhs, lhs, predicate};
+  if (isIndex(found.x) && isMovedPlace(found.y, axis))
+    return;
   if (!isIndex(found.y) || hasRows(found)) // Kernels read numbers of no rows themselves.
     comparisons.push_back(found);
 }

@@ -74,32 +74,17 @@ static AffineExpr getSplatIndex(Value value) {
 /// A running sum of equal numbers.
 static AffineExpr getScanForm(ScanOp scan, ArrayRef<AffineExpr> at, unsigned depth) {
   AffineExpr each =
-      scan.getKind() == Monoid::Add && !scan.getReverse() ? getIndexForm(scan.getInput(), at, depth) : AffineExpr();
+      scan.getKind() == Monoid::Add && !scan.getReverse() ? getIndexForm(scan.getInput(), at, {}, depth) : AffineExpr();
   if (!each || !getConstant(each))
     return {};
   return tidy((at[scan.getAxis()] + (scan.getExclusive() ? 0 : 1)) * each);
 }
 
-AffineExpr getIndexForm(Value value, ArrayRef<AffineExpr> at, unsigned depth) {
-  auto type = dyn_cast<IntegerType>(GraphBuilder::elementOf(value));
-  Operation *op = value.getDefiningOp();
-  if (!op || !type || type.getWidth() < 32 || depth == 0) // Places fit every type that a mask is made in.
-    return {};
-  if (std::optional<Places> through = getViewedPlaces(op, at))
-    return getIndexForm(op->getOperand(0), *through, depth - 1);
-  if (auto iota = dyn_cast<IotaOp>(op))
-    return at[iota.getAxis()];
-  if (AffineExpr number = getSplatIndex(value))
-    return number;
-  if (auto extents = dyn_cast<ExtentsOp>(op))
-    return extents.getMap().getNumResults() == 1 ? extents.getMap().getResult(0) : AffineExpr();
-  if (auto scan = dyn_cast<ScanOp>(op))
-    return getScanForm(scan, at, depth - 1);
-  if (!isa<CastOp, AddOp, SubOp, MulOp, NegOp>(op))
-    return {};
+/// Of casts, sums and products.
+static AffineExpr getArithmeticForm(Operation *op, ArrayRef<AffineExpr> at, DataForm data, unsigned depth) {
   Places forms;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    forms.push_back(getIndexForm(op->getOperand(i), getOperandPlaces(op, i, at), depth - 1));
+    forms.push_back(getIndexForm(op->getOperand(i), getOperandPlaces(op, i, at), data, depth));
     if (!forms.back())
       return {};
   }
@@ -112,6 +97,29 @@ AffineExpr getIndexForm(Value value, ArrayRef<AffineExpr> at, unsigned depth) {
   if (isa<SubOp>(op))
     return tidy(forms[0] - forms[1]);
   return getConstant(forms[0]) || getConstant(forms[1]) ? tidy(forms[0] * forms[1]) : AffineExpr();
+}
+
+AffineExpr getIndexForm(Value value, ArrayRef<AffineExpr> at, DataForm data, unsigned depth) {
+  auto type = dyn_cast<IntegerType>(GraphBuilder::elementOf(value));
+  if (!type || type.getWidth() < 32 || depth == 0) // Places fit every type that a mask is made in.
+    return {};
+  Operation *op = value.getDefiningOp();
+  AffineExpr form;
+  if (!op)
+    form = {};
+  else if (std::optional<Places> through = getViewedPlaces(op, at))
+    form = getIndexForm(op->getOperand(0), *through, data, depth - 1);
+  else if (auto iota = dyn_cast<IotaOp>(op))
+    form = at[iota.getAxis()];
+  else if (AffineExpr number = getSplatIndex(value))
+    form = number;
+  else if (auto extents = dyn_cast<ExtentsOp>(op))
+    form = extents.getMap().getNumResults() == 1 ? extents.getMap().getResult(0) : AffineExpr();
+  else if (auto scan = dyn_cast<ScanOp>(op))
+    form = getScanForm(scan, at, depth - 1);
+  else if (isa<CastOp, AddOp, SubOp, MulOp, NegOp>(op))
+    form = getArithmeticForm(op, at, data, depth - 1);
+  return form || !data ? form : data(value, at);
 }
 
 static bool addLinear(AffineExpr expr, int64_t factor, PlaceForm &form) {
@@ -134,7 +142,7 @@ static bool addLinear(AffineExpr expr, int64_t factor, PlaceForm &form) {
 }
 
 std::optional<PlaceForm> splitLinear(AffineExpr expr, unsigned dims) {
-  PlaceForm form{SmallVector<int64_t>(dims, 0), getAffineConstantExpr(0, expr.getContext())};
+  PlaceForm form{SmallVector<int64_t>(dims, 0), getAffineConstantExpr(0, expr.getContext()), {}};
   if (!addLinear(expr, 1, form))
     return std::nullopt;
   form.rest = tidy(form.rest);
@@ -186,6 +194,8 @@ bool SymbolFacts::isNonNegative(AffineExpr expr) const {
 }
 
 bool SymbolFacts::isNonNegative(const PlaceForm &form, ArrayRef<AffineExpr> dims) const {
+  if (!form.data.empty())
+    return false;
   AffineExpr least = form.rest;
   for (auto [factor, extent] : llvm::zip_equal(form.factors, dims))
     if (factor < 0)

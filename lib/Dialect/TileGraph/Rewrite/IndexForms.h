@@ -15,14 +15,24 @@ Places getOperandPlaces(mlir::Operation *op, unsigned i, llvm::ArrayRef<mlir::Af
 /// ops, and of reshapes that take dimensions apart.
 std::optional<Places> getViewedPlaces(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at);
 
-/// The integer that `value` is at `at`, over the dimensions of `at` and the module's symbols; null if it depends on
-/// data.
-mlir::AffineExpr getIndexForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth = 32);
+/// What stands for integers at these places that depend on data; null if nothing does.
+using DataForm = llvm::function_ref<mlir::AffineExpr(mlir::Value, llvm::ArrayRef<mlir::AffineExpr>)>;
+/// The integer that `value` is at `at`, over the dimensions of `at`, the module's symbols and what `data` says; null if
+/// there is none.
+mlir::AffineExpr getIndexForm(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, DataForm data = {},
+                              unsigned depth = 32);
 
-/// factors . dims + rest >= 0, `rest` without dimensions.
+/// Integers from memory, `factor` times.
+struct DataTerm {
+  mlir::Value value;
+  Places at;
+  int64_t factor = 1;
+};
+/// factors . dims + rest + data >= 0, `rest` without dimensions.
 struct PlaceForm {
   llvm::SmallVector<int64_t> factors;
   mlir::AffineExpr rest;
+  llvm::SmallVector<DataTerm, 1> data;
 };
 /// `expr` as such a sum; none if it is not linear.
 std::optional<PlaceForm> splitLinear(mlir::AffineExpr expr, unsigned dims);

@@ -55,10 +55,30 @@ void MaskReader::undo() {
   made.clear();
 }
 
+/// Lengths of sequences and the like: one integer from memory for all rows and places of the stream.
+AffineExpr MaskReader::addData(Value value, ArrayRef<AffineExpr> at) {
+  int64_t last = -1;
+  for (auto [place, extent] : llvm::zip_equal(at, getDims(value.getType()))) {
+    auto dim = dyn_cast<AffineDimExpr>(place);
+    bool isAlong = dim && int64_t(dim.getPosition()) > last && dim.getPosition() + 2 < dims.size();
+    if (!isAlong && getConstant(extent) != 1)
+      return {};
+    last = isAlong ? dim.getPosition() : last;
+  }
+  data.push_back({value, Places(at)});
+  return builder.getAffineDimExpr(dims.size() + data.size() - 1);
+}
+
 /// Captures `form` >= 0; false if it is nothing that steps of the stream can be left out by.
 bool MaskReader::addForm(AffineExpr form) {
-  std::optional<PlaceForm> linear = splitLinear(form, dims.size());
+  std::optional<PlaceForm> linear = splitLinear(form, dims.size() + data.size());
   if (!linear)
+    return false;
+  for (auto [i, factor] : llvm::enumerate(ArrayRef(linear->factors).drop_front(dims.size())))
+    if (factor != 0)
+      linear->data.push_back({data[i].value, data[i].at, factor});
+  linear->factors.resize(dims.size());
+  if (linear->data.size() > 1) // Kernels read one number for a bound.
     return false;
   if (facts.isNonNegative(*linear, dims))
     return true;
@@ -90,8 +110,11 @@ bool MaskReader::addTable(const std::optional<Table> &table, ArrayRef<AffineExpr
 /// Captures the comparison (its opposite, unless it `holds`) of two functions of places.
 bool MaskReader::addComparison(CmpOp op, bool holds, ArrayRef<AffineExpr> at) {
   using P = CmpPredicate;
-  AffineExpr lhs = getIndexForm(op.getLhs(), getOperandPlaces(op, 0, at));
-  AffineExpr rhs = lhs ? getIndexForm(op.getRhs(), getOperandPlaces(op, 1, at)) : AffineExpr();
+  auto formOf = [&](unsigned i) {
+    return getIndexForm(op->getOperand(i), getOperandPlaces(op, i, at),
+                        [&](Value value, ArrayRef<AffineExpr> places) { return addData(value, places); });
+  };
+  AffineExpr lhs = formOf(0), rhs = lhs ? formOf(1) : AffineExpr();
   if (!rhs)
     return false;
   P predicate = op.getPredicate();

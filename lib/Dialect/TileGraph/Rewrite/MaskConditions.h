@@ -41,6 +41,7 @@ private:
   bool readNonZero(mlir::Value value, bool holds, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   bool addComparison(CmpOp op, bool holds, llvm::ArrayRef<mlir::AffineExpr> at);
   bool addForm(mlir::AffineExpr form);
+  mlir::AffineExpr addData(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
   bool addTable(const std::optional<Table> &table, llvm::ArrayRef<mlir::AffineExpr> at);
 
   Tables &tables;
@@ -48,6 +49,7 @@ private:
   mlir::OpBuilder builder;
   llvm::ArrayRef<mlir::AffineExpr> dims;
   llvm::SmallVector<mlir::Operation *> made;
+  llvm::SmallVector<DataTerm> data; ///< Number i is the dimension behind those of places, and i.
   MaskConditions found;
 };
 

@@ -11,9 +11,10 @@ using namespace weft::tk;
 
 LogicalResult LoadIndexOp::verify() {
   RankedTensorType tensor = getSource().getType().getTensor();
-  if (!tensor.hasStaticShape() ||
+  if (llvm::any_of(tensor.getShape().drop_front(std::min<int64_t>(tensor.getRank(), 1)), ShapedType::isDynamic) ||
       !(tensor.getElementType().isSignlessInteger(32) || tensor.getElementType().isSignlessInteger(64)))
-    return emitOpError("expected a tensor of constant extents with elements of i32 or i64, got ") << tensor;
+    return emitOpError("expected a tensor of constant extents behind the first with elements of i32 or i64, got ")
+           << tensor;
   if (int64_t(getPlaces().size()) != tensor.getRank())
     return emitOpError("expected a place for each of ")
            << tensor.getRank() << " dimensions, got " << getPlaces().size();

@@ -182,3 +182,55 @@ func.func @places(%s: tensor<16x16xf32>) -> tensor<16x1xf32> {
   %most = tg.reduce max %x axes = [1] keep_dims : tensor<16x16xf32>
   return %most : tensor<16x1xf32>
 }
+
+// -----
+
+// Extents are part of the forms; a padding mask stays beside them; that rows keep a place is not known beside it.
+// CHECK-LABEL: func.func @extents(
+// CHECK: %[[LEFT:.*]] = tg.select %arg1, %arg0, %{{.*}} : tensor<?xi1
+// CHECK: tg.extents
+// CHECK: %[[MOVED:.*]] = tg.add %{{.*}} : tensor<1x?xi64
+// CHECK: %[[SEEN:.*]] = tg.cmp le %[[MOVED]], %{{.*}}
+// CHECK: tg.select %[[SEEN]], %[[LEFT]], %{{.*}} : tensor<?x?xi1
+// REMARK: [Passed] band-mask {{.*}}with 0 <= -s0 + s1 + i - j: compared
+module attributes {tg.symbols = ["sequence", "total"]} {
+  func.func @extents(%s: tensor<?x?xf32, #tg.dims<()[s0, s1] -> (s0, s1)>>, %padding: tensor<?xi1, #tg.dims<()[s0, s1] -> (s1)>>)
+      -> tensor<?x1xf32, #tg.dims<()[s0] -> (s0, 1)>> {
+    %past1 = tg.extents affine_map<()[s0, s1] -> (s1 - s0)>
+    %past = tg.reshape %past1 : tensor<1xi64> to tensor<i64>
+    %i0 = tg.iota 0 : tensor<?x1xi64, #tg.dims<()[s0] -> (s0, 1)>>
+    %i = tg.add %i0, %past : tensor<?x1xi64, #tg.dims<()[s0] -> (s0, 1)>>, tensor<i64>
+    %j = tg.iota 0 : tensor<?xi64, #tg.dims<()[s0, s1] -> (s1)>>
+    %behind = tg.cmp gt %j, %i : tensor<?xi64, #tg.dims<()[s0, s1] -> (s1)>>, tensor<?x1xi64, #tg.dims<()[s0] -> (s0, 1)>>
+    %seen = tg.not %behind : tensor<?x?xi1, #tg.dims<()[s0, s1] -> (s0, s1)>>
+    %keep = tg.and %seen, %padding : tensor<?x?xi1, #tg.dims<()[s0, s1] -> (s0, s1)>>, tensor<?xi1, #tg.dims<()[s0, s1] -> (s1)>>
+    %inf = tg.constant dense<0xFF800000> : tensor<f32>
+    %x = tg.select %keep, %s, %inf : tensor<?x?xi1, #tg.dims<()[s0, s1] -> (s0, s1)>>, tensor<?x?xf32, #tg.dims<()[s0, s1] -> (s0, s1)>>, tensor<f32>
+    %most = tg.reduce max %x axes = [1] keep_dims : tensor<?x?xf32, #tg.dims<()[s0, s1] -> (s0, s1)>>
+    return %most : tensor<?x1xf32, #tg.dims<()[s0] -> (s0, 1)>>
+  }
+}
+
+// -----
+
+// A length in memory for each sequence moves the stream's place, too.
+// CHECK-LABEL: func.func @lengths(
+// CHECK: %[[N:.*]] = tg.cast %{{.*}} : tensor<?x1x1xi32
+// CHECK: %[[PLACE:.*]] = tg.sub %{{.*}}, %[[N]]
+// CHECK: tg.cmp le %[[PLACE]], %{{.*}}
+// REMARK: [Passed] band-mask {{.*}}with 0 <= 0 + i - j + a number from memory: compared
+module attributes {tg.symbols = ["batch"]} {
+  func.func @lengths(%s: tensor<?x4x16xf32, #tg.dims<()[s0] -> (s0, 4, 16)>>, %past: tensor<?xi32, #tg.dims<()[s0] -> (s0)>>)
+      -> tensor<?x4x1xf32, #tg.dims<()[s0] -> (s0, 4, 1)>> {
+    %n = tg.reshape %past : tensor<?xi32, #tg.dims<()[s0] -> (s0)>> to tensor<?x1xi32, #tg.dims<()[s0] -> (s0, 1)>>
+    %i0 = tg.iota 0 : tensor<4xi32>
+    %i1 = tg.add %i0, %n : tensor<4xi32>, tensor<?x1xi32, #tg.dims<()[s0] -> (s0, 1)>>
+    %i = tg.reshape %i1 : tensor<?x4xi32, #tg.dims<()[s0] -> (s0, 4)>> to tensor<?x4x1xi32, #tg.dims<()[s0] -> (s0, 4, 1)>>
+    %j = tg.iota 0 : tensor<16xi32>
+    %keep = tg.cmp le %j, %i : tensor<16xi32>, tensor<?x4x1xi32, #tg.dims<()[s0] -> (s0, 4, 1)>>
+    %inf = tg.constant dense<0xFF800000> : tensor<f32>
+    %x = tg.select %keep, %s, %inf : tensor<?x4x16xi1, #tg.dims<()[s0] -> (s0, 4, 16)>>, tensor<?x4x16xf32, #tg.dims<()[s0] -> (s0, 4, 16)>>, tensor<f32>
+    %most = tg.reduce max %x axes = [2] keep_dims : tensor<?x4x16xf32, #tg.dims<()[s0] -> (s0, 4, 16)>>
+    return %most : tensor<?x4x1xf32, #tg.dims<()[s0] -> (s0, 4, 1)>>
+  }
+}

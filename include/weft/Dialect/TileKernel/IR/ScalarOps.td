@@ -8,8 +8,8 @@ include "weft/Dialect/TileKernel/IR/TileKernelBase.td"
 def TK_LoadIndexOp : Op<TileKernel_Dialect, "load_index", [MemoryEffects<[MemRead]>]> {
   let summary = "an integer of a tensor in global memory, as an index";
   let description = [{
-    Every thread reads the one element at `places`, which are in bounds: where a loop starts or ends can depend on data. The tensor has constant extents and elements
-    of i32 or i64; each role of a kernel that needs the number reads it for itself. Numbers above 2^30 become 2^30, those below -2^30 become -2^30: indices of kernels
+    Every thread reads the one element at `places`, which are in bounds: where a loop starts or ends can depend on data. The tensor has constant extents behind the first, and
+    elements of i32 or i64; each role of a kernel that needs the number reads it for itself. Numbers above 2^30 become 2^30, those below -2^30 become -2^30: indices of kernels
     have 32 bits.
 
     ```mlir
