@@ -17,6 +17,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 
@@ -142,6 +143,7 @@ struct BandMasks : impl::BandMasksBase<BandMasks> {
       op->erase();
     bounds = {};
     tables = {};
+    known.clear();
     replaced.clear();
   }
 
@@ -207,7 +209,8 @@ private:
     if (!isa<AddOp, SelectOp>(op))
       return;
     Dims dims = getDims(op->getResult(0).getType());
-    SymbolFacts facts(op->getParentOfType<func::FuncOp>());
+    auto function = op->getParentOfType<func::FuncOp>();
+    const SymbolFacts &facts = known.try_emplace(function, function).first->second;
     OpBuilder builder(op);
     MaskReader reader(tables, facts, builder, dims);
     MaskConditions mask = reader.read(op->getResult(0));
@@ -324,6 +327,7 @@ private:
   Bounds bounds;
   Tables tables;
   SmallVector<Operation *> replaced;
+  std::map<Operation *, SymbolFacts> known; ///< Of each function.
 };
 
 } // namespace

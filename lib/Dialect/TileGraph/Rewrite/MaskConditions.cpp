@@ -261,7 +261,7 @@ Value MaskReader::readView(Operation *op, ArrayRef<AffineExpr> at, unsigned dept
     return op->getResult(0);
   Value left;
   if (isa<CastOp>(op)) {
-    left = GraphBuilder{builder, op->getLoc()}.cast(value, GraphBuilder::elementOf(op->getResult(0)));
+    left = GraphBuilder{builder, op->getLoc()}.op<CastOp>(value, GraphBuilder::elementOf(op->getResult(0)));
   } else {
     Operation *view = builder.clone(*op);
     view->setOperand(0, value);
