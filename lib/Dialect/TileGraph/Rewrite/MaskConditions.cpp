@@ -6,6 +6,7 @@
 // a condition fails. What of the condition compares functions of places (IndexForms.h), or is a constant band, is taken
 // out as a form; what is left of the value, where the forms hold, is often 0.
 #include "MaskConditions.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -32,8 +33,11 @@ static std::optional<double> getSplatNumber(Value value) {
 
 /// The number far below that all elements are.
 static std::optional<double> getMasked(Value value) {
-  while (auto cast = value.getDefiningOp<CastOp>())
+  for (auto cast = value.getDefiningOp<CastOp>(); cast; cast = value.getDefiningOp<CastOp>()) {
+    if (!isa<FloatType>(GraphBuilder::elementOf(cast.getInput())) || !isa<FloatType>(GraphBuilder::elementOf(value)))
+      break;
     value = cast.getInput();
+  }
   std::optional<double> number = getSplatNumber(value);
   return number && *number <= greatestMask ? number : std::nullopt;
 }
@@ -115,7 +119,11 @@ bool MaskReader::addComparison(CmpOp op, bool holds, ArrayRef<AffineExpr> at) {
                         [&](Value value, ArrayRef<AffineExpr> places) { return addData(value, places); });
   };
   AffineExpr lhs = formOf(0), rhs = lhs ? formOf(1) : AffineExpr();
-  if (!rhs)
+  auto isNumber = [&](AffineExpr form) {
+    auto dim = dyn_cast<AffineDimExpr>(form);
+    return dim && dim.getPosition() >= dims.size();
+  };
+  if (!rhs || isNumber(lhs) || isNumber(rhs)) // Compared as it is, a number in memory may be any.
     return false;
   P predicate = op.getPredicate();
   if (predicate == (holds ? P::Le : P::Gt))
@@ -145,6 +153,8 @@ bool MaskReader::readNonZero(Value value, bool holds, ArrayRef<AffineExpr> at, u
     return false;
   std::optional<double> yes = getSplatNumber(select.getOnTrue()), no = getSplatNumber(select.getOnFalse());
   if (!yes || !no || (*yes == 0) == (*no == 0))
+    return false;
+  if (double number = *yes + *no; number != std::round(number) || std::abs(number) > 127) // Casts would lose it.
     return false;
   return !readCondition(select.getCondition(), holds == (*yes != 0), getOperandPlaces(op, 0, at), depth - 1);
 }

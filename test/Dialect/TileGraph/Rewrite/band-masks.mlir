@@ -234,3 +234,64 @@ module attributes {tg.symbols = ["batch"]} {
     return %most : tensor<?x4x1xf32, #tg.dims<()[s0] -> (s0, 4, 1)>>
   }
 }
+
+// -----
+
+// A length that is compared as it is may be any number: moved by it, a place might overflow. Kernels read it there.
+// CHECK-LABEL: func.func @length(
+// CHECK-NOT: tg.sub
+// CHECK: return
+// REMARK-NOT: [{{Missed|Passed}}]
+func.func @length(%s: tensor<2x4x16xf32>, %n: tensor<2x1x1xi64>) -> tensor<2x4x1xf32> {
+  %j = tg.iota 0 : tensor<16xi64>
+  %keep = tg.cmp lt %j, %n : tensor<16xi64>, tensor<2x1x1xi64>
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %x = tg.select %keep, %s, %inf : tensor<2x1x16xi1>, tensor<2x4x16xf32>, tensor<f32>
+  %most = tg.reduce max %x axes = [2] keep_dims : tensor<2x4x16xf32>
+  return %most : tensor<2x4x1xf32>
+}
+
+// -----
+
+// A half is no integer, and an integer of it is 0: nothing is kept.
+// CHECK-LABEL: func.func @half_cast(
+// CHECK-NOT: tg.cmp {{.*}} : tensor<1x16xi64>
+// CHECK: return
+// REMARK-NOT: [{{Missed|Passed}}]
+func.func @half_cast(%s: tensor<16x16xf32>) -> tensor<16x1xf32> {
+  %i = tg.iota 0 : tensor<16x1xi32>
+  %j = tg.iota 0 : tensor<16xi32>
+  %seen = tg.cmp le %j, %i : tensor<16xi32>, tensor<16x1xi32>
+  %half = tg.constant dense<0.5> : tensor<f32>
+  %zero = tg.constant dense<0.0> : tensor<f32>
+  %h = tg.select %seen, %half, %zero : tensor<16x16xi1>, tensor<f32>, tensor<f32>
+  %n = tg.cast %h : tensor<16x16xf32> to tensor<16x16xi32>
+  %keep = tg.cast %n : tensor<16x16xi32> to tensor<16x16xi1>
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %x = tg.select %keep, %s, %inf : tensor<16x16xi1>, tensor<16x16xf32>, tensor<f32>
+  %most = tg.reduce max %x axes = [1] keep_dims : tensor<16x16xf32>
+  return %most : tensor<16x1xf32>
+}
+
+// -----
+
+// Nor is what became of a number far below by way of booleans one: 1.
+// CHECK-LABEL: func.func @boolean(
+// CHECK-NOT: tg.select {{.*}} : tensor<16x16xi1>, tensor<16x16xf32>, tensor<f32>
+// CHECK: return
+// REMARK-NOT: [{{Missed|Passed}}]
+// FINITE-LABEL: func.func @boolean(
+// FINITE-NOT: tg.select {{.*}} : tensor<16x16xi1>, tensor<16x16xf32>, tensor<f32>
+func.func @boolean(%s: tensor<16x16xf32>) -> tensor<16x1xf32> {
+  %i = tg.iota 0 : tensor<16x1xi32>
+  %j = tg.iota 0 : tensor<16xi32>
+  %seen = tg.cmp le %j, %i : tensor<16xi32>, tensor<16x1xi32>
+  %low = tg.constant dense<-1.0e+04> : tensor<f32>
+  %true = tg.cast %low : tensor<f32> to tensor<i1>
+  %one = tg.cast %true : tensor<i1> to tensor<f32>
+  %zero = tg.constant dense<0.0> : tensor<f32>
+  %c = tg.select %seen, %zero, %one : tensor<16x16xi1>, tensor<f32>, tensor<f32>
+  %x = tg.add %s, %c : tensor<16x16xf32>, tensor<16x16xf32>
+  %most = tg.reduce max %x axes = [1] keep_dims : tensor<16x16xf32>
+  return %most : tensor<16x1xf32>
+}
