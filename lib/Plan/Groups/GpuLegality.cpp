@@ -52,6 +52,8 @@ struct Prologue {
   unsigned chained = 0;             ///< Vectors that other contractions make: each CTA makes them alone.
   unsigned windows = 0;             ///< Sums over windows.
   bool followed = false;            ///< It reads a product that it could be the epilogue of.
+  bool isStored = true;             ///< All it reads are weights and constants.
+  Operation *moved = nullptr;       ///< A gather, concatenation or window.
 };
 
 /// A group with what its rules ask again and again.
@@ -260,6 +262,13 @@ static double pointsOf(tg::ContractOp contract) {
   return points;
 }
 
+/// Whether `value` is a weight or a constant, under another shape perhaps.
+static bool isStored(Value value) {
+  while (isa_and_nonnull<tg::ReshapeOp, tg::BitcastOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return isa_and_nonnull<tg::WeightOp, tg::ConstantOp>(value.getDefiningOp());
+}
+
 /// Sums up `last` and what the group computes for it. The rule that forbids some of it, or an empty string.
 std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
   SmallVector<Operation *> work{last};
@@ -268,8 +277,8 @@ std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
     Operation *op = work.pop_back_val();
     if (!seen.insert(op).second)
       continue;
-    if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op))
-      return "G2: " + nameOf(op) + " before a contraction";
+    if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op) && !before.moved)
+      before.moved = op;
     auto contract = dyn_cast<tg::ContractOp>(op);
     if (contract) {
       before.operations += pointsOf(contract);
@@ -284,10 +293,14 @@ std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
         work.push_back(value.getDefiningOp());
       } else {
         before.bytes += bytesOf(value);
+        before.isStored &= isStored(value);
         before.followed |= !contract && elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
       }
     }
   }
+  // Scales that an index finds for each place of quantised weights are read as the weights are.
+  if (before.moved && !(isa<tg::GatherOp>(before.moved) && before.isStored))
+    return "G2: " + nameOf(before.moved) + " before a contraction";
   return "";
 }
 
@@ -305,9 +318,13 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   if (before.windows && before.reduces)
     return "G2: a reduction of windows before a contraction";
+  double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
+  // Quantised weights are in memory once, as they are stored: nobody asks for a program that needs room for both.
+  constexpr double leastExpansion = 1.5;
+  if (before.isStored && between > leastExpansion * before.bytes && !before.reduces && !before.windows)
+    return "";
   double lost = priceOf(contract, operand, before);
   // Between two kernels it would be written and read: in the L2 where it fits with what they read beside it.
-  double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
   MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
   double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;
   // A vector's kernel fills and drains the SMs; so does its CTA's wait for it.

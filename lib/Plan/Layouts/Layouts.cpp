@@ -61,6 +61,30 @@ void Layouts::choose() {
   }
 }
 
+/// The last dimension that is not 1.
+static unsigned findInnermost(RankedTensorType type) {
+  tg::Dims dims = tg::getDims(type);
+  for (size_t d = dims.size(); d-- > 0;)
+    if (tg::getConstant(dims[d]) != 1)
+      return unsigned(d);
+  return unsigned(std::max<size_t>(dims.size(), 1) - 1);
+}
+
+/// How many neighbouring places along a dimension share an element: d floordiv 32.
+static int64_t countSharing(ArrayRef<AffineExpr> coordinates, unsigned dim) {
+  std::optional<int64_t> sharing;
+  for (AffineExpr at : coordinates) {
+    if (!at || !at.isFunctionOfDim(dim))
+      continue;
+    auto block = dyn_cast<AffineBinaryOpExpr>(at);
+    auto by = block ? dyn_cast<AffineConstantExpr>(block.getRHS()) : AffineConstantExpr();
+    bool isBlock = by && at.getKind() == AffineExprKind::FloorDiv && isa<AffineDimExpr>(block.getLHS());
+    int64_t each = isBlock ? by.getValue() : 1;
+    sharing = std::min(sharing.value_or(each), each);
+  }
+  return std::max<int64_t>(sharing.value_or(1), 1);
+}
+
 unsigned Layouts::getTensor(Value value) {
   auto [it, inserted] = numbers.try_emplace(value, tensors.size());
   if (!inserted)
@@ -68,7 +92,7 @@ unsigned Layouts::getTensor(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   Tensor tensor;
   tensor.value = value;
-  tensor.inner = std::max<int64_t>(type.getRank(), 1) - 1;
+  tensor.inner = findInnermost(type);
   tensor.elementBytes = std::max<int64_t>(tg::getElementBits(type.getElementType()) / 8, 1);
   tensor.bytes = tensor.elementBytes;
   for (AffineExpr extent : tg::getDims(type))
@@ -86,7 +110,7 @@ void Layouts::addAccess(unsigned kernel, Value value, ArrayRef<AffineExpr> coord
     bool occurs = llvm::any_of(coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
     if (!occurs)
       continue;
-    places *= double(owner.extents[d]);
+    places *= double(llvm::divideCeil(owner.extents[d], countSharing(coordinates, d)));
     access.isOperand |= isa_and_nonnull<tg::ContractOp>(owner.access.dims[d].reducer);
   }
   access.reads = places / double(tensors[number].bytes);
@@ -198,7 +222,10 @@ bool Layouts::isTiled(const Kernel &kernel, unsigned dim) const {
 std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, unsigned inner) const {
   if (access.coordinates.empty())
     return std::nullopt;
-  AffineDimExpr dim = tg::getShiftedDim(access.coordinates[inner], vectorBytes); // A slice from a whole vector on.
+  AffineExpr at = access.coordinates[inner];
+  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && at.getKind() == AffineExprKind::FloorDiv)
+    at = block.getLHS();                                  // What a block of places shares.
+  AffineDimExpr dim = tg::getShiftedDim(at, vectorBytes); // A slice from a whole vector on.
   if (!dim)
     return std::nullopt;
   return kernels[access.kernel].access.dims[dim.getPosition()].along;

@@ -129,8 +129,10 @@ private:
   void reorder(const Layouts &layouts) {
     llvm::SetVector<tg::KernelOp> changed; // Whose results have another order.
     for (const Tensor &tensor : layouts.getTensors()) {
-      unsigned rank = cast<RankedTensorType>(tensor.value.getType()).getRank();
-      if (!tensor.isFree || tensor.inner + 1 == rank)
+      tg::Dims dims = tg::getDims(tensor.value.getType());
+      unsigned rank = dims.size();
+      auto behind = ArrayRef(dims).drop_front(std::min<size_t>(tensor.inner + 1, rank));
+      if (!tensor.isFree || llvm::all_of(behind, [](AffineExpr extent) { return tg::getConstant(extent) == 1; }))
         continue;
       SmallVector<int64_t> order = makeOrder(rank, tensor.inner);
       remarkOf(tensor.value.getLoc()) << remark::add("{0} has dimension {1} innermost in memory",
