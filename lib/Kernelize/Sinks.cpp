@@ -12,15 +12,36 @@ namespace weft::kernelize {
 
 static bool isPacked(Type tensor) { return tg::getElementBits(cast<RankedTensorType>(tensor).getElementType()) < 8; }
 
-/// The buffer of a tensor: itself, or bytes.
-static tk::GlobalType bufferOf(Type tensor) {
+/// The buffer of a tensor: itself, or the bytes (or whole words, `inWords`) that its elements share.
+static tk::GlobalType bufferOf(Type tensor, bool inWords = false) {
   auto type = cast<RankedTensorType>(tensor);
-  if (!isPacked(type))
+  if (!isPacked(type) && !inWords)
     return tk::GlobalType::get(type.getContext(), type);
-  int64_t perByte = 8 / tg::getElementBits(type.getElementType());
-  AffineExpr bytes = tg::getNumElements(type).ceilDiv(perByte);
+  constexpr unsigned byteBits = 8, wordBits = 32;
+  int64_t bits = tg::getElementBits(type.getElementType());
+  unsigned unit = inWords ? wordBits : byteBits;
+  AffineExpr units = tg::getNumElements(type).ceilDiv(unit / bits);
   return tk::GlobalType::get(type.getContext(),
-                             tg::getTensorType(ArrayRef(bytes), IntegerType::get(type.getContext(), 8)));
+                             tg::getTensorType(ArrayRef(units), IntegerType::get(type.getContext(), unit)));
+}
+
+/// Whether the elements of an operand are read as fields of words: those of less than a byte, and bytes that become
+/// factors of a product in 16 bits.
+static bool readsWords(BlockArgument argument, tg::ScheduleAttr schedule) {
+  constexpr int64_t wordBits = 32, byteBits = 8;
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t bits = tg::getElementBits(type.getElementType());
+  std::optional<int64_t> count = tg::getConstant(tg::getNumElements(type));
+  if (bits > byteBits || !count || *count == 0 || *count * bits % wordBits != 0)
+    return false;
+  auto product = tg::findAnchor(*argument.getOwner());
+  bool isFactor = product && schedule.getEngine() == tg::Engine::Mma && type.getElementType().isInteger(byteBits) &&
+                  tg::getElementBits(getElementTypeOrSelf(product.getLhs())) == 16 &&
+                  llvm::all_of(argument.getUsers(), [](Operation *user) {
+                    return isa<tg::CastOp>(user) && isa<FloatType>(getElementTypeOrSelf(user->getResult(0)));
+                  });
+  (void)isFactor;
+  return bits < byteBits;
 }
 
 /// `@kernel(inputs, outputs, symbols)`.
@@ -31,7 +52,7 @@ void Kernelizer::makeFunction() {
   for (BlockArgument argument : source.getArguments())
     if (isa<RankedTensorType>(argument.getType())) {
       tensors.push_back(argument);
-      types.push_back(bufferOf(argument.getType()));
+      types.push_back(bufferOf(argument.getType(), readsWords(argument, schedule)));
     }
   readInto();
   for (auto [i, type] : llvm::enumerate(terminator->getOperandTypes()))

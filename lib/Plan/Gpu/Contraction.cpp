@@ -7,6 +7,7 @@
 #include "OperandBoxes.h"
 #include "ProductRows.h"
 #include "Stored.h"
+#include "Unpacked.h"
 #include "WindowSteps.h"
 #include "Windows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
@@ -505,8 +506,56 @@ static ProductDims dimsOf(tg::ContractOp contract, const Roles &roles, unsigned 
   return {operands[roles.isSwapped], operands[!roles.isSwapped], roles.m, roles.n, roles.k, depth};
 }
 
+/// A product of few rows by a packed matrix, which goes from memory to the registers that multiply it.
+static std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg::ContractOp contract,
+                                                    const Roles &roles, const Device &device) {
+  auto count = [&](ArrayRef<unsigned> dims) {
+    return llvm::count_if(dims, [&](unsigned d) { return kernel.extents[d] > 1; });
+  };
+  bool isF16 = typeOf(cast<RankedTensorType>(contract.getLhs().getType()).getElementType(),
+                      cast<RankedTensorType>(contract.getRhs().getType()).getElementType()) == GemmType::F16;
+  std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
+                          k = Roles::largest(roles.k, kernel.extents);
+  Value matrix = roles.isSwapped ? contract.getLhs() : contract.getRhs();
+  if (!m || !n) { // The matrix is on the side that there is.
+    matrix = bool(n) != roles.isSwapped ? contract.getRhs() : contract.getLhs();
+    n = n ? n : m;
+    m = std::nullopt;
+  }
+  Value packed = isF16 ? findPacked(matrix) : Value();
+  auto isAlongK = [&](const KernelRequest *request) {
+    AffineExpr last = request->coordinates.empty() ? AffineExpr() : request->coordinates.back();
+    return last && last.isFunctionOfDim(*k) && !last.isFunctionOfDim(*n);
+  };
+  bool isPlain = count(roles.m) + count(roles.n) == (m ? 2 : 1) && count(roles.k) == 1 && count(roles.batch) == 0;
+  if (!packed || !isPlain || !n || !k || !llvm::all_of(kernel.access.of(packed), isAlongK) ||
+      hasStretched(kernel, roles) || hasInner(kernel))
+    return std::nullopt;
+  int64_t bits = tg::getElementBits(getElementTypeOrSelf(packed));
+  UnpackedProduct product{m ? kernel.extents[*m] : 1, kernel.extents[*n], kernel.extents[*k], bits};
+  std::optional<UnpackedTile> tile = chooseUnpackedTile(product, device);
+  if (!tile)
+    return std::nullopt;
+  ScheduleChoice choice;
+  choice.tile.assign(kernel.access.resultRank, 1);
+  choice.stream.assign(roles.k.size(), 1);
+  if (m)
+    choice.tile[*m] = tile->rows;
+  choice.tile[*n] = tile->columns;
+  choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] = tile->step;
+  choice.engine = tg::Engine::Mma;
+  choice.warps = tile->warps;
+  choice.stages = tile->stages;
+  choice.reason =
+      llvm::formatv("{0} rows by a matrix of {1} bits: {2} columns a CTA, steps of {3}, unpacked in registers",
+                    product.rows, product.bits, tile->columns, tile->step);
+  return choice;
+}
+
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
   Roles roles(kernel, contract);
+  if (std::optional<ScheduleChoice> unpacked = chooseUnpacked(kernel, contract, roles, device))
+    return *unpacked;
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
   if (!m || !n || !k)

@@ -24,6 +24,8 @@ static constexpr double across = 0.01, acrossSeveral = 0.25;
 /// bytes of a row of it at a time. Measured on an H100 (a decoded Llama layer, bf16): 202 us, with sums contiguous 168.
 /// Products of few rows by matrix instructions gain nothing (4 rows: 188.7 and 189.4 us, 16 rows: 221.1 and 222.9).
 static constexpr double acrossStream = 0.2;
+/// Numbers that share a word go to the registers of one thread, which sums them up (lib/Schedule/Stage/Unpacked.h).
+static constexpr double acrossPacked = 1;
 /// A CTA of such a product has this many threads at least to share a sum.
 static constexpr int64_t leastStreamedSum = 128;
 /// A new order has to save this part of a tensor's cost.
@@ -157,7 +159,11 @@ bool Layouts::mayChange(const Tensor &tensor) const {
   auto type = cast<RankedTensorType>(tensor.value.getType());
   Operation *op = tensor.value.getDefiningOp();
   if (!isa_and_nonnull<tg::KernelOp, tg::WeightOp>(op) || type.getRank() < 2 || tensor.bytes < leastBytes ||
-      fixed.contains(tensor.value) || tg::getElementBits(type.getElementType()) < 8)
+      fixed.contains(tensor.value))
+    return false;
+  // Several numbers to a byte: the compiler writes them anew, where they are a weight in whole bytes.
+  if (int64_t bits = tg::getElementBits(type.getElementType());
+      bits < 8 && (!isa<tg::WeightOp>(op) || !type.hasStaticShape() || type.getNumElements() * bits % 8 != 0))
     return false;
   if (isa<tg::WeightOp>(op) && (!type.hasStaticShape() || type.getRank() > 8))
     return false;
@@ -223,8 +229,12 @@ std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, un
   if (access.coordinates.empty())
     return std::nullopt;
   AffineExpr at = access.coordinates[inner];
-  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && at.getKind() == AffineExprKind::FloorDiv)
-    at = block.getLHS();                                  // What a block of places shares.
+  // What a block of places shares; packed numbers, whose rows are blocks that follow each other.
+  Type element = getElementTypeOrSelf(tensors[access.tensor].value);
+  bool isPacked = isa<IntegerType>(element) && tg::getElementBits(element) <= 8;
+  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at);
+      block && (at.getKind() == AffineExprKind::FloorDiv || (isPacked && at.getKind() == AffineExprKind::Mod)))
+    at = block.getLHS();
   AffineDimExpr dim = tg::getShiftedDim(at, vectorBytes); // A slice from a whole vector on.
   if (!dim)
     return std::nullopt;
@@ -259,6 +269,8 @@ bool Layouts::isStreamed(const TensorAccess &access) const {
 
 /// What a byte of an operand costs more that is not contiguous along the sum.
 double Layouts::getAcross(const TensorAccess &access) const {
+  if (tg::getElementBits(getElementTypeOrSelf(tensors[access.tensor].value)) < 8)
+    return acrossPacked;
   double cost = countRowDims(access) > 1 ? acrossSeveral : across;
   return isStreamed(access) ? std::max(cost, acrossStream) : cost;
 }

@@ -1,6 +1,7 @@
 // The layouts that a dot wants: its accumulator, operands in registers, and shared memory that cp.async writes and
 // ldmatrix (or vector loads) read without bank conflicts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../Stage/Unpacked.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Mma.h"
@@ -53,6 +54,10 @@ static Producer getProducer(Value shared) {
 /// The dimension along which the global loads behind a computed tile are contiguous; nothing if no load is behind it.
 static std::optional<unsigned> getLoadedDim(Value value) {
   Operation *op = value.getDefiningOp();
+  if (auto load = dyn_cast_or_null<tk::LoadOp>(op))
+    for (unsigned dim = 0; dim < load.getResult().getType().getShape().size(); ++dim)
+      if (countFields(load, dim) > 1)
+        return dim;
   if (auto load = dyn_cast_or_null<tk::LoadOp>(op); load && load.getIndices().empty())
     return getContiguity(getAccess(load), 16).dim;
   if (auto broadcast = dyn_cast_or_null<tk::BroadcastOp>(op)) {
@@ -132,7 +137,8 @@ static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
   std::optional<MmaForm> form = getMmaForm(dot);
   ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
   int64_t k = getTileShape(dot.getLhs().getType())[1], slices = dot.getSlices();
-  bool keepsRows = isa<tk::TileType>(dot.getLhs().getType()) || becomesLhs(dot.getResult());
+  ArrayRef<int64_t> order = dot.getDepthOrder().value_or(ArrayRef<int64_t>());
+  bool keepsRows = (isa<tk::TileType>(dot.getLhs().getType()) && order.empty()) || becomesLhs(dot.getResult());
   std::optional<LinearLayout> acc =
       form ? makeMmaAccumulator(*form, shape[0], shape[1], warps, keepsRows, slices) : makeFmaLayout(dot, warps);
   if (!acc || (!form && slices > 1))
@@ -145,7 +151,7 @@ static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
         isa<tk::SharedType>(value.getType())
             ? makeOperandMemory(value, operand, form.has_value())
             : makeOperandStep(*acc, form ? &*form : nullptr, operand == 0 ? layout::Operand::a : layout::Operand::b,
-                              k / slices, k);
+                              k / slices, k, order);
     if (!own)
       return std::nullopt;
     (operand == 0 ? layouts.lhs : layouts.rhs) = tk::LayoutAttr::get(dot.getContext(), *own);

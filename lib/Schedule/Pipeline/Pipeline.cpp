@@ -2,6 +2,7 @@
 // channel its latency, stage and cluster; the expansion moves producers by whole iterations: a prologue before the
 // loop, and in the loop, behind the wait whose barrier frees their slot, the copies of a later iteration.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../Stage/Unpacked.h"
 #include "Streams.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -234,6 +235,47 @@ void LoopPipeliner::expand() {
   }
 }
 
+static constexpr int64_t mostCarriedWords = 64;
+
+static int64_t getThreads(scf::ForOp loop) {
+  auto warps = loop->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
+  return warps ? warps.getInt() * 32 : 0;
+}
+
+/// Has several steps' loads under way in a loop without channels.
+static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
+  if (!schedule::multipliesRegisters(loop))
+    return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
+  int64_t threads = getThreads(loop);
+  return tiling.getStages() > 1 && threads && schedule::isStream(loop) &&
+         schedule::carryLoads(loop, threads, mostCarriedWords, [](tk::LoadOp) { return true; }) > 0;
+}
+
+/// Words that become an operand in shared memory are on their way while the operand before is multiplied; so are what
+/// scales them.
+static bool carryWords(scf::ForOp loop) {
+  DenseSet<Operation *> behind; // Ops of the body that stored operands with words are made by.
+  for (auto store : loop.getBody()->getOps<tk::LocalStoreOp>()) {
+    DenseSet<Operation *> own;
+    SmallVector<Value> values{store.getValue()};
+    bool hasWords = false;
+    while (!values.empty()) {
+      Operation *op = values.pop_back_val().getDefiningOp();
+      if (!op || op->getBlock() != loop.getBody() || !own.insert(op).second)
+        continue;
+      if (auto load = dyn_cast<tk::LoadOp>(op))
+        for (unsigned dim = 0; dim < load.getResult().getType().getShape().size(); ++dim)
+          hasWords |= schedule::countFields(load, dim) > 1;
+      llvm::append_range(values, op->getOperands());
+    }
+    if (hasWords)
+      behind.insert(own.begin(), own.end());
+  }
+  int64_t threads = getThreads(loop);
+  return threads && !behind.empty() &&
+         schedule::carryLoads(loop, threads, mostCarriedWords, [&](tk::LoadOp load) { return behind.contains(load); }) > 0;
+}
+
 namespace {
 struct TkPipelinePass : schedule::impl::TkPipelineBase<TkPipelinePass> {
   using Base::Base;
@@ -241,19 +283,21 @@ struct TkPipelinePass : schedule::impl::TkPipelineBase<TkPipelinePass> {
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     auto tiling = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
-    int64_t bodies = expand && tiling && tiling.getEngine() == tg::Engine::Simt ? tiling.getStages() : 1;
     for (scf::ForOp loop : loops) {
       LoopPipeliner pipeliner(loop);
       if (!pipeliner.analyse()) {
         if (expand)
           numHoisted += schedule::hoistLoads(loop);
-        numStreams += schedule::unrollStream(loop, bodies);
+        if (expand && tiling)
+          numStreams += deepen(loop, tiling);
         continue;
       }
       pipeliner.annotate();
       if (expand) {
         pipeliner.expand();
         ++numLoops;
+        if (tiling && tiling.getEngine() == tg::Engine::Mma)
+          numStreams += carryWords(loop);
       }
     }
   }
