@@ -25,23 +25,13 @@ static tk::GlobalType bufferOf(Type tensor, bool inWords = false) {
                              tg::getTensorType(ArrayRef(units), IntegerType::get(type.getContext(), unit)));
 }
 
-/// Whether the elements of an operand are read as fields of words: those of less than a byte, and bytes that become
-/// factors of a product in 16 bits.
-static bool readsWords(BlockArgument argument, tg::ScheduleAttr schedule) {
+/// Whether the elements of an operand are read as fields of words: those of less than a byte.
+static bool readsWords(BlockArgument argument) {
   constexpr int64_t wordBits = 32, byteBits = 8;
   auto type = cast<RankedTensorType>(argument.getType());
   int64_t bits = tg::getElementBits(type.getElementType());
   std::optional<int64_t> count = tg::getConstant(tg::getNumElements(type));
-  if (bits > byteBits || !count || *count == 0 || *count * bits % wordBits != 0)
-    return false;
-  auto product = tg::findAnchor(*argument.getOwner());
-  bool isFactor = product && schedule.getEngine() == tg::Engine::Mma && type.getElementType().isInteger(byteBits) &&
-                  tg::getElementBits(getElementTypeOrSelf(product.getLhs())) == 16 &&
-                  llvm::all_of(argument.getUsers(), [](Operation *user) {
-                    return isa<tg::CastOp>(user) && isa<FloatType>(getElementTypeOrSelf(user->getResult(0)));
-                  });
-  (void)isFactor;
-  return bits < byteBits;
+  return bits < byteBits && count && *count != 0 && *count * bits % wordBits == 0;
 }
 
 /// `@kernel(inputs, outputs, symbols)`.
@@ -52,7 +42,7 @@ void Kernelizer::makeFunction() {
   for (BlockArgument argument : source.getArguments())
     if (isa<RankedTensorType>(argument.getType())) {
       tensors.push_back(argument);
-      types.push_back(bufferOf(argument.getType(), readsWords(argument, schedule)));
+      types.push_back(bufferOf(argument.getType(), readsWords(argument)));
     }
   readInto();
   for (auto [i, type] : llvm::enumerate(terminator->getOperandTypes()))

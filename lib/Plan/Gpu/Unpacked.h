@@ -18,7 +18,7 @@ struct UnpackedTile {
   int64_t rows = 16, columns = 32, step = 512, warps = 4, stages = 2;
 };
 
-/// The tensor of numbers of at most 8 bits that the matrix `operand` is computed from place by place, if it lies in
+/// The tensor of numbers of less than 8 bits that the matrix `operand` is computed from place by place, if it lies in
 /// whole words; null if there is none.
 mlir::Value findPacked(mlir::Value operand);
 

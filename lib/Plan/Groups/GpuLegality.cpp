@@ -323,8 +323,8 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   // copy that the fastest instructions read: unpacked for mma.sync, 8192 x 8192 weights lose half of the time.
   constexpr double leastExpansion = 1.5, lossOfUnpacking = 0.5;
   bool isPacked = before.isStored && between > leastExpansion * before.bytes && !before.reduces && !before.windows;
-  double lost = isPacked ? lossOfUnpacking * 2 * pointsOf(contract) / gpuRates.products
-                         : priceOf(contract, operand, before);
+  double lost =
+      isPacked ? lossOfUnpacking * 2 * pointsOf(contract) / gpuRates.products : priceOf(contract, operand, before);
   // Between two kernels it would be written and read: in the L2 where it fits with what they read beside it.
   MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
   double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;

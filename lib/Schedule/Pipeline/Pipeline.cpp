@@ -272,8 +272,9 @@ static bool carryWords(scf::ForOp loop) {
       behind.insert(own.begin(), own.end());
   }
   int64_t threads = getThreads(loop);
-  return threads && !behind.empty() &&
-         schedule::carryLoads(loop, threads, mostCarriedWords, [&](tk::LoadOp load) { return behind.contains(load); }) > 0;
+  return threads && !behind.empty() && schedule::carryLoads(loop, threads, mostCarriedWords, [&](tk::LoadOp load) {
+                                         return behind.contains(load);
+                                       }) > 0;
 }
 
 namespace {

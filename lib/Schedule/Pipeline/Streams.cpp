@@ -2,15 +2,15 @@
 // of what waits for them, so the bodies of several steps stand one behind the other. That costs fewer registers than
 // one step as long: an accumulator has the elements of a step.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../Stage/Unpacked.h"
 #include "Streams.h"
-#include "weft/Schedule/DerivedLayouts.h"
-#include "mlir/Dialect/SCF/Utils/Utils.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "../Stage/Unpacked.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
+#include "weft/Schedule/DerivedLayouts.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -69,7 +69,8 @@ bool schedule::unrollStream(scf::ForOp loop, int64_t steps) {
   return factor > 1 && succeeded(loopUnrollByFactor(loop, uint64_t(factor)));
 }
 
-/// Whether the load's place is known when an iteration begins: of all that it needs, the body has index arithmetic only.
+/// Whether the load's place is known when an iteration begins: of all that it needs, the body has index arithmetic
+/// only.
 static bool collectPlace(tk::LoadOp load, scf::ForOp loop, llvm::SetVector<Operation *> &place) {
   SmallVector<Value> values(load->getOperands());
   SmallVector<Operation *> found;
