@@ -250,13 +250,13 @@ func.func @columns(%x: tensor<2048x4096xf32>, %p: tensor<32x4096xf32>) -> tensor
   return %1 : tensor<2048x4096xf32>
 }
 
-// Quantised weights are in memory as they are stored, however often their numbers are made from them; so are scales that
-// an index finds. What a run computes is stored once.
+// For few rows quantised weights are in memory as they are stored, and so are scales that an index finds. Not what a run computes, and not
+// for more rows than registers have room for.
 // CHECK-LABEL: @stored_weights
-// CHECK: tg.kernel {{.*}} -> tensor<4096x64xf16>
+// CHECK: tg.kernel {{.*}} -> tensor<48x64xf16>
 // CHECK-NOT: tg.kernel
 // CHECK: return
-func.func @stored_weights(%x: tensor<4096x256xf16>) -> tensor<4096x64xf16> {
+func.func @stored_weights(%x: tensor<48x256xf16>) -> tensor<48x64xf16> {
   %w = tg.weight <"w", 0, 8192> : tensor<64x256xui4>
   %s = tg.weight <"s", 0, 512> : tensor<64x4xf16>
   %g = tg.weight <"g", 0, 1024> : tensor<256xi32>
@@ -265,21 +265,38 @@ func.func @stored_weights(%x: tensor<4096x256xf16>) -> tensor<4096x64xf16> {
   %2 = tg.cast %1 : tensor<64x256xf16> to tensor<64x256xf32>
   %3 = tg.mul %0, %2 : tensor<64x256xf32>, tensor<64x256xf32>
   %4 = tg.cast %3 : tensor<64x256xf32> to tensor<64x256xf16>
-  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<4096x256xf16>, tensor<64x256xf16> -> tensor<4096x64xf16>
-  return %5 : tensor<4096x64xf16>
+  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<48x256xf16>, tensor<64x256xf16> -> tensor<48x64xf16>
+  return %5 : tensor<48x64xf16>
+}
+
+// CHECK-LABEL: @stored_weights_many_rows
+// CHECK: tg.kernel {{.*}} -> tensor<64x256xf16>
+// CHECK: tg.kernel {{.*}} -> tensor<65x64xf16>
+// CHECK: return
+func.func @stored_weights_many_rows(%x: tensor<65x256xf16>) -> tensor<65x64xf16> {
+  %w = tg.weight <"w", 0, 8192> : tensor<64x256xui4>
+  %s = tg.weight <"s", 0, 512> : tensor<64x4xf16>
+  %g = tg.weight <"g", 0, 1024> : tensor<256xi32>
+  %0 = tg.cast %w : tensor<64x256xui4> to tensor<64x256xf32>
+  %1 = tg.gather %s, %g data_map = affine_map<(d0, d1)[s] -> (d0, s)> index_maps = [affine_map<(d0, d1) -> (d1)>] : tensor<64x4xf16>, tensor<256xi32> -> tensor<64x256xf16>
+  %2 = tg.cast %1 : tensor<64x256xf16> to tensor<64x256xf32>
+  %3 = tg.mul %0, %2 : tensor<64x256xf32>, tensor<64x256xf32>
+  %4 = tg.cast %3 : tensor<64x256xf32> to tensor<64x256xf16>
+  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<65x256xf16>, tensor<64x256xf16> -> tensor<65x64xf16>
+  return %5 : tensor<65x64xf16>
 }
 
 // CHECK-LABEL: @made_weights
 // CHECK: tg.kernel {{.*}} -> tensor<64x256xf16>
-// CHECK: tg.kernel {{.*}} -> tensor<4096x64xf16>
+// CHECK: tg.kernel {{.*}} -> tensor<48x64xf16>
 // WHY: 'gather' before a contraction
-func.func @made_weights(%x: tensor<4096x256xf16>, %s: tensor<64x4xf16>, %g: tensor<256xi32>) -> tensor<4096x64xf16> {
+func.func @made_weights(%x: tensor<48x256xf16>, %s: tensor<64x4xf16>, %g: tensor<256xi32>) -> tensor<48x64xf16> {
   %w = tg.weight <"w", 0, 8192> : tensor<64x256xui4>
   %0 = tg.cast %w : tensor<64x256xui4> to tensor<64x256xf32>
   %1 = tg.gather %s, %g data_map = affine_map<(d0, d1)[s] -> (d0, s)> index_maps = [affine_map<(d0, d1) -> (d1)>] : tensor<64x4xf16>, tensor<256xi32> -> tensor<64x256xf16>
   %2 = tg.cast %1 : tensor<64x256xf16> to tensor<64x256xf32>
   %3 = tg.mul %0, %2 : tensor<64x256xf32>, tensor<64x256xf32>
   %4 = tg.cast %3 : tensor<64x256xf32> to tensor<64x256xf16>
-  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<4096x256xf16>, tensor<64x256xf16> -> tensor<4096x64xf16>
-  return %5 : tensor<4096x64xf16>
+  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<48x256xf16>, tensor<64x256xf16> -> tensor<48x64xf16>
+  return %5 : tensor<48x64xf16>
 }

@@ -3,6 +3,7 @@
 //
 // The cost of an op is about its instructions an element (GroupCost.h). The cost of a value is that of all arithmetic
 // in the group that it needs; what is in memory, and views of it, cost nothing.
+#include "../Gpu/Unpacked.h"
 #include "GroupCost.h"
 #include "InnerContractions.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
@@ -53,6 +54,7 @@ struct Prologue {
   unsigned windows = 0;             ///< Sums over windows.
   bool followed = false;            ///< It reads a product that it could be the epilogue of.
   bool isStored = true;             ///< All it reads are weights and constants.
+  int64_t packed = 0;               ///< Numbers of less than a byte, in whole words, of the largest such tensor.
   Operation *moved = nullptr;       ///< A gather, concatenation or window.
 };
 
@@ -97,7 +99,7 @@ private:
   std::string checkTogether(tg::ContractOp other);
   std::string checkAnchors(ArrayRef<Operation *> anchors);
   bool endsProduct(Value value) const;
-  std::string sumUpPrologue(Operation *last, Prologue &before);
+  void sumUpPrologue(Operation *last, Prologue &before);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
   double priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
   std::string checkFoldOperands();
@@ -269,8 +271,33 @@ static bool isStored(Value value) {
   return isa_and_nonnull<tg::WeightOp, tg::ConstantOp>(value.getDefiningOp());
 }
 
-/// Sums up `last` and what the group computes for it. The rule that forbids some of it, or an empty string.
-std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
+/// The numbers of `value` if several share each word of it.
+static int64_t countPacked(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t bits = tg::getElementBits(type.getElementType());
+  bool isPacked = isa<IntegerType>(type.getElementType()) && bits < 8 && type.hasStaticShape();
+  return isPacked && type.getNumElements() * bits % 32 == 0 ? type.getNumElements() : 0;
+}
+
+/// Places of a contraction's result that an element of the operand is multiplied for.
+static int64_t countOtherRows(tg::ContractOp contract, unsigned operand) {
+  int64_t rows = 1;
+  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
+    if (!contract.getMap(operand).isFunctionOfDim(d))
+      rows = llvm::SaturatingMultiply<uint64_t>(rows, estimateExtent(extent)) & INT64_MAX;
+  return rows;
+}
+
+/// Few rows by packed weights: they are unpacked in the registers that multiply (../Gpu/Unpacked.h), and scales that an
+/// index finds for each place are read as the weights are. More rows are multiplied faster by what reads a copy.
+static bool staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) {
+  Value value = contract->getOperand(operand);
+  return before.isStored && before.packed >= elementsOf(value) && !before.reduces && !before.windows &&
+         tg::getElementBits(getElementTypeOrSelf(value)) == 16 && countOtherRows(contract, operand) <= mostUnpackedRows;
+}
+
+/// Sums up `last` and what the group computes for it.
+void Checker::sumUpPrologue(Operation *last, Prologue &before) {
   SmallVector<Operation *> work{last};
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!work.empty()) {
@@ -294,14 +321,11 @@ std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
       } else {
         before.bytes += bytesOf(value);
         before.isStored &= isStored(value);
+        before.packed = std::max(before.packed, countPacked(value));
         before.followed |= !contract && elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
       }
     }
   }
-  // Scales that an index finds for each place of quantised weights are read as the weights are.
-  if (before.moved && !(isa<tg::GatherOp>(before.moved) && before.isStored))
-    return "G2: " + nameOf(before.moved) + " before a contraction";
-  return "";
 }
 
 /// G2 on the side of an operand: recomputing for each tile of the other side against the bytes of storing it once.
@@ -310,21 +334,19 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   if (!producer || !group.contains(producer))
     return "";
   Prologue before;
-  if (std::string violation = sumUpPrologue(producer, before); !violation.empty())
-    return violation;
-  if (before.operations == 0 || isMeasured)
+  sumUpPrologue(producer, before);
+  bool isFree =
+      staysPacked(contract, operand, before); // It reads less than the copy would take, and no kernel makes it.
+  if (before.moved && !(isa<tg::GatherOp>(before.moved) && isFree))
+    return "G2: " + nameOf(before.moved) + " before a contraction";
+  if (before.operations == 0 || isMeasured || isFree)
     return "";
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   if (before.windows && before.reduces)
     return "G2: a reduction of windows before a contraction";
   double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
-  // Quantised weights are in memory once, as they are stored, unless there is so much to multiply that they pay for a
-  // copy that the fastest instructions read: unpacked for mma.sync, 8192 x 8192 weights lose half of the time.
-  constexpr double leastExpansion = 1.5, lossOfUnpacking = 0.5;
-  bool isPacked = before.isStored && between > leastExpansion * before.bytes && !before.reduces && !before.windows;
-  double lost =
-      isPacked ? lossOfUnpacking * 2 * pointsOf(contract) / gpuRates.products : priceOf(contract, operand, before);
+  double lost = priceOf(contract, operand, before);
   // Between two kernels it would be written and read: in the L2 where it fits with what they read beside it.
   MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
   double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;
@@ -382,8 +404,10 @@ double Checker::pricePrologues() {
   for (tg::ContractOp contract : contracts)
     for (unsigned operand : {0u, 1u}) {
       Prologue before;
-      if (isInside(contract->getOperand(operand)) &&
-          sumUpPrologue(contract->getOperand(operand).getDefiningOp(), before).empty() && before.operations > 0)
+      if (!isInside(contract->getOperand(operand)))
+        continue;
+      sumUpPrologue(contract->getOperand(operand).getDefiningOp(), before);
+      if (!before.moved && before.operations > 0 && !staysPacked(contract, operand, before))
         lost += priceOf(contract, operand, before);
     }
   return lost;

@@ -1,7 +1,6 @@
 // The layouts that a dot wants: its accumulator, operands in registers, and shared memory that cp.async writes and
 // ldmatrix (or vector loads) read without bank conflicts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../Stage/Unpacked.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/DotLayouts.h"
 #include "weft/Schedule/Mma.h"
@@ -54,10 +53,6 @@ static Producer getProducer(Value shared) {
 /// The dimension along which the global loads behind a computed tile are contiguous; nothing if no load is behind it.
 static std::optional<unsigned> getLoadedDim(Value value) {
   Operation *op = value.getDefiningOp();
-  if (auto load = dyn_cast_or_null<tk::LoadOp>(op))
-    for (unsigned dim = 0; dim < load.getResult().getType().getShape().size(); ++dim)
-      if (countFields(load, dim) > 1)
-        return dim;
   if (auto load = dyn_cast_or_null<tk::LoadOp>(op); load && load.getIndices().empty())
     return getContiguity(getAccess(load), 16).dim;
   if (auto broadcast = dyn_cast_or_null<tk::BroadcastOp>(op)) {

@@ -6,7 +6,6 @@
 // larger tile. Dots fix the layouts of their classes; projections follow from larger classes; of what is left the
 // largest class is laid out for its accesses of global memory, and so on. Where an op then meets a layout it cannot
 // work with, or memory would be accessed in pieces of less than a sector, a tk.convert is placed.
-#include "../Stage/Unpacked.h"
 #include "TileLayouts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -368,10 +367,6 @@ LinearLayout LayoutChooser::choose(const TileClass &members) {
   bool isAccessed = false;
   forEachAccess(members, [&](Operation *access, Contiguity found) {
     isAccessed = true;
-    if (auto load = dyn_cast<tk::LoadOp>(access))
-      for (unsigned dim = 0; dim < type.getRank(); ++dim)
-        if (int64_t fields = countFields(load, dim); fields > 1)
-          found = {dim, fields}; // A thread that has the word has its fields.
     if (found.elements == 1 && type.getRank() > 1)
       return;
     bytes[found.dim] += elementBytes(access);

@@ -2,7 +2,6 @@
 // channel its latency, stage and cluster; the expansion moves producers by whole iterations: a prologue before the
 // loop, and in the loop, behind the wait whose barrier frees their slot, the copies of a later iteration.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../Stage/Unpacked.h"
 #include "Streams.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -248,33 +247,7 @@ static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
     return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
   int64_t threads = getThreads(loop);
   return tiling.getStages() > 1 && threads && schedule::isStream(loop) &&
-         schedule::carryLoads(loop, threads, mostCarriedWords, [](tk::LoadOp) { return true; }) > 0;
-}
-
-/// Words that become an operand in shared memory are on their way while the operand before is multiplied; so are what
-/// scales them.
-static bool carryWords(scf::ForOp loop) {
-  DenseSet<Operation *> behind; // Ops of the body that stored operands with words are made by.
-  for (auto store : loop.getBody()->getOps<tk::LocalStoreOp>()) {
-    DenseSet<Operation *> own;
-    SmallVector<Value> values{store.getValue()};
-    bool hasWords = false;
-    while (!values.empty()) {
-      Operation *op = values.pop_back_val().getDefiningOp();
-      if (!op || op->getBlock() != loop.getBody() || !own.insert(op).second)
-        continue;
-      if (auto load = dyn_cast<tk::LoadOp>(op))
-        for (unsigned dim = 0; dim < load.getResult().getType().getShape().size(); ++dim)
-          hasWords |= schedule::countFields(load, dim) > 1;
-      llvm::append_range(values, op->getOperands());
-    }
-    if (hasWords)
-      behind.insert(own.begin(), own.end());
-  }
-  int64_t threads = getThreads(loop);
-  return threads && !behind.empty() && schedule::carryLoads(loop, threads, mostCarriedWords, [&](tk::LoadOp load) {
-                                         return behind.contains(load);
-                                       }) > 0;
+         schedule::carryLoads(loop, threads, mostCarriedWords) > 0;
 }
 
 namespace {
@@ -297,8 +270,6 @@ struct TkPipelinePass : schedule::impl::TkPipelineBase<TkPipelinePass> {
       if (expand) {
         pipeliner.expand();
         ++numLoops;
-        if (tiling && tiling.getEngine() == tg::Engine::Mma)
-          numStreams += carryWords(loop);
       }
     }
   }

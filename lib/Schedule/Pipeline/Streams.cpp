@@ -104,8 +104,7 @@ static void noteFields(tk::LoadOp load) {
   }
 }
 
-int64_t schedule::carryLoads(scf::ForOp loop, int64_t threads, int64_t mostWords,
-                             llvm::function_ref<bool(tk::LoadOp)> chosen) {
+int64_t schedule::carryLoads(scf::ForOp loop, int64_t threads, int64_t mostWords) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips || trips->ult(2))
     return 0;
@@ -116,7 +115,6 @@ int64_t schedule::carryLoads(scf::ForOp loop, int64_t threads, int64_t mostWords
     return tensor.hasStaticShape() ? tensor.getNumElements() : 0;
   };
   llvm::stable_sort(loads, [&](tk::LoadOp a, tk::LoadOp b) { return sizeOf(a) > sizeOf(b); });
-  llvm::erase_if(loads, [&](tk::LoadOp load) { return !chosen(load); });
   llvm::SetVector<Operation *> moved;
   int64_t words = 0;
   llvm::erase_if(loads, [&](tk::LoadOp load) {

@@ -4,7 +4,6 @@
 #define WEFT_LIB_SCHEDULE_PIPELINE_STREAMS_H
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "weft/Dialect/TileKernel/IR/TileKernel.h"
 
 namespace weft::schedule {
 
@@ -18,11 +17,9 @@ bool multipliesRegisters(mlir::scf::ForOp loop);
 /// a step of the loop; what is left over becomes a loop of its own. False if there is nothing to repeat.
 bool unrollStream(mlir::scf::ForOp loop, int64_t steps);
 
-/// Loads of an iteration, those of `chosen` and at most `mostWords` words of a thread, begin in the iteration before:
-/// their tiles are carried. The last iteration loads its own again. What they read is not written by the loop. How
-/// many.
-int64_t carryLoads(mlir::scf::ForOp loop, int64_t threads, int64_t mostWords,
-                   llvm::function_ref<bool(tk::LoadOp)> chosen);
+/// Loads of an iteration, at most `mostWords` words of a thread, begin in the iteration before: their tiles are
+/// carried. The last iteration loads its own again. What they read is not written by the loop. How many.
+int64_t carryLoads(mlir::scf::ForOp loop, int64_t threads, int64_t mostWords);
 
 /// Moves loads of the loop's body from global memory ahead of the reductions that they do not need, behind whose
 /// exchange between warps no assembler begins them earlier. Nothing in the loop writes, and it has no dots, whose
