@@ -6,6 +6,7 @@
 // bytes.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -128,9 +129,9 @@ Tile Kernelizer::loadPacked(BlockArgument argument, ArrayRef<AffineExpr> at, con
       guard.push_back({slack});
   }
   Type i8 = builder.getI8Type(), i32 = builder.getI32Type();
-  AffineExpr count = tg::getNumElements(type);
-  Tile whole = loadElements(buffer, space.simplify(place.floorDiv(fields)), space.simplify(count.ceilDiv(fields)),
-                            guard, {}, unit);
+  AffineExpr word = space.simplify(place.floorDiv(fields));
+  llvm::SaveAndRestore ownBounds(isForDot, false);
+  Tile whole = loadElements(buffer, word, /*extents=*/word + 1, guard, {}, unit); // The guard has all that bounds it.
   Tile offset = affine(space.simplify(place % fields * bits), i32);
   return map({whole, offset}, i8, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
     Value shift = unit == i32 ? args[1] : arith::TruncIOp::create(inner, loc, unit, args[1]).getResult();

@@ -25,7 +25,7 @@ static tk::GlobalType bufferOf(Type tensor, bool inWords = false) {
                              tg::getTensorType(ArrayRef(units), IntegerType::get(type.getContext(), unit)));
 }
 
-/// Whether the elements of an operand are read as fields of words: those of less than a byte.
+/// Whether the elements of an operand are read as fields of words: those of less than a byte, in whole words.
 static bool readsWords(BlockArgument argument) {
   constexpr int64_t wordBits = 32, byteBits = 8;
   auto type = cast<RankedTensorType>(argument.getType());

@@ -55,6 +55,9 @@ struct DotStep {
 };
 std::optional<DotStep> getDotStep(tk::DotOp dot);
 
+/// Words of operands that a thread holds at once where they are unpacked in the registers that multiply.
+inline constexpr int64_t mostUnpackedWords = 160;
+
 /// The place of a tile along k that the instructions count as `deep`: `order` of its bits (tk.dot's `depth_order`;
 /// empty: the same).
 uint64_t reorderDepth(uint64_t deep, llvm::ArrayRef<int64_t> order);

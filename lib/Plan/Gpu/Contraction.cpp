@@ -6,6 +6,7 @@
 // along batch dimensions it has extent 1.
 #include "OperandBoxes.h"
 #include "ProductRows.h"
+#include "Roles.h"
 #include "Stored.h"
 #include "Unpacked.h"
 #include "WindowSteps.h"
@@ -23,58 +24,6 @@
 using namespace mlir;
 
 namespace weft::plan {
-namespace {
-
-/// The contraction's domain by roles; dimensions of the iteration space of the kernel. As in Kernelize, the operand
-/// whose dimension comes first in the result is the left one of the dot: `isSwapped` if that is the contraction's rhs.
-struct Roles {
-  bool isSwapped = false;
-  SmallVector<unsigned> batch, m, n; ///< Dimensions of the kernel's result.
-  SmallVector<unsigned> k;           ///< In the order of the domain.
-
-  Roles(const KernelToSchedule &kernel, tg::ContractOp contract) {
-    for (unsigned d = 0; d < kernel.access.resultRank; ++d) {
-      bool lhs = isReadBy(kernel, contract.getLhs(), d), rhs = isReadBy(kernel, contract.getRhs(), d);
-      if (lhs || rhs)
-        (lhs && rhs ? batch : lhs ? m : n).push_back(d);
-    }
-    std::optional<unsigned> left = innermost(m, kernel.extents), right = innermost(n, kernel.extents);
-    if (left && right && *right < *left) {
-      std::swap(m, n);
-      isSwapped = true;
-    }
-    for (auto [i, dim] : llvm::enumerate(kernel.access.dims))
-      if (dim.reducer == contract)
-        k.push_back(i);
-    llvm::sort(
-        k, [&](unsigned a, unsigned b) { return kernel.access.dims[a].domainDim < kernel.access.dims[b].domainDim; });
-  }
-
-  /// The last dimension that is not 1.
-  static std::optional<unsigned> innermost(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
-    for (unsigned d : llvm::reverse(dims))
-      if (extents[d] > 1)
-        return d;
-    return std::nullopt;
-  }
-
-  static bool isReadBy(const KernelToSchedule &kernel, Value value, unsigned dim) {
-    return llvm::any_of(kernel.access.of(value), [&](const KernelRequest *request) {
-      return llvm::any_of(request->coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(dim); });
-    });
-  }
-
-  /// The largest of `dims`; of equal ones the last.
-  static std::optional<unsigned> largest(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
-    std::optional<unsigned> best;
-    for (unsigned d : dims)
-      if (extents[d] > 1 && (!best || extents[d] >= extents[*best]))
-        best = d;
-    return best;
-  }
-};
-
-} // namespace
 
 static GemmType typeOf(Type lhs, Type rhs) {
   if (lhs.isInteger(8) && rhs.isInteger(8)) // With or without a sign, each for itself.
@@ -506,56 +455,11 @@ static ProductDims dimsOf(tg::ContractOp contract, const Roles &roles, unsigned 
   return {operands[roles.isSwapped], operands[!roles.isSwapped], roles.m, roles.n, roles.k, depth};
 }
 
-/// A product of few rows by a packed matrix, which goes from memory to the registers that multiply it.
-static std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg::ContractOp contract,
-                                                    const Roles &roles, const Device &device) {
-  auto count = [&](ArrayRef<unsigned> dims) {
-    return llvm::count_if(dims, [&](unsigned d) { return kernel.extents[d] > 1; });
-  };
-  bool isF16 = typeOf(cast<RankedTensorType>(contract.getLhs().getType()).getElementType(),
-                      cast<RankedTensorType>(contract.getRhs().getType()).getElementType()) == GemmType::F16;
-  std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
-                          k = Roles::largest(roles.k, kernel.extents);
-  Value matrix = roles.isSwapped ? contract.getLhs() : contract.getRhs();
-  if (!m || !n) { // The matrix is on the side that there is.
-    matrix = bool(n) != roles.isSwapped ? contract.getRhs() : contract.getLhs();
-    n = n ? n : m;
-    m = std::nullopt;
-  }
-  Value packed = isF16 ? findPacked(matrix) : Value();
-  auto isAlongK = [&](const KernelRequest *request) {
-    AffineExpr last = request->coordinates.empty() ? AffineExpr() : request->coordinates.back();
-    return last && last.isFunctionOfDim(*k) && !last.isFunctionOfDim(*n);
-  };
-  bool isPlain = count(roles.m) + count(roles.n) == (m ? 2 : 1) && count(roles.k) == 1 && count(roles.batch) == 0;
-  if (!packed || !isPlain || !n || !k || !llvm::all_of(kernel.access.of(packed), isAlongK) ||
-      hasStretched(kernel, roles) || hasInner(kernel))
-    return std::nullopt;
-  int64_t bits = tg::getElementBits(getElementTypeOrSelf(packed));
-  UnpackedProduct product{m ? kernel.extents[*m] : 1, kernel.extents[*n], kernel.extents[*k], bits};
-  std::optional<UnpackedTile> tile = chooseUnpackedTile(product, device);
-  if (!tile)
-    return std::nullopt;
-  ScheduleChoice choice;
-  choice.tile.assign(kernel.access.resultRank, 1);
-  choice.stream.assign(roles.k.size(), 1);
-  if (m)
-    choice.tile[*m] = tile->rows;
-  choice.tile[*n] = tile->columns;
-  choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] = tile->step;
-  choice.engine = tg::Engine::Mma;
-  choice.warps = tile->warps;
-  choice.stages = tile->stages;
-  choice.reason =
-      llvm::formatv("{0} rows by a matrix of {1} bits: {2} columns a CTA, steps of {3}, unpacked in registers",
-                    product.rows, product.bits, tile->columns, tile->step);
-  return choice;
-}
-
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
   Roles roles(kernel, contract);
-  if (std::optional<ScheduleChoice> unpacked = chooseUnpacked(kernel, contract, roles, device))
-    return *unpacked;
+  if (!hasStretched(kernel, roles) && !hasInner(kernel))
+    if (std::optional<ScheduleChoice> unpacked = chooseUnpacked(kernel, contract, roles, device))
+      return *unpacked;
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
   if (!m || !n || !k)

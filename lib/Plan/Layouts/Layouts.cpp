@@ -63,6 +63,12 @@ void Layouts::choose() {
   }
 }
 
+/// Whether several numbers of `value` share a byte.
+static bool isPacked(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  return isa<IntegerType>(element) && tg::getElementBits(element) < 8;
+}
+
 /// The last dimension that is not 1.
 static unsigned findInnermost(RankedTensorType type) {
   tg::Dims dims = tg::getDims(type);
@@ -112,7 +118,7 @@ void Layouts::addAccess(unsigned kernel, Value value, ArrayRef<AffineExpr> coord
     bool occurs = llvm::any_of(coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
     if (!occurs)
       continue;
-    places *= double(llvm::divideCeil(owner.extents[d], countSharing(coordinates, d)));
+    places *= double(llvm::divideCeil(owner.extents[d], owner.unpacks ? countSharing(coordinates, d) : 1));
     access.isOperand |= isa_and_nonnull<tg::ContractOp>(owner.access.dims[d].reducer);
   }
   access.reads = places / double(tensors[number].bytes);
@@ -142,6 +148,9 @@ void Layouts::add(Operation *owner) {
     if (!isFirst && kernel.extents[d] >= kernel.extents[depth->second])
       depth->second = d;
   }
+  kernel.unpacks = !kernel.depths.empty() && llvm::any_of(kernel.access.requests, [](const KernelRequest &request) {
+    return isPacked(request.value);
+  });
   ValueRange yielded = body.getTerminator()->getOperands();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded))
     for (const KernelRequest *request : kernel.access.of(value))
@@ -230,11 +239,10 @@ std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, un
     return std::nullopt;
   AffineExpr at = access.coordinates[inner];
   // What a block of places shares; packed numbers, whose rows are blocks that follow each other.
-  Type element = getElementTypeOrSelf(tensors[access.tensor].value);
-  bool isPacked = isa<IntegerType>(element) && tg::getElementBits(element) <= 8;
-  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at);
-      block && (at.getKind() == AffineExprKind::FloorDiv || (isPacked && at.getKind() == AffineExprKind::Mod)))
-    at = block.getLHS();
+  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && kernels[access.kernel].unpacks)
+    if (at.getKind() == AffineExprKind::FloorDiv ||
+        (at.getKind() == AffineExprKind::Mod && isPacked(tensors[access.tensor].value)))
+      at = block.getLHS();
   AffineDimExpr dim = tg::getShiftedDim(at, vectorBytes); // A slice from a whole vector on.
   if (!dim)
     return std::nullopt;
@@ -269,7 +277,7 @@ bool Layouts::isStreamed(const TensorAccess &access) const {
 
 /// What a byte of an operand costs more that is not contiguous along the sum.
 double Layouts::getAcross(const TensorAccess &access) const {
-  if (tg::getElementBits(getElementTypeOrSelf(tensors[access.tensor].value)) < 8)
+  if (isPacked(tensors[access.tensor].value))
     return acrossPacked;
   double cost = countRowDims(access) > 1 ? acrossSeveral : across;
   return isStreamed(access) ? std::max(cost, acrossStream) : cost;
@@ -284,6 +292,9 @@ int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) cons
   if (!dim || !isTiled(kernel, *dim))
     return std::min(tensor.elementBytes, vectorBytes);
   tg::Dims extents = tg::getDims(tensor.value.getType());
+  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(access.coordinates[inner]);
+      block && kernel.unpacks && block.getKind() == AffineExprKind::FloorDiv)
+    return vectorBytes; // One element for many places.
   int64_t run = tg::getConstant(extents[inner]).value_or(1);
   unsigned expected = *dim;
   for (unsigned d = inner; d-- > 0 && inner + 1 == extents.size() && expected > 0;) {

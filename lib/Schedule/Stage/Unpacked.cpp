@@ -6,6 +6,8 @@
 // one vector of 16 bytes, pair by pair, and a pair are two fields of a word that lie 16 bits apart: one instruction
 // puts both into the halves of a register (lib/Lower/TileKernelToNVVM/Elements.cpp).
 #include "Unpacked.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/Mma.h"
 
@@ -72,8 +74,115 @@ static SmallVector<int64_t> orderDepth(int64_t depth, int64_t fields) {
   return order;
 }
 
+namespace {
+
+/// Bounds of places along k that a value's elements are zero beyond, or that a condition states: expressions in d0 for
+/// the place along k, d1 for the other one, and a symbol for each of `known`.
+class DepthBounds {
+public:
+  /// Of the load, or of the condition of tk.guard, that `value` is.
+  SmallVector<AffineExpr> of(Value value, unsigned depthDim) {
+    MLIRContext *context = value.getContext();
+    SmallVector<AffineExpr> dims;
+    for (unsigned d = 0; d < 2; ++d)
+      dims.push_back(getAffineDimExpr(d == depthDim ? 0 : 1, context));
+    if (auto spread = value.getDefiningOp<tk::BroadcastOp>()) {
+      dims = llvm::map_to_vector(spread.getDims(), [&](int64_t d) { return dims[size_t(d)]; });
+      value = spread.getInput();
+    }
+    auto load = value.getDefiningOp<tk::LoadOp>();
+    auto condition = value.getDefiningOp<tk::GuardOp>();
+    std::optional<IntegerSet> set = condition ? std::optional(condition.getGuard())
+                                    : load    ? load.getGuard()
+                                              : std::nullopt;
+    if (!set || (load && load.getFill()) || set->getNumDims() > dims.size() ||
+        !(load ? load.getIndices() : condition.getIndices()).empty())
+      return {};
+    SmallVector<AffineExpr> symbols;
+    for (Value symbol : load ? load.getSymbols() : condition.getSymbols()) {
+      auto *found = llvm::find(known, symbol);
+      symbols.push_back(getAffineSymbolExpr(unsigned(found - known.begin()), context));
+      if (found == known.end())
+        known.push_back(symbol);
+    }
+    SmallVector<AffineExpr> bounds;
+    for (auto [bound, isEquality] : llvm::zip_equal(set->getConstraints(), set->getEqFlags()))
+      if (!isEquality)
+        bounds.push_back(bound.replaceDimsAndSymbols(dims, symbols));
+    return bounds;
+  }
+
+  /// Whether `bounds` have all of `wanted`.
+  bool include(ArrayRef<AffineExpr> bounds, ArrayRef<AffineExpr> wanted) const {
+    return llvm::all_of(wanted, [&](AffineExpr bound) {
+      return llvm::any_of(bounds, [&](AffineExpr other) {
+        return simplifyAffineExpr(bound - other, 2, unsigned(known.size())) ==
+               getAffineConstantExpr(0, bound.getContext());
+      });
+    });
+  }
+
+private:
+  SmallVector<Value> known;
+};
+
+} // namespace
+
+/// What the magnitude of a scalar of a map does not exceed where the floats of the map's operands are zero.
+static double boundAtZero(Value value) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  constexpr unsigned mostBits = 8;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return isa<FloatType>(value.getType()) ? 0 : unknown;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
+      return std::abs(number.getValueAsDouble());
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
+    Value integer = op->getOperand(0);
+    while (isa_and_nonnull<arith::ExtUIOp, arith::ExtSIOp>(integer.getDefiningOp()))
+      integer = integer.getDefiningOp()->getOperand(0);
+    unsigned bits = integer.getType().getIntOrFloatBitWidth();
+    return bits <= mostBits ? double(1 << bits) : unknown;
+  }
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return boundAtZero(op->getOperand(0));
+  if (isa<arith::AddFOp, arith::SubFOp>(op))
+    return boundAtZero(op->getOperand(0)) + boundAtZero(op->getOperand(1));
+  if (!isa<arith::MulFOp>(op))
+    return unknown;
+  double lhs = boundAtZero(op->getOperand(0)), rhs = boundAtZero(op->getOperand(1));
+  return lhs == unknown || rhs == unknown ? unknown : lhs * rhs;
+}
+
+/// Takes from `operand` of a product what makes it zero past the end of k, where the other operand is zero anyway and
+/// this one is a number.
+static void dropMask(Value operand, unsigned depthDim, Value other) {
+  constexpr double mostMagnitude = 60000; // f16 holds it.
+  auto map = operand.getDefiningOp<tk::MapOp>();
+  if (!map || map.getNumResults() != 1)
+    return;
+  Block &body = map.getBody().front();
+  Operation *yield = body.getTerminator();
+  auto choice = yield->getOperand(0).getDefiningOp<arith::SelectOp>();
+  auto condition = choice ? dyn_cast<BlockArgument>(choice.getCondition()) : BlockArgument();
+  if (!condition || !matchPattern(choice.getFalseValue(), m_AnyZeroFloat()) ||
+      !(boundAtZero(choice.getTrueValue()) < mostMagnitude))
+    return;
+  DepthBounds bounds;
+  SmallVector<AffineExpr> wanted = bounds.of(map->getOperand(condition.getArgNumber()), depthDim);
+  if (wanted.empty() || !bounds.include(bounds.of(other, 1 - depthDim), wanted))
+    return;
+  for (auto [argument, input] : llvm::zip_equal(body.getArguments(), map->getOperands()))
+    if (isa<FloatType>(argument.getType()) && !bounds.include(bounds.of(input, depthDim), wanted))
+      return;
+  yield->setOperand(0, choice.getTrueValue());
+  if (choice->use_empty())
+    choice.erase();
+}
+
 bool keepUnpacked(tk::DotOp dot, int64_t warps) {
-  constexpr int64_t mostWords = 160, mostRows = 64; // Of a thread's registers; each warp loads all rows.
+  constexpr int64_t mostRows = 64; // Each warp loads all of them.
   std::optional<MmaForm> form = getMmaForm(dot);
   auto lhs = dyn_cast<tk::TileType>(dot.getLhs().getType()), rhs = dyn_cast<tk::TileType>(dot.getRhs().getType());
   if (!form || form->k != 16 || !lhs || !rhs || !isLoaded(dot.getLhs()) || !isLoaded(dot.getRhs()))
@@ -84,11 +193,15 @@ bool keepUnpacked(tk::DotOp dot, int64_t warps) {
     return false;
   // Each slice's warps share the rows and columns; a thread holds its part of both over the whole step.
   int64_t sharing = std::max<int64_t>(warps / dot.getSlices(), 1), m = lhs.getShape()[0], n = rhs.getShape()[1];
-  int64_t words = (m + std::max<int64_t>(n / sharing, form->n)) * depth / 64;
-  if (words > mostWords || m > mostRows)
+  // Of equal rows half the registers are.
+  int64_t rows = dot.getLhs().getDefiningOp<tk::BroadcastOp>() ? m / 2 : m;
+  int64_t words = (rows + std::max<int64_t>(n / sharing, form->n)) * depth / 64;
+  if (words > mostUnpackedWords || m > mostRows)
     return false;
   dot.setDepthOrder(orderDepth(depth, fields));
   dot.removeLiveDepthAttr();
+  dropMask(dot.getRhs(), /*depthDim=*/0, dot.getLhs());
+  dropMask(dot.getLhs(), /*depthDim=*/1, dot.getRhs());
   return true;
 }
 
