@@ -129,9 +129,12 @@ Tile Kernelizer::loadPacked(BlockArgument argument, ArrayRef<AffineExpr> at, con
       guard.push_back({slack});
   }
   Type i8 = builder.getI8Type(), i32 = builder.getI32Type();
-  AffineExpr word = space.simplify(place.floorDiv(fields));
-  llvm::SaveAndRestore ownBounds(isForDot, false);
-  Tile whole = loadElements(buffer, word, /*extents=*/word + 1, guard, {}, unit); // The guard has all that bounds it.
+  AffineExpr first = space.simplify(place.floorDiv(fields)),
+             end = space.simplify(tg::getNumElements(type).ceilDiv(fields));
+  // Of words the guard has all that bounds them. (Bytes of operands in shared memory keep a bound of their own.)
+  bool isWord = unit.getWidth() > 8;
+  llvm::SaveAndRestore ownBounds(isForDot, isForDot && !isWord);
+  Tile whole = loadElements(buffer, first, isWord ? first + 1 : end, guard, {}, unit);
   Tile offset = affine(space.simplify(place % fields * bits), i32);
   return map({whole, offset}, i8, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
     Value shift = unit == i32 ? args[1] : arith::TruncIOp::create(inner, loc, unit, args[1]).getResult();

@@ -92,3 +92,31 @@ func.func @kept(%q: !tk.tile<64xi8>, %n: !tk.tile<64xi32>, %s: !tk.tile<64xbf16>
   }
   return %0#0 : !tk.tile<64xbf16>
 }
+
+// Bytes in memory are converted one by one.
+// CHECK-LABEL: @bytes
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : f16
+#id = affine_map<(d0) -> (d0)>
+func.func @bytes(%m: !tk.global<tensor<64xi8>>, %n: !tk.global<tensor<64xi32>>, %s: !tk.tile<64xf16>) -> (!tk.tile<64xf16>, !tk.tile<64xf16>) {
+  %q = tk.load %m map #id : <tensor<64xi8>> -> <64xi8>
+  %w = tk.load %n map #id : <tensor<64xi32>> -> <64xi32>
+  %0 = tk.map (%q, %s : !tk.tile<64xi8>, !tk.tile<64xf16>) -> !tk.tile<64xf16> {
+  ^bb0(%a: i8, %c: f16):
+    %0 = arith.uitofp %a : i8 to f32
+    %1 = arith.extf %c : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.truncf %2 : f32 to f16
+    tk.yield %3 : f16
+  }
+  %r = tk.map (%w, %s : !tk.tile<64xi32>, !tk.tile<64xf16>) -> !tk.tile<64xf16> {
+  ^bb0(%a: i32, %c: f16):
+    %b = arith.trunci %a : i32 to i8
+    %d = arith.uitofp %b : i8 to f32
+    %e = arith.extf %c : f16 to f32
+    %f = arith.mulf %d, %e : f32
+    %g = arith.truncf %f : f32 to f16
+    tk.yield %g : f16
+  }
+  return %0, %r : !tk.tile<64xf16>, !tk.tile<64xf16>
+}

@@ -37,6 +37,7 @@ def TkNarrowMaps : Pass<"weft-tk-narrow-maps", "::mlir::ModuleOp"> {
   let description = [{
     Where the region of a `tk.map` computes in f32 what it then rounds to f16 or bf16, and that is a sum of small integers, or one times a
     number of the narrow type (a dequantised weight), it is computed in the narrow type. f32 rounds none of it, so the result is the same: exact.
+    Maps that read integers from memory byte by byte stay as they are.
 
     ```mlir
     func.func @weights(%q: !tk.tile<64xi8>, %s: !tk.tile<64xf16>) -> !tk.tile<64xf16> {

@@ -24,10 +24,25 @@ struct UnpackedTile {
 
 } // namespace
 
-/// The tensor of numbers of less than 8 bits that the matrix `operand` is computed from place by place, if it lies in
+bool mayUnpack(Type packed, Type factor) {
+  constexpr int64_t mostBits = 7;
+  auto narrow = dyn_cast<FloatType>(factor);
+  return isa<IntegerType>(packed) && !packed.isInteger(1) && narrow && narrow.getWidth() == 16 &&
+         tg::getElementBits(packed) <= std::min<int64_t>(mostBits, narrow.getFPMantissaWidth() - 1);
+}
+
+int64_t countOtherRows(tg::ContractOp contract, unsigned operand) {
+  int64_t rows = 1;
+  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
+    if (!contract.getMap(operand).isFunctionOfDim(d))
+      rows = llvm::SaturatingMultiply<uint64_t>(rows, estimateExtent(extent)) & INT64_MAX;
+  return rows;
+}
+
+/// The tensor of numbers of at most 8 bits that the matrix `operand` is computed from place by place, if it lies in
 /// whole words; null if there is none.
 static Value findPacked(Value operand) {
-  constexpr int64_t byteBits = 8, wordBits = 32;
+  constexpr int64_t wordBits = 32;
   Value found;
   SmallVector<Value> values{operand};
   llvm::SmallPtrSet<Operation *, 8> seen;
@@ -38,8 +53,9 @@ static Value findPacked(Value operand) {
       llvm::append_range(values, op->getOperands());
     auto type = cast<RankedTensorType>(value.getType());
     int64_t bits = tg::getElementBits(type.getElementType());
-    bool isMatrix = !op && type.hasStaticShape() && bits < byteBits && isa<IntegerType>(type.getElementType()) &&
-                    !type.getElementType().isInteger(1) && type.getNumElements() * bits % wordBits == 0 &&
+    bool isMatrix = !op && type.hasStaticShape() &&
+                    mayUnpack(type.getElementType(), getElementTypeOrSelf(operand.getType())) &&
+                    type.getNumElements() * bits % wordBits == 0 &&
                     type.getNumElements() >= cast<RankedTensorType>(operand.getType()).getNumElements();
     if (isMatrix)
       found = value;

@@ -14,6 +14,14 @@ namespace weft::plan {
 /// with weights expanded in memory, by up to 20 % (H100).
 inline constexpr int64_t mostUnpackedRows = 32;
 
+/// Whether integers of type `packed` become factors of type `factor` in the registers that multiply: several share a
+/// word, and a float of 16 bits holds them beside the bits that tell their place
+/// (lib/Lower/TileKernelToNVVM/MapPairs.h).
+bool mayUnpack(mlir::Type packed, mlir::Type factor);
+
+/// Places of a contraction's result that an element of the operand is multiplied for.
+int64_t countOtherRows(tg::ContractOp contract, unsigned operand);
+
 /// The schedule of a product of few rows by a packed matrix, which goes from memory to the registers that multiply it.
 std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg::ContractOp contract,
                                              const Roles &roles, const Device &device);

@@ -54,7 +54,7 @@ struct Prologue {
   unsigned windows = 0;             ///< Sums over windows.
   bool followed = false;            ///< It reads a product that it could be the epilogue of.
   bool isStored = true;             ///< All it reads are weights and constants.
-  int64_t packed = 0;               ///< Numbers of less than a byte, in whole words, of the largest such tensor.
+  Value packed;                     ///< The largest tensor of integers that share words.
   Operation *moved = nullptr;       ///< A gather, concatenation or window.
 };
 
@@ -273,27 +273,21 @@ static bool isStored(Value value) {
 
 /// The numbers of `value` if several share each word of it.
 static int64_t countPacked(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
+  constexpr int64_t mostBits = 8, wordBits = 32;
+  auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
+  if (!type || !isa<IntegerType>(type.getElementType()) || !type.hasStaticShape())
+    return 0;
   int64_t bits = tg::getElementBits(type.getElementType());
-  bool isPacked = isa<IntegerType>(type.getElementType()) && bits < 8 && type.hasStaticShape();
-  return isPacked && type.getNumElements() * bits % 32 == 0 ? type.getNumElements() : 0;
-}
-
-/// Places of a contraction's result that an element of the operand is multiplied for.
-static int64_t countOtherRows(tg::ContractOp contract, unsigned operand) {
-  int64_t rows = 1;
-  for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))
-    if (!contract.getMap(operand).isFunctionOfDim(d))
-      rows = llvm::SaturatingMultiply<uint64_t>(rows, estimateExtent(extent)) & INT64_MAX;
-  return rows;
+  return bits <= mostBits && type.getNumElements() * bits % wordBits == 0 ? type.getNumElements() : 0;
 }
 
 /// Few rows by packed weights: they are unpacked in the registers that multiply (../Gpu/Unpacked.h), and scales that an
 /// index finds for each place are read as the weights are. More rows are multiplied faster by what reads a copy.
 static bool staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) {
   Value value = contract->getOperand(operand);
-  return before.isStored && before.packed >= elementsOf(value) && !before.reduces && !before.windows &&
-         tg::getElementBits(getElementTypeOrSelf(value)) == 16 && countOtherRows(contract, operand) <= mostUnpackedRows;
+  return before.isStored && before.packed && countPacked(before.packed) >= elementsOf(value) && !before.reduces &&
+         !before.windows && mayUnpack(getElementTypeOrSelf(before.packed), getElementTypeOrSelf(value)) &&
+         countOtherRows(contract, operand) <= mostUnpackedRows;
 }
 
 /// Sums up `last` and what the group computes for it.
@@ -321,7 +315,8 @@ void Checker::sumUpPrologue(Operation *last, Prologue &before) {
       } else {
         before.bytes += bytesOf(value);
         before.isStored &= isStored(value);
-        before.packed = std::max(before.packed, countPacked(value));
+        if (countPacked(value) > countPacked(before.packed))
+          before.packed = value;
         before.followed |= !contract && elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
       }
     }

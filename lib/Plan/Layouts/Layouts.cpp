@@ -1,6 +1,7 @@
 // The price of orders in memory, and the search for the cheapest ones.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Layouts.h"
+#include "../Gpu/Unpacked.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/WeightOrder.h"
@@ -61,12 +62,6 @@ void Layouts::choose() {
     for (Tensor &tensor : tensors)
       changes |= tensor.isFree && !tensor.isGiven && improve(tensor);
   }
-}
-
-/// Whether several numbers of `value` share a byte.
-static bool isPacked(Value value) {
-  Type element = getElementTypeOrSelf(value);
-  return isa<IntegerType>(element) && tg::getElementBits(element) < 8;
 }
 
 /// The last dimension that is not 1.
@@ -148,8 +143,13 @@ void Layouts::add(Operation *owner) {
     if (!isFirst && kernel.extents[d] >= kernel.extents[depth->second])
       depth->second = d;
   }
-  kernel.unpacks = !kernel.depths.empty() && llvm::any_of(kernel.access.requests, [](const KernelRequest &request) {
-    return isPacked(request.value);
+  kernel.unpacks = llvm::any_of(kernel.depths, [&](auto &depth) {
+    auto contract = cast<tg::ContractOp>(depth.first);
+    Type factor = getElementTypeOrSelf(contract.getLhs());
+    return std::min(countOtherRows(contract, 0), countOtherRows(contract, 1)) <= mostUnpackedRows &&
+           llvm::any_of(kernel.access.requests, [&](const KernelRequest &request) {
+             return mayUnpack(getElementTypeOrSelf(request.value), factor);
+           });
   });
   ValueRange yielded = body.getTerminator()->getOperands();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded))
@@ -170,9 +170,12 @@ bool Layouts::mayChange(const Tensor &tensor) const {
   if (!isa_and_nonnull<tg::KernelOp, tg::WeightOp>(op) || type.getRank() < 2 || tensor.bytes < leastBytes ||
       fixed.contains(tensor.value))
     return false;
-  // Several numbers to a byte: the compiler writes them anew, where they are a weight in whole bytes.
+  // Several numbers to a byte: the compiler writes them anew, where they are a weight in whole bytes, for kernels that
+  // unpack them.
+  auto unpacks = [&](unsigned access) { return kernels[accesses[access].kernel].unpacks; };
   if (int64_t bits = tg::getElementBits(type.getElementType());
-      bits < 8 && (!isa<tg::WeightOp>(op) || !type.hasStaticShape() || type.getNumElements() * bits % 8 != 0))
+      bits < 8 && (!isa<tg::WeightOp>(op) || !type.hasStaticShape() || type.getNumElements() * bits % 8 != 0 ||
+                   !llvm::all_of(tensor.accesses, unpacks)))
     return false;
   if (isa<tg::WeightOp>(op) && (!type.hasStaticShape() || type.getRank() > 8))
     return false;
@@ -233,6 +236,14 @@ bool Layouts::isTiled(const Kernel &kernel, unsigned dim) const {
   return !kernel.access.dims[dim].reducer || kernel.depths.empty() || isDepth(kernel.depths, dim);
 }
 
+/// Whether integers of the tensor share words that the kernel takes them out of.
+bool Layouts::isPacked(const TensorAccess &access) const {
+  constexpr int64_t mostBits = 8;
+  Type element = getElementTypeOrSelf(tensors[access.tensor].value);
+  return kernels[access.kernel].unpacks && isa<IntegerType>(element) && !element.isInteger(1) &&
+         tg::getElementBits(element) <= mostBits;
+}
+
 /// The dimension of the iteration space that the innermost dimension of the tensor runs along.
 std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, unsigned inner) const {
   if (access.coordinates.empty())
@@ -240,8 +251,7 @@ std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, un
   AffineExpr at = access.coordinates[inner];
   // What a block of places shares; packed numbers, whose rows are blocks that follow each other.
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && kernels[access.kernel].unpacks)
-    if (at.getKind() == AffineExprKind::FloorDiv ||
-        (at.getKind() == AffineExprKind::Mod && isPacked(tensors[access.tensor].value)))
+    if (at.getKind() == AffineExprKind::FloorDiv || (at.getKind() == AffineExprKind::Mod && isPacked(access)))
       at = block.getLHS();
   AffineDimExpr dim = tg::getShiftedDim(at, vectorBytes); // A slice from a whole vector on.
   if (!dim)
@@ -277,7 +287,7 @@ bool Layouts::isStreamed(const TensorAccess &access) const {
 
 /// What a byte of an operand costs more that is not contiguous along the sum.
 double Layouts::getAcross(const TensorAccess &access) const {
-  if (isPacked(tensors[access.tensor].value))
+  if (isPacked(access))
     return acrossPacked;
   double cost = countRowDims(access) > 1 ? acrossSeveral : across;
   return isStreamed(access) ? std::max(cost, acrossStream) : cost;
