@@ -6,6 +6,7 @@
 // bytes.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -90,7 +91,7 @@ Tile Kernelizer::load(BlockArgument argument, ArrayRef<AffineExpr> at, const Con
   Type element = type.getElementType();
   if (llvm::is_contained(type.getShape(), 0)) // Nothing to read.
     return constant(fill ? fill : getZero(getHeldType(element)));
-  if (tg::getElementBits(element) < 8)
+  if (hasFields(argument))
     return loadPacked(argument, at, mask);
   Type inMemory = element.isInteger(1) ? builder.getI8Type() : getHeldType(element);
   if (fill && fill.getType() != inMemory)
@@ -104,14 +105,21 @@ Tile Kernelizer::load(BlockArgument argument, ArrayRef<AffineExpr> at, const Con
   });
 }
 
+bool Kernelizer::hasFields(BlockArgument argument) const {
+  RankedTensorType buffer = cast<tk::GlobalType>(arguments.lookup(argument).getType()).getTensor();
+  return buffer.getElementType() != cast<RankedTensorType>(argument.getType()).getElementType();
+}
+
 Tile Kernelizer::loadPacked(BlockArgument argument, ArrayRef<AffineExpr> at, const Constraints &mask) {
   auto type = cast<RankedTensorType>(argument.getType());
-  int64_t bits = tg::getElementBits(type.getElementType()), perByte = 8 / bits;
+  Value buffer = arguments.lookup(argument);
+  auto unit = cast<IntegerType>(cast<tk::GlobalType>(buffer.getType()).getTensor().getElementType());
+  int64_t bits = tg::getElementBits(type.getElementType()), fields = int64_t(unit.getWidth()) / bits;
   AffineExpr place = space.constant(0);
   for (auto [coordinate, extent] : llvm::zip_equal(at, tg::getDims(type)))
     place = place * extent + coordinate;
   place = space.simplify(place);
-  // The bounds of the tensor's own dimensions guard the byte.
+  // The bounds of the tensor's own dimensions guard the byte or word.
   Constraints guard = mask;
   llvm::append_range(guard, space.ragged(at));
   for (auto [coordinate, extent] : llvm::zip_equal(at, tg::getDims(type))) {
@@ -121,15 +129,19 @@ Tile Kernelizer::loadPacked(BlockArgument argument, ArrayRef<AffineExpr> at, con
       guard.push_back({slack});
   }
   Type i8 = builder.getI8Type(), i32 = builder.getI32Type();
-  AffineExpr count = tg::getNumElements(type);
-  Tile byte = loadElements(arguments.lookup(argument), space.simplify(place.floorDiv(perByte)),
-                           space.simplify(count.ceilDiv(perByte)), guard, {}, i8);
-  Tile offset = affine(space.simplify(place % perByte * bits), i32);
-  return map({byte, offset}, i8, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value shift = arith::TruncIOp::create(inner, loc, i8, args[1]);
+  AffineExpr first = space.simplify(place.floorDiv(fields)),
+             end = space.simplify(tg::getNumElements(type).ceilDiv(fields));
+  // Of words the guard has all that bounds them. (Bytes of operands in shared memory keep a bound of their own.)
+  bool isWord = unit.getWidth() > 8;
+  llvm::SaveAndRestore ownBounds(isForDot, isForDot && !isWord);
+  Tile whole = loadElements(buffer, first, isWord ? first + 1 : end, guard, {}, unit);
+  Tile offset = affine(space.simplify(place % fields * bits), i32);
+  return map({whole, offset}, i8, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+    Value shift = unit == i32 ? args[1] : arith::TruncIOp::create(inner, loc, unit, args[1]).getResult();
     Value low = arith::ShRUIOp::create(inner, loc, args[0], shift);
-    Value ones = arith::ConstantOp::create(inner, loc, inner.getI8IntegerAttr((1 << bits) - 1));
-    return arith::AndIOp::create(inner, loc, low, ones);
+    Value ones = arith::ConstantOp::create(inner, loc, inner.getIntegerAttr(unit, (1 << bits) - 1));
+    Value field = arith::AndIOp::create(inner, loc, low, ones);
+    return unit == i8 ? field : arith::TruncIOp::create(inner, loc, i8, field).getResult();
   });
 }
 

@@ -26,6 +26,7 @@ struct Product {
   SmallVector<unsigned> lanes[2];       ///< Lanes of the operands, but for `reduced`.
   std::optional<AffineExpr> step;       ///< The one step of a fold that this is, in place of `dims`.
   std::optional<Tile> start;            ///< What products are added to.
+  std::optional<unsigned> copies;       ///< A lane of equal rows, where a vector is multiplied as a matrix is.
   int64_t together = 1;                 ///< Terms of a window whose operands the registers of a thread can hold.
   bool isVector = false;                ///< Each CTA makes it alone, for another contraction.
   std::optional<StagedInput> staged[2]; ///< Operands of a window that are in shared memory.
@@ -154,6 +155,20 @@ static SmallVector<Exprs> unrollPlaces(ArrayRef<Streamed> dims, ArrayRef<AffineE
   return all;
 }
 
+/// mma.sync has no form for a vector: each row of its tile is the vector, and one row of the result is taken. So a
+/// matrix that has to be unpacked costs two instructions for eight of its elements, not one and more for each.
+void Kernelizer::copyVector(tg::ContractOp op, Product &product) {
+  constexpr int64_t rows = 16;
+  constexpr double beforeSinks = -1;
+  if (schedule.getEngine() != tg::Engine::Mma || tg::isInner(op) || isa<tg::FoldOp>(op->getParentOp()) ||
+      cast<RankedTensorType>(op.getLhs().getType()).getElementType().getIntOrFloatBitWidth() != 16 ||
+      product.lanes[0].size() + product.lanes[1].size() != 1)
+    return;
+  SmallVector<unsigned> &vector = product.lanes[product.lanes[0].empty() ? 0 : 1];
+  product.copies = reductionLane(rows, beforeSinks, {});
+  vector.push_back(*product.copies);
+}
+
 Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optional<Tile> start) {
   Product product;
   product.accumulator = accumulatorOf(op);
@@ -169,6 +184,7 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
     }
   for (unsigned i : {0u, 1u})
     product.lanes[i] = space.lanesOf(canonical(op->getOperand(i), composed(op.getMap(i), parallel)));
+  copyVector(op, product);
   planProduct(op, product);
   orderTaps(op, product);
   if (product.step && product.reductions.size() != 1)
@@ -183,6 +199,10 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
     isDot = extentOf(0) * extentOf(1) * space.lane(*product.reduced).extent >
             productsPerThread * warpThreads * schedule.getWarps();
   Tile sum = isDot ? contractByDot(op, product) : contractByMaps(op, product);
+  if (product.copies)
+    sum = combineLanes(sum, *product.copies, [](OpBuilder &, Location, ValueRange args) {
+            return Scalars{args[0]};
+          }).front();
   return fromAccumulator(sum, op.getType().getElementType());
 }
 

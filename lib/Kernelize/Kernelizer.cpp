@@ -121,8 +121,7 @@ Tile Kernelizer::masked(Value value, ArrayRef<AffineExpr> at, const Constraints 
       return apply(cast<tg::PointwiseOpInterface>(op), input);
     }
     auto argument = arguments.count(value) ? cast<BlockArgument>(value) : BlockArgument();
-    bool isPacked = argument && tg::getElementBits(cast<RankedTensorType>(argument.getType()).getElementType()) < 8;
-    if (argument && (isZero(fill) || (argument.hasOneUse() && !isPacked))) {
+    if (argument && (isZero(fill) || (argument.hasOneUse() && !hasFields(argument)))) {
       // Bare loads are zero outside their guard anyway.
       Constraints implied = space.ragged(places);
       bool isImplied = llvm::all_of(mask, [&](const Constraint &c) { return llvm::is_contained(implied, c); });

@@ -206,6 +206,8 @@ private:
   // Access.cpp: global memory.
   Tile load(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask,
             mlir::TypedAttr fill);
+  /// Whether elements of the argument share the bytes or words of its buffer.
+  bool hasFields(mlir::BlockArgument argument) const;
   Tile loadPacked(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at, const Constraints &mask);
   Tile loadElements(mlir::Value source, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> extents,
                     const Constraints &mask, mlir::TypedAttr fill, mlir::Type element);
@@ -248,6 +250,7 @@ private:
   /// `start`, of the accumulator type, is what products are added to; none: zero.
   Tile contract(tg::ContractOp op, llvm::ArrayRef<mlir::AffineExpr> at, std::optional<Tile> start = std::nullopt);
   void planProduct(tg::ContractOp op, struct Product &product);
+  void copyVector(tg::ContractOp op, struct Product &product);
   Tile contractByDot(tg::ContractOp op, const struct Product &product);
   std::optional<int64_t> livePlaces(llvm::ArrayRef<mlir::AffineExpr> places, unsigned lane) const;
   Tile contractByMaps(tg::ContractOp op, struct Product &product);

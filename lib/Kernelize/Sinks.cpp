@@ -12,15 +12,64 @@ namespace weft::kernelize {
 
 static bool isPacked(Type tensor) { return tg::getElementBits(cast<RankedTensorType>(tensor).getElementType()) < 8; }
 
-/// The buffer of a tensor: itself, or bytes.
-static tk::GlobalType bufferOf(Type tensor) {
+/// The buffer of a tensor: itself, or the bytes (or whole words, `inWords`) that its elements share.
+static tk::GlobalType bufferOf(Type tensor, bool inWords = false) {
   auto type = cast<RankedTensorType>(tensor);
-  if (!isPacked(type))
+  if (!isPacked(type) && !inWords)
     return tk::GlobalType::get(type.getContext(), type);
-  int64_t perByte = 8 / tg::getElementBits(type.getElementType());
-  AffineExpr bytes = tg::getNumElements(type).ceilDiv(perByte);
+  constexpr unsigned byteBits = 8, wordBits = 32;
+  int64_t bits = tg::getElementBits(type.getElementType());
+  unsigned unit = inWords ? wordBits : byteBits;
+  AffineExpr units = tg::getNumElements(type).ceilDiv(unit / bits);
   return tk::GlobalType::get(type.getContext(),
-                             tg::getTensorType(ArrayRef(bytes), IntegerType::get(type.getContext(), 8)));
+                             tg::getTensorType(ArrayRef(units), IntegerType::get(type.getContext(), unit)));
+}
+
+/// Whether `value` is computed from `argument`.
+static bool isMadeOf(Value value, Value argument) {
+  Operation *op = value.getDefiningOp();
+  return value == argument || (op && llvm::any_of(op->getOperands(), [&](Value v) { return isMadeOf(v, argument); }));
+}
+
+/// Whether `argument` has the integers that become the matrix of a product in 16 bits, of few rows by the schedule:
+/// each warp unpacks what it multiplies.
+static bool isUnpackedMatrix(BlockArgument argument, tg::ScheduleAttr schedule) {
+  constexpr int64_t mostRows = 32, mostBits = 7;
+  auto product = tg::findAnchor(*argument.getOwner());
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  if (!product || !type || schedule.getEngine() != tg::Engine::Mma || !isa<IntegerType>(type.getElementType()) ||
+      type.getElementType().isInteger(1) || product.getType().getRank() != int64_t(schedule.getTile().size()))
+    return false;
+  for (unsigned i : {0u, 1u}) {
+    auto operand = cast<RankedTensorType>(product->getOperand(i).getType());
+    auto factor = dyn_cast<FloatType>(operand.getElementType());
+    if (!factor || factor.getWidth() != 16 || !operand.hasStaticShape() || !type.hasStaticShape() ||
+        tg::getElementBits(type.getElementType()) > std::min<int64_t>(mostBits, factor.getFPMantissaWidth() - 1) ||
+        type.getNumElements() < operand.getNumElements() || !isMadeOf(product->getOperand(i), argument))
+      continue;
+    int64_t rows = 1;
+    for (auto [tile, at] : llvm::zip_equal(schedule.getTile(), product.getMap(2).getResults()))
+      rows *= product.getMap(i).isFunctionOfDim(cast<AffineDimExpr>(at).getPosition()) ? 1 : tile;
+    if (rows <= mostRows)
+      return true;
+  }
+  return false;
+}
+
+/// Whether the elements of an operand are read as fields of words: what a product unpacks, and beside it or without a
+/// product what is less than a byte.
+static bool readsWords(BlockArgument argument, tg::ScheduleAttr schedule) {
+  constexpr int64_t wordBits = 32, byteBits = 8;
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t bits = tg::getElementBits(type.getElementType());
+  std::optional<int64_t> count = tg::getConstant(tg::getNumElements(type));
+  if (!count || *count == 0 || *count * bits % wordBits != 0)
+    return false;
+  if (bits >= byteBits)
+    return bits == byteBits && isUnpackedMatrix(argument, schedule);
+  Block &body = *argument.getOwner();
+  return !tg::findAnchor(body) ||
+         llvm::any_of(body.getArguments(), [&](BlockArgument other) { return isUnpackedMatrix(other, schedule); });
 }
 
 /// `@kernel(inputs, outputs, symbols)`.
@@ -31,7 +80,7 @@ void Kernelizer::makeFunction() {
   for (BlockArgument argument : source.getArguments())
     if (isa<RankedTensorType>(argument.getType())) {
       tensors.push_back(argument);
-      types.push_back(bufferOf(argument.getType()));
+      types.push_back(bufferOf(argument.getType(), readsWords(argument, schedule)));
     }
   readInto();
   for (auto [i, type] : llvm::enumerate(terminator->getOperandTypes()))

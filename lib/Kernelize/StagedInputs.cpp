@@ -77,7 +77,7 @@ std::optional<Kernelizer::BoxSide> Kernelizer::planSide(ArrayRef<AffineExpr> rea
 std::optional<StagedInput> Kernelizer::planBox(BlockArgument argument, ArrayRef<Exprs> reads, int64_t elements) {
   constexpr int64_t mostBytes = 64 << 10, leastReads = 1;
   Type element = cast<RankedTensorType>(argument.getType()).getElementType(), held = getHeldType(element);
-  if (tg::getElementBits(element) < 8 || llvm::is_contained(cast<RankedTensorType>(argument.getType()).getShape(), 0))
+  if (hasFields(argument) || llvm::is_contained(cast<RankedTensorType>(argument.getType()).getShape(), 0))
     return std::nullopt;
   StagedInput staged{argument, {}, {}, {}, {}, 1};
   int64_t places = 1, last = 0;

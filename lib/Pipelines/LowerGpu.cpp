@@ -90,6 +90,7 @@ static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles ti
   tiling.addPass(kernelize::createKernelize({options.allowTf32}));
   tiling.addPass(schedule::createTkFuseLoops());
   tiling.addPass(schedule::createTkFuseMaps());
+  tiling.addPass(schedule::createTkNarrowMaps());
   tiling.addPass(schedule::createTkSplitSteps());
   tiling.addPass(schedule::createTkSliceSteps());
   tiling.addPass(schedule::createTkStage());

@@ -92,8 +92,8 @@ func.func @kernel(%x: tensor<f32>) -> tensor<f32> {
 }
 
 // -----
-// Packed elements: bytes in memory, the result byte by byte.
-// CHECK: func.func @kernel(%[[X:.*]]: !tk.global<tensor<60xi8>>, %[[R:.*]]: !tk.global<tensor<60xi8>>)
+// Packed elements: words in memory where an operand has whole ones, the result byte by byte.
+// CHECK: func.func @kernel(%[[X:.*]]: !tk.global<tensor<15xi32>>, %[[R:.*]]: !tk.global<tensor<60xi8>>)
 // CHECK: tk.load %[[X]][%{{.*}}] map
 // CHECK: arith.shrui
 // CHECK: tk.load %[[X]][%{{.*}}] map

@@ -4,6 +4,7 @@
 // TARGET: error: expected a target of sm_80, {{.*}}, got 'sm_10'
 
 #mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
 
@@ -260,4 +261,55 @@ func.func @columns(%x: tensor<2048x4096xf32>, %p: tensor<32x4096xf32>) -> tensor
   %0 = tg.reduce add %p axes = [0] keep_dims : tensor<32x4096xf32>
   %1 = tg.sub %x, %0 : tensor<2048x4096xf32>, tensor<1x4096xf32>
   return %1 : tensor<2048x4096xf32>
+}
+
+// For few rows quantised weights are in memory as they are stored, and so are scales that an index finds. Not what a run computes, and not
+// for more rows than registers have room for.
+// CHECK-LABEL: @stored_weights
+// CHECK: tg.kernel {{.*}} -> tensor<48x64xf16>
+// CHECK-NOT: tg.kernel
+// CHECK: return
+func.func @stored_weights(%x: tensor<48x256xf16>) -> tensor<48x64xf16> {
+  %w = tg.weight <"w", 0, 8192> : tensor<64x256xui4>
+  %s = tg.weight <"s", 0, 512> : tensor<64x4xf16>
+  %g = tg.weight <"g", 0, 1024> : tensor<256xi32>
+  %0 = tg.cast %w : tensor<64x256xui4> to tensor<64x256xf32>
+  %1 = tg.gather %s, %g data_map = affine_map<(d0, d1)[s] -> (d0, s)> index_maps = [affine_map<(d0, d1) -> (d1)>] : tensor<64x4xf16>, tensor<256xi32> -> tensor<64x256xf16>
+  %2 = tg.cast %1 : tensor<64x256xf16> to tensor<64x256xf32>
+  %3 = tg.mul %0, %2 : tensor<64x256xf32>, tensor<64x256xf32>
+  %4 = tg.cast %3 : tensor<64x256xf32> to tensor<64x256xf16>
+  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<48x256xf16>, tensor<64x256xf16> -> tensor<48x64xf16>
+  return %5 : tensor<48x64xf16>
+}
+
+// CHECK-LABEL: @stored_weights_many_rows
+// CHECK: tg.kernel {{.*}} -> tensor<64x256xf16>
+// CHECK: tg.kernel {{.*}} -> tensor<65x64xf16>
+// CHECK: return
+func.func @stored_weights_many_rows(%x: tensor<65x256xf16>) -> tensor<65x64xf16> {
+  %w = tg.weight <"w", 0, 8192> : tensor<64x256xui4>
+  %s = tg.weight <"s", 0, 512> : tensor<64x4xf16>
+  %g = tg.weight <"g", 0, 1024> : tensor<256xi32>
+  %0 = tg.cast %w : tensor<64x256xui4> to tensor<64x256xf32>
+  %1 = tg.gather %s, %g data_map = affine_map<(d0, d1)[s] -> (d0, s)> index_maps = [affine_map<(d0, d1) -> (d1)>] : tensor<64x4xf16>, tensor<256xi32> -> tensor<64x256xf16>
+  %2 = tg.cast %1 : tensor<64x256xf16> to tensor<64x256xf32>
+  %3 = tg.mul %0, %2 : tensor<64x256xf32>, tensor<64x256xf32>
+  %4 = tg.cast %3 : tensor<64x256xf32> to tensor<64x256xf16>
+  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<65x256xf16>, tensor<64x256xf16> -> tensor<65x64xf16>
+  return %5 : tensor<65x64xf16>
+}
+
+// CHECK-LABEL: @made_weights
+// CHECK: tg.kernel {{.*}} -> tensor<64x256xf16>
+// CHECK: tg.kernel {{.*}} -> tensor<48x64xf16>
+// WHY: 'gather' before a contraction
+func.func @made_weights(%x: tensor<48x256xf16>, %s: tensor<64x4xf16>, %g: tensor<256xi32>) -> tensor<48x64xf16> {
+  %w = tg.weight <"w", 0, 8192> : tensor<64x256xui4>
+  %0 = tg.cast %w : tensor<64x256xui4> to tensor<64x256xf32>
+  %1 = tg.gather %s, %g data_map = affine_map<(d0, d1)[s] -> (d0, s)> index_maps = [affine_map<(d0, d1) -> (d1)>] : tensor<64x4xf16>, tensor<256xi32> -> tensor<64x256xf16>
+  %2 = tg.cast %1 : tensor<64x256xf16> to tensor<64x256xf32>
+  %3 = tg.mul %0, %2 : tensor<64x256xf32>, tensor<64x256xf32>
+  %4 = tg.cast %3 : tensor<64x256xf32> to tensor<64x256xf16>
+  %5 = tg.contract %x, %4 [#mk, #nk, #mn] : tensor<48x256xf16>, tensor<64x256xf16> -> tensor<48x64xf16>
+  return %5 : tensor<48x64xf16>
 }

@@ -248,3 +248,53 @@ func.func @concatenation(%arg0: tensor<2x64x60x60xf16>, %arg1: tensor<2x32x60x60
   }
   return %3 : tensor<2x64x56x56xf16>
 }
+
+// -----
+
+// Scales of blocks along the sum keep their order: they are as contiguous along it as what they scale.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: order
+// CHECK-NOT: tg.transpose
+// CHECK: return
+#v = affine_map<(d0, d1) -> (d1)>
+#m = affine_map<(d0, d1) -> (d0, d1)>
+#n = affine_map<(d0, d1) -> (d0)>
+func.func @main(%x: tensor<512xf16>) -> tensor<4096xf16> {
+  %w = tg.weight <"w", 0, 1048576> : tensor<4096x16x32xui4>
+  %s = tg.weight <"s", 0, 131072> : tensor<4096x16x1xf16>
+  %0 = tg.kernel "product" -> tensor<4096xf16> {
+    %1 = tg.cast %w : tensor<4096x16x32xui4> to tensor<4096x16x32xf32>
+    %2 = tg.cast %s : tensor<4096x16x1xf16> to tensor<4096x16x1xf32>
+    %3 = tg.mul %1, %2 : tensor<4096x16x32xf32>, tensor<4096x16x1xf32>
+    %4 = tg.cast %3 : tensor<4096x16x32xf32> to tensor<4096x16x32xf16>
+    %5 = tg.reshape %4 : tensor<4096x16x32xf16> to tensor<4096x512xf16>
+    %6 = tg.contract %x, %5 [#v, #m, #n] : tensor<512xf16>, tensor<4096x512xf16> -> tensor<4096xf16>
+    tg.yield %6 : tensor<4096xf16>
+  }
+  return %0 : tensor<4096xf16>
+}
+
+// -----
+
+// So does an odd number of them: each is read once for its block.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: order
+// CHECK-NOT: tg.transpose
+// CHECK: return
+#v = affine_map<(d0, d1) -> (d1)>
+#m = affine_map<(d0, d1) -> (d0, d1)>
+#n = affine_map<(d0, d1) -> (d0)>
+func.func @main(%x: tensor<528xf16>) -> tensor<4096xf16> {
+  %w = tg.weight <"w", 0, 1081344> : tensor<4096x33x16xui4>
+  %s = tg.weight <"s", 0, 270336> : tensor<4096x33x1xf16>
+  %0 = tg.kernel "product" -> tensor<4096xf16> {
+    %1 = tg.cast %w : tensor<4096x33x16xui4> to tensor<4096x33x16xf32>
+    %2 = tg.cast %s : tensor<4096x33x1xf16> to tensor<4096x33x1xf32>
+    %3 = tg.mul %1, %2 : tensor<4096x33x16xf32>, tensor<4096x33x1xf32>
+    %4 = tg.cast %3 : tensor<4096x33x16xf32> to tensor<4096x33x16xf16>
+    %5 = tg.reshape %4 : tensor<4096x33x16xf16> to tensor<4096x528xf16>
+    %6 = tg.contract %x, %5 [#v, #m, #n] : tensor<528xf16>, tensor<4096x528xf16> -> tensor<4096xf16>
+    tg.yield %6 : tensor<4096xf16>
+  }
+  return %0 : tensor<4096xf16>
+}

@@ -108,3 +108,45 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [1], 
     return
   }
 }
+
+// -----
+
+// Where mma.sync multiplies registers (a depth order), an iteration loads what the next one multiplies; the last one its own again.
+#rows = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+#words = affine_map<(d0, d1)[s0] -> (d1 * 128 + s0 * 8 + d0 floordiv 8)>
+// CHECK-LABEL: func @registers
+// CHECK-DAG: %[[W0:.*]] = tk.load %arg1[%c0]
+// CHECK-DAG: %[[X0:.*]] = tk.load %arg0[%c0]
+// CHECK: scf.for %[[K:.*]] = %c0 to %c16 step %c1 iter_args(%{{.*}} = %{{.*}}, %[[X:.*]] = %[[X0]], %[[W:.*]] = %[[W0]])
+// CHECK: %[[N:.*]] = arith.addi %[[K]], %c1
+// CHECK: %[[L:.*]] = arith.minsi %[[N]], %c15
+// CHECK-DAG: %[[NX:.*]] = tk.load %arg0[%[[L]]]
+// CHECK-DAG: %[[NW:.*]] = tk.load %arg1[%[[L]]]
+// CHECK-NOT: tk.load
+// CHECK: tk.map(%[[W]]
+// CHECK: tk.dot %[[X]],
+// CHECK: scf.yield %{{.*}}, %[[NX]], %[[NW]]
+module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [16, 16], stream = [64], engine = mma, warps = 1, stages = 2, order = "row", persistent = false, split = 1>} {
+  func.func @registers(%x: !tk.global<tensor<16x1024xf16>>, %w: !tk.global<tensor<2048xi32>>, %y: !tk.global<tensor<16x16xf32>>) attributes {tk.warps = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    tk.for_tiles (%t) in affine_map<() -> (1)> {
+      %zero = tk.constant 0.0 : f32 : !tk.tile<16x16xf32>
+      %sum = scf.for %k = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> (!tk.tile<16x16xf32>) {
+        %a = tk.load %x[%k] map #rows : <tensor<16x1024xf16>> -> <16x64xf16>
+        %q = tk.load %w[%k] map #words : <tensor<2048xi32>> -> <64x16xi32>
+        %b = tk.map (%q : !tk.tile<64x16xi32>) -> !tk.tile<64x16xf16> {
+        ^bb0(%word: i32):
+          %n = arith.sitofp %word : i32 to f16
+          tk.yield %n : f16
+        }
+        %next = tk.dot %a, %b, %acc {depth_order = array<i64: 2, 4, 5, 0, 1, 3>} : !tk.tile<16x64xf16>, !tk.tile<64x16xf16>, !tk.tile<16x16xf32>
+        scf.yield %next : !tk.tile<16x16xf32>
+      }
+      tk.store %sum, %y map affine_map<(d0, d1) -> (d0, d1)> : <16x16xf32>, <tensor<16x16xf32>>
+      tk.yield
+    }
+    return
+  }
+}

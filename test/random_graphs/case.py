@@ -165,13 +165,12 @@ def model_of(cases: Sequence[Case], names: Callable[[int, str], str] = lambda i,
         graph.input.extend(info(names(i, name), value) for name, value in case.inputs.items())
         graph.output.extend(info(names(i, name), values[name]) for name in case.outputs)
         for name, value in case.constants.items():
-            graph.initializer.append(onnx.TensorProto(name=names(i, name), dims=value.shape, raw_data=np.ascontiguousarray(value).tobytes(),
-                                                      data_type=onnx.helper.np_dtype_to_tensor_dtype(value.dtype)))
+            graph.initializer.append(onnx.numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape), names(i, name)))
         for node in case.nodes:
             inputs, outputs = ([names(i, name) if name else "" for name in side] for side in (node.inputs, node.outputs))
             attributes = {key: value for key, value in node.attributes.items()}
             graph.node.append(onnx.helper.make_node(node.op, inputs, outputs, name=names(i, node.outputs[0]), **attributes))
-    return onnx.helper.make_model(graph, ir_version=10, opset_imports=[onnx.helper.make_opsetid("", OPSET)])
+    return onnx.helper.make_model(graph, ir_version=10, opset_imports=[onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("com.microsoft", 1)])
 
 
 def feeds_of(cases: Sequence[Case]) -> dict[str, np.ndarray]:

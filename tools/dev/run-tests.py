@@ -358,6 +358,8 @@ STEPS.update({
                              script("test/random_graphs/run_random.py", "emulated-windows", "--draw=windows")),
     "emulated-attention": Step("attention of shapes that no one wrote down: widths, lengths, folds in parts, masks",
                                script("test/random_graphs/run_random.py", "emulated-attention", "--draw=attention", "--count=24")),
+    "emulated-quantised": Step("products by weights of 2, 4 and 8 bits of any size, as they are stored",
+                               script("test/random_graphs/run_random.py", "emulated-quantised", "--draw=quantised", "--count=12")),
 })
 
 # After `./dev build asan` and `./dev build tsan`.

@@ -57,11 +57,19 @@ struct DotStep {
 };
 std::optional<DotStep> getDotStep(tk::DotOp dot);
 
+/// Words of operands that a thread holds at once where they are unpacked in the registers that multiply.
+inline constexpr int64_t mostUnpackedWords = 160;
+
+/// The place of a tile along k that the instructions count as `deep`: `order` of its bits (tk.dot's `depth_order`;
+/// empty: the same).
+uint64_t reorderDepth(uint64_t deep, llvm::ArrayRef<int64_t> order);
+
 /// The registers of an operand over `depth` elements of k, `k` of which the tile has, where a warp's slice begins:
 /// (register, lane, warp) -> [m, k] or [k, n]. Registers count within the fragment (FMA: along k), then along k
 /// fragment by fragment, then as the accumulator's along m or n. Nothing if `acc` is no accumulator of `form`.
 std::optional<layout::LinearLayout> makeOperandStep(const layout::LinearLayout &acc, const MmaForm *form,
-                                                    layout::Operand operand, int64_t depth, int64_t k);
+                                                    layout::Operand operand, int64_t depth, int64_t k,
+                                                    llvm::ArrayRef<int64_t> order = {});
 
 } // namespace weft::schedule
 

@@ -32,6 +32,31 @@ def TkFuseMaps : Pass<"weft-tk-fuse-maps", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TkNarrowMaps : Pass<"weft-tk-narrow-maps", "::mlir::ModuleOp"> {
+  let summary = "arithmetic on small integers that is rounded to 16 bits, in 16 bits";
+  let description = [{
+    Where the region of a `tk.map` computes in f32 what it then rounds to f16 or bf16, and that is a sum of small integers, or one times a
+    number of the narrow type (a dequantised weight), it is computed in the narrow type. f32 rounds none of it, so the result is the same: exact.
+    Maps that read integers from memory byte by byte stay as they are.
+
+    ```mlir
+    func.func @weights(%q: !tk.tile<64xi8>, %s: !tk.tile<64xf16>) -> !tk.tile<64xf16> {
+      %0 = tk.map (%q, %s : !tk.tile<64xi8>, !tk.tile<64xf16>) -> !tk.tile<64xf16> {
+      ^bb0(%a: i8, %b: f16):
+        %n = arith.uitofp %a : i8 to f32
+        %w = arith.extf %b : f16 to f32
+        %p = arith.mulf %n, %w : f32
+        %r = arith.truncf %p : f32 to f16
+        tk.yield %r : f16 // the product of %b and of %a as f16
+      }
+      return %0 : !tk.tile<64xf16>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "values computed in 16 bits">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TkFuseLoops : Pass<"weft-tk-fuse-loops", "::mlir::ModuleOp"> {
   let summary = "merge independent loops over the same steps";
   let description = [{

@@ -22,14 +22,16 @@ class OperandSource {
 public:
   /// `values`: the registers of a tile, or the pointer to a slot. `form` null: FMA.
   OperandSource(OpBuilder &builder, Location loc, const Role &role, Type type, ValueRange values,
-                const LinearLayout &acc, const MmaForm *form, Operand operand, int64_t depth, int64_t slices)
-      : builder(builder), loc(loc), element(getTileElement(type)), isLhs(operand == Operand::a), depth(depth) {
+                const LinearLayout &acc, const MmaForm *form, Operand operand, int64_t depth, int64_t slices,
+                ArrayRef<int64_t> order)
+      : builder(builder), loc(loc), element(getTileElement(type)), isLhs(operand == Operand::a), depth(depth),
+        order(order) {
     int64_t k = getTileShape(type)[isLhs ? 1 : 0];
-    step = makeOperandStep(acc, form, operand, depth, k);
+    step = makeOperandStep(acc, form, operand, depth, k, order);
     if (!step)
       return;
     if (auto tile = dyn_cast<tk::TileType>(type)) {
-      own = makeOperandStep(acc, form, operand, k / slices, k);
+      own = makeOperandStep(acc, form, operand, k / slices, k, order);
       isUsable = own && tile.getLayout() && tile.getLayout().getValue().canonical() == own->canonical();
       registers.assign(values.begin(), values.end());
       return;
@@ -69,7 +71,7 @@ public:
 private:
   uint64_t getPlace(int64_t s) const {
     layout::Index place(2, 0);
-    place[isLhs ? 1 : 0] = s * depth;
+    place[isLhs ? 1 : 0] = reorderDepth(s * depth, order);
     return step->flattenOut(place);
   }
 
@@ -78,6 +80,7 @@ private:
   Type element;
   bool isLhs, isUsable = false;
   int64_t depth;
+  ArrayRef<int64_t> order;
   std::optional<LinearLayout> step, own;
   SmallVector<Value> registers;
   std::optional<SharedReader> reader;
@@ -153,10 +156,11 @@ public:
     Role role = info.getRole(op);
     const MmaForm *instruction = step->form ? &*step->form : nullptr;
     int64_t depth = step->depth;
+    ArrayRef<int64_t> order = op.getDepthOrder().value_or(ArrayRef<int64_t>());
     OperandSource lhs(rewriter, loc, role, op.getLhs().getType(), adaptor.getLhs(), acc, instruction, Operand::a, depth,
-                      slices);
+                      slices, order);
     OperandSource rhs(rewriter, loc, role, op.getRhs().getType(), adaptor.getRhs(), acc, instruction, Operand::b, depth,
-                      slices);
+                      slices, order);
     if (!lhs.isValid() || !rhs.isValid())
       return op.emitOpError("expected operands whose layouts follow from the accumulator's, got ")
              << op.getLhs().getType() << ", " << op.getRhs().getType() << " and " << type;

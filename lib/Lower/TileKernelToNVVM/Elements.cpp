@@ -1,9 +1,10 @@
 // Ops on tiles place by place: tk.constant, splat, map, affine, guard.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "MapPairs.h"
 #include "Patterns.h"
 
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "weft/Schedule/DerivedLayouts.h"
 
 using namespace mlir;
 using namespace weft;
@@ -84,8 +85,7 @@ public:
   }
 };
 
-/// The region, register by register. Neighbouring registers go together where the region narrows f32 to 16 bits: one
-/// conversion instruction takes two.
+/// The region, register by register. Neighbouring registers go together where instructions take two 16-bit elements.
 class LowerMap : public TilePattern<tk::MapOp> {
 public:
   using TilePattern::TilePattern;
@@ -93,57 +93,47 @@ public:
                                 ConversionPatternRewriter &rewriter) const override {
     auto type = cast<tk::TileType>(op.getResultTypes().front());
     unsigned count = countRegisters(type.getLayout().getValue());
-    bool arePairs = count > 1 && llvm::any_of(op.getBody().front(), isNarrowing);
+    bool arePairs = count > 1 && hasPairs(op.getBody());
     SmallVector<SmallVector<Value>> results(op.getNumResults(), SmallVector<Value>(count));
     DenseMap<SmallVector<Value>, SmallVector<Value>> known; // Broadcast operands: equal registers, computed once.
+    SmallVector<SmallVector<Value>> inputs = getInputs(op, adaptor);
     unsigned step = arePairs ? 2 : 1;
-    for (unsigned reg = 0; reg < count; reg += step) {
+    unsigned distance = arePairs ? 1u << findPairBit(op.getBody(), inputs) : 1;
+    for (unsigned reg = 0; reg < count; ++reg) {
+      if (arePairs && (reg & distance))
+        continue;
       SmallVector<Value> key;
       for (unsigned i = 0; i < step; ++i)
-        for (ValueRange input : adaptor.getInputs())
-          key.push_back(input[reg + i]);
+        for (ArrayRef<Value> input : inputs)
+          key.push_back(input[reg + i * distance]);
       SmallVector<Value> &values = known[key];
       if (values.empty())
         values = step == 2 ? inlinePair(rewriter, op.getBody(), key) : inlineScalars(rewriter, op.getBody(), key);
       for (unsigned i = 0; i < values.size(); ++i)
-        results[i % op.getNumResults()][reg + i / op.getNumResults()] = values[i];
+        results[i % op.getNumResults()][reg + i / op.getNumResults() * distance] = values[i];
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
   }
 
 private:
-  static bool isNarrowing(Operation &op) {
-    auto narrow = dyn_cast<arith::TruncFOp>(op);
-    return narrow && narrow.getIn().getType().isF32() && (narrow.getType().isF16() || narrow.getType().isBF16());
-  }
-
-  /// The region for two registers; `arguments` are those of the first, then those of the second. Results alike.
-  static SmallVector<Value> inlinePair(OpBuilder &builder, Region &region, ArrayRef<Value> arguments) {
-    IRMapping mappings[2];
-    unsigned count = region.getNumArguments();
-    for (unsigned i = 0; i < 2; ++i)
-      mappings[i].map(region.getArguments(), arguments.slice(i * count, count));
-    for (Operation &op : region.front().without_terminator()) {
-      if (!isNarrowing(op)) {
-        builder.clone(op, mappings[0]);
-        builder.clone(op, mappings[1]);
-        continue;
+  /// The registers of each input. Those that hold a word again, for another of its fields, are one.
+  static SmallVector<SmallVector<Value>> getInputs(tk::MapOp op, OneToNOpAdaptor adaptor) {
+    SmallVector<SmallVector<Value>> inputs;
+    for (ValueRange input : adaptor.getInputs())
+      inputs.emplace_back(input);
+    auto notes = op->getAttrOfType<DenseI64ArrayAttr>(schedule::fieldsAttr);
+    for (int64_t i = 0; notes && i + 2 < notes.size(); i += 3) {
+      const layout::LinearLayout &layout =
+          cast<tk::TileType>(op.getInputs()[notes[i]].getType()).getLayout().getValue();
+      DenseMap<uint64_t, Value> words; // By the place of the first field.
+      for (auto [reg, value] : llvm::enumerate(inputs[notes[i]])) {
+        layout::Index place = layout.unflattenOut(getRegisterImage(layout, unsigned(reg)));
+        place[notes[i + 1]] &= ~uint64_t(notes[i + 2] - 1);
+        value = words.try_emplace(layout.flattenOut(place), value).first->second;
       }
-      Location loc = op.getLoc();
-      Value in = op.getOperand(0), out = op.getResult(0);
-      auto wide = VectorType::get(2, in.getType()), narrow = VectorType::get(2, out.getType());
-      Value pair = vector::FromElementsOp::create(builder, loc, wide,
-                                                  ValueRange{mappings[0].lookup(in), mappings[1].lookup(in)});
-      pair = arith::TruncFOp::create(builder, loc, narrow, pair);
-      for (int64_t i = 0; i < 2; ++i)
-        mappings[i].map(out, vector::ExtractOp::create(builder, loc, pair, i));
     }
-    SmallVector<Value> results;
-    for (IRMapping &mapping : mappings)
-      for (Value value : region.front().getTerminator()->getOperands())
-        results.push_back(mapping.lookupOrDefault(value));
-    return results;
+    return inputs;
   }
 };
 

@@ -6,7 +6,9 @@
 // along batch dimensions it has extent 1.
 #include "OperandBoxes.h"
 #include "ProductRows.h"
+#include "Roles.h"
 #include "Stored.h"
+#include "Unpacked.h"
 #include "WindowSteps.h"
 #include "Windows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
@@ -22,58 +24,6 @@
 using namespace mlir;
 
 namespace weft::plan {
-namespace {
-
-/// The contraction's domain by roles; dimensions of the iteration space of the kernel. As in Kernelize, the operand
-/// whose dimension comes first in the result is the left one of the dot: `isSwapped` if that is the contraction's rhs.
-struct Roles {
-  bool isSwapped = false;
-  SmallVector<unsigned> batch, m, n; ///< Dimensions of the kernel's result.
-  SmallVector<unsigned> k;           ///< In the order of the domain.
-
-  Roles(const KernelToSchedule &kernel, tg::ContractOp contract) {
-    for (unsigned d = 0; d < kernel.access.resultRank; ++d) {
-      bool lhs = isReadBy(kernel, contract.getLhs(), d), rhs = isReadBy(kernel, contract.getRhs(), d);
-      if (lhs || rhs)
-        (lhs && rhs ? batch : lhs ? m : n).push_back(d);
-    }
-    std::optional<unsigned> left = innermost(m, kernel.extents), right = innermost(n, kernel.extents);
-    if (left && right && *right < *left) {
-      std::swap(m, n);
-      isSwapped = true;
-    }
-    for (auto [i, dim] : llvm::enumerate(kernel.access.dims))
-      if (dim.reducer == contract)
-        k.push_back(i);
-    llvm::sort(
-        k, [&](unsigned a, unsigned b) { return kernel.access.dims[a].domainDim < kernel.access.dims[b].domainDim; });
-  }
-
-  /// The last dimension that is not 1.
-  static std::optional<unsigned> innermost(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
-    for (unsigned d : llvm::reverse(dims))
-      if (extents[d] > 1)
-        return d;
-    return std::nullopt;
-  }
-
-  static bool isReadBy(const KernelToSchedule &kernel, Value value, unsigned dim) {
-    return llvm::any_of(kernel.access.of(value), [&](const KernelRequest *request) {
-      return llvm::any_of(request->coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(dim); });
-    });
-  }
-
-  /// The largest of `dims`; of equal ones the last.
-  static std::optional<unsigned> largest(ArrayRef<unsigned> dims, ArrayRef<int64_t> extents) {
-    std::optional<unsigned> best;
-    for (unsigned d : dims)
-      if (extents[d] > 1 && (!best || extents[d] >= extents[*best]))
-        best = d;
-    return best;
-  }
-};
-
-} // namespace
 
 static GemmType typeOf(Type lhs, Type rhs) {
   if (lhs.isInteger(8) && rhs.isInteger(8)) // With or without a sign, each for itself.
@@ -507,6 +457,9 @@ static ProductDims dimsOf(tg::ContractOp contract, const Roles &roles, unsigned 
 
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
   Roles roles(kernel, contract);
+  if (!hasStretched(kernel, roles) && !hasInner(kernel))
+    if (std::optional<ScheduleChoice> unpacked = chooseUnpacked(kernel, contract, roles, device))
+      return *unpacked;
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
   if (!m || !n || !k)

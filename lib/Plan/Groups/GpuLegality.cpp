@@ -3,6 +3,7 @@
 //
 // The cost of an op is about its instructions an element (GroupCost.h). The cost of a value is that of all arithmetic
 // in the group that it needs; what is in memory, and views of it, cost nothing.
+#include "../Gpu/Unpacked.h"
 #include "GroupCost.h"
 #include "InnerContractions.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
@@ -52,6 +53,9 @@ struct Prologue {
   unsigned chained = 0;             ///< Vectors that other contractions make: each CTA makes them alone.
   unsigned windows = 0;             ///< Sums over windows.
   bool followed = false;            ///< It reads a product that it could be the epilogue of.
+  bool isStored = true;             ///< All it reads are weights and constants.
+  Value packed;                     ///< The largest tensor of integers that share words.
+  Operation *moved = nullptr;       ///< A gather, concatenation or window.
 };
 
 /// A group with what its rules ask again and again.
@@ -95,7 +99,7 @@ private:
   std::string checkTogether(tg::ContractOp other);
   std::string checkAnchors(ArrayRef<Operation *> anchors);
   bool endsProduct(Value value) const;
-  std::string sumUpPrologue(Operation *last, Prologue &before);
+  void sumUpPrologue(Operation *last, Prologue &before);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
   double priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
   std::string checkFoldOperands();
@@ -260,16 +264,42 @@ static double pointsOf(tg::ContractOp contract) {
   return points;
 }
 
-/// Sums up `last` and what the group computes for it. The rule that forbids some of it, or an empty string.
-std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
+/// Whether `value` is a weight or a constant, under another shape perhaps.
+static bool isStored(Value value) {
+  while (isa_and_nonnull<tg::ReshapeOp, tg::BitcastOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return isa_and_nonnull<tg::WeightOp, tg::ConstantOp>(value.getDefiningOp());
+}
+
+/// The numbers of `value` if several share each word of it.
+static int64_t countPacked(Value value) {
+  constexpr int64_t mostBits = 8, wordBits = 32;
+  auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
+  if (!type || !isa<IntegerType>(type.getElementType()) || !type.hasStaticShape())
+    return 0;
+  int64_t bits = tg::getElementBits(type.getElementType());
+  return bits <= mostBits && type.getNumElements() * bits % wordBits == 0 ? type.getNumElements() : 0;
+}
+
+/// Few rows by packed weights: they are unpacked in the registers that multiply (../Gpu/Unpacked.h), and scales that an
+/// index finds for each place are read as the weights are. More rows are multiplied faster by what reads a copy.
+static bool staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) {
+  Value value = contract->getOperand(operand);
+  return before.isStored && before.packed && countPacked(before.packed) >= elementsOf(value) && !before.reduces &&
+         !before.windows && mayUnpack(getElementTypeOrSelf(before.packed), getElementTypeOrSelf(value)) &&
+         countOtherRows(contract, operand) <= mostUnpackedRows;
+}
+
+/// Sums up `last` and what the group computes for it.
+void Checker::sumUpPrologue(Operation *last, Prologue &before) {
   SmallVector<Operation *> work{last};
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
     if (!seen.insert(op).second)
       continue;
-    if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op))
-      return "G2: " + nameOf(op) + " before a contraction";
+    if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op) && !before.moved)
+      before.moved = op;
     auto contract = dyn_cast<tg::ContractOp>(op);
     if (contract) {
       before.operations += pointsOf(contract);
@@ -284,11 +314,13 @@ std::string Checker::sumUpPrologue(Operation *last, Prologue &before) {
         work.push_back(value.getDefiningOp());
       } else {
         before.bytes += bytesOf(value);
+        before.isStored &= isStored(value);
+        if (countPacked(value) > countPacked(before.packed))
+          before.packed = value;
         before.followed |= !contract && elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
       }
     }
   }
-  return "";
 }
 
 /// G2 on the side of an operand: recomputing for each tile of the other side against the bytes of storing it once.
@@ -297,17 +329,20 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   if (!producer || !group.contains(producer))
     return "";
   Prologue before;
-  if (std::string violation = sumUpPrologue(producer, before); !violation.empty())
-    return violation;
-  if (before.operations == 0 || isMeasured)
+  sumUpPrologue(producer, before);
+  bool isFree =
+      staysPacked(contract, operand, before); // It reads less than the copy would take, and no kernel makes it.
+  if (before.moved && !(isa<tg::GatherOp>(before.moved) && isFree))
+    return "G2: " + nameOf(before.moved) + " before a contraction";
+  if (before.operations == 0 || isMeasured || isFree)
     return "";
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   if (before.windows && before.reduces)
     return "G2: a reduction of windows before a contraction";
+  double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
   double lost = priceOf(contract, operand, before);
   // Between two kernels it would be written and read: in the L2 where it fits with what they read beside it.
-  double between = bytesOf(contract->getOperand(operand)), beside = bytesOf(contract->getOperand(1 - operand));
   MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
   double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;
   // A vector's kernel fills and drains the SMs; so does its CTA's wait for it.
@@ -367,8 +402,10 @@ double Checker::pricePrologues() {
   for (tg::ContractOp contract : contracts)
     for (unsigned operand : {0u, 1u}) {
       Prologue before;
-      if (isInside(contract->getOperand(operand)) &&
-          sumUpPrologue(contract->getOperand(operand).getDefiningOp(), before).empty() && before.operations > 0)
+      if (!isInside(contract->getOperand(operand)))
+        continue;
+      sumUpPrologue(contract->getOperand(operand).getDefiningOp(), before);
+      if (!before.moved && before.operations > 0 && !staysPacked(contract, operand, before))
         lost += priceOf(contract, operand, before);
     }
   return lost;

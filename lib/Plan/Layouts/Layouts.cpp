@@ -1,6 +1,7 @@
 // The price of orders in memory, and the search for the cheapest ones.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Layouts.h"
+#include "../Gpu/Unpacked.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/WeightOrder.h"
@@ -24,6 +25,8 @@ static constexpr double across = 0.01, acrossSeveral = 0.25;
 /// bytes of a row of it at a time. Measured on an H100 (a decoded Llama layer, bf16): 202 us, with sums contiguous 168.
 /// Products of few rows by matrix instructions gain nothing (4 rows: 188.7 and 189.4 us, 16 rows: 221.1 and 222.9).
 static constexpr double acrossStream = 0.2;
+/// Numbers that share a word go to the registers of one thread, which sums them up (lib/Schedule/Stage/Unpacked.h).
+static constexpr double acrossPacked = 1;
 /// A CTA of such a product has this many threads at least to share a sum.
 static constexpr int64_t leastStreamedSum = 128;
 /// A new order has to save this part of a tensor's cost.
@@ -61,6 +64,30 @@ void Layouts::choose() {
   }
 }
 
+/// The last dimension that is not 1.
+static unsigned findInnermost(RankedTensorType type) {
+  tg::Dims dims = tg::getDims(type);
+  for (size_t d = dims.size(); d-- > 0;)
+    if (tg::getConstant(dims[d]) != 1)
+      return unsigned(d);
+  return unsigned(std::max<size_t>(dims.size(), 1) - 1);
+}
+
+/// How many neighbouring places along a dimension share an element: d floordiv 32.
+static int64_t countSharing(ArrayRef<AffineExpr> coordinates, unsigned dim) {
+  std::optional<int64_t> sharing;
+  for (AffineExpr at : coordinates) {
+    if (!at || !at.isFunctionOfDim(dim))
+      continue;
+    auto block = dyn_cast<AffineBinaryOpExpr>(at);
+    auto by = block ? dyn_cast<AffineConstantExpr>(block.getRHS()) : AffineConstantExpr();
+    bool isBlock = by && at.getKind() == AffineExprKind::FloorDiv && isa<AffineDimExpr>(block.getLHS());
+    int64_t each = isBlock ? by.getValue() : 1;
+    sharing = std::min(sharing.value_or(each), each);
+  }
+  return std::max<int64_t>(sharing.value_or(1), 1);
+}
+
 unsigned Layouts::getTensor(Value value) {
   auto [it, inserted] = numbers.try_emplace(value, tensors.size());
   if (!inserted)
@@ -68,7 +95,7 @@ unsigned Layouts::getTensor(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   Tensor tensor;
   tensor.value = value;
-  tensor.inner = std::max<int64_t>(type.getRank(), 1) - 1;
+  tensor.inner = findInnermost(type);
   tensor.elementBytes = std::max<int64_t>(tg::getElementBits(type.getElementType()) / 8, 1);
   tensor.bytes = tensor.elementBytes;
   for (AffineExpr extent : tg::getDims(type))
@@ -86,7 +113,7 @@ void Layouts::addAccess(unsigned kernel, Value value, ArrayRef<AffineExpr> coord
     bool occurs = llvm::any_of(coordinates, [&](AffineExpr at) { return at && at.isFunctionOfDim(d); });
     if (!occurs)
       continue;
-    places *= double(owner.extents[d]);
+    places *= double(llvm::divideCeil(owner.extents[d], owner.unpacks ? countSharing(coordinates, d) : 1));
     access.isOperand |= isa_and_nonnull<tg::ContractOp>(owner.access.dims[d].reducer);
   }
   access.reads = places / double(tensors[number].bytes);
@@ -116,6 +143,14 @@ void Layouts::add(Operation *owner) {
     if (!isFirst && kernel.extents[d] >= kernel.extents[depth->second])
       depth->second = d;
   }
+  kernel.unpacks = llvm::any_of(kernel.depths, [&](auto &depth) {
+    auto contract = cast<tg::ContractOp>(depth.first);
+    Type factor = getElementTypeOrSelf(contract.getLhs());
+    return std::min(countOtherRows(contract, 0), countOtherRows(contract, 1)) <= mostUnpackedRows &&
+           llvm::any_of(kernel.access.requests, [&](const KernelRequest &request) {
+             return mayUnpack(getElementTypeOrSelf(request.value), factor);
+           });
+  });
   ValueRange yielded = body.getTerminator()->getOperands();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded))
     for (const KernelRequest *request : kernel.access.of(value))
@@ -133,7 +168,14 @@ bool Layouts::mayChange(const Tensor &tensor) const {
   auto type = cast<RankedTensorType>(tensor.value.getType());
   Operation *op = tensor.value.getDefiningOp();
   if (!isa_and_nonnull<tg::KernelOp, tg::WeightOp>(op) || type.getRank() < 2 || tensor.bytes < leastBytes ||
-      fixed.contains(tensor.value) || tg::getElementBits(type.getElementType()) < 8)
+      fixed.contains(tensor.value))
+    return false;
+  // Several numbers to a byte: the compiler writes them anew, where they are a weight in whole bytes, for kernels that
+  // unpack them.
+  auto unpacks = [&](unsigned access) { return kernels[accesses[access].kernel].unpacks; };
+  if (int64_t bits = tg::getElementBits(type.getElementType());
+      bits < 8 && (!isa<tg::WeightOp>(op) || !type.hasStaticShape() || type.getNumElements() * bits % 8 != 0 ||
+                   !llvm::all_of(tensor.accesses, unpacks)))
     return false;
   if (isa<tg::WeightOp>(op) && (!type.hasStaticShape() || type.getRank() > 8))
     return false;
@@ -194,11 +236,24 @@ bool Layouts::isTiled(const Kernel &kernel, unsigned dim) const {
   return !kernel.access.dims[dim].reducer || kernel.depths.empty() || isDepth(kernel.depths, dim);
 }
 
+/// Whether integers of the tensor share words that the kernel takes them out of.
+bool Layouts::isPacked(const TensorAccess &access) const {
+  constexpr int64_t mostBits = 8;
+  Type element = getElementTypeOrSelf(tensors[access.tensor].value);
+  return kernels[access.kernel].unpacks && isa<IntegerType>(element) && !element.isInteger(1) &&
+         tg::getElementBits(element) <= mostBits;
+}
+
 /// The dimension of the iteration space that the innermost dimension of the tensor runs along.
 std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, unsigned inner) const {
   if (access.coordinates.empty())
     return std::nullopt;
-  AffineDimExpr dim = tg::getShiftedDim(access.coordinates[inner], vectorBytes); // A slice from a whole vector on.
+  AffineExpr at = access.coordinates[inner];
+  // What a block of places shares; packed numbers, whose rows are blocks that follow each other.
+  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && kernels[access.kernel].unpacks)
+    if (at.getKind() == AffineExprKind::FloorDiv || (at.getKind() == AffineExprKind::Mod && isPacked(access)))
+      at = block.getLHS();
+  AffineDimExpr dim = tg::getShiftedDim(at, vectorBytes); // A slice from a whole vector on.
   if (!dim)
     return std::nullopt;
   return kernels[access.kernel].access.dims[dim.getPosition()].along;
@@ -232,6 +287,8 @@ bool Layouts::isStreamed(const TensorAccess &access) const {
 
 /// What a byte of an operand costs more that is not contiguous along the sum.
 double Layouts::getAcross(const TensorAccess &access) const {
+  if (isPacked(access))
+    return acrossPacked;
   double cost = countRowDims(access) > 1 ? acrossSeveral : across;
   return isStreamed(access) ? std::max(cost, acrossStream) : cost;
 }
@@ -245,6 +302,9 @@ int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) cons
   if (!dim || !isTiled(kernel, *dim))
     return std::min(tensor.elementBytes, vectorBytes);
   tg::Dims extents = tg::getDims(tensor.value.getType());
+  if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(access.coordinates[inner]);
+      block && kernel.unpacks && block.getKind() == AffineExprKind::FloorDiv)
+    return vectorBytes; // One element for many places.
   int64_t run = tg::getConstant(extents[inner]).value_or(1);
   unsigned expected = *dim;
   for (unsigned d = inner; d-- > 0 && inner + 1 == extents.size() && expected > 0;) {

@@ -66,6 +66,7 @@ private:
     /// Of each contraction the reduced dimension that tiles go along: the longest.
     llvm::SmallMapVector<mlir::Operation *, unsigned, 2> depths;
     llvm::SmallVector<unsigned> accesses;
+    bool unpacks = false; ///< A product reads numbers that share words (../Gpu/Unpacked.h).
   };
 
   void add(mlir::Operation *op);
@@ -78,6 +79,7 @@ private:
   double getCost(const TensorAccess &access, unsigned inner) const;
   double getTransposition(const TensorAccess &a, unsigned inner, const TensorAccess &b) const;
   int64_t getVectorBytes(const TensorAccess &access, unsigned inner) const;
+  bool isPacked(const TensorAccess &access) const;
   std::optional<unsigned> getContiguousDim(const TensorAccess &access, unsigned inner) const;
   bool isTiled(const Kernel &kernel, unsigned dim) const;
   unsigned countRowDims(const TensorAccess &access) const;

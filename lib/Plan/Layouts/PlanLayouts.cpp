@@ -68,14 +68,51 @@ static void readThrough(Value value, Value stored, ArrayRef<int64_t> order, Arra
   }
 }
 
-static void reorderWeight(tg::WeightOp weight, ArrayRef<int64_t> order) {
+/// The bytes of a tensor of `bits` bits an element, several to a byte, with dimension i what was dimension order[i].
+static std::string transposePacked(ArrayRef<char> bytes, ArrayRef<int64_t> shape, ArrayRef<int64_t> order,
+                                   int64_t bits) {
+  SmallVector<int64_t> strides(shape.size(), 1), places(shape.size(), 0);
+  for (size_t d = shape.size() - 1; d-- > 0;)
+    strides[d] = strides[d + 1] * shape[d + 1];
+  std::string packed(bytes.size(), '\0');
+  int64_t count = llvm::product_of(shape), from = 0, perByte = 8 / bits, mask = (1 << bits) - 1;
+  for (int64_t to = 0; to < count; ++to) {
+    int64_t field = uint8_t(bytes[from / perByte]) >> (from % perByte * bits) & mask;
+    packed[to / perByte] = char(uint8_t(packed[to / perByte]) | field << (to % perByte * bits));
+    for (size_t d = order.size(); d-- > 0;) { // The next place, as the new order counts.
+      from += strides[order[d]];
+      if (++places[d] < shape[order[d]])
+        break;
+      from -= strides[order[d]] * shape[order[d]];
+      places[d] = 0;
+    }
+  }
+  return packed;
+}
+
+/// The runtime transposes weights of whole bytes; others are written anew here. False if their bytes are not at hand.
+static bool reorderWeight(tg::WeightOp weight, ArrayRef<int64_t> order) {
   OpBuilder builder(weight);
   auto type = cast<RankedTensorType>(weight.getType());
   SmallVector<int64_t> shape = llvm::map_to_vector(order, [&](int64_t d) { return type.getShape()[d]; });
+  tg::DataAttr data = weight.getData();
+  DenseI64ArrayAttr byRuntime = builder.getDenseI64ArrayAttr(order);
+  if (int64_t bits = tg::getElementBits(type.getElementType()); bits < 8) {
+    auto *dialect = builder.getContext()->getLoadedDialect<tg::TileGraphDialect>();
+    auto bytes = dialect->getWeightStore().lookup(data.getSource(), data.getOffset(), data.getSize());
+    if (!bytes)
+      return false;
+    std::string packed = transposePacked(ArrayRef(bytes->data(), bytes->size()), type.getShape(), order, bits);
+    int64_t size = int64_t(packed.size());
+    std::string source = dialect->getWeightStore().addBuffer(std::move(packed));
+    data = tg::DataAttr::get(builder.getContext(), source, 0, size);
+    byRuntime = {};
+  }
   auto stored = tg::WeightOp::create(builder, weight.getLoc(), RankedTensorType::get(shape, type.getElementType()),
-                                     weight.getData(), builder.getDenseI64ArrayAttr(order));
+                                     data, byRuntime);
   readThrough(weight, stored, order);
   weight.erase();
+  return true;
 }
 
 static void reorderResult(OpResult result, ArrayRef<int64_t> order) {
@@ -129,17 +166,21 @@ private:
   void reorder(const Layouts &layouts) {
     llvm::SetVector<tg::KernelOp> changed; // Whose results have another order.
     for (const Tensor &tensor : layouts.getTensors()) {
-      unsigned rank = cast<RankedTensorType>(tensor.value.getType()).getRank();
-      if (!tensor.isFree || tensor.inner + 1 == rank)
+      tg::Dims dims = tg::getDims(tensor.value.getType());
+      unsigned rank = dims.size();
+      auto behind = ArrayRef(dims).drop_front(std::min<size_t>(tensor.inner + 1, rank));
+      if (!tensor.isFree || llvm::all_of(behind, [](AffineExpr extent) { return tg::getConstant(extent) == 1; }))
         continue;
       SmallVector<int64_t> order = makeOrder(rank, tensor.inner);
-      remarkOf(tensor.value.getLoc()) << remark::add("{0} has dimension {1} innermost in memory",
-                                                     tensor.value.getType(), tensor.inner);
-      ++numReordered;
-      if (auto weight = tensor.value.getDefiningOp<tg::WeightOp>()) {
-        reorderWeight(weight, order);
+      Type type = tensor.value.getType();
+      auto weight = tensor.value.getDefiningOp<tg::WeightOp>();
+      Location loc = tensor.value.getLoc();
+      if (weight && !reorderWeight(weight, order))
         continue;
-      }
+      remarkOf(loc) << remark::add("{0} has dimension {1} innermost in memory", type, tensor.inner);
+      ++numReordered;
+      if (weight)
+        continue;
       reorderResult(cast<OpResult>(tensor.value), order);
       changed.insert(tensor.value.getDefiningOp<tg::KernelOp>());
     }

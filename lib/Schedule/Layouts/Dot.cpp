@@ -132,7 +132,8 @@ static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
   std::optional<MmaForm> form = getMmaForm(dot);
   ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
   int64_t k = getTileShape(dot.getLhs().getType())[1], slices = dot.getSlices();
-  bool keepsRows = isa<tk::TileType>(dot.getLhs().getType()) || becomesLhs(dot.getResult());
+  ArrayRef<int64_t> order = dot.getDepthOrder().value_or(ArrayRef<int64_t>());
+  bool keepsRows = (isa<tk::TileType>(dot.getLhs().getType()) && order.empty()) || becomesLhs(dot.getResult());
   std::optional<LinearLayout> acc =
       form ? makeMmaAccumulator(*form, shape[0], shape[1], warps, keepsRows, slices, dot.countLiveColumns())
            : makeFmaLayout(dot, warps);
@@ -146,7 +147,7 @@ static std::optional<DotLayouts> makeLayouts(tk::DotOp dot, int64_t warps) {
         isa<tk::SharedType>(value.getType())
             ? makeOperandMemory(value, operand, form.has_value())
             : makeOperandStep(*acc, form ? &*form : nullptr, operand == 0 ? layout::Operand::a : layout::Operand::b,
-                              k / slices, k);
+                              k / slices, k, order);
     if (!own)
       return std::nullopt;
     (operand == 0 ? layouts.lhs : layouts.rhs) = tk::LayoutAttr::get(dot.getContext(), *own);

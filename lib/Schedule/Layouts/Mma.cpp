@@ -167,12 +167,21 @@ std::optional<AccumulatorBits> schedule::getAccumulatorBits(const LinearLayout &
   return bits;
 }
 
+uint64_t schedule::reorderDepth(uint64_t deep, ArrayRef<int64_t> order) {
+  uint64_t result = deep >> order.size() << order.size();
+  for (auto [bit, place] : llvm::enumerate(order))
+    result |= (deep >> bit & 1) << place;
+  return result;
+}
+
 namespace {
 /// Flat places of an operand, from its coordinates along m or n and along k.
 struct OperandPlaces {
   bool isLhs;
   unsigned firstBits;
+  ArrayRef<int64_t> order;
   uint64_t flat(uint64_t along, uint64_t deep) const {
+    deep = reorderDepth(deep, order);
     return isLhs ? along | deep << firstBits : deep | along << firstBits;
   }
 };
@@ -200,13 +209,13 @@ std::optional<DotStep> schedule::getDotStep(tk::DotOp dot) {
 }
 
 std::optional<LinearLayout> schedule::makeOperandStep(const LinearLayout &acc, const MmaForm *form, Operand operand,
-                                                      int64_t depth, int64_t k) {
+                                                      int64_t depth, int64_t k, ArrayRef<int64_t> order) {
   std::optional<AccumulatorBits> bits = getAccumulatorBits(acc, form);
   if (!bits)
     return std::nullopt;
   bool isLhs = operand == Operand::a;
   unsigned kBits = llvm::Log2_64(k), ownBits = acc.outs()[isLhs ? 0 : 1].bits;
-  OperandPlaces places{isLhs, isLhs ? ownBits : kBits};
+  OperandPlaces places{isLhs, isLhs ? ownBits : kBits, order};
   auto project = [&](uint64_t image) {
     layout::Index place = acc.unflattenOut(image);
     uint64_t deep = place.size() < 3 ? 0 : place[2] * (uint64_t(k) >> acc.outs()[2].bits);

@@ -234,6 +234,22 @@ void LoopPipeliner::expand() {
   }
 }
 
+static constexpr int64_t mostCarriedWords = 64;
+
+static int64_t getThreads(scf::ForOp loop) {
+  auto warps = loop->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
+  return warps ? warps.getInt() * 32 : 0;
+}
+
+/// Has several steps' loads under way in a loop without channels.
+static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
+  if (!schedule::multipliesRegisters(loop))
+    return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
+  int64_t threads = getThreads(loop);
+  return tiling.getStages() > 1 && threads && schedule::isStream(loop) &&
+         schedule::carryLoads(loop, threads, mostCarriedWords) > 0;
+}
+
 namespace {
 struct TkPipelinePass : schedule::impl::TkPipelineBase<TkPipelinePass> {
   using Base::Base;
@@ -241,13 +257,13 @@ struct TkPipelinePass : schedule::impl::TkPipelineBase<TkPipelinePass> {
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     auto tiling = getOperation()->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
-    int64_t bodies = expand && tiling && tiling.getEngine() == tg::Engine::Simt ? tiling.getStages() : 1;
     for (scf::ForOp loop : loops) {
       LoopPipeliner pipeliner(loop);
       if (!pipeliner.analyse()) {
         if (expand)
           numHoisted += schedule::hoistLoads(loop);
-        numStreams += schedule::unrollStream(loop, bodies);
+        if (expand && tiling)
+          numStreams += deepen(loop, tiling);
         continue;
       }
       pipeliner.annotate();

@@ -8,12 +8,18 @@
 namespace weft::schedule {
 
 /// Whether the loop's body loads from global memory and else computes in registers: no channel, no barrier, no store,
-/// no dot, no other loop.
+/// no dot but those of registers, no other loop.
 bool isStream(mlir::scf::ForOp loop);
+/// Whether the body has dots of registers whose places along k have an order of their own (weft-tk-stage).
+bool multipliesRegisters(mlir::scf::ForOp loop);
 
 /// Repeats the body of a stream of a known number of steps `steps` times, as often as it goes into it and at most once
 /// a step of the loop; what is left over becomes a loop of its own. False if there is nothing to repeat.
 bool unrollStream(mlir::scf::ForOp loop, int64_t steps);
+
+/// Loads of an iteration, at most `mostWords` words of a thread, begin in the iteration before: their tiles are
+/// carried. The last iteration loads its own again. What they read is not written by the loop. How many.
+int64_t carryLoads(mlir::scf::ForOp loop, int64_t threads, int64_t mostWords);
 
 /// Moves loads of the loop's body from global memory ahead of the reductions that they do not need, behind whose
 /// exchange between warps no assembler begins them earlier. Nothing in the loop writes, and it has no dots, whose

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Epilogue.h"
 #include "SharedRows.h"
+#include "Unpacked.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "weft/Schedule/Access.h"
@@ -191,7 +192,10 @@ public:
 
   void run() {
     SmallVector<tk::DotOp> dots;
-    tiles.walk([&](tk::DotOp dot) { dots.push_back(dot); });
+    tiles.walk([&](tk::DotOp dot) {
+      if (engine != tg::Engine::Mma || !keepUnpacked(dot, warps))
+        dots.push_back(dot);
+    });
     findCopies(dots, engine == tg::Engine::Wgmma || (engine == tg::Engine::Mma && hasTma));
     if (engine == tg::Engine::Mma && hasTma && !slideByTma(dots))
       findCopies(dots, /*mayUseTma=*/false);

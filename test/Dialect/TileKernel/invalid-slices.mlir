@@ -36,3 +36,11 @@ func.func @f(%a: !tk.tile<64x64xf32>, %i: index) {
   %turns, %stores = tk.part_send %a part (%i, %i, %i) of 95 x 4 : !tk.tile<64x64xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: !tk.tile<16x64xf16>, %b: !tk.tile<64x8xf16>, %c: !tk.tile<16x8x2xf32>) {
+  // expected-error @+1 {{expected a depth order that permutes the bits of 32 places along k, and no live depth, got array<i64: 2, 0, 0, 1, 3>}}
+  %0 = tk.dot %a, %b, %c {depth_order = array<i64: 2, 0, 0, 1, 3>} : !tk.tile<16x64xf16>, !tk.tile<64x8xf16>, !tk.tile<16x8x2xf32>
+  return
+}

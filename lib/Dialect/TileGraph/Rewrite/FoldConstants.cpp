@@ -29,6 +29,23 @@ Value buildConstant(OpBuilder &builder, Location loc, DenseElementsAttr elements
 
 namespace {
 
+/// Whether `op` widens the scale of quantised numbers: each of its readers multiplies an integer of at most a byte by
+/// it. That costs nothing where they are dequantised, and the narrow scale says that the product is exact.
+bool widensScale(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  auto bitsOf = [](Value value) { return getElementBits(getElementTypeOrSelf(value)); };
+  auto isInteger = [&](Value value) {
+    while (isa_and_nonnull<SubOp, ReshapeOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
+    auto made = value.getDefiningOp<CastOp>();
+    return made && isa<IntegerType>(getElementTypeOrSelf(made.getInput())) && bitsOf(made.getInput()) <= 8;
+  };
+  return cast && isa<FloatType>(getElementTypeOrSelf(cast.getInput())) && bitsOf(cast.getInput()) == 16 &&
+         !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return isa<MulOp>(user) && (isInteger(user->getOperand(0)) || isInteger(user->getOperand(1)));
+         });
+}
+
 struct FoldConstants : impl::FoldConstantsBase<FoldConstants> {
   using FoldConstantsBase::FoldConstantsBase;
 
@@ -81,7 +98,7 @@ private:
   /// Whether the limits allow folding: all operands are constants and of allowed sizes.
   bool isCandidate(Operation *op) {
     if (!isa_and_nonnull<TileGraphDialect>(op->getDialect()) || op->getNumOperands() == 0 || !isPure(op) ||
-        !llvm::all_of(op->getOperands(), isConstantOrWeight))
+        !llvm::all_of(op->getOperands(), isConstantOrWeight) || widensScale(op))
       return false;
     int64_t operandBytes = 0;
     for (Value operand : op->getOperands()) {

@@ -5,6 +5,7 @@
 #include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace weft::tk;
@@ -345,6 +346,17 @@ LogicalResult DotOp::verify() {
     return emitOpError("expected live columns from 1 to ")
            << rhs[1] << " and a live depth from 1 to " << rhs[0] << ", got " << countLiveColumns() << " and "
            << countLiveDepth();
+  if (std::optional<ArrayRef<int64_t>> order = getDepthOrder()) {
+    int64_t depth = rhs[0] / getSlices();
+    llvm::SmallBitVector places(order->size());
+    for (int64_t place : *order)
+      if (place >= 0 && place < int64_t(order->size()))
+        places.set(unsigned(place));
+    if (!llvm::isPowerOf2_64(uint64_t(depth)) || int64_t(1) << order->size() != depth || !places.all() ||
+        getLiveDepth())
+      return emitOpError("expected a depth order that permutes the bits of ")
+             << depth << " places along k, and no live depth, got " << getDepthOrderAttr();
+  }
   return success();
 }
 

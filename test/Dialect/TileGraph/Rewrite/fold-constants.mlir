@@ -49,3 +49,26 @@ func.func @kept(%x: tensor<4xi32>) -> (tensor<6x4xi32>, tensor<4xi32>, tensor<4x
   %2 = tg.neg %w : tensor<4xi32>
   return %0, %1, %2 : tensor<6x4xi32>, tensor<4xi32>, tensor<4xi32>
 }
+
+// A scale of quantised numbers stays as it is stored: who multiplies by it knows that the product is exact. Of other things it is widened.
+// CHECK-LABEL: func.func @scale(
+// CHECK: %[[W:.*]] = tg.cast %{{.*}} : tensor<2xf16> to tensor<2xf32>
+// CHECK: tg.mul %{{.*}}, %[[W]]
+func.func @scale(%q: tensor<4x2xui4>) -> tensor<4x2xf32> {
+  %s = tg.constant dense<[1.0, 2.0]> : tensor<2xf16>
+  %0 = tg.cast %q : tensor<4x2xui4> to tensor<4x2xf32>
+  %1 = tg.cast %s : tensor<2xf16> to tensor<2xf32>
+  %2 = tg.mul %0, %1 : tensor<4x2xf32>, tensor<2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @factor(
+// CHECK: tg.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+// CHECK-NOT: tg.cast
+// CHECK: return
+func.func @factor(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %s = tg.constant dense<[1.0, 2.0]> : tensor<2xf16>
+  %1 = tg.cast %s : tensor<2xf16> to tensor<2xf32>
+  %2 = tg.mul %x, %1 : tensor<4x2xf32>, tensor<2xf32>
+  return %2 : tensor<4x2xf32>
+}

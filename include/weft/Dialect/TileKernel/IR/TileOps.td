@@ -262,13 +262,17 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
     Tiles are powers of two, extents are not. `live_columns` says that nobody reads the result's columns from there on (they hold anything), `live_depth` that
     both operands are zero from there on along k. Whole instructions beyond are left out: a width of 80 in a tile of 128 columns is multiplied by m64n80k16.
 
+    Products may be added up in any order, so mma.sync may take any places of k together: bit i of the place within a slice as the instructions count it (those
+    of the first instruction, then instruction by instruction) is bit `depth_order[i]` of the tile's. Both operands are in registers then; what a thread has of
+    one that is packed in memory can be a whole vector of it.
+
     ```mlir
     %r = tk.dot %a, %b, %c : !tk.tile<128x64xf16>, !tk.tile<64x128xf16>, !tk.tile<128x128xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[TK_TileType, TK_SharedType]>:$lhs, AnyTypeOf<[TK_TileType, TK_SharedType]>:$rhs, TK_TileType:$acc,
                        UnitAttr:$tf32, UnitAttr:$unsigned_lhs, UnitAttr:$unsigned_rhs,
-                       OptionalAttr<I64Attr>:$live_columns, OptionalAttr<I64Attr>:$live_depth,
+                       OptionalAttr<I64Attr>:$live_columns, OptionalAttr<I64Attr>:$live_depth, OptionalAttr<DenseI64ArrayAttr>:$depth_order,
                        DefaultValuedOptionalAttr<TK_DotEngineAttr, "::weft::tg::Engine::Mma">:$engine, Optional<I1>:$accumulate);
   let results = (outs TK_TileType:$result);
   let assemblyFormat = "$lhs `,` $rhs `,` $acc (`by` $engine^)? (`accumulate` $accumulate^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";

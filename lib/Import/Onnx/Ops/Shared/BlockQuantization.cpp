@@ -1,6 +1,7 @@
 // Integers become floats as views and pointwise ops over blocks, which fuse into the product that reads them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "BlockQuantization.h"
+#include "../../Tensors.h"
 #include "Common.h"
 #include "Expr.h"
 
@@ -8,22 +9,41 @@ using namespace mlir;
 
 namespace weft::onnx {
 
+/// The bytes of a weight or constant under a type of `bits` bits; null if it is neither. No arithmetic: who reads such
+/// elements takes them out of their bytes.
+static Value retypeBytes(NodeContext &n, Value bytes, tg::Dims dims, int64_t bits) {
+  Type element = n.b.getIntegerType(unsigned(bits), /*isSigned=*/false);
+  auto type = tg::getTensorType(dims, element);
+  while (auto view = bytes.getDefiningOp<tg::ReshapeOp>())
+    bytes = view.getInput();
+  if (auto weight = bytes.getDefiningOp<tg::WeightOp>(); weight && !weight.getOrder())
+    return tg::WeightOp::create(n.b, type, weight.getData());
+  if (!bytes.getDefiningOp<tg::ConstantOp>())
+    return {};
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(n.constant(bytes));
+  if (!elements)
+    return {};
+  auto raw =
+      llvm::map_to_vector(elements.getValues<APInt>(), [](const APInt &byte) { return char(byte.getZExtValue()); });
+  return n.constantValue(denseFromRaw(type, raw));
+}
+
 Value unpackBits(NodeContext &n, Value bytes, int64_t bits) {
   if (!bytes || bits == 8)
     return bytes;
   int64_t rank = n.rank(bytes), fields = 8 / bits;
   tg::Dims dims = n.dims(bytes);
   dims.back() = tg::simplify(dims.back() * fields);
+  if (Value known = retypeBytes(n, bytes, dims, bits))
+    return known;
+  // Each byte once for each field, moved by the field's place: pointwise, where it is read.
   Type element = n.elementType(bytes);
-  SmallVector<Value> parts;
-  for (int64_t i = 0; i < fields; ++i) {
-    Value moved = i == 0 ? bytes : n.make<tg::ShrOp>(bytes, n.scalarInt(i * bits, element));
-    Value field = i == fields - 1 ? moved : n.make<tg::AndOp>(moved, n.scalarInt((1 << bits) - 1, element));
-    parts.push_back(field);
-  }
-  for (Value &part : parts)
-    part = n.unsqueeze(part, {rank});
-  return n.reshape(n.concat(parts, rank), dims);
+  SmallVector<APInt> places;
+  for (int64_t i = 0; i < fields; ++i)
+    places.push_back(APInt(8, uint64_t(i * bits)));
+  Value moves = n.constantValue(DenseElementsAttr::get(RankedTensorType::get({fields}, element), places));
+  Value moved = n.make<tg::ShrOp>(n.unsqueeze(bytes, {rank}), moves);
+  return n.reshape(n.make<tg::AndOp>(moved, n.scalarInt((1 << bits) - 1, element)), dims);
 }
 
 LogicalResult checkBlockSize(NodeContext &n, int64_t block) {

@@ -1,0 +1,237 @@
+// Pairs of 16-bit elements: conversions from f32, arithmetic, and fields of words that become floats.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A field q of b bits becomes a float without a conversion, which takes four times an addition: the bits of 2^m + q,
+// where the float has m bits behind its leading one, are those of 2^m with q in the lowest places. One LOP3 takes the
+// field out and puts the rest beside it, then 2^m is subtracted, exactly. Two fields that lie 16 bits apart in a word
+// are the halves of one register.
+#include "MapPairs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace weft::gpu {
+namespace {
+
+bool is16Bit(Type type) { return type.isF16() || type.isBF16(); }
+
+bool isNarrowing(Operation &op) {
+  auto narrow = dyn_cast<arith::TruncFOp>(op);
+  return narrow && narrow.getIn().getType().isF32() && is16Bit(narrow.getType());
+}
+
+bool isPairArithmetic(Operation &op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) && is16Bit(op.getResult(0).getType());
+}
+
+/// (word >> place) as an integer of `bits` bits, and what is then subtracted.
+struct Field {
+  Value word, place;
+  unsigned bits;
+  bool isSigned;
+  int64_t zero = 0;
+};
+
+/// The field that `op` makes a 16-bit float of, exactly, less a constant.
+std::optional<Field> matchField(Operation &op) {
+  if (auto difference = dyn_cast<arith::SubFOp>(op); difference && is16Bit(difference.getType())) {
+    Operation *number = difference.getLhs().getDefiningOp();
+    llvm::APFloat zero(0.0);
+    std::optional<Field> field = number ? matchField(*number) : std::nullopt;
+    if (!field || field->zero || !matchPattern(difference.getRhs(), m_ConstantFloat(&zero)) || !zero.isInteger())
+      return std::nullopt;
+    field->zero = int64_t(zero.convertToDouble());
+    int64_t whole = int64_t(1) << (cast<FloatType>(difference.getType()).getFPMantissaWidth() - 1);
+    int64_t half = field->isSigned ? int64_t(1) << (field->bits - 1) : 0;
+    return field->zero >= 0 && field->zero + half <= whole ? field : std::nullopt; // 2^m and both are a number still.
+  }
+  if (!isa<arith::UIToFPOp, arith::SIToFPOp>(op) || !is16Bit(op.getResult(0).getType()))
+    return std::nullopt;
+  unsigned bits = op.getOperand(0).getType().getIntOrFloatBitWidth();
+  unsigned held = cast<FloatType>(op.getResult(0).getType()).getFPMantissaWidth() - 1;
+  Value value = op.getOperand(0);
+  while (auto narrower = value.getDefiningOp<arith::TruncIOp>())
+    value = narrower.getIn();
+  APInt mask;
+  if (auto masked = value.getDefiningOp<arith::AndIOp>();
+      masked && matchPattern(masked.getRhs(), m_ConstantInt(&mask)) && mask.countTrailingOnes() >= bits)
+    value = masked.getLhs();
+  auto shift = value.getDefiningOp<arith::ShRUIOp>();
+  if (!shift || !shift.getType().isInteger(32) || bits > held)
+    return std::nullopt;
+  return Field{shift.getLhs(), shift.getRhs(), bits, isa<arith::SIToFPOp>(op)};
+}
+
+std::optional<int64_t> constantOf(Value value) {
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  APInt number;
+  return matchPattern(value, m_ConstantInt(&number)) ? std::optional(number.getSExtValue()) : std::nullopt;
+}
+
+class PairEmitter {
+public:
+  PairEmitter(OpBuilder &builder, Region &region, ArrayRef<Value> arguments) : builder(builder), region(region) {
+    unsigned count = region.getNumArguments();
+    for (unsigned i = 0; i < 2; ++i)
+      scalars[i].map(region.getArguments(), arguments.slice(i * count, count));
+  }
+
+  SmallVector<Value> run() {
+    Block &block = region.front();
+    DenseSet<Operation *> inFields; // What only finds fields.
+    for (Operation &op : llvm::reverse(block.without_terminator()))
+      if (!op.use_empty() &&
+          llvm::all_of(op.getUsers(), [&](Operation *user) { return inFields.contains(user) || matchField(*user); }))
+        inFields.insert(&op);
+    for (Operation &op : block.without_terminator())
+      if (!inFields.contains(&op) || isa<arith::ConstantOp>(op) || matchField(op))
+        emit(op);
+    SmallVector<Value> results;
+    for (unsigned i = 0; i < 2; ++i)
+      for (Value value : block.getTerminator()->getOperands())
+        results.push_back(scalarOf(i, value));
+    return results;
+  }
+
+private:
+  void emit(Operation &op) {
+    if (isNarrowing(op))
+      pairs[op.getResult(0)] =
+          arith::TruncFOp::create(builder, op.getLoc(), pairType(op.getResult(0)), pairOf(op.getOperand(0)));
+    else if (std::optional<Field> field = matchField(op))
+      emitField(op, *field);
+    else if (isPairArithmetic(op))
+      emitArithmetic(op);
+    else if (auto choice = dyn_cast<arith::SelectOp>(op);
+             choice && scalarOf(0, choice.getCondition()) == scalarOf(1, choice.getCondition()) &&
+             is16Bit(choice.getType()))
+      pairs[choice] = arith::SelectOp::create(builder, op.getLoc(), scalarOf(0, choice.getCondition()),
+                                              pairOf(choice.getTrueValue()), pairOf(choice.getFalseValue()));
+    else
+      clone(op);
+  }
+
+  void clone(Operation &op) {
+    for (unsigned i = 0; i < 2; ++i) {
+      for (Value operand : op.getOperands())
+        (void)scalarOf(i, operand);
+      builder.clone(op, scalars[i]);
+    }
+  }
+
+  void emitArithmetic(Operation &op) {
+    OperationState state(op.getLoc(), op.getName());
+    state.addOperands({pairOf(op.getOperand(0)), pairOf(op.getOperand(1))});
+    state.addTypes(pairType(op.getResult(0)));
+    state.addAttributes(op.getAttrs());
+    pairs[op.getResult(0)] = builder.create(state)->getResult(0);
+  }
+
+  void emitField(Operation &op, const Field &field) {
+    Value result = op.getResult(0);
+    Value words[2] = {scalarOf(0, field.word), scalarOf(1, field.word)};
+    Value places[2] = {scalarOf(0, field.place), scalarOf(1, field.place)};
+    std::optional<int64_t> first = constantOf(places[0]), second = constantOf(places[1]);
+    constexpr int64_t half = 16;
+    if (words[0] == words[1] && first && second && *second == *first + half) {
+      Value moved = *first == 0 ? words[0] : shift(op.getLoc(), words[0], places[0]);
+      Value bits = selectBits(op, moved, field, 0x10001);
+      pairs[result] = subtract(op, LLVM::BitcastOp::create(builder, op.getLoc(), pairType(result), bits), field);
+      return;
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+      Value bits = selectBits(op, shift(op.getLoc(), words[i], places[i]), field, 1);
+      bits = arith::TruncIOp::create(builder, op.getLoc(), builder.getI16Type(), bits);
+      Value number = arith::BitcastOp::create(builder, op.getLoc(), result.getType(), bits);
+      scalars[i].map(result, subtract(op, number, field));
+    }
+  }
+
+  Value shift(Location loc, Value word, Value place) { return arith::ShRUIOp::create(builder, loc, word, place); }
+
+  /// 2^m, and for numbers with a sign half of their range more: with the highest bit flipped they count from there.
+  static APFloat getOffset(Type type, const Field &field, int64_t extra = 0) {
+    auto narrow = cast<FloatType>(type);
+    int64_t whole = int64_t(1) << (narrow.getFPMantissaWidth() - 1);
+    APFloat offset(double(whole + extra + (field.isSigned ? int64_t(1) << (field.bits - 1) : 0)));
+    bool losesInfo = false;
+    offset.convert(narrow.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return offset;
+  }
+
+  Value selectBits(Operation &op, Value word, const Field &field, uint64_t halves) {
+    Location loc = op.getLoc();
+    auto constant = [&](uint64_t bits) {
+      return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(builder.getI32Type(), APInt(32, bits)));
+    };
+    uint64_t offset = getOffset(op.getResult(0).getType(), field).bitcastToAPInt().getZExtValue();
+    Value masked = arith::AndIOp::create(builder, loc, word, constant(((uint64_t(1) << field.bits) - 1) * halves));
+    return arith::XOrIOp::create(builder, loc, masked, constant(offset * halves));
+  }
+
+  Value subtract(Operation &op, Value number, const Field &field) {
+    Type type = op.getResult(0).getType();
+    auto offset = builder.getFloatAttr(type, getOffset(type, field, field.zero));
+    TypedAttr value = offset;
+    if (auto pair = dyn_cast<VectorType>(number.getType()))
+      value = DenseElementsAttr::get(pair, Attribute(offset));
+    return arith::SubFOp::create(builder, op.getLoc(), number, arith::ConstantOp::create(builder, op.getLoc(), value));
+  }
+
+  static VectorType pairType(Value value) { return VectorType::get(2, value.getType()); }
+
+  Value pairOf(Value value) {
+    Value &pair = pairs[value];
+    if (!pair)
+      pair = vector::FromElementsOp::create(builder, value.getLoc(), pairType(value),
+                                            ValueRange{scalarOf(0, value), scalarOf(1, value)});
+    return pair;
+  }
+
+  Value scalarOf(unsigned i, Value value) {
+    if (!scalars[i].contains(value) && pairs.contains(value))
+      scalars[i].map(value, vector::ExtractOp::create(builder, value.getLoc(), pairs[value], int64_t(i)));
+    return scalars[i].lookupOrDefault(value);
+  }
+
+  OpBuilder &builder;
+  Region &region;
+  IRMapping scalars[2];
+  DenseMap<Value, Value> pairs;
+};
+
+} // namespace
+
+bool hasPairs(Region &region) {
+  return llvm::any_of(region.front(),
+                      [](Operation &op) { return isNarrowing(op) || isPairArithmetic(op) || matchField(op); });
+}
+
+unsigned findPairBit(Region &region, ArrayRef<SmallVector<Value>> inputs) {
+  constexpr int64_t half = 16;
+  for (Operation &op : region.front()) {
+    std::optional<Field> field = matchField(op);
+    auto word = field ? dyn_cast<BlockArgument>(field->word) : BlockArgument();
+    auto place = field ? dyn_cast<BlockArgument>(field->place) : BlockArgument();
+    if (!word || !place || word.getOwner() != &region.front() || place.getOwner() != &region.front())
+      continue;
+    ArrayRef<Value> words = inputs[word.getArgNumber()], places = inputs[place.getArgNumber()];
+    std::optional<int64_t> first = constantOf(places[0]);
+    for (unsigned bit = 0; first && size_t(1) << bit < places.size(); ++bit)
+      if (words[0] == words[1u << bit] && constantOf(places[1u << bit]) == *first + half)
+        return bit;
+  }
+  return 0;
+}
+
+SmallVector<Value> inlinePair(OpBuilder &builder, Region &region, ArrayRef<Value> arguments) {
+  return PairEmitter(builder, region, arguments).run();
+}
+
+} // namespace weft::gpu
