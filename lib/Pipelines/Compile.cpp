@@ -67,8 +67,10 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Outline:
     return plan::buildOutlinePipeline(pm);
   case Phase::Plan:
-    if (options.gpu) // The CPU's passes have no schedule to choose.
+    if (options.gpu)
       buildPlanGpuPipeline(pm, *options.gpu, tiles);
+    else if (tiles == Tiles::Dropped) // Else lowering finds them on its way.
+      buildPlanCpuPipeline(pm);
     return;
   case Phase::Lower:
     if (options.gpu)

@@ -13,6 +13,7 @@
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/WeightOrder.h"
+#include "weft/Target/PlanAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
@@ -156,7 +157,7 @@ static std::string fingerprint(ModuleOp kernel) {
   OwningOpRef<ModuleOp> copy = kernel.clone();
   Operation *module = copy->getOperation();
   for (StringRef name : {StringRef(tg::likelyAttr), StringRef(plan::secondsAttr), StringRef(plan::launchAttr),
-                         SymbolTable::getSymbolAttrName()})
+                         StringRef(plan::subgraphAttr), StringRef(plan::shapesAttr), SymbolTable::getSymbolAttrName()})
     module->removeAttr(name);
   std::string text;
   llvm::raw_string_ostream os(text);

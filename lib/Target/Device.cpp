@@ -9,6 +9,10 @@
 // Architecture via Microbenchmarking", 2024). L2 bytes per clock: white paper for A100 (5120); the others are rounded
 // from published micro-benchmarks and only rank plans. L1: the same specifications as shared memory.
 //
+// RTX 5090: NVIDIA's RTX Blackwell architecture white paper (170 SMs, 2407 MHz, 96 MB of L2, 1792 GB/s; f16 products
+// with f32 sums 209.5 TFLOP/s dense, f8 419, i8 838 TOP/s, f32 104.8). It has clusters, which nothing is known of here:
+// none are planned for it. No such card was at hand: what is not quoted is taken to be Ada's.
+//
 // Effective L2: 47.5 of an H100's 52.4 MB are read at L2's rate by all SMs (bench/results/2026-11-21-calibration-h100,
 // "own"), nine tenths, which GA102 and Ada with their one partition are taken to have too. An A100's two partitions
 // each cache what their own SMs read (white paper), so that what all SMs read is there twice: half.
@@ -69,6 +73,9 @@ constexpr Family kSm89 = {"sm_89",    89, 1536, 24,   100 * kKiB, 99 * kKiB, 1, 
 constexpr Family kSm90 = {"sm_90a",   90,  2048, 32,  228 * kKiB, 227 * kKiB, 8,  256,
                           256 * kKiB, 100, 13,   275, 300,        940,        90, 212};
 
+constexpr Family kSm120 = {"sm_120",   120, 1536, 24,   100 * kKiB, 99 * kKiB, 1,  256,
+                           128 * kKiB, 0,   12,   3000, 133,        0,         90, 100};
+
 constexpr TileClocks kTiles = {/*start=*/2850,
                                /*turn=*/0,
                                /*copy=*/750,
@@ -97,6 +104,7 @@ constexpr Capabilities kCapabilities[] = {
     {.computeVersion = 90,
      .firstPtx = 80,
      .wgmma = true,
+     .tma = true,
      .earlyStarts = true,
      .matrixStores = true,
      .bf16Atomics = true,
@@ -104,6 +112,12 @@ constexpr Capabilities kCapabilities[] = {
      .l2Partitions = 2,
      .smsPerPort = 2,
      .drift = 8},
+    {.computeVersion = 120,
+     .firstPtx = 87,
+     .tma = true,
+     .earlyStarts = true,
+     .matrixStores = true,
+     .bf16Atomics = true},
 };
 
 constexpr const Capabilities &capabilitiesOf(const Family &family) {
@@ -160,6 +174,7 @@ constexpr MatrixRates kGa102 = {1024, 512, 0, 2048};
 constexpr MatrixRates kGa102GeForce = {512, 256, 0, 2048};
 constexpr MatrixRates kAda = {1024, 512, 2048, 2048};
 constexpr MatrixRates kAdaGeForce = {512, 256, 1024, 2048};
+constexpr MatrixRates kBlackwellGeForce = {512, 256, 1024, 2048};
 constexpr MatrixRates kHopper = {4096, 2048, 8192, 8192};
 constexpr MatrixRates kHopperMmaSync = {2540, 1270, 5080, 5080};
 
@@ -174,6 +189,7 @@ constexpr Device kDevices[] = {
   device("L40S",     kSm89, 142, 96 * kMiB, 48 * kGiB,  864e9, 2048, 2520e6, kAda,          kAda),
   device("H100",     kSm90, 132, 50 * kMiB, 80 * kGiB, 3352e9, 3072, 1830e6, kHopper,       kHopperMmaSync),
   device("H200",     kSm90, 132, 50 * kMiB, 141 * kGiB, 4800e9, 3072, 1830e6, kHopper,      kHopperMmaSync),
+  device("RTX5090",  kSm120, 170, 96 * kMiB, 32 * kGiB, 1792e9, 2560, 2407e6, kBlackwellGeForce, kBlackwellGeForce),
 };
 // clang-format on
 
@@ -202,6 +218,6 @@ const Device *DeviceTable::find(StringRef nameOrArchitecture) const {
 
 const Device *findDevice(StringRef nameOrArchitecture) { return findIn(getDevices(), nameOrArchitecture); }
 
-llvm::StringRef getArchitectureList() { return "sm_80, sm_86, sm_89, sm_90a"; }
+llvm::StringRef getArchitectureList() { return "sm_80, sm_86, sm_89, sm_90a, sm_120"; }
 
 } // namespace weft

@@ -3,7 +3,7 @@
 // RUN: weft-opt %s --weft-plan-layouts --split-input-file | FileCheck %s --check-prefix=NONE
 // RUN: not weft-opt %s --weft-plan-layouts=target=sm_70 --split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// TARGET: error: expected a target of sm_80, sm_86, sm_89, sm_90a, got 'sm_70'
+// TARGET: error: expected a target of sm_80, sm_86, sm_89, sm_90a, sm_120, got 'sm_70'
 // NONE-NOT: tg.kernel "copy"
 
 // Windows slide along the rows of an input: a copy of it has the channels innermost, which both products sum along.

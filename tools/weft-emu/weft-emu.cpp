@@ -45,10 +45,11 @@ struct Options {
 
 static void declareFlags(CLI::App &app, Options &options) {
   app.add_option("ptx", options.ptx, "The PTX file (-: standard input)")->required();
-  app.add_option("--device", options.device,
-                 "CARD[,OPTION=VALUE...]: sm_80, sm_86, sm_89, sm_90a (default), A100, H100, ...; options seed=N,\n"
-                 "timing=early|random|late, order=random|depth-first|reverse, ctas=numbers|reverse|random, "
-                 "sanitizer=on|off, limit=N");
+  app.add_option(
+      "--device", options.device,
+      "CARD[,OPTION=VALUE...]: sm_80, sm_86, sm_89, sm_90a (default), sm_120, A100, H100, ...; options seed=N,\n"
+      "timing=early|random|late, order=random|depth-first|reverse, ctas=numbers|reverse|random, "
+      "sanitizer=on|off, limit=N");
   app.add_option("--entry", options.entry, "The kernel (default: the only one)");
   app.add_option("--grid", options.grid, "X[,Y[,Z]] CTAs (default: 1)")->delimiter(',')->expected(1, 3);
   app.add_option("--block", options.block, "X[,Y[,Z]] threads (default: 32)")->delimiter(',')->expected(1, 3);

@@ -10,9 +10,9 @@ namespace weft {
 
 struct CompileOptions : ImportFlags {
   FlagCategory compileCategory{*this, "Compilation"};
-  Flag<std::string> target{
-      *this, "target", "cpu", "list",
-      "Targets, separated by commas: cpu, sm_80, sm_86, sm_89, sm_90a, or a device such as H100, A100-40, RTX4090"};
+  Flag<std::string> target{*this, "target", "cpu", "list",
+                           "Targets, separated by commas: cpu, sm_80, sm_86, sm_89, sm_90a, sm_120, or a device such "
+                           "as H100, A100-40, RTX4090"};
   Flag<std::string> deviceTable{*this, "device-table", "", "file",
                                 "GPU: measured rates of the card, as `weft calibrate` wrote them, for the cost models"};
   Flag<double> launchCost{

@@ -8,6 +8,9 @@
 
 namespace weft {
 
+/// The tiles of every kernel module nested in the module. Those that have some keep them.
+void buildPlanCpuPipeline(mlir::OpPassManager &pm);
+
 /// --weft-lower-cpu: every kernel module nested in the module, from `tg` to the LLVM dialect. A kernel for which the
 /// CPU strategy fails is lowered by plain loops instead, and says why in its attribute `tg.fallback`.
 void buildLowerCpuPipeline(mlir::OpPassManager &pm, const cpu::StrategyOptions &options);

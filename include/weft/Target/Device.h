@@ -24,6 +24,7 @@ struct Capabilities {
   unsigned computeVersion;   ///< 90 for sm_90a.
   unsigned firstPtx;         ///< The first PTX ISA that has the architecture, ten times the version.
   bool wgmma = false;        ///< Products of warpgroups, whose operands TMA copies.
+  bool tma = false;          ///< One thread copies boxes of tensors, beside what the others do.
   bool earlyStarts = false;  ///< A kernel may start while the one before still runs (griddepcontrol).
   bool matrixStores = false; ///< stmatrix.
   bool bf16Atomics = false;  ///< Pairs of bf16 are added in memory by one instruction.
@@ -117,7 +118,7 @@ llvm::ArrayRef<Device> getDevices();
 /// there is none.
 const Device *findDevice(llvm::StringRef nameOrArchitecture);
 
-/// "sm_80, sm_86, sm_89, sm_90a": for messages.
+/// "sm_80, sm_86, sm_89, sm_90a, sm_120": for messages.
 llvm::StringRef getArchitectureList();
 
 } // namespace weft

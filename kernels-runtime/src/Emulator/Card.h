@@ -6,7 +6,8 @@
 //
 // What a launch depends on of a card. Residency limits: CUDA C++ programming guide, "Compute capabilities", tables of
 // technical specifications per compute capability. SM counts, L2 and memory sizes: NVIDIA's A100, Ada, GA10x and H100
-// architecture white papers and data sheets (A40: GA102 with 84 SMs; RTX 3050: GA106 with 20 SMs).
+// architecture white papers and data sheets (A40: GA102 with 84 SMs; RTX 3050: GA106 with 20 SMs),
+// RTX Blackwell (RTX 5090: GB202 with 170 SMs; its clusters are not emulated).
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_CARD_H
@@ -52,6 +53,7 @@ inline constexpr Card kCards[] = {
   {"L40S",        "sm_89",  89, false, 142, 1536, 48, 24, 65536, 256, 100 << 10,  99 << 10, 1024, 128, 384,  0,  1,  1, 96u << 20, 128 << 10, 48ull << 30, 2520},
   {"H100",        "sm_90a", 90, true,  132, 2048, 64, 32, 65536, 256, 228 << 10, 227 << 10, 1024, 128, 512, 18,  8, 16, 50u << 20, 256 << 10, 80ull << 30, 1980},
   {"H200",        "sm_90a", 90, true,  132, 2048, 64, 32, 65536, 256, 228 << 10, 227 << 10, 1024, 128, 512, 18,  8, 16, 50u << 20, 256 << 10, 141ull << 30, 1980},
+  {"RTX5090",     "sm_120",120, false, 170, 1536, 48, 24, 65536, 256, 100 << 10,  99 << 10, 1024, 128, 384,  0,  1,  1, 96u << 20, 128 << 10, 32ull << 30, 2407},
 };
 // clang-format on
 

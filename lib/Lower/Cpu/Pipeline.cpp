@@ -46,13 +46,25 @@ static void addLlvmConversion(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void buildKernelPipeline(OpPassManager &pm, const StrategyOptions &options) {
+/// From a kernel in linalg to its root op and what that needs.
+static void addFusion(OpPassManager &pm) {
   pm.addPass(createFuseElementwise());
   pm.addPass(createDestination());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   pm.addPass(createCanonicalizerPass());
-  if (options.optimize)
+}
+
+void buildTilesPipeline(OpPassManager &pm) {
+  addFusion(pm);
+  pm.addPass(createChooseTiles());
+}
+
+void buildKernelPipeline(OpPassManager &pm, const StrategyOptions &options) {
+  addFusion(pm);
+  if (options.optimize) {
+    pm.addPass(createChooseTiles()); // Of the plan, unless that is printed and says them.
     pm.addPass(createTileToGrid());
+  }
   pm.addPass(createBufferize());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   pm.addPass(createCanonicalizerPass());

@@ -56,27 +56,13 @@ class TileToGrid : public weft::cpu::impl::TileToGridBase<TileToGrid> {
     IRRewriter rewriter(&getContext());
     for (Materialize store : stores)
       writeInPlace(rewriter, store.getSource(), store.getDest());
-    if (stores.size() != 1)
+    linalg::LinalgOp root = weft::cpu::findRoot(func);
+    auto sizes = getOperation()->getAttrOfType<DenseI64ArrayAttr>(weft::cpu::tileSizesAttr);
+    if (!root || !sizes || sizes.size() != root.getNumLoops())
       return;
-    auto root = stores.front().getSource().getDefiningOp<linalg::LinalgOp>();
-    if (!root || !root.hasPureTensorSemantics() || root->getNumResults() != 1)
-      return;
-    SmallVector<int64_t> sizes = tileSizes(root);
-    if (!llvm::all_of(sizes, [](int64_t size) { return size == 0; }))
+    if (!llvm::all_of(sizes.asArrayRef(), [](int64_t size) { return size == 0; }))
       tile(rewriter, root, sizes);
     cleanUp(func);
-  }
-
-  /// Tile sizes given on the module, or our choice, which is then recorded there.
-  SmallVector<int64_t> tileSizes(linalg::LinalgOp root) {
-    ModuleOp module = getOperation();
-    if (auto given = module->getAttrOfType<DenseI64ArrayAttr>(weft::cpu::tileSizesAttr))
-      if (given.size() == root.getNumLoops() &&
-          llvm::all_of(given.asArrayRef(), [](int64_t size) { return size >= 0; }))
-        return llvm::to_vector(given.asArrayRef());
-    SmallVector<int64_t> sizes = weft::cpu::chooseTileSizes(root);
-    module->setAttr(weft::cpu::tileSizesAttr, DenseI64ArrayAttr::get(&getContext(), sizes));
-    return sizes;
   }
 
   void tile(IRRewriter &rewriter, linalg::LinalgOp root, ArrayRef<int64_t> sizes) {

@@ -103,7 +103,7 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
   void runOnOperation() override {
     auto target = getOperation()->getAttrOfType<StringAttr>(tk::targetAttr);
     const Device *device = target ? findDevice(target.getValue()) : nullptr;
-    if (!device || !device->hasWgmma())
+    if (!device || !device->can.tma)
       return;
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       SmallVector<tk::ForTilesOp> tiles(kernel.getOps<tk::ForTilesOp>());

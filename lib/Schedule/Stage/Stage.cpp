@@ -477,7 +477,7 @@ struct TkStagePass : schedule::impl::TkStageBase<TkStagePass> {
         return;
       auto warps = tiles->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
       int64_t numWarps = warps ? warps.getInt() : schedule.getWarps();
-      Stager(tiles, schedule.getEngine(), numWarps, schedule.getStages(), device && device->hasWgmma()).run();
+      Stager(tiles, schedule.getEngine(), numWarps, schedule.getStages(), device && device->can.tma).run();
       eraseDead(tiles);
       hoistLoads(tiles, numWarps);
       if (schedule.getEngine() == tg::Engine::Wgmma)

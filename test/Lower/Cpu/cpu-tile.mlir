@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --split-input-file --weft-cpu-fuse --weft-cpu-destination --weft-cpu-tile | FileCheck %s
+// RUN: weft-opt %s --split-input-file --weft-cpu-fuse --weft-cpu-destination --weft-cpu-choose-tiles --weft-cpu-tile | FileCheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>

@@ -2,7 +2,7 @@
 // RUN: weft-opt %s --weft-plan-gpu --remark-policy=all --remarks-filter=plan 2>&1 | FileCheck %s --check-prefix=PRODUCTS
 // RUN: not weft-opt %s --weft-plan-gpu=target=sm_75 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// TARGET: error: expected a target of sm_80, sm_86, sm_89, sm_90a, got 'sm_75'
+// TARGET: error: expected a target of sm_80, sm_86, sm_89, sm_90a, sm_120, got 'sm_75'
 
 // CHECK: {{\[}}Passed] schedule | Category:plan | Function=scale
 // CHECK-SAME: map of 1048576 elements: 1024 CTAs of 1024

@@ -13,6 +13,7 @@ TEST(Device, FoundByNameAndArchitecture) {
   EXPECT_STREQ(findDevice("sm_86")->name, "A40");
   EXPECT_STREQ(findDevice("sm_89")->name, "RTX4090");
   EXPECT_STREQ(findDevice("sm_90a")->name, "H100");
+  EXPECT_STREQ(findDevice("sm_120")->name, "RTX5090");
   EXPECT_EQ(findDevice("sm_90"), nullptr);
   EXPECT_EQ(findDevice(""), nullptr);
 }
@@ -37,7 +38,7 @@ TEST(Device, RatesGiveTheQuotedPeaks) {
     double f16, f32; // TFLOP/s
   };
   for (Peak peak : {Peak{"A100-80", 312, 19.5}, Peak{"A40", 149.7, 37.4}, Peak{"RTX4090", 165.2, 82.6},
-                    Peak{"L40S", 362, 91.6}, Peak{"H100", 989.4, 66.9}}) {
+                    Peak{"L40S", 362, 91.6}, Peak{"H100", 989.4, 66.9}, Peak{"RTX5090", 209.5, 104.8}}) {
     const Device *device = findDevice(peak.name);
     ASSERT_NE(device, nullptr);
     EXPECT_NEAR(device->perSecond(device->matrix.f16) * 1e-12 / peak.f16, 1, 0.02) << peak.name;

@@ -59,6 +59,9 @@ struct StrategyOptions {
 /// Passes from linalg on tensors to the LLVM dialect, on one kernel module.
 void buildKernelPipeline(mlir::OpPassManager &pm, const StrategyOptions &options);
 
+/// The first of them, up to the choice of tiles.
+void buildTilesPipeline(mlir::OpPassManager &pm);
+
 /// Dialect extensions (tiling, bufferisation, value bounds, conversion to LLVM) that the pipeline needs.
 void registerStrategyInterfaces(mlir::DialectRegistry &registry);
 

@@ -9,7 +9,7 @@ include "mlir/Pass/PassBase.td"
 // are the kernel's symbols. Module attributes that the passes read and write:
 //   tg.operand_dims, tg.result_dims   arrays of affine maps: extents of each operand and result over the symbols (absent: all static)
 //   tg.ops                            names of the tg ops the kernel was made of
-//   tg.tile_sizes                     tile of each dimension of the root op (0: whole); written by weft-cpu-tile unless present
+//   tg.tile_sizes                     tile of each dimension of the root op (0: whole); the plan (weft-cpu-choose-tiles)
 //   tg.grid                           affine map of the symbols: number of grid points
 //   tg.scratch                        affine map of the symbols: bytes of scratch memory of one worker
 
@@ -38,12 +38,20 @@ def Destination : Pass<"weft-cpu-destination", "::mlir::ModuleOp"> {
                            "::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def ChooseTiles : Pass<"weft-cpu-choose-tiles", "::mlir::ModuleOp"> {
+  let summary = "choose the tile of the root op";
+  let description = [{
+    The root is the op that makes the kernel's result. `tg.tile_sizes` has an extent for each of its loops, 0 where it is whole. Those that
+    are there stay, but have to be as many as there are loops, and not negative. This is what the CPU's plan decides; it needs the kernel in linalg, so the
+    phase Plan finds it on a copy where it is printed, and Lower on its way where it is not.
+  }];
+}
+
 def TileToGrid : Pass<"weft-cpu-tile", "::mlir::ModuleOp"> {
   let summary = "tile the root op over the grid and fuse its producers into the tile";
   let description = [{
-    The root is the op that makes the kernel's result. Its tile sizes are chosen (or read from `tg.tile_sizes`), its parallel
-    dimensions become one `scf.forall`, and producers are computed tile by tile inside. A kernel without such a root stays as it is
-    and runs as one grid point.
+    The parallel dimensions of the root (`weft-cpu-choose-tiles`) become one `scf.forall` of tiles of `tg.tile_sizes`, and producers are computed tile by
+    tile inside. A kernel without such a root, or without tile sizes, stays as it is and runs as one grid point.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -4,7 +4,8 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 //
-// add, sub, mul and fma on f16, f16x2, bf16 and bf16x2.
+// add, sub, mul and fma on f16, f16x2, bf16 and bf16x2; add, sub and fma of f32 whose first operand (of fma: both
+// factors) is f16 or bf16, which came with sm_100.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 
@@ -34,6 +35,44 @@ static Outcome runHalf(Warp &warp, const Step &step, LaneMask mask) {
   return Outcome::Next;
 }
 
+/// The halves of all lanes as f32, which is exact.
+static void widen(HalfKind kind, const void *halves, uint32_t *result) {
+  const auto *bits = static_cast<const uint16_t *>(halves);
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane)
+    result[lane] = kind == HalfKind::BF16 ? floatBitsFromBfloat(bits[lane]) : floatBitsFromHalf(bits[lane]);
+}
+
+static Outcome runMixed(Warp &warp, const Step &step, LaneMask mask) {
+  const auto &payload = *static_cast<const HalfPayload *>(step.payload);
+  uint32_t a[kWarpLanes], b[kWarpLanes];
+  widen(payload.kind, operandLanes(warp, step, 1), a);
+  bool isFma = payload.op == FloatOp::Fma;
+  if (isFma)
+    widen(payload.kind, operandLanes(warp, step, 2), b);
+  writeLanes(warp, step.slots[0], mask, 4, [&](void *result) {
+    arithmeticF32(payload.op, payload.mode, result, a, isFma ? b : operandLanes(warp, step, 2),
+                  operandLanes(warp, step, 3));
+  });
+  return Outcome::Next;
+}
+
+/// Behind .f32: the type of what is widened.
+static void bindMixed(Binder &b, HalfPayload &payload) {
+  if (payload.op == FloatOp::Mul || payload.mode.flushes || payload.mode.isRelu)
+    b.fail("there is no mul, .ftz or .relu of f32 and halves");
+  Type type = b.type({Type::F16, Type::BF16});
+  payload.kind = type == Type::BF16 ? HalfKind::BF16 : HalfKind::F16;
+  b.requireSm(100);
+  b.requireVersion(8, 6);
+  unsigned halves = payload.op == FloatOp::Fma ? 2 : 1;
+  b.operands(2 + halves);
+  b.def(0, Type::F32);
+  for (unsigned i = 1; i <= halves; ++i)
+    b.use(i, type);
+  b.use(1 + halves, Type::F32);
+  b.run(runMixed);
+}
+
 static void bindHalf(Binder &b, FloatOp op) {
   auto *payload = b.payload<HalfPayload>();
   payload->op = op;
@@ -46,6 +85,8 @@ static void bindHalf(Binder &b, FloatOp op) {
   if (op == FloatOp::Fma && b.accept("oob"))
     b.fail("the bit pattern that .oob looks for is not documented, so the emulator does not have it");
   payload->mode.isRelu = op == FloatOp::Fma && !payload->mode.saturates && b.accept("relu");
+  if (b.accept("f32"))
+    return bindMixed(b, *payload);
   Type type = b.type(kTypes);
   bool isBfloat = type == Type::BF16 || type == Type::BF16x2;
   payload->kind = isBfloat ? HalfKind::BF16 : HalfKind::F16;
