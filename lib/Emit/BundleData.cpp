@@ -85,7 +85,9 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
     llvm::Expected<std::string> path = source->path.empty() ? source->location : makeRelative(source->path);
     if (!path)
       return path.takeError();
-    llvm::Expected<bundle::Hash128> hash = hashFile(source->path, data.getOffset(), data.getSize());
+    llvm::Expected<bundle::Hash128> hash = source->path.empty()
+                                               ? bundle::hashBytes(bytes->data(), bytes->size())
+                                               : hashFile(source->path, data.getOffset(), data.getSize());
     if (!hash)
       return hash.takeError();
     it->second = builder.addExternalWeight(name, *path, data.getOffset(), data.getSize(), *hash);

@@ -14,6 +14,10 @@ TABLE = 128  # the first SectionEntry: kind, flags, offset, size, hash, recordBy
 ENTRY = 64
 
 
+def minor_version(data: bytes) -> int:
+    return struct.unpack_from("<H", data, MINOR)[0]
+
+
 def _put(at: int, layout: str, value: int):
     def change(data: bytes) -> bytes:
         out = bytearray(data)
