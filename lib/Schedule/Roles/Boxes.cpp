@@ -77,7 +77,7 @@ void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps
     if (!buffer) {
       int64_t slotBytes = slotRows * line * bits / 8, groups = warps / 4;
       int64_t wanted = 2 * mostLineBits / (line * bits), room = sharedBytes / (groups * slotBytes);
-      if (room == 0)
+      if (room <= 0) // Less than none where the steps alone are too large, which is refused later.
         continue;
       int64_t depth = std::min<int64_t>(wanted, llvm::bit_floor(uint64_t(room)));
       sharedBytes -= groups * depth * slotBytes;
