@@ -16,25 +16,6 @@ namespace {
 constexpr int64_t kBytes = 12;
 using Bytes = std::vector<uint8_t>;
 
-/// Entries "stored" and "seen" copy 2 x 3 x 2 bytes of the file "given/w", from `offset` on, to their output: as they
-/// are, and in the order [1, 2, 0].
-Bytes buildBundle(uint64_t offset) {
-  Builder builder("weft test");
-  WeightId plain = builder.addExternalWeight("w", "given/w", offset, kBytes, {});
-  WeightId ordered = builder.addExternalWeight("w", "given/w", offset, kBytes, {});
-  builder.setWeightOrder(ordered, 1, {2, 3, 2}, {1, 2, 0});
-  for (auto [name, weight] : {std::pair("stored", plain), std::pair("seen", ordered)}) {
-    EntryBuilder &entry = builder.addEntry(name);
-    BufferId w = entry.addWeight(weight, DType::UI8, {kBytes});
-    BufferId y = entry.addOutput("y", DType::UI8, {entry.constant(kBytes)});
-    entry.copy({w}, {y}, entry.getSize(y));
-  }
-  Bytes bytes;
-  Error error = builder.build(bytes);
-  EXPECT_FALSE(error) << error.getMessage();
-  return bytes;
-}
-
 class GivenWeightsTest : public CudaTest {
 protected:
   void SetUp() override {
@@ -48,7 +29,8 @@ protected:
   weft_weights give(int32_t memory, int32_t card = 0) { return {"given/w", file, sizeof file, memory, card}; }
   /// The message of opening a bundle whose weights begin at `offset`.
   std::string open(std::vector<weft_weights> weights, uint64_t offset = 64, bool verify = false) {
-    bytes = buildBundle(offset);
+    bytes = buildOrdersBundle(
+        [&](Builder &builder) { return builder.addExternalWeight("w", "given/w", offset, kBytes, {}); });
     weft_bundle_options options = {sizeof options, verify, "/nowhere", weights.data(), weights.size()};
     weft_bundle *opened = nullptr;
     std::string message = take(weft_bundle_open_memory(bytes.data(), bytes.size(), &options, &opened));

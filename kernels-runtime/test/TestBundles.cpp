@@ -199,6 +199,23 @@ std::vector<uint8_t> test::buildVariantBundle() {
   return bytes;
 }
 
+std::vector<uint8_t> test::buildOrdersBundle(const std::function<WeightId(Builder &)> &add) {
+  constexpr int64_t bytes = 12;
+  Builder builder("weft test");
+  WeightId plain = add(builder), ordered = add(builder);
+  builder.setWeightOrder(ordered, 1, {2, 3, 2}, {1, 2, 0});
+  for (auto [name, weight] : {std::pair("stored", plain), std::pair("seen", ordered)}) {
+    EntryBuilder &entry = builder.addEntry(name);
+    BufferId w = entry.addWeight(weight, DType::UI8, {bytes});
+    BufferId y = entry.addOutput("y", DType::UI8, {entry.constant(bytes)});
+    entry.copy({w}, {y}, entry.getSize(y));
+  }
+  std::vector<uint8_t> result;
+  Error error = builder.build(result);
+  EXPECT_FALSE(error) << error.getMessage();
+  return result;
+}
+
 std::vector<uint8_t> test::buildWeightBundle(int64_t elements) {
   const std::vector<float> ones(size_t(elements), 1.0f);
   Builder builder("weft test");

@@ -13,6 +13,7 @@
 #include "weft/Bundle/Builder.h"
 #include "weft/runtime.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ std::vector<uint8_t> buildVariantBundle();
 
 /// Entry "main": y[n] = x[n] + 2 w[n], with an embedded weight of `elements` ones that two buffers stand for.
 std::vector<uint8_t> buildWeightBundle(int64_t elements);
+
+/// Entries "stored" and "seen" copy one weight of 2 x 3 x 2 bytes, which `add` adds, to their output: as it is, and in
+/// the order [1, 2, 0]: seen[a][b][c] = stored[c][a][b].
+std::vector<uint8_t> buildOrdersBundle(const std::function<bundle::WeightId(bundle::Builder &)> &add);
 
 /// Entry "main" for sm_90a: y[rows, 32] = x[rows, 32] + 2, where 2 is the cluster size that the kernel sees: one tensor
 /// map, and 98,368 bytes of dynamic shared memory.

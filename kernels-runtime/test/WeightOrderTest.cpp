@@ -25,31 +25,13 @@ namespace {
 constexpr int64_t kBytes = 12;
 using Bytes = std::vector<uint8_t>;
 
-/// Entries "stored" and "seen" copy one weight of 2 x 3 x 2 bytes, 0 to 11, to their output: as it is, and in the order
-/// [1, 2, 0]: seen[a][b][c] = stored[c][a][b].
-Bytes buildBundle(const Bytes &stored) {
-  Builder builder("weft test");
-  WeightId plain = builder.addEmbeddedWeight("w", stored.data(), stored.size());
-  WeightId ordered = builder.addEmbeddedWeight("w", stored.data(), stored.size());
-  builder.setWeightOrder(ordered, 1, {2, 3, 2}, {1, 2, 0});
-  for (auto [name, weight] : {std::pair("stored", plain), std::pair("seen", ordered)}) {
-    EntryBuilder &entry = builder.addEntry(name);
-    BufferId w = entry.addWeight(weight, DType::UI8, {kBytes});
-    BufferId y = entry.addOutput("y", DType::UI8, {entry.constant(kBytes)});
-    entry.copy({w}, {y}, entry.getSize(y));
-  }
-  Bytes bytes;
-  Error error = builder.build(bytes);
-  EXPECT_FALSE(error) << error.getMessage();
-  return bytes;
-}
-
 class WeightOrderTest : public CudaTest {
 protected:
   void SetUp() override {
     CudaTest::SetUp();
     std::iota(stored.begin(), stored.end(), uint8_t(0));
-    bytes = buildBundle(stored);
+    bytes = buildOrdersBundle(
+        [&](Builder &builder) { return builder.addEmbeddedWeight("w", stored.data(), stored.size()); });
     Error error = LoadedBundle::openMemory(bytes.data(), bytes.size(), {}, bundle);
     ASSERT_FALSE(error) << error.getMessage();
   }

@@ -1,4 +1,4 @@
-"""weft.torch: modules compiled ahead of time, and the back end of torch.compile. Needs PyTorch 2.6 or newer with onnxscript; elsewhere it is skipped.
+"""weft.torch: modules compiled ahead of time, and the back end of torch.compile. Needs PyTorch (tried with 2.11) with onnxscript; elsewhere it is skipped.
 On the card, too, where there is one."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import importlib.util

@@ -40,8 +40,8 @@ def refuse_effects(program: torch.export.ExportedProgram) -> None:
 
 
 def bounds_of(program: torch.export.ExportedProgram) -> dict[str, str]:
-    """What is known of symbolic extents, as weft.compile's `dim` takes it. Extents of 0 and 1 are allowed, whatever the exporter assumes."""
-    return {str(symbol): f"{min(int(bounds.lower), 1)}..{int(bounds.upper)}" for symbol, bounds in program.range_constraints.items()
+    """What is known of symbolic extents, as weft.compile's `dim` takes it: extents that the exporter has excluded are refused, since the program may be wrong for them."""
+    return {str(symbol): f"{int(bounds.lower)}..{int(bounds.upper)}" for symbol, bounds in program.range_constraints.items()
             if bounds.upper.is_number and bounds.upper < _UNBOUNDED}
 
 

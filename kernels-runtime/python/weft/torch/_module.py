@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Mapping
 
 import torch
+from torch.export.graph_signature import ConstantArgument
 from torch.utils import _pytree as pytree
 
 from .. import _compiler
@@ -58,9 +59,7 @@ class CompiledModule:
         self._runner = runner
         self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         self._keywords = list(self._in_spec.child(1).context if hasattr(self._in_spec, "child") else self._in_spec.children_specs[1].context)
-        self._constants = [None if hasattr(spec.arg, "name") and not hasattr(spec.arg, "value") else spec.arg.value
-                           for spec in program.graph_signature.output_specs]
-        self._is_tensor = [not hasattr(spec.arg, "value") for spec in program.graph_signature.output_specs]
+        self._outputs = [output.arg for output in program.graph_signature.output_specs]
 
     @property
     def session(self) -> Session:
@@ -77,7 +76,7 @@ class CompiledModule:
         if spec != self._in_spec:
             raise Error(2, f"expected arguments as exported, {self._in_spec}, got {spec}")
         found = iter(self._runner([each for each in flat if isinstance(each, torch.Tensor)]))
-        values = [next(found) if is_tensor else constant for is_tensor, constant in zip(self._is_tensor, self._constants)]
+        values = [output.value if isinstance(output, ConstantArgument) else next(found) for output in self._outputs]
         return pytree.tree_unflatten(values, self._out_spec)
 
 
