@@ -7,6 +7,9 @@
 #nk = affine_map<(m, n, k) -> (n, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
+#rows = affine_map<(b, m, n, k) -> (b, m, k)>
+#columns = affine_map<(b, m, n, k) -> (k, n)>
+#made = affine_map<(b, m, n, k) -> (b, m, n)>
 
 // Weights' casts join the rows that read them; the residual sum is a second result.
 // CHECK-LABEL: @residual_norm
@@ -153,6 +156,69 @@ func.func @siblings(%x: tensor<64x128xf16>, %q: tensor<128x128xf16>, %k: tensor<
   %1 = tg.contract %x, %k [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
   %2 = tg.contract %x, %v [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
   return %0, %1, %2 : tensor<64x128xf16>, tensor<64x128xf16>, tensor<64x128xf16>
+}
+
+// Keys go to their heads before they are rotated, values where they are read: the rotation reads the keys as the
+// product has them, and both are one kernel.
+// CHECK-LABEL: @moved_siblings
+// CHECK: %[[KV:.*]]:2 = tg.kernel {{.*}} -> tensor<1x32x64xf16>, tensor<1x32x64xf16>
+// CHECK: tg.kernel
+// CHECK: tg.transpose
+// CHECK: tg.neg
+// CHECK-NOT: tg.kernel
+// CHECK: return
+func.func @moved_siblings(%x: tensor<1x32x128xf16>, %k: tensor<128x64xf16>, %v: tensor<128x64xf16>, %cos: tensor<32x16xf16>, %sin: tensor<32x16xf16>)
+    -> (tensor<1x4x32x16xf16>, tensor<1x32x64xf16>) {
+  %0 = tg.contract %x, %k [#rows, #columns, #made] : tensor<1x32x128xf16>, tensor<128x64xf16> -> tensor<1x32x64xf16>
+  %1 = tg.contract %x, %v [#rows, #columns, #made] : tensor<1x32x128xf16>, tensor<128x64xf16> -> tensor<1x32x64xf16>
+  %2 = tg.reshape %0 : tensor<1x32x64xf16> to tensor<1x32x4x16xf16>
+  %3 = tg.transpose %2 [0, 2, 1, 3] : tensor<1x32x4x16xf16>
+  %4 = tg.slice %3 offsets = [0, 0, 0, 0] strides = [1, 1, 1, 1] : tensor<1x4x32x16xf16> to tensor<1x4x32x8xf16>
+  %5 = tg.slice %3 offsets = [0, 0, 0, 8] strides = [1, 1, 1, 1] : tensor<1x4x32x16xf16> to tensor<1x4x32x8xf16>
+  %6 = tg.neg %5 : tensor<1x4x32x8xf16>
+  %7 = tg.concat %6, %4 axis = 3 : tensor<1x4x32x8xf16>, tensor<1x4x32x8xf16>
+  %8 = tg.mul %3, %cos : tensor<1x4x32x16xf16>, tensor<32x16xf16>
+  %9 = tg.mul %7, %sin : tensor<1x4x32x16xf16>, tensor<32x16xf16>
+  %10 = tg.add %8, %9 : tensor<1x4x32x16xf16>, tensor<1x4x32x16xf16>
+  return %10, %1 : tensor<1x4x32x16xf16>, tensor<1x32x64xf16>
+}
+
+// With as many key heads as heads, queries and keys are together before the values come.
+// CHECK-LABEL: @moved_siblings_of_three
+// CHECK: tg.kernel {{.*}} -> tensor<1x32x64xf16>, tensor<1x32x64xf16>, tensor<1x32x64xf16>
+// CHECK-COUNT-2: tg.kernel
+// CHECK-NOT: tg.kernel
+// CHECK: return
+func.func @moved_siblings_of_three(%x: tensor<1x32x128xf16>, %q: tensor<128x64xf16>, %k: tensor<128x64xf16>, %v: tensor<128x64xf16>, %sin: tensor<32x1xf16>)
+    -> (tensor<1x4x32x16xf16>, tensor<1x4x32x16xf16>, tensor<1x32x64xf16>) {
+  %0 = tg.contract %x, %q [#rows, #columns, #made] : tensor<1x32x128xf16>, tensor<128x64xf16> -> tensor<1x32x64xf16>
+  %1 = tg.contract %x, %k [#rows, #columns, #made] : tensor<1x32x128xf16>, tensor<128x64xf16> -> tensor<1x32x64xf16>
+  %2 = tg.contract %x, %v [#rows, #columns, #made] : tensor<1x32x128xf16>, tensor<128x64xf16> -> tensor<1x32x64xf16>
+  %3 = tg.reshape %0 : tensor<1x32x64xf16> to tensor<1x32x4x16xf16>
+  %4 = tg.transpose %3 [0, 2, 1, 3] : tensor<1x32x4x16xf16>
+  %5 = tg.reshape %1 : tensor<1x32x64xf16> to tensor<1x32x4x16xf16>
+  %6 = tg.transpose %5 [0, 2, 1, 3] : tensor<1x32x4x16xf16>
+  %7 = tg.slice %4 offsets = [0, 0, 0, 0] strides = [1, 1, 1, 1] : tensor<1x4x32x16xf16> to tensor<1x4x32x8xf16>
+  %8 = tg.slice %4 offsets = [0, 0, 0, 8] strides = [1, 1, 1, 1] : tensor<1x4x32x16xf16> to tensor<1x4x32x8xf16>
+  %9 = tg.concat %8, %7 axis = 3 : tensor<1x4x32x8xf16>, tensor<1x4x32x8xf16>
+  %10 = tg.mul %9, %sin : tensor<1x4x32x16xf16>, tensor<32x1xf16>
+  %11 = tg.slice %6 offsets = [0, 0, 0, 0] strides = [1, 1, 1, 1] : tensor<1x4x32x16xf16> to tensor<1x4x32x8xf16>
+  %12 = tg.slice %6 offsets = [0, 0, 0, 8] strides = [1, 1, 1, 1] : tensor<1x4x32x16xf16> to tensor<1x4x32x8xf16>
+  %13 = tg.concat %12, %11 axis = 3 : tensor<1x4x32x8xf16>, tensor<1x4x32x8xf16>
+  %14 = tg.mul %13, %sin : tensor<1x4x32x16xf16>, tensor<32x1xf16>
+  return %10, %14, %2 : tensor<1x4x32x16xf16>, tensor<1x4x32x16xf16>, tensor<1x32x64xf16>
+}
+
+// Movements that are results have no reader: the products stay apart.
+// CHECK-LABEL: @moved_results
+// CHECK-COUNT-2: tg.kernel
+// CHECK: return
+func.func @moved_results(%x: tensor<1x32x128xf16>, %k: tensor<128x64xf16>, %v: tensor<128x64xf16>) -> (tensor<1x4x32x16xf16>, tensor<1x32x64xf16>) {
+  %0 = tg.contract %x, %k [#rows, #columns, #made] : tensor<1x32x128xf16>, tensor<128x64xf16> -> tensor<1x32x64xf16>
+  %1 = tg.contract %x, %v [#rows, #columns, #made] : tensor<1x32x128xf16>, tensor<128x64xf16> -> tensor<1x32x64xf16>
+  %2 = tg.reshape %0 : tensor<1x32x64xf16> to tensor<1x32x4x16xf16>
+  %3 = tg.transpose %2 [0, 2, 1, 3] : tensor<1x32x4x16xf16>
+  return %3, %1 : tensor<1x4x32x16xf16>, tensor<1x32x64xf16>
 }
 
 // Of other extents, or large enough to fill a device, they stay apart; so do a left and a right reader.

@@ -5,7 +5,8 @@
 // results' uses pass. Merging an op with everything up to there keeps rule R1 by construction, also for diamonds such
 // as softmax's x - max(x). (The same idea orders fusion in TVM's FuseOps; legality here is our own.) Greedy from
 // producers to consumers: a contraction takes its epilogue first, then rows form around reductions. On a GPU, readers
-// and contractions that share an operand follow, in turns until nothing joins any more.
+// and contractions that share an operand follow, in turns until nothing joins any more; contractions that only a
+// movement of their results keeps apart leave it to who reads them.
 #include "Planners.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -56,6 +57,67 @@ static void releaseRenamings(const Planning &planning) {
   }
 }
 
+/// A group without what moves its results behind their last arithmetic; each movement with an op that reads it.
+struct Unmoved {
+  Group rest;
+  llvm::MapVector<Operation *, Operation *> readers;
+};
+
+/// None where a movement would need a kernel of its own, having several readers or one that nothing computes.
+static std::optional<Unmoved> takeMovements(const Partition &partition, Operation *member) {
+  Unmoved found{partition.getGroup(member), {}};
+  auto isMovement = [](Operation *op) { return isa<tg::TransposeOp, tg::ReshapeOp>(op); };
+  auto findNext = [&]() -> Operation * {
+    SmallVector<Operation *> sinks = findSinks(found.rest);
+    auto next = llvm::find_if(sinks, isMovement);
+    return next == sinks.end() || found.rest.size() == 1 ? nullptr : *next;
+  };
+  while (Operation *op = findNext()) {
+    Operation *reader = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Operation *next = userInBlock(op, user);
+      if (auto known = found.readers.find(next); known != found.readers.end())
+        next = known->second;
+      bool isComputed = next && partition.contains(next) && !trimRenamings(partition.getGroup(next)).empty();
+      if (!isComputed || (reader && !partition.areTogether(next, reader)))
+        return std::nullopt;
+      reader = next;
+    }
+    found.rest.remove(op);
+    found.readers[op] = reader;
+  }
+  return found;
+}
+
+/// Products whose results differ only in how they are moved behind them become one where the readers take the
+/// movements: as maps of what they load, those cost nothing there.
+static void joinBeforeMovements(const Planning &planning, Operation *first, Operation *second) {
+  Partition &partition = planning.partition;
+  auto a = takeMovements(partition, first), b = takeMovements(partition, second);
+  if (!a || !b || (a->readers.empty() && b->readers.empty()) || !partition.isConvex(first, second))
+    return;
+  SmallVector<Operation *> products = llvm::to_vector(a->rest);
+  llvm::append_range(products, b->rest);
+  llvm::MapVector<unsigned, SmallVector<Operation *>> lists;
+  for (const Unmoved &side : {*a, *b})
+    for (auto [op, reader] : side.readers) {
+      SmallVector<Operation *> &list = lists[partition.groupOf(reader)];
+      if (list.empty())
+        llvm::append_range(list, partition.getGroup(reader));
+      list.push_back(op);
+    }
+  SmallVector<Group> parts;
+  auto add = [&](SmallVectorImpl<Operation *> &list) {
+    llvm::sort(list, [&](Operation *x, Operation *y) { return partition.numberOf(x) < partition.numberOf(y); });
+    parts.emplace_back().insert(list.begin(), list.end());
+  };
+  add(products);
+  for (auto &[number, list] : lists)
+    add(list);
+  if (llvm::all_of(parts, [&](const Group &part) { return findViolation(part, planning.options).empty(); }))
+    partition.assign(parts);
+}
+
 /// Contractions with an operand in common join where none needs the other: its tiles are loaded once, and a launch is
 /// saved. Each asks those that follow it: a recurrent network reads one weight in all of its steps, and none may join.
 static void joinSiblings(const Planning &planning) {
@@ -68,8 +130,9 @@ static void joinSiblings(const Planning &planning) {
   for (auto &[value, contracts] : readers)
     for (size_t i = 0; i < contracts.size(); ++i)
       for (size_t j = i + 1; j < std::min(contracts.size(), i + 1 + mostFollowers); ++j)
-        if (!planning.partition.areTogether(contracts[i], contracts[j]))
-          planning.mergePair(contracts[i], contracts[j]);
+        if (!planning.partition.areTogether(contracts[i], contracts[j]) &&
+            !planning.mergePair(contracts[i], contracts[j]))
+          joinBeforeMovements(planning, contracts[i], contracts[j]);
 }
 
 /// Reductions of parts of what products make (tg::findTileParts) join them, with all that is between: one after the

@@ -32,8 +32,11 @@ void weft::tg::buildNormalizePipeline(OpPassManager &pm, const NormalizeOptions 
     pm.addPass(createCSEPass());
   }
   pm.addPass(createSimplify());
-  if (options.decompose)
+  if (options.decompose) {
+    pm.addPass(createSplitRepeats());
+    pm.addPass(createSimplify());
     pm.addPass(createVerifyNormalized());
+  }
 }
 
 namespace {

@@ -197,6 +197,26 @@ def VerifyNormalized : Pass<"weft-verify-normalized"> {
   }];
 }
 
+def SplitRepeats : Pass<"weft-split-repeats"> {
+  let summary = "contractions read an operand once that was repeated for them";
+  let description = [{
+    Keys that are repeated for the query heads of their group (a broadcast dimension that a reshape merges with the one beside it) are another
+    tensor to every contraction that reads them. Where a dimension of a contraction's operand is such a merge, the dimension is divided into its
+    parts, in the contraction and in all ops from there to the next contraction whose operand is repeated alike (scale, mask and softmax of
+    attention), and the operand has no part that repeats: the rows of a group are rows of one product. Exact.
+
+    ```mlir
+    func.func @main(%q: tensor<8x3x16xf32>, %k: tensor<2x1x5x16xf32>) -> tensor<8x3x5xf32> {
+      %b = tg.broadcast %k : tensor<2x1x5x16xf32> to tensor<2x4x5x16xf32>
+      %r = tg.reshape %b : tensor<2x4x5x16xf32> to tensor<8x5x16xf32>
+      %s = tg.contract %q, %r [affine_map<(h, i, j, d) -> (h, i, d)>, affine_map<(h, i, j, d) -> (h, j, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
+          : tensor<8x3x16xf32>, tensor<8x5x16xf32> -> tensor<8x3x5xf32>
+      return %s : tensor<8x3x5xf32>
+    }
+    ```
+  }];
+}
+
 def MoveViews : Pass<"weft-move-views"> {
   let summary = "transpositions and reshapes go behind arithmetic with scalars, slices in front of what is sliced";
   let description = [{

@@ -26,6 +26,10 @@ mlir::Value buildNumber(mlir::OpBuilder &builder, mlir::Location loc, double num
 /// `value` under `dims`; itself if it has them.
 mlir::Value buildReshape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const Dims &dims);
 
+/// For each dimension of `to` the neighbouring ones of `from` that it holds; none if one of `from` is divided.
+std::optional<llvm::SmallVector<llvm::SmallVector<int64_t>>> findMergedDims(llvm::ArrayRef<mlir::AffineExpr> from,
+                                                                            llvm::ArrayRef<mlir::AffineExpr> to);
+
 /// Axes of `reduce`, counted from the last dimension, for an operand of another rank; none if one of them is missing.
 std::optional<llvm::SmallVector<int64_t>> alignAxes(ReduceOp reduce, int64_t rank);
 /// Whether `value` broadcasts along all axes of `reduce`: has extent 1 there, or no such dimension.

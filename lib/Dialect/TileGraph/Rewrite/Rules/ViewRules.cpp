@@ -170,9 +170,7 @@ static Value moveBehind(const Match &match, OpBuilder &builder, Guards &guards) 
   return ReshapeOp::create(builder, op->getLoc(), type, inner);
 }
 
-/// For each dimension of `to` the neighbouring ones of `from` that it holds; none if one of `from` is divided.
-static std::optional<SmallVector<SmallVector<int64_t>>> findMergedDims(ArrayRef<AffineExpr> from,
-                                                                       ArrayRef<AffineExpr> to) {
+std::optional<SmallVector<SmallVector<int64_t>>> findMergedDims(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
   SmallVector<SmallVector<int64_t>> groups;
   size_t next = 0;
   for (AffineExpr extent : to) {
