@@ -308,17 +308,19 @@ private:
     }
     Value old = op->getResult(0);
     Type element = GraphBuilder::elementOf(old);
-    Value least = g.scalar(-infinity, element), masked;
-    if (isa<AddOp>(op) && std::isinf(mask.masked) && llvm::is_contained(op->getOperands(), mask.rest))
-      masked = g.op<AddOp>(mask.rest, g.op<SelectOp>(condition, g.scalar(0, element), least));
-    else
-      masked = g.op<SelectOp>(condition, mask.rest, least);
-    if (masked.getType() == old.getType()) {
-      old.replaceAllUsesWith(masked);
-      replaced.push_back(op);
-      return;
+    Value least = g.scalar(-infinity, element);
+    if (mask.rest != old) {
+      bool isSum = isa<AddOp>(op) && std::isinf(mask.masked) && llvm::is_contained(op->getOperands(), mask.rest);
+      Value masked = isSum ? g.op<AddOp>(mask.rest, g.op<SelectOp>(condition, g.scalar(0, element), least))
+                           : g.op<SelectOp>(condition, mask.rest, least);
+      if (masked.getType() == old.getType()) {
+        old.replaceAllUsesWith(masked);
+        replaced.push_back(op);
+        return;
+      }
     }
-    masked = g.op<SelectOp>(condition, old, least); // The mask has extents that the scores lack.
+    // Nothing of the mask could be left out, or it has extents that the scores lack.
+    Value masked = g.op<SelectOp>(condition, old, least);
     masked.getDefiningOp()->moveAfter(op);
     old.replaceAllUsesExcept(masked, masked.getDefiningOp());
   }

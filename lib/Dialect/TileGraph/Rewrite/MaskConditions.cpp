@@ -159,6 +159,18 @@ bool MaskReader::readNonZero(Value value, bool holds, ArrayRef<AffineExpr> at, u
   return !readCondition(select.getCondition(), holds == (*yes != 0), getOperandPlaces(op, 0, at), depth - 1);
 }
 
+/// The view `op` of `value` instead, which has the extents of its operand, or 1 in their place.
+Value MaskReader::cloneView(Operation *op, Value value) {
+  if (Type type = op->getOperand(0).getType(); value.getType() != type) {
+    value = GraphBuilder{builder, op->getLoc()}.op<BroadcastOp>(type, value);
+    made.push_back(value.getDefiningOp());
+  }
+  Operation *view = builder.clone(*op);
+  view->setOperand(0, value);
+  made.push_back(view);
+  return view->getResult(0);
+}
+
 /// What is left of `condition`: it holds (does not, unless it `holds`) where the forms and that do; null if that is
 /// everywhere.
 Value MaskReader::readCondition(Value condition, bool holds, ArrayRef<AffineExpr> at, unsigned depth) {
@@ -175,12 +187,7 @@ Value MaskReader::readCondition(Value condition, bool holds, ArrayRef<AffineExpr
   };
   if (std::optional<Places> through = getViewedPlaces(op, at)) {
     Value left = readCondition(op->getOperand(0), holds, *through, depth - 1);
-    if (!left || left == op->getOperand(0) || left.getType() != op->getOperand(0).getType())
-      return left ? condition : Value();
-    Operation *view = builder.clone(*op);
-    view->setOperand(0, left);
-    made.push_back(view);
-    return view->getResult(0);
+    return !left ? Value() : left == op->getOperand(0) ? condition : cloneView(op, left);
   }
   if (isa<NotOp>(op)) {
     Value left = readCondition(op->getOperand(0), !holds, at, depth - 1);
@@ -267,16 +274,11 @@ Value MaskReader::readView(Operation *op, ArrayRef<AffineExpr> at, unsigned dept
     made.push_back(zero.getDefiningOp());
     return zero;
   }
-  if (value == input || (!isa<CastOp>(op) && value.getType() != input.getType()))
+  if (value == input)
     return op->getResult(0);
-  Value left;
-  if (isa<CastOp>(op)) {
-    left = GraphBuilder{builder, op->getLoc()}.op<CastOp>(value, GraphBuilder::elementOf(op->getResult(0)));
-  } else {
-    Operation *view = builder.clone(*op);
-    view->setOperand(0, value);
-    left = view->getResult(0);
-  }
+  if (!isa<CastOp>(op))
+    return cloneView(op, value);
+  Value left = GraphBuilder{builder, op->getLoc()}.op<CastOp>(value, GraphBuilder::elementOf(op->getResult(0)));
   made.push_back(left.getDefiningOp());
   return left;
 }

@@ -36,6 +36,7 @@ private:
   mlir::Value readNumber(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readSelect(SelectOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readProduct(MulOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  mlir::Value cloneView(mlir::Operation *op, mlir::Value value);
   mlir::Value readView(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readCondition(mlir::Value condition, bool holds, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   bool readNonZero(mlir::Value value, bool holds, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);

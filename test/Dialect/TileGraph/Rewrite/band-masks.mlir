@@ -295,3 +295,47 @@ func.func @boolean(%s: tensor<16x16xf32>) -> tensor<16x1xf32> {
   %most = tg.reduce max %x axes = [1] keep_dims : tensor<16x16xf32>
   return %most : tensor<16x1xf32>
 }
+
+// -----
+
+// What is left of a mask behind a reshape is a padding of fewer places than the reshape has: it is repeated for it.
+// CHECK-LABEL: func.func @grouped(
+// CHECK: %[[PADDING:.*]] = tg.select %arg1, %{{.*}}, %{{.*}} : tensor<1x1x16xi1>, tensor<f32>, tensor<f32>
+// CHECK: %[[WHOLE:.*]] = tg.broadcast %[[PADDING]] : tensor<1x1x16xf32> to tensor<1x16x16xf32>
+// CHECK: %[[FIVE:.*]] = tg.reshape %[[WHOLE]] : tensor<1x16x16xf32> to tensor<1x1x1x16x16xf32>
+// CHECK: %[[SUM:.*]] = tg.add %arg0, %[[FIVE]]
+// CHECK: tg.select %{{.*}}, %[[SUM]], %{{.*}} : tensor<16x16xi1>, tensor<1x2x2x16x16xf32>, tensor<f32>
+// REMARK: [Passed] band-mask {{.*}}with 0 <= 0 + i - j: compared
+func.func @grouped(%s: tensor<1x2x2x16x16xf32>, %padding: tensor<1x1x16xi1>) -> tensor<1x2x2x16x1xf32> {
+  %i = tg.iota 0 : tensor<16x1xi64>
+  %j = tg.iota 0 : tensor<16xi64>
+  %seen = tg.cmp le %j, %i : tensor<16xi64>, tensor<16x1xi64>
+  %zero = tg.constant dense<0.0> : tensor<f32>
+  %inf = tg.constant dense<0xFF800000> : tensor<f32>
+  %causal = tg.select %seen, %zero, %inf : tensor<16x16xi1>, tensor<f32>, tensor<f32>
+  %both = tg.select %padding, %causal, %inf : tensor<1x1x16xi1>, tensor<16x16xf32>, tensor<f32>
+  %c = tg.reshape %both : tensor<1x16x16xf32> to tensor<1x1x1x16x16xf32>
+  %x = tg.add %s, %c : tensor<1x2x2x16x16xf32>, tensor<1x1x1x16x16xf32>
+  %most = tg.reduce max %x axes = [4] keep_dims : tensor<1x2x2x16x16xf32>
+  return %most : tensor<1x2x2x16x1xf32>
+}
+
+// -----
+
+// Of booleans times a number nothing is left out but the places, which are compared on top.
+// FINITE-LABEL: func.func @on_top(
+// FINITE: %[[SUM:.*]] = tg.add %arg0, %{{.*}} : tensor<16x16xf32>, tensor<16x16xf32>
+// FINITE: %[[MASKED:.*]] = tg.select %{{.*}}, %[[SUM]], %{{.*}} : tensor<16x16xi1>, tensor<16x16xf32>, tensor<f32>
+// FINITE: tg.reduce max %[[MASKED]]
+func.func @on_top(%s: tensor<16x16xf32>, %padding: tensor<16xi1>) -> tensor<16x1xf32> {
+  %i = tg.iota 0 : tensor<16x1xi64>
+  %j = tg.iota 0 : tensor<16xi64>
+  %behind = tg.cmp gt %j, %i : tensor<16xi64>, tensor<16x1xi64>
+  %masked = tg.or %behind, %padding : tensor<16x16xi1>, tensor<16xi1>
+  %numbers = tg.cast %masked : tensor<16x16xi1> to tensor<16x16xf32>
+  %low = tg.constant dense<-3.0e+38> : tensor<f32>
+  %c = tg.mul %numbers, %low : tensor<16x16xf32>, tensor<f32>
+  %x = tg.add %s, %c : tensor<16x16xf32>, tensor<16x16xf32>
+  %most = tg.reduce max %x axes = [1] keep_dims : tensor<16x16xf32>
+  return %most : tensor<16x1xf32>
+}
