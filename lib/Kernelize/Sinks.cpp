@@ -34,7 +34,7 @@ static bool isMadeOf(Value value, Value argument) {
 /// Whether `argument` has the integers that become the matrix of a product in 16 bits, of few rows by the schedule:
 /// each warp unpacks what it multiplies.
 static bool isUnpackedMatrix(BlockArgument argument, tg::ScheduleAttr schedule) {
-  constexpr int64_t mostRows = 32, mostBits = 7;
+  constexpr int64_t mostRows = 32, mostBits = 8;
   auto product = tg::findAnchor(*argument.getOwner());
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   if (!product || !type || schedule.getEngine() != tg::Engine::Mma || !isa<IntegerType>(type.getElementType()) ||

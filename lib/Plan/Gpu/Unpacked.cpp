@@ -25,7 +25,7 @@ struct UnpackedTile {
 } // namespace
 
 bool mayUnpack(Type packed, Type factor) {
-  constexpr int64_t mostBits = 7;
+  constexpr int64_t mostBits = 8;
   auto narrow = dyn_cast<FloatType>(factor);
   return isa<IntegerType>(packed) && !packed.isInteger(1) && narrow && narrow.getWidth() == 16 &&
          tg::getElementBits(packed) <= std::min<int64_t>(mostBits, narrow.getFPMantissaWidth() - 1);
