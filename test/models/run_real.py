@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Real models that people have deployed, as they are: compiled once, run at several sizes, compared with onnxruntime.
 
-    run_real.py FOLDER [NAME...] [--build=build] [--target=sm_80] [--device=emu:sm_80]
+    run_real.py FOLDER [NAME...] [--forms] [--build=build] [--target=sm_80] [--device=emu:sm_80]
 
 FOLDER is what shared/realmodels/fetch.sh filled (the models keep their own licences, so they are not in the repository). The table is
 printed in the form of docs/real-models.md. A result is right if it differs from onnxruntime without optimisations by at most four times what
-onnxruntime with them does, or by 1e-4 of the largest element.
+onnxruntime with them does, or by 1e-4 of the largest element (float16 forms: 4e-3). With --forms FOLDER is what make_forms.py filled.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -99,6 +99,7 @@ def reference(path: pathlib.Path, inputs: dict) -> tuple[list[str], list[np.ndar
 
 def problem(path: pathlib.Path, session: object, inputs: dict) -> str:
     """What is wrong with the results for `inputs`; empty if nothing."""
+    bound = 4e-3 if path.stem.endswith("+float16") else 1e-4
     names, plain, optimised = reference(path, inputs)
     taken = {port.name for port in session.inputs}
     results = session.run({name: value for name, value in inputs.items() if name in taken})
@@ -107,15 +108,15 @@ def problem(path: pathlib.Path, session: object, inputs: dict) -> str:
         if got.shape != want.shape:
             return f"`{name}`: expected shape {want.shape}, got {got.shape}"
         error, spread, scale = (float(np.max(np.abs(x.astype(np.float64)), initial=0)) for x in (got - want, other - want, want))
-        if not error <= max(4 * spread, 1e-4 * max(scale, 1)):
+        if not error <= max(4 * spread, bound * max(scale, 1)):
             return f"`{name}`: off by {error:.1e}, onnxruntime's own spread is {spread:.1e}"
     return ""
 
 
-def check(name: str, arguments: argparse.Namespace, folder: pathlib.Path) -> tuple[bool, str]:
+def check(name: str, form: str, arguments: argparse.Namespace, folder: pathlib.Path) -> tuple[bool, str]:
     import weft
 
-    path, bundle = arguments.folder / f"{name}.onnx", folder / "model.weft"
+    path, bundle = arguments.folder / f"{name}{form}.onnx", folder / "model.weft"
     command = [str(ROOT / arguments.build / "bin" / "weft-compile"), str(path), "-o", str(bundle), "--quiet"]
     start = time.monotonic()
     outcome = limits.run(command + ([f"--target={arguments.target}"] if arguments.target else []), timeout=300)
@@ -134,6 +135,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--forms", action="store_true")
     parser.add_argument("--build", default="build")
     parser.add_argument("--target", default="")
     parser.add_argument("--device", default="")
@@ -143,15 +145,19 @@ def main() -> int:
     import weft
 
     weft.load_library(str(ROOT / arguments.build / "lib"))
-    chosen = [name for name in CASES if not arguments.names or any(word in name for word in arguments.names)]
+    chosen = [(name, "") for name in CASES]
+    if arguments.forms:
+        chosen = [(name, path.stem[len(path.stem.split("+")[0]):]) for name in CASES
+                  for path in sorted(arguments.folder.glob(f"{name}+*.onnx"))]
+    chosen = [(name, form) for name, form in chosen if not arguments.names or any(word in name + form for word in arguments.names)]
     good = 0
     print("| model | opset | |\n|---|---|---|")
-    for name in chosen:
+    for name, form in chosen:
         with tempfile.TemporaryDirectory() as folder:
-            right, text = check(name, arguments, pathlib.Path(folder))
+            right, text = check(name, form, arguments, pathlib.Path(folder))
         good += right
-        opset = max(each.version for each in onnx.load(arguments.folder / f"{name}.onnx").opset_import if not each.domain)
-        print(f"| {name} | {opset} | {text} |", flush=True)
+        opset = max(each.version for each in onnx.load(arguments.folder / f"{name}{form}.onnx").opset_import if not each.domain)
+        print(f"| {name}{form} | {opset} | {text} |", flush=True)
     print(f"\n{good} of {len(chosen)} are right")
     return 0 if good == len(chosen) else 1
 
