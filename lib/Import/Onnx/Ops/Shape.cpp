@@ -1,5 +1,6 @@
 // Constants, shape queries, and views of the same elements: reshape, squeeze, transpose, expand.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Common.h"
 #include "Shared/Extents.h"
 #include "Shared/RandomTable.h"
 #include "Shared/RuntimeShapes.h"
@@ -104,7 +105,13 @@ static llvm::LogicalResult importSize(NodeContext &ctx) {
 //===--- Reshape and its kin ---===//
 
 static llvm::LogicalResult importReshape(NodeContext &ctx) {
-  Value x = ctx.required(0), shape = ctx.required(1);
+  Value x = ctx.required(0), shape;
+  if (ctx.opset < 5) {
+    FailureOr<SmallVector<int64_t>> given = ctx.intsAttr("shape");
+    shape = failed(given) ? Value() : ctx.intsConstant(*given);
+  } else {
+    shape = ctx.required(1);
+  }
   FailureOr<bool> allowZero = ctx.boolAttr("allowzero", false);
   if (!x || !shape || failed(allowZero))
     return failure();
@@ -355,8 +362,8 @@ static llvm::LogicalResult importDropout(NodeContext &ctx) {
   Value x = ctx.required(0);
   if (!x)
     return failure();
-  ctx.ignoreAttr("ratio");
-  ctx.ignoreAttr("seed");
+  if (failed(checkIsTest(ctx)))
+    return failure();
   if (Value training = ctx.input(2)) {
     bool isInference = ctx.constantInt(training) == 0, isWhole = ctx.input(1) && ctx.constantFloat(ctx.input(1)) == 0.0;
     if (!isInference && !isWhole)
@@ -374,11 +381,11 @@ llvm::ArrayRef<OpEntry> getShapeOps() {
   static const OpEntry ops[] = {
       {"", "Constant", 1, newestOpset, importConstant, "no strings, no sparse tensors"},
       {"", "ConstantOfShape", 9, newestOpset, importConstantOfShape, ""},
-      {"", "Dropout", 7, newestOpset, importDropout, "training mode: with a seed, of static extents"},
+      {"", "Dropout", 1, newestOpset, importDropout, "training mode: with a seed, of static extents"},
       {"", "Expand", 8, newestOpset, importExpand, ""},
       {"", "Flatten", 1, newestOpset, importFlatten, ""},
       {"", "Identity", 1, newestOpset, importIdentity, "", true},
-      {"", "Reshape", 5, newestOpset, importReshape, ""},
+      {"", "Reshape", 1, newestOpset, importReshape, ""},
       {"", "Shape", 1, newestOpset, importShape, ""},
       {"", "Size", 1, newestOpset, importSize, ""},
       {"", "Squeeze", 1, newestOpset, importSqueeze, ""},
