@@ -37,7 +37,7 @@ def write(path: pathlib.Path, results) -> None:
         "Written by `test/onnx/run_node_suite.py --report`; do not edit.", "",
         f"The backend node cases of onnx {onnx.__version__} on the CPU, at ONNX's own tolerances (relative 1e-3, absolute 1e-7):",
         f"**{passed} of {len(results)} pass**: {counts['pass']} as they are, {counts['pass-sized']} once told how many elements a sequence or an",
-        f"optional among the inputs has (`weft compile --elements=NAME=COUNT`; a model file does not say), and {counts['pass-bound']} with operands bound to",
+        f"optional among the inputs or results has (`weft compile --elements=NAME=COUNT`; a model file does not say), and {counts['pass-bound']} with operands bound to",
         "constants (`--bind=NAME=NUMBERS`).",
         f"{counts['refused']} are refused at compile time by an error that names the node.",
         f"{counts['nearer']} differ from the data but are *nearer* to the exact value wherever they do: the data hold roundings of their",

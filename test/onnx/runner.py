@@ -211,14 +211,16 @@ class Runner:
         new."""
         bound: dict[str, np.ndarray] = {}
         sized: dict[str, str] = {}
-        infos = {info.name: info for info in case.model.graph.input}
+        graph = case.model.graph
+        infos = {info.name: info for info in [*graph.input, *graph.output]}
+        known = {**feeds, **{info.name: to_array(value) for info, value in zip(graph.output, case.data[0][1])}}
         while outcome.code == 3:
-            lists = sorted({name for name in _ELEMENTS.findall(outcome.stderr) if name in feeds and name not in sized})
+            lists = sorted({name for name in _ELEMENTS.findall(outcome.stderr) if name in known and name not in sized})
             wanted = {name for value in _BIND.findall(outcome.stderr) for name in sources(case.model.graph, value)}
             wanted = sorted(n for n in wanted if n in feeds and n not in bound and not isinstance(feeds[n], list))
             if not lists and not wanted:
                 break
-            sized.update({name: elements_of(feeds[name], infos[name]) for name in lists})
+            sized.update({name: elements_of(known[name], infos[name]) for name in lists})
             bound.update({name: feeds[name] for name in wanted})
             outcome = self._compile(folder / "model.onnx", folder / "model.weft", bound, sized)
         return outcome, bound, sized

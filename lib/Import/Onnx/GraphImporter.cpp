@@ -193,7 +193,7 @@ void GraphImporter::importNode(const ::onnx::NodeProto &node, Scope &scope) {
 }
 
 bool GraphImporter::checkSchema(const Current &node) {
-  const OpSchema *schema = findSchema(canonicalDomain(node.node->domain()), node.node->op_type());
+  const OpSchema *schema = findSchema(canonicalDomain(node.node->domain()), node.node->op_type(), node.version);
   if (!schema)
     return true;
   auto check = [&](const char *what, int got, int most) {

@@ -104,8 +104,10 @@ void ModelImport::checkNames() {
     if (!findInput(binding.input))
       importer.report(ErrorClass::Usage, "--bind: the graph has no input `" + llvm::Twine(binding.input) + "`");
   for (const InputElements &each : options.elements)
-    if (!findInput(each.input))
-      importer.report(ErrorClass::Usage, "--elements: the graph has no input `" + llvm::Twine(each.input) + "`");
+    if (!findInput(each.input) &&
+        llvm::none_of(graph.output(), [&](const auto &output) { return output.name() == each.input; }))
+      importer.report(ErrorClass::Usage,
+                      "--elements: the graph has no input or output `" + llvm::Twine(each.input) + "`");
   outputs = options.to;
   if (outputs.empty())
     for (const auto &output : graph.output())

@@ -219,6 +219,30 @@ mlir::Value NodeContext::list(llvm::ArrayRef<mlir::Value> elements, bool isOptio
 
 mlir::OperandRange NodeContext::elements(mlir::Value list) { return list.getDefiningOp()->getOperands(); }
 
+/// Whether output `i` is, by its name, a result of the model.
+static bool isGraphOutput(const ::onnx::GraphProto &graph, const ::onnx::NodeProto &node, unsigned i) {
+  return llvm::any_of(graph.output(),
+                      [&](const auto &output) { return output.name() == node.output(static_cast<int>(i)); });
+}
+
+std::optional<int64_t> NodeContext::toldElements(unsigned i) const {
+  const Scope &scope = *importer.current->scope;
+  if (!outputUsed(i) || scope.outer || !scope.frame->function.empty() ||
+      !isGraphOutput(importer.model.proto->graph(), node, i))
+    return std::nullopt;
+  for (const InputElements &each : importer.options.elements)
+    if (each.input == node.output(static_cast<int>(i)))
+      return each.isAbsent ? 0 : each.count;
+  return std::nullopt;
+}
+
+llvm::LogicalResult NodeContext::needsElements(unsigned i, const llvm::Twine &cause) {
+  if (outputUsed(i) && isGraphOutput(importer.model.proto->graph(), node, i))
+    return unsupported(cause, "give the number of elements with --elements=" + node.output(static_cast<int>(i)) +
+                                  "=COUNT, which is checked when the model runs");
+  return unsupported(cause, "if it comes from a graph input, fix that with --bind");
+}
+
 llvm::LogicalResult NodeContext::checkTensor(mlir::Value value, const llvm::Twine &what) {
   if (!value)
     return failure();

@@ -11,15 +11,18 @@ using namespace weft::onnx;
 static constexpr OpSchema onnxSchemas[] = {
 #include "OpSchemas.inc"
 };
+static constexpr OpSchema oldSchemas[] = {
+#include "OldOpSchemas.inc"
+};
 static constexpr OpSchema microsoftSchemas[] = {
 #include "MicrosoftSchemas.inc"
 };
 #undef WEFT_OP_SCHEMA
 
-const OpSchema *weft::onnx::findSchema(llvm::StringRef domain, llvm::StringRef op) {
+const OpSchema *weft::onnx::findSchema(llvm::StringRef domain, llvm::StringRef op, int64_t opset) {
   llvm::ArrayRef<OpSchema> schemas;
   if (domain.empty())
-    schemas = onnxSchemas;
+    schemas = opset < 7 ? llvm::ArrayRef<OpSchema>(oldSchemas) : onnxSchemas;
   else if (domain == "com.microsoft")
     schemas = microsoftSchemas;
   const OpSchema *schema =

@@ -16,8 +16,9 @@ struct OpSchema {
   bool hasAttribute(llvm::StringRef name) const;
 };
 
-/// The operator of domain "" (ai.onnx) or com.microsoft, or null.
-const OpSchema *findSchema(llvm::StringRef domain, llvm::StringRef op);
+/// The operator of domain "" (ai.onnx) or com.microsoft, or null. Before opset 7, ai.onnx said in attributes what
+/// operands say since.
+const OpSchema *findSchema(llvm::StringRef domain, llvm::StringRef op, int64_t opset);
 
 } // namespace weft::onnx
 

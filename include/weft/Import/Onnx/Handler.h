@@ -112,6 +112,10 @@ public:
   mlir::Value list(llvm::ArrayRef<mlir::Value> elements, bool isOptional = false);
   static bool isEmptyOptional(mlir::Value value);
   static mlir::OperandRange elements(mlir::Value list);
+  /// How many elements output `i`, a list among the graph's results, has by the word of the user (--elements).
+  std::optional<int64_t> toldElements(unsigned i) const;
+  /// Output `i` is a list whose number of elements depends on data: says how to tell it.
+  llvm::LogicalResult needsElements(unsigned i, const llvm::Twine &cause);
   /// Records an error that names `what` if `value` is a list.
   llvm::LogicalResult checkTensor(mlir::Value value, const llvm::Twine &what);
 

@@ -63,6 +63,12 @@ LogicalResult prelu(NodeContext &n) {
     return failure();
   if (n.rank(slope) > n.rank(x))
     return n.error("expected a slope of rank at most " + Twine(n.rank(x)) + ", got " + Twine(n.rank(slope)));
+  // Before opset 7, of each channel.
+  if (n.opset < 7 && n.rank(slope) == 1 && n.rank(x) > 2 && n.staticDim(slope, 0) != 1) {
+    tg::Dims dims(n.rank(x) - 1, n.constExpr(1));
+    dims.front() = n.dim(slope, 0);
+    slope = n.reshape(slope, dims);
+  }
   return deliver(n, whereNegative(n, x, n.make<tg::MulOp>(x, slope), x));
 }
 
@@ -269,16 +275,16 @@ LogicalResult lpNormalization(NodeContext &n) {
 
 ArrayRef<OpEntry> getActivationOps() {
   static const OpEntry table[] = {
-      {"", "Relu", 6, newestOpset, relu, ""},
-      {"", "LeakyRelu", 6, newestOpset, leakyRelu, ""},
-      {"", "PRelu", 7, newestOpset, prelu, ""},
+      {"", "Relu", 1, newestOpset, relu, ""},
+      {"", "LeakyRelu", 1, newestOpset, leakyRelu, ""},
+      {"", "PRelu", 1, newestOpset, prelu, ""},
       {"", "ThresholdedRelu", 10, newestOpset, thresholdedRelu, ""},
-      {"", "Elu", 6, newestOpset, elu, ""},
-      {"", "Selu", 6, newestOpset, selu, ""},
+      {"", "Elu", 1, newestOpset, elu, ""},
+      {"", "Selu", 1, newestOpset, selu, ""},
       {"", "Celu", 12, newestOpset, celu, ""},
       {"", "Shrink", 9, newestOpset, shrink, ""},
-      {"", "Sigmoid", 6, newestOpset, direct<tg::SigmoidOp>, ""},
-      {"", "HardSigmoid", 6, newestOpset, hardSigmoid, ""},
+      {"", "Sigmoid", 1, newestOpset, direct<tg::SigmoidOp>, ""},
+      {"", "HardSigmoid", 1, newestOpset, hardSigmoid, ""},
       {"", "HardSwish", 14, newestOpset, hardSwish, ""},
       {"", "Softplus", 1, newestOpset, softplusHandler, ""},
       {"", "Softsign", 1, newestOpset, softsign, ""},

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
 #include "Shared/Loops.h"
+#include "Shared/RuntimeShapes.h"
 #include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
 #include "weft/Import/Onnx/ModelReader.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -72,12 +73,51 @@ static bool isSmall(const ::onnx::GraphProto &graph) {
          });
 }
 
+/// Whether outputs of `graph` are sequences or optionals.
+static bool givesLists(const ::onnx::GraphProto &graph) {
+  return llvm::any_of(graph.output(), [](const ::onnx::ValueInfoProto &output) {
+    return output.type().has_sequence_type() || output.type().has_optional_type();
+  });
+}
+
+/// Branches of lists: of as many elements both, they are selected between; else the branch is taken that gives as many
+/// as the user says, and the program checks the condition.
+static llvm::LogicalResult importIfOfLists(NodeContext &ctx, Value condition, const ::onnx::GraphProto &thenGraph,
+                                           const ::onnx::GraphProto &elseGraph) {
+  auto onTrue = ctx.inlineGraph(thenGraph, {}), onFalse = ctx.inlineGraph(elseGraph, {});
+  if (failed(onTrue) || failed(onFalse))
+    return failure();
+  auto typesOf = [](llvm::ArrayRef<Value> values) {
+    return SmallVector<mlir::Type>(mlir::ValueRange(values).getTypes());
+  };
+  if (typesOf(*onTrue) == typesOf(*onFalse) || onTrue->size() != onFalse->size())
+    return selectBranches(ctx, condition, thenGraph, elseGraph);
+  auto count = [](Value value) { return static_cast<int64_t>(NodeContext::elements(value).size()); };
+  for (unsigned i = 0; i < std::min<size_t>(ctx.numOutputs(), onTrue->size()); ++i) {
+    Value x = (*onTrue)[i], y = (*onFalse)[i];
+    if (!NodeContext::isList(x) || !NodeContext::isList(y) || count(x) == count(y))
+      continue;
+    std::optional<int64_t> told = ctx.toldElements(i);
+    if (told && (*told == count(x) || *told == count(y))) {
+      bool isTrue = *told == count(x);
+      for (unsigned k = 0; k < ctx.numOutputs(); ++k)
+        ctx.output(k, isTrue ? (*onTrue)[k] : (*onFalse)[k]);
+      return assumeNumber(ctx, condition, isTrue, "condition of the branch that gives the told number of elements");
+    }
+    return ctx.needsElements(i, "the branches give " + llvm::Twine(count(x)) + " and " + llvm::Twine(count(y)) +
+                                    " elements, and the condition is not known at compile time");
+  }
+  return selectBranches(ctx, condition, thenGraph, elseGraph);
+}
+
 static llvm::LogicalResult importIf(NodeContext &ctx) {
   Value condition = conditionOperand(ctx, ctx.required(0));
   auto thenGraph = ctx.graphAttr("then_branch"), elseGraph = ctx.graphAttr("else_branch");
   if (!condition || failed(thenGraph) || failed(elseGraph))
     return failure();
   std::optional<int64_t> known = ctx.constantInt(condition);
+  if (!known && (givesLists(**thenGraph) || givesLists(**elseGraph)))
+    return importIfOfLists(ctx, condition, **thenGraph, **elseGraph);
   if (!known && isSmall(**thenGraph) && isSmall(**elseGraph))
     return selectBranches(ctx, condition, **thenGraph, **elseGraph);
   if (!known)
@@ -196,12 +236,19 @@ static bool hasKnownBounds(NodeContext &ctx) {
   return !condition || NodeContext::isList(condition) || ctx.constantInt(condition);
 }
 
+static bool carriesLists(const NodeContext &ctx) {
+  for (unsigned i = 2; i < ctx.numInputs(); ++i)
+    if (ctx.input(i) && NodeContext::isList(ctx.input(i)))
+      return true;
+  return false;
+}
+
 static llvm::LogicalResult importLoop(NodeContext &ctx) {
   auto body = ctx.graphAttr("body");
   if (failed(body))
     return failure();
   if (!hasKnownBounds(ctx))
-    return importRuntimeLoop(ctx, **body);
+    return carriesLists(ctx) ? importToldLoop(ctx, **body) : importRuntimeLoop(ctx, **body);
   FailureOr<LoopBounds> bounds = loopBounds(ctx);
   if (failed(bounds))
     return failure();

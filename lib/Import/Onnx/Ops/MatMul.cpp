@@ -69,7 +69,7 @@ LogicalResult matMulInteger(NodeContext &n) {
 ArrayRef<OpEntry> getMatMulOps() {
   static const OpEntry table[] = {
       {"", "MatMul", 1, newestOpset, matMul, ""},
-      {"", "Gemm", 7, newestOpset, gemmHandler, ""},
+      {"", "Gemm", 1, newestOpset, gemmHandler, ""},
       {"", "MatMulInteger", 10, newestOpset, matMulInteger, ""},
   };
   return table;

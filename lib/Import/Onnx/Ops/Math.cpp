@@ -3,6 +3,7 @@
 //
 // Most operators are one tg op. Those that combine several operands or steps compute f16 and bf16 in f32 and round
 // once.
+#include "Shared/Common.h"
 #include "Shared/Compose.h"
 
 using namespace mlir;
@@ -24,7 +25,7 @@ template <typename OpTy> LogicalResult unary(NodeContext &n) {
 template <typename OpTy> LogicalResult binary(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 2)))
     return failure();
-  Value lhs = n.required(0), rhs = n.required(1);
+  Value lhs = n.required(0), rhs = broadcastInput(n, 1);
   if (!lhs || !rhs || failed(checkSameElement(n, lhs, rhs)))
     return failure();
   return deliver(n, n.make<OpTy>(lhs, rhs));
@@ -60,7 +61,7 @@ Type powType(NodeContext &n, Value base, Value exponent) {
 LogicalResult pow(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 2)))
     return failure();
-  Value base = n.required(0), exponent = n.required(1);
+  Value base = n.required(0), exponent = broadcastInput(n, 1);
   if (!base || !exponent)
     return failure();
   Type result = n.elementType(base), compute = powType(n, base, exponent);
@@ -254,28 +255,28 @@ LogicalResult determinant(NodeContext &n) {
 
 ArrayRef<OpEntry> getMathOps() {
   static const OpEntry table[] = {
-      {"", "Abs", 6, newestOpset, unary<tg::AbsOp>, ""},
-      {"", "Neg", 6, newestOpset, unary<tg::NegOp>, ""},
+      {"", "Abs", 1, newestOpset, unary<tg::AbsOp>, ""},
+      {"", "Neg", 1, newestOpset, unary<tg::NegOp>, ""},
       {"", "Sign", 9, newestOpset, unary<tg::SignOp>, ""},
-      {"", "Reciprocal", 6, newestOpset, unary<tg::ReciprocalOp>, ""},
-      {"", "Add", 7, newestOpset, binary<tg::AddOp>, ""},
-      {"", "Sub", 7, newestOpset, binary<tg::SubOp>, ""},
-      {"", "Mul", 7, newestOpset, binary<tg::MulOp>, ""},
-      {"", "Div", 7, newestOpset, binary<tg::DivOp>, ""},
+      {"", "Reciprocal", 1, newestOpset, unary<tg::ReciprocalOp>, ""},
+      {"", "Add", 1, newestOpset, binary<tg::AddOp>, ""},
+      {"", "Sub", 1, newestOpset, binary<tg::SubOp>, ""},
+      {"", "Mul", 1, newestOpset, binary<tg::MulOp>, ""},
+      {"", "Div", 1, newestOpset, binary<tg::DivOp>, ""},
       {"", "Mod", 10, newestOpset, mod, ""},
-      {"", "Pow", 7, newestOpset, pow, ""},
-      {"", "Max", 8, newestOpset, variadic<tg::MaxOp>, ""},
-      {"", "Min", 8, newestOpset, variadic<tg::MinOp>, ""},
-      {"", "Sum", 8, newestOpset, sum<false>, ""},
-      {"", "Mean", 8, newestOpset, sum<true>, ""},
-      {"", "Clip", 6, 10, clipByAttributes, ""},
+      {"", "Pow", 1, newestOpset, pow, ""},
+      {"", "Max", 1, newestOpset, variadic<tg::MaxOp>, ""},
+      {"", "Min", 1, newestOpset, variadic<tg::MinOp>, ""},
+      {"", "Sum", 1, newestOpset, sum<false>, ""},
+      {"", "Mean", 1, newestOpset, sum<true>, ""},
+      {"", "Clip", 1, 10, clipByAttributes, ""},
       {"", "Clip", 11, newestOpset, clip, ""},
-      {"", "Ceil", 6, newestOpset, unary<tg::CeilOp>, ""},
-      {"", "Floor", 6, newestOpset, unary<tg::FloorOp>, ""},
+      {"", "Ceil", 1, newestOpset, unary<tg::CeilOp>, ""},
+      {"", "Floor", 1, newestOpset, unary<tg::FloorOp>, ""},
       {"", "Round", 11, newestOpset, unary<tg::RoundOp>, ""},
-      {"", "Exp", 6, newestOpset, unary<tg::ExpOp>, ""},
-      {"", "Log", 6, newestOpset, unary<tg::LogOp>, ""},
-      {"", "Sqrt", 6, newestOpset, unary<tg::SqrtOp>, ""},
+      {"", "Exp", 1, newestOpset, unary<tg::ExpOp>, ""},
+      {"", "Log", 1, newestOpset, unary<tg::LogOp>, ""},
+      {"", "Sqrt", 1, newestOpset, unary<tg::SqrtOp>, ""},
       {"", "Erf", 9, newestOpset, unary<tg::ErfOp>, ""},
       {"", "Sin", 7, newestOpset, unary<tg::SinOp>, ""},
       {"", "Cos", 7, newestOpset, unary<tg::CosOp>, ""},
@@ -285,7 +286,7 @@ ArrayRef<OpEntry> getMathOps() {
       {"", "Atan", 7, newestOpset, unary<tg::AtanOp>, ""},
       {"", "Sinh", 9, newestOpset, unary<tg::SinhOp>, ""},
       {"", "Cosh", 9, newestOpset, unary<tg::CoshOp>, ""},
-      {"", "Tanh", 6, newestOpset, unary<tg::TanhOp>, ""},
+      {"", "Tanh", 1, newestOpset, unary<tg::TanhOp>, ""},
       {"", "Asinh", 9, newestOpset, unary<tg::AsinhOp>, ""},
       {"", "Acosh", 9, newestOpset, unary<tg::AcoshOp>, ""},
       {"", "Atanh", 9, newestOpset, unary<tg::AtanhOp>, ""},

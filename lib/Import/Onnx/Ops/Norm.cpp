@@ -1,5 +1,6 @@
 // Normalisations: by layer, root mean square, group, instance, batch; local response; mean and variance.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Common.h"
 #include "Shared/Compose.h"
 #include "Shared/Normalize.h"
 
@@ -124,6 +125,8 @@ LogicalResult batchNormalization(NodeContext &n) {
     return failure();
   if (!*spatial)
     return n.unsupported("attribute `spatial` = 0 is not supported");
+  if (failed(checkIsTest(n)))
+    return failure();
   for (unsigned i = 1; n.opset < 14 && i < n.numOutputs(); ++i)
     if (n.outputUsed(i))
       return n.unsupported("the outputs of training mode before opset 14 are not supported");
@@ -209,8 +212,8 @@ ArrayRef<OpEntry> getNormOps() {
       {"", "RMSNormalization", 23, newestOpset, importRmsNorm, ""},
       {"", "GroupNormalization", 18, 20, groupNormalization<true>, "static number of channels"},
       {"", "GroupNormalization", 21, newestOpset, groupNormalization<false>, "static number of channels"},
-      {"", "InstanceNormalization", 6, newestOpset, instanceNormalization, "static number of channels"},
-      {"", "BatchNormalization", 7, newestOpset, batchNormalization, "training outputs from opset 14 on"},
+      {"", "InstanceNormalization", 1, newestOpset, instanceNormalization, "static number of channels"},
+      {"", "BatchNormalization", 1, newestOpset, batchNormalization, "training outputs from opset 14 on"},
       {"", "LRN", 1, newestOpset, localResponse, ""},
       {"", "MeanVarianceNormalization", 9, newestOpset, meanVariance, ""},
   };

@@ -393,9 +393,9 @@ LogicalResult importDynamicQuantizeLstm(NodeContext &c) {
 
 ArrayRef<OpEntry> getRecurrentOps() {
   static const OpEntry ops[] = {
-      {"", "RNN", 7, newestOpset, importRecurrent<Cell::Rnn>, "static hidden size"},
-      {"", "GRU", 7, newestOpset, importRecurrent<Cell::Gru>, "static hidden size"},
-      {"", "LSTM", 7, newestOpset, importRecurrent<Cell::Lstm>, "static hidden size"},
+      {"", "RNN", 1, newestOpset, importRecurrent<Cell::Rnn>, "static hidden size"},
+      {"", "GRU", 1, newestOpset, importRecurrent<Cell::Gru>, "static hidden size"},
+      {"", "LSTM", 1, newestOpset, importRecurrent<Cell::Lstm>, "static hidden size"},
       {"com.microsoft", "DynamicQuantizeLSTM", 1, anyOpset, importDynamicQuantizeLstm, "static hidden size"},
   };
   return ops;

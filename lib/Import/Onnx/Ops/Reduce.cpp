@@ -155,7 +155,8 @@ template <tg::Monoid kind> LogicalResult argReduce(NodeContext &n) {
 }
 
 LogicalResult topK(NodeContext &n) {
-  if (failed(n.checkNumInputs(2, 2)))
+  bool isAttribute = n.opset < 10;
+  if (failed(n.checkNumInputs(isAttribute ? 1 : 2, isAttribute ? 1 : 2)))
     return failure();
   Value x = n.required(0);
   FailureOr<int64_t> axis = n.intAttr("axis", -1);
@@ -163,7 +164,10 @@ LogicalResult topK(NodeContext &n) {
   FailureOr<bool> largest = n.boolAttr("largest", true), sorted = n.boolAttr("sorted", true);
   if (!x || failed(axis) || failed(largest) || failed(sorted))
     return failure();
-  FailureOr<tg::Dims> k = n.requiredDims(1, "k");
+  FailureOr<int64_t> given = isAttribute ? n.intAttr("k") : FailureOr<int64_t>(0);
+  if (failed(given))
+    return failure();
+  FailureOr<tg::Dims> k = isAttribute ? n.constDims(*given) : n.requiredDims(1, "k");
   FailureOr<int64_t> normalized = n.normalizeAxis(*axis, n.rank(x));
   if (failed(k) || failed(normalized))
     return failure();
@@ -208,7 +212,7 @@ ArrayRef<OpEntry> getReduceOps() {
       {"", "ReduceLogSumExp", 1, newestOpset, reduction<reduceLogSumExp, Types::Real>, ""},
       {"", "ArgMax", 1, newestOpset, argReduce<tg::Monoid::Max>, ""},
       {"", "ArgMin", 1, newestOpset, argReduce<tg::Monoid::Min>, ""},
-      {"", "TopK", 10, newestOpset, topK, ""},
+      {"", "TopK", 1, newestOpset, topK, ""},
   };
   return table;
 }

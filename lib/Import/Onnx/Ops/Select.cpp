@@ -1,6 +1,6 @@
 // Choosing, comparing, logic, and conversions of element types.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Import/Onnx/Handler.h"
+#include "Shared/Common.h"
 
 using namespace weft;
 using namespace weft::onnx;
@@ -19,7 +19,7 @@ static llvm::LogicalResult checkSameElement(NodeContext &ctx, Value x, Value y) 
 }
 
 template <tg::CmpPredicate predicate> static llvm::LogicalResult importCompare(NodeContext &ctx) {
-  Value x = ctx.required(0), y = ctx.required(1);
+  Value x = ctx.required(0), y = broadcastInput(ctx, 1);
   if (!x || !y || failed(checkSameElement(ctx, x, y)))
     return failure();
   ctx.output(0, ctx.make<tg::CmpOp>(predicate, x, y));
@@ -27,7 +27,7 @@ template <tg::CmpPredicate predicate> static llvm::LogicalResult importCompare(N
 }
 
 template <typename OpTy> static llvm::LogicalResult importLogic(NodeContext &ctx) {
-  Value x = ctx.required(0), y = ctx.required(1);
+  Value x = ctx.required(0), y = broadcastInput(ctx, 1);
   if (!x || !y)
     return failure();
   if (!ctx.elementType(x).isInteger(1) || !ctx.elementType(y).isInteger(1))
@@ -128,19 +128,19 @@ namespace weft::onnx {
 llvm::ArrayRef<OpEntry> getSelectOps() {
   using tg::CmpPredicate;
   static const OpEntry ops[] = {
-      {"", "And", 7, newestOpset, importLogic<tg::AndOp>, ""},
+      {"", "And", 1, newestOpset, importLogic<tg::AndOp>, ""},
       {"", "BitCast", 26, newestOpset, importBitCast, ""},
       {"", "Cast", 6, newestOpset, importCast, "no strings"},
       {"", "CastLike", 15, newestOpset, importCastLike, "no strings"},
-      {"", "Equal", 7, newestOpset, importCompare<CmpPredicate::Eq>, "no strings"},
-      {"", "Greater", 7, newestOpset, importCompare<CmpPredicate::Gt>, ""},
+      {"", "Equal", 1, newestOpset, importCompare<CmpPredicate::Eq>, "no strings"},
+      {"", "Greater", 1, newestOpset, importCompare<CmpPredicate::Gt>, ""},
       {"", "GreaterOrEqual", 12, newestOpset, importCompare<CmpPredicate::Ge>, ""},
-      {"", "Less", 7, newestOpset, importCompare<CmpPredicate::Lt>, ""},
+      {"", "Less", 1, newestOpset, importCompare<CmpPredicate::Lt>, ""},
       {"", "LessOrEqual", 12, newestOpset, importCompare<CmpPredicate::Le>, ""},
       {"", "Not", 1, newestOpset, importNot, ""},
-      {"", "Or", 7, newestOpset, importLogic<tg::OrOp>, ""},
+      {"", "Or", 1, newestOpset, importLogic<tg::OrOp>, ""},
       {"", "Where", 9, newestOpset, importWhere, ""},
-      {"", "Xor", 7, newestOpset, importLogic<tg::XorOp>, ""},
+      {"", "Xor", 1, newestOpset, importLogic<tg::XorOp>, ""},
   };
   return ops;
 }

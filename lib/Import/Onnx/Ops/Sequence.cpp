@@ -2,6 +2,7 @@
 // IR.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Extents.h"
+#include "Shared/RuntimeShapes.h"
 #include "weft/Import/Onnx/ModelReader.h"
 #include <onnx/onnx_pb.h>
 
@@ -37,6 +38,20 @@ FailureOr<int64_t> position(NodeContext &n, unsigned i, int64_t count, int64_t o
   return at;
 }
 
+/// Input `i`, which is data, as a place among `count`, checked when the model runs; negative ones count from `end`.
+/// Null after an error, and without one if the input is absent or known.
+Value runtimePosition(NodeContext &n, unsigned i, int64_t count, int64_t end) {
+  Value given = n.input(i);
+  if (!given || NodeContext::isList(given) || n.constantInts(given))
+    return {};
+  Expr place(n, n.reshape(n.cast(given, n.b.getI64Type()), ArrayRef<int64_t>()));
+  place = place.compare(tg::CmpPredicate::Lt, 0.0).select(place + double(end), place);
+  FailureOr<tg::Dims> bound = n.runtimeDims(place, "position");
+  if (failed(bound) || failed(n.assumeAtMost(bound->front(), n.constExpr(count - 1), "position")))
+    return {};
+  return place;
+}
+
 /// Hands over a sequence of at most as many elements as a loop may have iterations.
 LogicalResult deliver(NodeContext &n, ArrayRef<Value> elements, unsigned output = 0) {
   if (int64_t(elements.size()) > n.limits().maxTripCount)
@@ -68,7 +83,15 @@ LogicalResult sequenceAt(NodeContext &n) {
   if (!list || failed(n.checkNumInputs(2, 2)))
     return failure();
   OperandRange elements = NodeContext::elements(list);
-  FailureOr<int64_t> at = position(n, 1, int64_t(elements.size()), 0);
+  int64_t count = int64_t(elements.size());
+  if (Value place = elements.empty() ? Value() : runtimePosition(n, 1, count, count)) {
+    Value found = elementOfList(n, SmallVector<Value>(elements), place);
+    n.output(0, found);
+    return success(bool(found));
+  }
+  if (n.failedAlready())
+    return failure();
+  FailureOr<int64_t> at = position(n, 1, count, 0);
   if (failed(at))
     return failure();
   if (elements.empty())
@@ -91,8 +114,22 @@ LogicalResult sequenceInsert(NodeContext &n) {
     return failure();
   SmallVector<Value> elements(NodeContext::elements(list));
   int64_t count = int64_t(elements.size());
+  if (Value place = runtimePosition(n, 2, count + 1, count)) {
+    // What was in front of the place, the new element, what was behind it.
+    SmallVector<Value> sources = elements;
+    sources.push_back(element);
+    if (failed(n.checkTensor(element, "the element")))
+      return failure();
+    for (int64_t i = 0; i <= count; ++i) {
+      Expr here = Expr(n, place).like(double(i)), at(n, place);
+      Expr source = at.compare(tg::CmpPredicate::Gt, here).select(here, here - 1.0);
+      source = at.compare(tg::CmpPredicate::Eq, here).select(here.like(double(count)), source);
+      elements.insert(elements.end(), elementOfList(n, sources, source));
+    }
+    return deliver(n, ArrayRef(elements).drop_front(count));
+  }
   FailureOr<int64_t> at = position(n, 2, count + 1, count);
-  if (failed(at))
+  if (n.failedAlready() || failed(at))
     return failure();
   // A negative position counts from the last element, not from the place after it.
   std::optional<int64_t> given = n.input(2) ? n.constantInt(n.input(2)) : std::nullopt;
@@ -109,8 +146,18 @@ LogicalResult sequenceErase(NodeContext &n) {
   SmallVector<Value> elements(NodeContext::elements(list));
   if (elements.empty())
     return n.error("the sequence is empty");
-  FailureOr<int64_t> at = position(n, 1, int64_t(elements.size()), int64_t(elements.size()) - 1);
-  if (failed(at))
+  int64_t count = int64_t(elements.size());
+  if (Value place = runtimePosition(n, 1, count, count)) {
+    SmallVector<Value> kept;
+    for (int64_t i = 0; i + 1 < count; ++i) {
+      Expr here = Expr(n, place).like(double(i));
+      kept.push_back(
+          elementOfList(n, elements, Expr(n, place).compare(tg::CmpPredicate::Gt, here).select(here, here + 1.0)));
+    }
+    return deliver(n, kept);
+  }
+  FailureOr<int64_t> at = position(n, 1, count, count - 1);
+  if (n.failedAlready() || failed(at))
     return failure();
   elements.erase(elements.begin() + *at);
   return deliver(n, elements);
@@ -139,6 +186,20 @@ LogicalResult concatFromSequence(NodeContext &n) {
   return success();
 }
 
+/// The sizes of as many pieces as the user says: all of `size` but the last one, which may be smaller.
+FailureOr<tg::Dims> toldPieces(NodeContext &n, AffineExpr extent, AffineExpr size, int64_t count) {
+  if (count == 0)
+    return failed(n.assumeEqual(extent, n.constExpr(0), "`SplitToSequence` extent")) ? FailureOr<tg::Dims>(failure())
+                                                                                     : tg::Dims();
+  AffineExpr rest = tg::simplify(extent - size * (count - 1));
+  if (failed(n.assumeAtMost(n.constExpr(1), rest, "the last piece of the told number")) ||
+      failed(n.assumeAtMost(rest, size, "the last piece of the told number")))
+    return failure();
+  tg::Dims sizes(count - 1, size);
+  sizes.push_back(rest);
+  return sizes;
+}
+
 /// The sizes of the pieces of `extent`: given ones, pieces of one given size, or of 1. Given ones may be data, their
 /// number not.
 FailureOr<tg::Dims> pieceSizes(NodeContext &n, AffineExpr extent) {
@@ -164,16 +225,20 @@ FailureOr<tg::Dims> pieceSizes(NodeContext &n, AffineExpr extent) {
     return *sizes;
   }
   std::optional<int64_t> whole = tg::getConstant(extent);
-  if (!whole)
-    return n.unsupported("a split into pieces of one size along a symbolic dimension is not supported",
-                         "fix the extent with --dim");
-  int64_t size = 1;
-  if (given) {
-    FailureOr<SmallVector<int64_t>> one = n.requiredInts(1, "split");
-    if (failed(one) || one->empty())
-      return failure();
-    size = one->front();
+  std::optional<int64_t> known = given ? n.constantInt(given) : 1;
+  if (!whole || !known) {
+    std::optional<int64_t> count = n.toldElements(0);
+    if (!count)
+      return n.needsElements(0, "a split into pieces of one size, where the extent or the size is not known at compile "
+                                "time");
+    if (*count > n.limits().maxTripCount)
+      return limited(*count);
+    FailureOr<tg::Dims> one = given ? n.requiredDims(1, "split") : tg::Dims{n.constExpr(1)};
+    if (failed(one) || one->size() != 1)
+      return failed(one) ? failure() : n.error("expected one size, got " + Twine(one->size()));
+    return toldPieces(n, extent, one->front(), *count);
   }
+  int64_t size = *known;
   if (size < 1)
     return n.error("expected pieces of at least 1, got " + Twine(size));
   if (*whole / size >= n.limits().maxTripCount)
@@ -259,14 +324,13 @@ LogicalResult optionalGetElement(NodeContext &n) {
 } // namespace
 
 ArrayRef<OpEntry> getSequenceOps() {
-  constexpr StringLiteral constantPlace = "position known at compile time";
   static const OpEntry table[] = {
       {"", "SequenceEmpty", 11, newestOpset, sequenceEmpty, ""},
       {"", "SequenceConstruct", 11, newestOpset, sequenceConstruct, ""},
-      {"", "SequenceAt", 11, newestOpset, sequenceAt, constantPlace, true},
+      {"", "SequenceAt", 11, newestOpset, sequenceAt, "", true},
       {"", "SequenceLength", 11, newestOpset, sequenceLength, "", true},
-      {"", "SequenceInsert", 11, newestOpset, sequenceInsert, constantPlace, true},
-      {"", "SequenceErase", 11, newestOpset, sequenceErase, constantPlace, true},
+      {"", "SequenceInsert", 11, newestOpset, sequenceInsert, "", true},
+      {"", "SequenceErase", 11, newestOpset, sequenceErase, "", true},
       {"", "SequenceMap", 17, newestOpset, sequenceMap, "", true},
       {"", "ConcatFromSequence", 11, newestOpset, concatFromSequence, "", true},
       {"", "SplitToSequence", 11, newestOpset, splitToSequence, "known number of pieces"},

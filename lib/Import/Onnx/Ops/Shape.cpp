@@ -1,6 +1,8 @@
 // Constants, shape queries, and views of the same elements: reshape, squeeze, transpose, expand.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Common.h"
 #include "Shared/Extents.h"
+#include "Shared/RandomTable.h"
 #include "Shared/RuntimeShapes.h"
 
 using namespace weft;
@@ -103,7 +105,13 @@ static llvm::LogicalResult importSize(NodeContext &ctx) {
 //===--- Reshape and its kin ---===//
 
 static llvm::LogicalResult importReshape(NodeContext &ctx) {
-  Value x = ctx.required(0), shape = ctx.required(1);
+  Value x = ctx.required(0), shape;
+  if (ctx.opset < 5) {
+    FailureOr<SmallVector<int64_t>> given = ctx.intsAttr("shape");
+    shape = failed(given) ? Value() : ctx.intsConstant(*given);
+  } else {
+    shape = ctx.required(1);
+  }
   FailureOr<bool> allowZero = ctx.boolAttr("allowzero", false);
   if (!x || !shape || failed(allowZero))
     return failure();
@@ -335,18 +343,31 @@ static llvm::LogicalResult importConstantOfShape(NodeContext &ctx) {
   return success();
 }
 
+/// Training mode: elements are dropped where the table is below the ratio, the others scaled. `isTraining` selects
+/// where it is data.
+static llvm::LogicalResult dropElements(NodeContext &ctx, Value x, Value isTraining) {
+  Value table = uniformTable(ctx, ctx.dims(x));
+  if (!table)
+    return failure();
+  Expr ratio(ctx, ctx.input(1) ? ctx.cast(ctx.input(1), ctx.b.getF64Type()) : ctx.scalar(0.5, ctx.b.getF64Type()));
+  Expr training(ctx, isTraining), whole(ctx, x);
+  Expr kept = Expr(ctx, table).compare(tg::CmpPredicate::Ge, ratio);
+  Expr scaled = whole / (1.0 - ratio).cast(ctx.elementType(x));
+  ctx.output(0, training.select(kept.select(scaled, 0.0), whole));
+  ctx.output(1, kept | training.unary<tg::NotOp>());
+  return success();
+}
+
 static llvm::LogicalResult importDropout(NodeContext &ctx) {
   Value x = ctx.required(0);
   if (!x)
     return failure();
-  ctx.ignoreAttr("ratio");
-  ctx.ignoreAttr("seed");
+  if (failed(checkIsTest(ctx)))
+    return failure();
   if (Value training = ctx.input(2)) {
-    std::optional<int64_t> isTraining = ctx.constantInt(training);
-    // Nothing is dropped at a ratio of 0.
-    bool drops = !ctx.input(1) || ctx.constantFloat(ctx.input(1)) != 0.0;
-    if (!isTraining || (*isTraining && drops))
-      return ctx.unsupported("training mode is not supported", "export the model for inference");
+    bool isInference = ctx.constantInt(training) == 0, isWhole = ctx.input(1) && ctx.constantFloat(ctx.input(1)) == 0.0;
+    if (!isInference && !isWhole)
+      return dropElements(ctx, x, training);
   }
   ctx.output(0, x);
   if (ctx.outputUsed(1))
@@ -360,11 +381,11 @@ llvm::ArrayRef<OpEntry> getShapeOps() {
   static const OpEntry ops[] = {
       {"", "Constant", 1, newestOpset, importConstant, "no strings, no sparse tensors"},
       {"", "ConstantOfShape", 9, newestOpset, importConstantOfShape, ""},
-      {"", "Dropout", 7, newestOpset, importDropout, "inference only"},
+      {"", "Dropout", 1, newestOpset, importDropout, "training mode: with a seed, of static extents"},
       {"", "Expand", 8, newestOpset, importExpand, ""},
       {"", "Flatten", 1, newestOpset, importFlatten, ""},
       {"", "Identity", 1, newestOpset, importIdentity, "", true},
-      {"", "Reshape", 5, newestOpset, importReshape, ""},
+      {"", "Reshape", 1, newestOpset, importReshape, ""},
       {"", "Shape", 1, newestOpset, importShape, ""},
       {"", "Size", 1, newestOpset, importSize, ""},
       {"", "Squeeze", 1, newestOpset, importSqueeze, ""},

@@ -24,6 +24,40 @@ LogicalResult checkSameFloat(NodeContext &c, Value x, Value y, StringRef what) {
   return success();
 }
 
+Value broadcastInput(NodeContext &c, unsigned i) {
+  Value x = c.required(0), y = c.required(i);
+  if (!x || !y || c.opset >= 7)
+    return y;
+  int64_t room = c.rank(x) - c.rank(y);
+  FailureOr<bool> broadcasts = c.boolAttr("broadcast", false);
+  FailureOr<int64_t> axis = c.intAttr("axis", std::max<int64_t>(room, 0));
+  if (failed(broadcasts) || failed(axis))
+    return {};
+  if (!*broadcasts && room != 0) {
+    (void)c.error("expected operands of one rank where attribute `broadcast` is 0, got " + Twine(c.rank(x)) + " and " +
+                  Twine(c.rank(y)));
+    return {};
+  }
+  int64_t first = *axis < 0 ? *axis + c.rank(x) : *axis;
+  if (!*broadcasts || room == first)
+    return y;
+  if (first < 0 || first > room) {
+    (void)c.error("attribute `axis`: expected a place of " + Twine(c.rank(y)) + " dimensions among " +
+                  Twine(c.rank(x)) + ", got " + Twine(*axis));
+    return {};
+  }
+  tg::Dims dims = c.dims(y);
+  dims.append(room - first, c.constExpr(1));
+  return c.reshape(y, dims);
+}
+
+LogicalResult checkIsTest(NodeContext &c) {
+  FailureOr<bool> isTest = c.opset < 7 ? c.boolAttr("is_test", false) : FailureOr<bool>(true);
+  if (failed(isTest) || *isTest)
+    return failed(isTest) ? failure() : success();
+  return c.unsupported("training mode is not supported: attribute `is_test` is 0", "export the model for inference");
+}
+
 FailureOr<SmallVector<int64_t>> staticDims(NodeContext &c, Value value, int64_t from, StringRef what) {
   SmallVector<int64_t> extents;
   for (int64_t d = from; d < c.rank(value); ++d) {

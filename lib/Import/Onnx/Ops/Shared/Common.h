@@ -14,6 +14,13 @@ std::string typeName(mlir::Type type);
 /// same.
 llvm::LogicalResult checkSameFloat(NodeContext &c, mlir::Value x, mlir::Value y, llvm::StringRef what);
 
+/// Input `i` as numpy's broadcasting over input 0 takes it. Before opset 7 it broadcasts only where attribute
+/// `broadcast` says so, with its dimensions from `axis` of input 0 on, or at its end.
+mlir::Value broadcastInput(NodeContext &c, unsigned i);
+
+/// Records an error if `is_test`, which operators before opset 7 have, is not set: they train then.
+llvm::LogicalResult checkIsTest(NodeContext &c);
+
 /// Static extents of `value` from dimension `from` on; unsupported if one is symbolic.
 mlir::FailureOr<llvm::SmallVector<int64_t>> staticDims(NodeContext &c, mlir::Value value, int64_t from,
                                                        llvm::StringRef what);

@@ -212,11 +212,8 @@ LogicalResult RuntimeLoop::readOperands() {
     Value value = ctx.required(i);
     if (!value)
       return failure();
-    if (NodeContext::isList(value)) {
-      bool isCounted = !ctx.input(0) || ctx.constantInt(ctx.input(0));
-      return ctx.needsConstant(isCounted, isCounted ? "condition of a loop that carries a sequence or an optional"
-                                                    : "trip count of a loop that carries a sequence or an optional");
-    }
+    if (NodeContext::isList(value))
+      return ctx.unsupported("the condition of a loop that carries a sequence or an optional depends on data");
     bool isPassed = static_cast<int>(i) - 1 < graph.output_size() && static_cast<int>(i) < graph.input_size() &&
                     graph.output(i - 1).name() == graph.input(i).name();
     outer.push_back(value);
@@ -352,6 +349,24 @@ LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body
 
 //===--- If ---===//
 
+/// Whether `type` is a tensor of `other`'s element type whose extents in front of `other`'s rank are 1.
+static bool hasLeadingOnes(Type type, Type other) {
+  auto longer = dyn_cast<RankedTensorType>(type), shorter = dyn_cast<RankedTensorType>(other);
+  return longer && shorter && longer.getElementType() == shorter.getElementType() &&
+         longer.getRank() > shorter.getRank() &&
+         llvm::all_of(ArrayRef(tg::getDims(longer)).drop_back(shorter.getRank()),
+                      [](AffineExpr extent) { return tg::getConstant(extent) == 1; });
+}
+
+/// A branch gives 2, the other one [2], as functions of ONNX do: where they are used they broadcast to the same.
+static Value withLeadingOnes(NodeContext &ctx, Value value, Type type) {
+  if (!value || !hasLeadingOnes(type, value.getType()))
+    return value;
+  tg::Dims dims(cast<RankedTensorType>(type).getRank() - ctx.rank(value), ctx.constExpr(1));
+  llvm::append_range(dims, ctx.dims(value));
+  return ctx.reshape(value, dims);
+}
+
 /// The first outputs of `graph` in a function of its own, as `types` where these are given.
 static FailureOr<Body> buildBranch(NodeContext &ctx, const ::onnx::GraphProto &graph, StringRef name, TypeRange types) {
   return ctx.buildBody(name, {}, /*hoist=*/false, [&](ValueRange) -> FailureOr<SmallVector<Value>> {
@@ -365,7 +380,7 @@ static FailureOr<Body> buildBranch(NodeContext &ctx, const ::onnx::GraphProto &g
     for (auto [i, value] : llvm::enumerate(*results))
       value = withDeclaredExtents(ctx, value, graph.output(int(i)));
     for (auto [value, type] : llvm::zip(*results, types))
-      value = matchType(ctx, value, type, "a result of the branches");
+      value = matchType(ctx, withLeadingOnes(ctx, value, type), type, "a result of the branches");
     return results;
   });
 }
@@ -405,8 +420,13 @@ LogicalResult importRuntimeIf(NodeContext &ctx, Value condition, const ::onnx::G
         ctx.output(i, (*results)[i]);
       return success();
     }
-    onFalse = buildBranch(ctx, elseGraph, "else", types);
-    if (failed(onFalse))
+    for (auto [type, other] : llvm::zip(types, second.getTypes()))
+      type = hasLeadingOnes(other, type) ? other : type;
+    if (types != SmallVector<Type>(first.getTypes()))
+      onTrue = buildBranch(ctx, thenGraph, "then", types);
+    if (types != SmallVector<Type>(second.getTypes()))
+      onFalse = buildBranch(ctx, elseGraph, "else", types);
+    if (failed(onTrue) || failed(onFalse))
       return failure();
   }
   auto branch =

@@ -41,6 +41,10 @@ mlir::Value withDeclaredExtents(NodeContext &ctx, mlir::Value value, const ::onn
 /// ONNX Loop whose number of turns is only known when the model runs.
 llvm::LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body);
 
+/// ONNX Loop that carries sequences and whose number of turns is data: as many as make the sequence that is a result of
+/// the model as long as the user says, which the program checks.
+llvm::LogicalResult importToldLoop(NodeContext &ctx, const ::onnx::GraphProto &body);
+
 /// ONNX If as a branch of the program; both results have one type.
 llvm::LogicalResult importRuntimeIf(NodeContext &ctx, mlir::Value condition, const ::onnx::GraphProto &thenGraph,
                                     const ::onnx::GraphProto &elseGraph);

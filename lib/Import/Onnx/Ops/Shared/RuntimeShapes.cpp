@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RuntimeShapes.h"
 #include "Extents.h"
+#include <onnx/onnx_pb.h>
 
 using namespace mlir;
 
@@ -34,6 +35,26 @@ static FailureOr<int64_t> countOf(NodeContext &ctx, Value values, StringRef what
   if (!count)
     return ctx.unsupported("the number of `" + what + "` is not known at compile time");
   return *count;
+}
+
+LogicalResult assumeNumber(NodeContext &ctx, Value value, int64_t number, const Twine &what) {
+  FailureOr<tg::Dims> bound = ctx.runtimeDims(value ? ctx.cast(value, ctx.b.getI64Type()) : value, what);
+  if (failed(bound))
+    return failure();
+  if (bound->size() != 1)
+    return ctx.error(what + ": expected one number, got " + Twine(bound->size()));
+  std::string text =
+      ("node `" + ctx.node.name() + "` (" + ctx.opType() + "): " + what + ": expected " + Twine(number)).str();
+  if (std::optional<int64_t> known = tg::getConstant(bound->front()))
+    return *known == number ? success() : ctx.error(what + ": expected " + Twine(number) + ", got " + Twine(*known));
+  unsigned symbols = 0;
+  bound->front().walk([&](AffineExpr expr) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+      symbols = std::max(symbols, symbol.getPosition() + 1);
+  });
+  auto map = AffineMap::get(0, symbols, {bound->front(), ctx.constExpr(number)}, ctx.b.getContext());
+  tg::AssumeEqualOp::create(ctx.b, AffineMapAttr::get(map), ctx.b.getStringAttr(text));
+  return success();
 }
 
 FailureOr<tg::Dims> runtimeReshapeDims(NodeContext &ctx, Value x, Value shape, bool allowZero) {
@@ -339,6 +360,38 @@ Value sortedPlaces(NodeContext &ctx, Value x, int64_t axis, bool largest) {
   Expr inFront = before | (isTie & isEarlier(ctx, ctx.rank(x) + 1, axis, dims[axis]));
   Value rank = ctx.reduce(tg::Monoid::Add, inFront.cast(ctx.b.getI64Type()), {axis + 1}, /*keepDims=*/false);
   return placeNumbers(ctx, rank, axis, dims[axis]);
+}
+
+Value elementOfList(NodeContext &ctx, ArrayRef<Value> elements, Value place) {
+  Value first = elements.front();
+  bool isEqual = llvm::all_of(elements, [&](Value each) { return each.getType() == first.getType(); });
+  SmallVector<Value> parts, shapes;
+  SmallVector<AffineExpr> offsets;
+  AffineExpr end = ctx.constExpr(0);
+  for (Value each : elements) {
+    if (ctx.elementType(each) != ctx.elementType(first) || ctx.rank(each) != ctx.rank(first)) {
+      (void)ctx.unsupported("a position is data, and the elements of the sequence differ in rank or element type",
+                            "if it comes from a graph input, fix that with --bind");
+      return {};
+    }
+    AffineExpr size = tg::getNumElements(each.getType());
+    offsets.push_back(end);
+    end = tg::simplify(end + size);
+    parts.push_back(isEqual ? ctx.unsqueeze(each, {0}) : ctx.reshape(each, tg::Dims{size}));
+    if (!isEqual)
+      shapes.push_back(ctx.unsqueeze(ctx.extents(ctx.dims(each)), {0}));
+  }
+  Value all = ctx.concat(parts, 0);
+  if (isEqual)
+    return takeAlong(ctx, all, place, 0);
+  FailureOr<tg::Dims> dims = ctx.runtimeDims(takeAlong(ctx, ctx.concat(shapes, 0), place, 0), "extents of the element");
+  if (failed(dims))
+    return {};
+  AffineExpr size = ctx.constExpr(1);
+  for (AffineExpr extent : *dims)
+    size = tg::simplify(size * extent);
+  Expr start(ctx, takeAlong(ctx, ctx.extents(offsets), place, 0));
+  return ctx.reshape(takeAlong(ctx, all, Expr(ctx, iota(ctx, size)) + start, 0), *dims);
 }
 
 Value sortedRows(NodeContext &ctx, Value x) {

@@ -8,6 +8,9 @@
 
 namespace weft::onnx {
 
+/// Takes `value`, of one element and at least 0, to be `number`; the program checks it where it is data.
+llvm::LogicalResult assumeNumber(NodeContext &ctx, mlir::Value value, int64_t number, const llvm::Twine &what);
+
 /// The shape that Reshape gives `x` for the run-time `shape`, with its zeros and its -1 resolved.
 mlir::FailureOr<tg::Dims> runtimeReshapeDims(NodeContext &ctx, mlir::Value x, mlir::Value shape, bool allowZero);
 
@@ -56,6 +59,10 @@ mlir::Value sortedPlaces(NodeContext &ctx, mlir::Value x, int64_t axis, bool lar
 /// Places of the rows of a matrix in ascending lexicographic order; equal rows in the order of places, NaN last. 1-D
 /// i64.
 mlir::Value sortedRows(NodeContext &ctx, mlir::Value x);
+
+/// The element of a list, of one rank and element type, whose place is the rank-0 i64 `place`. Its extents are bound
+/// when the program runs where those of the elements differ.
+mlir::Value elementOfList(NodeContext &ctx, llvm::ArrayRef<mlir::Value> elements, mlir::Value place);
 
 /// r[.., i, ..] = data[.., indices[.., i, ..], ..] along `axis`, both of one rank.
 mlir::Value takeElements(NodeContext &ctx, mlir::Value data, mlir::Value indices, int64_t axis);
