@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each has the parameters (iterations, address, out) and leaves the clocks of a block's loop in out[0]. What is told of
-// a copy is the difference of two that do so many and twice as many in an iteration.
+// a copy is the difference of two that do so many and twice as many in an iteration. What an iteration does depends on
+// which one it is (%step, %turn), or ptxas does it once, before the loop.
 #include "TileKernels.h"
 
 #include <functional>
@@ -17,7 +18,8 @@ static const char *const kStart = R"(  .reg .pred %p<4>;
   .reg .b16 %h<2>;
   .reg .b32 %a<16>, %t, %s, %slots, %cta;
   .reg .b64 %n, %base, %at, %out, %d<8>, %t0, %t1, %clocks;
-  .reg .f32 %f<72>;
+  .reg .b32 %turn;
+  .reg .f32 %f<72>, %step;
   ld.param.u64 %n, [iterations];
   ld.param.u64 %base, [address];
   ld.param.u64 %out, [out];
@@ -33,6 +35,8 @@ static const char *const kStart = R"(  .reg .pred %p<4>;
   shl.b32 %a15, %t, 2;
   add.u32 %a15, %slots, %a15;
   mov.u64 %clocks, 0;
+  mov.u32 %turn, 0;
+  mov.f32 %step, 0f00000000;
 )";
 
 namespace {
@@ -73,29 +77,32 @@ static std::string makeCopies(int count, int bytes) {
       return "  cp.async.cg.shared.global " + wide + ", " + from + ", 16;\n";
     if (bytes == 4)
       return "  cp.async.ca.shared.global " + narrow + ", " + from + ", 4;\n";
-    return "  ld.global.u16 %h0, " + from + ";\n  st.shared.u16 " + narrow + ", %h0;\n";
+    return (i ? "" : std::string("  xor.b64 %at, %at, 2;\n")) + "  ld.global.u16 %h0, " + from + ";\n  st.shared.u16 " +
+           narrow + ", %h0;\n";
   });
 }
 
 /// Elements that a window slides along: each has an address of its own, of a place that may be outside.
 static std::string makeSlidingCopies(int count) {
-  return repeat(count, [&](int i) {
-    return "  add.u32 %a2, %t, " + number(3 * i) +
-           ";\n  mul.hi.u32 %a3, %a2, 613566757;\n  mad.lo.s32 %a4, %a3, -7, %a2;\n  setp.lt.u32 %p1, %a4, 8;\n"
-           "  setp.lt.and.u32 %p1, %a3, 4096, %p1;\n  mad.lo.u32 %a5, %a3, 7, %a4;\n  mul.wide.u32 %d0, %a5, 2;\n"
-           "  add.u64 %d0, %base, %d0;\n  mov.u16 %h0, 0;\n  @%p1 ld.global.u16 %h0, [%d0];\n  st.shared.u16 [%a15+" +
-           number(2048 * i) + "], %h0;\n";
-  });
+  return "  add.u32 %turn, %turn, 1;\n  add.u32 %a1, %turn, %t;\n" + repeat(count, [&](int i) {
+           return "  add.u32 %a2, %a1, " + number(3 * i) +
+                  ";\n  mul.hi.u32 %a3, %a2, 613566757;\n  mad.lo.s32 %a4, %a3, -7, %a2;\n  setp.lt.u32 %p1, %a4, 8;\n"
+                  "  setp.lt.and.u32 %p1, %a3, 4096, %p1;\n  mad.lo.u32 %a5, %a3, 7, %a4;\n  mul.wide.u32 %d0, %a5, "
+                  "2;\n"
+                  "  add.u64 %d0, %base, %d0;\n  mov.u16 %h0, 0;\n  @%p1 ld.global.u16 %h0, [%d0];\n  st.shared.u16 "
+                  "[%a15+" +
+                  number(2048 * i) + "], %h0;\n";
+         });
 }
 
 static const char *const kCommitAndWait = "  cp.async.commit_group;\n  cp.async.wait_group 0;\n";
 
 /// Two f32 results as one register of bf16 pairs, `count` of them, to this thread's places of shared memory.
 static std::string makeConverted(int count) {
-  return repeat(count, [&](int i) {
-    return "  cvt.rn.bf16x2.f32 %a" + number(4 + i % 4) + ", %f" + number(2 * i + 1) + ", %f" + number(2 * i) + ";\n" +
-           (i % 4 == 3 ? "  st.shared.v4.b32 [%s+" + number(2048 * (i / 4)) + "], {%a4, %a5, %a6, %a7};\n" : "");
-  });
+  return "  add.f32 %step, %step, 0f3F800000;\n" + repeat(count, [&](int i) {
+           return "  cvt.rn.bf16x2.f32 %a" + number(4 + i % 4) + ", %f" + number(i) + ", %step;\n" +
+                  (i % 4 == 3 ? "  st.shared.v4.b32 [%s+" + number(2048 * (i / 4)) + "], {%a4, %a5, %a6, %a7};\n" : "");
+         });
 }
 
 static std::string makeNumbers() {
@@ -136,27 +143,31 @@ std::string weft::calibrate::makeTileKernels() {
                            repeat(count, [](int) { return std::string("  fma.rn.f32 %f0, %f0, %f0, %f0;\n"); }),
                            "  setp.lt.f32 %p1, %f0, 0f00000000;\n  @%p1 st.global.f32 [%out+8], %f0;\n"});
   }
-  // Tensors beside the products: a warp reads pairs of eight rows, as an accumulator's layout has them.
+  // Tensors beside the products: a warp reads pairs of eight rows, 16 bytes of each at a time, as an accumulator's
+  // layout has them.
   std::string beside =
-      repeat(8, [](int i) { return "  ld.global.u32 %a" + number(8 + i) + ", [%d1+" + number(64 * i) + "];\n"; });
+      repeat(8, [](int i) { return "  ld.global.u32 %a" + number(8 + i) + ", [%d1+" + number(16 * i) + "];\n"; });
   beside += repeat(8, [](int i) { return "  xor.b32 %a1, %a1, %a" + number(8 + i) + ";\n"; });
-  beside +=
-      "  add.u64 %d1, %d1, 512;\n  and.b64 %d2, %n, 7;\n  setp.eq.u64 %p1, %d2, 0;\n  @%p1 sub.u64 %d1, %d1, 4096;\n";
+  beside += "  add.u32 %a5, %a5, 128;\n  and.b32 %a5, %a5, " + number(kBesideRowBytes - 1) +
+            ";\n  cvt.u64.u32 %d2, %a5;\n  add.u64 %d1, %d3, %d2;\n";
   std::string rows =
-      "  mov.u32 %a1, 0;\n  and.b32 %a2, %t, 3;\n  shr.u32 %a3, %t, 2;\n  mad.lo.u32 %a4, %cta, 64, %a3;\n"
-      "  shl.b32 %a4, %a4, 13;\n  mad.lo.u32 %a4, %a2, 4, %a4;\n  cvt.u64.u32 %d1, %a4;\n"
-      "  add.u64 %d1, %base, %d1;\n";
+      "  mov.u32 %a1, 0;\n  mov.u32 %a5, 0;\n  and.b32 %a2, %t, 3;\n  shr.u32 %a3, %t, 2;\n  mad.lo.u32 %a4, %cta, " +
+      number(kBesideRows) + ", %a3;\n  mul.wide.u32 %d3, %a4, " + number(kBesideRowBytes) +
+      ";\n  mul.wide.u32 %d2, %a2, 4;\n  add.u64 %d3, %d3, %d2;\n  add.u64 %d3, %base, %d3;\n"
+      "  mov.u64 %d1, %d3;\n";
   text += makeTimedLoop(
       {"beside_reads", rows, beside, "  setp.ne.u32 %p1, %a1, 0;\n  @%p1 st.global.u32 [%out+8], %a1;\n"});
   // Half a sector each.
   std::string halves = "  mov.u32 %a1, %ntid.x;\n  mad.lo.u32 %a2, %cta, %a1, %t;\n  mul.wide.u32 %d1, %a2, 32;\n"
                        "  add.u64 %d1, %base, %d1;\n  mov.u32 %a3, 0;\n";
   text += makeTimedLoop({"half_sectors", halves, "  st.global.v4.b32 [%d1], {%a3, %a3, %a3, %a3};\n", ""});
-  // A CTA's least: it reads what is its own, passes it on, and writes it.
-  text += makeTimedLoop({"least_block", "",
-                         makeCopies(1, 16) + kCommitAndWait +
-                             "  bar.sync 0;\n  ld.shared.v4.b32 {%a4, %a5, %a6, %a7}, [%s];\n"
-                             "  st.global.v4.b32 [%at], {%a4, %a5, %a6, %a7};\n",
+  // A CTA's least: its first warp reads what is its own, passes it on, and writes it. Others are there to fill the SM.
+  std::string own = "  setp.lt.u32 %p1, %t, 32;\n  mad.lo.u32 %a2, %cta, 32, %t;\n  mul.wide.u32 %d1, %a2, 16;\n"
+                    "  add.u64 %d1, %base, %d1;\n";
+  text += makeTimedLoop({"least_block", own,
+                         "  @%p1 cp.async.cg.shared.global [%s], [%d1], 16;\n" + std::string(kCommitAndWait) +
+                             "  bar.sync 0;\n  @%p1 ld.shared.v4.b32 {%a4, %a5, %a6, %a7}, [%s];\n"
+                             "  @%p1 st.global.v4.b32 [%d1], {%a4, %a5, %a6, %a7};\n",
                          ""});
   return text;
 }

@@ -16,7 +16,7 @@
 //   dependent4, 8      instructions one after the other
 //   beside_reads       8 reads of pairs of 8 rows by a warp
 //   half_sectors       writes of 16 bytes, a sector each
-//   least_block        a block that copies, stores and ends
+//   least_block        a block whose first warp copies, stores and ends
 //   box_chain          boxes of kBoxBytes one after the other (sm_90a, like all that follow)
 //   box_steps          64 x 128 by 64 of a warpgroup, one after the other, with a signal each
 //   box_stores4, 8     registers of two results, which leave as a box
@@ -35,8 +35,9 @@ namespace weft::calibrate {
 
 inline constexpr int kCopies = 4, kSlots = 4;
 inline constexpr int64_t kBoxBytes = 8192, kPanelBytes = 1 << 18, kPanelSms = 8;
+inline constexpr int64_t kLeastBytes = 32 * 16;                    ///< Of a block of least_block.
 inline constexpr int64_t kBesideBytes = 8 * 4 * 32;                ///< By a warp and iteration.
-inline constexpr int64_t kBesideRows = 64, kBesideRowBytes = 8192; ///< Of a block of 256 threads.
+inline constexpr int64_t kBesideRows = 64, kBesideRowBytes = 4096; ///< Of a block of 256 threads.
 
 /// For sm_80 and up.
 std::string makeTileKernels();
