@@ -52,7 +52,6 @@ struct RowPadding {
   unsigned dim = 0;                      ///< Of the contraction.
   int64_t before = 0, after = 0;         ///< Its extent.
   llvm::SmallVector<unsigned, 2> copied; ///< Operands; the other one gets its zeros where it is read.
-  double gain = 0;                       ///< Seconds.
 };
 
 /// The copies that paddings ask for, each made once, in front of its first reader.
