@@ -26,8 +26,8 @@ private:
   /// Clocks of an iteration. `field`: what they tell, for errors.
   Error chain(const char *field, const std::string &entry, int64_t grid, int64_t block, double &clocks,
               int64_t cluster = 1);
-  /// What kCopies more take.
-  Error slope(const char *field, const std::string &entry, int64_t block, double &clocks);
+  /// What one of `count` more takes.
+  Error slope(const char *field, const std::string &entry, int64_t block, double &clocks, int count = kCopies);
   Error measureThreads();
   Error measureMemory();
   Error measureStart();
@@ -49,13 +49,13 @@ Error TileBenchmarks::chain(const char *field, const std::string &entry, int64_t
   return std::move(error).within(field);
 }
 
-Error TileBenchmarks::slope(const char *field, const std::string &entry, int64_t block, double &clocks) {
+Error TileBenchmarks::slope(const char *field, const std::string &entry, int64_t block, double &clocks, int count) {
   double once = 0, twice = 0;
-  if (Error error = chain(field, entry + std::to_string(kCopies), 1, block, once))
+  if (Error error = chain(field, entry + std::to_string(count), 1, block, once))
     return error;
-  if (Error error = chain(field, entry + std::to_string(2 * kCopies), 1, block, twice))
+  if (Error error = chain(field, entry + std::to_string(2 * count), 1, block, twice))
     return error;
-  clocks = std::max((twice - once) / kCopies, 0.0);
+  clocks = std::max((twice - once) / count, 0.0);
   return {};
 }
 
@@ -70,7 +70,7 @@ Error TileBenchmarks::measureThreads() {
     return error;
   if (Error error = slope("copyIssue", "copy_issue", warp, times.copyIssue))
     return error;
-  if (Error error = slope("instruction", "dependent", warp, times.instruction))
+  if (Error error = slope("instruction", "dependent", warp, times.instruction, kResults))
     return error;
   for (auto [field, entry, clocks] : {std::tuple("narrowCopy", "narrow_copies", &times.narrowCopy),
                                       {"narrowestCopy", "narrowest_copies", &times.narrowestCopy},
@@ -79,7 +79,7 @@ Error TileBenchmarks::measureThreads() {
       return error;
     *clocks /= double(many / warp);
   }
-  Error error = slope("store", "result_stores", group, times.store);
+  Error error = slope("store", "result_stores", group, times.store, kResults);
   times.store /= resultsOfRegister;
   return error;
 }
@@ -120,7 +120,7 @@ Error TileBenchmarks::measureBoxes() {
   if (Error error = chain("boxStep", "box_steps", 1, group, times.boxStep))
     return error;
   times.boxStep = std::max(times.boxStep - pipeClocks, 0.0);
-  if (Error error = slope("boxStore", "box_stores", group, times.boxStore))
+  if (Error error = slope("boxStore", "box_stores", group, times.boxStore, kResults))
     return error;
   times.boxStore /= resultsOfRegister;
   double alone = 0, paired = 0, together = 0, apart = 0;
@@ -172,7 +172,7 @@ std::string weft::calibrate::formatTileTimes(const TileTimes &t) {
 }
 
 const char *const weft::calibrate::kTileMethod =
-    "  \"tileClocks: of a warp's copies, stores and instructions what 4 more take "
+    "  \"tileClocks: of a warp's copies, stores and instructions what 4 or 16 more take "
     "(tools/weft-calibrate/TileKernels.h); "
     "start: a round more of blocks of 1024 threads that copy, store and end; boxStep, pairedStep: steps without the "
     "matrix pipe's clocks, and of pairs without those of blocks that copy for themselves\",\n"

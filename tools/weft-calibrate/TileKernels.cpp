@@ -129,6 +129,8 @@ std::string weft::calibrate::makeTileKernels() {
     text += makeTimedLoop({"narrow_copies" + number(count), "", makeCopies(count, 4) + kCommitAndWait, ""});
     text += makeTimedLoop({"narrowest_copies" + number(count), "", makeCopies(count, 2), ""});
     text += makeTimedLoop({"sliding_copies" + number(count), "", makeSlidingCopies(count), ""});
+  }
+  for (int count : {kResults, 2 * kResults}) {
     // Results of a thread: pairs, which pass through shared memory, to lines of global memory.
     std::string stores = makeConverted(count) + "  bar.sync 0;\n" +
                          repeat(count / 4,
@@ -238,28 +240,27 @@ static std::string makeBoxStores(int count) {
                         "  @%p3 cp.async.bulk.wait_group 0;\n"});
 }
 
-/// Steps of CTAs that copy boxes of `kBoxBytes`: each all of it, or a pair one half each to both. A thread copies, and
-/// another one gives the slot back: to all that fill it.
+/// Steps of CTAs that copy boxes of `kBoxBytes`. A thread copies, and another one gives the slot back: to its own CTA,
+/// or to both of a pair, neither of which then copies before both are done.
 static std::string makeBoxRing(const std::string &name, bool isPaired) {
-  std::string bytes = number(kBoxBytes), part = number(isPaired ? kBoxBytes / 2 : kBoxBytes);
+  std::string bytes = number(kBoxBytes);
   std::string start = makeSignals(isPaired ? 2 : 1) + R"(  mov.u32 %a13, 0;
   mov.u32 %a14, 0;
-  mov.u32 %a1, 0;
 )";
   if (isPaired)
-    start += "  mov.u32 %a1, %cluster_ctarank;\n  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
-  start += "  mul.lo.u32 %a2, %a1, " + part + ";\n  cvt.u64.u32 %d1, %a2;\n  add.u64 %d1, %base, %d1;\n" +
-           "  setp.eq.u32 %p2, %t, 32;\n  setp.lt.u32 %p3, %t, 32;\n  bar.sync 0;\n  @%p3 bra produce;\n";
+    start += "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
+  start += "  setp.eq.u32 %p2, %t, 32;\n  setp.lt.u32 %p3, %t, 32;\n  bar.sync 0;\n  @%p3 bra produce;\n";
   std::string next = "  add.u32 %a14, %a14, 1;\n  setp.eq.u32 %p1, %a14, " + number(kSlots) +
                      ";\n  @%p1 mov.u32 %a14, 0;\n  @%p1 xor.b32 %a13, %a13, 1;\n";
   std::string slot =
       "  shl.b32 %a3, %a14, 3;\n  add.u32 %a3, %a12, %a3;\n  add.u32 %a4, %a3, " + number(8 * kSlots) + ";\n";
-  // Consumers: warp 1. Its thread tells all producers of the slot.
+  // Consumers: warp 1. Its thread tells all producers of the slot, which read nothing that it wrote: a release of the
+  // cluster would cost a fence (lib/Lower/TileKernelToNVVM/Mbarrier.cpp).
   std::string body = slot + waitFor("full", "%a3", "%a13");
   if (isPaired)
     body += "  mapa.shared::cluster.u32 %a5, %a4, 0;\n  mapa.shared::cluster.u32 %a6, %a4, 1;\n"
-            "  @%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%a5];\n"
-            "  @%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%a6];\n";
+            "  @%p2 mbarrier.arrive.shared::cluster.b64 _, [%a5];\n"
+            "  @%p2 mbarrier.arrive.shared::cluster.b64 _, [%a6];\n";
   else
     body += "  @%p2 mbarrier.arrive.shared.b64 %d2, [%a4];\n";
   body += next;
@@ -275,14 +276,9 @@ static std::string makeBoxRing(const std::string &name, bool isPaired) {
   // The producer: a thread of warp 0, which starts with all slots free.
   text += "produce:\n  setp.ne.u32 %p3, %t, 0;\n  @%p3 bra done;\n  mov.u32 %a13, 1;\nfill:\n" + slot +
           waitFor("free", "%a4", "%a13") + "  mad.lo.u32 %a7, %a14, " + bytes + ", %slots;\n";
-  if (isPaired)
-    text += "  mad.lo.u32 %a7, %a1, " + part + ", %a7;\n  mov.u16 %h0, 3;\n";
   text += "  mbarrier.arrive.expect_tx.shared.b64 %d3, [%a3], " + bytes +
-          ";\n  cp.async.bulk.shared::cluster.global."
-          "mbarrier::complete_tx::bytes" +
-          std::string(isPaired ? ".multicast::cluster" : "") + " [%a7], [%d1], " + part + ", [%a3]" +
-          (isPaired ? ", %h0" : "") + ";\n" + next +
-          "  sub.u64 %n, %n, 1;\n  setp.ne.u64 %p0, %n, 0;\n  @%p0 bra fill;\n";
+          ";\n  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a7], [%base], " + bytes +
+          ", [%a3];\n" + next + "  sub.u64 %n, %n, 1;\n  setp.ne.u64 %p0, %n, 0;\n  @%p0 bra fill;\n";
   if (isPaired) // No CTA ends while others arrive at its barriers.
     text += "done:\n  bar.warp.sync -1;\n  barrier.cluster.arrive;\n  barrier.cluster.wait;\n  ret;\n}\n";
   else
@@ -316,8 +312,8 @@ static std::string makePanelReads(const std::string &name, bool isApart) {
 }
 
 std::string weft::calibrate::makeTileBoxKernels() {
-  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeBoxChain() + makeBoxSteps() + makeBoxStores(kCopies) +
-         makeBoxStores(2 * kCopies) + makeBoxRing("box_ring", /*isPaired=*/false) +
+  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeBoxChain() + makeBoxSteps() +
+         makeBoxStores(kResults) + makeBoxStores(2 * kResults) + makeBoxRing("box_ring", /*isPaired=*/false) +
          makeBoxRing("paired_ring", /*isPaired=*/true) + makePanelReads("panels_together", /*isApart=*/false) +
          makePanelReads("panels_apart", /*isApart=*/true);
 }
