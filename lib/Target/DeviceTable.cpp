@@ -98,6 +98,10 @@ bool readDeviceTable(StringRef text, Device &device, std::string &error) {
     error = "expected the calibration of a card, got one of an emulated card";
     return false;
   }
+  if (std::optional<StringRef> failure = object->getString("error")) {
+    error = "expected a whole calibration, got one that ended early: " + failure->take_front(200).str();
+    return false;
+  }
   StringRef architecture = object->getString("architecture").value_or(""),
             name = object->getString("device").value_or("");
   const Device *known = findCard(architecture, object->getInteger("sms").value_or(0), name);

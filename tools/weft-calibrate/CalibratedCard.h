@@ -37,8 +37,13 @@ public:
   /// Zeroed memory, freed with the card.
   virtual Error allocate(uint64_t bytes, uint64_t &address) = 0;
   virtual Error read(uint64_t address, void *target, uint64_t bytes) = 0;
-  /// Seconds for `count` starts one after the other.
-  virtual Error time(const KernelStart &start, int count, double &seconds) = 0;
+  /// Seconds for `count` starts one after the other. An error names the kernel: after a fault nothing else does.
+  Error time(const KernelStart &start, int count, double &seconds) {
+    return run(start, count, seconds).within("kernel " + bundle::quote(start.entry));
+  }
+
+private:
+  virtual Error run(const KernelStart &start, int count, double &seconds) = 0;
 };
 
 /// Card number `ordinal` of the CUDA driver (WEFT_CUDA_DRIVER names another library than libcuda.so.1).

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 
+using namespace weft;
 using namespace weft::calibrate;
 
 namespace {
@@ -28,7 +29,7 @@ public:
   Benchmarks(CalibratedCard &card, Calibration &result) : card(card), result(result) {
     int64_t sms = result.card.sms, l2 = std::max<int64_t>(result.card.l2Bytes, 1 << 20);
     if (result.card.isEmulated)
-      sizes = {2, 64, 2, 1 << 14, 1 << 12, 1 << 14, 16, 1, 2};
+      sizes = {2, 64, 16, 1 << 14, 1 << 12, 1 << 14, 16, 1, 2};
     else
       sizes = {2 * sms, 1024, 4096, 8 * l2, 1 << 20, 64 * l2, 4096, 5, 1000};
   }
@@ -258,17 +259,27 @@ Error Benchmarks::run() {
     return error;
   if (Error error = card.allocate(256, out))
     return error;
-  for (auto step : {&Benchmarks::measureBarriers, &Benchmarks::measureUnits, &Benchmarks::measureHopper,
-                    &Benchmarks::measureTileTimes, &Benchmarks::measureMemory, &Benchmarks::measureLatencies})
+  // After a fault nothing can be measured: what most ask for comes first.
+  for (auto [fields, step] :
+       {std::pair("launchSeconds, blockBarrierClocks, gridBarrierSeconds", &Benchmarks::measureBarriers),
+        {"sharedReadBytesPerClock, mmaSyncF16Flops, mmaFoldClocks", &Benchmarks::measureUnits},
+        {"wgmmaF16Flops, foldClocks, clusters", &Benchmarks::measureHopper},
+        {"workingSets", &Benchmarks::measureMemory},
+        {"latencyClocks", &Benchmarks::measureLatencies},
+        {"tileClocks", &Benchmarks::measureTileTimes}}) {
     if (Error error = (this->*step)())
-      return error;
+      return std::move(error).within(fields);
+    ++result.steps;
+  }
   return {};
 }
 
 Error weft::calibrate::calibrateCard(CalibratedCard &card, Calibration &result) {
   result = {};
   result.card = card.getDescription();
-  return Benchmarks(card, result).run();
+  Error error = Benchmarks(card, result).run();
+  result.error = error.getMessage();
+  return error;
 }
 
 //===--- JSON ---===//
@@ -282,17 +293,6 @@ static void append(std::string &text, const char *format, ...) {
   text += line;
 }
 
-/// A string of JSON; what a driver calls a card is printable.
-static std::string quoteJson(const std::string &text) {
-  std::string quoted = "\"";
-  for (char c : text)
-    if (c == '"' || c == '\\')
-      (quoted += '\\') += c;
-    else
-      quoted += c < ' ' || c > '~' ? '?' : c;
-  return quoted + "\"";
-}
-
 std::string weft::calibrate::formatCalibration(const Calibration &c) {
   std::time_t now = std::time(nullptr);
   char date[32] = "";
@@ -301,8 +301,11 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
     std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
   std::string text = "{\"schema\": \"weft.calibration/1\",\n";
   append(text, " \"date\": \"%s\", \"tool\": \"weft calibrate %s\",\n", date, WEFT_VERSION);
-  text += " \"device\": " + quoteJson(c.card.name) + ", \"architecture\": " + quoteJson(c.card.architecture) +
-          ", \"driver\": " + quoteJson(c.card.driver) + ",\n";
+  if (!c.error.empty())
+    text += " \"error\": " + bundle::quoteJson(c.error) + ",\n";
+  text += " \"device\": " + bundle::quoteJson(c.card.name) +
+          ", \"architecture\": " + bundle::quoteJson(c.card.architecture) +
+          ", \"driver\": " + bundle::quoteJson(c.card.driver) + ",\n";
   append(text, " \"emulated\": %s, \"sms\": %lld, \"l2Bytes\": %lld,\n", c.card.isEmulated ? "true" : "false",
          (long long)c.card.sms, (long long)c.card.l2Bytes);
   append(text, " \"clockHz\": %.4g,\n", c.clock);

@@ -17,7 +17,9 @@ struct WorkingSet {
 
 struct Calibration {
   CardDescription card;
-  double clock = 0;                                                             ///< Hertz, under load of barriers.
+  int steps = 0;     ///< That came to their end.
+  std::string error; ///< What ended it early: what was not reached is 0.
+  double clock = 0;  ///< Hertz, under load of barriers.
   double dramBytesPerSecond = 0, l2BytesPerSecond = 0, sharedBytesPerClock = 0; ///< Reads; shared memory of an SM.
   std::vector<WorkingSet> workingSets;
   /// The largest working sets that are read at no less than the geometric mean of the L2's and DRAM's rate.
@@ -33,7 +35,8 @@ struct Calibration {
   double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
 };
 
-/// Runs all benchmarks. An emulated card gets sizes that take a moment.
+/// Runs all benchmarks. An emulated card gets fewer of everything that takes time, and the same proportions: what a
+/// card's kernels would touch beside what was allocated, an emulated one's do, too.
 Error calibrateCard(CalibratedCard &card, Calibration &result);
 
 /// JSON with the date (UTC) and how each number was taken.

@@ -15,9 +15,9 @@ public:
   Error load(const std::string &ptx) override;
   Error allocate(uint64_t bytes, uint64_t &address) override;
   Error read(uint64_t address, void *target, uint64_t bytes) override;
-  Error time(const KernelStart &start, int count, double &seconds) override;
 
 private:
+  Error run(const KernelStart &start, int count, double &seconds) override;
   Error start(const KernelStart &start);
 
   tools::TimedCard card;
@@ -88,7 +88,7 @@ Error CudaCard::start(const KernelStart &start) {
   return card.check(driver.launchKernelEx(&config, function, parameters.data(), nullptr), "cuLaunchKernelEx");
 }
 
-Error CudaCard::time(const KernelStart &kernel, int count, double &seconds) {
+Error CudaCard::run(const KernelStart &kernel, int count, double &seconds) {
   Context::Scope scope(card.getContext());
   if (Error error = scope.check())
     return error;

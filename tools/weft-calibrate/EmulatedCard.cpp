@@ -17,9 +17,9 @@ public:
   Error load(const std::string &ptx) override;
   Error allocate(uint64_t bytes, uint64_t &address) override;
   Error read(uint64_t address, void *target, uint64_t bytes) override { return card->read(address, target, bytes); }
-  Error time(const KernelStart &start, int count, double &seconds) override;
 
 private:
+  Error run(const KernelStart &start, int count, double &seconds) override;
   CardDescription description;
   emu::LaunchOptions options;
   std::unique_ptr<emu::Emulator> card;
@@ -60,7 +60,7 @@ Error EmulatedCard::allocate(uint64_t bytes, uint64_t &address) {
   return card->write(address, zeros.data(), bytes);
 }
 
-Error EmulatedCard::time(const KernelStart &start, int count, double &seconds) {
+Error EmulatedCard::run(const KernelStart &start, int count, double &seconds) {
   auto module = modules.find(start.entry);
   if (module == modules.end())
     return Error(ErrorCode::Internal, "no kernel " + bundle::quote(start.entry));

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <tuple>
 
 using namespace weft::calibrate;
+
+/// Rounds of blocks that measureStart() starts, and blocks of an SM in all of them.
+static constexpr int64_t kStartRounds = 16, kStartBlocks = 2 * kStartRounds;
 
 namespace {
 class TileBenchmarks {
@@ -19,10 +23,11 @@ public:
   Error run();
 
 private:
-  /// Clocks of an iteration.
-  Error chain(const std::string &entry, int64_t grid, int64_t block, double &clocks, int64_t cluster = 1);
-  /// What kCopies more take.
-  Error slope(const std::string &entry, int64_t block, double &clocks);
+  /// Clocks of an iteration. `field`: what they tell, for errors.
+  Error chain(const char *field, const std::string &entry, int64_t grid, int64_t block, double &clocks,
+              int64_t cluster = 1);
+  /// What one of `count` more takes.
+  Error slope(const char *field, const std::string &entry, int64_t block, double &clocks, int count = kCopies);
   Error measureThreads();
   Error measureMemory();
   Error measureStart();
@@ -37,43 +42,44 @@ private:
 };
 } // namespace
 
-Error TileBenchmarks::chain(const std::string &entry, int64_t grid, int64_t block, double &clocks, int64_t cluster) {
+Error TileBenchmarks::chain(const char *field, const std::string &entry, int64_t grid, int64_t block, double &clocks,
+                            int64_t cluster) {
   Error error = watch.clocks({entry, grid, block, {uint64_t(watch.iterations), data, watch.out}, cluster}, clocks);
   clocks /= double(watch.iterations);
-  return error;
+  return std::move(error).within(field);
 }
 
-Error TileBenchmarks::slope(const std::string &entry, int64_t block, double &clocks) {
+Error TileBenchmarks::slope(const char *field, const std::string &entry, int64_t block, double &clocks, int count) {
   double once = 0, twice = 0;
-  if (Error error = chain(entry + std::to_string(kCopies), 1, block, once))
+  if (Error error = chain(field, entry + std::to_string(count), 1, block, once))
     return error;
-  if (Error error = chain(entry + std::to_string(2 * kCopies), 1, block, twice))
+  if (Error error = chain(field, entry + std::to_string(2 * count), 1, block, twice))
     return error;
-  clocks = std::max((twice - once) / kCopies, 0.0);
+  clocks = std::max((twice - once) / count, 0.0);
   return {};
 }
 
 /// Of one SM.
 Error TileBenchmarks::measureThreads() {
   constexpr int64_t warp = 32, group = 128, many = 512, resultsOfRegister = 2;
-  if (Error error = chain("copy_chain", 1, group, times.copy))
+  if (Error error = chain("copy", "copy_chain", 1, group, times.copy))
     return error;
-  if (Error error = chain("step_chain", 1, group, times.copyStep))
+  if (Error error = chain("copyStep", "step_chain", 1, group, times.copyStep))
     return error;
-  if (Error error = chain("empty_steps", 1, group, times.step))
+  if (Error error = chain("step", "empty_steps", 1, group, times.step))
     return error;
-  if (Error error = slope("copy_issue", warp, times.copyIssue))
+  if (Error error = slope("copyIssue", "copy_issue", warp, times.copyIssue))
     return error;
-  if (Error error = slope("dependent", warp, times.instruction))
+  if (Error error = slope("instruction", "dependent", warp, times.instruction, kResults))
     return error;
-  for (auto [entry, clocks] : {std::pair("narrow_copies", &times.narrowCopy),
-                               {"narrowest_copies", &times.narrowestCopy},
-                               {"sliding_copies", &times.slidingCopy}}) {
-    if (Error error = slope(entry, many, *clocks))
+  for (auto [field, entry, clocks] : {std::tuple("narrowCopy", "narrow_copies", &times.narrowCopy),
+                                      {"narrowestCopy", "narrowest_copies", &times.narrowestCopy},
+                                      {"slidingCopy", "sliding_copies", &times.slidingCopy}}) {
+    if (Error error = slope(field, entry, many, *clocks))
       return error;
     *clocks /= double(many / warp);
   }
-  Error error = slope("result_stores", group, times.store);
+  Error error = slope("store", "result_stores", group, times.store, kResults);
   times.store /= resultsOfRegister;
   return error;
 }
@@ -82,10 +88,10 @@ Error TileBenchmarks::measureThreads() {
 Error TileBenchmarks::measureMemory() {
   constexpr int64_t warps = 8, threads = 1024;
   double clocks = 0;
-  if (Error error = chain("beside_reads", sms, 32 * warps, clocks))
+  if (Error error = chain("besideBytesPerClock", "beside_reads", sms, 32 * warps, clocks))
     return error;
   times.besideBytesPerClock = double(kBesideBytes * warps) / std::max(clocks, 1.0);
-  if (Error error = chain("half_sectors", sms, threads, clocks))
+  if (Error error = chain("partialSectorsPerClock", "half_sectors", sms, threads, clocks))
     return error;
   times.partialSectorsPerClock = double(sms * threads) / std::max(clocks, 1.0);
   return {};
@@ -93,14 +99,13 @@ Error TileBenchmarks::measureMemory() {
 
 /// Rounds of blocks that fill their SMs: what one round more takes.
 Error TileBenchmarks::measureStart() {
-  constexpr int64_t threads = 1024, blocksOfSm = 2;
-  int64_t rounds = description.isEmulated ? 1 : 16;
+  constexpr int64_t threads = 1024;
   double once = 0, twice = 0;
   for (auto [times, seconds] : {std::pair(1, &once), std::pair(2, &twice)})
     if (Error error =
-            watch.seconds({"least_block", sms * blocksOfSm * rounds * times, threads, {1, data, watch.out}}, *seconds))
-      return error;
-  times.start = std::max(twice - once, 0.0) / double(rounds) * watch.clockHz;
+            watch.seconds({"least_block", sms * kStartBlocks * times, threads, {1, data, watch.out}}, *seconds))
+      return std::move(error).within("start");
+  times.start = std::max(twice - once, 0.0) / double(kStartRounds) * watch.clockHz;
   return {};
 }
 
@@ -110,23 +115,23 @@ Error TileBenchmarks::measureBoxes() {
   constexpr double pipeClocks = 2.0 * 64 * 128 * 64 / 4096;
   if (Error error = card.load(makeTileBoxKernels()))
     return error;
-  if (Error error = chain("box_chain", 1, 1, times.box))
+  if (Error error = chain("box", "box_chain", 1, 1, times.box))
     return error;
-  if (Error error = chain("box_steps", 1, group, times.boxStep))
+  if (Error error = chain("boxStep", "box_steps", 1, group, times.boxStep))
     return error;
   times.boxStep = std::max(times.boxStep - pipeClocks, 0.0);
-  if (Error error = slope("box_stores", group, times.boxStore))
+  if (Error error = slope("boxStore", "box_stores", group, times.boxStore, kResults))
     return error;
   times.boxStore /= resultsOfRegister;
   double alone = 0, paired = 0, together = 0, apart = 0;
-  if (Error error = chain("box_ring", 2, ring, alone))
+  if (Error error = chain("pairedStep", "box_ring", 2, ring, alone))
     return error;
-  if (Error error = chain("paired_ring", 2, ring, paired, 2))
+  if (Error error = chain("pairedStep", "paired_ring", 2, ring, paired, 2))
     return error;
   times.pairedStep = std::max(paired - alone, 0.0);
-  if (Error error = chain("panels_together", sms, 1, together))
+  if (Error error = chain("waveMerge", "panels_together", sms, 1, together))
     return error;
-  if (Error error = chain("panels_apart", sms, 1, apart))
+  if (Error error = chain("panelBytesPerClock", "panels_apart", sms, 1, apart))
     return error;
   times.panelBytesPerClock = double(sms * kBoxBytes) / std::max(apart, 1.0);
   times.waveMerge = apart / std::max(together, 1.0);
@@ -134,11 +139,14 @@ Error TileBenchmarks::measureBoxes() {
 }
 
 Error TileBenchmarks::run() {
-  int64_t bytes = std::max(sms * kBesideRows * kBesideRowBytes, sms * int64_t(1024) * 32);
+  // What the blocks of an SM read and write at most: rows, sectors of 32 bytes, all starts, panels.
+  int64_t bytes = sms * std::max({kBesideRows * kBesideRowBytes, int64_t(1024) * 32, 2 * kStartBlocks * kLeastBytes,
+                                  kPanelBytes / kPanelSms});
   if (Error error = card.allocate(uint64_t(bytes), data))
     return error;
   if (Error error = card.load(makeTileKernels()))
     return error;
+  // What is asked for in the newest ways comes last: after a fault nothing can be measured.
   for (auto step : {&TileBenchmarks::measureThreads, &TileBenchmarks::measureMemory, &TileBenchmarks::measureStart})
     if (Error error = (this->*step)())
       return error;
@@ -164,7 +172,7 @@ std::string weft::calibrate::formatTileTimes(const TileTimes &t) {
 }
 
 const char *const weft::calibrate::kTileMethod =
-    "  \"tileClocks: of a warp's copies, stores and instructions what 4 more take "
+    "  \"tileClocks: of a warp's copies, stores and instructions what 4 or 16 more take "
     "(tools/weft-calibrate/TileKernels.h); "
     "start: a round more of blocks of 1024 threads that copy, store and end; boxStep, pairedStep: steps without the "
     "matrix pipe's clocks, and of pairs without those of blocks that copy for themselves\",\n"

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each has the parameters (iterations, address, out) and leaves the clocks of a block's loop in out[0]. What is told of
-// a copy is the difference of two that do so many and twice as many in an iteration.
+// a copy is the difference of two that do so many and twice as many in an iteration. What an iteration does depends on
+// which one it is (%step, %turn), or ptxas does it once, before the loop.
 #include "TileKernels.h"
 
 #include <functional>
@@ -17,7 +18,8 @@ static const char *const kStart = R"(  .reg .pred %p<4>;
   .reg .b16 %h<2>;
   .reg .b32 %a<16>, %t, %s, %slots, %cta;
   .reg .b64 %n, %base, %at, %out, %d<8>, %t0, %t1, %clocks;
-  .reg .f32 %f<72>;
+  .reg .b32 %turn;
+  .reg .f32 %f<72>, %step;
   ld.param.u64 %n, [iterations];
   ld.param.u64 %base, [address];
   ld.param.u64 %out, [out];
@@ -33,6 +35,8 @@ static const char *const kStart = R"(  .reg .pred %p<4>;
   shl.b32 %a15, %t, 2;
   add.u32 %a15, %slots, %a15;
   mov.u64 %clocks, 0;
+  mov.u32 %turn, 0;
+  mov.f32 %step, 0f00000000;
 )";
 
 namespace {
@@ -73,29 +77,32 @@ static std::string makeCopies(int count, int bytes) {
       return "  cp.async.cg.shared.global " + wide + ", " + from + ", 16;\n";
     if (bytes == 4)
       return "  cp.async.ca.shared.global " + narrow + ", " + from + ", 4;\n";
-    return "  ld.global.u16 %h0, " + from + ";\n  st.shared.u16 " + narrow + ", %h0;\n";
+    return (i ? "" : std::string("  xor.b64 %at, %at, 2;\n")) + "  ld.global.u16 %h0, " + from + ";\n  st.shared.u16 " +
+           narrow + ", %h0;\n";
   });
 }
 
 /// Elements that a window slides along: each has an address of its own, of a place that may be outside.
 static std::string makeSlidingCopies(int count) {
-  return repeat(count, [&](int i) {
-    return "  add.u32 %a2, %t, " + number(3 * i) +
-           ";\n  mul.hi.u32 %a3, %a2, 613566757;\n  mad.lo.s32 %a4, %a3, -7, %a2;\n  setp.lt.u32 %p1, %a4, 8;\n"
-           "  setp.lt.and.u32 %p1, %a3, 4096, %p1;\n  mad.lo.u32 %a5, %a3, 7, %a4;\n  mul.wide.u32 %d0, %a5, 2;\n"
-           "  add.u64 %d0, %base, %d0;\n  mov.u16 %h0, 0;\n  @%p1 ld.global.u16 %h0, [%d0];\n  st.shared.u16 [%a15+" +
-           number(2048 * i) + "], %h0;\n";
-  });
+  return "  add.u32 %turn, %turn, 1;\n  add.u32 %a1, %turn, %t;\n" + repeat(count, [&](int i) {
+           return "  add.u32 %a2, %a1, " + number(3 * i) +
+                  ";\n  mul.hi.u32 %a3, %a2, 613566757;\n  mad.lo.s32 %a4, %a3, -7, %a2;\n  setp.lt.u32 %p1, %a4, 8;\n"
+                  "  setp.lt.and.u32 %p1, %a3, 4096, %p1;\n  mad.lo.u32 %a5, %a3, 7, %a4;\n  mul.wide.u32 %d0, %a5, "
+                  "2;\n"
+                  "  add.u64 %d0, %base, %d0;\n  mov.u16 %h0, 0;\n  @%p1 ld.global.u16 %h0, [%d0];\n  st.shared.u16 "
+                  "[%a15+" +
+                  number(2048 * i) + "], %h0;\n";
+         });
 }
 
 static const char *const kCommitAndWait = "  cp.async.commit_group;\n  cp.async.wait_group 0;\n";
 
 /// Two f32 results as one register of bf16 pairs, `count` of them, to this thread's places of shared memory.
 static std::string makeConverted(int count) {
-  return repeat(count, [&](int i) {
-    return "  cvt.rn.bf16x2.f32 %a" + number(4 + i % 4) + ", %f" + number(2 * i + 1) + ", %f" + number(2 * i) + ";\n" +
-           (i % 4 == 3 ? "  st.shared.v4.b32 [%s+" + number(2048 * (i / 4)) + "], {%a4, %a5, %a6, %a7};\n" : "");
-  });
+  return "  add.f32 %step, %step, 0f3F800000;\n" + repeat(count, [&](int i) {
+           return "  cvt.rn.bf16x2.f32 %a" + number(4 + i % 4) + ", %f" + number(i) + ", %step;\n" +
+                  (i % 4 == 3 ? "  st.shared.v4.b32 [%s+" + number(2048 * (i / 4)) + "], {%a4, %a5, %a6, %a7};\n" : "");
+         });
 }
 
 static std::string makeNumbers() {
@@ -122,6 +129,8 @@ std::string weft::calibrate::makeTileKernels() {
     text += makeTimedLoop({"narrow_copies" + number(count), "", makeCopies(count, 4) + kCommitAndWait, ""});
     text += makeTimedLoop({"narrowest_copies" + number(count), "", makeCopies(count, 2), ""});
     text += makeTimedLoop({"sliding_copies" + number(count), "", makeSlidingCopies(count), ""});
+  }
+  for (int count : {kResults, 2 * kResults}) {
     // Results of a thread: pairs, which pass through shared memory, to lines of global memory.
     std::string stores = makeConverted(count) + "  bar.sync 0;\n" +
                          repeat(count / 4,
@@ -136,27 +145,31 @@ std::string weft::calibrate::makeTileKernels() {
                            repeat(count, [](int) { return std::string("  fma.rn.f32 %f0, %f0, %f0, %f0;\n"); }),
                            "  setp.lt.f32 %p1, %f0, 0f00000000;\n  @%p1 st.global.f32 [%out+8], %f0;\n"});
   }
-  // Tensors beside the products: a warp reads pairs of eight rows, as an accumulator's layout has them.
+  // Tensors beside the products: a warp reads pairs of eight rows, 16 bytes of each at a time, as an accumulator's
+  // layout has them.
   std::string beside =
-      repeat(8, [](int i) { return "  ld.global.u32 %a" + number(8 + i) + ", [%d1+" + number(64 * i) + "];\n"; });
+      repeat(8, [](int i) { return "  ld.global.u32 %a" + number(8 + i) + ", [%d1+" + number(16 * i) + "];\n"; });
   beside += repeat(8, [](int i) { return "  xor.b32 %a1, %a1, %a" + number(8 + i) + ";\n"; });
-  beside +=
-      "  add.u64 %d1, %d1, 512;\n  and.b64 %d2, %n, 7;\n  setp.eq.u64 %p1, %d2, 0;\n  @%p1 sub.u64 %d1, %d1, 4096;\n";
+  beside += "  add.u32 %a5, %a5, 128;\n  and.b32 %a5, %a5, " + number(kBesideRowBytes - 1) +
+            ";\n  cvt.u64.u32 %d2, %a5;\n  add.u64 %d1, %d3, %d2;\n";
   std::string rows =
-      "  mov.u32 %a1, 0;\n  and.b32 %a2, %t, 3;\n  shr.u32 %a3, %t, 2;\n  mad.lo.u32 %a4, %cta, 64, %a3;\n"
-      "  shl.b32 %a4, %a4, 13;\n  mad.lo.u32 %a4, %a2, 4, %a4;\n  cvt.u64.u32 %d1, %a4;\n"
-      "  add.u64 %d1, %base, %d1;\n";
+      "  mov.u32 %a1, 0;\n  mov.u32 %a5, 0;\n  and.b32 %a2, %t, 3;\n  shr.u32 %a3, %t, 2;\n  mad.lo.u32 %a4, %cta, " +
+      number(kBesideRows) + ", %a3;\n  mul.wide.u32 %d3, %a4, " + number(kBesideRowBytes) +
+      ";\n  mul.wide.u32 %d2, %a2, 4;\n  add.u64 %d3, %d3, %d2;\n  add.u64 %d3, %base, %d3;\n"
+      "  mov.u64 %d1, %d3;\n";
   text += makeTimedLoop(
       {"beside_reads", rows, beside, "  setp.ne.u32 %p1, %a1, 0;\n  @%p1 st.global.u32 [%out+8], %a1;\n"});
   // Half a sector each.
   std::string halves = "  mov.u32 %a1, %ntid.x;\n  mad.lo.u32 %a2, %cta, %a1, %t;\n  mul.wide.u32 %d1, %a2, 32;\n"
                        "  add.u64 %d1, %base, %d1;\n  mov.u32 %a3, 0;\n";
   text += makeTimedLoop({"half_sectors", halves, "  st.global.v4.b32 [%d1], {%a3, %a3, %a3, %a3};\n", ""});
-  // A CTA's least: it reads what is its own, passes it on, and writes it.
-  text += makeTimedLoop({"least_block", "",
-                         makeCopies(1, 16) + kCommitAndWait +
-                             "  bar.sync 0;\n  ld.shared.v4.b32 {%a4, %a5, %a6, %a7}, [%s];\n"
-                             "  st.global.v4.b32 [%at], {%a4, %a5, %a6, %a7};\n",
+  // A CTA's least: its first warp reads what is its own, passes it on, and writes it. Others are there to fill the SM.
+  std::string own = "  setp.lt.u32 %p1, %t, 32;\n  mad.lo.u32 %a2, %cta, 32, %t;\n  mul.wide.u32 %d1, %a2, 16;\n"
+                    "  add.u64 %d1, %base, %d1;\n";
+  text += makeTimedLoop({"least_block", own,
+                         "  @%p1 cp.async.cg.shared.global [%s], [%d1], 16;\n" + std::string(kCommitAndWait) +
+                             "  bar.sync 0;\n  @%p1 ld.shared.v4.b32 {%a4, %a5, %a6, %a7}, [%s];\n"
+                             "  @%p1 st.global.v4.b32 [%d1], {%a4, %a5, %a6, %a7};\n",
                          ""});
   return text;
 }
@@ -227,28 +240,27 @@ static std::string makeBoxStores(int count) {
                         "  @%p3 cp.async.bulk.wait_group 0;\n"});
 }
 
-/// Steps of CTAs that copy boxes of `kBoxBytes`: each all of it, or a pair one half each to both. A thread copies, and
-/// another one gives the slot back: to all that fill it.
+/// Steps of CTAs that copy boxes of `kBoxBytes`. A thread copies, and another one gives the slot back: to its own CTA,
+/// or to both of a pair, neither of which then copies before both are done.
 static std::string makeBoxRing(const std::string &name, bool isPaired) {
-  std::string bytes = number(kBoxBytes), part = number(isPaired ? kBoxBytes / 2 : kBoxBytes);
+  std::string bytes = number(kBoxBytes);
   std::string start = makeSignals(isPaired ? 2 : 1) + R"(  mov.u32 %a13, 0;
   mov.u32 %a14, 0;
-  mov.u32 %a1, 0;
 )";
   if (isPaired)
-    start += "  mov.u32 %a1, %cluster_ctarank;\n  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
-  start += "  mul.lo.u32 %a2, %a1, " + part + ";\n  cvt.u64.u32 %d1, %a2;\n  add.u64 %d1, %base, %d1;\n" +
-           "  setp.eq.u32 %p2, %t, 32;\n  setp.lt.u32 %p3, %t, 32;\n  bar.sync 0;\n  @%p3 bra produce;\n";
+    start += "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
+  start += "  setp.eq.u32 %p2, %t, 32;\n  setp.lt.u32 %p3, %t, 32;\n  bar.sync 0;\n  @%p3 bra produce;\n";
   std::string next = "  add.u32 %a14, %a14, 1;\n  setp.eq.u32 %p1, %a14, " + number(kSlots) +
                      ";\n  @%p1 mov.u32 %a14, 0;\n  @%p1 xor.b32 %a13, %a13, 1;\n";
   std::string slot =
       "  shl.b32 %a3, %a14, 3;\n  add.u32 %a3, %a12, %a3;\n  add.u32 %a4, %a3, " + number(8 * kSlots) + ";\n";
-  // Consumers: warp 1. Its thread tells all producers of the slot.
+  // Consumers: warp 1. Its thread tells all producers of the slot, which read nothing that it wrote: a release of the
+  // cluster would cost a fence (lib/Lower/TileKernelToNVVM/Mbarrier.cpp).
   std::string body = slot + waitFor("full", "%a3", "%a13");
   if (isPaired)
     body += "  mapa.shared::cluster.u32 %a5, %a4, 0;\n  mapa.shared::cluster.u32 %a6, %a4, 1;\n"
-            "  @%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%a5];\n"
-            "  @%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%a6];\n";
+            "  @%p2 mbarrier.arrive.shared::cluster.b64 _, [%a5];\n"
+            "  @%p2 mbarrier.arrive.shared::cluster.b64 _, [%a6];\n";
   else
     body += "  @%p2 mbarrier.arrive.shared.b64 %d2, [%a4];\n";
   body += next;
@@ -264,14 +276,9 @@ static std::string makeBoxRing(const std::string &name, bool isPaired) {
   // The producer: a thread of warp 0, which starts with all slots free.
   text += "produce:\n  setp.ne.u32 %p3, %t, 0;\n  @%p3 bra done;\n  mov.u32 %a13, 1;\nfill:\n" + slot +
           waitFor("free", "%a4", "%a13") + "  mad.lo.u32 %a7, %a14, " + bytes + ", %slots;\n";
-  if (isPaired)
-    text += "  mad.lo.u32 %a7, %a1, " + part + ", %a7;\n  mov.u16 %h0, 3;\n";
   text += "  mbarrier.arrive.expect_tx.shared.b64 %d3, [%a3], " + bytes +
-          ";\n  cp.async.bulk.shared::cluster.global."
-          "mbarrier::complete_tx::bytes" +
-          std::string(isPaired ? ".multicast::cluster" : "") + " [%a7], [%d1], " + part + ", [%a3]" +
-          (isPaired ? ", %h0" : "") + ";\n" + next +
-          "  sub.u64 %n, %n, 1;\n  setp.ne.u64 %p0, %n, 0;\n  @%p0 bra fill;\n";
+          ";\n  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a7], [%base], " + bytes +
+          ", [%a3];\n" + next + "  sub.u64 %n, %n, 1;\n  setp.ne.u64 %p0, %n, 0;\n  @%p0 bra fill;\n";
   if (isPaired) // No CTA ends while others arrive at its barriers.
     text += "done:\n  bar.warp.sync -1;\n  barrier.cluster.arrive;\n  barrier.cluster.wait;\n  ret;\n}\n";
   else
@@ -305,8 +312,8 @@ static std::string makePanelReads(const std::string &name, bool isApart) {
 }
 
 std::string weft::calibrate::makeTileBoxKernels() {
-  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeBoxChain() + makeBoxSteps() + makeBoxStores(kCopies) +
-         makeBoxStores(2 * kCopies) + makeBoxRing("box_ring", /*isPaired=*/false) +
+  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeBoxChain() + makeBoxSteps() +
+         makeBoxStores(kResults) + makeBoxStores(2 * kResults) + makeBoxRing("box_ring", /*isPaired=*/false) +
          makeBoxRing("paired_ring", /*isPaired=*/true) + makePanelReads("panels_together", /*isApart=*/false) +
          makePanelReads("panels_apart", /*isApart=*/true);
 }

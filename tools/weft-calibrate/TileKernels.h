@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parameters: iterations, address, out; out[0] gets the clocks of block 0. Of the names that end in a number there are
-// two, for kCopies and 2 kCopies in an iteration.
+// two, for so many and twice as many in an iteration (kCopies, or kResults of registers).
 //
 // clang-format off
 //   copy_chain         a thread's copy of 16 bytes, one after the other
@@ -12,16 +12,16 @@
 //   narrow_copies4, 8  copies of 4 bytes a lane
 //   narrowest_copies4, 8  elements of 2 bytes, through registers
 //   sliding_copies4, 8 the same, each with an address and a mask of its own
-//   result_stores4, 8  registers of two results, through shared memory to global memory
-//   dependent4, 8      instructions one after the other
+//   result_stores16, 32 registers of two results, through shared memory to global memory
+//   dependent16, 32    instructions one after the other
 //   beside_reads       8 reads of pairs of 8 rows by a warp
 //   half_sectors       writes of 16 bytes, a sector each
-//   least_block        a block that copies, stores and ends
+//   least_block        a block whose first warp copies, stores and ends
 //   box_chain          boxes of kBoxBytes one after the other (sm_90a, like all that follow)
 //   box_steps          64 x 128 by 64 of a warpgroup, one after the other, with a signal each
-//   box_stores4, 8     registers of two results, which leave as a box
+//   box_stores16, 32   registers of two results, which leave as a box
 //   box_ring           steps of a block that copies boxes and reads nothing of them
-//   paired_ring        the same where two blocks copy a half each, to both
+//   paired_ring        the same where two blocks wait for each other's slots
 //   panels_together    all SMs read panels by boxes, eight of them the same one, in step
 //   panels_apart       each from another place of its panel on
 // clang-format on
@@ -33,10 +33,13 @@
 
 namespace weft::calibrate {
 
-inline constexpr int kCopies = 4, kSlots = 4;
+/// Fewer than these a loop's own instructions would hide.
+inline constexpr int kCopies = 4, kResults = 16;
+inline constexpr int kSlots = 4;
 inline constexpr int64_t kBoxBytes = 8192, kPanelBytes = 1 << 18, kPanelSms = 8;
+inline constexpr int64_t kLeastBytes = 32 * 16;                    ///< Of a block of least_block.
 inline constexpr int64_t kBesideBytes = 8 * 4 * 32;                ///< By a warp and iteration.
-inline constexpr int64_t kBesideRows = 64, kBesideRowBytes = 8192; ///< Of a block of 256 threads.
+inline constexpr int64_t kBesideRows = 64, kBesideRowBytes = 4096; ///< Of a block of 256 threads.
 
 /// For sm_80 and up.
 std::string makeTileKernels();

@@ -26,13 +26,16 @@ static Error run(const std::string &device, const std::string &output) {
   Calibration calibration;
   if (Error error = openCard(device, card))
     return error;
-  if (Error error = calibrateCard(*card, calibration))
-    return error;
-  std::string text = formatCalibration(calibration);
+  Error failure = calibrateCard(*card, calibration);
+  if (failure && calibration.steps == 0)
+    return failure;
+  std::string text = formatCalibration(calibration); // Also what was measured before a failure.
   std::FILE *file = output == "-" ? stdout : std::fopen(output.c_str(), "w");
   bool isWritten = file && std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
   if (file && file != stdout)
     isWritten &= std::fclose(file) == 0;
+  if (failure)
+    return failure;
   return isWritten ? Error() : Error(ErrorCode::Input, "-o: cannot write " + bundle::quote(output));
 }
 

@@ -78,7 +78,9 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
 
     With a `target`, a tensor that keeps its order although products read it element by element, again and again (the image under a convolution,
     whose windows slide along what is contiguous), is copied in the order that they like by a kernel of its own, where that kernel (a read, a
-    write, a launch) takes less than it saves.
+    write, a launch) takes less than it saves. So are operands whose rows run along the sum of a product and are no multiple of 16 bytes, behind
+    zeros up to whole lines of 128 bytes (up to 16, where that makes them a sixteenth longer): wide copies and TMA then bring them, and the product
+    sums over the zeros of both operands, too.
 
     Each changed order and each copy gets a remark of category `plan`.
 
@@ -92,7 +94,7 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     Option<"target", "target", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target, that copies are weighed for (none: no copies)">,
   ];
   let statistics = [Statistic<"numReordered", "reordered", "tensors whose order changed">,
-                    Statistic<"numCopied", "copied", "tensors copied in another order">];
+                    Statistic<"numCopied", "copied", "tensors copied in another order, or with rows of whole lines">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 

@@ -46,6 +46,26 @@ struct LayoutCopy {
   double before = 0, after = 0; ///< Seconds of the readers, and with the copy.
 };
 
+/// A product that sums along rows which are copied behind zeros first (PadRows.cpp).
+struct RowPadding {
+  tg::ContractOp contract;
+  unsigned dim = 0;                      ///< Of the contraction.
+  int64_t before = 0, after = 0;         ///< Its extent.
+  llvm::SmallVector<unsigned, 2> copied; ///< Operands; the other one gets its zeros where it is read.
+};
+
+/// The copies that paddings ask for, each made once, in front of its first reader.
+class PaddedRows {
+public:
+  void apply(const RowPadding &padding);
+  bool has(mlir::Value value) const { return copies.contains(value); }
+
+private:
+  mlir::Value get(mlir::Value value, int64_t more, mlir::Operation *reader);
+
+  llvm::DenseMap<mlir::Value, mlir::Value> copies;
+};
+
 class Layouts {
 public:
   explicit Layouts(mlir::func::FuncOp main);
@@ -55,6 +75,9 @@ public:
 
   /// Copies of tensors whose order stays, each of which saves its readers more than it takes.
   llvm::SmallVector<LayoutCopy> chooseCopies(const Device &device) const;
+
+  /// Products whose operands' rows had better be copied to whole lines first, in the order of the kernels.
+  llvm::SmallVector<RowPadding> choosePaddings(const Device &device) const;
 
   llvm::ArrayRef<Tensor> getTensors() const { return tensors; }
 
@@ -88,6 +111,9 @@ private:
   bool isStreamed(const TensorAccess &access) const;
   bool isWritten(const TensorAccess &access) const;
   GemmProblem describeProduct(const TensorAccess &access, unsigned inner) const;
+  const TensorAccess *findOperand(const Kernel &kernel, mlir::Value operand) const;
+  std::optional<RowPadding> makePadding(const Kernel &kernel, tg::ContractOp contract, const Device &device,
+                                        const llvm::DenseSet<mlir::Value> &padded) const;
   LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, const Device &device) const;
 
   llvm::SmallVector<Tensor> tensors;

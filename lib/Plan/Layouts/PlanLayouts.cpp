@@ -153,8 +153,10 @@ struct PlanLayoutsPass : weft::plan::impl::PlanLayoutsBase<PlanLayoutsPass> {
     Layouts layouts(getOperation());
     layouts.choose();
     reorder(layouts);
-    if (device)
+    if (device) {
       copy(*device);
+      pad(*device);
+    }
     getOperation().walk([](tg::WeightOp weight) { weight->removeAttr(innermostAttr); });
   }
 
@@ -196,6 +198,23 @@ private:
           "{0} is copied with dimension {1} innermost, which products sum along", copy.value.getType(), copy.inner);
       ++numCopied;
       applyCopy(copy);
+    }
+  }
+
+  void pad(const Device &device) {
+    Layouts layouts(getOperation());
+    PaddedRows rows;
+    for (const RowPadding &padding : layouts.choosePaddings(device)) {
+      Operation *contract = padding.contract;
+      for (unsigned operand : padding.copied) {
+        Value value = contract->getOperand(operand);
+        if (rows.has(value))
+          continue;
+        remarkOf(contract->getLoc()) << remark::add(
+            "{0} is copied with rows of {1} elements, which a product sums along", value.getType(), padding.after);
+        ++numCopied;
+      }
+      rows.apply(padding);
     }
   }
 };

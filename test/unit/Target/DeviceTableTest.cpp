@@ -95,6 +95,7 @@ TEST(DeviceTable, Refused) {
         {std::string(2 << 20, ' '), "expected JSON: "},
         {R"({"schema": "weft.calibration/2"})", "got 'weft.calibration/2'"},
         {makeCalibration(h100, R"(, "emulated": true)"), "got one of an emulated card"},
+        {makeCalibration(h100, R"(, "error": "tileClocks: box: fault")"), "ended early: tileClocks: box: fault"},
         {makeCalibration(R"("device": "NVIDIA H100", "architecture": "sm_90a", "sms": 114)", wgmma),
          "expected a card of the device table, got 'NVIDIA H100' (sm_90a, 114 SMs)"},
         {makeCalibration(R"("device": 7, "architecture": [], "sms": "many")", wgmma),
