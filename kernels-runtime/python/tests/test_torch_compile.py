@@ -93,6 +93,15 @@ class TorchCompileTest(unittest.TestCase):
         self.assertEqual(len(fast.bundle._weights), 2, "the weights of two layers; biases are small")
         self.assertLess(len(fast.bundle.data), 40_000)
 
+    def test_parameters_of_products_of_any_rank_are_not_copied(self):
+        """PyTorch's exporter would fold their transposition, and the model would hold a copy."""
+        module = nn.Linear(128, 512).eval().to(self.device, torch.float16)
+        x = torch.randn(2, 3, 128, device=self.device, dtype=torch.float16)
+        fast = weft.torch.compile(module, (x,))
+        torch.testing.assert_close(fast(x), module(x).detach(), rtol=1e-2, atol=1e-2)
+        self.assertEqual(len(fast.bundle._weights), 2, "weight and bias")
+        self.assertLess(len(fast.bundle.data), 40_000)
+
     def test_what_is_refused(self):
         class Writes(nn.Module):
             def forward(self, x):
