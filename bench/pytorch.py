@@ -40,6 +40,7 @@ from measure import timing  # noqa: E402
 from weft import _compiler  # noqa: E402
 
 ROUNDS = 20
+CONTEXT = multiprocessing.get_context("spawn")  # CUDA does not live through a fork
 # Of --seconds: torch.compile begins nothing later, and timing does not wait longer for those that still compile.
 COMPILING_ENDS, TIMING_BEGINS = 0.62, 0.84
 
@@ -155,8 +156,15 @@ def timed(function, seconds: list[float]):
     return call
 
 
+def load(args: argparse.Namespace) -> None:
+    weft.load_library(args.library)
+    weft.load_compiler(args.library)
+
+
 def warm_up(args: argparse.Namespace) -> None:
     """What a process pays once for either way: imports, the exporter's registry, Inductor's workers."""
+    import torchvision.models  # noqa: F401
+    import transformers.models.auto.modeling_auto  # noqa: F401
     module, x = torch.nn.Linear(64, 64).cuda().half().eval(), torch.ones(8, 64, device="cuda", dtype=torch.float16)
     weft.torch.compile(module, (x,))(x)
     try:
@@ -171,6 +179,7 @@ def worker(cores: list[int], queue, pipe, args: argparse.Namespace, deadline: fl
     """Takes models while there are any, compiles our program of each, then the peers' while there is time; then waits to be told to time one."""
     os.sched_setaffinity(0, cores)
     torch.set_num_threads(len(cores))
+    load(args)
     benches: dict[str, Bench] = {}
 
     def attempt(name: str, what: str, action) -> None:
@@ -205,9 +214,8 @@ class Slot:
     def __init__(self, number: int, queue, args: argparse.Namespace, deadline: float):
         available = sorted(os.sched_getaffinity(0))
         cores = [available[i % len(available)] for i in range(number * args.cores, (number + 1) * args.cores)]
-        context = multiprocessing.get_context("fork")  # PyTorch and the models' packages are imported once
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=worker, args=(cores, queue, theirs, args, deadline), daemon=True)
+        self.pipe, theirs = CONTEXT.Pipe()
+        self.process = CONTEXT.Process(target=worker, args=(cores, queue, theirs, args, deadline), daemon=True)
         self.process.start()
         theirs.close()
         self.current, self.names, self.is_ready, self.is_dead = "", [], False, False
@@ -230,8 +238,7 @@ class Slot:
 
 def run(found: list[int], args: argparse.Namespace) -> dict[str, dict]:
     begin = time.monotonic()
-    context = multiprocessing.get_context("fork")
-    queue, results = context.Queue(), {}
+    queue, results = CONTEXT.Queue(), {}
     for index in [*found, *[None] * args.slots]:
         queue.put(index)
     slots = [Slot(number, queue, args, begin + COMPILING_ENDS * args.seconds) for number in range(args.slots)]
@@ -317,11 +324,9 @@ def main() -> int:
     found = [i for i, model in enumerate(models.MODELS) if any(fnmatch.fnmatch(model.name, glob) for glob in args.model.split(","))]
     if not found:
         parser.error(f"expected a model that matches '{args.model}', got none of {', '.join(model.name for model in models.MODELS)}")
-    weft.load_library(args.library)
-    weft.load_compiler(args.library)
     if args.dry:
+        load(args)
         return dry(found, args)
-    torch.onnx.export(torch.nn.Identity().eval(), (torch.ones(1),), dynamo=True, verbose=False)
     results = run(found, args)
     if args.out:
         args.out.write_text(json.dumps({"date": datetime.datetime.now().isoformat(timespec="minutes"), "torch": torch.__version__,
