@@ -35,7 +35,14 @@ def add_contents(app, name: str, source: list[str]) -> None:
         source[0] += "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n"
 
 
+def write_front_page(app, exception) -> None:
+    """Servers look for an index.html; the first page is the README."""
+    if not exception:
+        (pathlib.Path(app.outdir) / "index.html").write_text('<!DOCTYPE html><meta http-equiv="refresh" content="0; url=README.html"><title>Weft</title>\n')
+
+
 def setup(app) -> dict:
     app.connect("source-read", add_contents)
+    app.connect("build-finished", write_front_page)
     app.add_lexer("mlir", pygments.lexers.TextLexer)  # Pygments has none
     return {"parallel_read_safe": True}
