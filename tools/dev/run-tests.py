@@ -314,6 +314,7 @@ STEPS: dict[str, Step] = {
     "python": Step("the Python package; the harness itself: suites that would pass what is wrong", python_tests, 1),
     "reference": Step("generated pages that are out of date",
                       lambda c: c.check([sys.executable, ROOT / "tools/dev/gen-docs.py", "--build", c.build, "--check"]), 1),
+    "site": Step("a page that does not render, or is not in the book; a link to nothing", lambda c: c.check([ROOT / "dev", "site"]), 1),
     "hostile": Step("broken input: another message, more than a second or 256 MB", hostile),
     "onnx-nodes": Step("an operator's semantics as ONNX has them", script(NODES, "onnx-nodes", chosen=True)),
     "edges": Step("ends of tiles on the CPU: extents that divide nothing", script(EDGES, "edges", chosen=True)),

@@ -45,21 +45,32 @@ def bounds_of(program: torch.export.ExportedProgram) -> dict[str, str]:
             if bounds.upper.is_number and bounds.upper < _UNBOUNDED}
 
 
+def _parameter(value) -> torch.Tensor | None:
+    """What a value of the ONNX model stands for, if that is a tensor of PyTorch which is not small."""
+    tensor = getattr(value.const_value, "raw", None)
+    return tensor if isinstance(tensor, torch.Tensor) and tensor.nbytes >= _EMBEDDED_BYTES else None
+
+
+def _may_fold(node) -> bool | None:
+    """Not what reads a parameter: the transposition of a linear layer's weight would be a second copy of it, and part of the model."""
+    return False if any(value is not None and _parameter(value) is not None for value in node.inputs) else None
+
+
 def convert(program: torch.export.ExportedProgram) -> Graph:
     """Raises what the exporter raises where it has no ONNX for an operation."""
     try:
         import onnx_ir
-        import onnxscript  # noqa: F401: PyTorch's exporter is written in it
+        import onnxscript.optimizer  # PyTorch's exporter is written in it
     except ImportError as error:
         raise Error(3, f"PyTorch's ONNX exporter needs the package onnxscript: {error}; pip install onnxscript") from error
     refuse_effects(program)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = torch.onnx.export(program, dynamo=True, verbose=False).model
+        model = torch.onnx.export(program, dynamo=True, verbose=False, optimize=False).model
+        onnxscript.optimizer.optimize_ir(model, should_fold=_may_fold)
     parameters = {}
     for name, value in model.graph.initializers.items():
-        tensor = getattr(value.const_value, "raw", None)
-        if not isinstance(tensor, torch.Tensor) or tensor.nbytes < _EMBEDDED_BYTES:
+        if (tensor := _parameter(value)) is None:
             continue
         location = f"parameters/{len(parameters)}"
         parameters[location] = tensor.detach().contiguous()

@@ -146,7 +146,7 @@ def TG_WindowOp : TG_InferredOp<"window", [Pure, DeclareOpInterfaceMethods<TG_Ti
 def TG_GatherOp : TG_Op<"gather", [Pure, DeclareOpInterfaceMethods<TG_TileOpInterface>]> {
   let summary = "elements at places that another tensor gives";
   let description = [{
-    The domain is the result's index space d. With s_j = indices[index_maps[j](d)]: r[d] = data[data_map(d)[s]]. `data_map` has one
+    The domain is the result's index space d. With `s_j = indices[index_maps[j](d)]`: `r[d] = data[data_map(d)[s]]`. `data_map` has one
     symbol per entry of `index_maps`, and each of its results is an affine function of d or exactly one symbol. A negative s_j counts from
     the end of the dimension it indexes; after that it is clamped to the dimension, so a read is always in bounds.
     Covers take (ONNX Gather), GatherElements and GatherND.
@@ -171,7 +171,7 @@ def TG_ScatterOp : TG_Op<"scatter", [Pure, AllTypesMatch<["data", "result"]>,
                                      DeclareOpInterfaceMethods<TG_TileOpInterface, ["getCombiner"]>]> {
   let summary = "a tensor with elements replaced or combined at places that another tensor gives";
   let description = [{
-    The domain is the index space d of `updates`. r starts as `data`; in row-major order of d, with s_j = indices[index_maps[j](d)], element
+    The domain is the index space d of `updates`. r starts as `data`; in row-major order of d, with `s_j = indices[index_maps[j](d)]`, element
     data_map(d)[s] becomes updates[d], or, with `kind`, its combination with updates[d]. Negative indices count from the end;
     an update whose index is still out of bounds is dropped.
 

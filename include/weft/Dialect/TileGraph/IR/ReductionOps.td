@@ -10,7 +10,7 @@ include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.td"
 def TG_ContractOp : TG_Op<"contract", [Pure, DeclareOpInterfaceMethods<TG_TileOpInterface, ["getCombiner", "getFlopsPerPoint"]>]> {
   let summary = "sum of products over an affine iteration domain";
   let description = [{
-    result[maps[2](d)] = sum over the reduction dimensions of lhs[maps[0](d)] * rhs[maps[1](d)]. `maps` go from the iteration domain to
+    `result[maps[2](d)] = sum over the reduction dimensions of lhs[maps[0](d)] * rhs[maps[1](d)]`. `maps` go from the iteration domain to
     operand and result indices. The result map is a projected permutation; its dimensions are parallel, the others reductions.
     Operand maps may be any affine functions (a convolution reads `oh * 2 + kh`); each domain dimension appears alone in
     at least one operand's or the result's map, which gives its extent. Reads are in bounds.
