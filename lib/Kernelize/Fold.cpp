@@ -313,6 +313,23 @@ static std::optional<std::pair<unsigned, double>> findScale(Value value) {
   return std::nullopt;
 }
 
+/// Below, a number times log2(e) overflows f32. Exporters mask by such.
+static constexpr double leastLogarithm = -2.3e38;
+
+/// Whether the maximum of a row may be one that low: by a constant, or by what the fold reads beside its products.
+static bool hasFarNumbers(tg::FoldOp op) {
+  return llvm::any_of(op.getUpdate().front(), [&](Operation &inner) {
+    return !isa<tg::ContractOp>(inner) && llvm::any_of(inner.getOperands(), [&](Value operand) {
+      auto type = dyn_cast<FloatType>(cast<RankedTensorType>(operand.getType()).getElementType());
+      if (auto number = dyn_cast_or_null<FloatAttr>(getSplat(operand)))
+        return std::isfinite(number.getValueAsDouble()) && number.getValueAsDouble() < leastLogarithm;
+      Operation *made = operand.getDefiningOp();
+      bool isRead = made ? !op->isAncestor(made) : cast<BlockArgument>(operand).getOwner()->getParentOp() != op;
+      return isRead && type && (type.isF32() || type.isBF16());
+    });
+  });
+}
+
 std::optional<Tile> Kernelizer::foldExp(tg::PointwiseOpInterface op, ArrayRef<AffineExpr> at) {
   constexpr double log2E = 1.4426950408889634;
   auto owner = dyn_cast<tg::FoldOp>(op->getParentOp());
@@ -331,13 +348,29 @@ std::optional<Tile> Kernelizer::foldExp(tg::PointwiseOpInterface op, ArrayRef<Af
     term = term.getDefiningOp()->getOperand(found->first);
     scale *= found->second;
   }
-  // The same number for all terms of a row: what its rounding changes, it changes in the sum as well.
-  Tile shift = tile(difference.getRhs(), composed(tg::detail::broadcastMap(difference, 1), at));
-  shift = map({shift}, f32, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    return arith::MulFOp::create(inner, loc, args[0], real(inner, loc, -log2E));
-  });
-  return map({tile(term, places), shift}, f32, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value exponent = math::FmaOp::create(inner, loc, args[0], real(inner, loc, scale), args[1]);
+  // The same number for all terms of a row: what its rounding changes, it changes in the sum as well. Terms of a row
+  // whose maximum is masked are that number, or so far below that the base does not matter.
+  Tile most = tile(difference.getRhs(), composed(tg::detail::broadcastMap(difference, 1), at));
+  bool isFar = hasFarNumbers(owner);
+  auto ofRow = [&](double number, bool isShift) {
+    return map({most}, f32, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+      auto times = [&](double factor) -> Value {
+        return isShift ? arith::MulFOp::create(inner, loc, args[0], real(inner, loc, factor))
+                       : real(inner, loc, factor);
+      };
+      if (!isFar)
+        return times(number);
+      Value masked =
+          arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OLT, args[0], real(inner, loc, leastLogarithm));
+      return arith::SelectOp::create(inner, loc, masked, times(number / log2E), times(number));
+    });
+  };
+  SmallVector<Tile> tiles{tile(term, places), ofRow(-log2E, /*isShift=*/true)};
+  if (isFar)
+    tiles.push_back(ofRow(scale, /*isShift=*/false));
+  return map(tiles, f32, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+    Value factor = isFar ? args[2] : real(inner, loc, scale);
+    Value exponent = math::FmaOp::create(inner, loc, args[0], factor, args[1]);
     return math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
   });
 }

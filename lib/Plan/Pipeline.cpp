@@ -8,8 +8,23 @@
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Target/Device.h"
 
 using namespace mlir;
+
+namespace weft::plan {
+/// Tests of scores are weighed by what the target takes for a kernel and for bytes.
+static tg::BandMasksOptions getMaskOptions(const PlanOptions &options) {
+  tg::BandMasksOptions masks;
+  masks.finite = options.finiteMasks;
+  if (const Device *device = options.target.empty() ? nullptr : findDevice(options.target)) {
+    double rate = device->perSecond(device->matrix.f16);
+    masks.testKernel = rate * device->kernelSeconds();
+    masks.testByte = rate / device->memoryBandwidth;
+  }
+  return masks;
+}
+} // namespace weft::plan
 
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
   if (!options.gpu) // The CPU has no loop for folds: what a file may have of them becomes plain ops.
@@ -23,7 +38,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   if (options.gpu && options.fuse) {
     pm.addPass(tg::createMoveViews());
     if (hasFolds) {
-      pm.addPass(tg::createBandMasks({options.finiteMasks}));
+      pm.addPass(tg::createBandMasks(getMaskOptions(options)));
       pm.addPass(tg::createDeriveFolds());
       pm.addPass(tg::createBoundMasks());
     }

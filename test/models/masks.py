@@ -179,8 +179,9 @@ SPELLINGS = {f.__name__: f for f in (range_less, greater, trilu_bool, trilu_full
 
 
 def attention(path: pathlib.Path, spelling: str, dtype: type = np.float32, lowest: float | None = None, heads: int = 2, width: int = 32, wide: bool = False,
-              **fixed: int) -> pathlib.Path:
-    """softmax(query key^T / root + mask) value; `wide`: the mask and the softmax are in f32. `fixed`: extents of named dimensions."""
+              early: bool = False, **fixed: int) -> pathlib.Path:
+    """softmax(query key^T / root + mask) value; `wide`: the mask and the softmax are in f32; `early`: queries and keys are divided, not what they give,
+    as by PyTorch's exporter. `fixed`: extents of named dimensions."""
     of_mask = np.float32 if wide else dtype
     g = Graph(of_mask, float(np.finfo(of_mask).min) if lowest is None else lowest)
     element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -189,8 +190,10 @@ def attention(path: pathlib.Path, spelling: str, dtype: type = np.float32, lowes
         g.read(name, "batch", heads, "sequence", width, of=element)
         g.read(f"past_{name}", "batch", heads, "past", width, of=element)
         g.nodes.append(helper.make_node("Concat", [f"past_{name}", name], [f"{name}s"], name=f"{name}s", axis=2))
-    scores = g.op("MatMul", "query", g.op("Transpose", "keys", perm=[0, 1, 3, 2]))
-    scores = g.op("Mul", scores, g.array(width ** -0.5, dtype))
+    scaled = {name: g.op("Mul", name, g.array(width ** -0.25, dtype)) if early else name for name in ("query", "keys")}
+    scores = g.op("MatMul", scaled["query"], g.op("Transpose", scaled["keys"], perm=[0, 1, 3, 2]))
+    if not early:
+        scores = g.op("Mul", scores, g.array(width ** -0.5, dtype))
     if wide:
         scores = g.cast(scores, np.float32)
     scores = g.op("Add", scores, SPELLINGS[spelling](g))

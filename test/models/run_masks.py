@@ -28,24 +28,39 @@ from harness import limits  # noqa: E402
 HEADS, WIDTH, BATCH = 2, 32, 2
 LENGTHS = ((0, 1), (0, 37), (5, 70), (83, 1), (29, 50))  # Past and prompt.
 WITHIN = 3e-3
-# Spellings whose masked steps are left out with -inf; others depend on data. Finite numbers are taken as -inf with the licence alone, since
-# nothing bounds these scores.
+# Spellings whose masked steps are left out, or not; others depend on data. Finite numbers are taken as -inf where products that are numbers are
+# small beside them; a run looks whether they are where that pays, for long prompts, or the licence takes it for granted.
 SKIPPED = {"range_less", "greater", "trilu_bool", "trilu_full", "cumsum", "window", "window_or", "causal_padding", "causal_plus_padding", "vmap"}
 PRODUCTS = {"full_times", "padding_filled", "padding"}  # 0 * -inf is NaN.
-CASES = {"inf": [], "least": [], "wide": [], "fast": ["--fp=fast"]}
+FINITE = SKIPPED | {"full_times"}
+LEFT_OUT = {"inf": SKIPPED, "least": FINITE, "wide": FINITE, "early": FINITE, "fast": FINITE | {"padding_filled"}}
+FLAGS = {"fast": ["--fp=fast"], "early": ["--dim=batch=1..8:4,sequence=1..4096:2048,past=0..4096:512"]}
+EARLY = {"range_less", "window", "causal_padding", "causal_plus_padding"}  # Spellings that are tried with scores that a run looks at.
 
 
-def feeds(session: ort.InferenceSession, past: int, prompt: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    made = {}
+def feeds(session: ort.InferenceSession, past: int, prompt: int, rng: np.random.Generator, number: str) -> dict[str, np.ndarray]:
+    """The first places of sequence 1 are padding. Rows that are padding as a whole have equal weights in f32 (a sum of f16 tells them apart, or
+    not, by how it is rounded)."""
+    made, padding = {}, 3 if number == "wide" else min(past, 3)
     for value in session.get_inputs():
         if value.name == "attention_mask":
             made[value.name] = np.ones((BATCH, past + prompt), np.int64)
-            made[value.name][1, :min(past, 3)] = 0  # The first places are padding; every row keeps one.
+            made[value.name][1, :padding] = 0
         elif value.name == "cache_position":
             made[value.name] = np.arange(past, past + prompt)
         else:
             made[value.name] = rng.standard_normal((BATCH, HEADS, past if "past" in value.name else prompt, WIDTH)).astype(np.float16)
     return made
+
+
+def move_apart(given: dict[str, np.ndarray], least: float) -> dict[str, np.ndarray]:
+    """Scores of which half are as far below 0 as the others are above: masked ones of these are more than kept ones of those."""
+    far = (0.55 * abs(least) / WIDTH * WIDTH ** 0.5) ** 0.5
+    query = np.full_like(given["query"], far)
+    past, prompt = given["past_key"].shape[2], given["key"].shape[2]
+    sign = np.where(np.arange(past + prompt) < past + prompt // 2, -1, 1)[None, None, :, None].astype(query.dtype)
+    keys = np.broadcast_to(sign, (BATCH, HEADS, past + prompt, WIDTH)) * far
+    return given | {"query": query, "past_key": keys[:, :, :past].astype(query.dtype), "key": keys[:, :, past:].astype(query.dtype)}
 
 
 def compile_model(path: pathlib.Path, arguments: argparse.Namespace, flags: list[str]) -> tuple[str, bool]:
@@ -89,17 +104,20 @@ def check_ragged(arguments: argparse.Namespace, folder: pathlib.Path) -> list[st
 
 def check(name: str, number: str, arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
     lowest = float("-inf") if number == "inf" else None
-    path = masks.attention(folder / f"{name}.onnx", name, np.float16, lowest, HEADS, WIDTH, wide=number == "wide")
-    refused, is_skipped = compile_model(path, arguments, CASES[number])
+    path = masks.attention(folder / f"{name}.onnx", name, np.float16, lowest, HEADS, WIDTH, wide=number == "wide", early=number == "early")
+    refused, is_skipped = compile_model(path, arguments, FLAGS.get(number, []))
     if refused:
         return [f"refused: {refused}"]
     failures = []
-    if is_skipped != (number == "inf" and name in SKIPPED or number == "fast" and name in SKIPPED | PRODUCTS - {"padding"}):
+    if is_skipped != (name in LEFT_OUT[number]):
         failures.append(f"steps left out: expected {not is_skipped}, got {is_skipped}")
     (reference, subject), rng = open_both(path, arguments), np.random.default_rng(7)
     for past, prompt in LENGTHS:
-        if not (error := compare(reference, subject, feeds(reference, past, prompt, rng))) <= WITHIN:
-            failures.append(f"{prompt} places behind {past}: off by {error:.1e}")
+        given = feeds(reference, past, prompt, rng, number)
+        cases = {"": given} | ({", far apart": move_apart(given, -65504)} if number == "early" else {})
+        for text, values in cases.items():
+            if not (error := compare(reference, subject, values)) <= WITHIN:
+                failures.append(f"{prompt} places behind {past}{text}: off by {error:.1e}")
     return failures
 
 
@@ -108,7 +126,8 @@ def main() -> int:
     parser.add_argument("--build", default="build")
     parser.add_argument("--target", default="sm_80")
     parser.add_argument("--spelling", default=",".join(masks.SPELLINGS))
-    parser.add_argument("--number", help="inf, least (of the type), wide (f32 beside f16), fast (least, with --fp=fast)", default="inf,fast")
+    parser.add_argument("--number", help="inf, least (of the type), wide (f32 beside f16), fast (least, with --fp=fast), early (scaled before)",
+                        default="inf,least,wide,early")
     parser.add_argument("--json", type=pathlib.Path, help="write the counts here")
     arguments = parser.parse_args()
     import weft
@@ -117,7 +136,7 @@ def main() -> int:
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     with tempfile.TemporaryDirectory() as text:
         cases = [(name, number) for number in arguments.number.split(",") for name in arguments.spelling.split(",")
-                 if not (number == "inf" and name in PRODUCTS)]
+                 if not (number == "inf" and name in PRODUCTS) and not (number == "early" and name not in EARLY)]
         for name, number in [*cases, ("ragged", "")]:
             failures = check(name, number, arguments, pathlib.Path(text)) if number else check_ragged(arguments, pathlib.Path(text))
             counts["failed" if failures else "passed"] += 1

@@ -4,15 +4,12 @@
 // An exporter's mask is a number v far below wherever a function of places and extents says so (MaskConditions.h), or a
 // constant that keeps a band. Where row i keeps lo(i) <= j <= hi(i), the masked scores are select(lo(i) <= j <= hi(i),
 // scores, v), every element the same, of which kernels take the bounds of their loops. What changes along the stream is
-// on the side of j, so that it is computed in the fold. For v = -inf that is all. A finite v is taken as -inf where the
-// weights of masked places are 0 in both: exp(t - m), t the masked score and m the row's greatest, is 0 in f32 for t -
-// m < log(2^-150) = -103.98. The row keeps a place, so m >= -S for scores of at most S in absolute value, and
-//   t - m <= (S + v) + S  for s + v,    t - m <= v + S  for select(kept, s, v).
-// S is found from the ops that make the scores, for operands of products that are numbers, or not; then it takes the
-// licence.
-#include "MaskConditions.h"
+// on the side of j, so that it is computed in the fold. For v = -inf that is all. A finite v is taken as -inf where
+// that changes no weight, which is proved, tested by each run (MaskGuards.h), or granted by the licence.
+#include "MaskGuards.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -29,80 +26,6 @@ namespace weft::tg {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// exp of less is 0 in f32 and in f16; in f64.
-constexpr double leastExponent = -104, leastExponent64 = -746;
-/// How far back bounds are looked for.
-constexpr unsigned mostDepth = 32;
-
-double largestOf(Value value) {
-  auto element = dyn_cast<FloatType>(GraphBuilder::elementOf(value));
-  return element ? toDouble(APFloat::getLargest(element.getFloatSemantics())) : infinity;
-}
-
-/// Bounds of absolute values that follow from ops, as long as what products multiply are numbers. A value that may
-/// overflow has none: it may be infinite.
-class Bounds {
-public:
-  /// Infinity where there is none.
-  double of(Value value, unsigned depth = mostDepth) {
-    auto [it, isNew] = known.try_emplace(value, infinity);
-    Operation *op = value.getDefiningOp();
-    if (!isNew || !op || depth == 0)
-      return it->second;
-    double bound = ofOp(op, depth - 1);
-    return known[value] = bound <= largestOf(value) ? bound : infinity;
-  }
-
-private:
-  static double ofConstant(ConstantOp op) {
-    auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-    if (!elements || !isa<FloatType>(elements.getElementType()) || elements.getNumElements() > 4096)
-      return infinity;
-    double bound = 0;
-    for (const APFloat &each : elements.getValues<APFloat>())
-      bound = std::max(bound, each.isNaN() ? infinity : std::abs(toDouble(each)));
-    return bound;
-  }
-
-  double ofContraction(ContractOp op, unsigned depth) {
-    auto tile = cast<TileOpInterface>(*op);
-    double places = 1;
-    for (auto [kind, extent] : llvm::zip_equal(tile.getDomainIterators(), tile.getDomainExtents()))
-      if (kind == utils::IteratorType::reduction)
-        places *= getConstant(extent) ? double(*getConstant(extent)) : infinity;
-    auto ofOperand = [&](Value operand) { return std::min(of(operand, depth), largestOf(operand)); };
-    double left = ofOperand(op.getLhs()), right = ofOperand(op.getRhs());
-    return left == 0 || right == 0 ? 0 : places * left * right * 1.01; // Sums round.
-  }
-
-  double ofOp(Operation *op, unsigned depth) {
-    auto operand = [&](unsigned i) { return of(op->getOperand(i), depth); };
-    if (auto constant = dyn_cast<ConstantOp>(op))
-      return ofConstant(constant);
-    if (auto contract = dyn_cast<ContractOp>(op))
-      return ofContraction(contract, depth);
-    if (isa<TanhOp, SigmoidOp, ErfOp, SinOp, CosOp>(op))
-      return 1.01;
-    bool isReal = llvm::all_of(op->getOperandTypes(),
-                               [](Type type) { return isa<FloatType>(cast<RankedTensorType>(type).getElementType()); });
-    if (!isReal)
-      return infinity;
-    if (isa<CastOp, NegOp, AbsOp, TransposeOp, ReshapeOp, BroadcastOp, SliceOp>(op))
-      return operand(0) * 1.01;
-    if (isa<AddOp, SubOp>(op))
-      return (operand(0) + operand(1)) * 1.01;
-    if (isa<MaxOp, MinOp>(op))
-      return std::max(operand(0), operand(1));
-    if (isa<MulOp>(op)) {
-      double left = operand(0), right = operand(1);
-      return left == 0 || right == 0 ? 0 : left * right * 1.01;
-    }
-    return infinity;
-  }
-
-  llvm::DenseMap<Value, double> known;
-};
-
 /// Whether `value`, itself or cast, is read by nothing but `most`, the maximum of its rows, and the exponentials of its
 /// distance from that.
 bool isOnlySoftmax(Value value, ReduceOp most) {
@@ -126,6 +49,7 @@ struct BandMasks : impl::BandMasksBase<BandMasks> {
   using Base::Base;
 
   void runOnOperation() override {
+    LikelyExtents likely(getOperation());
     SmallVector<ReduceOp> maxima;
     getOperation()->walk([&](ReduceOp reduce) {
       if (reduce.getKind() == Monoid::Max && reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
@@ -143,6 +67,7 @@ struct BandMasks : impl::BandMasksBase<BandMasks> {
       op->erase();
     bounds = {};
     tables = {};
+    builtGuards.clear();
     known.clear();
     replaced.clear();
   }
@@ -150,33 +75,8 @@ struct BandMasks : impl::BandMasksBase<BandMasks> {
 private:
   static remark::RemarkOpts options(StringRef name) { return remark::RemarkOpts::name(name).category("fold"); }
 
-  /// Whether every row of a tensor of extents `dims` keeps a place: a first and a last one that are inside, and in
-  /// order.
-  static bool keepsPlaces(ArrayRef<PlaceForm> forms, ArrayRef<AffineExpr> dims, const SymbolFacts &facts) {
-    AffineExpr zero = getAffineConstantExpr(0, dims.front().getContext());
-    PlaceForm none{SmallVector<int64_t>(dims.size(), 0), zero, {}};
-    SmallVector<PlaceForm> sides[2]; // j <= .., and .. <= j.
-    sides[0].push_back(none);
-    sides[0].back().factors.back() = -1;
-    sides[0].back().rest = dims.back() - 1;
-    sides[1].push_back(none);
-    sides[1].back().factors.back() = 1;
-    for (const PlaceForm &form : forms)
-      sides[form.factors.back() > 0].push_back(form);
-    for (auto [i, high] : llvm::enumerate(sides[0]))
-      for (auto [k, low] : llvm::enumerate(sides[1])) {
-        PlaceForm between{{}, high.rest + low.rest, high.data};
-        between.data.append(low.data);
-        for (auto [a, b] : llvm::zip_equal(high.factors, low.factors))
-          between.factors.push_back(a + b);
-        if (i + k > 0 && !facts.isNonNegative(between, dims)) // No row of no places keeps any.
-          return false;
-      }
-    return true;
-  }
-
   /// Why the masked number of `mask`, which is finite, may not count as -inf; empty if it may.
-  std::string refuse(const MaskConditions &mask, Operation *op, ReduceOp most, ArrayRef<AffineExpr> dims,
+  std::string refuse(const MaskConditions &mask, Operation *op, ReduceOp most, MaskGuard &guard,
                      const SymbolFacts &facts) {
     if (mask.emptyRow)
       return llvm::formatv("row {0} keeps no place: with {1:e3} its weights are equal, not zero", *mask.emptyRow,
@@ -185,24 +85,11 @@ private:
       return "the masked scores are read by more than a softmax";
     if (finite)
       return "";
-    StringRef licence = "; --fp=fast takes it as -inf";
-    if (!keepsPlaces(mask.forms, dims, facts))
-      return llvm::formatv("a row may keep no place: with {0:e3} its weights are equal, not zero{1}", mask.masked,
-                           licence);
-    if (mask.isPartial || !llvm::is_contained(op->getOperands(), mask.rest))
-      return llvm::formatv("data mask places, too, so that a row may keep none: with {0:e3} its weights are equal, not "
-                           "zero{1}",
-                           mask.masked, licence);
-    double scores = bounds.of(mask.rest);
-    double least = GraphBuilder::elementOf(most.getResult()).isF64() ? leastExponent64 : leastExponent;
-    // The sum rounds to 2^-8 of itself in the coarsest type.
-    double apart = (isa<AddOp>(op) ? 2 : 1) * scores + mask.masked * (1 - 0x1p-7);
-    if (apart < least)
-      return "";
-    std::string known =
-        std::isinf(scores) ? "scores have no bound" : llvm::formatv("scores may be up to {0:e3}", scores).str();
-    return llvm::formatv("{0}, so that {1:e3} beside them is not known to give a weight of 0{2}", known, mask.masked,
-                         licence);
+    std::optional<TestPrice> price;
+    if (testKernel >= 0)
+      price = TestPrice{testKernel, testByte};
+    std::string reason = guard.refuse(facts, bounds, price);
+    return reason.empty() ? reason : reason + "; --fp=fast takes it as -inf";
   }
 
   void rewrite(Operation *op, ReduceOp most) {
@@ -214,13 +101,20 @@ private:
     OpBuilder builder(op);
     MaskReader reader(tables, facts, builder, dims);
     MaskConditions mask = reader.read(op->getResult(0));
+    MaskGuard guard(mask, op, most, dims);
     std::string reason = mask.forms.empty()        ? mask.refused
                          : std::isinf(mask.masked) ? ""
-                                                   : refuse(mask, op, most, dims, facts);
+                                                   : refuse(mask, op, most, guard, facts);
     if (!reason.empty())
       remark::missed(op->getLoc(), options("no-band")) << remark::add("a mask stays: {0}", reason);
     if (reason.empty() && !mask.forms.empty()) {
-      build(mask, op, dims, GraphBuilder{builder, op->getLoc()});
+      GraphBuilder g{builder, op->getLoc()};
+      if (guard.isTested()) {
+        Value moved = guard.build(g, builtGuards);
+        for (PlaceForm &form : mask.forms)
+          form.data.push_back({moved, getSequence(dims), 1});
+      }
+      build(mask, op, dims, g, guard.isTested());
       ++numMasks;
       remark::passed(op->getLoc(), options("band-mask"))
           << remark::add("a mask keeps places j of rows i with {0}: compared, not read", describe(mask.forms));
@@ -247,6 +141,15 @@ private:
         os << (term.factor < 0 ? " - " : " + ") << "a number from memory";
     }
     return text;
+  }
+
+  /// Where a number for each sequence and head is.
+  static Places getSequence(ArrayRef<AffineExpr> dims) {
+    AffineExpr zero = getAffineConstantExpr(0, dims.front().getContext());
+    Places at(dims.size(), zero);
+    for (unsigned d = 0; d + 2 < dims.size(); ++d)
+      at[d] = getAffineDimExpr(d, zero.getContext());
+    return at;
   }
 
   static Value makeNumber(GraphBuilder &g, AffineExpr expr) {
@@ -299,8 +202,9 @@ private:
     return g.op<CmpOp>(sign < 0 ? CmpPredicate::Le : CmpPredicate::Ge, place, rows);
   }
 
-  /// The masked scores, from comparisons of places.
-  void build(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g) {
+  /// The masked scores, from comparisons of places. Where those may hold everywhere, by a test, the mask stays beside
+  /// them.
+  void build(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g, bool isTested) {
     Value condition;
     for (const PlaceForm &form : mask.forms) {
       Value holds = compare(g, form, dims);
@@ -309,7 +213,7 @@ private:
     Value old = op->getResult(0);
     Type element = GraphBuilder::elementOf(old);
     Value least = g.scalar(-infinity, element);
-    if (mask.rest != old) {
+    if (mask.rest != old && !isTested) {
       bool isSum = isa<AddOp>(op) && std::isinf(mask.masked) && llvm::is_contained(op->getOperands(), mask.rest);
       Value masked = isSum ? g.op<AddOp>(mask.rest, g.op<SelectOp>(condition, g.scalar(0, element), least))
                            : g.op<SelectOp>(condition, mask.rest, least);
@@ -326,7 +230,8 @@ private:
   }
 
   /// These know values by their addresses: what is replaced stays until the end.
-  Bounds bounds;
+  ScoreBounds bounds;
+  BuiltGuards builtGuards;
   Tables tables;
   SmallVector<Operation *> replaced;
   std::map<Operation *, SymbolFacts> known; ///< Of each function.

@@ -212,6 +212,15 @@ Value MaskReader::readCondition(Value condition, bool holds, ArrayRef<AffineExpr
   return isTaken || addTable(tables.readBooleans(condition, holds), at) ? Value() : condition;
 }
 
+/// The places of `value`, which is broadcast to a tensor that is asked for at `at`.
+static Places alignPlaces(Value value, ArrayRef<AffineExpr> at) {
+  Dims dims = getDims(value.getType());
+  Places places;
+  for (auto [place, extent] : llvm::zip_equal(at.take_back(dims.size()), dims))
+    places.push_back(getConstant(extent) == 1 ? getAffineConstantExpr(0, value.getContext()) : place);
+  return places;
+}
+
 /// A choice between a number far below and others.
 Value MaskReader::readSelect(SelectOp op, ArrayRef<AffineExpr> at, unsigned depth) {
   std::optional<double> yes = getMasked(op.getOnTrue()), no = getMasked(op.getOnFalse());
@@ -220,12 +229,15 @@ Value MaskReader::readSelect(SelectOp op, ArrayRef<AffineExpr> at, unsigned dept
   unsigned kept = yes ? 2 : 1;
   size_t before = found.forms.size();
   Value condition = readCondition(op.getCondition(), !yes, getOperandPlaces(op, 0, at), depth - 1);
-  if (found.forms.size() > before)
-    found.masked = std::max(found.masked, yes ? *yes : *no);
+  bool isMasked = found.forms.size() > before;
+  before = found.forms.size();
   Value value = readNumber(op->getOperand(kept), getOperandPlaces(op, kept, at), depth - 1);
+  // Where data mask a place that forms of the other operand mask as well, it is this number.
+  if (isMasked || (condition && found.forms.size() > before))
+    found.masked = std::max(found.masked, yes ? *yes : *no);
   if (!condition)
     return value;
-  found.isPartial = true;
+  found.terms.push_back({yes ? MaskTerm::Kind::Masked : MaskTerm::Kind::Kept, condition, alignPlaces(condition, at)});
   if (condition == op.getCondition() && value == op->getOperand(kept))
     return op;
   GraphBuilder g{builder, op.getLoc()};
@@ -285,37 +297,43 @@ Value MaskReader::readView(Operation *op, ArrayRef<AffineExpr> at, unsigned dept
 
 /// What is left of `value` where the forms hold.
 Value MaskReader::readNumber(Value value, ArrayRef<AffineExpr> at, unsigned depth) {
+  found.largest = std::min(found.largest, largestOf(value));
+  size_t forms = found.forms.size(), terms = found.terms.size();
+  Value left = readParts(value, at, depth);
+  if (left == value && found.forms.size() == forms)
+    if (std::optional<Table> table = tables.readNumbers(value); addTable(table, at)) {
+      found.masked = std::max(found.masked, table->masked);
+      found.terms.truncate(terms);
+      left = GraphBuilder{builder, value.getLoc()}.scalar(0, GraphBuilder::elementOf(value));
+      made.push_back(left.getDefiningOp());
+    }
+  if (left == value && found.terms.size() == terms && !isZero(value))
+    found.terms.push_back({MaskTerm::Kind::Number, value, alignPlaces(value, at)});
+  return left;
+}
+
+/// The same, by the parts that `value` is made of.
+Value MaskReader::readParts(Value value, ArrayRef<AffineExpr> at, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0 || !isa<FloatType>(GraphBuilder::elementOf(value)))
     return value;
-  size_t before = found.forms.size();
-  Value left = value;
-  if (std::optional<Places> through = getViewedPlaces(op, at)) {
-    left = readView(op, *through, depth);
-  } else if (isa<CastOp>(op)) {
-    left = readView(op, at, depth);
-  } else if (auto select = dyn_cast<SelectOp>(op)) {
-    left = readSelect(select, at, depth);
-  } else if (auto product = dyn_cast<MulOp>(op)) {
-    left = readProduct(product, at, depth);
-  } else if (isa<AddOp>(op)) {
-    Value lhs = readNumber(op->getOperand(0), getOperandPlaces(op, 0, at), depth - 1);
-    Value rhs = readNumber(op->getOperand(1), getOperandPlaces(op, 1, at), depth - 1);
-    if (lhs == op->getOperand(0) && rhs == op->getOperand(1)) {
-    } else if (isZero(lhs) || isZero(rhs)) {
-      left = isZero(lhs) ? rhs : lhs;
-    } else {
-      left = GraphBuilder{builder, op->getLoc()}.op<AddOp>(lhs, rhs);
-      made.push_back(left.getDefiningOp());
-    }
-  }
-  if (left != value || found.forms.size() > before)
-    return left;
-  std::optional<Table> table = tables.readNumbers(value);
-  if (!addTable(table, at))
+  if (std::optional<Places> through = getViewedPlaces(op, at))
+    return readView(op, *through, depth);
+  if (isa<CastOp>(op))
+    return readView(op, at, depth);
+  if (auto select = dyn_cast<SelectOp>(op))
+    return readSelect(select, at, depth);
+  if (auto product = dyn_cast<MulOp>(op))
+    return readProduct(product, at, depth);
+  if (!isa<AddOp>(op))
     return value;
-  found.masked = std::max(found.masked, table->masked);
-  left = GraphBuilder{builder, op->getLoc()}.scalar(0, GraphBuilder::elementOf(value));
+  Value lhs = readNumber(op->getOperand(0), getOperandPlaces(op, 0, at), depth - 1);
+  Value rhs = readNumber(op->getOperand(1), getOperandPlaces(op, 1, at), depth - 1);
+  if (lhs == op->getOperand(0) && rhs == op->getOperand(1))
+    return value;
+  if (isZero(lhs) || isZero(rhs))
+    return isZero(lhs) ? rhs : lhs;
+  Value left = GraphBuilder{builder, op->getLoc()}.op<AddOp>(lhs, rhs);
   made.push_back(left.getDefiningOp());
   return left;
 }

@@ -9,12 +9,20 @@
 
 namespace weft::tg {
 
+/// A part of a mask that no form says: a number that is added, or a condition for a place to be kept, or masked.
+struct MaskTerm {
+  enum class Kind { Number, Kept, Masked } kind;
+  mlir::Value value;
+  Places at;
+};
+
 /// The conditions of places that a mask implies.
 struct MaskConditions {
   llvm::SmallVector<PlaceForm> forms; ///< Each is at least 0 wherever a place is kept.
   /// What the value is where they all hold; null: a number far below everywhere.
   mlir::Value rest;
-  bool isPartial = false;                                   ///< `rest` masks some places as well, by data.
+  llvm::SmallVector<MaskTerm> terms;                        ///< Of `rest`, but for numbers where those mask.
+  double largest = std::numeric_limits<double>::infinity(); ///< That the types of the sum can tell from infinity.
   double masked = -std::numeric_limits<double>::infinity(); ///< What masked places are, at most.
   std::optional<int64_t> emptyRow;                          ///< Of a constant: a row that keeps nothing.
   bool isTable = false;                                     ///< A tensor of numbers is read otherwise.
@@ -34,6 +42,7 @@ public:
 
 private:
   mlir::Value readNumber(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  mlir::Value readParts(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readSelect(SelectOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readProduct(MulOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value cloneView(mlir::Operation *op, mlir::Value value);

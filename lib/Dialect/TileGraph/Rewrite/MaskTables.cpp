@@ -17,6 +17,11 @@ double toDouble(APFloat number) {
   return number.convertToDouble();
 }
 
+double largestOf(Value value) {
+  auto element = dyn_cast<FloatType>(GraphBuilder::elementOf(value));
+  return element ? toDouble(APFloat::getLargest(element.getFloatSemantics())) : std::numeric_limits<double>::infinity();
+}
+
 /// The first and the last place that row `i` keeps; first > last if there is none.
 static std::pair<int64_t, int64_t> findEnds(ArrayRef<uint8_t> row) {
   int64_t first = 0, last = int64_t(row.size()) - 1;

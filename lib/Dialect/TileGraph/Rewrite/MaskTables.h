@@ -12,6 +12,8 @@ namespace weft::tg {
 constexpr double greatestMask = -1000;
 
 double toDouble(llvm::APFloat number);
+/// The largest number of the type of its elements; infinity if they are none of floating point.
+double largestOf(mlir::Value value);
 
 /// low <= j - (isSlanted ? i : 0) <= high; a side that masks nothing is none.
 struct Band {

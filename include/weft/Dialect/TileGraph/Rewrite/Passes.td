@@ -300,8 +300,10 @@ def BandMasks : Pass<"weft-band-masks"> {
     loops from them. What depends on data stays beside them. Every element is as it was, with -inf.
 
     A finite number (exporters add -65504 or -3.4e38) becomes -inf if the weights of masked places are 0 in both: each row keeps a place (from the ranges of symbols
-    and what the program checks of them), no data mask, the masked scores are read by the softmax alone, and scores are bounded by S (from types of 16 bits and the ops between, for inputs that are
-    numbers) with 2 S + v < -104, where exp in f32 is 0 (S + v where the number replaces the score). With `finite` the bound is taken for granted. Who is left alone gets a missed remark `no-band` of category `fold` with the reason.
+    and what the program checks of them), the masked scores are read by the softmax alone, and scores are bounded by S (from types of 16 bits and the ops between, for inputs that are
+    numbers) with 2 S + v < -104, where exp in f32 is 0 (S + v where the number replaces the score). What is not known is tested by each run, as far as tests pay: that the first
+    place (or each) of a sequence is no padding, and max|q| max|k| of what the scores are products of. Places are then moved by U, a number for each sequence and head: 0 where the test holds, else 2^30,
+    which makes the comparisons hold everywhere, and the mask stays beside them. With `finite` all that is taken for granted. Who is left alone gets a missed remark `no-band` of category `fold` with the reason.
 
     ```mlir
     func.func @main(%s: tensor<4x4xf32>) -> tensor<4x1xf32> {
@@ -314,6 +316,8 @@ def BandMasks : Pass<"weft-band-masks"> {
   }];
   let options = [
     Option<"finite", "finite", "bool", /*default=*/"false", "scores are within what finite numbers of masks leave: they count as -inf">,
+    Option<"testKernel", "test-kernel", "double", /*default=*/"-1", "operations of products in the time of one kernel more, what tests of scores are weighed by (less than 0: no such tests)">,
+    Option<"testByte", "test-byte", "double", /*default=*/"0", "operations of products in the time of reading a byte">,
   ];
   let statistics = [Statistic<"numMasks", "masks", "masks that became comparisons">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
