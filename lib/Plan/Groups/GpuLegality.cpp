@@ -376,7 +376,8 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   }
   // Tiles are as large as leaves one for each SM of a large device.
   double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
-  tile = rows > 1 ? std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile) : tileOfVector;
+  tile = rows > 1 || before.chained ? std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile)
+                                    : tileOfVector;
   // A window has each element at several places, which compute it again, step by step.
   double places = pointsOf(contract) / otherTiles;
   double taps = std::max(places / double(elementsOf(contract->getOperand(operand))), 1.0);
