@@ -37,6 +37,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   bool hasFolds = options.planner != "dnnfusion" && options.planner != "tvm-rules";
   if (options.gpu && options.fuse) {
     pm.addPass(tg::createMoveViews());
+    pm.addPass(tg::createJoinRows());
     if (hasFolds) {
       pm.addPass(tg::createBandMasks(getMaskOptions(options)));
       pm.addPass(tg::createDeriveFolds());

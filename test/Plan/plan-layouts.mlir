@@ -298,3 +298,28 @@ func.func @main(%x: tensor<528xf16>) -> tensor<4096xf16> {
   }
   return %0 : tensor<4096xf16>
 }
+
+// -----
+
+// Heads of a slice are whole vectors of the packed product's rows, 3072 + 128 d0 + d2: they stay contiguous.
+// CHECK-LABEL: func.func @packed_heads
+// CHECK: tg.kernel "product" -> tensor<512x9216xf16>
+// REMARK-NOT: tensor<512x9216xf16> has dimension
+#ql = affine_map<(d0, d1, d2) -> (d0, d2)>
+#qw = affine_map<(d0, d1, d2) -> (d1, d2)>
+#qo = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @packed_heads(%arg0: tensor<512x1024xf16>, %arg1: tensor<9216x1024xf16>, %text: tensor<24x64x128xf16>) -> tensor<24x576x128xf16> {
+  %0 = tg.kernel "product" -> tensor<512x9216xf16> {
+    %2 = tg.contract %arg0, %arg1 [#ql, #qw, #qo] : tensor<512x1024xf16>, tensor<9216x1024xf16> -> tensor<512x9216xf16>
+    tg.yield %2 : tensor<512x9216xf16>
+  }
+  %1 = tg.kernel "heads" -> tensor<24x576x128xf16> {
+    %2 = tg.slice %0 offsets = [0, 3072] strides = [1, 1] : tensor<512x9216xf16> to tensor<512x3072xf16>
+    %3 = tg.reshape %2 : tensor<512x3072xf16> to tensor<512x24x128xf16>
+    %4 = tg.transpose %3 [1, 0, 2] : tensor<512x24x128xf16>
+    %5 = tg.concat %text, %4 axis = 1 : tensor<24x64x128xf16>, tensor<24x512x128xf16>
+    %6 = tg.exp %5 : tensor<24x576x128xf16>
+    tg.yield %6 : tensor<24x576x128xf16>
+  }
+  return %1 : tensor<24x576x128xf16>
+}

@@ -6,6 +6,7 @@
 #include "../Gpu/Unpacked.h"
 #include "GroupCost.h"
 #include "InnerContractions.h"
+#include "RowMoves.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -225,6 +226,8 @@ std::string Checker::checkRepeats() {
           cost > cheap)
         return "G4: " + nameOf(producer) + " would be computed again for each place that reads it";
       bool isMoved = isView(op) || isa<tg::ConcatOp>(op);
+      if (isMoved && reduce)
+        cost = std::min(cost, countRowInstructions(operand, group, reduce, dims));
       if (isMoved && !producer->hasOneUse() && cost > cheapMoved)
         return "G4: " + nameOf(producer) + " would be computed again at other places";
     }
@@ -359,6 +362,7 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   // five products of 1152 places in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
   // (H100).
   constexpr double sms = 132, leastTile = 16, mostTile = 128, placesOfStep = 64, waitOfStep = 0.9e-6;
+  constexpr double tileOfVector = 4; // Columns of a CTA that streams them.
   // One SM alone reads about 64 bytes a clock from the L2. Until its warps have summed up nothing is multiplied: 7.5 us
   // more, and a launch less, for the norm before a decoded row's gates (H100).
   constexpr double byteRateOfSm = 80e9, waitOfSum = 9e-6;
@@ -372,7 +376,8 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   }
   // Tiles are as large as leaves one for each SM of a large device.
   double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
-  tile = std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile);
+  tile = rows > 1 || before.chained ? std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile)
+                                    : tileOfVector;
   // A window has each element at several places, which compute it again, step by step.
   double places = pointsOf(contract) / otherTiles;
   double taps = std::max(places / double(elementsOf(contract->getOperand(operand))), 1.0);
@@ -484,6 +489,7 @@ std::string Checker::checkPads() {
 /// G3.
 std::string Checker::checkRows() {
   auto after = downstreamOf([](Operation *op) { return isa<tg::ReduceOp>(op); });
+  Ops moves = findRowMoves(group, reduce, after, dims);
   for (Operation *op : group) {
     if (auto other = dyn_cast<tg::ReduceOp>(op)) {
       if (other.getAxes() != reduce.getAxes() || !dims.areSame(other.getInput(), reduce.getInput()))
@@ -491,11 +497,13 @@ std::string Checker::checkRows() {
       continue;
     }
     bool isRow = dims.isOfRows(op->getResult(0), reduce);
-    if (after.contains(op) && !(isPointwise(op) && isRow))
+    bool leaves = llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(userInBlock(op, user)); });
+    if (after.contains(op) && !(isPointwise(op) && isRow) && (!moves.contains(op) || (leaves && !isRow)))
       return "G3: " + nameOf(op) + " does not go by rows";
     if (!after.contains(op) && !((isPointwise(op) || inner.contains(op)) && isRow) && costUpTo(op) > cheap)
       return "G3: " + nameOf(op) + " would be computed again for each row";
-    if (isa<tg::ConcatOp>(op))
+    if (auto concat = dyn_cast<tg::ConcatOp>(op);
+        concat && isRow && !moves.contains(op) && llvm::is_contained(reduce.getAxes(), int64_t(concat.getAxis())))
       return "G3: " + nameOf(op) + " in a row";
     if (inner.contains(op))
       if (std::string violation = checkWindowRows(cast<tg::ContractOp>(op), reduce, device); !violation.empty())

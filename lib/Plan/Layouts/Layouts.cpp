@@ -244,6 +244,26 @@ bool Layouts::isPacked(const TensorAccess &access) const {
          tg::getElementBits(element) <= mostBits;
 }
 
+/// The dimension along which places follow each other, from whole vectors on: d1 of 128 d0 + d1 + 256, which is a head
+/// of a slice.
+static AffineDimExpr findRun(AffineExpr place) {
+  AffineDimExpr run = nullptr;
+  for (SmallVector<AffineExpr> terms{place}; !terms.empty();) {
+    AffineExpr term = terms.pop_back_val();
+    auto binary = dyn_cast_or_null<AffineBinaryOpExpr>(term);
+    if (binary && binary.getKind() == AffineExprKind::Add) {
+      terms.append({binary.getLHS(), binary.getRHS()});
+    } else if (term && term.isMultipleOf(vectorBytes)) {
+      continue;
+    } else if (auto dim = dyn_cast_or_null<AffineDimExpr>(term); dim && !run) {
+      run = dim;
+    } else {
+      return nullptr;
+    }
+  }
+  return run;
+}
+
 /// The dimension of the iteration space that the innermost dimension of the tensor runs along.
 std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, unsigned inner) const {
   if (access.coordinates.empty())
@@ -253,7 +273,7 @@ std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, un
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && kernels[access.kernel].unpacks)
     if (at.getKind() == AffineExprKind::FloorDiv || (at.getKind() == AffineExprKind::Mod && isPacked(access)))
       at = block.getLHS();
-  AffineDimExpr dim = tg::getShiftedDim(at, vectorBytes); // A slice from a whole vector on.
+  AffineDimExpr dim = findRun(at);
   if (!dim)
     return std::nullopt;
   return kernels[access.kernel].access.dims[dim.getPosition()].along;
@@ -306,6 +326,8 @@ int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) cons
       block && kernel.unpacks && block.getKind() == AffineExprKind::FloorDiv)
     return vectorBytes; // One element for many places.
   int64_t run = tg::getConstant(extents[inner]).value_or(1);
+  if (!isa<AffineDimExpr>(access.coordinates[inner])) // A part of a row, as long as the dimension.
+    run = std::gcd(run, kernel.extents[*dim]);
   unsigned expected = *dim;
   for (unsigned d = inner; d-- > 0 && inner + 1 == extents.size() && expected > 0;) {
     if (access.coordinates[d] != getAffineDimExpr(--expected, extents[d].getContext()) || !isTiled(kernel, expected))

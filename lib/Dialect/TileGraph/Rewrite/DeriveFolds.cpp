@@ -44,6 +44,51 @@ static bool isNegInf(Value value) {
   return number && std::isinf(*number) && *number < 0;
 }
 
+/// `value` as the wider float `element`: its product without the rounding, where nothing else reads it; else null.
+static Value widen(OpBuilder &builder, Value value, FloatType element) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse())
+    return {};
+  IRMapping wide;
+  if (!isa<ContractOp>(op)) {
+    auto isNumber = [](Value each) { return GraphBuilder::rankOf(each) == 0 && getSplatFloat(each); };
+    auto isNarrow = [&](Value each) { return GraphBuilder::elementOf(each) == GraphBuilder::elementOf(value); };
+    SmallVector<Value> read = llvm::filter_to_vector(op->getOperands(), isNarrow), others;
+    llvm::copy_if(read, std::back_inserter(others), [&](Value each) { return !isNumber(each); });
+    bool isScale = isa<MulOp>(op) || (isa<DivOp>(op) && others == ArrayRef(op->getOperand(0)));
+    auto select = dyn_cast<SelectOp>(op);
+    bool isMask = select && llvm::any_of(read, isNegInf);
+    if (others.size() != 1 || read.size() != 2 || !(isScale || isMask))
+      return {};
+    Value inner = widen(builder, others.front(), element);
+    if (!inner)
+      return {};
+    wide.map(others.front(), inner);
+    builder.setInsertionPoint(op);
+    for (Value each : read)
+      if (each != others.front())
+        wide.map(each, GraphBuilder{builder, op->getLoc()}.scalar(*getSplatFloat(each), element));
+  }
+  builder.setInsertionPoint(op);
+  Operation *copy = builder.clone(*op, wide);
+  copy->getResult(0).setType(withElement(value.getType(), element));
+  return copy->getResult(0);
+}
+
+void widenProducts(OpBuilder &builder, Block &update) {
+  for (Operation &op : llvm::make_early_inc_range(update)) {
+    auto cast = dyn_cast<CastOp>(op);
+    auto to = cast ? dyn_cast<FloatType>(GraphBuilder::elementOf(cast)) : FloatType();
+    auto from = cast ? dyn_cast<FloatType>(GraphBuilder::elementOf(cast.getInput())) : FloatType();
+    if (!to || !from || from.getWidth() >= to.getWidth() || to.isF64())
+      continue;
+    if (Value value = widen(builder, cast.getInput(), to)) {
+      cast.getResult().replaceAllUsesWith(value);
+      cast.erase();
+    }
+  }
+}
+
 void delayScales(OpBuilder &builder, Block &update) {
   for (Operation &op : llvm::make_early_inc_range(update)) {
     GraphBuilder b{builder, op.getLoc()};

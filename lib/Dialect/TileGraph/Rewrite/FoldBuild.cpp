@@ -418,6 +418,8 @@ FoldOp Cascade::build(OpBuilder &builder, bool withResults) {
     escaping = findEscaping();
   FoldOp fold = createFold(builder);
   buildUpdate(builder, fold);
+  if (numerics != Numerics::Exact)
+    widenProducts(builder, fold.getUpdate().front());
   delayScales(builder, fold.getUpdate().front());
   buildMerge(builder, fold);
   buildFinish(builder, fold);

@@ -328,3 +328,55 @@ func.func @differential_wide(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %r: tens
       : tensor<4x16xf32>, tensor<16x128xf32> -> tensor<4x128xf32>
   return %o : tensor<4x128xf32>
 }
+
+// -----
+
+// Scores of f16 that are scaled, masked by -inf and widened: none of these rounds, and the scale goes behind the maximum.
+// CHECK-LABEL: @widened
+// CHECK: tg.fold
+// CHECK: %[[S:.*]] = tg.contract %{{.*}}, %{{.*}} : tensor<4x8xf16>, tensor<16x8xf16> -> tensor<4x16xf32>
+// CHECK-NOT: tensor<4x16xf16>
+// CHECK: %[[T:.*]] = tg.select %{{.*}}, %[[S]], %{{.*}} : tensor<4x16xi1>, tensor<4x16xf32>, tensor<f32>
+// CHECK: tg.reduce max %[[T]]
+// CHECK: merge
+// A mask that is added rounds: beside -65504 all scores of a row are equal.
+// CHECK-LABEL: @added
+// CHECK: tg.fold
+// CHECK: tg.contract {{.*}} -> tensor<4x16xf16>
+// CHECK: tg.add {{.*}} : tensor<4x16xf16>, tensor<4x16xf16>
+// CHECK: tg.cast {{.*}} : tensor<4x16xf16> to tensor<4x16xf32>
+#qk = affine_map<(i, j, d) -> (i, d)>
+#kk = affine_map<(i, j, d) -> (j, d)>
+#sk = affine_map<(i, j, d) -> (i, j)>
+#pv = affine_map<(i, n, j) -> (i, j)>
+#vv = affine_map<(i, n, j) -> (j, n)>
+#ov = affine_map<(i, n, j) -> (i, n)>
+func.func @widened(%q: tensor<4x8xf16>, %k: tensor<16x8xf16>, %v: tensor<16x8xf16>, %keep: tensor<4x16xi1>) -> tensor<4x8xf16> {
+  %c = tg.constant dense<0.5> : tensor<f16>
+  %low = tg.constant dense<0xFC00> : tensor<f16>
+  %0 = tg.contract %q, %k [#qk, #kk, #sk] : tensor<4x8xf16>, tensor<16x8xf16> -> tensor<4x16xf16>
+  %1 = tg.mul %0, %c : tensor<4x16xf16>, tensor<f16>
+  %2 = tg.select %keep, %1, %low : tensor<4x16xi1>, tensor<4x16xf16>, tensor<f16>
+  %s = tg.cast %2 : tensor<4x16xf16> to tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %d = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %d : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %w = tg.cast %p : tensor<4x16xf32> to tensor<4x16xf16>
+  %o = tg.contract %w, %v [#pv, #vv, #ov] : tensor<4x16xf16>, tensor<16x8xf16> -> tensor<4x8xf16>
+  return %o : tensor<4x8xf16>
+}
+func.func @added(%q: tensor<4x8xf16>, %k: tensor<16x8xf16>, %v: tensor<16x8xf16>, %mask: tensor<4x16xf16>) -> tensor<4x8xf16> {
+  %0 = tg.contract %q, %k [#qk, #kk, #sk] : tensor<4x8xf16>, tensor<16x8xf16> -> tensor<4x16xf16>
+  %2 = tg.add %0, %mask : tensor<4x16xf16>, tensor<4x16xf16>
+  %s = tg.cast %2 : tensor<4x16xf16> to tensor<4x16xf32>
+  %m = tg.reduce max %s axes = [1] keep_dims : tensor<4x16xf32>
+  %d = tg.sub %s, %m : tensor<4x16xf32>, tensor<4x1xf32>
+  %e = tg.exp %d : tensor<4x16xf32>
+  %l = tg.reduce add %e axes = [1] keep_dims : tensor<4x16xf32>
+  %p = tg.div %e, %l : tensor<4x16xf32>, tensor<4x1xf32>
+  %w = tg.cast %p : tensor<4x16xf32> to tensor<4x16xf16>
+  %o = tg.contract %w, %v [#pv, #vv, #ov] : tensor<4x16xf16>, tensor<16x8xf16> -> tensor<4x8xf16>
+  return %o : tensor<4x8xf16>
+}

@@ -240,6 +240,28 @@ def MoveViews : Pass<"weft-move-views"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def JoinRows : Pass<"weft-join-rows"> {
+  let summary = "norms of parts that are concatenated become the norm of the concatenation";
+  let description = [{
+    Where all parts of a concatenation end in the same pointwise ops and reductions over other axes, and nothing else reads these, the parts are concatenated in front
+    of the reductions: `concat(f(a1, w1), f(a2, w2)) = f(concat(a1, a2), concat(w1, w2))`. So the queries of two streams of tokens (text and image) have one norm, whose
+    kernel reads both and takes in the rotary embedding behind. Arithmetic in front of what the reductions read stays with the parts, as the epilogues of their
+    products. Exact: each row is computed as before. For GPUs, whose kernels read a concatenation in place.
+
+    ```mlir
+    func.func @main(%a: tensor<2x64xf32>, %b: tensor<6x64xf32>) -> tensor<8x64xf32> {
+      %m = tg.reduce max %a axes = [1] keep_dims : tensor<2x64xf32>
+      %n = tg.reduce max %b axes = [1] keep_dims : tensor<6x64xf32>
+      %x = tg.sub %a, %m : tensor<2x64xf32>, tensor<2x1xf32>
+      %y = tg.sub %b, %n : tensor<6x64xf32>, tensor<6x1xf32>
+      %c = tg.concat %x, %y axis = 0 : tensor<2x64xf32>, tensor<6x64xf32> // of %a and %b; then one maximum
+      return %c : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def DeriveFolds : Pass<"weft-derive-folds"> {
   let summary = "cascades of reductions over one dimension become one streaming pass";
   let description = [{
