@@ -487,8 +487,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   spread(/*isLeft=*/false, problem.nExtents, best.tile.n, problem.leastInnerN);
   auto stepOf = [&](unsigned d) -> int64_t & { return choice.stream[llvm::find(roles.k, d) - roles.k.begin()]; };
   stepOf(*k) = best.tile.k;
-  if (window && window->tap)
-    stepOf(*window->tap) = kernel.extents[*window->tap];
+  if (window)
+    stepOf(window->tap) = kernel.extents[window->tap];
   if (problem.onlyK)
     for (unsigned d : chooseStepDims(roles, kernel.extents, std::max(problem.lhsBytes, problem.rhsBytes)))
       stepOf(d) = int64_t(llvm::PowerOf2Ceil(kernel.extents[d]));
@@ -504,8 +504,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
       best.tile.k, best.cost.ctasPerSm, best.cost.seconds * 1e6, best.cost.bound);
   if (problem.only == best.tile)
     choice.reason += "; as products beside it in its launch";
-  if (window && window->tap)
-    choice.reason += llvm::formatv("; steps of {0} places of the window", kernel.extents[*window->tap]);
+  if (window)
+    choice.reason += llvm::formatv("; steps of {0} places of the window", kernel.extents[window->tap]);
   if (best.tile.split > 1)
     choice.reason += llvm::formatv("; clusters of {0} CTAs share a tile's steps", best.tile.split);
   if (best.tile.multicast > 1)

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace weft::plan {
 
-static constexpr int64_t leastStages = 3, mostStages = 5, leastPlaces = 8;
+static constexpr int64_t leastStages = 3, mostStages = 5;
 
 namespace {
 
@@ -164,16 +164,6 @@ static bool mayShare(const GemmProblem &problem, const GemmTile &tile) {
   return tile.engine == tg::Engine::Wgmma && tile.split == 1 && tile.multicast == 1 && problem.products == 1 && isWhole;
 }
 
-/// Whether estimateSteps prices steps of single places, too: of windows with a stride, long sums, one CTA on an SM.
-/// Others share so much that single places were not better where it said so (three shapes on an H100), and of short
-/// sums stores decide, which estimateGemm knows better.
-static bool hasPricedPlaces(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile,
-                            const GemmCost &cost) {
-  constexpr int64_t longSum = 32;
-  return sliding.step > 1 && cost.fits && cost.ctasPerSm == 1 &&
-         int64_t(llvm::divideCeil(problem.k, tile.k)) * problem.taps >= longSum;
-}
-
 /// Tiles of `elements` along the side whose outer dimensions have one place, as many as `rows` along that of the
 /// window; empty if there are none.
 static SmallVector<int64_t> splitSide(const Sliding &sliding, ArrayRef<unsigned> side, ArrayRef<int64_t> extents,
@@ -227,8 +217,6 @@ public:
       : least(least), dims(dims), problem(problem), device(device), isOdd(isOdd) {}
 
   void visit(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost);
-  /// Steps of single places.
-  void visitSingle(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost);
   std::optional<WindowStep> found;
   double least; ///< Seconds of it, or of what it has to be better than.
 
@@ -258,6 +246,7 @@ static SmallVector<int64_t> narrowSide(const Sliding &sliding, ArrayRef<unsigned
 }
 
 void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost) {
+  constexpr int64_t leastPlaces = 8;
   bool isLeft = sliding.isLeft;
   ArrayRef<unsigned> side = isLeft ? dims.m : dims.n;
   ArrayRef<int64_t> extents = isLeft ? problem.mExtents : problem.nExtents;
@@ -275,26 +264,6 @@ void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const Gem
     if (SmallVector<int64_t> narrow = narrowSide(sliding, side, extents, sideTile); !narrow.empty() && !isGiven)
       consider(sliding, tile, cost, narrow, room);
   }
-}
-
-void WindowSearch::visitSingle(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost) {
-  bool isLeft = sliding.isLeft;
-  ArrayRef<int64_t> extents = isLeft ? problem.mExtents : problem.nExtents;
-  int64_t leastInner = isLeft ? problem.leastInnerM : problem.leastInnerN;
-  if (isLeft ? problem.onlyM : problem.onlyN)
-    return;
-  WindowStep step{std::nullopt,
-                  isLeft,
-                  splitTile(extents, isLeft ? tile.m : tile.n, std::min(leastInner, leastPlaces)),
-                  {tile, cost}};
-  int64_t others = isLeft ? llvm::divideCeil(problem.n, tile.n) : llvm::divideCeil(problem.m, tile.m);
-  step.choice.cost.tiles = problem.batch * others * countTiles(extents, step.sideTile);
-  double seconds = estimateSteps(WindowBytes(sliding, problem, tile), problem, tile, step.choice.cost.tiles, device) +
-                   getNarrowStores(problem, step.sideTile.back(), leastInner, isOdd, device);
-  if (seconds >= least * 0.999)
-    return;
-  least = seconds;
-  found = step;
 }
 
 void WindowSearch::consider(const Sliding &sliding, const GemmTile &whole, const GemmCost &cost,
@@ -339,15 +308,10 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
         estimateSteps(WindowBytes(slidings.front(), problem, best.tile), problem, best.tile, best.cost.tiles, device);
   WindowSearch search(dims, problem, device, hasOddRows(kernel), least);
   forEachTile(problem, device, [&](const GemmTile &tile) {
-    if (!mayShare(problem, tile))
+    if (tile.stages != 2 || !mayShare(problem, tile))
       return;
-    GemmCost cost = estimateGemm(problem, tile, device);
-    if (!cost.fits)
-      return;
-    if (hasPricedPlaces(slidings.front(), problem, tile, cost))
-      search.visitSingle(slidings.front(), tile, cost);
-    for (const Sliding &sliding : slidings)
-      if (tile.stages == 2)
+    if (GemmCost cost = estimateGemm(problem, tile, device); cost.fits)
+      for (const Sliding &sliding : slidings)
         search.visit(sliding, tile, cost);
   });
   if (search.found)
@@ -358,24 +322,20 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
 std::optional<double> estimateWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
                                          const GemmProblem &problem, tg::ScheduleAttr schedule, const GemmTile &tile,
                                          const Device &device) {
-  SmallVector<Sliding> slidings = findSliding(kernel, dims);
-  if (slidings.empty() || !mayShare(problem, tile))
-    return std::nullopt;
-  auto tileOf = [&](ArrayRef<unsigned> side) {
-    return llvm::map_to_vector(side, [&](unsigned d) { return schedule.getTile()[d]; });
-  };
-  int64_t tiles =
-      problem.batch * countTiles(problem.mExtents, tileOf(dims.m)) * countTiles(problem.nExtents, tileOf(dims.n));
-  for (const Sliding &sliding : slidings) {
-    if (schedule.getStream()[llvm::find(dims.k, sliding.tap) - dims.k.begin()] != sliding.taps)
+  for (const Sliding &sliding : findSliding(kernel, dims)) {
+    if (!mayShare(problem, tile) ||
+        schedule.getStream()[llvm::find(dims.k, sliding.tap) - dims.k.begin()] != sliding.taps)
       continue;
+    auto tileOf = [&](ArrayRef<unsigned> side) {
+      return llvm::map_to_vector(side, [&](unsigned d) { return schedule.getTile()[d]; });
+    };
     Rows image = countRows(sliding, sliding.isLeft ? dims.m : dims.n, tileOf(sliding.isLeft ? dims.m : dims.n));
+    int64_t tiles =
+        problem.batch * countTiles(problem.mExtents, tileOf(dims.m)) * countTiles(problem.nExtents, tileOf(dims.n));
     if (image.count)
       return estimateSteps(WindowBytes(sliding, image, problem, tile), problem, tile, tiles, device);
   }
-  if (!hasPricedPlaces(slidings.front(), problem, tile, estimateGemm(problem, tile, device)))
-    return std::nullopt;
-  return estimateSteps(WindowBytes(slidings.front(), problem, tile), problem, tile, tiles, device);
+  return std::nullopt;
 }
 
 } // namespace weft::plan
