@@ -29,8 +29,9 @@ static bool risesWith(AffineExpr place, AffineExpr axis) {
   return inLeft != inRight && risesWith(inLeft ? lhs : rhs, axis);
 }
 
-/// That ragged axes are within their extents, unless places past them leave the tensor: `slacks` are the upper bounds
-/// that the guard has anyway, by coordinate (null: it needs none within the extents).
+/// That ragged axes are within their extents, unless places past them leave the tensor, and narrow ones within their
+/// tiles: `slacks` are the upper bounds that the guard has anyway, by coordinate (null: it needs none within the
+/// extents).
 static Constraints raggedBeyond(const Space &space, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> slacks) {
   Constraints result;
   for (unsigned atom : space.atomsOf(at)) {
@@ -39,10 +40,29 @@ static Constraints raggedBeyond(const Space &space, ArrayRef<AffineExpr> at, Arr
       auto [place, slack] = pair;
       return !place.isFunctionOfSymbol(atom) || (slack && risesWith(place, axis));
     });
+    Constraints ragged = space.ragged(axis);
     if (!isBounded)
-      llvm::append_range(result, space.ragged(axis));
+      llvm::append_range(result, ragged);
+    else if (space.atom(atom).isNarrow()) // Places past the end of its tile are the next one's, and in the tensor.
+      result.push_back(ragged.back());
   }
   return result;
+}
+
+/// Without those that another one implies.
+static Constraints dropImplied(Space &space, const Constraints &all) {
+  Constraints kept;
+  for (auto [i, constraint] : llvm::enumerate(all)) {
+    bool isImplied = llvm::any_of(llvm::enumerate(all), [&, i = i, &constraint = constraint](auto other) {
+      if (other.index() == i || constraint.isEquality || other.value().isEquality)
+        return false;
+      std::optional<int64_t> beyond = tg::getConstant(space.simplify(constraint.expr - other.value().expr));
+      return beyond && (*beyond > 0 || (*beyond == 0 && other.index() < i));
+    });
+    if (!isImplied)
+      kept.push_back(constraint);
+  }
+  return kept;
 }
 
 Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> extents,
@@ -65,6 +85,7 @@ Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<Affi
   Constraints guard = raggedBeyond(space, at, slacks);
   llvm::append_range(guard, bounds);
   llvm::append_range(guard, mask);
+  guard = dropImplied(space, guard);
   Exprs exprs(at);
   for (const Constraint &constraint : guard)
     exprs.push_back(constraint.expr);

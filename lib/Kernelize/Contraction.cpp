@@ -349,10 +349,12 @@ std::optional<int64_t> Kernelizer::livePlaces(ArrayRef<AffineExpr> places, unsig
     const Atom &atom = space.atom(i);
     if (!llvm::is_contained(atom.lanes, lane))
       continue;
-    if (atom.kind != Atom::Kind::Axis || atom.divisor != 1 || atom.getPlaces() != whole)
+    if (atom.kind != Atom::Kind::Axis)
       return std::nullopt;
+    if (atom.divisor * atom.getPlaces() != whole) // Inside of the outermost, it ends where that begins anew.
+      continue;
     std::optional<int64_t> extent = tg::getConstant(atom.base) == 0 ? tg::getConstant(atom.extent) : std::nullopt;
-    live = std::max(live, std::min(extent.value_or(atom.tile), atom.tile));
+    live = std::max(live, std::min(extent.value_or(atom.tile), atom.tile) * atom.divisor);
   }
   return live > 0 && live < whole ? std::optional(live) : std::nullopt;
 }

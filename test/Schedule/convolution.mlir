@@ -6,6 +6,10 @@
 // RUN: sed -e 's/d1 + d4, d2 + d5/d1 * 2 + d4, d2 * 2 + d5/' -e 's/2x30x28x128xf16/2x59x55x128xf16/g' -e 's/2x59x55x256/2x30x28x256/' -e 's/2x32x30x128/2x61x57x128/' %t.mlir > %t.strided.mlir
 // RUN: weft-opt %t.strided.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=STRIDED
 // RUN: weft-opt %t.strided.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s --check-prefix=STEPS
+// RUN: sed -e 's/tile = .1, 4, 32, 128./tile = [1, 128, 6, 8]/' -e 's/warps = 8/warps = 4/' -e 's/(d0, d1, d2, d3)>/(d0, d3, d1, d2)>/' -e 's/2x30x28x256xf16/2x256x30x28xf16/g' %t.mlir > %t.narrow.mlir
+// RUN: weft-opt %t.narrow.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=NARROW
+// RUN: weft-opt %t.narrow.mlir --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --weft-tk-roles --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s --check-prefix=SIX
+// RUN: sed -e 's/stream = .3, 1, 64./stream = [1, 1, 64]/' %t.narrow.mlir | weft-opt --weft-kernelize --weft-tk-fuse-maps --weft-tk-stage --mlir-print-local-scope | FileCheck %s --check-prefix=ALONE
 
 // A convolution of tensors with channels innermost: the tile's 128 rows are 4 rows of 32 columns, fetched shifted by the
 // window's place; what padding adds is outside of the tensor, where TMA fills with zero. So all copies are boxes.
@@ -46,6 +50,26 @@
 // STRIDED-NOT: tk.copy %arg0
 // STRIDED: tk.slot %[[EVEN]][%{{.*}}] each 5 from 1
 // STEPS: box = array<i64: 64, 32, 4, 1>, extents = {{.*}} steps = array<i64: 1, 2, 2, 1>
+
+// Columns of six rows of eight places, of eight that their lane has: eight rows of the image in a slot, of which the last product's tile begins at the third;
+// the instructions have 48 columns, and what lies behind them is not stored.
+// NARROW-LABEL: func.func @kernel
+// NARROW: %[[X:.*]] = tk.alloc : <16 x 64x8xf16>
+// NARROW: tk.make_channel engine tma consumers 1 bytes 57344 : <2>
+// NARROW: %[[FOUR:.*]] = tk.slot %[[X]][%{{.*}}] each 8 : <16 x 64x8xf16> -> <1 x 64x32xf16>
+// NARROW: tk.copy %arg0{{.*}} floordiv 8 + s1 * 6 - 1, {{.*}}, %[[FOUR]] channel
+// NARROW: %[[REST:.*]] = tk.slot %[[X]][%{{.*}}] each 8 from 4 : <16 x 64x8xf16> -> <1 x 64x32xf16>
+// NARROW: tk.copy %arg0{{.*}} floordiv 8 + s1 * 6 + 3, {{.*}}, %[[REST]] channel
+// NARROW: tk.slot %[[X]][%{{.*}}] each 8 from 2 : <16 x 64x8xf16> -> <1 x 64x64xf16>
+// NARROW: tk.dot {{.*}} {live_columns = 48 : i64}
+// NARROW: tk.store {{.*}}-(d1 floordiv 8) + 5 >= 0
+// SIX: box = array<i64: 64, 8, 4, 1>
+
+// So is a tile by itself: six rows of eight places in a slot, that come as four and two.
+// ALONE: %[[X:.*]] = tk.alloc : <12 x 64x8xf16>
+// ALONE: tk.slot %[[X]][%{{.*}}] each 6 : <12 x 64x8xf16> -> <1 x 64x32xf16>
+// ALONE: tk.slot %[[X]][%{{.*}}] each 6 from 4 : <12 x 64x8xf16> -> <1 x 64x16xf16>
+// ALONE: tk.dot {{.*}} {live_columns = 48 : i64}
 #x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>
 #w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d4, d5, d6)>
 #r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>

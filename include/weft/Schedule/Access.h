@@ -59,6 +59,8 @@ std::optional<llvm::SmallVector<BoxPart>> getBoxParts(mlir::AffineMap map, llvm:
 /// The places of each tile dimension, from the first one on, that the guard leaves wherever the tile is: of tiles that
 /// are no power of two. What lies past the end of a tensor is not counted.
 llvm::SmallVector<int64_t> getLiveShape(const Access &access);
+/// Whether a constraint of the guard says where the tile ends.
+bool isCut(const Access &access, unsigned constraint);
 
 /// For accesses at a constant distance along one index of the tensor, not the last one (two terms of a window): the
 /// part of the tile that this index follows, with any step.

@@ -22,10 +22,10 @@ static constexpr double idleFactor = 1.07, unhidden = 0.34;
 /// seven products on an H100, with multicasts 1.0 to 1.13; in one wave 42 of 256 rows beside 11 of 128, 1.04 times as
 /// much more than they should.
 static constexpr double tallFactor = 1.03;
-/// What tiles that are no power of two take longer than they should, and what those do beside whose lines are short and
-/// begin anywhere in a sector. Of what bytes and operations say ten products with rows of whole sectors gain 0.92
-/// times, seven others 0.84 (H100, bench/results/2026-11-23-narrow-tiles-h100.md).
-static constexpr double narrowFactor = 1.05, straddlingFactor = 1.1;
+/// What tiles that are no power of two take longer than narrowFactor where lines are short and begin anywhere in a
+/// sector. Of what bytes and operations say ten products with rows of whole sectors gain 0.92 times, seven others 0.84
+/// (H100, bench/results/2026-11-23-narrow-tiles-h100.md).
+static constexpr double straddlingFactor = 1.1;
 /// Of mma.sync's steps, the part of what shared memory takes that comes on top of the products: the same warps ask for
 /// fragments and multiply them.
 static constexpr double fragmentPart = 0.51;

@@ -92,7 +92,10 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
 
 void forEachTile(const GemmProblem &problem, const Device &device, llvm::function_ref<void(const GemmTile &)> visit) {
   bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8 || problem.type == GemmType::Tf32;
-  if (hasMatrix && device.hasWgmma() && problem.allowWgmma && problem.m >= 64 && problem.n >= 32)
+  // Windows read each place many times, which steps of several of their places do not: worth rows of the instruction
+  // that stay empty. A product of few rows is bound by what it streams.
+  bool hasRows = problem.m >= 64 || (problem.taps > 1 && problem.m > 8);
+  if (hasMatrix && device.hasWgmma() && problem.allowWgmma && hasRows && problem.n >= 32)
     forEachTile(problem, tg::Engine::Wgmma, visit);
   if (hasMatrix)
     forEachTile(problem, tg::Engine::Mma, visit);

@@ -11,6 +11,9 @@ namespace weft::plan {
 /// Up to how many rows (or columns) the way in which DRAM is read decides.
 inline constexpr int64_t skinny = 32;
 
+/// What tiles that are no power of two take longer than they should.
+inline constexpr double narrowFactor = 1.05;
+
 /// Groups of warps that share each step of a tile (weft-tk-slice-steps).
 int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile);
 

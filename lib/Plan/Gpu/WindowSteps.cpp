@@ -1,6 +1,7 @@
 // Steps of several places of a window: which there are, and what they save.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "WindowSteps.h"
+#include "GemmTiles.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -98,18 +99,31 @@ static int64_t countBytes(const GemmProblem &problem, const GemmTile &tile) {
 /// other one.
 struct WindowBytes {
   int64_t taps, windows, others;
+  double fetched; ///< What the L2 takes for as many.
 
   /// Of all taps, in which the image has `rows`.
   WindowBytes(const Sliding &sliding, const Rows &rows, const GemmProblem &problem, const GemmTile &tile)
-      : taps(sliding.taps),
-        windows(tile.k * rows.count * rows.places * (sliding.isLeft ? problem.lhsBytes : problem.rhsBytes)),
-        others(tile.k * taps * (sliding.isLeft ? tile.n * problem.rhsBytes : tile.m * problem.lhsBytes)) {}
+      : WindowBytes(sliding, sliding.taps, rows.count * rows.places, problem, tile) {}
   /// Of one.
   WindowBytes(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile)
-      : taps(1), windows(tile.k * (sliding.isLeft ? tile.m * problem.lhsBytes : tile.n * problem.rhsBytes)),
-        others(countBytes(problem, tile) - windows) {}
+      : WindowBytes(sliding, 1, sliding.isLeft ? tile.m : tile.n, problem, tile) {}
 
   int64_t all() const { return windows + others; }
+
+private:
+  WindowBytes(const Sliding &sliding, int64_t taps, int64_t places, const GemmProblem &problem, const GemmTile &tile)
+      : taps(taps), windows(tile.k * places * (sliding.isLeft ? problem.lhsBytes : problem.rhsBytes)),
+        others(tile.k * taps * (sliding.isLeft ? tile.n * problem.rhsBytes : tile.m * problem.lhsBytes)) {
+    int64_t alignment = sliding.isLeft ? problem.lhsAlignment : problem.rhsAlignment;
+    int64_t elementBytes = sliding.isLeft ? problem.lhsBytes : problem.rhsBytes;
+    // Windows slide over what is contiguous along the depth (findSliding). Rows of 952 and 488 channels, which begin
+    // inside of lines, came at 33 bytes a clock and SM, of 768, 64 and 1024 at 44 to 47; so do all operands of 952
+    // channels where the image has 960 (H100).
+    constexpr double linePart = 0.4;
+    constexpr int64_t line = 128;
+    int64_t straddling = std::max<int64_t>(std::min(tile.k * elementBytes, line) - alignment, 0);
+    fetched = double(all()) * (1 + linePart * double(straddling) / double(line));
+  }
 };
 
 /// Seconds of `tiles` in such steps. A step takes what the matrix unit or the L2 does, and its share of the latency of
@@ -125,13 +139,15 @@ static double estimateSteps(const WindowBytes &bytes, const GemmProblem &problem
   double rate = std::min(l2, device.sharedBytesPerClock / 2.0) * std::sqrt(std::min(rowBytes, pieceBytes) / pieceBytes);
   double matrix =
       double(bytes.taps) * 2.0 * double(tile.m * tile.n * tile.k) / flopsPerClock(problem, tile.engine, device);
-  double fetch = double(bytes.all()) / rate;
+  double fetch = bytes.fetched / rate;
   double step = std::max(matrix, fetch) + loadLatency / double(std::max<int64_t>(tile.stages - 1, 1)) + stepClocks;
   double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(bytes.taps);
   double ends = fillClocks + drainClocks + fetch +
                 double(tile.m * tile.n) * (storeWork / lanes + double(problem.resultBytes) / l2);
   double perSm = double(llvm::divideCeil(tiles, int64_t(device.sms)));
   double seconds = (perSm * (steps * step + ends / 2) + ends / 2) / device.clock;
+  if (padded(tile).n != tile.n)
+    seconds *= narrowFactor;
   double depth = double(problem.k), lhs = double(problem.m * problem.lhsBytes),
          rhs = double(problem.n * problem.rhsBytes);
   double dram = (depth * (lhs + rhs) + double(problem.m) * double(problem.n) * double(problem.resultBytes)) /
@@ -205,6 +221,9 @@ public:
   double least; ///< Seconds of it, or of what it has to be better than.
 
 private:
+  void consider(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost, ArrayRef<int64_t> sideTile,
+                int64_t room);
+
   const ProductDims &dims;
   const GemmProblem &problem;
   const Device &device;
@@ -213,14 +232,25 @@ private:
 
 } // namespace
 
+/// The same tile with no more rows along the window's dimension than its tiles need there; empty if that is the same.
+/// Places of columns end where the tile does: they are those of an instruction.
+static SmallVector<int64_t> narrowSide(const Sliding &sliding, ArrayRef<unsigned> side, ArrayRef<int64_t> extents,
+                                       ArrayRef<int64_t> sideTile) {
+  constexpr int64_t columns = 8;
+  size_t at = llvm::find(side, sliding.place) - side.begin();
+  SmallVector<int64_t> narrow(sideTile);
+  narrow[at] = llvm::divideCeil(extents[at], llvm::divideCeil(extents[at], sideTile[at]));
+  if (sliding.isLeft || narrow[at] == sideTile[at] || llvm::product_of(narrow) % columns)
+    return {};
+  return narrow;
+}
+
 void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost) {
   constexpr int64_t leastPlaces = 8;
   bool isLeft = sliding.isLeft;
   ArrayRef<unsigned> side = isLeft ? dims.m : dims.n;
   ArrayRef<int64_t> extents = isLeft ? problem.mExtents : problem.nExtents;
   int64_t elements = isLeft ? tile.m : tile.n, leastInner = isLeft ? problem.leastInnerM : problem.leastInnerN;
-  int64_t others =
-      problem.batch * int64_t(isLeft ? llvm::divideCeil(problem.n, tile.n) : llvm::divideCeil(problem.m, tile.m));
   // Results pass through shared memory on their way to another layout.
   int64_t room = int64_t(device.sharedPerCta) - (cost.room.shared - tile.stages * countBytes(problem, tile)) -
                  tile.m * tile.n * problem.resultBytes;
@@ -230,23 +260,37 @@ void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const Gem
     bool isGiven = isLeft ? problem.onlyM : problem.onlyN; // Of what is reduced in parts.
     if (sideTile.empty() || (isGiven && sideTile != splitTile(extents, elements, leastInner)))
       continue;
-    Rows image = countRows(sliding, side, sideTile);
-    WindowBytes bytes(sliding, image, problem, tile);
-    WindowStep step{sliding.tap, isLeft, sideTile, {tile, cost}};
-    step.choice.tile.stages = image.count ? std::min(room / bytes.all(), mostStages) : 0;
-    if (step.choice.tile.stages < leastStages)
-      continue;
-    step.choice.cost.tiles = others * countTiles(extents, sideTile);
-    step.choice.cost.ctasPerSm = 1;
-    double seconds = estimateSteps(bytes, problem, step.choice.tile, step.choice.cost.tiles, device) +
-                     getNarrowStores(problem, sideTile.back(), leastInner, isOdd, device);
-    // Of equal ones that which has the fewest waits by estimateGemm.
-    bool isEqual = found && seconds < least * 1.001 && cost.seconds < found->choice.cost.seconds;
-    if (seconds >= least * 0.999 && !isEqual)
-      continue;
-    least = seconds;
-    found = step;
+    consider(sliding, tile, cost, sideTile, room);
+    if (SmallVector<int64_t> narrow = narrowSide(sliding, side, extents, sideTile); !narrow.empty() && !isGiven)
+      consider(sliding, tile, cost, narrow, room);
   }
+}
+
+void WindowSearch::consider(const Sliding &sliding, const GemmTile &whole, const GemmCost &cost,
+                            ArrayRef<int64_t> sideTile, int64_t room) {
+  bool isLeft = sliding.isLeft;
+  GemmTile tile = whole;
+  (isLeft ? tile.m : tile.n) = llvm::product_of(sideTile);
+  Rows image = countRows(sliding, isLeft ? dims.m : dims.n, sideTile);
+  WindowBytes bytes(sliding, image, problem, tile);
+  tile.stages = image.count ? std::min(room / bytes.all(), mostStages) : 0;
+  if (tile.stages < leastStages)
+    return;
+  ArrayRef<int64_t> extents = isLeft ? problem.mExtents : problem.nExtents;
+  int64_t others =
+      problem.batch * int64_t(isLeft ? llvm::divideCeil(problem.n, tile.n) : llvm::divideCeil(problem.m, tile.m));
+  WindowStep step{sliding.tap, isLeft, SmallVector<int64_t>(sideTile), {tile, cost}};
+  step.choice.cost.tiles = others * countTiles(extents, sideTile);
+  step.choice.cost.ctasPerSm = 1;
+  double seconds =
+      estimateSteps(bytes, problem, tile, step.choice.cost.tiles, device) +
+      getNarrowStores(problem, sideTile.back(), isLeft ? problem.leastInnerM : problem.leastInnerN, isOdd, device);
+  // Of equal ones that which has the fewest waits by estimateGemm.
+  bool isEqual = found && seconds < least * 1.001 && cost.seconds < found->choice.cost.seconds;
+  if (seconds >= least * 0.999 && !isEqual)
+    return;
+  least = seconds;
+  found = step;
 }
 
 std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
@@ -254,7 +298,11 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
   SmallVector<Sliding> slidings = findSliding(kernel, dims);
   if (slidings.empty() || problem.only || problem.onlyK || problem.lhsWork + problem.rhsWork > 0)
     return std::nullopt;
-  double least = best.cost.seconds;
+  // Of fewer rows than the instruction has, where the prices of the engines differ by less, mma.sync: images of 64
+  // channels to 16 and 24 take 8.4 and 5.8 us by it, by warpgroups 9.6 and 7.0, which should be 7.7 and 5.9 (H100).
+  constexpr int64_t instructionRows = 64;
+  constexpr double unknownSeconds = 1.5e-6;
+  double least = best.cost.seconds - (problem.m < instructionRows ? unknownSeconds : 0);
   if (best.tile.engine == tg::Engine::Wgmma && best.tile.split == 1 && best.tile.multicast == 1)
     least =
         estimateSteps(WindowBytes(slidings.front(), problem, best.tile), problem, best.tile, best.cost.tiles, device);

@@ -42,6 +42,9 @@ struct TensorAccess {
 struct LayoutCopy {
   mlir::Value value;
   unsigned inner = 0; ///< Of the copy.
+  /// Zeros behind what it has along `inner`, so that its rows are whole vectors, as TMA asks of them. Weights that the
+  /// readers multiply it by are read as if they had as many.
+  int64_t padding = 0;
   llvm::SmallVector<mlir::Operation *> readers;
   double before = 0, after = 0; ///< Seconds of the readers, and with the copy.
 };
@@ -65,6 +68,15 @@ private:
 
   llvm::DenseMap<mlir::Value, mlir::Value> copies;
 };
+
+/// An operand of a contraction that is a tensor, seen through paddings along its other dimensions, whose dimension
+/// `inner` is summed along; and the dimension of the other operand that this is.
+struct SummedOperand {
+  tg::ContractOp contract;
+  unsigned number, other;
+};
+/// All reads of a tensor by a kernel; none if there is another.
+llvm::SmallVector<SummedOperand> findSummed(mlir::Value tensor, unsigned inner, mlir::Operation *kernel);
 
 class Layouts {
 public:
@@ -110,11 +122,12 @@ private:
   double getAcross(const TensorAccess &access) const;
   bool isStreamed(const TensorAccess &access) const;
   bool isWritten(const TensorAccess &access) const;
-  GemmProblem describeProduct(const TensorAccess &access, unsigned inner) const;
   const TensorAccess *findOperand(const Kernel &kernel, mlir::Value operand) const;
   std::optional<RowPadding> makePadding(const Kernel &kernel, tg::ContractOp contract, const Device &device,
                                         const llvm::DenseSet<mlir::Value> &padded) const;
-  LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, const Device &device) const;
+  bool hasAlignedOthers(const TensorAccess &access) const;
+  GemmProblem describeProduct(const TensorAccess &access, unsigned inner, int64_t padding) const;
+  LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const;
 
   llvm::SmallVector<Tensor> tensors;
   llvm::DenseMap<mlir::Value, unsigned> numbers;

@@ -89,7 +89,7 @@ std::optional<RowPadding> Layouts::makePadding(const Kernel &kernel, tg::Contrac
     padding.before = *extent, padding.after = padExtent(*extent, tensor.elementBytes);
     padding.copied.push_back(operand);
     if (!problem)
-      problem = describeProduct(*access, tensor.inner);
+      problem = describeProduct(*access, tensor.inner, /*padding=*/0);
     bool isOneSum = problem->k == *extent && problem->taps == 1;
     if (!isOneSum || problem->type == GemmType::Other || std::min(problem->m, problem->n) < leastRows)
       return std::nullopt;

@@ -126,19 +126,62 @@ static void reorderResult(OpResult result, ArrayRef<int64_t> order) {
   readThrough(result, result, order);
 }
 
+/// `value` with zeros behind what it has along `dim`.
+static Value addZeros(OpBuilder &builder, Location loc, Value value, unsigned dim, int64_t zeros) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  auto zero = cast<ElementsAttr>(builder.getZeroAttr(scalar));
+  SmallVector<int64_t> none(type.getRank(), 0), high(type.getRank(), 0);
+  high[dim] = zeros;
+  return tg::PadOp::create(builder, loc, value, tg::ConstantOp::create(builder, loc, zero), none, high, none);
+}
+
+/// The kernel's products sum as far as the copy goes.
+static void readPadded(const LayoutCopy &copy, Value stored, ArrayRef<int64_t> order, Operation *kernel) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&cast<tg::KernelOp>(kernel).getBody().front());
+  Value seen = tg::TransposeOp::create(builder, copy.value.getLoc(), stored, invert(order));
+  for (const SummedOperand &summed : findSummed(copy.value, copy.inner, kernel)) {
+    tg::ContractOp contract = summed.contract;
+    builder.setInsertionPoint(contract);
+    SmallVector<tg::PadOp> pads; // From the product to the tensor.
+    for (Value at = contract->getOperand(summed.number); at != copy.value; at = pads.back().getInput())
+      pads.push_back(at.getDefiningOp<tg::PadOp>());
+    Value operands[2];
+    Value &own = operands[summed.number], &other = operands[1 - summed.number];
+    own = seen;
+    for (tg::PadOp pad : llvm::reverse(pads))
+      own =
+          tg::PadOp::create(builder, pad.getLoc(), own, pad.getValue(), pad.getLow(), pad.getHigh(), pad.getInterior());
+    other = addZeros(builder, contract.getLoc(), contract->getOperand(1 - summed.number), summed.other, copy.padding);
+    Value longer = tg::ContractOp::create(builder, contract.getLoc(), contract.getType(), operands[0], operands[1],
+                                          contract.getMaps());
+    contract.replaceAllUsesWith(longer);
+    contract.erase();
+    for (tg::PadOp pad : pads)
+      if (pad->use_empty())
+        pad.erase();
+  }
+}
+
 /// A kernel that makes the copy, in front of the first that reads it.
 static void applyCopy(const LayoutCopy &copy) {
   auto type = cast<RankedTensorType>(copy.value.getType());
   SmallVector<int64_t> order = makeOrder(type.getRank(), copy.inner);
   SmallVector<AffineExpr> dims = llvm::map_to_vector(order, [&](int64_t d) { return tg::getDims(type)[d]; });
+  dims.back() = tg::simplify(dims.back() + copy.padding);
   OpBuilder builder(*llvm::min_element(copy.readers, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); }));
   Location loc = copy.readers.front()->getLoc();
   auto kernel = tg::KernelOp::create(builder, loc, TypeRange{tg::getTensorType(dims, type.getElementType())},
                                      builder.getStringAttr("copy"));
   builder.createBlock(&kernel.getBody());
   Value moved = tg::TransposeOp::create(builder, loc, copy.value, order);
+  if (copy.padding)
+    moved = addZeros(builder, loc, moved, type.getRank() - 1, copy.padding);
   tg::YieldOp::create(builder, loc, moved);
-  readThrough(copy.value, kernel.getResult(0), order, copy.readers);
+  if (!copy.padding)
+    return readThrough(copy.value, kernel.getResult(0), order, copy.readers);
+  for (Operation *reader : copy.readers)
+    readPadded(copy, kernel.getResult(0), order, reader);
 }
 
 namespace {
@@ -195,7 +238,8 @@ private:
     Layouts layouts(getOperation());
     for (const LayoutCopy &copy : layouts.chooseCopies(device)) {
       remarkOf(copy.readers.front()->getLoc()) << remark::add(
-          "{0} is copied with dimension {1} innermost, which products sum along", copy.value.getType(), copy.inner);
+          "{0} is copied with dimension {1} innermost, which products sum along{2}", copy.value.getType(), copy.inner,
+          copy.padding ? llvm::formatv(", and {0} of zeros", copy.padding).str() : std::string());
       ++numCopied;
       applyCopy(copy);
     }

@@ -327,6 +327,31 @@ static SmallVector<AffineExpr> getBounds(const Access &access) {
 /// A dimension of the tile and the places of it, from the first one on, that a constraint leaves.
 using Cut = std::pair<unsigned, int64_t>;
 
+static SmallVector<AffineExpr> zeros(unsigned count, AffineExpr like) {
+  return SmallVector<AffineExpr>(count, getAffineConstantExpr(0, like.getContext()));
+}
+
+/// What a constraint leaves of the places that the outermost index along a tile dimension follows: whole runs of those
+/// inside of it.
+static std::optional<Cut> getCut(AffineExpr constraint, const Access &access) {
+  unsigned dims = access.guard->getNumDims(), symbols = access.guard->getNumSymbols();
+  AffineExpr place = -constraint; // Less the last one.
+  AffineExpr simple = simplifyAffineExpr(place, dims, symbols);
+  for (AffineExpr each : {simple, place}) { // Simplification may have replaced a remainder by a difference.
+    auto last = dyn_cast<AffineConstantExpr>(
+        simplifyAffineExpr(constraint.replaceDimsAndSymbols(zeros(dims, each), zeros(symbols, each)), 0, 0));
+    AffineExpr term = last ? simplifyAffineExpr(each + last.getValue(), dims, symbols) : AffineExpr();
+    std::optional<Digits> digits = term ? getDigits(term) : std::nullopt;
+    if (!digits || last.getValue() < 0)
+      continue;
+    int64_t whole = access.shape[digits->dim];
+    bool isOutermost = digits->modulus == 0 || digits->divisor * digits->modulus >= whole;
+    if (isOutermost && (digits->divisor == 1 || whole % digits->divisor == 0))
+      return Cut(digits->dim, std::min(whole, (last.getValue() + 1) * digits->divisor));
+  }
+  return std::nullopt;
+}
+
 /// For each constraint that is no bound its cut, or nothing.
 static SmallVector<std::optional<Cut>> getCuts(const Access &access) {
   SmallVector<std::optional<Cut>> cuts;
@@ -337,15 +362,16 @@ static SmallVector<std::optional<Cut>> getCuts(const Access &access) {
   for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints())) {
     if (!access.guard->isEq(i) && llvm::is_contained(bounds, simplifyAffineExpr(constraint, dims, symbols)))
       continue;
-    cuts.push_back(std::nullopt);
-    for (unsigned dim = 0; dim < access.shape.size() && !access.guard->isEq(i); ++dim) {
-      AffineExpr last = constraint + getAffineDimExpr(dim, constraint.getContext());
-      auto constant = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(last, dims, symbols));
-      if (constant && constant.getValue() >= 0)
-        cuts.back() = Cut(dim, constant.getValue() + 1);
-    }
+    cuts.push_back(access.guard->isEq(i) ? std::nullopt : getCut(constraint, access));
   }
   return cuts;
+}
+
+bool schedule::isCut(const Access &access, unsigned constraint) {
+  AffineExpr at = access.guard->getConstraint(constraint);
+  AffineExpr simple = simplifyAffineExpr(at, access.guard->getNumDims(), access.guard->getNumSymbols());
+  return !access.guard->isEq(constraint) && !llvm::is_contained(getBounds(access), simple) &&
+         getCut(at, access).has_value();
 }
 
 SmallVector<int64_t> schedule::getLiveShape(const Access &access) {
@@ -374,8 +400,9 @@ bool schedule::isBox(const Access &access) {
     bool isLast = i + 1 == int64_t(extents.size());
     if (part.dim >= 0)
       used.set(part.dim);
-    if (part.dim >= 0 && live[part.dim] < access.shape[part.dim] && part.extent < access.shape[part.dim])
-      return false; // Not the first places of each index.
+    bool isCut = part.dim >= 0 && live[part.dim] < access.shape[part.dim];
+    if (isCut && part.divisor * part.extent == access.shape[part.dim] && live[part.dim] % part.divisor != 0)
+      return false; // No whole rows of the indices inside of the outermost.
     if (isLast ? part.extent * bits / 8 % 16 : part.getReach() > 256 || stride * bits / 8 % 16)
       return false;
     stride = std::gcd<int64_t>(stride, 16) * std::gcd<int64_t>(extents[i].getLargestKnownDivisor(), 16);

@@ -11,7 +11,7 @@ namespace {
 /// How a tile is made of rows.
 struct RowForm {
   unsigned index, dim;  ///< Of the tensor and of the tile: what rows follow each other along.
-  int64_t rows, places; ///< Of the tile, and of a row along `dim`.
+  int64_t rows, places; ///< Of the tile that are read, and of a row along `dim`.
   int64_t step;         ///< From a row to the next.
 };
 } // namespace
@@ -20,15 +20,18 @@ struct RowForm {
 static std::optional<RowForm> getRowForm(const Access &access, unsigned index) {
   constexpr int64_t panelBytes = 128, swizzledLines = 8;
   std::optional<SmallVector<BoxPart>> parts = getBoxParts(access.map, access.shape);
-  if (!parts || access.shape.size() != 2 || index + 1 >= parts->size() || getLiveShape(access) != access.shape)
+  if (!parts || access.shape.size() != 2 || index + 1 >= parts->size())
     return std::nullopt;
   const BoxPart &part = (*parts)[index], &inner = parts->back();
+  SmallVector<int64_t> live = getLiveShape(access);
+  if (inner.dim >= 0 && live[inner.dim] != access.shape[inner.dim])
+    return std::nullopt;
   int64_t innerBytes =
       access.shape[std::max<int64_t>(inner.dim, 0)] * tk::getElementBits(access.tensor.getElementType()) / 8;
   if (part.dim < 0 || inner.dim < 0 || part.dim == inner.dim || part.divisor * part.extent != access.shape[part.dim] ||
       part.divisor % swizzledLines || innerBytes > panelBytes || innerBytes < 32)
     return std::nullopt;
-  return RowForm{index, unsigned(part.dim), part.extent, part.divisor, part.step};
+  return RowForm{index, unsigned(part.dim), live[part.dim] / part.divisor, part.divisor, part.step};
 }
 
 /// The index of the tensor along which `b` lies behind `a`, and by how much; nothing if it differs otherwise.
@@ -51,7 +54,7 @@ static std::optional<std::pair<unsigned, int64_t>> getDistance(const TileToFetch
   return found;
 }
 
-/// `guard`, of bounds of indices, for the tile `places` further along `index`.
+/// The bounds of indices in `guard`, for the tile `places` further along `index`; where a tile ends the copies do.
 static std::optional<IntegerSet> moveGuard(const Access &access, unsigned index, int64_t places) {
   if (!access.guard)
     return std::nullopt;
@@ -60,18 +63,22 @@ static std::optional<IntegerSet> moveGuard(const Access &access, unsigned index,
   SmallVector<AffineExpr> constraints;
   SmallVector<bool> equalities;
   for (auto [i, constraint] : llvm::enumerate(access.guard->getConstraints())) {
+    if (isCut(access, i))
+      continue;
     bool isLow = isa<AffineConstantExpr>(simplifyAffineExpr(constraint - at, dims, symbols));
     bool isHigh = isa<AffineConstantExpr>(simplifyAffineExpr(constraint + at, dims, symbols));
     constraints.push_back(simplifyAffineExpr(constraint + (isLow ? places : isHigh ? -places : 0), dims, symbols));
     equalities.push_back(access.guard->isEq(i));
   }
+  if (constraints.empty())
+    return std::nullopt;
   return IntegerSet::get(access.guard->getNumDims(), access.guard->getNumSymbols(), constraints, equalities);
 }
 
 /// Copies of as many rows as a tile has, then of fewer: powers of two.
 static void addCopies(Fetch &fetch, const RowForm &form) {
   for (int64_t from = 0; from < fetch.rows;) {
-    int64_t rows = std::min<int64_t>(form.rows, llvm::bit_floor(uint64_t(fetch.rows - from)));
+    int64_t rows = int64_t(llvm::bit_floor(uint64_t(std::min(form.rows, fetch.rows - from))));
     Fetch::Copy copy{from, fetch.rowShape, fetch.access.map, moveGuard(fetch.access, form.index, from * form.step)};
     copy.shape[form.dim] *= rows;
     SmallVector<AffineExpr> indices(copy.map.getResults());
@@ -109,12 +116,28 @@ static std::optional<Fetch> shareWithFirst(ArrayRef<TileToFetch> tiles, ArrayRef
   return fetch;
 }
 
+/// A tile that ends before its second half does, as the rows that there are; nothing for others.
+static std::optional<Fetch> cutRows(const TileToFetch &tile, unsigned number) {
+  for (unsigned index = 0; index < tile.access.map.getNumResults(); ++index) {
+    std::optional<RowForm> form = getRowForm(tile.access, index);
+    if (!form || form->rows * form->places == tile.access.shape[form->dim])
+      continue;
+    Fetch fetch{tile.load, tile.access, form->rows, tile.access.shape, {{number, 0}}, {}};
+    fetch.rowShape[form->dim] = form->places;
+    addCopies(fetch, *form);
+    return fetch;
+  }
+  return std::nullopt;
+}
+
 std::vector<Fetch> schedule::shareRows(ArrayRef<TileToFetch> tiles, tk::CopyEngine engine) {
   std::vector<Fetch> fetches;
   SmallVector<unsigned> left = llvm::to_vector(llvm::seq<unsigned>(0, tiles.size()));
   while (!left.empty()) {
     const TileToFetch &first = tiles[left.front()];
     std::optional<Fetch> shared = engine == tk::CopyEngine::Tma ? shareWithFirst(tiles, left) : std::nullopt;
+    if (!shared && engine == tk::CopyEngine::Tma)
+      shared = cutRows(first, left.front());
     if (!shared) {
       shared = Fetch{first.load, first.access, 1, first.access.shape, {{left.front(), 0}}, {}};
       shared->copies.push_back({0, first.access.shape, first.access.map, first.access.guard});

@@ -285,8 +285,8 @@ func.func @f(%b: !tk.shared<8 x 8x8xf16>, %i: index) {
 
 // -----
 func.func @f(%b: !tk.shared<8 x 8x8xf16>, %i: index) {
-  // expected-error @+1 {{expected 4 of 4 slots, and whole times as many in the buffer, got from 1 of '!tk.shared<8 x 8x8xf16>'}}
-  %0 = tk.slot %b[%i] each 4 from 1 : !tk.shared<8 x 8x8xf16> -> !tk.shared<1 x 8x32xf16>
+  // expected-error @+1 {{expected 3 of 4 slots, and whole times as many in the buffer, got from 2 of '!tk.shared<8 x 8x8xf16>'}}
+  %0 = tk.slot %b[%i] each 4 from 2 : !tk.shared<8 x 8x8xf16> -> !tk.shared<1 x 8x32xf16>
   return
 }
 

@@ -169,8 +169,10 @@ static bool arePowersOfTwo(ArrayRef<int64_t> values) {
 /// Whether every entry is a power of two, or whole columns of a matrix instruction.
 static bool areTiles(ArrayRef<int64_t> tile, Engine engine) {
   constexpr int64_t columns = 8;
-  return llvm::all_of(tile, [&](int64_t extent) {
-    return arePowersOfTwo(extent) || (extent > 0 && extent % columns == 0 && engine != Engine::Simt);
+  int64_t behind = 1; // Places of this dimension and those behind it.
+  return llvm::all_of(llvm::reverse(tile), [&](int64_t extent) {
+    behind = extent * behind % columns;
+    return arePowersOfTwo(extent) || (extent > 0 && behind == 0 && engine != Engine::Simt);
   });
 }
 

@@ -27,7 +27,8 @@ def TK_SlotOp : TK_Op<"slot", [Pure]> {
   let description = [{
     A buffer may be filled `each` slots at a time; then it is slot number `from` of the i-th so many. A result that is longer along one dimension
     is as many slots, one behind the other along it: they must lie so in its layout, too. Results may overlap (rows of an image that
-    the places of a window have in common).
+    the places of a window have in common), and end behind the buffer's slots, where they are columns of a `tk.dot` that are not live: more
+    than half of a result is there.
 
     ```mlir
     %s = tk.slot %b[%i] : !tk.shared<4 x 128x64xf16> -> !tk.shared<1 x 128x64xf16>
