@@ -68,7 +68,7 @@ private:
 
 class Layouts {
 public:
-  explicit Layouts(mlir::func::FuncOp main);
+  Layouts(mlir::func::FuncOp main, const Device *device);
 
   /// One tensor at a time takes its cheapest order, first without regard to others, then until nothing changes.
   void choose();
@@ -116,6 +116,7 @@ private:
                                         const llvm::DenseSet<mlir::Value> &padded) const;
   LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, const Device &device) const;
 
+  const Device *device; ///< Null: not a GPU's.
   llvm::SmallVector<Tensor> tensors;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
   llvm::SmallVector<TensorAccess> accesses;
