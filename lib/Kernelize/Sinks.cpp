@@ -31,15 +31,16 @@ static bool isMadeOf(Value value, Value argument) {
   return value == argument || (op && llvm::any_of(op->getOperands(), [&](Value v) { return isMadeOf(v, argument); }));
 }
 
-/// Whether `argument` has the integers that become the matrix of a product in 16 bits, of few rows by the schedule:
-/// each warp unpacks what it multiplies.
-static bool isUnpackedMatrix(BlockArgument argument, tg::ScheduleAttr schedule) {
+/// The operand of the kernel's product in 16 bits that is computed from the integers of `argument`, several to a word,
+/// where the schedule's instructions take it from registers: by warps of few rows, or by warpgroups.
+static std::optional<unsigned> findUnpackedOperand(BlockArgument argument, tg::ScheduleAttr schedule) {
   constexpr int64_t mostRows = 32, mostBits = 8;
   auto product = tg::findAnchor(*argument.getOwner());
   auto type = dyn_cast<RankedTensorType>(argument.getType());
-  if (!product || !type || schedule.getEngine() != tg::Engine::Mma || !isa<IntegerType>(type.getElementType()) ||
+  bool byWarps = schedule.getEngine() == tg::Engine::Mma, byGroups = schedule.getEngine() == tg::Engine::Wgmma;
+  if (!product || !type || !(byWarps || byGroups) || !isa<IntegerType>(type.getElementType()) ||
       type.getElementType().isInteger(1) || product.getType().getRank() != int64_t(schedule.getTile().size()))
-    return false;
+    return std::nullopt;
   for (unsigned i : {0u, 1u}) {
     auto operand = cast<RankedTensorType>(product->getOperand(i).getType());
     auto factor = dyn_cast<FloatType>(operand.getElementType());
@@ -50,10 +51,15 @@ static bool isUnpackedMatrix(BlockArgument argument, tg::ScheduleAttr schedule) 
     int64_t rows = 1;
     for (auto [tile, at] : llvm::zip_equal(schedule.getTile(), product.getMap(2).getResults()))
       rows *= product.getMap(i).isFunctionOfDim(cast<AffineDimExpr>(at).getPosition()) ? 1 : tile;
-    if (rows <= mostRows)
-      return true;
+    if (byGroups || rows <= mostRows)
+      return i;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// Whether `argument` has such integers.
+static bool isUnpackedMatrix(BlockArgument argument, tg::ScheduleAttr schedule) {
+  return findUnpackedOperand(argument, schedule).has_value();
 }
 
 /// Whether the elements of an operand are read as fields of words: what a product unpacks, and beside it or without a
@@ -213,6 +219,11 @@ SmallVector<int> Kernelizer::findContractionSides() {
 void Kernelizer::makeSinkLanes() {
   SmallVector<int> sides = findContractionSides();
   ArrayRef<int64_t> tile = schedule.getTile();
+  int registersSide = 0;
+  for (BlockArgument argument : source.getArguments())
+    if (std::optional<unsigned> operand = findUnpackedOperand(argument, schedule);
+        operand && schedule.getEngine() == tg::Engine::Wgmma)
+      registersSide = int(*operand) + 1;
   sinkLanes.assign(tile.size(), std::nullopt);
   sinkDivisors.assign(tile.size(), 1);
   for (size_t d = 0; d < tile.size(); ++d) {
@@ -227,7 +238,9 @@ void Kernelizer::makeSinkLanes() {
       sinkDivisors[member] = extent;
       extent *= roundUpToPowerOf2(tile[member]);
     }
-    unsigned lane = space.addLane(extent, d, &root);
+    // Registers are a left operand's: its lane comes first.
+    bool isFirst = registersSide != 0 && sides[d] == registersSide;
+    unsigned lane = space.addLane(extent, isFirst ? double(d) - double(tile.size()) : double(d), &root);
     for (size_t member : members)
       sinkLanes[member] = lane;
   }

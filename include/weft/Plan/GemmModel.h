@@ -61,6 +61,8 @@ struct GemmProblem {
   /// Instructions of an element of an operand that the kernel computes, each time a tile reads it (a depthwise window
   /// in front of a pointwise convolution): its steps wait for what they load, and it passes through registers.
   double lhsWork = 0, rhsWork = 0;
+  /// Bits in memory of an element of the left operand where warpgroups unpack it in registers; 0: it is not so.
+  int64_t unpackedBits = 0;
   bool contiguousAlongK = true; ///< The larger operand; else along its rows or columns.
   /// The extents that a side consists of, outermost first, where they are several, and the least tile along the last of
   /// them that is not 1: what is contiguous in memory wants whole vectors.

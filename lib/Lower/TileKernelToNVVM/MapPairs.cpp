@@ -139,14 +139,25 @@ private:
     Value places[2] = {scalarOf(0, field.place), scalarOf(1, field.place)};
     std::optional<int64_t> first = constantOf(places[0]), second = constantOf(places[1]);
     constexpr int64_t half = 16;
+    constexpr uint64_t bothHalves = 0x10001;
     if (words[0] == words[1] && first && second && *second == *first + half) {
       Value moved = *first == 0 ? words[0] : shift(op.getLoc(), words[0], places[0]);
-      Value bits = selectBits(op, moved, field, 0x10001);
+      Value bits = selectBits(op, moved, field, bothHalves, bothHalves);
       pairs[result] = subtract(op, LLVM::BitcastOp::create(builder, op.getLoc(), pairType(result), bits), field);
       return;
     }
+    if (words[0] == words[1]) { // The second is turned to the upper half.
+      Location loc = op.getLoc();
+      Value left = arith::SubIOp::create(builder, loc, arith::ConstantIntOp::create(builder, loc, half, 32), places[1]);
+      Value turned = LLVM::FshlOp::create(builder, loc, words[1], words[1], left);
+      Value upper = arith::AndIOp::create(builder, loc, turned, mask(loc, field, uint64_t(1) << half));
+      Value both = arith::XOrIOp::create(builder, loc, upper,
+                                         selectBits(op, shift(loc, words[0], places[0]), field, 1, bothHalves));
+      pairs[result] = subtract(op, LLVM::BitcastOp::create(builder, loc, pairType(result), both), field);
+      return;
+    }
     for (unsigned i = 0; i < 2; ++i) {
-      Value bits = selectBits(op, shift(op.getLoc(), words[i], places[i]), field, 1);
+      Value bits = selectBits(op, shift(op.getLoc(), words[i], places[i]), field, 1, 1);
       bits = arith::TruncIOp::create(builder, op.getLoc(), builder.getI16Type(), bits);
       Value number = arith::BitcastOp::create(builder, op.getLoc(), result.getType(), bits);
       scalars[i].map(result, subtract(op, number, field));
@@ -165,14 +176,19 @@ private:
     return offset;
   }
 
-  Value selectBits(Operation &op, Value word, const Field &field, uint64_t halves) {
+  Value makeBits(Location loc, uint64_t bits) {
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(builder.getI32Type(), APInt(32, bits)));
+  }
+  Value mask(Location loc, const Field &field, uint64_t halves) {
+    return makeBits(loc, ((uint64_t(1) << field.bits) - 1) * halves);
+  }
+
+  /// The fields of `word` in `halves` (bits 0 and 16), and 2^m beside them in `offsets`.
+  Value selectBits(Operation &op, Value word, const Field &field, uint64_t halves, uint64_t offsets) {
     Location loc = op.getLoc();
-    auto constant = [&](uint64_t bits) {
-      return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(builder.getI32Type(), APInt(32, bits)));
-    };
     uint64_t offset = getOffset(op.getResult(0).getType(), field).bitcastToAPInt().getZExtValue();
-    Value masked = arith::AndIOp::create(builder, loc, word, constant(((uint64_t(1) << field.bits) - 1) * halves));
-    return arith::XOrIOp::create(builder, loc, masked, constant(offset * halves));
+    Value masked = arith::AndIOp::create(builder, loc, word, mask(loc, field, halves));
+    return arith::XOrIOp::create(builder, loc, masked, makeBits(loc, offset * offsets));
   }
 
   Value subtract(Operation &op, Value number, const Field &field) {

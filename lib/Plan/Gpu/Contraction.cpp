@@ -139,7 +139,10 @@ static void describeBoxes(const KernelToSchedule &kernel, tg::ContractOp product
                           std::optional<unsigned> depth, GemmProblem &problem) {
   for (unsigned i : {0u, 1u}) {
     Value operand = product->getOperand(i);
-    bool isRight = bool(i) != roles.isSwapped, boxes = hasBoxes(kernel, operand, depth);
+    bool isRight = bool(i) != roles.isSwapped;
+    if (problem.unpackedBits && !isRight)
+      continue;
+    bool boxes = hasBoxes(kernel, operand, depth);
     problem.allowWgmma &=
         boxes || (isa<BlockArgument>(operand) && hasAlignedRows(operand) && readsBoxes(product.getMap(i)));
     problem.allowWgmma &= problem.lhsBytes == 2 || isContiguousAlongK(product, i);
@@ -153,8 +156,10 @@ static void describeBoxes(const KernelToSchedule &kernel, tg::ContractOp product
   }
 }
 
-static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles) {
+static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles,
+                            int64_t unpackedBits = 0) {
   GemmProblem problem;
+  problem.unpackedBits = unpackedBits;
   Value lhs = contract.getLhs(), rhs = contract.getRhs();
   if (roles.isSwapped)
     std::swap(lhs, rhs);
@@ -230,7 +235,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   };
   problem.allowMulticast =
       problem.allowWgmma && problem.taps == 1 && problem.batch == 1 && isOne(roles.m) && isOne(roles.n);
-  problem.allowSplit = problem.allowMulticast && problem.products == 1 && func.getNumResults() == 1 &&
+  problem.allowSplit = !unpackedBits && problem.allowMulticast && problem.products == 1 && func.getNumResults() == 1 &&
                        hasAlignedRows(result) && (problem.resultBytes == 2 || problem.resultBytes == 4);
   problem.allowWgmma &= problem.onlyK == 0;
   problem.allowRowShares = problem.onlyM == 0 && problem.onlyN == 0 && !kernel.find<tg::ReduceOp>() &&
@@ -457,14 +462,17 @@ static ProductDims dimsOf(tg::ContractOp contract, const Roles &roles, unsigned 
 
 ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp contract, const Device &device) {
   Roles roles(kernel, contract);
-  if (!hasStretched(kernel, roles) && !hasInner(kernel))
-    if (std::optional<ScheduleChoice> unpacked = chooseUnpacked(kernel, contract, roles, device))
+  int64_t unpackedBits = 0;
+  if (!hasStretched(kernel, roles) && !hasInner(kernel)) {
+    unpackedBits = turnForWarpgroups(kernel, contract, roles, device);
+    if (auto unpacked = unpackedBits ? std::nullopt : chooseUnpacked(kernel, contract, roles, device))
       return *unpacked;
+  }
   std::optional<unsigned> m = Roles::largest(roles.m, kernel.extents), n = Roles::largest(roles.n, kernel.extents),
                           k = Roles::largest(roles.k, kernel.extents);
   if (!m || !n || !k)
     return chooseVector(kernel, contract, roles, device);
-  GemmProblem problem = describe(kernel, contract, roles);
+  GemmProblem problem = describe(kernel, contract, roles, unpackedBits);
   problem.only = readLaunchTile(kernel);
   func::FuncOp func = kernel.func;
   problem.isBeside = func->getParentOp()->hasAttr(besideAttr);
@@ -521,6 +529,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
 std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::ContractOp contract,
                                           tg::ScheduleAttr schedule, const Device &device) {
   Roles roles(kernel, contract);
+  bool byGroups = schedule.getEngine() == tg::Engine::Wgmma;
+  int64_t unpackedBits = byGroups ? turnForWarpgroups(kernel, contract, roles, device) : 0;
   std::optional<unsigned> k = Roles::largest(roles.k, kernel.extents);
   if (!Roles::largest(roles.m, kernel.extents) || !Roles::largest(roles.n, kernel.extents) || !k)
     return estimateMemoryBound(kernel, schedule, device).seconds;
@@ -536,7 +546,7 @@ std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::Co
   GemmTile tile{productOf(roles.m),  productOf(roles.n),     step,
                 schedule.getWarps(), schedule.getStages(),   schedule.getEngine(),
                 schedule.getSplit(), schedule.getMulticast()};
-  GemmProblem problem = describe(kernel, contract, roles);
+  GemmProblem problem = describe(kernel, contract, roles, unpackedBits);
   if (auto seconds = estimateWindowStep(kernel, dimsOf(contract, roles, *k), problem, schedule, tile, device))
     return seconds;
   GemmCost cost = estimateGemm(problem, tile, device);

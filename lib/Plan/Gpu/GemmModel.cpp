@@ -1,6 +1,7 @@
 // The price of a contraction's tile, and the search over all of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GemmTiles.h"
+#include "weft/Target/PackedSteps.h"
 #include "weft/Target/Slices.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -29,6 +30,8 @@ static constexpr double straddlingFactor = 1.1;
 /// Of mma.sync's steps, the part of what shared memory takes that comes on top of the products: the same warps ask for
 /// fragments and multiply them.
 static constexpr double fragmentPart = 0.51;
+/// What a warpgroup that unpacks waits for its products and for copies, in a step.
+static constexpr double unpackedStep = 330;
 /// And of all steps, the part of what others take that comes on top of the longest.
 static constexpr double besidePart = 0.02;
 /// Of what a step's lines take in the L2, the part that comes on top of the way there and back, of the CTA's own and of
@@ -68,9 +71,14 @@ int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile) {
   return gpu::countSlices(tile.m, tile.n, stepBytes, stepBytes * steps, tile.warps);
 }
 
+/// Bytes of an element of the left operand in memory.
+static double lhsBytesInMemory(const GemmProblem &problem) {
+  return problem.unpackedBits ? double(problem.unpackedBits) / 8 : double(problem.lhsBytes);
+}
+
 /// Bytes of shared memory that the matrix pipe (or the FMA units) read for one step.
 static double sharedReads(const GemmProblem &problem, const GemmTile &tile) {
-  double lhs = double(tile.m * tile.k * problem.lhsBytes * problem.products);
+  double lhs = problem.unpackedBits ? 0 : double(tile.m * tile.k * problem.lhsBytes * problem.products);
   double rhs = double(tile.k * tile.n * problem.rhsBytes * problem.products);
   if (tile.engine == tg::Engine::Wgmma) // Each warpgroup reads its 64 rows and all columns.
     return lhs + rhs * double(tile.m) / 64;
@@ -119,6 +127,9 @@ static double registersOf(const GemmProblem &problem, const GemmTile &tile) {
   for (Piece piece : piecesOf(problem, tile)) // All elements of a step that cp.async does not copy are under way.
     if (piece.vector < leastAsync && tile.engine != tg::Engine::Wgmma)
       working += piece.bytes / double(piece.vector) / double(tile.warps * 32);
+  // What an instruction reads, and the words of this step and the next, which four lanes have all.
+  if (problem.unpackedBits)
+    working += double(tile.m * tile.k) / double(tile.warps * 32) * (0.5 + 2 * 4 * double(problem.unpackedBits) / 32);
   // Sums that leave for other CTAs: 128 x 256 by eight warps of a cluster spill (111 x 7936 x 5734 on an H100: 168 us,
   // by 128 x 128 65).
   if (tile.engine != tg::Engine::Wgmma && tile.split > 1)
@@ -133,9 +144,26 @@ static double computingClocks(const GemmProblem &problem, const GemmTile &tile) 
   return work / (lanesOfWarp * std::min<double>(double(tile.warps), 4));
 }
 
+/// Clocks of a warpgroup to unpack one step's left operand, by what an instruction takes where it has its schedulers
+/// alone, and what it takes more for each other one.
+static double unpackingClocks(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr double instructions = 3.5, clocks = 3.2, besideClocks = 0.9;
+  double elements = double(tile.m * tile.k) / double(tile.warps * 32);
+  return problem.unpackedBits ? elements * instructions * (clocks + besideClocks * double(tile.warps / 4 - 1)) : 0;
+}
+
+/// What a step waits for its words where they are asked for as many steps ahead as there are registers.
+static double packedWait(const GemmProblem &problem, const GemmTile &tile) {
+  int64_t threads = tile.warps * 32;
+  int64_t held = tile.m * tile.n / threads + tile.m * tile.k / 2 / threads;
+  int64_t words = tile.m * tile.k * problem.unpackedBits / 32 * gpu::lanesOfPackedRow / threads;
+  return coldClocks / double(gpu::countPackedSteps(held, words));
+}
+
 /// Bytes of the operands of one step.
 static int64_t stepBytesOf(const GemmProblem &problem, const GemmTile &tile) {
-  return tile.k * (tile.m * problem.lhsBytes * problem.lhsTensors + tile.n * problem.rhsBytes * problem.rhsTensors);
+  int64_t lhsBytes = problem.unpackedBits ? 0 : problem.lhsBytes * problem.lhsTensors;
+  return tile.k * (tile.m * lhsBytes + tile.n * problem.rhsBytes * problem.rhsTensors);
 }
 
 /// Registers of a CTA. Beside one warpgroup of consumers the producers keep what they start with; beside more they give
@@ -164,7 +192,7 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   double depth = double(problem.k * problem.taps);
   double lhsElements = problem.lhsElements > 0 ? problem.lhsElements : double(problem.m) * depth;
   double rhsElements = problem.rhsElements > 0 ? problem.rhsElements : double(problem.n) * depth;
-  double lhs = lhsElements * double(problem.lhsBytes * problem.lhsTensors);
+  double lhs = lhsElements * lhsBytesInMemory(problem) * double(problem.lhsTensors);
   double rhs = rhsElements * double(problem.rhsBytes * problem.rhsTensors);
   double result = double(problem.m) * double(problem.n) * double(problem.resultBytes);
   if (lhs + rhs <= 0.6 * double(device.l2Bytes))
@@ -262,7 +290,8 @@ static double lineBytesOf(int64_t side, int64_t depth, int64_t elementBytes, int
 /// less what tiles past the end take. Those read nothing and store nothing if others end there, too.
 static std::optional<unsigned> findPairedSide(const GemmProblem &problem, const GemmTile &tile,
                                               std::pair<int64_t, int64_t> tiles) {
-  int64_t lhs = tile.m * problem.lhsBytes * problem.lhsTensors, rhs = tile.n * problem.rhsBytes * problem.rhsTensors;
+  int64_t lhs = problem.unpackedBits ? 0 : tile.m * problem.lhsBytes * problem.lhsTensors,
+          rhs = tile.n * problem.rhsBytes * problem.rhsTensors;
   auto commonOf = [&](int64_t extent, int64_t each, int64_t count, int64_t bytes) {
     if (count < 2 || (count % tile.multicast != 0 && extent % each == 0))
       return 0.0;
@@ -283,8 +312,9 @@ static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::
 
 /// Bytes of one step that come from L2: of what the CTAs of a cluster have in common each reads its part.
 static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide) {
-  double lhs = double(problem.lhsTensors) *
-               lineBytesOf(tile.m, tile.k, problem.lhsBytes, problem.lhsAlignment, problem.lhsAlongK);
+  double lhs = problem.unpackedBits ? double(tile.m * tile.k) * lhsBytesInMemory(problem)
+                                    : double(problem.lhsTensors) * lineBytesOf(tile.m, tile.k, problem.lhsBytes,
+                                                                               problem.lhsAlignment, problem.lhsAlongK);
   double rhs = double(problem.rhsTensors) *
                lineBytesOf(tile.n, tile.k, problem.rhsBytes, problem.rhsAlignment, problem.rhsAlongK);
   double common = !pairedSide ? 0 : *pairedSide == 0 ? rhs : lhs;
@@ -412,6 +442,10 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
   double waiting =
       (isBoxed ? clocks.box : clocks.copy) / slots + queuedPart * (1 + queuedBeside * double(resident - 1)) * lines;
   time.alone = std::max({time.busy, time.matrix * 4 / std::min<double>(double(tile.warps), 4), own, waiting});
+  // A warpgroup unpacks, waits and multiplies in turn.
+  if (double unpacking = unpackingClocks(problem, tile); unpacking > 0)
+    time.alone = std::max(
+        {time.alone, unpacking + unpackedStep + time.matrix / double(tile.warps / 4), packedWait(problem, tile)});
   if (double computing = computingClocks(problem, tile); computing > 0) { // Loads, arithmetic, a barrier, products.
     time.busy += computing;
     time.alone += computing + clocks.copy;

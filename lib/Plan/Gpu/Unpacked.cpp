@@ -3,7 +3,10 @@
 // columns.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Unpacked.h"
+#include "OperandBoxes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/GemmModel.h"
+#include "weft/Plan/MemoryLevels.h"
 #include "weft/Schedule/Mma.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -12,11 +15,6 @@ using namespace mlir;
 
 namespace weft::plan {
 namespace {
-
-/// A product of `rows` (1: a vector) by a matrix of `columns` and `depth`, whose numbers have `bits` bits in memory.
-struct UnpackedProduct {
-  int64_t rows = 1, columns = 1, depth = 1, bits = 4;
-};
 
 struct UnpackedTile {
   int64_t rows = 16, columns = 32, step = 512, warps = 4, stages = 2;
@@ -37,6 +35,31 @@ int64_t countOtherRows(tg::ContractOp contract, unsigned operand) {
     if (!contract.getMap(operand).isFunctionOfDim(d))
       rows = llvm::SaturatingMultiply<uint64_t>(rows, estimateExtent(extent)) & INT64_MAX;
   return rows;
+}
+
+bool paysByWarpgroups(const UnpackedProduct &product, const Device &device) {
+  // Clocks of a step of 64 by one warpgroup of 64 columns, which unpacks, waits and multiplies in turn, and by two
+  // beside each other; of the products of one for a row. What products reach of the peak (an H100; of 30 products
+  // of 33 to 2048 rows by 2 and 4 bits the lesser time is named for 24; for the others the copy takes 1.1 to 1.5 times
+  // as long).
+  constexpr double alone = 680, beside = 790, ofRow = 2, reached = 0.7;
+  constexpr int64_t depthOfStep = 64, columnsOfGroup = 64, mostRows = 256, mostBits = 4;
+  if (!device.hasWgmma() || product.bits > mostBits || product.columns < columnsOfGroup)
+    return false;
+  int64_t steps = llvm::divideCeil(product.depth, depthOfStep), rowTiles = llvm::divideCeil(product.rows, mostRows);
+  double ownRows = double(std::min(product.rows, mostRows));
+  auto secondsBy = [&](int64_t groups, double clocks) {
+    int64_t tiles = int64_t(llvm::divideCeil(product.columns, groups * columnsOfGroup)) * rowTiles;
+    return double(llvm::divideCeil(tiles, int64_t(device.sms)) * steps) * (clocks + ofRow * ownRows) / device.clock;
+  };
+  double elements = double(product.columns) * double(product.depth), bytes = 2 * elements;
+  double copy = elements * (2 + double(product.bits) / 8) / device.memoryBandwidth + device.kernelSeconds();
+  GemmProblem plain;
+  double rate = flopsPerClock(plain, tg::Engine::Wgmma, device) * double(device.sms) * device.clock * reached;
+  MemoryLevel level = levelBetweenKernels(bytes, device);
+  double reads = bytes / (level == MemoryLevel::L2 ? bandwidthOf(level, device) : device.memoryBandwidth);
+  return std::min(secondsBy(1, alone), secondsBy(2, beside)) <
+         copy + std::max(2 * elements * double(product.rows) / rate, reads);
 }
 
 /// The tensor of numbers of at most 8 bits that the matrix `operand` is computed from place by place, if it lies in
@@ -101,8 +124,8 @@ static std::optional<UnpackedTile> chooseUnpackedTile(const UnpackedProduct &pro
   return tile;
 }
 
-std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg::ContractOp contract,
-                                             const Roles &roles, const Device &device) {
+std::optional<UnpackedMatrix> findUnpackedMatrix(const KernelToSchedule &kernel, tg::ContractOp contract,
+                                                 const Roles &roles) {
   auto count = [&](ArrayRef<unsigned> dims) {
     return llvm::count_if(dims, [&](unsigned d) { return kernel.extents[d] > 1; });
   };
@@ -124,8 +147,37 @@ std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg:
   bool isPlain = count(roles.m) + count(roles.n) == (m ? 2 : 1) && count(roles.k) == 1 && count(roles.batch) == 0;
   if (!packed || !isPlain || !n || !k || !llvm::all_of(kernel.access.of(packed), isAlongK))
     return std::nullopt;
-  int64_t bits = tg::getElementBits(getElementTypeOrSelf(packed));
-  UnpackedProduct product{m ? kernel.extents[*m] : 1, kernel.extents[*n], kernel.extents[*k], bits};
+  return UnpackedMatrix{packed, m, *n, *k, tg::getElementBits(getElementTypeOrSelf(packed))};
+}
+
+int64_t turnForWarpgroups(const KernelToSchedule &kernel, tg::ContractOp contract, Roles &roles, const Device &device) {
+  constexpr int64_t leastColumns = 64, leastRows = 33;
+  func::FuncOp func = kernel.func;
+  auto products = llvm::make_filter_range(func.getBody().front().getOps<tg::ContractOp>(),
+                                          [](tg::ContractOp product) { return !tg::isInner(product); });
+  std::optional<UnpackedMatrix> matrix = device.hasWgmma() && llvm::hasSingleElement(products)
+                                             ? findUnpackedMatrix(kernel, contract, roles)
+                                             : std::nullopt;
+  if (!matrix || !matrix->m || kernel.extents[matrix->n] < leastColumns || kernel.extents[*matrix->m] < leastRows)
+    return 0;
+  bool isLeft = llvm::is_contained(roles.m, matrix->n);
+  Value rows = isLeft == roles.isSwapped ? contract.getLhs() : contract.getRhs();
+  if (!hasBoxes(kernel, rows, matrix->k))
+    return 0;
+  if (!isLeft) {
+    std::swap(roles.m, roles.n);
+    roles.isSwapped = !roles.isSwapped;
+  }
+  return matrix->bits;
+}
+
+std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg::ContractOp contract,
+                                             const Roles &roles, const Device &device) {
+  std::optional<UnpackedMatrix> matrix = findUnpackedMatrix(kernel, contract, roles);
+  if (!matrix)
+    return std::nullopt;
+  auto [packed, m, n, k, bits] = *matrix;
+  UnpackedProduct product{m ? kernel.extents[*m] : 1, kernel.extents[n], kernel.extents[k], bits};
   std::optional<UnpackedTile> tile = chooseUnpackedTile(product, device);
   if (!tile)
     return std::nullopt;
@@ -134,8 +186,8 @@ std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg:
   choice.stream.assign(roles.k.size(), 1);
   if (m)
     choice.tile[*m] = tile->rows;
-  choice.tile[*n] = tile->columns;
-  choice.stream[llvm::find(roles.k, *k) - roles.k.begin()] = tile->step;
+  choice.tile[n] = tile->columns;
+  choice.stream[llvm::find(roles.k, k) - roles.k.begin()] = tile->step;
   choice.engine = tg::Engine::Mma;
   choice.warps = tile->warps;
   choice.stages = tile->stages;

@@ -3,6 +3,7 @@
 //
 // The cost of an op is about its instructions an element (GroupCost.h). The cost of a value is that of all arithmetic
 // in the group that it needs; what is in memory, and views of it, cost nothing.
+#include "../Gpu/OperandBoxes.h"
 #include "../Gpu/Unpacked.h"
 #include "GroupCost.h"
 #include "InnerContractions.h"
@@ -102,6 +103,8 @@ private:
   bool endsProduct(Value value) const;
   void sumUpPrologue(Operation *last, Prologue &before);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
+  bool isPackedMatrix(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
+  bool staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
   double priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
   std::string checkFoldOperands();
   std::string checkPads();
@@ -284,13 +287,26 @@ static int64_t countPacked(Value value) {
   return bits <= mostBits && type.getNumElements() * bits % wordBits == 0 ? type.getNumElements() : 0;
 }
 
-/// Few rows by packed weights: they are unpacked in the registers that multiply (../Gpu/Unpacked.h), and scales that an
-/// index finds for each place are read as the weights are. More rows are multiplied faster by what reads a copy.
-static bool staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) {
+bool Checker::isPackedMatrix(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   Value value = contract->getOperand(operand);
   return before.isStored && before.packed && countPacked(before.packed) >= elementsOf(value) && !before.reduces &&
-         !before.windows && mayUnpack(getElementTypeOrSelf(before.packed), getElementTypeOrSelf(value)) &&
-         countOtherRows(contract, operand) <= mostUnpackedRows;
+         !before.windows && mayUnpack(getElementTypeOrSelf(before.packed), getElementTypeOrSelf(value));
+}
+
+/// Packed weights are unpacked in the registers that multiply (../Gpu/Unpacked.h), and scales that an index finds for
+/// each place are read as the weights are.
+bool Checker::staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
+  if (!isPackedMatrix(contract, operand, before))
+    return false;
+  int64_t rows = countOtherRows(contract, operand);
+  if (rows <= mostUnpackedRows)
+    return true;
+  Value value = contract->getOperand(operand), other = contract->getOperand(1 - operand);
+  if (contracts.size() > 1 || before.moved || isInside(other) || !hasAlignedRows(other))
+    return false;
+  int64_t depth = std::max<int64_t>(int64_t(pointsOf(contract) / double(elementsOf(contract.getResult()))), 1);
+  int64_t bits = tg::getElementBits(getElementTypeOrSelf(before.packed));
+  return paysByWarpgroups({rows, elementsOf(value) / depth, depth, bits}, device);
 }
 
 /// Sums up `last` and what the group computes for it.
@@ -339,6 +355,8 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     return "G2: " + nameOf(before.moved) + " before a contraction";
   if (before.operations == 0 || isMeasured || isFree)
     return "";
+  if (device.hasWgmma() && isPackedMatrix(contract, operand, before))
+    return "G2: warpgroups read a copy of what " + nameOf(producer) + " unpacks in less time";
   if (before.followed)
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   if (before.windows && before.reduces)

@@ -39,7 +39,7 @@ static bool isOrdered(Operation &op) {
   return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp>(op);
 }
 
-Layouts::Layouts(func::FuncOp main) {
+Layouts::Layouts(func::FuncOp main, const Device *device) : device(device) {
   for (tg::KernelOp kernel : main.getOps<tg::KernelOp>())
     add(kernel);
   for (Tensor &tensor : tensors)
@@ -146,7 +146,8 @@ void Layouts::add(Operation *owner) {
   kernel.unpacks = llvm::any_of(kernel.depths, [&](auto &depth) {
     auto contract = cast<tg::ContractOp>(depth.first);
     Type factor = getElementTypeOrSelf(contract.getLhs());
-    return std::min(countOtherRows(contract, 0), countOtherRows(contract, 1)) <= mostUnpackedRows &&
+    bool isFew = std::min(countOtherRows(contract, 0), countOtherRows(contract, 1)) <= mostUnpackedRows;
+    return (isFew || (device && device->hasWgmma())) &&
            llvm::any_of(kernel.access.requests, [&](const KernelRequest &request) {
              return mayUnpack(getElementTypeOrSelf(request.value), factor);
            });

@@ -80,7 +80,7 @@ llvm::SmallVector<SummedOperand> findSummed(mlir::Value tensor, unsigned inner, 
 
 class Layouts {
 public:
-  explicit Layouts(mlir::func::FuncOp main);
+  Layouts(mlir::func::FuncOp main, const Device *device);
 
   /// One tensor at a time takes its cheapest order, first without regard to others, then until nothing changes.
   void choose();
@@ -129,6 +129,7 @@ private:
   GemmProblem describeProduct(const TensorAccess &access, unsigned inner, int64_t padding) const;
   LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const;
 
+  const Device *device; ///< Null: not a GPU's.
   llvm::SmallVector<Tensor> tensors;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
   llvm::SmallVector<TensorAccess> accesses;

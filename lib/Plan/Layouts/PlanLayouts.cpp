@@ -193,7 +193,7 @@ struct PlanLayoutsPass : weft::plan::impl::PlanLayoutsBase<PlanLayoutsPass> {
     const Device *device = target.empty() ? nullptr : findDeviceOrError(getOperation(), target);
     if (!device && !target.empty())
       return signalPassFailure();
-    Layouts layouts(getOperation());
+    Layouts layouts(getOperation(), device);
     layouts.choose();
     reorder(layouts);
     if (device) {
@@ -235,7 +235,7 @@ private:
 
   /// Of the orders as they are now.
   void copy(const Device &device) {
-    Layouts layouts(getOperation());
+    Layouts layouts(getOperation(), &device);
     for (const LayoutCopy &copy : layouts.chooseCopies(device)) {
       remarkOf(copy.readers.front()->getLoc()) << remark::add(
           "{0} is copied with dimension {1} innermost, which products sum along{2}", copy.value.getType(), copy.inner,

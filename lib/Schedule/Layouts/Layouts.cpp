@@ -226,7 +226,7 @@ LogicalResult LayoutChooser::placeDots() {
          {std::pair<Value, tk::LayoutAttr>{dot.getLhs(), layouts->lhs}, {dot.getRhs(), layouts->rhs}})
       if (layout && isa<tk::SharedType>(operand.getType()))
         setBufferLayout(operand, layout);
-      else if (layout && dot.getDepthOrder() && !classOf(operand).layout)
+      else if (layout && (dot.getDepthOrder() || isWgmma(dot)) && !classOf(operand).layout)
         classOf(operand).layout = layout.getValue(); // Loaded and computed where it is multiplied.
     return WalkResult::advance();
   });

@@ -243,6 +243,8 @@ static int64_t getThreads(scf::ForOp loop) {
 
 /// Has several steps' loads under way in a loop without channels.
 static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
+  if (schedule::unpacksBesideCopies(loop))
+    return schedule::carryPacked(loop) > 0;
   if (!schedule::multipliesRegisters(loop))
     return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
   int64_t threads = getThreads(loop);

@@ -11,6 +11,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileKernel/IR/TileKernel.h"
 #include "weft/Schedule/DerivedLayouts.h"
+#include "weft/Schedule/Wgmma.h"
+#include "weft/Target/PackedSteps.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -61,6 +63,11 @@ bool schedule::multipliesRegisters(scf::ForOp loop) {
                       [](tk::DotOp dot) { return dot.getDepthOrder().has_value(); });
 }
 
+bool schedule::unpacksBesideCopies(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<tk::DotOp>(),
+                      [](tk::DotOp dot) { return isWgmma(dot) && isUnpacked(dot.getLhs(), /*dim=*/1); });
+}
+
 bool schedule::unrollStream(scf::ForOp loop, int64_t steps) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips || !isStream(loop))
@@ -104,9 +111,10 @@ static void noteFields(tk::LoadOp load) {
   }
 }
 
-int64_t schedule::carryLoads(scf::ForOp loop, int64_t threads, int64_t mostWords) {
+int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance) {
   std::optional<APInt> trips = loop.getStaticTripCount();
-  if (!trips || trips->ult(2))
+  distance = trips ? std::min(distance, int64_t(trips->getLimitedValue(INT64_MAX)) - 1) : 0;
+  if (distance < 1)
     return 0;
   // What comes from farthest first: of the largest tensors.
   auto loads = llvm::to_vector(loop.getBody()->getOps<tk::LoadOp>());
@@ -140,28 +148,55 @@ int64_t schedule::carryLoads(scf::ForOp loop, int64_t threads, int64_t mostWords
   };
   Location loc = loop.getLoc();
   IRRewriter rewriter(loop);
-  SmallVector<Value> first = cloneAt(rewriter, loop.getLowerBound());
+  auto ahead = [&](OpBuilder &builder, Value from, int64_t steps) -> Value {
+    Value by = arith::ConstantIndexOp::create(builder, loc, steps);
+    return arith::AddIOp::create(builder, loc, from, arith::MulIOp::create(builder, loc, loop.getStep(), by));
+  };
+  SmallVector<Value> first; // Of the nearest iteration, then of the next.
+  for (int64_t i = 0; i < distance; ++i)
+    first.append(cloneAt(rewriter, i ? ahead(rewriter, loop.getLowerBound(), i) : loop.getLowerBound()));
   Value last = arith::AddIOp::create(
       rewriter, loc, loop.getLowerBound(),
       arith::MulIOp::create(rewriter, loc, loop.getStep(),
                             arith::ConstantIndexOp::create(rewriter, loc, trips->getSExtValue() - 1)));
-  auto yieldNext = [&](OpBuilder &builder, Location, ArrayRef<BlockArgument>) {
+  auto yieldNext = [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> carried) {
     OpBuilder::InsertionGuard restore(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value next = arith::AddIOp::create(builder, loc, loop.getInductionVar(), loop.getStep());
-    return cloneAt(builder, arith::MinSIOp::create(builder, loc, next, last));
+    Value next = ahead(builder, loop.getInductionVar(), distance);
+    SmallVector<Value> yields(carried.drop_front(loads.size()));
+    yields.append(cloneAt(builder, arith::MinSIOp::create(builder, loc, next, last)));
+    return yields;
   };
   FailureOr<LoopLikeOpInterface> carried =
       loop.replaceWithAdditionalYields(rewriter, first, /*replaceInitOperandUsesInLoop=*/false, yieldNext);
   if (failed(carried))
     return 0;
-  auto made = cast<scf::ForOp>(carried->getOperation());
-  for (auto [load, tile] : llvm::zip_equal(loads, made.getRegionIterArgs().take_back(loads.size()))) {
+  loop = cast<scf::ForOp>(carried->getOperation());
+  auto nearest = loop.getRegionIterArgs().take_back(loads.size() * distance).take_front(loads.size());
+  for (auto [load, tile] : llvm::zip_equal(loads, nearest)) {
     noteFields(load);
     load.getResult().replaceAllUsesWith(tile);
     load.erase();
   }
   return int64_t(loads.size());
+}
+
+int64_t schedule::carryPacked(scf::ForOp loop) {
+  int64_t threads = getWarps(loop) * 32;
+  int64_t held = 0;
+  for (auto dot : loop.getBody()->getOps<tk::DotOp>())
+    if (auto left = dyn_cast<tk::TileType>(dot.getLhs().getType()))
+      held += (dot.getAcc().getType().getNumElements() + left.getNumElements() / 2) / threads;
+  int64_t words = 0;
+  for (auto load : loop.getBody()->getOps<tk::LoadOp>()) { // Halves have a register each.
+    int64_t halves = std::max<int64_t>(32 / tk::getElementBits(load.getResult().getType().getElementType()), 1);
+    words += countWords(load, threads) * gpu::lanesOfPackedRow * halves;
+  }
+  int64_t steps = words ? gpu::countPackedSteps(held, words) : 0;
+  int64_t count = steps ? carryLoads(loop, threads, INT64_MAX, steps) : 0;
+  if (count && steps > 1) // Each body has its own registers for what comes.
+    (void)loopUnrollByFactor(loop, uint64_t(steps));
+  return count;
 }
 
 /// The last of the ops in `block` that make what `op` uses; null if none does.

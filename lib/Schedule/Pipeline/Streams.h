@@ -12,14 +12,18 @@ namespace weft::schedule {
 bool isStream(mlir::scf::ForOp loop);
 /// Whether the body has dots of registers whose places along k have an order of their own (weft-tk-stage).
 bool multipliesRegisters(mlir::scf::ForOp loop);
+/// Whether warpgroups unpack the left operand of a dot, the other of which another role copies.
+bool unpacksBesideCopies(mlir::scf::ForOp loop);
 
 /// Repeats the body of a stream of a known number of steps `steps` times, as often as it goes into it and at most once
 /// a step of the loop; what is left over becomes a loop of its own. False if there is nothing to repeat.
 bool unrollStream(mlir::scf::ForOp loop, int64_t steps);
 
-/// Loads of an iteration, at most `mostWords` words of a thread, begin in the iteration before: their tiles are
+/// Loads of an iteration, at most `mostWords` words of a thread, begin `distance` iterations before: their tiles are
 /// carried. The last iteration loads its own again. What they read is not written by the loop. How many.
-int64_t carryLoads(mlir::scf::ForOp loop, int64_t threads, int64_t mostWords);
+int64_t carryLoads(mlir::scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance = 1);
+/// The same of loops in which warpgroups unpack an operand: as many iterations ahead as registers last.
+int64_t carryPacked(mlir::scf::ForOp loop);
 
 /// Moves loads of the loop's body from global memory ahead of the reductions that they do not need, behind whose
 /// exchange between warps no assembler begins them earlier. Nothing in the loop writes, and it has no dots, whose

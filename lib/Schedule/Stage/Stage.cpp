@@ -193,8 +193,11 @@ public:
   void run() {
     SmallVector<tk::DotOp> dots;
     tiles.walk([&](tk::DotOp dot) {
-      if (engine != tg::Engine::Mma || !keepUnpacked(dot, warps))
-        dots.push_back(dot);
+      if (engine == tg::Engine::Mma && keepUnpacked(dot, warps))
+        return;
+      dots.push_back(dot);
+      if (isWgmma(dot) && isUnpacked(dot.getLhs(), /*dim=*/1))
+        dropMasks(dot);
     });
     findCopies(dots, engine == tg::Engine::Wgmma || (engine == tg::Engine::Mma && hasTma));
     if (engine == tg::Engine::Mma && hasTma && !slideByTma(dots))
@@ -395,6 +398,8 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
 /// each warp stay with it.
 bool Stager::staysInRegisters(tk::DotOp dot, unsigned operand) const {
   int64_t rows = dot.getAcc().getType().getShape()[0], rowsPerWarp = 16;
+  if (operand == 0 && isWgmma(dot) && isUnpacked(dot.getLhs(), /*dim=*/1))
+    return true;
   return operand == 0 && engine != tg::Engine::Simt && rows >= rowsPerWarp * warps &&
          comesFromDot(dot.getLhs(), dot->getBlock());
 }

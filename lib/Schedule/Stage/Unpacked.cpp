@@ -62,6 +62,8 @@ static bool isLoaded(Value value) {
   return isa_and_nonnull<tk::LoadOp, tk::AffineOp, tk::ConstantOp, tk::GuardOp>(op);
 }
 
+bool isUnpacked(Value operand, unsigned dim) { return isLoaded(operand) && countFields(operand, dim) > 1; }
+
 /// Bits of the place along k as m16n8k16 counts them: one within a register, two across lanes, then registers.
 static SmallVector<int64_t> orderDepth(int64_t depth, int64_t fields) {
   int64_t bits = llvm::Log2_64(uint64_t(depth)), fieldBits = wordBits / fields;
@@ -200,9 +202,13 @@ bool keepUnpacked(tk::DotOp dot, int64_t warps) {
     return false;
   dot.setDepthOrder(orderDepth(depth, fields));
   dot.removeLiveDepthAttr();
+  dropMasks(dot);
+  return true;
+}
+
+void dropMasks(tk::DotOp dot) {
   dropMask(dot.getRhs(), /*depthDim=*/0, dot.getLhs());
   dropMask(dot.getLhs(), /*depthDim=*/1, dot.getRhs());
-  return true;
 }
 
 } // namespace weft::schedule
