@@ -41,9 +41,10 @@
 //      alone read is theirs.
 //
 //  G3  Reductions run over the same axes of the same dimensions; every op after them has those of the rows, whole or
-//      reduced, or reads them at other places of the same row (lib/Plan/Groups/RowMoves.h). Before them: row-shaped ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap
-//      ops of any extents. Or they are sums of few terms, each for many elements of a map of few waves, which each CTA
-//      of it computes again (RowStatistics.h).
+//      reduced, or reads them at other places of the same row (lib/Plan/Groups/RowMoves.h). Before them: row-shaped
+//      ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap ops of any extents. Or they are sums
+//      of few terms, each for many elements of a map of few waves, which each CTA of it computes again
+//      (RowStatistics.h).
 //
 //  G4  What is read at several places (under a broadcast, through views that move elements, as indices) is cheap.
 //

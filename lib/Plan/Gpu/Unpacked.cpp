@@ -29,6 +29,15 @@ bool mayUnpack(Type packed, Type factor) {
          tg::getElementBits(packed) <= std::min<int64_t>(mostBits, narrow.getFPMantissaWidth() - 1);
 }
 
+int64_t countPacked(Value value) {
+  constexpr int64_t mostBits = 8, wordBits = 32;
+  auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
+  if (!type || !isa<IntegerType>(type.getElementType()) || !type.hasStaticShape())
+    return 0;
+  int64_t bits = tg::getElementBits(type.getElementType());
+  return bits <= mostBits && type.getNumElements() * bits % wordBits == 0 ? type.getNumElements() : 0;
+}
+
 int64_t countOtherRows(tg::ContractOp contract, unsigned operand) {
   int64_t rows = 1;
   for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents()))

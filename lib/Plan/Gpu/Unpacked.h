@@ -27,6 +27,9 @@ bool paysByWarpgroups(const UnpackedProduct &product, const Device &device);
 /// (lib/Lower/TileKernelToNVVM/MapPairs.h).
 bool mayUnpack(mlir::Type packed, mlir::Type factor);
 
+/// The numbers of `value` if several share each word of it; else 0.
+int64_t countPacked(mlir::Value value);
+
 /// Places of a contraction's result that an element of the operand is multiplied for.
 int64_t countOtherRows(tg::ContractOp contract, unsigned operand);
 

@@ -277,16 +277,6 @@ static bool isStored(Value value) {
   return isa_and_nonnull<tg::WeightOp, tg::ConstantOp>(value.getDefiningOp());
 }
 
-/// The numbers of `value` if several share each word of it.
-static int64_t countPacked(Value value) {
-  constexpr int64_t mostBits = 8, wordBits = 32;
-  auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
-  if (!type || !isa<IntegerType>(type.getElementType()) || !type.hasStaticShape())
-    return 0;
-  int64_t bits = tg::getElementBits(type.getElementType());
-  return bits <= mostBits && type.getNumElements() * bits % wordBits == 0 ? type.getNumElements() : 0;
-}
-
 bool Checker::isPackedMatrix(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   Value value = contract->getOperand(operand);
   return before.isStored && before.packed && countPacked(before.packed) >= elementsOf(value) && !before.reduces &&

@@ -246,7 +246,7 @@ private:
   }
 
   void pad(const Device &device) {
-    Layouts layouts(getOperation());
+    Layouts layouts(getOperation(), &device);
     PaddedRows rows;
     for (const RowPadding &padding : layouts.choosePaddings(device)) {
       Operation *contract = padding.contract;
