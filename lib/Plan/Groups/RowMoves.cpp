@@ -26,7 +26,8 @@ Ops findRowMoves(const Group &group, tg::ReduceOp reduce, const Ops &behind, con
       return moves.contains(maker) || dims.isOfRows(value, reduce);
     };
     if (isa<tg::SliceOp>(op)) {
-      if (isOfRow(op->getOperand(0)))
+      // One place of a row would pass for a sum of it.
+      if (isOfRow(op->getOperand(0)) && !dims.isOfRows(op->getResult(0), reduce))
         moves.insert(op);
     } else if (auto concat = dyn_cast<tg::ConcatOp>(op)) {
       if (llvm::is_contained(reduce.getAxes(), int64_t(concat.getAxis())) && llvm::all_of(op->getOperands(), isOfRow))

@@ -274,7 +274,8 @@ std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, un
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && kernels[access.kernel].unpacks)
     if (at.getKind() == AffineExprKind::FloorDiv || (at.getKind() == AffineExprKind::Mod && isPacked(access)))
       at = block.getLHS();
-  AffineDimExpr dim = findRun(at);
+  // A product's operand of such places is priced as one without vectors, for which a copy may pay.
+  AffineDimExpr dim = access.isOperand ? tg::getShiftedDim(at, vectorBytes) : findRun(at);
   if (!dim)
     return std::nullopt;
   return kernels[access.kernel].access.dims[dim.getPosition()].along;
