@@ -298,10 +298,11 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
   SmallVector<Sliding> slidings = findSliding(kernel, dims);
   if (slidings.empty() || problem.only || problem.onlyK || problem.lhsWork + problem.rhsWork > 0)
     return std::nullopt;
-  // Of fewer rows than the instruction has, where the prices of the engines differ by less, mma.sync: images of 64
-  // channels to 16 and 24 take 8.4 and 5.8 us by it, by warpgroups 9.6 and 7.0, which should be 7.7 and 5.9 (H100).
+  // Of fewer rows than the instruction has, where the prices of the engines differ by less than half of what a kernel
+  // costs beside its work, mma.sync: small images took warpgroups about as much longer than their price
+  // (bench/results/2026-11-23-window-tiles-h100.md).
   constexpr int64_t instructionRows = 64;
-  constexpr double unknownSeconds = 1.5e-6;
+  const double unknownSeconds = device.kernelSeconds() / 2;
   double least = best.cost.seconds - (problem.m < instructionRows ? unknownSeconds : 0);
   if (best.tile.engine == tg::Engine::Wgmma && best.tile.split == 1 && best.tile.multicast == 1)
     least =

@@ -112,9 +112,9 @@ private:
 std::string commuteOrder(mlir::Operation *op, mlir::OpBuilder &builder, const FoldGuards &guards);
 
 /// Leaves out the rounding of products that a fold's update widens again, with a constant scale or a mask of -inf
-/// between: the values stay in registers, and the conversions of each (two instructions beside some five of a softmax)
-/// are a fifth of the time of attention over long rows. The result is nearer to that of exact arithmetic; where a
-/// product would overflow f16 it is a number. Not in folds that are exact.
+/// between: the values stay in registers, and two conversions of each would stand beside a softmax's five instructions.
+/// The result is nearer to that of exact arithmetic; where a product would overflow f16 it is a number. Not in folds
+/// that are exact.
 void widenProducts(mlir::OpBuilder &builder, mlir::Block &update);
 
 /// Moves a positive scale behind masks and maxima of a fold's update, so that it is left to the difference with the

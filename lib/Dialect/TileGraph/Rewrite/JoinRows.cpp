@@ -5,12 +5,12 @@
 // for what is made of both. Each row is computed as before. What stays in front of the concatenation is what the
 // reductions read, in the type that it has in memory: an epilogue of a product stays its epilogue.
 #include "GraphBuilder.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include <map>
 
 using namespace mlir;
@@ -218,18 +218,6 @@ Value Join::join(const Values &values) {
   return whole->getResult(0);
 }
 
-/// Erases `op` and what it alone read.
-void eraseDead(Operation *op) {
-  if (!isOpTriviallyDead(op))
-    return;
-  llvm::SmallSetVector<Operation *, 4> makers;
-  for (Value operand : op->getOperands())
-    if (Operation *maker = operand.getDefiningOp())
-      makers.insert(maker);
-  op->erase();
-  llvm::for_each(makers, eraseDead);
-}
-
 struct JoinRows : impl::JoinRowsBase<JoinRows> {
   void runOnOperation() override {
     SmallVector<ConcatOp> concats;
@@ -237,6 +225,7 @@ struct JoinRows : impl::JoinRowsBase<JoinRows> {
       if (!concat->getParentOfType<FoldOp>())
         concats.push_back(concat);
     });
+    bool joins = false;
     for (ConcatOp concat : concats) {
       Value rows = Join(concat).run();
       if (!rows)
@@ -244,8 +233,11 @@ struct JoinRows : impl::JoinRowsBase<JoinRows> {
       remark::passed(concat.getLoc(), remark::RemarkOpts::name("join-rows").category("plan"))
           << remark::add("the rows of {0} parts are reduced together", concat.getInputs().size());
       concat.getResult().replaceAllUsesWith(rows);
-      eraseDead(concat);
+      joins = true;
     }
+    IRRewriter rewriter(&getContext());
+    if (joins) // The parts' own norms are dead.
+      (void)runRegionDCE(rewriter, getOperation()->getRegions());
   }
 };
 
