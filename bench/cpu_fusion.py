@@ -14,7 +14,7 @@ Outputs are compared: fused with unfused bit by bit (the numerics contract says 
 tolerance of the models' suite.
 
 --check runs the models whose runs are short and fails where the fused code takes more than --at-most times the unfused code's processor time in
-three quarters of the rounds: noise of the machine falls on both. --save adds the cases to bench/results/DATE-HOST-cpu-fusion.*.
+three quarters of the rounds: noise of the machine falls on both. --save adds the cases to bench/results/HOST-cpu-fusion.*.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -209,7 +209,7 @@ def table(cases: list[Case]) -> list[str]:
 
 
 def _saved(path: pathlib.Path) -> tuple[list[Case], list[dict]]:
-    """The cases of an earlier part of today's results, and how they were measured."""
+    """The cases of an earlier part of the results, and how they were measured."""
     if not path.exists():
         return [], []
     document = json.loads(path.read_text())
@@ -222,8 +222,8 @@ def _saved(path: pathlib.Path) -> tuple[list[Case], list[dict]]:
 
 
 def save(cases: list[Case], about: dict) -> pathlib.Path:
-    """Adds the cases to today's results; those that were measured before are replaced."""
-    stem = ROOT / "bench" / "results" / f"{about['date'][:10]}-{platform.node()}-cpu-fusion"
+    """Adds the cases to this machine's results; those that were measured before are replaced."""
+    stem = ROOT / "bench" / "results" / f"{platform.node()}-cpu-fusion"
     old, parts = _saved(stem.with_suffix(".json"))
     measured = {(c.name, c.threads) for c in cases}
     cases = sorted([*cases, *(c for c in old if (c.name, c.threads) not in measured)], key=lambda c: (c.threads, c.name))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well the two fitted parameters of the L2 model (`drift`, `smsPerPort` of lib/Plan/Cost) do on kernels that they were not fitted to.
 
-    bench/l2_fit.py [--build=build] [--folds=5] [bench/results/2026-11-21-l2-orders-h100.json]
+    bench/l2_fit.py [--build=build] [--folds=5] [bench/results/h100-l2-orders.json]
 
 All launches are predicted with every pair of parameters. The launches are then dealt into folds, those of one shape and maker together
 (orders of one launch are no independent measurements); for each fold the pair with the smallest median error on the others is taken
@@ -58,7 +58,7 @@ def say(name: str, launches: list[dict], values: list[tuple[float, float]]) -> N
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="?", type=pathlib.Path, default=ROOT / "bench/results/2026-11-21-l2-orders-h100.json")
+    parser.add_argument("results", nargs="?", type=pathlib.Path, default=ROOT / "bench/results/h100-l2-orders.json")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--folds", type=int, default=5, help="2: half and half (default 5)")
     parser.add_argument("--jobs", type=int, default=1)

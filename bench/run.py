@@ -6,7 +6,7 @@
 Each round runs Weft, onnxruntime, onnxruntime, Weft (ABBA), so that drift of the machine falls on both. A short pause before each
 run lets the other's spinning threads go to sleep. The table gives median and best times and the ratio of the medians with its range
 over rounds. --processor-time runs one thread each and takes the processor's time instead of the wall's, which other work on the
-machine hardly stretches. --save writes bench/results/DATE-HOST.json and .md.
+machine hardly stretches. --save writes bench/results/HOST-models.json and .md (HOST-processor-time).
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -120,7 +120,7 @@ def save(cases: list[Case], about: dict, method: Method) -> pathlib.Path:
     folder.mkdir(exist_ok=True)
     is_wall = method.clock is time.perf_counter
     title = f"{method.threads} threads" if is_wall else "processor time of one thread"
-    stem = folder / (f"{about['date'][:10]}-{platform.node()}" + ("" if is_wall else "-processor-time"))
+    stem = folder / (f"{platform.node()}-" + ("models" if is_wall else "processor-time"))
     stem.with_suffix(".json").write_text(json.dumps(
         {"schema": "weft.bench/1", "machine": about, "cases": [dataclasses.asdict(c) for c in cases]}, indent=1) + "\n")
     facts = "\n".join(f"* {key}: {value}" for key, value in about.items())

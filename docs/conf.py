@@ -8,7 +8,7 @@ import re
 import pygments.lexers
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-CONTENTS = {"README": r"\]\((docs/index)\.md\)", "docs/index": r"\]\(((?!\.\./README)[\w./-]+)\.md\)"}  # pages, by the page that names them
+CONTENTS = {"README": r"\]\((docs/index)\.md\)", "docs/index": r"\]\(((?!\.\./README)[\w./-]+)\.md\)", "docs/notes/index": r"\]\(([\w-]+)\.md\)"}  # pages, by the page that names them
 
 project, author = "Weft", "the Weft authors"
 project_copyright = "the Weft authors, Apache-2.0 WITH LLVM-exception"

@@ -101,9 +101,9 @@ class Summaries(unittest.TestCase):
         self.assertAlmostEqual(sweep_table.summaries(results)[0].error_median, 1 - 0.011 / 0.0125)
         self.assertEqual([summary.kind for summary in sweep_table.summaries(results)], ["all", "norm"])
         read, copied, little = (Result("x_1", "bf16", 1, 1, int(n), [], written=int(w)) for n, w in ((2e8, 0), (2e8, 1e8), (2e7, 1e7)))
-        self.assertAlmostEqual(sweep_table.method_ms(read, 0.001), 0.001 + sweep_table.DIRTY_BYTES / 3e9)
+        self.assertAlmostEqual(sweep_table.method_ms(read, 0.001), 0.001 + sweep_table.DIRTY_PART * sweep_table.DIRTY_BYTES / 3e9)
         self.assertAlmostEqual(sweep_table.method_ms(copied, 0), 0)
-        self.assertAlmostEqual(sweep_table.method_ms(little, 0), 1e7 / 3e9)
+        self.assertAlmostEqual(sweep_table.method_ms(little, 0), sweep_table.DIRTY_PART * 1e7 / 3e9)
         self.assertEqual(sweep_table.method_ms(Result("x_1", "bf16", 1, int(1e12), int(1e7), []), 0), 0)
 
     def test_texts(self):

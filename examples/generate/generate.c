@@ -100,17 +100,18 @@ static void feed(decoder *d, const int64_t *tokens, int64_t count) {
     weft_session_input(d->session, i, &port);
     if (d->is_cache[i])
       continue;
-    int is_mask = strcmp(port.name, "attention_mask") == 0, is_places = strcmp(port.name, "position_ids") == 0;
+    int is_mask = strcmp(port.name, "attention_mask") == 0, is_line = strcmp(port.name, "cache_position") == 0;
+    int is_places = is_line || strcmp(port.name, "position_ids") == 0;
     if ((!is_mask && !is_places && strcmp(port.name, "input_ids") != 0) || port.dtype != WEFT_I64)
-      fail("expected i64 inputs input_ids, attention_mask and position_ids beside the caches");
+      fail("expected i64 inputs input_ids, attention_mask, position_ids and cache_position beside the caches");
     int64_t extent = is_mask ? d->length + count : count, *values;
     free(d->in[i].data);
     values = allocate((size_t)extent * sizeof *values);
     for (int64_t j = 0; j < extent; ++j)
       values[j] = is_mask ? 1 : is_places ? d->length + j : tokens[j];
-    d->dims[i][0] = 1;
+    d->dims[i][0] = is_line ? extent : 1;
     d->dims[i][1] = extent;
-    set_tensor(&d->in[i], WEFT_I64, 2, d->dims[i], values);
+    set_tensor(&d->in[i], WEFT_I64, is_line ? 1 : 2, d->dims[i], values);
   }
 }
 

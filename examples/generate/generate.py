@@ -50,8 +50,9 @@ class Decoder:
 
     def feed(self, port: weft.Port, tokens: np.ndarray) -> np.ndarray:
         fresh, total = tokens.shape[1], self.length + tokens.shape[1]
+        places = np.arange(self.length, total)
         values = {"input_ids": tokens, "attention_mask": np.ones((self.batch, total)),
-                  "position_ids": np.broadcast_to(np.arange(self.length, total), (self.batch, fresh))}
+                  "position_ids": np.broadcast_to(places, (self.batch, fresh)), "cache_position": places}
         if port.name not in values:
             raise SystemExit(f"the input `{port.name}` has no meaning here; expected {', '.join(values)}")
         return np.ascontiguousarray(values[port.name].astype(np.int32 if port.dtype == "i32" else np.int64))

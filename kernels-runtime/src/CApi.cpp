@@ -27,6 +27,10 @@ struct weft_error {
 struct weft_bundle {
   std::shared_ptr<LoadedBundle> loaded;
 };
+struct weft_communicator {
+  std::shared_ptr<Communicator> communicator;
+};
+
 struct weft_session {
   std::unique_ptr<Session> session;
 };
@@ -132,6 +136,11 @@ const char *weft_bundle_product_version(const weft_bundle *bundle) {
 const char *weft_bundle_metadata(const weft_bundle *bundle, const char *key) {
   return bundle->loaded->getReader().getMetadata(key).data();
 }
+const char *weft_bundle_explanation(const weft_bundle *bundle, size_t *size) {
+  Blob explanation = bundle->loaded->getTables().explain;
+  *size = explanation.size;
+  return explanation.size ? reinterpret_cast<const char *>(explanation.data) : nullptr;
+}
 size_t weft_bundle_entry_count(const weft_bundle *bundle) { return bundle->loaded->getTables().entries.size; }
 const char *weft_bundle_entry_name(const weft_bundle *bundle, size_t index) {
   const Tables &tables = bundle->loaded->getTables();
@@ -166,8 +175,11 @@ weft_error *weft_session_create(weft_bundle *bundle, const char *device, const w
   sessionOptions.launchesKernels = options.launch_kernels != 0;
   if (options.cuda_driver)
     sessionOptions.device.cudaDriver = options.cuda_driver;
+  sessionOptions.nvtx = options.nvtx ? options.nvtx : "";
   if (options.cubin_cache)
     sessionOptions.device.cubinFolder = options.cubin_cache;
+  if (options.communicator)
+    sessionOptions.communicator = options.communicator->communicator;
   std::unique_ptr<Session> created;
   if (Error error = Session::create(bundle->loaded, device ? device : "cpu", sessionOptions, created))
     return convert(error);
@@ -176,6 +188,32 @@ weft_error *weft_session_create(weft_bundle *bundle, const char *device, const w
 }
 
 void weft_session_release(weft_session *session) { delete session; }
+
+weft_error *weft_communicator_create(const weft_communicator_options *given, weft_communicator **communicator) {
+  if (!communicator)
+    return convert(Error(ErrorCode::Usage, "the result pointer is null"));
+  *communicator = nullptr;
+  weft_communicator_options options;
+  if (Error error = readOptions(given, options))
+    return convert(error);
+  if (options.rank < 0 || options.ranks < 0 || options.timeout_ms < 0)
+    return convert(Error(ErrorCode::Usage, "expected a rank, a number of ranks and a time-out that are not negative"));
+  CommunicatorOptions all;
+  all.rank = uint32_t(options.rank);
+  all.ranks = uint32_t(options.ranks);
+  all.address = options.address ? options.address : "";
+  all.transport = options.transport ? options.transport : "";
+  all.ncclLibrary = options.nccl ? options.nccl : "";
+  if (options.timeout_ms)
+    all.timeoutMs = options.timeout_ms;
+  std::shared_ptr<Communicator> created;
+  if (Error error = Communicator::create(all, created))
+    return convert(error);
+  *communicator = new weft_communicator{std::move(created)};
+  return nullptr;
+}
+
+void weft_communicator_release(weft_communicator *communicator) { delete communicator; }
 
 static int getPort(const std::vector<PortDescription> &ports, size_t index, weft_port *port) {
   if (index >= ports.size())
@@ -302,6 +340,14 @@ int weft_session_dispatch(const weft_session *session, size_t index, weft_dispat
   if (index >= session->session->getDispatchCount())
     return -1;
   *dispatch = session->session->getDispatch(index);
+  return 0;
+}
+size_t weft_session_event_count(const weft_session *session) { return session->session->getEvents().size(); }
+int weft_session_event(const weft_session *session, size_t index, weft_event *event) {
+  const std::vector<weft_event> &events = session->session->getEvents();
+  if (index >= events.size())
+    return -1;
+  *event = events[index];
   return 0;
 }
 const char *weft_session_code(const weft_session *session) { return session->session->getCode().c_str(); }

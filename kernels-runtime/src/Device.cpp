@@ -21,6 +21,13 @@ static Error refuseStreams(const Device &device) {
 
 Error Device::beginRun(std::optional<void *> stream) { return stream ? refuseStreams(*this) : Error(); }
 
+Error Device::withStream(const std::function<Error(void *)> &) { return refuseStreams(*this); }
+
+Error Device::query(bool &isDone) {
+  isDone = true;
+  return synchronise();
+}
+
 Error Device::makeWait(void *) { return refuseStreams(*this); }
 
 uint64_t weft::nowNs() {

@@ -12,18 +12,16 @@
 #ifndef WEFT_DEVICE_H
 #define WEFT_DEVICE_H
 
+#include "Session/WeightOrder.h"
 #include "weft/Bundle/Error.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace weft::bundle {
-struct WeightOrderRecord;
-}
 
 namespace weft {
 
@@ -63,11 +61,9 @@ struct Launch {
 /// Weights and constants: data that no run changes.
 struct ReadOnlyData {
   uint32_t id; ///< Unique in the bundle.
-  const void *data;
-  uint64_t bytes;
-  const bundle::WeightOrderRecord *order; ///< In which kernels see the data, unlike `data`; null: as they are.
-  void *address;                          ///< Set by placeReadOnly.
-  int card = -1;                          ///< In whose memory `data` lies, this device's; -1: the host's.
+  WeightView view;
+  void *address; ///< Set by placeReadOnly.
+  int card = -1; ///< In whose memory it is stored, this device's; -1: the host's.
 };
 
 /// A sequence of dispatches and copies that the device can start at once. Does not outlive its device.
@@ -118,6 +114,11 @@ public:
 
   /// Waits for everything that was started.
   virtual bundle::Error synchronise() = 0;
+
+  /// Whether all of that is done. Devices without streams wait for it.
+  virtual bundle::Error query(bool &isDone);
+  /// `start` starts work of another library on the stream that work goes to, with the device's context current.
+  virtual bundle::Error withStream(const std::function<bundle::Error(void *stream)> &start);
 
   /// The stream that work goes to outside of runs on a stream of the caller; null: the device has none.
   virtual void *getStream() const { return nullptr; }

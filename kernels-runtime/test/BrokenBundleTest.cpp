@@ -113,7 +113,7 @@ static const Broken fileLevel[] = {
     {"flipped weight bit", [](Editor &e) { *e.records<uint8_t>(SectionKind::WeightData) ^= 1; },
      "(WeightData): hash mismatch: the file is damaged", false},
     {"newer format", [](Editor &e) { e.header().formatMajor = 2; },
-     "bundle format 2.5, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.5; update the "
+     "bundle format 2.6, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.6; update the "
      "runtime, or compile "
      "the model with this version of weft-compile"},
     {"newer minor", [](Editor &e) { e.header().formatMinor = 7; },

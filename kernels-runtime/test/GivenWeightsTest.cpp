@@ -80,14 +80,17 @@ TEST_F(GivenWeightsTest, OfACardStayWhereTheyAre) {
   EXPECT_EQ(run("stored", "cuda").front(), 0) << message;
 }
 
-TEST_F(GivenWeightsTest, OfACardAreOrderedOnTheHost) {
+TEST_F(GivenWeightsTest, OfACardAreOrderedThere) {
   ASSERT_EQ(open({give(WEFT_MEMORY_CUDA)}), "");
   EXPECT_EQ(run("seen", "cuda"), seen) << message;
-  EXPECT_EQ(fake.calls["cuMemcpyHtoDAsync"], 1);
-  fake.failures["cuMemcpyDtoHAsync"] = 999;
-  ASSERT_EQ(open({give(WEFT_MEMORY_CUDA)}), "");
-  EXPECT_EQ(run("seen", "cuda"), Bytes());
-  EXPECT_EQ(message, "256 bytes of weights: cuMemcpyDtoHAsync: CUDA_ERROR_UNKNOWN (unknown error)");
+  EXPECT_EQ(fake.calls["cuMemcpyHtoDAsync"], 0);
+  for (const char *call : {"cuLaunchKernelEx", "cuModuleGetFunction"}) {
+    fake.failures = {{call, 999}};
+    ASSERT_EQ(open({give(WEFT_MEMORY_CUDA)}), "");
+    EXPECT_EQ(run("seen", "cuda"), Bytes());
+    EXPECT_NE(message.find(std::string(call) + ": CUDA_ERROR_UNKNOWN (unknown error)"), std::string::npos) << message;
+    EXPECT_EQ(fake.memory.size(), 0u);
+  }
 }
 
 TEST_F(GivenWeightsTest, OfACardAtOddPlacesAreCopied) {

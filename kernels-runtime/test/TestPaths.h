@@ -15,6 +15,7 @@ namespace weft::test {
 
 extern const char *const kernelsLibrary;  ///< Kernels.c as a shared library.
 extern const char *const fakeCudaLibrary; ///< Cuda/FakeCuda.cpp as a shared library.
+extern const char *const fakeNcclLibrary; ///< Comm/FakeNccl.cpp as a shared library.
 extern const char *const kernelsPtx;      ///< The folder Emulator/Kernels.
 
 } // namespace weft::test

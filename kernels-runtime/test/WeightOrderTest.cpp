@@ -5,11 +5,13 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 //
 // A weight is stored once, however many orders of it the kernels of a bundle's entries see; it is put in order when a
-// session needs it, on the host only for devices that compute there.
+// session needs it, on the host only for devices that compute there; a card does it by kernels of its own.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Session/WeightOrder.h"
+#include "Cuda/CudaOrder.h"
 #include "Cuda/CudaTest.h"
+#include "Emulator/Emulator.h"
 #include "Session/LoadedBundle.h"
 #include "Session/Session.h"
 
@@ -76,11 +78,11 @@ TEST_F(WeightOrderTest, OneWeightInTwoOrdersIsStoredAndCountedOnce) {
 TEST_F(WeightOrderTest, TheHostOrdersAWeightForTheFirstSessionThatSeesIt) {
   std::unique_ptr<Session> plain = create("stored", "cpu");
   EXPECT_EQ(run(*plain), stored);
-  EXPECT_EQ(bundle->getOrderedBytes(), 0u);
+  EXPECT_EQ(bundle->getSeenBytes(), 0u);
   std::unique_ptr<Session> first = create("seen", "cpu"), second = create("seen", "cpu");
   EXPECT_EQ(run(*first), seen);
   EXPECT_EQ(run(*second), seen);
-  EXPECT_EQ(bundle->getOrderedBytes(), uint64_t(kBytes));
+  EXPECT_EQ(bundle->getSeenBytes(), uint64_t(kBytes));
 }
 
 TEST_F(WeightOrderTest, ACardKeepsItAndTheHostDoesNot) {
@@ -88,7 +90,7 @@ TEST_F(WeightOrderTest, ACardKeepsItAndTheHostDoesNot) {
     std::unique_ptr<Session> plain = create("stored", device), ordered = create("seen", device);
     EXPECT_EQ(run(*plain), stored) << device;
     EXPECT_EQ(run(*ordered), seen) << device;
-    EXPECT_EQ(bundle->getOrderedBytes(), 0u) << device;
+    EXPECT_EQ(bundle->getSeenBytes(), 0u) << device;
   }
 }
 
@@ -123,21 +125,30 @@ static Bytes reorderSlowly(const WeightOrderRecord &record, const Bytes &stored)
   return result;
 }
 
+static WeightOrderRecord makeRecord(unsigned elementBytes, const std::vector<uint64_t> &extents) {
+  WeightOrderRecord record = {};
+  record.elementBytes = uint8_t(elementBytes);
+  record.rank = uint8_t(extents.size());
+  std::copy(extents.begin(), extents.end(), record.extents);
+  std::iota(record.order, record.order + record.rank, uint8_t(0));
+  return record;
+}
+
+static Bytes makeStored(const WeightOrderRecord &record) {
+  Bytes stored(std::accumulate(record.extents, record.extents + record.rank, uint64_t(record.elementBytes),
+                               std::multiplies<>()));
+  for (uint64_t i = 0; i < stored.size(); ++i)
+    stored[i] = uint8_t(i * 167 + i / 251);
+  return stored;
+}
+
 TEST(ReorderWeight, AllOrdersOfAllElements) {
   for (uint8_t elementBytes : {1, 2, 3, 4, 8, 255})
     for (std::vector<uint64_t> extents :
          {std::vector<uint64_t>{7}, {65, 131}, {128, 64}, {3, 70, 5}, {2, 9, 3, 66}, {4, 0, 3}}) {
-      WeightOrderRecord record = {};
-      record.elementBytes = elementBytes;
-      record.rank = uint8_t(extents.size());
-      std::copy(extents.begin(), extents.end(), record.extents);
-      std::iota(record.order, record.order + record.rank, uint8_t(0));
-      uint64_t bytes = elementBytes;
-      for (uint64_t extent : extents)
-        bytes *= extent;
-      Bytes stored(bytes);
-      for (uint64_t i = 0; i < bytes; ++i)
-        stored[i] = uint8_t(i * 167 + i / 251);
+      WeightOrderRecord record = makeRecord(elementBytes, extents);
+      const Bytes stored = makeStored(record);
+      const uint64_t bytes = stored.size();
       do {
         AlignedMemory seen;
         Error error = reorderWeight(record, stored.data(), bytes, seen);
@@ -148,4 +159,65 @@ TEST(ReorderWeight, AllOrdersOfAllElements) {
             << unsigned(record.order[record.rank - 1]);
       } while (std::next_permutation(record.order, record.order + record.rank));
     }
+}
+
+/// Runs the card's kernel for `record` on what lies `offset` bytes behind an aligned address.
+static Bytes orderOnCard(emu::Emulator &card, uint32_t module, const WeightOrderRecord &record, const Bytes &stored,
+                         uint64_t offset) {
+  uint64_t from = 0, to = 0;
+  EXPECT_FALSE(card.allocate(stored.size() + offset, from) || card.allocate(stored.size(), to) ||
+               card.write(from + offset, stored.data(), stored.size()));
+  const cuda::OrderedUnits units = cuda::findUnits(record, from + offset);
+  struct {
+    uint64_t from, to, count;
+    cuda::OrderedUnits::Dim dims[cuda::OrderedUnits::kMostDims];
+  } parameters = {from + offset, to, units.count, {}};
+  std::copy(std::begin(units.dims), std::end(units.dims), parameters.dims);
+  emu::LaunchSpec spec;
+  const std::string entry = "order" + std::to_string(units.bytes);
+  spec.module = module;
+  spec.entry = entry;
+  spec.grid.x = uint32_t(units.count / 32 + 1);
+  spec.block.x = 32;
+  spec.parameters = &parameters;
+  spec.parameterBytes = sizeof parameters;
+  emu::LaunchResult result;
+  Error error = card.launch(spec, result);
+  EXPECT_FALSE(error) << error.getMessage();
+  EXPECT_TRUE(result.findings.empty()) << result.findings.front().message;
+  Bytes seen(stored.size());
+  EXPECT_FALSE(card.read(to, seen.data(), seen.size()) || card.free(from) || card.free(to));
+  return seen;
+}
+
+TEST(OrderOnCard, AllOrdersOfAllElementsAtAnyAddress) {
+  std::unique_ptr<emu::Emulator> card;
+  uint32_t module = 0;
+  ASSERT_FALSE(emu::Emulator::create("sm_80", card));
+  Error error = card->load(cuda::makeOrderPtx(), "order.ptx", module);
+  ASSERT_FALSE(error) << error.getMessage();
+  for (unsigned elementBytes : {1, 2, 3, 4, 8, 12})
+    for (std::vector<uint64_t> extents :
+         {std::vector<uint64_t>{7}, {5, 33}, {16, 8}, {3, 7, 5}, {2, 9, 1, 4}, {2, 1, 2, 1, 3, 2, 1, 2}}) {
+      WeightOrderRecord record = makeRecord(elementBytes, extents);
+      const Bytes stored = makeStored(record);
+      unsigned turn = 0;
+      do {
+        if (record.rank < 8 || turn % 911 == 0) // Some of 8! orders.
+          EXPECT_EQ(orderOnCard(*card, module, record, stored, turn % 3 * 2), reorderSlowly(record, stored))
+              << elementBytes << " bytes, rank " << unsigned(record.rank) << ", turn " << turn;
+        ++turn;
+      } while (std::next_permutation(record.order, record.order + record.rank));
+    }
+}
+
+TEST(OrderOnCard, UnitsAreAsLargeAsOrderAndAddressAllow) {
+  WeightOrderRecord record = makeRecord(2, {6, 4, 8});
+  record.order[0] = 1, record.order[1] = 0; // Rows of 16 bytes stay.
+  EXPECT_EQ(cuda::findUnits(record, 256).bytes, 8u);
+  EXPECT_EQ(cuda::findUnits(record, 260).bytes, 4u);
+  EXPECT_EQ(cuda::findUnits(record, 257).bytes, 1u);
+  record.order[1] = 2, record.order[2] = 0; // Elements go apart.
+  EXPECT_EQ(cuda::findUnits(record, 256).bytes, 2u);
+  EXPECT_EQ(cuda::findUnits(makeRecord(4, {3, 0}), 256).count, 0u);
 }

@@ -7,6 +7,7 @@
 #include "Environment.h"
 #include "weft/Compiler/Compilation.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/WeightPart.h"
 #include "weft/Dialect/TileGraph/IR/WeightStore.h"
 #include "weft/Support/InputFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -65,7 +66,10 @@ std::optional<std::string> Compilation::makeKey() {
   const tg::WeightStore &store = context->getOrLoadDialect<tg::TileGraphDialect>()->getWeightStore();
   module->walk([&](tg::WeightOp op) {
     tg::DataAttr data = op.getData();
-    if (auto bytes = store.lookup(data.getSource(), data.getOffset(), data.getSize()))
+    std::optional<tg::WeightPart> part = tg::WeightPart::parse(data.getSource());
+    auto bytes = part ? store.lookup(part->source, part->offset, part->getStoredBytes())
+                      : store.lookup(data.getSource(), data.getOffset(), data.getSize());
+    if (bytes)
       key.add(llvm::StringRef(bytes->data(), bytes->size()));
   });
   return key.getText();

@@ -161,6 +161,22 @@ bool Compilation::checkChoices() {
   return diagnostics.empty();
 }
 
+bool Compilation::parseMesh() {
+  constexpr int64_t most = 1024; // As bundles have them.
+  if (flags.mesh.empty())
+    return flags.shard.empty() || fail(ErrorClass::Usage, "--shard: expected --mesh=tp:N, which says how many ranks "
+                                                          "there are");
+  auto [name, count] = llvm::StringRef(flags.mesh).split(':');
+  if (name.empty() || count.getAsInteger(10, ranks) || ranks < 2 || ranks > most)
+    return fail(ErrorClass::Usage, "--mesh: expected a name and 2 to " + llvm::Twine(most) +
+                                       " ranks such as tp:4 (one axis), got `" + flags.mesh + "`");
+  if (flags.shard.empty())
+    return fail(ErrorClass::Usage, "--mesh: expected --shard=PATTERN:DIM, which says what is split over the ranks");
+  return from < Phase::Normalize ||
+         fail(ErrorClass::Usage,
+              "--mesh: expected a model that is not normalized yet, got --compile-from=" + flags.compileFrom);
+}
+
 bool Compilation::parseFlags() {
   importOptions = flags.get(diagnostics);
   if (!useMeasuredRates())
@@ -173,6 +189,7 @@ bool Compilation::parseFlags() {
     from = *phase;
   else
     fail(ErrorClass::Usage, "--compile-from: expected a phase, got `" + flags.compileFrom + "`");
+  parseMesh();
   parseEmission();
   if (programs.size() > 1 && !(flags.plan.empty() && flags.emitPlan.empty()))
     fail(ErrorClass::Usage, (flags.plan.empty() ? "--emit-plan" : "--plan") +
@@ -204,7 +221,8 @@ static std::string categoryOf(llvm::StringRef text) {
 
 /// Of an error about what the user asked of the plan (weft/Plan/Constraints.h): its class.
 static std::optional<ErrorClass> classifyRequest(llvm::StringRef text) {
-  if (text.starts_with("planner: ") || text.starts_with("no-fuse: ") || text.starts_with("force-fuse: "))
+  if (text.starts_with("planner: ") || text.starts_with("no-fuse: ") || text.starts_with("force-fuse: ") ||
+      text.starts_with("shard: "))
     return ErrorClass::Usage;
   if (text.starts_with("plan: ") || text.starts_with("records: "))
     return ErrorClass::Invalid;

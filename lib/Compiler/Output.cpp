@@ -3,6 +3,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "weft/Compiler/Compilation.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/WeightPart.h"
 #include "weft/Dialect/TileGraph/IR/WeightStore.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -47,16 +48,25 @@ bool Compilation::writeBuffers(llvm::ArrayRef<ModuleOp> modules) {
   for (ModuleOp each : modules)
     each.walk([&](tg::WeightOp weight) {
       tg::DataAttr data = weight.getData();
-      const tg::WeightStore::Source *source = store.find(data.getSource());
+      std::optional<tg::WeightPart> part = tg::WeightPart::parse(data.getSource());
+      llvm::StringRef name = part ? llvm::StringRef(part->source) : data.getSource();
+      const tg::WeightStore::Source *source = store.find(name);
       if (!source || !source->path.empty())
         return;
-      auto [begin, inserted] = begins.try_emplace(data.getSource(), llvm::alignTo(bytes.size(), alignment));
+      auto [begin, inserted] = begins.try_emplace(name, llvm::alignTo(bytes.size(), alignment));
       if (inserted) {
         bytes.resize(begin->second);
         bytes.append(source->bytes.begin(), source->bytes.end());
       }
-      weight.setDataAttr(tg::DataAttr::get(context.get(), llvm::sys::path::filename(path),
-                                           begin->second + data.getOffset(), data.getSize()));
+      std::string file = llvm::sys::path::filename(path).str();
+      int64_t offset = begin->second + data.getOffset();
+      if (part) {
+        part->source = file;
+        part->offset += begin->second;
+        file = part->getName();
+        offset = data.getOffset();
+      }
+      weight.setDataAttr(tg::DataAttr::get(context.get(), file, offset, data.getSize()));
     });
   std::error_code error;
   if (begins.empty())

@@ -34,9 +34,11 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
   options.forceFuse = llvm::join(flags.forceFuse, ";");
   options.plan = flags.plan;
   options.records = records;
-  options.nameSubgraphs = isExplaining();
+  options.nameSubgraphs = isExplaining() && emission.kind == Emission::Bundle;
   options.emitPlan = flags.emitPlan;
   options.printsPhases = !flags.dump.empty();
+  options.ranks = ranks;
+  options.shards = flags.shard;
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.addsQuads = llvm::is_contained(cpu.features, "avx512vnni");
   options.strategy.fastMath = flags.fp == "fast";
@@ -44,7 +46,7 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
     options.gpu = GpuOptions{gpu->name,       flags.fp == "fast",
                              flags.allowTf32, flags.dependentLaunch != "off",
                              flags.traversal, options.fuse ? flags.mergeLaunches.getValue() : "off",
-                             records,         isExplaining()};
+                             records,         options.nameSubgraphs};
   if (emission.kind == Emission::Candidates && options.gpu)
     options.gpu->mergeLaunches = "off"; // Each kernel for itself.
   options.mostVariants = flags.variants;
@@ -64,6 +66,8 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
     if (isExplaining() && !interval.empty())
       explanation.beginVariant(interval);
   };
+  if (isExplaining())
+    options.measured = [&](ModuleOp program) { explanation.measureKernels(program); };
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
     if (isExplaining())
@@ -92,6 +96,8 @@ bool Compilation::lowerProgram(Program &program) {
   bool done = runPhases(*program.module, std::max(from, Phase::Normalize), emission.last, program.gpu);
   program.outlined = std::move(outlined);
   done = done && settlePlan(program);
+  if (done && isExplaining() && emission.kind == Emission::Mlir && program.module)
+    explanation.writePlan(*program.module);
   refusals = nullptr;
   if (!program.gpu || !diagnostics.empty())
     return done || (diagnostics.empty() && failPass());
@@ -133,6 +139,8 @@ bool Compilation::runPhases() {
     dumpPhase(Phase::Import, *module, nullptr);
   if (from >= Phase::Plan && !checkTargets())
     return false;
+  if (from == Phase::Plan)
+    explanation.readPlan(*module);
   if (from < Phase::Normalize && !runPhases(*module, from, std::min(emission.last, Phase::Normalize), /*gpu=*/nullptr))
     return diagnostics.empty() ? failPass() : false;
   if (emission.last <= Phase::Normalize)

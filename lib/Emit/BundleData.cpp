@@ -3,6 +3,7 @@
 #include "BundleData.h"
 #include "Types.h"
 #include "weft/Bundle/Hash.h"
+#include "weft/Dialect/TileGraph/IR/WeightPart.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -67,6 +68,14 @@ void BundleData::setOrder(bundle::WeightId weight, RankedTensorType seen, ArrayR
 
 llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   tg::DataAttr data = op.getData();
+  std::optional<tg::WeightPart> part = tg::WeightPart::parse(data.getSource());
+  if (part) {
+    if (data.getOffset() != 0 || data.getSize() != part->outer * part->piece)
+      return llvm::createStringError("weight '%s': expected all of what a rank sees, got bytes %ld to %ld of it",
+                                     data.getSource().str().c_str(), long(data.getOffset()),
+                                     long(data.getOffset() + data.getSize()));
+    data = tg::DataAttr::get(op.getContext(), part->source, part->offset, part->getStoredBytes());
+  }
   tg::WeightStore &store = op.getContext()->getLoadedDialect<tg::TileGraphDialect>()->getWeightStore();
   std::optional<llvm::ArrayRef<char>> bytes = store.lookup(data.getSource(), data.getOffset(), data.getSize());
   const tg::WeightStore::Source *source = store.find(data.getSource());
@@ -75,7 +84,7 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
                                    "files beside it, FILE.weights of what was folded among them",
                                    data.getSource().str().c_str());
   DenseI64ArrayAttr order = op.getOrderAttr();
-  auto [it, inserted] = weights.insert({{data, order}, {}});
+  auto [it, inserted] = weights.insert({{op.getData(), order}, {}});
   if (!inserted)
     return it->second;
   std::string name = (llvm::Twine(data.getSource()) + "@" + llvm::Twine(data.getOffset())).str();
@@ -94,6 +103,8 @@ llvm::Expected<bundle::WeightId> BundleData::addWeight(tg::WeightOp op) {
   } else {
     it->second = builder.addEmbeddedWeight(name, bytes->data(), bytes->size());
   }
+  if (part)
+    builder.setWeightParts(it->second, uint32_t(part->parts), uint64_t(part->outer), uint64_t(part->piece));
   if (order)
     setOrder(it->second, cast<RankedTensorType>(op.getType()), order.asArrayRef());
   weightBytes += bytes->size();

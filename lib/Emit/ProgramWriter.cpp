@@ -327,6 +327,8 @@ llvm::Error ProgramWriter::addOp(Operation &op) {
     return addBind(bind);
   if (auto loop = dyn_cast<tg::LoopOp>(op))
     return addLoop(loop);
+  if (tg::isCollective(&op))
+    return addCollective(op);
   if (auto variants = dyn_cast<tg::VariantsOp>(op))
     return addVariants(variants);
   if (auto branch = dyn_cast<tg::IfOp>(op))

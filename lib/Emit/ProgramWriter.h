@@ -62,6 +62,7 @@ private:
   llvm::Error addLoopTurn(tg::LoopOp op, llvm::ArrayRef<bundle::BufferId> carried, bundle::BufferId condition,
                           llvm::ArrayRef<bundle::BufferId> collected);
   llvm::Error addIf(tg::IfOp op);
+  llvm::Error addCollective(mlir::Operation &op);
   llvm::Error addVariants(tg::VariantsOp op);
   llvm::Error addVariant(tg::VariantsOp op, size_t number, bundle::Reg turns);
   /// The ops of function `body` of these arguments, here; the buffers of what it returns.

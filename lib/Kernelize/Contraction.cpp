@@ -324,14 +324,30 @@ Kernelizer::Scalars Kernelizer::unrollSteps(ArrayRef<Streamed> dims, int64_t ste
   return state;
 }
 
-Kernelizer::Scalars Kernelizer::streamProduct(const Product &product, Value init, StreamBody body) {
+/// Whether CTAs share the steps of the product, which is all that its kernel streams.
+bool Kernelizer::isShared(tg::ContractOp op, const Product &product) {
+  if (!tilePart || product.step || tg::isInner(op))
+    return false;
+  if (isStoring || current != &root)
+    fail(op, op, "expected one product, of which CTAs share a tile's steps");
+  return !isStoring && current == &root;
+}
+
+Kernelizer::Scalars Kernelizer::streamProduct(const Product &product, Value init, StreamBody body, StepRange range) {
   if (product.step)
     return body(*product.step, space.ragged(*product.step), init);
   if (std::optional<int64_t> taps = countTaps(product.dims))
     return unrollTaps(product.dims, *taps, product.together, init, body);
   if (std::optional<int64_t> steps = product.isVector ? countSteps(product.dims) : std::nullopt)
     return unrollSteps(product.dims, *steps, init, body);
-  return stream(product.dims, init, body);
+  return stream(product.dims, init, body, range);
+}
+
+AffineExpr Kernelizer::countAllSteps(const Product &product) {
+  AffineExpr count = space.constant(1);
+  for (const Streamed &dim : product.dims)
+    count = space.simplify(count * dim.extent.ceilDiv(dim.step));
+  return count;
 }
 
 /// The type that operands are multiplied in: as they are if a dot takes them so.
@@ -392,13 +408,24 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
     }
     return dot;
   };
-  Scalars sums = streamProduct(product, broadcast(start, result).value,
-                               [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
-                                 Value sum = state[0];
-                                 for (const Exprs &each : unrollPlaces(product.dims, places))
-                                   sum = multiply(each, mask, sum);
-                                 return Scalars{sum};
-                               });
+  bool shares = isShared(op, product);
+  Scalars sums = streamProduct(
+      product, broadcast(start, result).value,
+      [&](ArrayRef<AffineExpr> places, const Constraints &mask, ValueRange state) {
+        Value sum = state[0];
+        for (const Exprs &each : unrollPlaces(product.dims, places))
+          sum = multiply(each, mask, sum);
+        return Scalars{sum};
+      },
+      shares ? shareSteps({}, countAllSteps(product)) : StepRange());
+  auto live = liveColumns ? builder.getI64IntegerAttr(*liveColumns) : IntegerAttr();
+  if (shares)
+    sums = gatherParts(sums, live, [&](ValueRange before, Value number, const Tile &isFirst) {
+      Tile onto = select(isFirst, broadcast(constant(getZero(product.accumulator)), result), {before[0], result});
+      auto sum = tk::PartReceiveOp::create(builder, onto.value.getType(), number, onto.value,
+                                           builder.getI64IntegerAttr(partSlots), live);
+      return Scalars{sum.getResult(0)};
+    });
   return {sums[0], result};
 }
 

@@ -159,7 +159,26 @@ bool Kernelizer::canMergeParts(tg::FoldOp op, const StatePlaces &places) {
   return fits;
 }
 
-/// What the CTAs of a tile have of its states, merged by the last of them: in the order of its parts, whoever that is.
+/// What the CTAs of a tile have, `own` of this one, merged by the last of them: in the order of the tile's parts,
+/// whoever that is. `merge`: what is merged so far, and a part; for the first one the former is nothing.
+Kernelizer::Scalars Kernelizer::gatherParts(ValueRange own, IntegerAttr live, MergePart merge) {
+  auto slots = builder.getI64IntegerAttr(partSlots), most = builder.getI64IntegerAttr(partsOfTile);
+  auto send = tk::PartSendOp::create(builder, builder.getIndexType(), builder.getI1Type(), own, tilePart.getNumber(),
+                                     tilePart.getPart(), tilePart.getParts(), slots, most, live);
+  isStoring = send.getStores();
+  Value first = arith::SubIOp::create(builder, tilePart.getNumber(), tilePart.getPart());
+  StepRange range;
+  range.upper = send.getTurns();
+  return loop(
+      space.constant(partsOfTile), own,
+      [&](AffineExpr counter, ValueRange before) {
+        Value number = arith::AddIOp::create(builder, first, numberOf(counter));
+        return merge(before, number, guard({Constraint{-counter}}));
+      },
+      range);
+}
+
+/// What the CTAs of a tile have of a fold's states.
 Kernelizer::Scalars Kernelizer::mergeParts(tg::FoldOp op, const StatePlaces &places, ValueRange own) {
   if (!canMergeParts(op, places))
     return Scalars(own);
@@ -176,34 +195,23 @@ Kernelizer::Scalars Kernelizer::mergeParts(tg::FoldOp op, const StatePlaces &pla
     if (lanes.back().size() == 2)
       live = std::max(live, livePlaces(*places[i], lanes.back().back()));
   }
-  auto slots = builder.getI64IntegerAttr(partSlots), most = builder.getI64IntegerAttr(partsOfTile);
   auto liveColumns = live ? builder.getI64IntegerAttr(*live) : IntegerAttr();
-  auto send = tk::PartSendOp::create(builder, builder.getIndexType(), builder.getI1Type(), own, tilePart.getNumber(),
-                                     tilePart.getPart(), tilePart.getParts(), slots, most, liveColumns);
-  isStoring = send.getStores();
-  Value first = arith::SubIOp::create(builder, tilePart.getNumber(), tilePart.getPart());
-  StepRange range;
-  range.upper = send.getTurns();
-  return loop(
-      space.constant(partsOfTile), own,
-      [&](AffineExpr counter, ValueRange before) {
-        regionScopes[&merge] = current;
-        Value number = arith::AddIOp::create(builder, first, numberOf(counter));
-        auto received = tk::PartReceiveOp::create(builder, own.getTypes(), number, slots, liveColumns);
-        for (auto [i, left, right, lane] : llvm::zip_equal(used, before, received.getValues(), lanes)) {
-          states[merge.getArgument(i)] = {*places[i], Tile{left, lane}};
-          states[merge.getArgument(count + i)] = {*places[i], Tile{right, lane}};
-        }
-        Tile isFirst = guard({Constraint{-counter}});
-        Scalars after;
-        for (auto [i, right, lane] : llvm::zip_equal(used, received.getValues(), lanes)) {
-          Tile merged = broadcast(tile(merge.getTerminator()->getOperand(i), *places[i]), lane);
-          after.push_back(select(isFirst, Tile{right, lane}, merged).value);
-        }
-        regionScopes.erase(&merge);
-        return after;
-      },
-      range);
+  return gatherParts(own, liveColumns, [&](ValueRange before, Value number, const Tile &isFirst) {
+    regionScopes[&merge] = current;
+    auto received = tk::PartReceiveOp::create(builder, own.getTypes(), number, /*onto=*/ValueRange(),
+                                              builder.getI64IntegerAttr(partSlots), liveColumns);
+    for (auto [i, left, right, lane] : llvm::zip_equal(used, before, received.getValues(), lanes)) {
+      states[merge.getArgument(i)] = {*places[i], Tile{left, lane}};
+      states[merge.getArgument(count + i)] = {*places[i], Tile{right, lane}};
+    }
+    Scalars after;
+    for (auto [i, right, lane] : llvm::zip_equal(used, received.getValues(), lanes)) {
+      Tile merged = broadcast(tile(merge.getTerminator()->getOperand(i), *places[i]), lane);
+      after.push_back(select(isFirst, Tile{right, lane}, merged).value);
+    }
+    regionScopes.erase(&merge);
+    return after;
+  });
 }
 
 /// Of a tile's CTAs the one with the merged states stores.

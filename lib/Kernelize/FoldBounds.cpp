@@ -118,7 +118,7 @@ std::optional<Kernelizer::StepBound> Kernelizer::boundOf(const DataForm &form, A
   int64_t count = rows->axis ? llvm::divideCeil(tile - 1, rows->divisor) + 1 : 1;
   if (count > mostNumbers)
     return std::nullopt;
-  ArrayRef<int64_t> extents = cast<RankedTensorType>(form.data.getType()).getShape();
+  tg::Dims extents = tg::getDims(form.data.getType());
   Value most;
   for (int64_t i = 0; i < count; ++i) {
     SmallVector<Value> numbers;
@@ -132,10 +132,8 @@ std::optional<Kernelizer::StepBound> Kernelizer::boundOf(const DataForm &form, A
       Value number = numberOf(at);
       if (!number)
         return std::nullopt;
-      if (at != place && ShapedType::isDynamic(extent))
-        return std::nullopt;
       if (at != place) // Rows past the end of a ragged tile.
-        number = arith::MinSIOp::create(builder, number, arith::ConstantIndexOp::create(builder, extent - 1));
+        number = arith::MinSIOp::create(builder, number, index(space.simplify(extent - 1)));
       numbers.push_back(number);
     }
     Value loaded = tk::LoadIndexOp::create(builder, builder.getIndexType(), arguments.lookup(form.data), numbers);

@@ -256,7 +256,9 @@ private:
   Tile contractByMaps(tg::ContractOp op, struct Product &product);
   void orderTaps(tg::ContractOp op, struct Product &product);
   void stageWindow(tg::ContractOp op, struct Product &product, int64_t elements);
-  Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body);
+  bool isShared(tg::ContractOp op, const struct Product &product);
+  mlir::AffineExpr countAllSteps(const struct Product &product);
+  Scalars streamProduct(const struct Product &product, mlir::Value init, StreamBody body, StepRange range = {});
   Scalars unrollTaps(llvm::ArrayRef<Streamed> dims, int64_t taps, int64_t together, mlir::ValueRange init,
                      StreamBody body);
   Scalars unrollSteps(llvm::ArrayRef<Streamed> dims, int64_t steps, mlir::ValueRange init, StreamBody body);
@@ -310,6 +312,8 @@ private:
   void runFold(tg::FoldOp op, const StatePlaces &places, mlir::AffineExpr part);
   bool canMergeParts(tg::FoldOp op, const StatePlaces &places);
   Scalars mergeParts(tg::FoldOp op, const StatePlaces &places, mlir::ValueRange own);
+  using MergePart = llvm::function_ref<Scalars(mlir::ValueRange, mlir::Value, const Tile &)>;
+  Scalars gatherParts(mlir::ValueRange own, mlir::IntegerAttr live, MergePart merge);
   void guardStores();
   Tile state(mlir::BlockArgument argument, llvm::ArrayRef<mlir::AffineExpr> at);
   Streamed planFold(tg::FoldOp op);

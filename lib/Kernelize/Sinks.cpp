@@ -132,17 +132,23 @@ void Kernelizer::makeTilePart(tk::ForTilesOp loop) {
   std::string_view order = schedule.getOrder();
   if (!plan::takeGridTail(order, tail, error) || tail.parts == 1)
     return; // Who lowers the loop reports the former.
-  int64_t count = 1;
-  for (AffineExpr extent : loop.getExtents().getResults())
-    count *= tg::getConstant(extent).value_or(0);
-  if (count < 1 || tail.whole >= count) {
+  // Tiles are counted as those of CTAs are, of clusters that read once what their tiles have in common as those of
+  // clusters: which dimension these are side by side along is not known yet.
+  int64_t ctas = schedule.getMulticast(), count = 1, most = 1;
+  for (AffineExpr extent : loop.getExtents().getResults()) {
+    int64_t own = tg::getConstant(extent).value_or(0);
+    most = std::max(most * own, count * int64_t(llvm::alignTo(own, ctas)));
+    count *= own;
+  }
+  int64_t clusters = most / ctas;
+  if (count < 1 || tail.whole >= clusters || schedule.getSplit() > 1) {
     source.emitError("expected a known number of tiles, above ")
-        << tail.whole << ", with order " << schedule.getOrder();
+        << tail.whole << " and not split otherwise, with order " << schedule.getOrder();
     failed = true;
     return;
   }
   partsOfTile = tail.parts;
-  partSlots = (count - tail.whole) * tail.parts;
+  partSlots = std::max(count - tail.whole, (clusters - tail.whole) * ctas) * tail.parts;
   InScope in(*this, &root, loop.getLoc());
   tilePart = tk::TilePartOp::create(builder);
 }
@@ -432,7 +438,7 @@ LogicalResult Kernelizer::run() {
   builder.setInsertionPointToEnd(root.block);
   tk::YieldOp::create(builder);
   if (tilePart && !isStoring && !failed) {
-    source.emitError("expected a fold in a kernel whose order has a tail, got ") << schedule.getOrder();
+    source.emitError("expected a fold or a product in a kernel whose order has a tail, got ") << schedule.getOrder();
     failed = true;
   }
   if (failed) {

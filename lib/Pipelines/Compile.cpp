@@ -46,6 +46,8 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Normalize: {
     tg::NormalizeOptions normalize;
     normalize.licence = options.strategy.fastMath ? "approximating" : "exact";
+    normalize.ranks = options.ranks;
+    normalize.shards = options.shards;
     return tg::buildNormalizePipeline(pm, normalize);
   }
   case Phase::Group: {
@@ -79,6 +81,13 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   }
 }
 
+/// What the plan for a GPU begins with.
+static LogicalResult planDims(ModuleOp module, const GpuOptions &gpu) {
+  PassManager pm(module.getContext());
+  buildPlanDimsPipeline(pm, gpu);
+  return pm.run(module);
+}
+
 LogicalResult runPlainPhases(ModuleOp module, Phase from, Phase last, const PhaseOptions &options) {
   bool goesThroughPlan = from < Phase::Plan && last > Phase::Plan;
   Tiles tiles = goesThroughPlan && !options.printsPhases ? Tiles::Kept : Tiles::Dropped;
@@ -89,6 +98,10 @@ LogicalResult runPlainPhases(ModuleOp module, Phase from, Phase last, const Phas
     if (options.isCancelled && options.isCancelled())
       return failure();
     auto start = std::chrono::steady_clock::now();
+    if (phase == Phase::Plan && options.gpu && failed(planDims(module, *options.gpu)))
+      return failure();
+    if (options.measured && (phase == Phase::Plan || (phase == Phase::Lower && from == Phase::Plan)))
+      options.measured(module);
     PassManager pm(module.getContext());
     buildPhase(pm, phase, options, tiles);
     if (failed(pm.run(module)))

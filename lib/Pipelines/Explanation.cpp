@@ -1,32 +1,24 @@
-// Remarks and measures of programs, as JSON.
+// What a plan's decisions and a program's kernels say, as JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Edges are most of it, so they are rows of numbers; names and reasons stand once, in tables. At most `mostEdges` edges
-// and `mostRemarks` remarks are kept, the first ones, and `left_out` counts the others: 10,000 nodes have some 15,000
-// edges of 40 bytes.
+// Edges are most of it, so they are rows of numbers of some 40 bytes each; names and reasons stand once, in a table.
 #include "weft/Pipelines/Explanation.h"
-#include "EdgeLevels.h"
+#include "DecisionNotes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Plan/Explain/Decisions.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Support/InputFile.h"
 #include "weft/Target/ChainOrder.h"
 #include "weft/Target/KernelAttributes.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include <mutex>
 
 using namespace mlir;
 namespace json = llvm::json;
 
 namespace weft {
-
-static constexpr size_t mostEdges = 1 << 17, mostRemarks = 1 << 14;
 
 namespace {
 
@@ -39,7 +31,6 @@ public:
       texts.push_back(json::fixUTF8(text));
     return it->second;
   }
-  StringRef get(int64_t number) const { return texts[number].getAsString().value_or(""); }
   json::Array take() { return json::Array(std::exchange(texts, {})); }
 
 private:
@@ -47,32 +38,13 @@ private:
   std::vector<json::Value> texts;
 };
 
-struct Edge {
-  int64_t producerNode, consumerNode, producerOp, consumerOp, reason; ///< Of `names`; reason -1: fused.
-  int64_t producerGroup, consumerGroup;
-  double bytes, savedBytes; ///< -1: no tensor goes along it.
-  bool isInFold;
-};
-
-struct Remark {
-  std::string kind, name, category, function, node, text;
-};
-
 struct ProgramNotes {
   const Device *gpu = nullptr;
-  TextTable names;
-  std::vector<Edge> edges;
-  std::vector<Remark> remarks;
-  llvm::StringSet<> missed; ///< Nodes and texts of those of what was not done.
-  size_t edgesLeftOut = 0;
-  json::Object planner; ///< What formed the groups, how many, and what they cost by its model.
-  /// Numbers of groups by the location of their kernels, in order.
-  using Groups = llvm::DenseMap<Location, SmallVector<int64_t, 1>>;
-  Groups groups;
-  EdgeLevels levels;
+  DecisionNotes notes;                    ///< Until the end of Plan.
+  OwningOpRef<tg::DecisionsOp> decisions; ///< From there on, or as they were read.
+  NumbersByLocation dispatches;           ///< Of the planned program.
   llvm::StringMap<plan::KernelFacts> kernels;
-  llvm::StringMap<std::string> texts; ///< Kernels as they were outlined, without large constants.
-  std::vector<plan::DispatchFacts> dispatches;
+  llvm::StringMap<std::string> texts;  ///< Kernels as they were planned, without large constants.
   std::string interval;                ///< Of a variant of the program before it.
   std::optional<json::Object> written; ///< Of a variant: when it is lowered, since it becomes a part of the program.
 };
@@ -92,167 +64,47 @@ std::string printKernel(ModuleOp kernel) {
   return text;
 }
 
-StringRef findArgument(const remark::detail::Remark &remark, StringRef key) {
-  for (const remark::detail::Remark::Arg &argument : remark.getArgs())
-    if (argument.key == key)
-      return argument.val;
-  return "";
-}
-
-int64_t toNumber(StringRef text, int64_t otherwise) {
-  int64_t value;
-  return text.getAsInteger(10, value) ? otherwise : value;
-}
-
-Edge readEdge(const remark::detail::Remark &remark, TextTable &names) {
-  Edge edge;
-  edge.producerOp = names.add(findArgument(remark, "producer"));
-  edge.consumerOp = names.add(findArgument(remark, "consumer"));
-  edge.producerNode = names.add(findArgument(remark, "producer-node"));
-  edge.consumerNode = names.add(findArgument(remark, "consumer-node"));
-  bool isFused = remark.getRemarkName() == "fused";
-  edge.reason = isFused ? -1 : names.add(findArgument(remark, "Remark"));
-  auto [first, second] = findArgument(remark, "kernels").split(',');
-  edge.producerGroup = toNumber(isFused ? findArgument(remark, "kernel") : first, -1);
-  edge.consumerGroup = isFused ? edge.producerGroup : toNumber(second, -1);
-  edge.bytes = double(toNumber(findArgument(remark, "bytes"), -1));
-  edge.savedBytes = double(toNumber(findArgument(remark, "saved-bytes"), -1));
-  edge.isInFold = !findArgument(remark, "inside").empty();
-  return edge;
-}
-
-json::Object readPlanner(const remark::detail::Remark &remark) {
-  json::Object planner{{"name", findArgument(remark, "planner").str()}};
-  for (StringRef key : {"ops", "groups"})
-    planner[key] = toNumber(findArgument(remark, key), 0);
-  for (auto [key, field] : {std::pair("us", "us"), std::pair("unfused-us", "unfused_us")}) {
-    double value = 0;
-    (void)findArgument(remark, key).getAsDouble(value);
-    planner[field] = value;
-  }
-  return planner;
-}
-
-/// All arguments, the text first.
-std::string printArguments(const remark::detail::Remark &remark) {
-  std::string text = findArgument(remark, "Remark").str();
-  for (const remark::detail::Remark::Arg &argument : remark.getArgs())
-    if (argument.key != "Remark")
-      text += (text.empty() ? "" : ", ") + argument.key + "=" + argument.val;
-  return text;
+/// Of the dispatches of a program.
+NumbersByLocation numberDispatches(ModuleOp program) {
+  NumbersByLocation numbers;
+  int64_t next = 0;
+  for (auto function : program.getOps<func::FuncOp>())
+    for (tg::DispatchOp dispatch : function.getOps<tg::DispatchOp>())
+      numbers[dispatch.getLoc()].push_back(next++);
+  return numbers;
 }
 
 } // namespace
-
-//===--- Groups and dispatches ---===//
-
-/// What a location is made of.
-static llvm::SmallSetVector<Location, 8> leavesOf(Location location) {
-  llvm::SmallSetVector<Location, 8> leaves;
-  location->walk([&](Location part) {
-    if (!isa<FusedLoc>(part))
-      leaves.insert(part);
-    return WalkResult::advance();
-  });
-  return leaves;
-}
-
-/// Numbers of dispatches by numbers of groups: a kernel keeps its location, unless later passes put several into one,
-/// whose location has the parts of all.
-static std::vector<int64_t> mapGroups(ModuleOp module, ProgramNotes::Groups groups) {
-  std::vector<int64_t> dispatchOf;
-  auto assign = [&](int64_t group, int64_t dispatch) {
-    if (group < 0)
-      return;
-    dispatchOf.resize(std::max(dispatchOf.size(), size_t(group) + 1), -1);
-    dispatchOf[group] = dispatch;
-  };
-  llvm::DenseMap<Location, SmallVector<int64_t, 2>> dispatchesWith;
-  int64_t number = 0;
-  for (auto main : module.getOps<func::FuncOp>())
-    for (tg::DispatchOp dispatch : main.getOps<tg::DispatchOp>()) {
-      SmallVector<int64_t, 1> &waiting = groups[dispatch.getLoc()];
-      if (!waiting.empty()) {
-        assign(waiting.front(), number);
-        waiting.erase(waiting.begin());
-      }
-      for (Location leaf : leavesOf(dispatch.getLoc()))
-        dispatchesWith[leaf].push_back(number);
-      ++number;
-    }
-  for (auto &[location, waiting] : groups) {
-    if (waiting.empty())
-      continue;
-    auto leaves = leavesOf(location);
-    for (int64_t candidate : dispatchesWith.lookup(leaves.empty() ? location : leaves.front()))
-      if (llvm::all_of(leaves,
-                       [&](Location leaf) { return llvm::is_contained(dispatchesWith.lookup(leaf), candidate); })) {
-        for (int64_t group : waiting)
-          assign(group, candidate);
-        break;
-      }
-  }
-  return dispatchOf;
-}
 
 //===--- What the phases say ---===//
 
 struct Explanation::State {
   std::mutex mutex;
   std::vector<std::unique_ptr<ProgramNotes>> programs;
-  ProgramNotes shared; ///< Up to Normalize.
+  bool wasRead = false;                           ///< The plan.
+  std::vector<OwningOpRef<tg::DecisionsOp>> read; ///< Of it, or of its variants, until these begin.
+  size_t variantsBegun = 0;
+  DecisionNotes shared; ///< Up to Normalize.
   plan::UnfusedFacts unfused;
   int64_t nodes = 0;
   bool isListening = true;
 
-  ProgramNotes &current() { return programs.empty() ? shared : *programs.back(); }
-
   void add(const remark::detail::Remark &remark) {
     std::lock_guard lock(mutex);
-    if (!isListening)
-      return;
-    ProgramNotes &notes = current();
-    StringRef name = remark.getRemarkName();
-    if (remark.getCategoryName() == "fusion" && (name == "fused" || name == "not-fused")) {
-      if (notes.edges.size() < mostEdges)
-        notes.edges.push_back(readEdge(remark, notes.names));
-      else
-        ++notes.edgesLeftOut;
-      return;
-    }
-    if (remark.getCategoryName() == "fusion" && name == "kernel") {
-      notes.groups[remark.getLocation()].push_back(toNumber(findArgument(remark, "kernel"), -1));
-      return;
-    }
-    if (remark.getCategoryName() == "fusion" && name == "planner") {
-      if (remark.getFunction() == "main")
-        notes.planner = readPlanner(remark);
-      return;
-    }
-    if (remark.getCategoryName() == "levels") {
-      notes.levels.add(remark.getFunction(),
-                       {plan::findNodeName(remark.getLocation()).str(), findArgument(remark, "op").str(),
-                        findArgument(remark, "readers").str(), findArgument(remark, "level").str(),
-                        findArgument(remark, "reason").str(), toNumber(findArgument(remark, "bytes"), -1),
-                        toNumber(findArgument(remark, "tensor-bytes"), -1)});
-      return;
-    }
-    Remark row{remark.getRemarkTypeString().str(),
-               name.str(),
-               remark.getCombinedCategoryName().str(),
-               remark.getFunction().str(),
-               plan::findNodeName(remark.getLocation()).str(),
-               printArguments(remark)};
-    // A pass that runs again misses the same again.
-    bool isMissed = remark.getRemarkType() == llvm::remarks::Type::Missed;
-    if (isMissed && !notes.missed.insert(row.node + '\n' + row.text).second)
-      return;
-    notes.remarks.push_back(std::move(row));
+    if (isListening && !wasRead) // What follows a plan that was read decides nothing.
+      (programs.empty() ? shared : programs.back()->notes).add(remark);
   }
 };
 
-static json::Object writeProgram(ProgramNotes &notes, ModuleOp module, const ProgramNotes &shared,
-                                 const plan::UnfusedFacts &unfused, int64_t nodes);
+static json::Object writeProgram(ProgramNotes &notes, ModuleOp module);
+
+/// What was decided since Plan: another schedule for a kernel whose registers spill. A plan without reasons has none.
+static void settle(ProgramNotes &notes, ModuleOp module) {
+  if (!notes.decisions)
+    notes.decisions = notes.notes.write(module, {}, {}, 0);
+  else
+    notes.notes.append(module, *notes.decisions);
+}
 
 namespace {
 class Streamer : public remark::detail::MLIRRemarkStreamerBase {
@@ -265,25 +117,62 @@ private:
 };
 } // namespace
 
-Explanation::Explanation() : state(std::make_unique<State>()) {}
-Explanation::~Explanation() = default;
+Explanation::Explanation() : state(std::make_shared<State>()) {}
+
+/// The streamer lives on with the context, which the ops must not outlive.
+Explanation::~Explanation() {
+  std::lock_guard lock(state->mutex);
+  state->isListening = false;
+  state->programs.clear();
+  state->read.clear();
+}
 
 std::unique_ptr<remark::detail::MLIRRemarkStreamerBase> Explanation::makeStreamer() {
-  return std::make_unique<Streamer>([this](const remark::detail::Remark &remark) {
+  return std::make_unique<Streamer>([state = state](const remark::detail::Remark &remark) {
     if (llvm::Regex(categories).match(remark.getCategoryName()))
       state->add(remark);
   });
 }
 
+void Explanation::readPlan(ModuleOp planned) {
+  state->wasRead = true;
+  for (auto decisions : llvm::make_early_inc_range(planned.getOps<tg::DecisionsOp>())) {
+    decisions->remove();
+    state->read.push_back(decisions);
+  }
+}
+
+void Explanation::writePlan(ModuleOp planned) {
+  SmallVector<FlatSymbolRefAttr> variants;
+  if (auto main = planned.lookupSymbol<func::FuncOp>("main"); main && !main.isExternal())
+    for (auto joined : main.getOps<tg::VariantsOp>())
+      llvm::append_range(variants, joined.getBodies().getAsRange<FlatSymbolRefAttr>());
+  size_t next = 0;
+  for (std::unique_ptr<ProgramNotes> &notes : state->programs) {
+    if (!notes->decisions)
+      continue;
+    settle(*notes, planned);
+    if (next < variants.size())
+      notes->decisions->setProgramAttr(variants[next++]);
+    planned.push_back(notes->decisions.release());
+  }
+  state->programs.clear();
+}
+
 void Explanation::beginProgram(const Device *gpu) {
   state->programs.push_back(std::make_unique<ProgramNotes>());
   state->programs.back()->gpu = gpu;
+  state->variantsBegun = 0;
+  if (state->read.size() == 1)
+    state->programs.back()->decisions = std::move(state->read.front());
 }
 
 void Explanation::beginVariant(StringRef interval) {
   auto variant = std::make_unique<ProgramNotes>();
-  variant->gpu = state->current().gpu;
+  variant->gpu = state->programs.back()->gpu;
   variant->interval = interval;
+  if (size_t number = state->variantsBegun++; number < state->read.size())
+    variant->decisions = std::move(state->read[number]);
   state->programs.push_back(std::move(variant));
 }
 
@@ -297,22 +186,27 @@ void Explanation::measureModel(ModuleOp normalized, int64_t nodes) {
   state->nodes = nodes;
 }
 
+void Explanation::measureKernels(ModuleOp program) {
+  ProgramNotes &notes = *state->programs.back();
+  size_t bytes = 0;
+  for (ModuleOp kernel : program.getOps<ModuleOp>()) {
+    StringRef name = kernel.getSymName().value_or("");
+    notes.kernels[name] = plan::measureKernel(kernel);
+    if (bytes < mostTexts)
+      bytes += (notes.texts[name] = printKernel(kernel)).size();
+  }
+  notes.dispatches = numberDispatches(program);
+  notes.notes.finishOutline(program);
+}
+
 void Explanation::finishPhase(Phase phase, ModuleOp module) {
   if (state->programs.empty())
     return;
   ProgramNotes &notes = *state->programs.back();
-  if (phase == Phase::Lower && !notes.interval.empty())
-    notes.written = writeProgram(notes, module, state->shared, state->unfused, state->nodes);
-  if (phase != Phase::Outline)
-    return;
-  size_t bytes = 0;
-  for (ModuleOp kernel : module.getOps<ModuleOp>()) {
-    notes.kernels[kernel.getSymName().value_or("")] = plan::measureKernel(kernel);
-    if (bytes < mostTexts)
-      bytes += (notes.texts[kernel.getSymName().value_or("")] = printKernel(kernel)).size();
-  }
-  notes.dispatches = plan::measureDispatches(module, notes.kernels);
-  notes.levels.mapGroups(module, mapGroups(module, notes.groups));
+  if (phase == Phase::Plan)
+    notes.decisions = notes.notes.write(module, state->shared, state->unfused, state->nodes);
+  else if (phase == Phase::Lower && !notes.interval.empty())
+    notes.written = writeProgram(notes, module);
 }
 
 //===--- As JSON ---===//
@@ -428,11 +322,9 @@ static json::Object writeKernel(ModuleOp kernel, const ProgramNotes &notes) {
 /// for another.
 static std::vector<plan::DispatchFacts> measureLaunches(ModuleOp module, const ProgramNotes &notes) {
   llvm::StringMap<plan::KernelFacts> kernels;
-  bool hasParts = false;
   for (ModuleOp kernel : module.getOps<ModuleOp>()) {
     StringRef name = kernel.getSymName().value_or("");
     SmallVector<DictionaryAttr> parts = partsOf(kernel);
-    hasParts |= !parts.empty();
     if (auto found = notes.kernels.find(name); parts.empty() && found != notes.kernels.end())
       kernels[name] = found->second;
     for (DictionaryAttr part : parts) {
@@ -445,95 +337,77 @@ static std::vector<plan::DispatchFacts> measureLaunches(ModuleOp module, const P
           kernels[name].readBytes.push_back(bytes);
     }
   }
-  return hasParts ? plan::measureDispatches(module, kernels) : notes.dispatches;
+  return plan::measureDispatches(module, kernels);
 }
 
-static json::Array writeEdges(ModuleOp module, ProgramNotes &notes) {
-  std::vector<int64_t> dispatchOf = mapGroups(module, notes.groups);
-  auto dispatch = [&](int64_t group) { return size_t(group) < dispatchOf.size() ? dispatchOf[group] : -1; };
+static json::Array writeEdges(ProgramNotes &notes, ModuleOp module, TextTable &names) {
+  std::vector<int64_t> dispatchOf = mapToDispatches(module, notes.dispatches);
+  auto dispatch = [&](int64_t planned) {
+    return planned >= 0 && size_t(planned) < dispatchOf.size() ? dispatchOf[planned] : -1;
+  };
+  auto number = [](IntegerAttr value) { return value ? value.getInt() : -1; };
+  auto name = [&](StringAttr text) { return text ? names.add(text) : -1; };
   json::Array edges;
-  for (const Edge &edge : notes.edges) {
-    const LevelNote *found = nullptr;
-    if (edge.reason < 0 && edge.bytes >= 0)
-      found =
-          notes.levels.find(edge.producerGroup, notes.names.get(edge.producerNode), notes.names.get(edge.producerOp),
-                            notes.names.get(edge.consumerOp), int64_t(edge.bytes));
-    edges.push_back(json::Array{edge.producerNode, edge.consumerNode, edge.producerOp, edge.consumerOp,
-                                dispatch(edge.producerGroup), dispatch(edge.consumerGroup), edge.reason,
-                                int64_t(edge.bytes), int64_t(edge.savedBytes),
-                                found ? notes.names.add(found->level) : -1, found ? found->bytes : -1,
-                                found ? notes.names.add(found->reason) : -1, int64_t(edge.isInFold)});
-  }
+  for (auto edge : notes.decisions->getBody().getOps<tg::EdgeOp>())
+    edges.push_back(json::Array{names.add(edge.getProducerNode()), names.add(edge.getConsumerNode()),
+                                names.add(edge.getProducer()), names.add(edge.getConsumer()),
+                                dispatch(edge.getFromAttr().getInt()), dispatch(edge.getToAttr().getInt()),
+                                name(edge.getApartAttr()), edge.getBytesAttr().getInt(), edge.getSavedAttr().getInt(),
+                                name(edge.getLevelAttr()), number(edge.getTileBytesAttr()),
+                                name(edge.getLevelReasonAttr()), int64_t(edge.getInFold())});
   return edges;
 }
 
-/// Kernels are lowered side by side: their remarks go by the kernels' places, each kernel's as they came; those that
-/// name no kernel, or one that is a part of a launch now, go by what they say, so that two compiles give equal bytes.
-static json::Array writeRemarks(ModuleOp module, const ProgramNotes &shared, const ProgramNotes &notes,
-                                int64_t &leftOut) {
-  llvm::StringMap<size_t> place;
-  for (ModuleOp kernel : module.getOps<ModuleOp>())
-    place[kernel.getSymName().value_or("")] = place.size() + 1;
-  std::vector<const Remark *> list;
-  for (const ProgramNotes *each : {&shared, &notes})
-    for (const Remark &remark : each->remarks)
-      list.push_back(&remark);
-  auto key = [&](size_t i) {
-    bool hasKernel = place.count(list[i]->function) || list[i]->function == "main";
-    return std::tuple(place.lookup(list[i]->function), hasKernel ? StringRef() : StringRef(list[i]->node),
-                      hasKernel ? StringRef() : StringRef(list[i]->text),
-                      hasKernel ? StringRef() : StringRef(list[i]->function), i);
-  };
-  std::vector<size_t> order(list.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  llvm::sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
-  leftOut = int64_t(order.size() - std::min(order.size(), mostRemarks));
-  order.resize(order.size() - leftOut);
+static json::Array writeRemarks(tg::DecisionsOp decisions) {
   json::Array remarks;
-  for (size_t i : order)
-    remarks.push_back(json::Object{{"kind", list[i]->kind},
-                                   {"name", list[i]->name},
-                                   {"category", list[i]->category},
-                                   {"function", json::fixUTF8(list[i]->function)},
-                                   {"node", json::fixUTF8(list[i]->node)},
-                                   {"text", json::fixUTF8(list[i]->text)}});
+  for (auto remark : decisions.getBody().getOps<tg::RemarkOp>())
+    remarks.push_back(json::Object{{"kind", remark.getKind()},
+                                   {"name", remark.getName()},
+                                   {"category", remark.getCategory()},
+                                   {"function", json::fixUTF8(remark.getFunction())},
+                                   {"node", json::fixUTF8(remark.getNode())},
+                                   {"text", json::fixUTF8(remark.getText())}});
   return remarks;
 }
 
-static json::Object writeProgram(ProgramNotes &notes, ModuleOp module, const ProgramNotes &shared,
-                                 const plan::UnfusedFacts &unfused, int64_t nodes) {
+static json::Object writeProgram(ProgramNotes &notes, ModuleOp module) {
+  settle(notes, module);
+  tg::DecisionsOp decisions = *notes.decisions;
   double flops = 0, bytes = 0, intermediates = 0;
   json::Array dispatches, kernels;
-  notes.dispatches = measureLaunches(module, notes);
-  for (const plan::DispatchFacts &facts : notes.dispatches) {
+  for (const plan::DispatchFacts &facts : measureLaunches(module, notes)) {
     flops += facts.flops;
     bytes += facts.readBytes + facts.writeBytes;
     intermediates += facts.intermediateBytes;
     dispatches.push_back(json::Array{facts.flops, facts.readBytes, facts.writeBytes});
   }
+  auto numDispatches = int64_t(dispatches.size());
   for (ModuleOp kernel : module.getOps<ModuleOp>())
     kernels.push_back(writeKernel(kernel, notes));
-  int64_t remarksLeftOut = 0;
-  json::Array remarks = writeRemarks(module, shared, notes, remarksLeftOut);
-  json::Object object{{"device", notes.gpu ? notes.gpu->name : ""},
-                      {"summary", json::Object{{"nodes", nodes},
-                                               {"ops", unfused.ops},
-                                               {"kernels", int64_t(notes.dispatches.size())},
-                                               {"flops", flops},
-                                               {"unfused_flops", unfused.flops},
-                                               {"unfused_bytes", unfused.bytes},
-                                               {"fused_bytes", bytes},
-                                               {"intermediate_bytes", unfused.intermediateBytes},
-                                               {"kept_intermediate_bytes", intermediates}}},
-                      {"kernel_facts", std::move(kernels)},
-                      {"dispatch_facts", std::move(dispatches)},
-                      {"edges", writeEdges(module, notes)},
-                      {"remarks", std::move(remarks)},
-                      {"left_out", json::Object{{"edges", int64_t(notes.edgesLeftOut)}, {"remarks", remarksLeftOut}}}};
-  object["names"] = notes.names.take();
-  if (!notes.planner.empty())
-    object["planner"] = std::move(notes.planner);
+  TextTable names;
+  json::Object object{
+      {"device", notes.gpu ? notes.gpu->name : ""},
+      {"summary", json::Object{{"nodes", decisions.getNodes()},
+                               {"ops", decisions.getOps()},
+                               {"kernels", numDispatches},
+                               {"flops", flops},
+                               {"unfused_flops", int64_t(decisions.getFlops())},
+                               {"unfused_bytes", int64_t(decisions.getBytes())},
+                               {"fused_bytes", bytes},
+                               {"intermediate_bytes", int64_t(decisions.getIntermediateBytes())},
+                               {"kept_intermediate_bytes", intermediates}}},
+      {"kernel_facts", std::move(kernels)},
+      {"dispatch_facts", std::move(dispatches)},
+      {"edges", writeEdges(notes, module, names)},
+      {"remarks", writeRemarks(decisions)},
+      {"left_out", json::Object{{"edges", decisions.getEdgesLeftOut()}, {"remarks", decisions.getRemarksLeftOut()}}}};
+  object["names"] = names.take();
+  for (auto planner : decisions.getBody().getOps<tg::PlannerOp>())
+    object["planner"] = json::Object{{"name", planner.getPlanner()},
+                                     {"ops", planner.getOps()},
+                                     {"groups", planner.getGroups()},
+                                     {"us", planner.getMicroseconds().convertToDouble()},
+                                     {"unfused_us", planner.getAlone().convertToDouble()}};
   return object;
 }
 
@@ -548,7 +422,7 @@ std::vector<json::Object> Explanation::takeProgram(StringRef target, ModuleOp mo
   for (auto it = std::next(found); it != state->programs.end() && isOf(*it) && (*it)->written; ++it)
     objects.push_back(std::move(*(*it)->written));
   if (objects.empty())
-    objects.push_back(writeProgram(**found, module, state->shared, state->unfused, state->nodes));
+    objects.push_back(writeProgram(**found, module));
   llvm::erase_if(state->programs, isOf);
   return objects;
 }

@@ -69,15 +69,14 @@ static std::unique_ptr<Pass> createPlanGpu(const GpuOptions &options) {
       {options.target, options.allowTf32, getTraversal(options), options.records, options.nameSubgraphs});
 }
 
-/// In front of schedules: dimensions, and the tiles that launches of several kernels want.
-static void addLaunchTiles(OpPassManager &pm, const GpuOptions &options) {
+void buildPlanDimsPipeline(OpPassManager &pm, const GpuOptions &options) {
   pm.nest<ModuleOp>().addPass(plan::createCollapseDims());
   if (mergesLaunches(options))
     pm.addPass(plan::createPlanLaunches({options.target, options.allowTf32}));
 }
 
 void buildPlanSchedulesPipeline(OpPassManager &pm, const GpuOptions &options) {
-  addLaunchTiles(pm, options);
+  buildPlanDimsPipeline(pm, options);
   pm.nest<ModuleOp>().addPass(createPlanGpu(options));
 }
 
@@ -104,9 +103,18 @@ static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles ti
                                  {options.target, options.allowTf32, getTraversal(options), tiles}));
 }
 
+static std::unique_ptr<Pass> createChooser(const GpuOptions &options) {
+  std::optional<int64_t> chain = gpu::parseChainOrder(options.traversal);
+  const char *chains = options.mergeLaunches == "levels"            ? "none"
+                       : options.mergeLaunches == "chains" || chain ? "all"
+                                                                    : "model";
+  return plan::createChooseLaunches({options.target, chains, chain.value_or(0)});
+}
+
 void buildPlanGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
-  addLaunchTiles(pm, options);
   addTiling(pm.nest<ModuleOp>(), options, tiles, /*plans=*/true);
+  if (tiles == Tiles::Kept && mergesLaunches(options)) // Else `planLaunches` chooses, on a copy that is tiled.
+    pm.addPass(createChooser(options));
 }
 
 /// Every kernel module to one llvm.func.
@@ -120,21 +128,14 @@ static void addLowering(OpPassManager &pm, const GpuOptions &options) {
   kernel.addPass(std::make_unique<RequireGpuKernel>(architecture));
 }
 
-static std::unique_ptr<Pass> createChooser(const GpuOptions &options) {
-  std::optional<int64_t> chain = gpu::parseChainOrder(options.traversal);
-  const char *chains = options.mergeLaunches == "levels"            ? "none"
-                       : options.mergeLaunches == "chains" || chain ? "all"
-                                                                    : "model";
-  return plan::createChooseLaunches({options.target, chains, chain.value_or(0)});
-}
-
 LogicalResult planLaunches(ModuleOp program, const GpuOptions &options) {
-  if (!mergesLaunches(options))
+  if (!mergesLaunches(options) && !program.getContext()->getRemarkEngine())
     return success();
   OwningOpRef<ModuleOp> trial = program.clone();
   PassManager pm(program.getContext());
   addTiling(pm.nest<ModuleOp>(), options, Tiles::Kept, /*plans=*/false);
-  pm.addPass(createChooser(options));
+  if (mergesLaunches(options))
+    pm.addPass(createChooser(options));
   if (failed(pm.run(*trial)))
     return failure();
   auto main = program.lookupSymbol<func::FuncOp>("main"), tried = trial->lookupSymbol<func::FuncOp>("main");
@@ -150,8 +151,6 @@ LogicalResult planLaunches(ModuleOp program, const GpuOptions &options) {
 void buildLowerGpuPipeline(OpPassManager &pm, const GpuOptions &options, Tiles tiles) {
   if (tiles == Tiles::Dropped)
     addTiling(pm.nest<ModuleOp>(), options, Tiles::Kept, /*plans=*/false);
-  else if (mergesLaunches(options)) // Else the plan that was printed has chosen.
-    pm.addPass(createChooser(options));
   if (mergesLaunches(options))
     pm.addPass(schedule::createTkMakeLaunches());
   addLowering(pm, options);

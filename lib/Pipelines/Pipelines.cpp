@@ -57,6 +57,7 @@ void registerPipelines() {
   PassPipelineRegistration<LowerGpuOptions>("weft-lower-gpu",
                                             "schedule kernel modules, and lower each from tg to one nvvm kernel",
                                             [](OpPassManager &pm, const LowerGpuOptions &flags) {
+                                              buildPlanDimsPipeline(pm, flags.get());
                                               buildPlanGpuPipeline(pm, flags.get(), Tiles::Kept);
                                               buildLowerGpuPipeline(pm, flags.get(), Tiles::Kept);
                                             });

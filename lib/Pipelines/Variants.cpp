@@ -258,6 +258,23 @@ void joinVariants(ModuleOp module, const VariantChoice &choice, MutableArrayRef<
   joined->setAttr("planned", builder.getDenseI64ArrayAttr(planned));
 }
 
+/// Kernels that several variants share have the likely extents of the first.
+static void restoreLikely(ModuleOp program) {
+  auto likely = program->getAttrOfType<DenseI64ArrayAttr>(tg::likelyAttr);
+  SymbolTable table(program);
+  program.walk([&](tg::DispatchOp dispatch) {
+    auto kernel = table.lookup<ModuleOp>(dispatch.getCallee().getRootReference());
+    if (!likely || !kernel || dispatch.getSymbols().getNumResults() == 0)
+      return;
+    SmallVector<int64_t> values;
+    for (AffineExpr expr : dispatch.getSymbols().getResults()) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+      values.push_back(symbol && symbol.getPosition() < likely.size() ? likely[symbol.getPosition()] : 0);
+    }
+    kernel->setAttr(tg::likelyAttr, DenseI64ArrayAttr::get(program.getContext(), values));
+  });
+}
+
 VariantChoice splitVariants(ModuleOp module, SmallVectorImpl<OwningOpRef<ModuleOp>> &variants) {
   VariantChoice choice;
   auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -292,6 +309,7 @@ VariantChoice splitVariants(ModuleOp module, SmallVectorImpl<OwningOpRef<ModuleO
       for (auto name : names.getAsRange<StringAttr>())
         if (auto kernel = module.lookupSymbol<ModuleOp>(name); kernel && !program->lookupSymbol(name))
           builder.clone(*kernel);
+    restoreLikely(*program);
     variants.push_back(std::move(program));
   }
   return choice;

@@ -13,14 +13,14 @@
 // with f32 sums 209.5 TFLOP/s dense, f8 419, i8 838 TOP/s, f32 104.8). It has clusters, which nothing is known of here:
 // none are planned for it. No such card was at hand: what is not quoted is taken to be Ada's.
 //
-// Effective L2: 47.5 of an H100's 52.4 MB are read at L2's rate by all SMs (bench/results/2026-11-21-calibration-h100,
+// Effective L2: 47.5 of an H100's 52.4 MB are read at L2's rate by all SMs (bench/results/h100-calibration,
 // "own"), nine tenths, which GA102 and Ada with their one partition are taken to have too. An A100's two partitions
 // each cache what their own SMs read (white paper), so that what all SMs read is there twice: half.
 //
 // Special functions: 16 results a clock and SM of every architecture here (CUDA Programming Guide, throughput of
 // arithmetic instructions); ex2 takes that on an H100.
 //
-// Launches: of an H100. A kernel less in a graph saves 2.8 to 4.9 us (bench/results/2026-11-21-gpu-sm90a-h100.md,
+// Launches: of an H100. A kernel less in a graph saves 2.8 to 4.9 us (bench/gpu.py, 2026-11-21,
 // "kernels that start together"), an empty kernel after another takes 3.1 to 4.9 us in a stream (`weft calibrate`);
 // FlashDecoding's second kernel costs 3 us in the decode cases. Of these 3 us a kernel's fill and drain is about 1 us:
 // a first load of 900 clocks and a last store. Other cards are taken to be the same.
@@ -76,6 +76,10 @@ constexpr Family kSm90 = {"sm_90a",   90,  2048, 32,  228 * kKiB, 227 * kKiB, 8,
 constexpr Family kSm120 = {"sm_120",   120, 1536, 24,   100 * kKiB, 99 * kKiB, 1,  256,
                            128 * kKiB, 0,   12,   3000, 133,        0,         90, 100};
 
+// Tall tiles: 256 x 128 beside 128 x 256 in several rounds, 0.99 to 1.06 for seven products, with multicasts 1.0 to
+// 1.13; in one wave 42 of 256 rows beside 11 of 128, 1.04 times as much more than they should. Narrow ones: of what
+// bytes and operations say ten products with rows of whole sectors gain 0.92 times, seven others 0.84
+// (docs/notes/narrow-tiles.md). Steps that unpack: six products of 4 bits (2026-11-23).
 constexpr TileClocks kTiles = {/*start=*/2850,
                                /*turn=*/0,
                                /*copy=*/750,
@@ -92,11 +96,30 @@ constexpr TileClocks kTiles = {/*start=*/2850,
                                /*store=*/21,
                                /*boxStore=*/3.6,
                                /*instruction=*/3.9,
-                               /*besideBytesPerClock=*/34};
+                               /*besideBytesPerClock=*/34,
+                               /*unpackedStep=*/330,
+                               /*tall=*/1.03,
+                               /*narrow=*/1.05,
+                               /*straddling=*/1.1};
+
+constexpr WindowClocks kWindows = {/*step=*/190, /*turn=*/700};
+constexpr FoldClocks kFolds = {/*operands=*/570, /*ends=*/3700, /*mmaEnds=*/1000, /*vectorStep=*/100};
+constexpr AloneTimes kAlone = {/*points=*/45e9,
+                               /*narrowPoints=*/30e9,
+                               /*bytes=*/160e9,
+                               /*rowBytes=*/80e9,
+                               /*windowTerm=*/18e-12,
+                               /*vector=*/0.2e-6,
+                               /*sum=*/0.5e-6,
+                               /*productSum=*/9e-6,
+                               /*step=*/0.9e-6,
+                               /*rowStepBytes=*/32768,
+                               /*rowStep=*/1.2e-6};
+constexpr GroupRates kGroups = {/*launch=*/0, /*bytes=*/2e12, /*operations=*/20e12, /*products=*/300e12};
 
 // First PTX ISAs: PTX ISA, "Release notes". f64: CUDA C++ programming guide, throughput of arithmetic instructions.
 // A100, H100 and H200 have an L2 of two halves (NVIDIA's white papers). Ports and drift: fitted to 57 kernels on an
-// H100 (bench/results/2026-11-21-l2-orders-h100.md), not measured on others.
+// H100 (bench/results/h100-l2-orders.md), not measured on others.
 constexpr Capabilities kCapabilities[] = {
     {.computeVersion = 80, .firstPtx = 70, .f64Shares = 2, .l2Partitions = 2},
     {.computeVersion = 86, .firstPtx = 71},
@@ -129,43 +152,29 @@ constexpr const Capabilities &capabilitiesOf(const Family &family) {
 
 constexpr Device device(const char *name, const Family &family, unsigned sms, uint64_t l2, uint64_t memory,
                         double bandwidth, unsigned l2PerClock, double clock, MatrixRates matrix, MatrixRates mmaSync) {
-  return {name,
-          family.architecture,
-          family.computeVersion,
-          capabilitiesOf(family),
-          sms,
-          family.threadsPerSm,
-          family.ctasPerSm,
-          /*registersPerSm=*/65536,
-          /*registersPerThread=*/255,
-          family.sharedPerSm,
-          family.sharedPerCta,
-          /*sharedReservedPerCta=*/1 * kKiB,
-          family.maxCluster,
-          family.clusterClocks,
-          family.mergeBytesPerClock,
-          family.mergeClocks,
-          sms * family.clusteredPermille / 1000,
-          family.l1PerSm,
-          /*sharedBytesPerClock=*/128,
-          l2,
-          l2 / 100 * family.effectiveL2Percent,
-          memory,
-          bandwidth,
-          l2PerClock,
-          clock,
-          family.f32PerClock,
-          /*specialPerClock=*/16,
-          matrix,
-          mmaSync,
-          family.foldClocks,
-          /*mmaFoldClocks=*/133,
-          /*launchSeconds=*/2e-6,
-          /*tailSeconds=*/1e-6,
-          l2PerClock * family.panelPercent / 100,
-          /*partialSectorsPerClock=*/37 * sms / 132,
-          /*waveMerge=*/family.maxCluster > 1 ? 1.56 : 1,
-          kTiles};
+  return {
+      name, family.architecture, family.computeVersion, capabilitiesOf(family), sms, family.threadsPerSm,
+      family.ctasPerSm,
+      /*registersPerSm=*/65536,
+      /*registersPerThread=*/255, family.sharedPerSm, family.sharedPerCta,
+      /*sharedReservedPerCta=*/1 * kKiB, family.maxCluster, family.clusterClocks, family.mergeBytesPerClock,
+      family.mergeClocks, sms * family.clusteredPermille / 1000, family.l1PerSm,
+      /*sharedBytesPerClock=*/128, l2, l2 / 100 * family.effectiveL2Percent, memory, bandwidth, l2PerClock, clock,
+      family.f32PerClock,
+      /*specialPerClock=*/16, matrix, mmaSync, family.foldClocks,
+      /*mmaFoldClocks=*/133,
+      /*launchSeconds=*/2e-6,
+      /*tailSeconds=*/1e-6, l2PerClock * family.panelPercent / 100,
+      /*partialSectorsPerClock=*/37 * sms / 132,
+      /*waveMerge=*/family.maxCluster > 1 ? 1.56 : 1, kTiles, kWindows, kFolds, kAlone,
+      /*coldClocks=*/1500,
+      /*loadClocks=*/900,
+      /*l1BytesPerClock=*/64,
+      // 1.4 us more than a launch where 640 CTAs of a map wait for 640, 2.0 in MobileNetV2 (36 waits), 0.8 in a BERT
+      // layer, of an H100 in graphs (docs/notes/unet-kernels.md); kernels before had 0.2 to 1.1 (docs/notes/chains.md).
+      /*waitSeconds=*/3.4e-6,
+      /*mergeSeconds=*/1e-6,
+      /*memorySeconds=*/600e-9, kGroups};
 }
 
 //                             f16   tf32  f8    i8

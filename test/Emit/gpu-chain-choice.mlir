@@ -7,13 +7,13 @@
 // RUN: weft explain %t.weft | FileCheck %s --check-prefix=EXPLAIN
 // RUN: weft explain %t.weft -o - --json | FileCheck %s --check-prefix=JSON
 
-// CHECK: tg.dispatch @chain_contract::@kernel
+// CHECK: tg.dispatch @chain_gemm::@kernel
 // CHECK: weft.traversal = "chain<[[G:[0-9]+]]>"
-// REMARK: chain-order | Category:plan | Function=chain_contract | Remark="order chain<[[G:[0-9]+]]>: one after the other {{[0-9.]+}} MB {{[0-9.]+}} us (L2 {{[0-9]+}} %), chain<{{[0-9]+}}> {{[0-9.]+}} MB
+// REMARK: chain-order | Category:plan | Function=chain_gemm | Remark="order chain<[[G:[0-9]+]]>: one after the other {{[0-9.]+}} MB {{[0-9.]+}} us (L2 {{[0-9]+}} %), chain<{{[0-9]+}}> {{[0-9.]+}} MB
 // The L2 of an L40S (96 MB) keeps all of half as many rows.
 // FITS: chain-order | Category:plan | {{.*}}Remark="order of one after the other: one after the other {{.*}} chain<
 // FITS-NOT: weft.traversal
-// EXPLAIN: chain_contract {{.*}} chain<{{[0-9]+}}>
+// EXPLAIN: chain_gemm {{.*}} chain<{{[0-9]+}}>
 // JSON: "traversal":"chain<
 
 module attributes {tg.symbols = []} {

@@ -9,7 +9,7 @@
 // RUN: weft-run %t.weft --device=emu:sm_90a,order=reverse --seed=3 --atol=1e-3 --expected-output=y=@%t.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT
 // RUN: weft-run %t.weft --device=emu:sm_80,order=depth-first --seed=3 --atol=1e-3 --expected-output=y=@%t.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT
 
-// CHECK: tg.dispatch @chain_reduce::@kernel
+// CHECK: tg.dispatch @chain_sum::@kernel
 // CHECK: llvm.mlir.global internal @counters(dense<0> : tensor<656xi8>)
 // RESULT: device emu:{{.*}} 1 dispatches
 

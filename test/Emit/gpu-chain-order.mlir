@@ -13,10 +13,10 @@
 // RUN: cmp %t.off.npy %t.reverse.npy
 
 // Two sets of a counter of 32 bytes for each of the 20 blocks of 32 rows, and a word for each of 160 CTAs, which two on each SM of 108 are.
-// ROWS: tg.dispatch @chain_contract::@kernel
+// ROWS: tg.dispatch @chain_gemm::@kernel
 // ROWS: llvm.mlir.global internal @counters(dense<0> : tensor<1920xi8>)
 // Groups of 2 blocks: 8 CTAs of the first kernel, 8 of the second; ten groups.
-// TURNS: tg.dispatch @chain_contract::@kernel
+// TURNS: tg.dispatch @chain_gemm::@kernel
 // TURNS: %[[PERIOD:.*]] = llvm.mlir.constant(16 : i32)
 // TURNS: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // TURNS: llvm.br ^[[LOOP:.*]](%[[CTA]] : i32)

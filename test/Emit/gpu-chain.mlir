@@ -13,9 +13,9 @@
 // RUN: weft-bench %t.weft --device=emu:sm_80 | FileCheck %s --check-prefix=BENCH
 
 // The sums are a result of the launch, and no operand.
-// IR: tg.dispatch @chain_reduce::@kernel(%arg0, %arg1)
+// IR: tg.dispatch @chain_sum::@kernel(%arg0, %arg1)
 // IR-NOT: tg.dispatch
-// IR: module @chain_reduce
+// IR: module @chain_sum
 // IR-SAME: tg.operand_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}], tg.result_dims = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}]
 // Two sets of a counter for the first part, and a word for each CTA: in which it counts.
 // IR: llvm.mlir.global internal @counters(dense<0> :
@@ -26,7 +26,7 @@
 // IR: "ld.acquire.gpu.global.u32 $0, [$1];"
 // IR: nvvm.barrier
 // IR-COUNT-2: "st.relaxed.gpu.global.u32 [$0], $1;"
-// REMARK: merged | Category:fusion | Function=main | Remark="2 kernels start as one, and wait for each other in it", kernel=chain_reduce
+// REMARK: merged | Category:fusion | Function=main | Remark="2 kernels start as one, and wait for each other in it", kernel=chain_sum
 
 // PTX: .global .align 128 .b8 k0_counters[
 // PTX: ld.relaxed.gpu.global.u32

@@ -2,7 +2,7 @@
 // or what the card holds at once, and counts of CTAs come from the symbols; other extents at each run count anew.
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80 --compile-to=plan -o %t.mlir
 // RUN: FileCheck %s --check-prefix=ALONE --input-file=%t.mlir
-// RUN: sed '/dispatch @reduce::/s/ : (/ {tg.launch = array<i64: 0, 0>} : (/; /dispatch @reduce_0::/s/ : (/ {tg.launch = array<i64: 0, 1>} : (/' %t.mlir > %t.edited.mlir
+// RUN: sed '/dispatch @max::/s/ : (/ {tg.launch = array<i64: 0, 0>} : (/; /dispatch @sum::/s/ : (/ {tg.launch = array<i64: 0, 1>} : (/' %t.mlir > %t.edited.mlir
 // RUN: weft-compile %t.edited.mlir --compile-from=plan --target=sm_80 --compile-to=lower | FileCheck %s --check-prefix=BESIDE
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80 --merge-launches=chains --compile-to=lower | FileCheck %s --check-prefix=CHAIN
 // RUN: weft-compile %s --compile-from=normalize --target=cpu -o %t.cpu.weft --quiet
@@ -28,8 +28,8 @@
 
 // ALONE-NOT: tg.launch
 // BESIDE: affine_map<()[s0, s1] -> (s0 + 32)>
-// BESIDE: tg.dispatch @launch_reduce::@kernel(%arg1, %arg1) symbols =
-// CHAIN: tg.dispatch @chain_reduce::@kernel
+// BESIDE: tg.dispatch @launch_max::@kernel(%arg1, %arg1) symbols =
+// CHAIN: tg.dispatch @chain_max::@kernel
 // CHAIN-NOT: tg.dispatch
 // RESULT: device emu:{{.*}} 1 dispatches
 #n = #tg.dims<()[s0] -> (s0, 256)>

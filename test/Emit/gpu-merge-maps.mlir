@@ -9,7 +9,7 @@
 // RUN: FileCheck %s --check-prefix=LARGE < %t.large
 
 // The product's CTAs come first, though the copy is first in the program.
-// CHECK: tg.dispatch @launch_contract
+// CHECK: tg.dispatch @launch_gemm
 // CHECK-NOT: tg.dispatch
 // WHY: [Passed] merged
 // LARGE: [Missed] not-merged {{.*}}CTAs an SM instead of

@@ -8,7 +8,7 @@
 // RUN: weft-run %t.weft --device=emu:sm_80 --seed=3 --input=b=rand:uniform:3:9:11 --expected-output=z=@%t.npy --atol=2e-2 --output-max-element-count=0 | FileCheck %s --check-prefix=RESULT
 // RUN: weft-run %t.weft --device=emu:sm_90a,order=reverse --seed=3 --input=b=rand:uniform:3:9:11 --expected-output=z=@%t.npy --atol=2e-2 --output-max-element-count=0 | FileCheck %s --check-prefix=RESULT
 
-// CHECK: tg.kernel "contract
+// CHECK: tg.kernel "conv
 // CHECK-SAME: -> tensor<1x{{.*}}xf16>, tensor<1x64x{{[0-9]+}}x1xf32>, tensor<1x64x{{[0-9]+}}x1xf32>
 // CHECK: tg.contract
 // CHECK-COUNT-2: tg.reduce

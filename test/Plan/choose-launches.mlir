@@ -21,7 +21,7 @@
 
 // PLAN: tg.dispatch {{.*}}tg.launch = array<i64: 0, 0>, tg.launch_order = "chain<2>"
 // PLAN: tg.dispatch {{.*}}tg.launch = array<i64: 0, 1>
-// LOWER: tg.dispatch @chain_contract::@kernel
+// LOWER: tg.dispatch @chain_gemm::@kernel
 // LOWER-NOT: tg.dispatch
 // Groups of g blocks: 4 g CTAs of the first kernel, 4 g of the second.
 // TWO: %[[TWO:.*]] = llvm.mlir.constant(16 : i32)
@@ -29,7 +29,7 @@
 // FIVE: %[[FIVE:.*]] = llvm.mlir.constant(40 : i32)
 // FIVE: llvm.udiv %{{.*}}, %[[FIVE]]
 // ROWS-NOT: weft.traversal
-// ALONE-COUNT-2: tg.dispatch @contract
+// ALONE-COUNT-2: tg.dispatch @gemm
 // MODEL-NOT: tg.launch
 // OPTION: error: expected none, model or all as chains, got some
 

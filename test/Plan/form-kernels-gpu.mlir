@@ -32,7 +32,7 @@ func.func @residual_norm(%x: tensor<64x128xf16>, %r: tensor<64x128xf16>, %w: ten
 // A contraction's result goes through a reshape and a transposition to where it is stored; the renaming in front stays outside.
 // CHECK-LABEL: @heads
 // CHECK: tg.reshape %arg0
-// CHECK: tg.kernel "contract_add_reshape_transpose"
+// CHECK: tg.kernel "gemm_add"
 // CHECK-NOT: tg.kernel
 func.func @heads(%x: tensor<1x64x128xf16>, %w: tensor<128x128xf16>, %b: tensor<128xf16>) -> tensor<4x64x32xf16> {
   %r = tg.reshape %x : tensor<1x64x128xf16> to tensor<64x128xf16>
@@ -45,7 +45,7 @@ func.func @heads(%x: tensor<1x64x128xf16>, %w: tensor<128x128xf16>, %b: tensor<1
 
 // A padding is read by the convolution; a cheap scale too, where recomputing costs less than storing.
 // CHECK-LABEL: @prologue
-// CHECK: tg.kernel "mul_pad_contract"
+// CHECK: tg.kernel "conv_mul_pad"
 // CHECK-NOT: tg.kernel
 func.func @prologue(%x: tensor<1x8x16x16xf16>, %s: tensor<f16>, %w: tensor<8x8x3x3xf16>) -> tensor<1x8x16x16xf16> {
   %z = tg.constant dense<0.0> : tensor<f16>
@@ -59,7 +59,7 @@ func.func @prologue(%x: tensor<1x8x16x16xf16>, %s: tensor<f16>, %w: tensor<8x8x3
 // Nine places of the window would compute it again, and each of their steps would wait for it.
 // CHECK-LABEL: @taps
 // CHECK: tg.kernel "sigmoid"
-// CHECK: tg.kernel "pad_contract"
+// CHECK: tg.kernel "conv_pad"
 func.func @taps(%x: tensor<3x96x37x41xf16>, %w: tensor<72x96x3x3xf16>) -> tensor<3x72x37x41xf16> {
   %z = tg.constant dense<0.0> : tensor<f16>
   %s = tg.sigmoid %x : tensor<3x96x37x41xf16>
@@ -82,7 +82,7 @@ func.func @large(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor
 // A table of cosines is not computed again for every head; the rotation is one kernel.
 // CHECK-LABEL: @rotary
 // CHECK: tg.kernel "cos"
-// CHECK: tg.kernel "mul_slice_slice_neg_and_3"
+// CHECK: tg.kernel "mul_neg_concat_add"
 // CHECK-NOT: tg.kernel
 // WHY: 'cos' would be computed again under a broadcast
 func.func @rotary(%x: tensor<8x64x32xf16>, %a: tensor<64x32xf16>) -> tensor<8x64x32xf16> {
@@ -100,7 +100,7 @@ func.func @rotary(%x: tensor<8x64x32xf16>, %a: tensor<64x32xf16>) -> tensor<8x64
 // Two readers of one value: neither must wait for the other, and a kernel between keeps groups apart.
 // CHECK-LABEL: @between
 // CHECK: tg.kernel "exp"
-// CHECK: tg.kernel "contract"
+// CHECK: tg.kernel "gemm"
 // CHECK: tg.kernel "add"
 // WHY: another kernel must run between them
 func.func @between(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
@@ -114,7 +114,7 @@ func.func @between(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // Gate and up have their left operand in common, and pointwise ops take both: one kernel with two accumulators.
 // CHECK-LABEL: @gate_up
-// CHECK: tg.kernel "contract_contract_sigmoid_mul_and_1"
+// CHECK: tg.kernel "gemm2_sigmoid_mul"
 // CHECK-NOT: tg.kernel
 func.func @gate_up(%x: tensor<64x128xf16>, %g: tensor<128x256xf16>, %u: tensor<128x256xf16>) -> tensor<64x256xf16> {
   %0 = tg.contract %x, %g [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x256xf16> -> tensor<64x256xf16>
@@ -238,8 +238,8 @@ func.func @no_siblings(%x: tensor<64x128xf16>, %q: tensor<128x128xf16>, %k: tens
 
 // Arithmetic between two contractions follows the first, once, however small they are.
 // CHECK-LABEL: @follows
-// CHECK: tg.kernel "contract_cast_mul_erf_and_3"
-// CHECK: tg.kernel "contract" domain
+// CHECK: tg.kernel "gemm_mul_gelu_add"
+// CHECK: tg.kernel "gemm" domain
 // WHY: G2: 'cast' can be computed once, after the contraction that it reads
 func.func @follows(%x: tensor<128x768xbf16>, %w: tensor<768x3072xbf16>, %v: tensor<3072x768xbf16>, %a: tensor<f32>, %b: tensor<f32>) -> tensor<128x768xbf16> {
   %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<128x768xbf16>, tensor<768x3072xbf16> -> tensor<128x3072xbf16>
@@ -255,8 +255,8 @@ func.func @follows(%x: tensor<128x768xbf16>, %w: tensor<768x3072xbf16>, %v: tens
 
 // Read by others too, the first contraction's result is stored anyway: the cheap op is computed where it is needed.
 // CHECK-LABEL: @readtwice
-// CHECK: tg.kernel "contract" domain
-// CHECK: tg.kernel "neg_contract"
+// CHECK: tg.kernel "gemm" domain
+// CHECK: tg.kernel "gemm_neg"
 func.func @readtwice(%x: tensor<16x64xf16>, %w: tensor<64x64xf16>, %v: tensor<64x64xf16>) -> tensor<16x64xf16> {
   %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf16>
   %1 = tg.neg %0 : tensor<16x64xf16>
@@ -267,7 +267,7 @@ func.func @readtwice(%x: tensor<16x64xf16>, %w: tensor<64x64xf16>, %v: tensor<64
 
 // Values that are widened for a vector's products are no result of the product in front: its readers widen them.
 // CHECK-LABEL: @widened
-// CHECK: %[[X:.*]] = tg.kernel "contract_add" {{.*}} -> tensor<1x128xf16>
+// CHECK: %[[X:.*]] = tg.kernel "gemm_add" {{.*}} -> tensor<1x128xf16>
 // CHECK: tg.kernel {{.*}} -> tensor<1x64xf32>, tensor<1x64xf32>
 // CHECK: return
 // WHY: G5: arithmetic on widened values belongs to its reader

@@ -3,7 +3,7 @@
 
 // A contraction takes its epilogue, diamonds included (silu: x * sigmoid(x)).
 // CHECK-LABEL: @epilogue
-// CHECK: tg.kernel "contract_add_sigmoid_mul"
+// CHECK: tg.kernel "gemm_add_sigmoid_mul"
 // CHECK-NOT: tg.kernel
 // APART-LABEL: @epilogue
 // APART-COUNT-4: tg.kernel
@@ -18,7 +18,7 @@ func.func @epilogue(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %bias: tensor<16x
 
 // Softmax is one loop over rows.
 // CHECK-LABEL: @softmax
-// CHECK: tg.kernel "reduce_sub_exp_reduce_and_1"
+// CHECK: tg.kernel "softmax"
 // CHECK-NOT: tg.kernel
 func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = tg.reduce max %x axes = [1] keep_dims : tensor<4x8xf32>
@@ -42,8 +42,8 @@ func.func @multi_use(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // R2: the second contraction of a chain starts a kernel; a prologue does not fuse into it.
 // CHECK-LABEL: @chain
-// CHECK: tg.kernel "contract_exp"
-// CHECK: tg.kernel "contract"
+// CHECK: tg.kernel "gemm_exp"
+// CHECK: tg.kernel "gemm"
 func.func @chain(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = tg.contract %a, %a [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
       : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
@@ -55,8 +55,8 @@ func.func @chain(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // R3: reductions over different axes are two kernels.
 // CHECK-LABEL: @two_axes
-// CHECK: tg.kernel "reduce"
-// CHECK: tg.kernel "reduce"
+// CHECK: tg.kernel "sum"
+// CHECK: tg.kernel "sum"
 func.func @two_axes(%x: tensor<4x8xf32>) -> tensor<1x1xf32> {
   %0 = tg.reduce add %x axes = [1] keep_dims : tensor<4x8xf32>
   %1 = tg.reduce add %0 axes = [0] keep_dims : tensor<4x1xf32>
@@ -65,8 +65,8 @@ func.func @two_axes(%x: tensor<4x8xf32>) -> tensor<1x1xf32> {
 
 // R3: rows of other dimensions, though as long as each other, are another kernel's.
 // CHECK-LABEL: @other_rows
-// CHECK: tg.kernel "reduce" ->
-// CHECK: tg.kernel "reduce_add"
+// CHECK: tg.kernel "sum" ->
+// CHECK: tg.kernel "sum_add"
 func.func @other_rows(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>) -> tensor<8xf32> {
   %0 = tg.reduce add %x axes = [1] : tensor<8x6xf32>
   %1 = tg.reduce add %y axes = [1] : tensor<8x6xf32>
@@ -76,8 +76,8 @@ func.func @other_rows(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>) -> tensor<8xf32>
 
 // R3: the cast of a scale joins the rows that it scales, whether there are as many of them as places in a row or not.
 // CHECK-LABEL: @scaled_rows
-// CHECK: tg.kernel "reduce_cast_mul_mul"
-// CHECK: tg.kernel "reduce_cast_mul_mul"
+// CHECK: tg.kernel "max_mul"
+// CHECK: tg.kernel "max_mul"
 func.func @scaled_rows(%x: tensor<8x6xf32>, %y: tensor<6x6xf32>, %w: tensor<6xf16>, %v: tensor<6xf16>) -> (tensor<8x6xf32>, tensor<6x6xf32>) {
   %0 = tg.reduce max %x axes = [1] keep_dims : tensor<8x6xf32>
   %1 = tg.cast %w : tensor<6xf16> to tensor<6xf32>
@@ -93,7 +93,7 @@ func.func @scaled_rows(%x: tensor<8x6xf32>, %y: tensor<6x6xf32>, %w: tensor<6xf1
 // R3: what costs more than a few instructions is not computed again for each row.
 // CHECK-LABEL: @costly_scale
 // CHECK: tg.kernel "exp"
-// CHECK: tg.kernel "reduce_mul_mul"
+// CHECK: tg.kernel "max_mul"
 func.func @costly_scale(%x: tensor<6x6xf32>, %w: tensor<6xf32>) -> tensor<6x6xf32> {
   %0 = tg.reduce max %x axes = [1] keep_dims : tensor<6x6xf32>
   %1 = tg.exp %w : tensor<6xf32>
@@ -104,8 +104,8 @@ func.func @costly_scale(%x: tensor<6x6xf32>, %w: tensor<6xf32>) -> tensor<6x6xf3
 
 // R3: a view of a value of the group would mix its rows, though the extents are those of rows.
 // CHECK-LABEL: @transposed_rows
-// CHECK: tg.kernel "exp_transpose_add"
-// CHECK: tg.kernel "reduce"
+// CHECK: tg.kernel "exp_add"
+// CHECK: tg.kernel "sum"
 func.func @transposed_rows(%x: tensor<8x8xf32>) -> tensor<8xf32> {
   %0 = tg.exp %x : tensor<8x8xf32>
   %1 = tg.transpose %0 [1, 0] : tensor<8x8xf32>
@@ -128,7 +128,7 @@ func.func @broadcast(%x: tensor<8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> 
 
 // R5: a pooling is one kernel.
 // CHECK-LABEL: @pool
-// CHECK: tg.kernel "window_reduce"
+// CHECK: tg.kernel "max_window"
 // CHECK-NOT: tg.kernel
 func.func @pool(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32> {
   %0 = tg.window %x dims = [2, 3] sizes = [2, 2] strides = [2, 2] dilations = [1, 1] : tensor<1x2x8x8xf32>
@@ -139,7 +139,7 @@ func.func @pool(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32> {
 // Views compose with pointwise ops; renamings of dense memory stay outside; R6: a concat is a kernel of its own.
 // CHECK-LABEL: @views
 // CHECK: tg.reshape
-// CHECK: tg.kernel "transpose_neg"
+// CHECK: tg.kernel "neg"
 // CHECK: tg.kernel "concat"
 func.func @views(%x: tensor<32xf32>) -> tensor<16x4xf32> {
   %0 = tg.reshape %x : tensor<32xf32> to tensor<4x8xf32>

@@ -1,6 +1,7 @@
 // Updates in the memory of an argument: the kernel that makes them stores them there.
 // RUN: weft-opt %s --split-input-file --weft-plan="gpu target=sm_80" --weft-outline --remark-policy=all --remarks-filter=plan 2>%t.remarks | FileCheck %s --check-prefixes=CHECK,GPU
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
+// RUN: weft-opt %s --split-input-file --weft-plan="gpu target=sm_80 planner=exact" --weft-outline | FileCheck %s --check-prefixes=CHECK,GPU
 // RUN: weft-opt %s --split-input-file --weft-plan --weft-outline | FileCheck %s --check-prefixes=CHECK,CPU
 
 #at = affine_map<(h, s, d)[p] -> (h, p, d)>
@@ -57,4 +58,25 @@ func.func @main(%memory: tensor<16x4xf32>, %x: tensor<2x4xf32>, %places: tensor<
   %r = tg.scatter %memory, %places, %x data_map = #at index_maps = [#row] : tensor<16x4xf32>, tensor<2xi64>, tensor<2x4xf32>
   %y = tg.neg %memory : tensor<16x4xf32>
   return %r, %y : tensor<16x4xf32>, tensor<16x4xf32>
+}
+
+// -----
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#at = affine_map<(s, d)[p] -> (p, d)>
+#row = affine_map<(s, d) -> (s)>
+
+// Products of one weight of which the second reads the memory that the first has updated are no siblings: what is between would lie on a cycle.
+// CHECK-LABEL: func.func @main
+// CHECK: tg.dispatch @gemm::@kernel
+// CHECK: tg.scatter {{.*}} {tg.in_place}
+// GPU: tg.dispatch @gemm_0::@kernel(%{{.*}}, %arg2)
+// CPU: tg.dispatch @gemm::@kernel(%{{.*}}, %arg2)
+func.func @main(%memory: tensor<64x128xf16>, %x: tensor<64x128xf16>, %w: tensor<128x128xf16>, %places: tensor<64xi64>) -> (tensor<64x128xf16> {tg.alias = 0 : i64}, tensor<64x128xf16>) {
+  %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
+  %1 = tg.scatter %memory, %places, %0 data_map = #at index_maps = [#row] : tensor<64x128xf16>, tensor<64xi64>, tensor<64x128xf16>
+  %2 = tg.contract %1, %w [#mk, #kn, #mn] : tensor<64x128xf16>, tensor<128x128xf16> -> tensor<64x128xf16>
+  return %1, %2 : tensor<64x128xf16>, tensor<64x128xf16>
 }

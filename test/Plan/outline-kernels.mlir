@@ -5,8 +5,8 @@ module attributes {tg.symbols = ["batch", "seq"]} {
 // CHECK-LABEL: func.func @main
 // CHECK-DAG: %[[W0:.*]] = tg.weight <"w", 0, 256>
 // CHECK-DAG: %[[W1:.*]] = tg.weight <"w", 256, 256>
-// CHECK: %[[A:.*]] = tg.dispatch @contract_add::@kernel(%{{.*}}, %[[W0]]) symbols = #[[SEQ:.*]] {tg.nodes = ["fc0", "bias0"]}
-// CHECK: %[[B:.*]] = tg.dispatch @contract_add::@kernel(%[[A]], %[[W1]]) symbols = #[[SEQ]] {tg.nodes = ["fc1"]}
+// CHECK: %[[A:.*]] = tg.dispatch @gemm::@kernel(%{{.*}}, %[[W0]]) symbols = #[[SEQ:.*]] {tg.nodes = ["fc0", "bias0"]}
+// CHECK: %[[B:.*]] = tg.dispatch @gemm::@kernel(%[[A]], %[[W1]]) symbols = #[[SEQ]] {tg.nodes = ["fc1"]}
 // CHECK: return %[[B]]
 func.func @main(%x: tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>) -> tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>> {
   %w0 = tg.weight <"w", 0, 256> : tensor<8x8xf32>
@@ -21,7 +21,7 @@ func.func @main(%x: tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>) -> tensor<
   return %3 : tensor<?x8xf32, #tg.dims<()[s0, s1] -> (s1, 8)>>
 }
 // The kernel numbers its symbols by first use. Its first operand is another kernel's result at one of its dispatches.
-// CHECK: module @contract_add attributes {
+// CHECK: module @gemm attributes {
 // CHECK-SAME: tg.operand_dims = [#{{.*}}, #{{.*}}], tg.result_dims = [#{{.*}}], tg.steady_operands = array<i64: 1>}
 // CHECK: func.func @kernel(%[[X:.*]]: tensor<?x8xf32, #tg.dims<()[s0] -> (s0, 8)>>, %[[W:.*]]: tensor<8x8xf32>, %{{.*}}: index)
 // CHECK-SAME: attributes {tg.num_symbols = 1 : i64}

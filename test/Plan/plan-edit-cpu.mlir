@@ -1,8 +1,8 @@
 // The tiles of CPU kernels are fields of the printed plan: it goes on to the same code, and one that is edited changes its kernel's grid alone.
 // RUN: weft-compile %s --compile-from=normalize --compile-to=plan -o %t.plan.mlir
 // RUN: FileCheck %s --check-prefix=PLAN --input-file=%t.plan.mlir
-// PLAN-DAG: module @contract{{.*}} attributes {{.*}}tg.tile_sizes = array<i64: 0, 64, 0>
-// PLAN-DAG: module @reduce_sub_exp attributes {{.*}}tg.tile_sizes = array<i64: 32, 0>
+// PLAN-DAG: module @gemm{{.*}} attributes {{.*}}tg.tile_sizes = array<i64: 0, 64, 0>
+// PLAN-DAG: module @max_sub_exp attributes {{.*}}tg.tile_sizes = array<i64: 32, 0>
 // RUN: weft-compile %s --compile-from=normalize --compile-to=lower -o %t.direct.mlir
 // RUN: weft-compile %t.plan.mlir --compile-from=plan --compile-to=lower -o %t.again.mlir
 // RUN: cmp %t.direct.mlir %t.again.mlir
@@ -12,11 +12,11 @@
 // RUN: FileCheck %s --check-prefix=GRID --input-file=%t.direct.mlir
 // RUN: FileCheck %s --check-prefix=EDITED --input-file=%t.edited.lower.mlir
 // GRID: #[[WHICH:map[0-9]*]] = affine_map<() -> (7)>
-// GRID: module @reduce_sub_exp attributes {tg.grid = #[[WHICH]],
+// GRID: module @max_sub_exp attributes {tg.grid = #[[WHICH]],
 // EDITED: #[[WHICH:map[0-9]*]] = affine_map<() -> (40)>
-// EDITED: module @reduce_sub_exp attributes {tg.grid = #[[WHICH]],
-// RUN: sed -n '/module @contract/,/^  }/s/#map[0-9]*//gp' %t.direct.mlir > %t.contract
-// RUN: sed -n '/module @contract/,/^  }/s/#map[0-9]*//gp' %t.edited.lower.mlir | diff %t.contract -
+// EDITED: module @max_sub_exp attributes {tg.grid = #[[WHICH]],
+// RUN: sed -n '/module @gemm/,/^  }/s/#map[0-9]*//gp' %t.direct.mlir > %t.gemm
+// RUN: sed -n '/module @gemm/,/^  }/s/#map[0-9]*//gp' %t.edited.lower.mlir | diff %t.gemm -
 // RUN: weft-compile %s --compile-from=normalize -o %t.weft --quiet
 // RUN: weft-compile %t.edited.mlir --compile-from=plan -o %t.edited.weft --quiet
 // RUN: weft-run %t.weft --seed=3 --output=result=@%t.npy

@@ -7,11 +7,11 @@
 
 // One region: all of it. What the user asks holds.
 // CHECK-LABEL: @main
-// CHECK: tg.kernel "exp_neg_abs_contract"
-// CHECK: tg.kernel "contract"
+// CHECK: tg.kernel "gemm_exp_neg_abs"
+// CHECK: tg.kernel "gemm"
 // CHECK-NOT: tg.kernel
 // ASKED: tg.kernel "exp"
-// ASKED: tg.kernel "neg_abs_contract"
+// ASKED: tg.kernel "gemm_neg_abs"
 // WHY: [Analysis] exact | Category:plan | exact-groups=2, exact-us={{[0-9.]+}}, groups=2, ops=
 // WHY: [Analysis] planner | Category:fusion | Function=main | groups=2, ops=
 func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {

@@ -12,10 +12,10 @@
 
 // What follows a contraction element by element joins it.
 // CHECK-LABEL: @epilogue
-// CHECK: tg.kernel "contract_add_tanh"
+// CHECK: tg.kernel "gemm_add_tanh"
 // CHECK-NOT: tg.kernel
 // CPU-LABEL: @epilogue
-// CPU: tg.kernel "contract_add_tanh"
+// CPU: tg.kernel "gemm_add_tanh"
 // CPU-NOT: tg.kernel
 func.func @epilogue(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
@@ -26,7 +26,7 @@ func.func @epilogue(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %y: tensor<64x
 
 // The table refuses two Many-to-Many, and to TVM a reduction is an end: only ours makes rows of them.
 // CHECK-LABEL: @softmax
-// WEFT: tg.kernel "reduce_sub_exp_reduce_and_1"
+// WEFT: tg.kernel "softmax"
 // WEFT-NOT: tg.kernel
 // DNN-COUNT-3: tg.kernel
 // DNN-NOT: tg.kernel
@@ -46,10 +46,10 @@ func.func @softmax(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // An element-wise op in front of a contraction is its own kernel by TVM's rules; the table takes it, and the rules agree where it is cheap.
 // CHECK-LABEL: @prologue
-// WEFT: tg.kernel "neg_contract"
-// DNN: tg.kernel "neg_contract"
+// WEFT: tg.kernel "gemm_neg"
+// DNN: tg.kernel "gemm_neg"
 // TVM: tg.kernel "neg"
-// TVM: tg.kernel "contract"
+// TVM: tg.kernel "gemm"
 // WHYTVM: tvm-rules: an operand of a complex op is computed before
 func.func @prologue(%x: tensor<64x64xf16>, %w: tensor<64x64xf16>) -> tensor<64x64xf16> {
   %m = tg.neg %x : tensor<64x64xf16>
@@ -59,8 +59,8 @@ func.func @prologue(%x: tensor<64x64xf16>, %w: tensor<64x64xf16>) -> tensor<64x6
 
 // Transpositions wait for the second phase, after the contraction has its epilogue.
 // CHECK-LABEL: @views
-// TVM: tg.kernel "contract_neg"
-// TVM: tg.kernel "transpose_exp"
+// TVM: tg.kernel "gemm_neg"
+// TVM: tg.kernel "exp"
 // TVM-NOT: tg.kernel
 func.func @views(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %0 = tg.contract %x, %w [#mk, #kn, #mn] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
@@ -72,7 +72,7 @@ func.func @views(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf
 
 // Padding and window are one operator with the pooling, which takes what follows element by element.
 // CHECK-LABEL: @pool
-// CHECK: tg.kernel "pad_window_reduce_neg"
+// CHECK: tg.kernel "max_pad_window_neg"
 // CHECK-NOT: tg.kernel
 func.func @pool(%x: tensor<1x4x16x16xf32>) -> tensor<1x4x8x8xf32> {
   %z = tg.constant dense<0xFF800000> : tensor<f32>
@@ -99,7 +99,7 @@ func.func @diamond(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // A yellow cell (One-to-Many before One-to-Many) is the model's: here it saves a tensor, so it is fused.
 // CHECK-LABEL: @yellow
-// DNN: tg.kernel "neg_add_add"
+// DNN: tg.kernel "neg_add"
 // DNN-NOT: tg.kernel
 // An opaque op joins nothing.
 // CHECK-LABEL: @opaque
@@ -121,7 +121,7 @@ func.func @opaque(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 // Found by the exact search: what two products have in front of both joins when they are together, and a product that ends in a renaming joins one that
 // does not. The planner goes over readers and siblings in turns.
 // CHECK-LABEL: @rounds
-// WEFT: tg.kernel "neg_contract_contract
+// WEFT: tg.kernel "gemm2_neg
 // WEFT-NOT: tg.kernel
 func.func @rounds(%x: tensor<64x64xf16>, %v: tensor<64x64xf16>, %w: tensor<64x64xf16>) -> (tensor<8x8x64xf16>, tensor<64x64xf16>) {
   %n = tg.neg %x : tensor<64x64xf16>

@@ -14,7 +14,7 @@ module attributes {tg.symbols = ["batch"]} {
   // CHECK-NEXT: %[[Y:.*]] = tg.reshape %[[S]] : tensor<8x6xf32> to tensor<1x8x6xf32>
   // CHECK-NEXT: return %[[Y]]
   // PLAN-LABEL: func.func @residual
-  // PLAN: tg.kernel "contract_add_add"
+  // PLAN: tg.kernel "gemm_add"
   func.func @residual(%a: tensor<8x4xf32>, %b: tensor<4x6xf32>, %r: tensor<1x8x6xf32>, %bias: tensor<6xf32>) -> tensor<1x8x6xf32> {
     %c = tg.contract %a, %b [#lhs, #rhs, #out] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
     %d = tg.reshape %c : tensor<8x6xf32> to tensor<1x8x6xf32>
@@ -33,7 +33,7 @@ module attributes {tg.symbols = ["batch"]} {
   // CHECK-NEXT: tg.reshape %[[Y]]
   // CHECK-NEXT: return
   // PLAN-LABEL: func.func @diamond
-  // PLAN: tg.kernel "contract_exp_mul_add_and_1"
+  // PLAN: tg.kernel "gemm_exp_mul_add"
   func.func @diamond(%a: tensor<?x4xf32, #tg.dims<()[s0] -> (s0 * 8, 4)>>, %b: tensor<4x6xf32>, %k: tensor<f32>)
       -> tensor<?x8x6xf32, #tg.dims<()[s0] -> (s0, 8, 6)>> {
     %c = tg.contract %a, %b [#lhs, #rhs, #out] : tensor<?x4xf32, #tg.dims<()[s0] -> (s0 * 8, 4)>>, tensor<4x6xf32>

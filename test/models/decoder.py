@@ -4,7 +4,7 @@
 mask of the type's lowest number made of Range, Less, Where and the attention mask. `group_query` is what onnxruntime's builder writes:
 GroupQueryAttention over caches of a fixed capacity that past and present share.
 
-    decoder.py OUT.onnx --shape=llama3-8b [--kind=concat] [--layers=N] [--capacity=N]
+    decoder.py OUT.onnx --shape=llama3-8b [--kind=concat] [--layers=N] [--capacity=N] [--bits=4 --block=32 [--zeros]]
 
 writes one of the real shapes, with its weights in OUT.onnx.data: a sparse file of zeros, which costs no disk; to be filled where it runs.
 Tables of positions are there as they are.
@@ -31,6 +31,9 @@ class Shape:
     vocab: int = 128
     positions: int = 512
     dtype: type = np.float32
+    bits: int = 0  # Of weights, in MatMulNBits; 0: those of `dtype`.
+    block: int = 32
+    zeros: bool = False  # Each block has a zero point.
 
     @property
     def width(self) -> int:
@@ -60,10 +63,11 @@ class _Graph:
     def number(self, name: str, value: float) -> str:
         return self.array(name, np.array(value, self.shape.dtype))
 
-    def place(self, name: str, extents: tuple[int, ...]) -> str:
+    def place(self, name: str, extents: tuple[int, ...], dtype: type | None = None) -> str:
         """A tensor of the sparse file, on a page of its own."""
-        tensor = TensorProto(name=name, dims=extents, data_type=helper.np_dtype_to_tensor_dtype(np.dtype(self.shape.dtype)), data_location=TensorProto.EXTERNAL)
-        length = int(np.prod(extents)) * np.dtype(self.shape.dtype).itemsize
+        dtype = np.dtype(dtype or self.shape.dtype)
+        tensor = TensorProto(name=name, dims=extents, data_type=helper.np_dtype_to_tensor_dtype(dtype), data_location=TensorProto.EXTERNAL)
+        length = int(np.prod(extents)) * dtype.itemsize
         for key, value in (("location", f"{self.path.name}.data"), ("offset", self.bytes), ("length", length)):
             tensor.external_data.add(key=key, value=str(value))
         self.weights.append(tensor)
@@ -77,7 +81,25 @@ class _Graph:
         return self.array(name, values.astype(self.shape.dtype))
 
     def linear(self, x: str, name: str, width_in: int, width_out: int) -> str:
+        if self.shape.bits:
+            return self.packed_linear(x, name, width_in, width_out)
         return self.op("MatMul", [x, self.weight(f"{name}.weight", width_in, width_out)], name)
+
+    def packed_linear(self, x: str, name: str, width_in: int, width_out: int) -> str:
+        s, blocks = self.shape, -(-width_in // self.shape.block)
+        packed = (width_out, blocks, s.block * s.bits // 8)
+        zeros = (width_out * -(-blocks * s.bits // 8),)
+        if self.sparse:
+            inputs = [self.place(f"{name}.weight", packed, np.uint8), self.place(f"{name}.scales", (width_out * blocks,))]
+            inputs += [self.place(f"{name}.zeros", zeros, np.uint8)] if s.zeros else []
+        else:
+            least = 2 ** (s.bits - 1) / 3 ** 0.5  # Of numbers of `bits` bits about their middle, as a deviation.
+            scales = self.rng.uniform(0.8, 1.25, width_out * blocks) / (least * width_in ** 0.5)
+            inputs = [self.array(f"{name}.weight", self.rng.integers(0, 256, packed, np.uint8)), self.array(f"{name}.scales", scales.astype(s.dtype))]
+            inputs += [self.array(f"{name}.zeros", self.rng.integers(0, 256, zeros, np.uint8))] if s.zeros else []
+        self.nodes.append(helper.make_node("MatMulNBits", [x, *inputs], [name], name=name, domain="com.microsoft", K=width_in, N=width_out, bits=s.bits,
+                                           block_size=s.block))
+        return name
 
     def rms_norm(self, x: str, name: str) -> str:
         """In f32, as PyTorch traces it."""
@@ -155,7 +177,8 @@ def _repeat(g: _Graph, x: str, name: str) -> str:
     return g.op("Reshape", [wide, target], name)
 
 
-def _attention(g: _Graph, x: str, layer: int, cos: str, sin: str, mask: str) -> str:
+def _attention(g: _Graph, x: str, layer: int, cos: str, sin: str, mask: str, update) -> str:
+    """`update`: of a cache's name before and after and the new rows."""
     s, name = g.shape, f"layer.{layer}.attention"
     parts = {}
     for part, heads in (("query", s.heads), ("key", s.key_heads), ("value", s.key_heads)):
@@ -164,7 +187,7 @@ def _attention(g: _Graph, x: str, layer: int, cos: str, sin: str, mask: str) -> 
         parts[part] = g.op("Transpose", [y], f"{name}.{part}.heads", perm=[0, 2, 1, 3])
     query = _rotate(g, parts["query"], cos, sin, f"{name}.query.rotated")
     fresh = {"key": _rotate(g, parts["key"], cos, sin, f"{name}.key.rotated"), "value": parts["value"]}
-    present = {part: g.op("Concat", [f"past_key_values.{layer}.{part}", new], f"present.{layer}.{part}", axis=2) for part, new in fresh.items()}
+    present = {part: update(f"past_key_values.{layer}.{part}", f"present.{layer}.{part}", new) for part, new in fresh.items()}
     key = _repeat(g, present["key"], f"{name}.key.repeated")
     value = _repeat(g, present["value"], f"{name}.value.repeated")
     key = g.op("Transpose", [key], f"{name}.key.transposed", perm=[0, 1, 3, 2])
@@ -210,10 +233,32 @@ def concat(path: pathlib.Path, shape: Shape = Shape(), lowest: float | None = No
         rows = g.op("Gather", [g.array(f"{name}_table", table), "position_ids"], f"{name}.rows")
         tables[name] = g.op("Unsqueeze", [rows, g.ints(1)], name)
     mask = _mask(g, lowest)
-    _body(g, lambda x, layer: _attention(g, x, layer, tables["cos"], tables["sin"], mask))
+    grow = lambda past, present, new: g.op("Concat", [past, new], present, axis=2)  # noqa: E731
+    _body(g, lambda x, layer: _attention(g, x, layer, tables["cos"], tables["sin"], mask, grow))
     integers = {"input_ids": ["batch", "sequence"], "attention_mask": ["batch", "total"], "position_ids": ["batch", "sequence"]}
     inputs, outputs = _ports(shape, "past", "past + sequence", integers)
     return g.save(inputs, outputs, "decoder")
+
+
+def static_cache(path: pathlib.Path, capacity: int, shape: Shape = Shape(), seed: int = 20230718) -> pathlib.Path:
+    """Inputs input_ids, cache_position and caches of `capacity` places; masked by -inf, as booleans are exported."""
+    g = _Graph(path, shape, seed)
+    at = g.op("Unsqueeze", ["cache_position", g.ints(-1)], "places")
+    tables = {}
+    for name, table in zip(("cos", "sin"), g.angles()):
+        rows = g.op("Gather", [g.array(f"{name}_table", np.concatenate([table, table], -1)), "cache_position"], f"{name}.rows")
+        tables[name] = g.op("Unsqueeze", [rows, g.ints(0, 1)], name)
+    seen = g.op("LessOrEqual", [g.array("every_place", np.arange(capacity)), at], "mask.seen")
+    mask = g.op("Where", [seen, g.number("zero", 0), g.number("lowest", -np.inf)], "mask")
+
+    def write(past: str, present: str, new: str) -> str:
+        rows = [g.op("Transpose", [x], f"{present}.{part}", perm=[2, 0, 1, 3]) for part, x in (("rows", past), ("new_rows", new))]
+        updated = g.op("ScatterND", [rows[0], at, rows[1]], f"{present}.updated")
+        return g.op("Transpose", [updated], present, perm=[1, 2, 0, 3])
+
+    _body(g, lambda x, layer: _attention(g, x, layer, tables["cos"], tables["sin"], mask, write))
+    inputs, outputs = _ports(shape, capacity, capacity, {"input_ids": ["batch", "sequence"], "cache_position": ["sequence"]})
+    return g.save(inputs, outputs, "decoder_static_cache")
 
 
 def _group_query(g: _Graph, x: str, layer: int) -> str:
@@ -254,8 +299,11 @@ def main() -> None:
     parser.add_argument("--kind", choices=("concat", "group_query"), default="concat")
     parser.add_argument("--layers", type=int)
     parser.add_argument("--capacity", type=int, default=8192)
+    parser.add_argument("--bits", type=int, default=0, help="of weights, in MatMulNBits")
+    parser.add_argument("--block", type=int, default=32)
+    parser.add_argument("--zeros", action="store_true", help="blocks have zero points")
     arguments = parser.parse_args()
-    shape = SHAPES[arguments.shape]
+    shape = dataclasses.replace(SHAPES[arguments.shape], bits=arguments.bits, block=arguments.block, zeros=arguments.zeros)
     if arguments.layers:
         shape = dataclasses.replace(shape, layers=arguments.layers)
     if arguments.kind == "concat":

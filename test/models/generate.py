@@ -194,7 +194,24 @@ def attention(folder: pathlib.Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), folder / "attention.onnx")
 
 
+def ffn(folder: pathlib.Path) -> None:
+    """The tutorials' files: ffn.onnx, a feed-forward block in f16 with a residual and a softmax behind it, and its input x.npy."""
+    draw = np.random.default_rng(1)
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT16, [384, 512]) for n in "xy")
+    weights = [numpy_helper.from_array((0.05 * draw.standard_normal(shape)).astype(np.float16), name)
+               for name, shape in (("w1", (512, 2048)), ("b1", 2048), ("w2", (2048, 512)))]
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["h1"], name="up"),
+             helper.make_node("Add", ["h1", "b1"], ["h2"], name="bias"),
+             helper.make_node("Gelu", ["h2"], ["h3"], name="gelu"),
+             helper.make_node("MatMul", ["h3", "w2"], ["h4"], name="down"),
+             helper.make_node("Add", ["h4", "x"], ["h5"], name="residual"),
+             helper.make_node("Softmax", ["h5"], ["y"], name="softmax", axis=-1)]
+    graph = helper.make_graph(nodes, "ffn", [x], [y], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), folder / "ffn.onnx")
+    np.save(folder / "x.npy", draw.standard_normal((384, 512)).astype(np.float16))
+
+
 if __name__ == "__main__":
     import sys
 
-    {"bert": bert, "mobilenet_v2": mobilenet_v2, "example": example, "attention": attention}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"bert": bert, "mobilenet_v2": mobilenet_v2, "example": example, "attention": attention, "ffn": ffn}[sys.argv[1]](pathlib.Path(sys.argv[2]))

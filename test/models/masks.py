@@ -224,3 +224,29 @@ def group_query(path: pathlib.Path, capacity: int, dtype: type = np.float16, hea
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
     onnx.save(helper.make_model(helper.make_graph([node], "ragged", inputs, outputs), opset_imports=opsets, ir_version=9, producer_name="weft-test"), path)
     return path
+
+
+def static_cache(path: pathlib.Path, capacity: int, dtype: type = np.float16, heads: int = 2, width: int = 32) -> pathlib.Path:
+    """Attention over a cache of a fixed capacity, rows of which are written at cache_position: transformers' StaticCache. The keys as index_copy is
+    exported (N-dimensional updates of a transposed tensor), the values with an index for each element."""
+    g, element = Graph(dtype, float("-inf")), helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    for name in ("query", "key", "value"):
+        g.read(name, "batch", heads, "sequence", width, of=element)
+    for name in ("past_key", "past_value"):
+        g.read(name, "batch", heads, capacity, width, of=element)
+    at = g.read("cache_position", "sequence")
+    first = (2, 0, 1, 3)
+    moved = g.op("ScatterND", g.op("Transpose", "past_key", perm=first), g.op("Unsqueeze", at, g.array([-1])), g.op("Transpose", "key", perm=first))
+    g.nodes.append(helper.make_node("Transpose", [moved], ["present_key"], name="present_key", perm=(1, 2, 0, 3)))
+    each = g.op("Expand", g.op("Unsqueeze", at, g.array([0, 1, 3])), g.op("Shape", "value"))
+    g.nodes.append(helper.make_node("ScatterElements", ["past_value", each, "value"], ["present_value"], name="present_value", axis=2))
+    scores = g.op("MatMul", "query", g.op("Transpose", "present_key", perm=[0, 1, 3, 2]))
+    seen = g.op("LessOrEqual", g.range(g.array(0), g.array(capacity)), g.op("Unsqueeze", at, g.array([1])))
+    scores = g.op("Add", g.op("Mul", scores, g.array(width ** -0.5, dtype)), g.additive(seen))
+    g.nodes.append(helper.make_node("MatMul", [g.op("Softmax", scores, axis=-1), "present_value"], ["y"], name="y"))
+    inputs = [helper.make_tensor_value_info(name, of, extents) for name, (of, extents) in g.inputs.items()]
+    extents = {"y": "sequence", "present_key": capacity, "present_value": capacity}
+    outputs = [helper.make_tensor_value_info(name, element, ["batch", heads, rows, width]) for name, rows in extents.items()]
+    graph = helper.make_graph(g.nodes, "static_cache", inputs, outputs, g.weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9, producer_name="weft-test"), path)
+    return path

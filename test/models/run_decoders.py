@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Decoders with their caches in place, from one bundle at any length, against onnxruntime with caches that grow.
+"""Decoders with their caches in place, one of them with weights of 4 bits, from one bundle at any length, against onnxruntime with caches that grow.
 
-    run_decoders.py [--build=build] [--target=sm_80] [--device=emu:sm_80] [--model=concat,group_query] [--capacity=70] [--json=FILE]
+    run_decoders.py [--build=build] [--target=sm_80] [--device=emu:sm_80] [--model=concat,static_cache,group_query] [--capacity=70] [--json=FILE]
 
 A sequence is fed in pieces of several lengths, then token by token up to the capacity, on the same memory. All logits and all rows of
 the caches are compared, rows behind them must be as they were, a second sequence in one piece must give what the pieces gave, and a run
@@ -75,7 +75,8 @@ class Subject:
 
     def step(self, tokens: np.ndarray, length: int, in_place: bool = True) -> np.ndarray:
         total = length + tokens.shape[1]
-        feeds = {"input_ids": tokens, "attention_mask": np.ones((1, total), np.int64), "position_ids": np.arange(length, total)[None], **self.caches}
+        places = np.arange(length, total)
+        feeds = {"input_ids": tokens, "attention_mask": np.ones((1, total), np.int64), "position_ids": places[None], "cache_position": places, **self.caches}
         names = {port.name for port in self.session.inputs}
         out = {output: self.caches[name] for output, name in self.session.aliases.items()} if in_place else {}
         results = self.session.run({name: value for name, value in feeds.items() if name in names}, out=out)
@@ -114,9 +115,13 @@ def check_sequence(reference: Reference, bundle: pathlib.Path, device: str, capa
     return failures
 
 
-def make_models(folder: pathlib.Path, capacity: int, shape: decoder.Shape) -> dict[str, tuple[pathlib.Path, list[str]]]:
-    return {"concat": (decoder.concat(folder / "concat.onnx", shape), ["--alias=past_key_values.*=present.*"]),
-            "group_query": (decoder.group_query(folder / "group_query.onnx", capacity, shape), [])}
+def make_models(folder: pathlib.Path, capacity: int, shape: decoder.Shape) -> dict[str, tuple[pathlib.Path, pathlib.Path, list[str]]]:
+    """By name: the model, one with concatenations to compare it with, and flags of the compiler."""
+    plain = decoder.concat(folder / "concat.onnx", shape)
+    packed = dataclasses.replace(shape, bits=4, block=16, zeros=True)
+    return {"concat": (plain, plain, ["--alias=past_key_values.*=present.*"]),
+            "static_cache": (decoder.static_cache(folder / "static_cache.onnx", capacity, shape), plain, ["--alias=caches"]),
+            "group_query": (decoder.group_query(folder / "group_query.onnx", capacity, packed), decoder.concat(folder / "packed.onnx", packed), [])}
 
 
 def greedy(reference: Reference, prompt: list[int], count: int) -> list[int]:
@@ -134,8 +139,10 @@ def check_examples(reference: Reference, bundle: pathlib.Path, build: pathlib.Pa
     subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'kernels-runtime/include'}",
                     str(folder / "generate.c"), "-o", str(program), f"-L{build / 'lib'}", "-lweft_runtime", "-lm"], check=True)
     words = [str(token) for token in prompt]
-    commands = {"generate.py": [sys.executable, str(folder / "generate.py"), str(bundle), f"--prompt={','.join(words)}", f"--tokens={count}", f"--capacity={capacity}"],
-                "generate.c": [str(program), str(bundle), str(capacity), str(count), "0", *words]}
+    python = [sys.executable, str(folder / "generate.py"), str(bundle), f"--prompt={','.join(words)}", f"--tokens={count}", f"--capacity={capacity}"]
+    commands = {"generate.py": python, "generate.c": [str(program), str(bundle), str(capacity), str(count), "0", *words],
+                "generate.py of the likeliest share": [*python, "--top-p=1e-9"],
+                "generate.c of the likeliest share": [str(program), str(bundle), str(capacity), str(count), "1e-9", *words]}
     environment = {**os.environ, "LD_LIBRARY_PATH": str(build / "lib"), "WEFT_RUNTIME_LIBRARY": str(build / "lib" / "libweft_runtime.so")}
     failures = []
     for name, command in commands.items():
@@ -151,24 +158,24 @@ def check_examples(reference: Reference, bundle: pathlib.Path, build: pathlib.Pa
 
 
 def check(name: str, models: dict, arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
-    path, flags = models[name]
+    path, concat, flags = models[name]
     bundle = folder / f"{name}.weft"
     command = [str(ROOT / arguments.build / "bin" / "weft-compile"), str(path), "-o", str(bundle), "--quiet", *flags]
     command += [f"--target={arguments.target}"] if arguments.target else []
     outcome = limits.run(command, timeout=300, memory_mb=4096)
     if outcome.code != 0:
         return [f"{name}: refused: {outcome.stderr.strip()[:300]}"]
-    device, reference = arguments.device or (f"emu:{arguments.target}" if arguments.target else "cpu"), models["concat"][0]
-    failures = check_sequence(Reference(reference), bundle, device, arguments.capacity)
+    device = arguments.device or (f"emu:{arguments.target}" if arguments.target else "cpu")
+    failures = check_sequence(Reference(concat), bundle, device, arguments.capacity)
     if device == "cpu":
-        failures += check_examples(Reference(reference), bundle, ROOT / arguments.build, arguments.capacity)
+        failures += check_examples(Reference(concat), bundle, ROOT / arguments.build, arguments.capacity)
     return [f"{name}: {text}" for text in failures]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
-    parser.add_argument("--model", default="concat,group_query")
+    parser.add_argument("--model", default="", help="default: all on the CPU, concat and group_query on cards (run_masks.py has static caches)")
     parser.add_argument("--target", default="")
     parser.add_argument("--device", default="")
     parser.add_argument("--capacity", type=int, default=70)
@@ -177,7 +184,7 @@ def main() -> int:
     import weft
 
     weft.load_library(str(ROOT / arguments.build / "lib"))
-    names = arguments.model.split(",")
+    names = (arguments.model or ("concat,group_query" if arguments.target else "concat,static_cache,group_query")).split(",")
     bad = 0
     with tempfile.TemporaryDirectory() as text:
         folder = pathlib.Path(text)

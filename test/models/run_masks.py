@@ -4,7 +4,7 @@
     run_masks.py [--build=build] [--target=sm_80] [--spelling=NAME,...] [--number=inf,least,wide,fast] [--json=FILE]
 
 Each spelling with each number that masks is compiled once and run by the emulator at several lengths of past and prompt, against onnxruntime. So is
-GroupQueryAttention over batches of sequences that have lengths of their own.
+GroupQueryAttention over batches of sequences that have lengths of their own, and a static cache of which rows are written at positions that are data.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -33,7 +33,7 @@ WITHIN = 3e-3
 SKIPPED = {"range_less", "greater", "trilu_bool", "trilu_full", "cumsum", "window", "window_or", "causal_padding", "causal_plus_padding", "vmap"}
 PRODUCTS = {"full_times", "padding_filled", "padding"}  # 0 * -inf is NaN.
 FINITE = SKIPPED | {"full_times"}
-LEFT_OUT = {"inf": SKIPPED, "least": FINITE, "wide": FINITE, "early": FINITE, "fast": FINITE | {"padding_filled"}}
+LEFT_OUT = {"inf": SKIPPED | {"positions"}, "least": FINITE, "wide": FINITE, "early": FINITE, "fast": FINITE | {"padding_filled"}}
 FLAGS = {"fast": ["--fp=fast"], "early": ["--dim=batch=1..8:4,sequence=1..4096:2048,past=0..4096:512"]}
 EARLY = {"range_less", "window", "causal_padding", "causal_plus_padding"}  # Spellings that are tried with scores that a run looks at.
 
@@ -80,9 +80,13 @@ def open_both(path: pathlib.Path, arguments: argparse.Namespace) -> tuple:
     return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]), subject
 
 
-def compare(reference: ort.InferenceSession, subject, given: dict[str, np.ndarray]) -> float:
-    want, got = reference.run(["y"], given)[0].astype(np.float32), subject.run(given)["y"].astype(np.float32)
+def relative(want: np.ndarray, got: np.ndarray) -> float:
+    want, got = want.astype(np.float32), got.astype(np.float32)
     return float(np.linalg.norm(want - got) / np.linalg.norm(want))
+
+
+def compare(reference: ort.InferenceSession, subject, given: dict[str, np.ndarray]) -> float:
+    return relative(reference.run(["y"], given)[0], subject.run(given)["y"])
 
 
 def check_ragged(arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
@@ -99,6 +103,29 @@ def check_ragged(arguments: argparse.Namespace, folder: pathlib.Path) -> list[st
         given |= {"seqlens_k": np.array(lengths, np.int32) - 1, "total": np.array([max(lengths)], np.int32)}
         if not (error := compare(reference, subject, given)) <= WITHIN:
             failures.append(f"{prompt} places of sequences of {lengths}: off by {error:.1e}")
+    return failures
+
+
+def check_static(arguments: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+    capacity, failures = 1100, []  # Of which few places are ever used.
+    path = masks.static_cache(folder / "static.onnx", capacity, np.float16, HEADS, WIDTH)
+    refused, is_skipped = compile_model(path, arguments, ["--alias=caches"])
+    if refused or not is_skipped:
+        return [f"refused: {refused}" if refused else "no steps are left out"]
+    (reference, subject), rng, length = open_both(path, arguments), np.random.default_rng(9), 0
+    caches = {f"past_{name}": rng.standard_normal((BATCH, HEADS, capacity, WIDTH)).astype(np.float16) for name in ("key", "value")}
+    memory = {name: rows.copy() for name, rows in caches.items()}
+    if sorted(subject.aliases.values()) != sorted(caches):
+        return [f"expected {list(caches)} in place, got {subject.aliases}"]
+    for prompt in (70, 1, 3, 65, 1):
+        given = {name: rng.standard_normal((BATCH, HEADS, prompt, WIDTH)).astype(np.float16) for name in ("query", "key", "value")}
+        given["cache_position"] = np.arange(length, length + prompt)
+        want = dict(zip((output.name for output in reference.get_outputs()), reference.run(None, given | caches)))
+        got = subject.run(given | memory, out={output: memory[name] for output, name in subject.aliases.items()})
+        caches = {name: want[name.replace("past", "present")] for name in caches}
+        if not relative(want["y"], got["y"]) <= WITHIN or any((caches[name] != memory[name]).any() for name in caches):
+            failures.append(f"{prompt} places behind {length}: y is off by {relative(want['y'], got['y']):.1e}, or rows of the caches")
+        length += prompt
     return failures
 
 
@@ -137,8 +164,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as text:
         cases = [(name, number) for number in arguments.number.split(",") for name in arguments.spelling.split(",")
                  if not (number == "inf" and name in PRODUCTS) and not (number == "early" and name not in EARLY)]
-        for name, number in [*cases, ("ragged", "")]:
-            failures = check(name, number, arguments, pathlib.Path(text)) if number else check_ragged(arguments, pathlib.Path(text))
+        others = {"ragged": check_ragged, "static": check_static}
+        for name, number in [*cases, *((other, "") for other in others)]:
+            folder = pathlib.Path(text)
+            failures = check(name, number, arguments, folder) if number else others[name](arguments, folder)
             counts["failed" if failures else "passed"] += 1
             print("\n".join(f"{name} {number}: {failure}" for failure in failures) or f"{name} {number}: right", flush=True)
     if arguments.json:

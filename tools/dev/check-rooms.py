@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Rooms that follow the plan decide nothing: they include no header of the Plan room but the traversals, which are arithmetic on
 the numbers of tiles. And no room but Target knows an architecture by its number: what it can do is a field of the table (weft/Target/Device.h).
+Nor does one know what a card takes: seconds, clocks and rates are fields of the table, too, which `weft calibrate` measures.
 Exit 1 with one line for each breach.
 
     check-rooms.py [ROOT]
@@ -16,6 +17,28 @@ FOLLOWERS = ("Kernelize", "Schedule", "Lower", "Emit")
 ALLOWED = ("weft/Plan/Traversal/",)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](weft/Plan/[^">]+|(?:\.\./)+Plan/[^">]+)[">]', re.M)
 ARCHITECTURE = re.compile(r'\bcomputeVersion\b|(?:[=!]=|starts_with\(|contains\(|\.Case\()\s*"sm_\d')
+# What is named by a unit and is a number, unless it is none at all; what is written as seconds or as so many in a second. Powers of ten alone
+# turn one unit into another.
+UNIT = re.compile(r"\b(?:(?!timeout)\w*(?:Seconds|Clocks|Latency|PerClock|PerSecond|Bandwidth|Flops|Rate)|(?:seconds|clocks|latency|bandwidth|flops|rate)(?:[A-Z]\w*)?)"
+                  r"\s*(?:=|\{)\s*(?!0*\.?0*\s*[,;})])\d[\d.]*(?:e[+-]?\d+)?\s*[,;})]")
+SECONDS = re.compile(r"(?<![\w.])(?!1e|1\.0*e)\d+(?:\.\d+)?e(?:-6|-9|-12|\+?9|\+?12)(?![\w.])|=\s*1(?:\.0*)?e-(?:6|9|12)(?![\w.])")
+PRICING = ("Plan", "Schedule", "Kernelize", "Pipelines")
+
+
+def find_figures(root: pathlib.Path) -> list[str]:
+    """Places where code has a card's seconds, clocks or rates."""
+    breaches = []
+    for folder in (root / "lib", root / "include/weft"):
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.suffix not in (".h", ".cpp") or "/Target/" in f"/{name}":
+                continue
+            isPricing = path.relative_to(folder).parts[0] in PRICING
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).split("//")[0]
+                if match := UNIT.search(code) or (SECONDS.search(code) if isPricing else None):
+                    breaches.append(f"{name}:{number}: {match[0].strip()}: expected a field of Device, which `weft calibrate` measures, got a number")
+    return breaches
 
 
 def find_architectures(root: pathlib.Path) -> list[str]:
@@ -50,6 +73,6 @@ def find_breaches(root: pathlib.Path) -> list[str]:
 
 if __name__ == "__main__":
     tree = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
-    found = find_breaches(tree) + find_architectures(tree)
+    found = find_breaches(tree) + find_architectures(tree) + find_figures(tree)
     print("\n".join(found), end="\n" if found else "")
     sys.exit(bool(found))

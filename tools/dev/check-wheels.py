@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import venv
 
 USE = """
-import importlib.metadata, pathlib, sys
+import importlib.metadata, pathlib, subprocess, sys
 import numpy as np, onnx, onnxruntime, weft, onnxruntime_ep_weft
 from onnx import TensorProto, helper, numpy_helper
 
@@ -37,8 +38,26 @@ for name in ("weft-runtime", "weft-compiler", "onnxruntime-ep-weft"):
 assert all(sys.prefix in module.__file__ for module in (weft, onnxruntime_ep_weft))
 (backend,) = importlib.metadata.entry_points(group="torch_dynamo_backends", name="weft")
 assert backend.value == "weft.torch:backend" and any(str(file) == "weft/torch/_backend.py" for file in importlib.metadata.files("weft-runtime"))
+onnx.save(model, "model.onnx")
+scripts = pathlib.Path(sys.executable).parent
+for command in (["weft-compare", "model.onnx", "--all"], ["weft-reduce", "model.onnx", "--tolerance=0"]):
+    said = subprocess.run([scripts / command[0], *command[1:]], capture_output=True, text=True)
+    assert said.returncode == 0 and ("agrees" in said.stdout or "wrote" in said.stdout), said
+assert len(weft.explain(bundle).programs) > 1
+onnx.save(model, "model.onnx")
 print(weft.version(), weft.compiler_version(), "onnxruntime", onnxruntime.__version__)
 """
+
+
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+
+
+def example() -> str:
+    """README's first lines of Python."""
+    found = re.search(r"<!-- run by tools/dev/check-wheels.py.*?```python\n(.*?)```", README.read_text(), re.S)
+    if not found:
+        raise SystemExit("check-wheels: README.md: expected a block of Python behind <!-- run by tools/dev/check-wheels.py -->")
+    return found[1]
 
 
 def main() -> int:
@@ -52,7 +71,8 @@ def main() -> int:
         subprocess.run([*pip, *wheels, "onnx"], check=True, cwd=home)
         for version in versions:
             subprocess.run([*pip, version], check=True, cwd=home)
-            subprocess.run([python, "-I", "-c", USE], check=True, cwd=home, env={"PATH": "/usr/bin:/bin", "HOME": folder})
+            for text in (USE, example()):
+                subprocess.run([python, "-I", "-c", text], check=True, cwd=home, env={"PATH": "/usr/bin:/bin", "HOME": folder})
     return 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/reference: the op, interface and pass reference, generated from the TableGen records, and the table of rewrite rules,
-printed by the build's weft-opt (left alone where there is none).
+"""Writes docs/reference, the op, interface and pass reference, generated from the TableGen records, and what the build's own tools
+print (left alone where there is no build): the table of rewrite rules, and docs/pictures.
 
 --check writes nothing and fails when a page differs from what would be written.
 """
@@ -12,9 +12,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REFERENCE = ROOT / "docs" / "reference"
+REFERENCE, PICTURES = ROOT / "docs" / "reference", ROOT / "docs" / "pictures"
 MLIR_TBLGEN = "/usr/lib/llvm-22/bin/mlir-tblgen"
 NOTE = "<!-- Written by `./dev docs` from {}; do not edit. -->\n"
 
@@ -61,14 +62,31 @@ def pages(build: pathlib.Path) -> dict[str, str]:
     return found
 
 
+def pictures(build: pathlib.Path) -> dict[str, str]:
+    """File name in docs/pictures -> SVG: the passes (docs/architecture.md), and the plan of a BERT layer, which README shows."""
+    build = build.resolve()
+    if not (build / "bin" / "weft-compile").exists():
+        return {}
+    sys.path[:0] = [str(ROOT / "kernels-runtime" / "python"), str(ROOT / "test" / "models")]
+    import draw_pipeline
+    import generate
+    import weft
+    from weft._picture import draw
+    weft.load_library(build / "lib")
+    with tempfile.TemporaryDirectory() as folder:
+        model, bundle = generate.bert(pathlib.Path(folder), layers=1, vocab=1000, batch=8, seq=384), pathlib.Path(folder) / "bert.weft"
+        subprocess.run([build / "bin" / "weft-compile", model, "--target=sm_90a", "--allow-tf32", "--weights=external", "--quiet", "-o", bundle], check=True)
+        return {"bert-layer-plan.svg": draw(weft.explain(bundle).programs[0]), "pipeline.svg": draw_pipeline.draw(build / "bin" / "weft-opt", ROOT)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
     parser.add_argument("--check", action="store_true", help="compare only")
     args = parser.parse_args()
     stale = []
-    for name, text in pages(args.build).items():
-        path = REFERENCE / name
+    files = {REFERENCE / name: text for name, text in pages(args.build).items()} | {PICTURES / name: text for name, text in pictures(args.build).items()}
+    for path, text in files.items():
         if not path.exists() or path.read_text() != text:
             stale.append(path.relative_to(ROOT))
             if not args.check:

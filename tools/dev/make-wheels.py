@@ -123,7 +123,8 @@ def make_runtime(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     files["weft/libweft_runtime.so.2"] = stripped(library)
     files["weft/include/weft/runtime.h"] = (ROOT / "kernels-runtime/include/weft/runtime.h").read_bytes()
     return write_wheel(folder, "weft-runtime", tag_of([library]), "Runs bundles of the Weft compiler: no LLVM, no CUDA toolkit", ["numpy"], files,
-                       "[torch_dynamo_backends]\nweft = weft.torch:backend\n")
+                       "[torch_dynamo_backends]\nweft = weft.torch:backend\n\n"
+                       "[console_scripts]\nweft-compare = weft.tools.compare:main\nweft-reduce = weft.tools.reduce:main\n")
 
 
 def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:

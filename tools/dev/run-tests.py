@@ -154,7 +154,8 @@ def python_tests(context: Context) -> Counts:
     counts = Counts()
     for name, folder in (("tools", ROOT / "tools" / "dev" / "tests"), ("harness", ROOT / "test" / "harness" / "tests"),
                          ("random", ROOT / "test" / "random_graphs" / "tests"),
-                         ("package", ROOT / "kernels-runtime" / "python" / "tests"), ("onnxruntime", ROOT / "integrations" / "onnxruntime" / "tests"), ("bench", ROOT / "bench" / "tests")):
+                         ("package", ROOT / "kernels-runtime" / "python" / "tests"), ("onnxruntime", ROOT / "integrations" / "onnxruntime" / "tests"),
+                         ("triton", ROOT / "integrations" / "triton" / "tests"), ("bench", ROOT / "bench" / "tests")):
         if folder.is_dir():
             step = context.suite([ROOT / "tools" / "dev" / "run-unittests.py", folder, "--build", context.build], f"python-{name}")
             counts = Counts(*(a + b for a, b in zip(dataclasses.astuple(counts), dataclasses.astuple(step))))
@@ -319,6 +320,7 @@ STEPS: dict[str, Step] = {
     "onnx-nodes": Step("an operator's semantics as ONNX has them", script(NODES, "onnx-nodes", chosen=True)),
     "edges": Step("ends of tiles on the CPU: extents that divide nothing", script(EDGES, "edges", chosen=True)),
     "programs": Step("extents that are data, loops, branches, recurrences", script(PROGRAMS, "programs")),
+    "sharded": Step("a program of ranks that differs from the whole one; a rank that waits for one that has died", script("test/models/run_sharded.py", "sharded"), 1),
     "random-graphs": Step("combinations of ops that no one wrote down: fusion, rules, folds, planners against f64", random_graphs),
     "rules": Step("a rewrite rule that changes values; a guard that nothing needs", script("test/rules/run_rules.py", "rules")),
     "folds": Step("a derived fold's guard switched off", script("test/rules/run_folds.py", "folds")),

@@ -33,12 +33,13 @@ struct Options {
 
 /// A program that is ready to run.
 struct Side {
-  explicit Side(const run::Options &options) : options(options), runner(options) {}
-  /// Opens the bundle, makes the inputs, and runs once.
+  explicit Side(const run::Options &options) : options(options) {}
+  /// Opens the bundle, makes the inputs, and runs once. Again: all of that anew, in other memory.
   Error open(bool includesTransfers);
+  void close();
 
   const run::Options &options;
-  run::Runner runner;
+  std::unique_ptr<run::Runner> runner;
   std::unique_ptr<Meter> meter; ///< Null on devices that count instead of taking time.
   double openTime = 0;          ///< From nothing to a session: mapping, code, weights.
   double firstRunTime = 0;

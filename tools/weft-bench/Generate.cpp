@@ -114,21 +114,22 @@ Error Generator::fill(int64_t length, int64_t count) {
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string &name = ports[i].name;
     bool isMask = name == "attention_mask", isLast = name == "seqlens_k", isTotal = name == "total_sequence_length";
-    if (inputs[i].data && !isMask && name != "input_ids" && name != "position_ids" && !isLast && !isTotal)
+    bool isPlaces = name == "position_ids" || name == "cache_position";
+    bool isKnown = isMask || isLast || isTotal || isPlaces || name == "input_ids";
+    if (inputs[i].data && !isKnown)
       continue; // A cache.
-    bool isKnown = isMask || isLast || isTotal || name == "input_ids" || name == "position_ids";
     unsigned width = weft_dtype_bits(int32_t(ports[i].dtype)) / 8;
     if (!isKnown || (ports[i].dtype != bundle::DType::I64 && ports[i].dtype != bundle::DType::I32))
       return Error(ErrorCode::Usage, "--generate: expected i32 or i64 inputs input_ids, attention_mask, position_ids, "
-                                     "seqlens_k and total_sequence_length beside the caches, got " +
+                                     "cache_position, seqlens_k and total_sequence_length beside the caches, got " +
                                          quote(name));
     dims[i].assign(ports[i].dims.size(), 1);
-    if (dims[i].size() == 2)
-      dims[i][1] = isMask ? total : isLast || isTotal ? 1 : count;
-    int64_t elements = dims[i].size() == 2 ? dims[i][1] : 1;
+    int64_t elements = isLast || isTotal ? 1 : isMask ? total : count;
+    if (!dims[i].empty())
+      dims[i].back() = elements;
     bytes[i].assign(size_t(elements) * width, 0);
     for (int64_t j = 0; j < elements; ++j) {
-      int64_t value = isMask ? 1 : isLast ? total - 1 : isTotal ? total : name == "position_ids" ? length + j : 0;
+      int64_t value = isMask ? 1 : isLast ? total - 1 : isTotal ? total : isPlaces ? length + j : 0;
       std::copy_n(reinterpret_cast<const uint8_t *>(&value), width, bytes[i].data() + size_t(j) * width);
     }
     inputs[i] = {int32_t(ports[i].dtype),

@@ -21,7 +21,7 @@ using weft::bundle::quoteJson;
 static weft_statistics getStatistics(const Side &side) {
   weft_statistics statistics = {};
   statistics.struct_size = sizeof statistics;
-  weft_session_statistics(side.runner.getSession(), &statistics);
+  weft_session_statistics(side.runner->getSession(), &statistics);
   return statistics;
 }
 
@@ -35,7 +35,7 @@ static double getRate(const Series &series) { return series.summary.mean > 0 ? 1
 
 static void printHead(const Side &program) {
   weft_statistics statistics = getStatistics(program);
-  const char *code = weft_session_code(program.runner.getSession());
+  const char *code = weft_session_code(program.runner->getSession());
   std::printf("device   %s (%s)", program.options.device.c_str(), code);
   if (program.meter && !program.meter->describeDevice().empty())
     std::printf(", %s", program.meter->describeDevice().c_str());
@@ -74,8 +74,8 @@ static void printComparison(const Options &options, const Comparison &comparison
   else
     std::printf("%.3fx slower", 1 / ratio.value);
   bool isSlower = ratio.getVerdict() == Ratio::Slower;
-  std::printf(" [%.3f, %.3f] (%zu blocks ABBA, paired t, 95 %% confidence)\n", isSlower ? 1 / ratio.high : ratio.low,
-              isSlower ? 1 / ratio.low : ratio.high, ratio.blocks);
+  std::printf(" [%.3f, %.3f] (%zu pairs of sessions, blocks ABBA, paired t, 95 %% confidence)\n",
+              isSlower ? 1 / ratio.high : ratio.low, isSlower ? 1 / ratio.low : ratio.high, ratio.pairs);
 }
 
 static double getTotal(const std::vector<KernelTime> &kernels) {
@@ -152,10 +152,10 @@ static void printJsonComparisons(const Options &options, const Results &results)
   std::printf(", \"comparisons\": [");
   for (const Comparison &comparison : results.comparisons)
     std::printf("%s{\"baseline\": %s, \"clock\": \"%s\", \"l2\": \"%s\", \"speedup\": %.6g, \"ci95\": [%.6g, %.6g], "
-                "\"blocks\": %zu, \"verdict\": \"%s\"}",
+                "\"pairs\": %zu, \"verdict\": \"%s\"}",
                 &comparison == &results.comparisons.front() ? "" : ", ", quoteJson(options.baseline.bundle).c_str(),
                 getName(comparison.clock), getTemperature(comparison.isCold), comparison.ratio.value,
-                comparison.ratio.low, comparison.ratio.high, comparison.ratio.blocks,
+                comparison.ratio.low, comparison.ratio.high, comparison.ratio.pairs,
                 verdicts[comparison.ratio.getVerdict()]);
   std::printf("]");
 }
@@ -186,8 +186,8 @@ void weft::bench::printJson(const Options &options, const Side &program, const R
       "{\"schema\": \"weft.bench/1\", \"bundle\": %s, \"entry\": %s, \"device\": %s, \"code\": %s, \"card\": %s, "
       "\"flush_bytes\": %" PRIu64 ", \"session_ms\": %.6g, \"first_run_ms\": %.6g, \"weight_bytes\": %" PRIu64
       ", \"activation_bytes\": %" PRIu64 ", \"graph_runs\": %" PRIu64 ", ",
-      quoteJson(program.options.bundle).c_str(), quoteJson(program.runner.getEntryName()).c_str(),
-      quoteJson(program.options.device).c_str(), quoteJson(weft_session_code(program.runner.getSession())).c_str(),
+      quoteJson(program.options.bundle).c_str(), quoteJson(program.runner->getEntryName()).c_str(),
+      quoteJson(program.options.device).c_str(), quoteJson(weft_session_code(program.runner->getSession())).c_str(),
       quoteJson(program.meter ? program.meter->describeDevice() : "").c_str(),
       program.meter ? program.meter->getFlushBytes() : 0, program.openTime, program.firstRunTime,
       statistics.weight_bytes, statistics.arena_bytes, statistics.graphs_run);

@@ -54,7 +54,7 @@ double weft::bench::getStudentQuantile(size_t freedom) {
   return z + first / n + second / (n * n) + third / (n * n * n);
 }
 
-Ratio weft::bench::compareBlocks(const std::vector<double> &logRatios) {
+Ratio weft::bench::comparePairs(const std::vector<double> &logRatios) {
   double n = double(logRatios.size());
   double mean = std::accumulate(logRatios.begin(), logRatios.end(), 0.0) / n;
   double squares = 0;

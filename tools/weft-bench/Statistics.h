@@ -39,16 +39,16 @@ double getStudentQuantile(size_t freedom);
 /// How many times faster one program is than the other.
 struct Ratio {
   double value = 1, low = 1, high = 1; ///< 95 % confidence interval.
-  size_t blocks = 0;
+  size_t pairs = 0;
 
   enum Verdict { None, Faster, Slower };
   /// None while the interval holds 1.
   Verdict getVerdict() const { return low > 1 ? Faster : high < 1 ? Slower : None; }
 };
 
-/// From one ln(time of B / time of A) for each block A B B A: the mean, with Student's t for paired samples. Blocks are
-/// independent of what drifts slower than one block. At least two of them.
-Ratio compareBlocks(const std::vector<double> &logRatios);
+/// From one ln(time of B / time of A) for each pair of sessions: the mean, with Student's t for paired samples. At
+/// least two of them.
+Ratio comparePairs(const std::vector<double> &logRatios);
 
 } // namespace weft::bench
 

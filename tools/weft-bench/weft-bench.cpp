@@ -24,10 +24,10 @@ static const char *const kDescription =
     "queued), the wall clock of a run, and of many runs that wait for nothing. On the emulator: counts, no times.\n"
     "Hot runs follow each other; a cold run follows a write of twice the largest cache (on a card: twice the L2).\n"
     "spread is half the 95 % confidence interval of the median, from order statistics.\n\n"
-    "A baseline is measured in turns, in blocks A B B A of some 20 ms a letter; each block gives one ratio of "
-    "medians,\n"
-    "and the verdict is a paired t-test on their logarithms: a difference is shown if 1 lies outside of the 95 %\n"
-    "confidence interval of the ratio.";
+    "A baseline is measured in turns, in blocks A B B A of some 20 ms a letter, of twelve pairs of sessions; each "
+    "pair\n"
+    "gives one ratio of medians, and the verdict is a paired t-test on their logarithms: a difference is shown if 1\n"
+    "lies outside of the 95 % confidence interval of the ratio.";
 
 namespace {
 /// Flags that are not yet what Options wants.

@@ -120,6 +120,9 @@ Error TileBenchmarks::measureBoxes() {
   if (Error error = chain("boxStep", "box_steps", 1, group, times.boxStep))
     return error;
   times.boxStep = std::max(times.boxStep - pipeClocks, 0.0);
+  if (Error error = chain("unpackedStep", "unpacked_steps", 1, group, times.unpackedStep))
+    return error;
+  times.unpackedStep = std::max(times.unpackedStep - pipeClocks, 0.0);
   if (Error error = slope("boxStore", "box_stores", group, times.boxStore, kResults))
     return error;
   times.boxStore /= resultsOfRegister;
@@ -158,15 +161,16 @@ Error weft::calibrate::measureTiles(CalibratedCard &card, const Stopwatch &watch
 }
 
 std::string weft::calibrate::formatTileTimes(const TileTimes &t) {
-  char text[1024];
+  char text[1536];
   snprintf(text, sizeof text,
            " \"tileClocks\": {\"start\": %.0f, \"copy\": %.0f, \"box\": %.0f, \"step\": %.1f, \"copyStep\": %.1f, "
-           "\"boxStep\": %.1f, \"pairedStep\": %.1f,\n  \"copyIssue\": %.1f, \"narrowCopy\": %.2f, \"narrowestCopy\": "
+           "\"boxStep\": %.1f, \"pairedStep\": %.1f,\n  \"copyIssue\": %.1f, \"narrowCopy\": "
+           "%.2f, \"narrowestCopy\": "
            "%.2f, \"slidingCopy\": %.1f, \"store\": %.1f, \"boxStore\": %.2f, \"instruction\": %.2f, "
-           "\"besideBytesPerClock\": %.1f},\n"
+           "\"besideBytesPerClock\": %.1f, \"unpackedStep\": %.1f},\n"
            " \"panelBytesPerClock\": %.0f, \"waveMerge\": %.2f, \"partialSectorsPerClock\": %.1f,\n",
            t.start, t.copy, t.box, t.step, t.copyStep, t.boxStep, t.pairedStep, t.copyIssue, t.narrowCopy,
-           t.narrowestCopy, t.slidingCopy, t.store, t.boxStore, t.instruction, t.besideBytesPerClock,
+           t.narrowestCopy, t.slidingCopy, t.store, t.boxStore, t.instruction, t.besideBytesPerClock, t.unpackedStep,
            t.panelBytesPerClock, t.waveMerge, t.partialSectorsPerClock);
   return text;
 }
@@ -175,6 +179,7 @@ const char *const weft::calibrate::kTileMethod =
     "  \"tileClocks: of a warp's copies, stores and instructions what 4 or 16 more take "
     "(tools/weft-calibrate/TileKernels.h); "
     "start: a round more of blocks of 1024 threads that copy, store and end; boxStep, pairedStep: steps without the "
-    "matrix pipe's clocks, and of pairs without those of blocks that copy for themselves\",\n"
+    "matrix pipe's clocks, and of pairs without those of blocks that copy for themselves; unpackedStep: with the left "
+    "operand in registers\",\n"
     "  \"panelBytesPerClock: boxes of 8 KiB on all SMs, eight of which read the same 256 KiB, each from another place "
     "on; waveMerge: times that where they begin at the same place; partialSectorsPerClock: writes of 16 bytes\",\n";

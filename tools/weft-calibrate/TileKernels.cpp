@@ -201,8 +201,9 @@ static std::string makeBoxChain() {
   return makeTimedLoop({"box_chain", makeSignals(1) + "  mov.u32 %a13, 0;\n", copy, ""});
 }
 
-/// Steps of a warpgroup whose boxes are there: a signal, 64 x 128 by 64, and the slot's way back.
-static std::string makeBoxSteps() {
+/// Steps of a warpgroup whose boxes are there: a signal, 64 x 128 by 64, and the slot's way back. Where the left
+/// operand is in registers each step makes it, as weights are unpacked.
+static std::string makeBoxSteps(const std::string &name, bool fromRegisters) {
   std::string sums = "{%f0";
   for (int i = 1; i < 64; ++i)
     sums += ", %f" + number(i);
@@ -213,18 +214,23 @@ static std::string makeBoxSteps() {
                       "  add.u32 %a2, %a2, 2048;\n  setp.lt.u32 %p1, %a2, 24576;\n  @%p1 bra clear;\n"
                       "  fence.proxy.async;\n  shr.u32 %a1, %slots, 4;\n  and.b32 %a1, %a1, 16383;\n"
                       "  cvt.u64.u32 %d0, %a1;\n  or.b64 %d0, %d0, 0x4000004000010000;\n  add.u64 %d1, %d0, 512;\n" +
-                      repeat(64, [](int i) { return "  mov.f32 %f" + number(i) + ", 0f00000000;\n"; });
-  std::string body = "  @%p3 mbarrier.arrive.shared.b64 %d4, [%a12];\n" + waitFor("full", "%a12", "%a13") +
-                     "  xor.b32 %a13, %a13, 1;\n  wgmma.fence.sync.aligned;\n" +
-                     repeat(4,
-                            [&](int i) {
-                              return "  add.u64 %d2, %d0, " + number(2 * i) + ";\n  add.u64 %d3, %d1, " +
-                                     number(2 * i) + ";\n  wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 " +
-                                     sums + ", %d2, %d3, 1, 1, 1, 0, 0;\n";
-                            }) +
-                     "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
+                      repeat(64, [](int i) { return "  mov.f32 %f" + number(i) + ", 0f00000000;\n"; }) +
+                      repeat(4, [](int i) { return "  mov.u32 %a" + number(4 + i) + ", 0;\n"; });
+  std::string body =
+      "  @%p3 mbarrier.arrive.shared.b64 %d4, [%a12];\n" + waitFor("full", "%a12", "%a13") +
+      "  xor.b32 %a13, %a13, 1;\n" +
+      repeat(fromRegisters ? 4 : 0,
+             [](int i) { return "  xor.b32 %a" + number(4 + i) + ", %a13, %a" + number(4 + i) + ";\n"; }) +
+      "  wgmma.fence.sync.aligned;\n" +
+      repeat(4,
+             [&](int i) {
+               return "  add.u64 %d2, %d0, " + number(2 * i) + ";\n  add.u64 %d3, %d1, " + number(2 * i) +
+                      ";\n  wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 " + sums +
+                      (fromRegisters ? ", {%a4, %a5, %a6, %a7}, %d3, 1, 1, 1, 0;\n" : ", %d2, %d3, 1, 1, 1, 0, 0;\n");
+             }) +
+      "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
   std::string end = "  setp.lt.f32 %p1, %f0, 0f00000000;\n  @%p1 st.global.f32 [%out+8], %f0;\n";
-  TimedLoop loop{"box_steps", start, body, end};
+  TimedLoop loop{name, start, body, end};
   loop.sharedBytes = 24576;
   return makeTimedLoop(loop);
 }
@@ -312,7 +318,8 @@ static std::string makePanelReads(const std::string &name, bool isApart) {
 }
 
 std::string weft::calibrate::makeTileBoxKernels() {
-  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeBoxChain() + makeBoxSteps() +
+  return ".version 8.1\n.target sm_90a\n.address_size 64\n" + makeBoxChain() +
+         makeBoxSteps("box_steps", /*fromRegisters=*/false) + makeBoxSteps("unpacked_steps", /*fromRegisters=*/true) +
          makeBoxStores(kResults) + makeBoxStores(2 * kResults) + makeBoxRing("box_ring", /*isPaired=*/false) +
          makeBoxRing("paired_ring", /*isPaired=*/true) + makePanelReads("panels_together", /*isApart=*/false) +
          makePanelReads("panels_apart", /*isApart=*/true);

@@ -19,6 +19,7 @@
 //   least_block        a block whose first warp copies, stores and ends
 //   box_chain          boxes of kBoxBytes one after the other (sm_90a, like all that follow)
 //   box_steps          64 x 128 by 64 of a warpgroup, one after the other, with a signal each
+//   unpacked_steps     the same with the left operand in registers, which each step makes
 //   box_stores16, 32   registers of two results, which leave as a box
 //   box_ring           steps of a block that copies boxes and reads nothing of them
 //   paired_ring        the same where two blocks wait for each other's slots

@@ -25,6 +25,10 @@ Error take(weft_error *error);
 struct Options {
   std::string bundle, device = "cpu", entry, weightsFolder, inputsNpz, testSet;
   std::string counters; ///< "", "text" or "json".
+  std::string trace;    ///< File.
+  std::string nvtx;     ///< Library.
+  std::string rank;     ///< "R/N@HOST:PORT", "env", or empty: a program of one rank.
+  int64_t timeoutMs = 0;
   int threads = 0;
   uint64_t memoryLimit = 0, turnLimit = 0, seed = 0;
   std::vector<std::string> inputs, outputs, expected, dims;
@@ -66,10 +70,13 @@ public:
   /// The inputs in host memory, as the session takes them; valid as long as this object.
   std::vector<weft_tensor> getInputViews();
   weft_session *getSession() const { return session.get(); }
+  /// The last run as a trace of Perfetto, in a file.
+  Error writeTrace(const std::string &path) const;
   weft_bundle *getBundle() const { return bundle.get(); }
   std::string getEntryName() const;
 
 private:
+  Error joinRanks();
   Error bindDims(std::vector<int64_t> &symbols);
   Error readNpz(std::vector<std::optional<Tensor>> &given);
   Error readTestSet(const char *prefix, const std::vector<Port> &ports, std::vector<std::optional<Tensor>> &given);
@@ -80,9 +87,11 @@ private:
   struct Release {
     void operator()(weft_bundle *handle) const { weft_bundle_release(handle); }
     void operator()(weft_session *handle) const { weft_session_release(handle); }
+    void operator()(weft_communicator *handle) const { weft_communicator_release(handle); }
   };
   const Options &options;
   std::unique_ptr<weft_bundle, Release> bundle;
+  std::unique_ptr<weft_communicator, Release> communicator;
   std::unique_ptr<weft_session, Release> session;
   std::vector<Port> inputPorts, outputPorts;
   std::vector<Tensor> inputs, outputs;

@@ -52,11 +52,20 @@ static void declareFlags(CLI::App &app, Options &options) {
   app.add_option("--benchmark", options.benchmark, "Run N times after 3 warm-ups: median, min, p90 in ms")
       ->check(CLI::Range(1, 1000000));
   app.add_flag("--print-placement", options.printPlacement, "Where each kernel ran, its time, and its ONNX nodes");
+  app.add_option("--trace", options.trace,
+                 "Write what the last run did and when, kernels one after the other, as JSON for ui.perfetto.dev")
+      ->option_text("FILE");
+  app.add_flag("--nvtx{libnvToolsExt.so.1}", options.nvtx,
+               "Make ranges of NVTX for a profiler such as nsys; =LIBRARY (default: libnvToolsExt.so.1)");
   app.add_flag("--print-statistics", options.printStatistics, "Memory, copies, dispatches");
   app.add_flag("--counters{text}", options.counters,
                "What the emulator counted in the last run, under Nsight Compute's names: =text (default) or =json")
       ->check(CLI::IsMember({"text", "json"}));
   app.add_option("--weights-folder", options.weightsFolder, "Folder of external weights (default: the bundle's)");
+  app.add_option("--rank", options.rank,
+                 "R/N@HOST:PORT: this process is rank R of N; rank 0 listens there. env: as torchrun and mpirun say");
+  app.add_option("--rank-timeout", options.timeoutMs, "Milliseconds to wait for a rank that does nothing (60000)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--memory-limit", options.memoryLimit, "Bytes of activations (default: the machine's memory)");
   app.add_option("--turn-limit", options.turnLimit, "Turns of all loops of one run together (default: 2^24)");
   app.add_flag("--verify", options.verify, "Check the hash of every weight first");
@@ -123,6 +132,9 @@ static Error runTool(const Options &options, int &exitCode) {
     if (Error error = runner.benchmark(*report.benchmark))
       return error;
   }
+  if (!options.trace.empty())
+    if (Error error = runner.writeTrace(options.trace))
+      return error;
   options.json ? printJson(report) : printText(report);
   return {};
 }

@@ -29,8 +29,9 @@ static std::string ownFolder() {
 /// The tools for users, without "weft-", that lie beside this one.
 static std::vector<std::string> subcommands(const std::string &folder) {
   std::vector<std::string> names;
-  for (const char *name : {"bench", "calibrate", "compare-counters", "compile", "counters", "doctor", "emu", "explain",
-                           "explore", "inspect", "opt", "reference", "run", "translate", "tune"})
+  for (const char *name :
+       {"bench", "calibrate", "compare", "compare-counters", "compile", "counters", "doctor", "emu", "explain",
+        "explore", "inspect", "lsp-server", "opt", "reduce", "reference", "run", "translate", "tune"})
     if (access((folder + "/weft-" + name).c_str(), X_OK) == 0)
       names.push_back(name);
   return names;
@@ -44,6 +45,8 @@ static void printUsage(FILE *out, const std::vector<std::string> &names) {
                {"bench", "how fast a bundle is, alone or against another"},
                {"explain", "what was made of a model, and why"},
                {"inspect", "what a model is made of, and what of it is supported"},
+               {"compare", "the first tensor at which two programs differ, or Weft and onnxruntime"},
+               {"reduce", "a smaller model that still fails, or differs"},
                {"doctor", "what works on this machine"},
                {"tune", "measure schedules on a card, for --records"},
                {"calibrate", "measure a card, for --device-table"},
@@ -53,7 +56,8 @@ static void printUsage(FILE *out, const std::vector<std::string> &names) {
                {"emu", "run PTX in the emulator"},
                {"opt", "passes on modules"},
                {"translate", "a model to a module, as text"},
-               {"reference", "evaluate a module op by op"}};
+               {"reference", "evaluate a module op by op"},
+               {"lsp-server", "the language server, for editors"}};
   fprintf(out, "usage: weft SUBCOMMAND [ARGUMENTS]\n\nsubcommands:\n");
   for (const auto &[name, what] : tools)
     if (std::find(names.begin(), names.end(), name) != names.end())

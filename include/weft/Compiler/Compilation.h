@@ -96,6 +96,7 @@ private:
   // Compile.cpp
   bool parseFlags();
   bool checkChoices();
+  bool parseMesh();
   bool checkCancelled();
   bool useMeasuredRates();
   bool useLaunchCost();
@@ -106,7 +107,10 @@ private:
   bool readInput();
   void setUpThreads();
   bool setUpRemarks();
-  bool isExplaining() const { return emission.kind == Emission::Bundle && flags.explain == "on"; }
+  bool isExplaining() const {
+    bool printsPlan = emission.kind == Emission::Mlir && emission.last == Phase::Plan;
+    return (emission.kind == Emission::Bundle || printsPlan) && flags.explain == "on";
+  }
   bool fail(onnx::ErrorClass cls, const llvm::Twine &cause);
   void beginActivity(llvm::StringRef what, llvm::StringRef target = "", size_t kernels = 0);
 
@@ -173,9 +177,9 @@ private:
   Emission emission;
   Phase from = Phase::Import;
   emit::Target cpu;
-  Explanation explanation;                       ///< Outlives the context, whose remarks it takes down.
   std::unique_ptr<llvm::DefaultThreadPool> pool; ///< Outlives the context that uses it.
   std::unique_ptr<mlir::MLIRContext> context;
+  Explanation explanation;
   mlir::OwningOpRef<mlir::ModuleOp> module;   ///< Up to Normalize.
   mlir::OwningOpRef<mlir::ModuleOp> outlined; ///< Of the program that is being made: see Program.
   std::vector<Program> programs;              ///< The CPU's first.
@@ -185,6 +189,7 @@ private:
   std::string variant;      ///< The interval of the one that is being made; empty: there are no others.
   unsigned variantNumber = 0;
   std::string records; ///< Their file; empty: none.
+  int64_t ranks = 1;   ///< Of --mesh.
   std::vector<std::string> warnings, remarks;
   std::vector<std::pair<std::string, double>> times;
   bool isOnnx = true;

@@ -25,10 +25,12 @@ struct ImportFlags : FlagSet {
                     "What a sequence or an optional among the inputs has: the number of its tensors, which become the "
                     "inputs `input[0]`, `input[1]`, ..., with a shape such as 2x? where none is declared; input=none: "
                     "an optional without an element"};
-  FlagList aliases{*this, "alias", FlagList::Commas, "input=output,...|caches",
-                   "Results that lie in the memory of inputs, of which a run writes the new rows only; one `*` in both "
-                   "names stands for the same text: past_key_values.*=present.*. An input that the result makes longer "
-                   "gets the extent of the memory (NAME_capacity). caches: all results that are inputs with more rows"};
+  FlagList aliases{
+      *this, "alias", FlagList::Commas, "input=output,...|caches",
+      "Results that lie in the memory of inputs, of which a run writes the new rows only; one `*` in both "
+      "names stands for the same text: past_key_values.*=present.*. An input that the result makes longer "
+      "gets the extent of the memory (NAME_capacity). caches: all results that are inputs with more rows, or "
+      "with some of their rows written"};
   Flag<std::string> externalDataDir{
       *this, "external-data-dir", "", "folder",
       "Folder that locations of external data are relative to and must lie below (default: the model's)"};

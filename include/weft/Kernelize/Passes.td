@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def Kernelize : Pass<"weft-kernelize", "::mlir::ModuleOp"> {
   let summary = "turn a kernel of tg ops on tensors into tk ops on tiles without layouts";
   let description = [{
-    On a kernel module (docs/gpu.md) with one function `@kernel`. The module attribute `tg.schedule` says how; without it a simple one is made up.
+    On a kernel module (docs/kernel-module.md) with one function `@kernel`. The module attribute `tg.schedule` says how; without it a simple one is made up.
     The result tensors are asked for their tiles, and each op asks for the tiles of its operands at the coordinates it needs: one
     affine expression for each dimension. Equal (value, coordinates) are computed once, in the outermost loop that the coordinates allow.
 

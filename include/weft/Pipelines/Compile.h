@@ -23,6 +23,8 @@ struct PhaseOptions {
   std::string planner = "weft";                           ///< As in plan::PlanOptions.
   std::string noFuse, forceFuse, plan, emitPlan, records; ///< As in plan::PlanOptions.
   bool nameSubgraphs = false;                             ///< For explanations: as in plan::PlanOptions.
+  int64_t ranks = 1;                                      ///< Of the program, as in tg::NormalizeOptions.
+  std::vector<std::string> shards;                        ///< The same.
   cpu::StrategyOptions strategy;
   std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.
   /// Modules are printed after each phase: none holds what the next one would have made anyway (Tiles::Kept).
@@ -42,6 +44,8 @@ struct PhaseOptions {
   std::function<void(llvm::StringRef)> beginVariant;
   /// Called with true before plans are tried whose remarks nobody wants to hear, with false behind them.
   std::function<void(bool)> hush;
+  /// Called with a program that is outlined, or was planned before: kernels are graphs as their schedules are for.
+  std::function<void(mlir::ModuleOp)> measured;
   /// Called after each phase with the time it took.
   std::function<void(Phase, mlir::ModuleOp, double seconds)> finished;
 };

@@ -37,11 +37,15 @@ inline constexpr llvm::StringLiteral spilledAttr = "tg.spilled";
 /// does not make them again.
 enum class Tiles { Dropped, Kept };
 
+/// In front of schedules: dimensions of kernels, and the tiles that launches of several want.
+void buildPlanDimsPipeline(mlir::OpPassManager &pm, const GpuOptions &options);
+
 /// The schedule of every kernel module nested in the module. Those that have one keep it.
 void buildPlanGpuPipeline(mlir::OpPassManager &pm, const GpuOptions &options, Tiles tiles);
 
 /// Which kernels of a program with schedules start as one: attributes of its dispatches (weft/Target/Launches.h). What
-/// they need of a launch is known when they are lowered, so a copy is; where tiles are kept, lowering goes on to it.
+/// they need of a launch is known when they are tiled, so a copy is; where tiles are kept, the pipeline above does it.
+/// With remarks the copy also says where the kernels' values are.
 llvm::LogicalResult planLaunches(mlir::ModuleOp program, const GpuOptions &options);
 
 /// Every planned kernel module nested in the module, from `tg` (or the tiles that the plan kept) to one llvm.func with

@@ -28,10 +28,13 @@ struct GemmTile {
   int64_t split = 1; ///< CTAs of a cluster that share the steps of one tile.
   /// CTAs of a cluster with tiles side by side: what they have to read in common they read once.
   int64_t multicast = 1;
+  /// `tail<whole,parts,ORDER>`: of each tile (of a cluster) behind the first `whole` ones so many CTAs have a part of
+  /// the steps; 1: there is no tail.
+  int64_t whole = 0, parts = 1;
 
   bool operator==(const GemmTile &other) const {
     auto key = [](const GemmTile &t) {
-      return std::tie(t.m, t.n, t.k, t.warps, t.stages, t.engine, t.split, t.multicast);
+      return std::tie(t.m, t.n, t.k, t.warps, t.stages, t.engine, t.split, t.multicast, t.whole, t.parts);
     };
     return key(*this) == key(other);
   }
@@ -77,6 +80,8 @@ struct GemmProblem {
   bool allowSplit = false;     ///< CTAs of a cluster may share a tile: its results leave as boxes.
   /// CTAs of a cluster may share the steps of a tile, and have rows of its sums each (weft-tk-split-steps).
   bool allowRowShares = false;
+  /// Tiles behind the whole rounds may be shared by CTAs that go on from tile to tile.
+  bool allowTail = false;
   bool allowWgmma = true;                 ///< Operands have rows of whole 16-byte units (TMA).
   int64_t mostBoxM = 256, mostBoxN = 256; ///< The largest tiles that are boxes of the operands (TMA again).
   /// The tile that was chosen for all products of a launch (GemmLaunch.h); taken if it fits.

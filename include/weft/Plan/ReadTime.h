@@ -13,7 +13,7 @@
 namespace weft::plan {
 
 /// Of DRAM's quoted rate, reading and writing: 2,760 to 2,880 of an H100's 3,352 GB/s and a kernel's launch
-/// (rmsnorm_8192x4096, residual_rmsnorm, softmax_16384x4096 in bench/results/2026-11-21-gpu-sm90a-h100.md).
+/// (rmsnorm_8192x4096, residual_rmsnorm, softmax_16384x4096 of bench/gpu.py, H100, 2026-11-21).
 constexpr double dramEfficiency = 0.875;
 
 /// Seconds of reading `total` bytes, `net` of them different, by `ctas` CTAs: each has at most a transaction of 32

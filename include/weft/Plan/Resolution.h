@@ -6,8 +6,8 @@
 //
 // The number: what estimates of products of some 40 to 80 us were off by on an H100, products that carry a norm's sums
 // against products and the norm. Predicted to gain 2.2 us of 36, measured 0.4: 5 %
-// (bench/results/2026-11-21-norms-rows-h100.md); predicted to lose 1.0 of 82, measured 0.9
-// (2026-11-22-prefill-h100.md). Losses that are clear by the model are several times as large: 18 us of a product of
+// (docs/notes/norms-rows.md); predicted to lose 1.0 of 82, measured 0.9
+// (docs/notes/prefill.md). Losses that are clear by the model are several times as large: 18 us of a product of
 // 2048 rows.
 #ifndef WEFT_PLAN_RESOLUTION_H
 #define WEFT_PLAN_RESOLUTION_H

@@ -67,9 +67,10 @@ bool isCut(const Access &access, unsigned constraint);
 std::optional<BoxPart> getSlidingPart(const Access &a, const Access &b);
 
 /// Whether the access is a box of the tensor, as TMA fetches it: at most 5 dimensions; getBoxParts; all tile dimensions
-/// are used; that of the last index is whole; strides are multiples of 16 bytes, and so is the box's extent along the
-/// last dimension; along others it reaches over 256 elements at most; the guard says no more than that indices lie
-/// inside the tensor, and that places lie inside getLiveShape, along a dimension that one index follows.
+/// are used; that of the last index is whole; strides are multiples of 16 bytes, and so are the box's extent and its
+/// beginning along the last dimension; along others it reaches over 256 elements at most; the guard says no more than
+/// that indices lie inside the tensor, and that places lie inside getLiveShape, along a dimension that one index
+/// follows.
 bool isBox(const Access &access);
 /// Bytes that TMA brings for such an access: of a tile that is cut along the last index whole panels.
 int64_t countBoxBytes(const Access &access);

@@ -421,7 +421,7 @@ def TkMakeLaunches : Pass<"weft-tk-make-launches", "::mlir::ModuleOp"> {
     `#tk.await` follows from both kernels' accesses, and so does the number of CTAs that raise a counter), else for all CTAs of the part. `tg.launch_order = "chain<g>"` of the first of two: g blocks of the first one's
     rows, then the rows of the second that need them. A launch in which CTAs wait has at most as many as the card holds at once (`resident`).
 
-    It decides nothing: a launch that cannot be made is an error at a dispatch. Each launch gets a remark `merged` of category `fusion`.
+    It decides nothing: a launch that cannot be made is an error at a dispatch.
 
     ```mlir
     %0 = tg.dispatch @query::@kernel(%x, %wq) {tg.launch = array<i64: 0, 0>} ...

@@ -53,7 +53,45 @@ struct TileClocks {
   double store, boxStore;
   double instruction;         ///< A warp's, for one in what follows products.
   double besideBytesPerClock; ///< Of tensors that what follows products reads.
+  /// A warpgroup's step that unpacks an operand in registers, beside unpacking and products: one waits for the other.
+  double unpackedStep;
+  /// What whole tiles take longer: of more rows than columns; of columns that are no power of two; and of these whose
+  /// rows are short and begin anywhere in a sector.
+  double tall, narrow, straddling;
 };
+
+/// Steps of several places of a window, by boxes.
+struct WindowClocks {
+  double step; ///< Of a step, beside its work.
+  double turn; ///< Of a tile, beside its steps and its stores.
+};
+
+/// A fold's CTA, beside the steps of its chain.
+struct FoldClocks {
+  double operands;      ///< Of mma.sync's step: its copies, and what it reads of shared memory.
+  double ends, mmaEnds; ///< Of a tile beside its steps, by the best instructions and by mma.sync.
+  double vectorStep;    ///< Barriers of a step of one row.
+};
+
+/// What a CTA takes that computes something for itself alone, ahead of what it is there for: one SM, the others idle
+/// or at the same. Rates of a second, and seconds.
+struct AloneTimes {
+  double points, narrowPoints; ///< Products of a matrix and a vector, of f32 and of narrower elements.
+  double bytes, rowBytes;      ///< Weights, all under way at once; rows, step by step.
+  double windowTerm;           ///< Of windows, from shared memory.
+  double vector;               ///< For each vector one after the other.
+  double sum, productSum; ///< Until the warps have summed up, and where a product waits for it that would have begun.
+  double step;            ///< Of a product's step whose operand is computed: its loads.
+  double rowStepBytes, rowStep; ///< What 16 warps read of rows at a time, and how long it takes with the sum of it.
+};
+
+/// What groups without schedules are priced by: seconds of a kernel more; in a second, bytes, operations outside the
+/// matrix units, and operations of products.
+struct GroupRates {
+  double launch, bytes, operations, products;
+};
+/// Of a CPU of a few cores.
+inline constexpr GroupRates cpuGroupRates{3e-6, 20e9, 50e9, 200e9};
 
 /// One GPU. Sizes in bytes; registers are 32 bits wide.
 struct Device {
@@ -101,6 +139,16 @@ struct Device {
   unsigned panelBytesPerClock, partialSectorsPerClock;
   double waveMerge; ///< How many times the former where tiles that start together ask for lines side by side.
   TileClocks tiles;
+  WindowClocks windows;
+  FoldClocks folds;
+  AloneTimes alone;
+  double coldClocks;        ///< Until what a step asks for has come from DRAM, while all SMs ask.
+  double loadClocks;        ///< Until what is asked for has come, while all SMs ask.
+  unsigned l1BytesPerClock; ///< Of an SM, reads that hit its L1.
+  double waitSeconds;       ///< A kernel's part that waits for another one's in the same launch, instead of a launch.
+  double mergeSeconds;      ///< A reader that adds up parts of hundreds of terms, instead of tens.
+  double memorySeconds;     ///< From a request of DRAM to its answer: as many bytes are under way as come in that time.
+  GroupRates groups;        ///< A GPU's kernels have a price of their own (kernelSeconds).
 
   bool hasWgmma() const { return can.wgmma; }
   /// One kernel more, of work that is done in any case.

@@ -133,8 +133,8 @@ void Reading::attribute(const OpAttr *attr, NodeView &view) {
   else if (result.type == kFloat || result.type == kFloats)
     result.floats.assign(reinterpret_cast<const float *>(bytes.data()),
                          reinterpret_cast<const float *>(bytes.data() + bytes.size()));
-  else if (result.type == kString)
-    result.strings = {bytes.c_str()};
+  else if (result.type == kString) // May hold any bytes.
+    result.strings = {bytes};
   else // Strings end with a NUL each.
     for (size_t begin = 0; begin < bytes.size(); begin += result.strings.back().size() + 1)
       result.strings.push_back(bytes.c_str() + begin);

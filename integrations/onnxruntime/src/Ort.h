@@ -50,6 +50,17 @@ struct EpApi {
   Status *(*addNodesToFuse)(EpGraphSupportInfo *, const Node *const *, size_t count, const FusionOptions *);
 };
 
+/// Of models that are made; the functions before are not needed here.
+struct ModelEditorApi {
+  void *others[6];
+  Status *(*createNode)(const char *op, const char *domain, const char *name, const char *const *inputs,
+                        size_t inputCount, const char *const *outputs, size_t outputCount, OpAttr **attributes,
+                        size_t attributeCount, Node **); ///< The attributes become the node's.
+};
+
+/// What a compiled model is worth here.
+enum Compatibility { kNotApplicable = 0, kOptimal, kRecompile, kUnsupported };
+
 struct NodeComputeInfo {
   uint32_t version = kVersion;
   Status *(*createState)(NodeComputeInfo *, void *context, void **state) = nullptr;
@@ -64,8 +75,9 @@ struct Ep {
   Status *(*compile)(Ep *, const Graph **, const Node **fused, size_t count, NodeComputeInfo **,
                      Node **contexts) = nullptr;
   void (*releaseNodeComputeInfos)(Ep *, NodeComputeInfo **, size_t count) = nullptr;
-  /// Layout (2), dynamic options, run's start and end, allocator, stream, compatibility: none.
-  void *others[8] = {};
+  /// Layout (2), dynamic options, run's start and end, allocator, stream: none.
+  void *others[7] = {};
+  const char *(*getCompatibility)(Ep *, const Graph *) = nullptr;
 };
 
 struct EpFactory {
@@ -79,7 +91,8 @@ struct EpFactory {
   void (*releaseEp)(EpFactory *, Ep *) = nullptr;
   uint32_t (*getVendorId)(const EpFactory *) = nullptr;
   const char *(*getVersion)(const EpFactory *) = nullptr;
-  void *validateCompatibility = nullptr;
+  Status *(*validateCompatibility)(EpFactory *, const HardwareDevice *const *, size_t count, const char *info,
+                                   int *compatibility) = nullptr;
   Status *(*createAllocator)(EpFactory *, const void *memory, const KeyValuePairs *, void **allocator) = nullptr;
   void (*releaseAllocator)(EpFactory *, void *allocator) = nullptr;
   Status *(*createDataTransfer)(EpFactory *, void **transfer) = nullptr;

@@ -193,9 +193,11 @@ bool Partitioner::isWorthIt(const std::vector<size_t> &nodes) const {
 
 bool Partitioner::compile(Part &part) const {
   Request request(graph, part.nodes);
-  const char *flags[] = {"--target=cpu", "--explain=off"};
-  request.raw.options = flags;
-  request.raw.option_count = 2;
+  std::vector<const char *> flags;
+  for (const std::string &flag : options.flags)
+    flags.push_back(flag.c_str());
+  request.raw.options = flags.data();
+  request.raw.option_count = flags.size();
   weftc_bundle *bundle = nullptr;
   if (weftc_error *error = weftc_compile(&request.raw, &bundle)) {
     weftc_error_free(error);

@@ -11,9 +11,10 @@ namespace weft::ort {
 struct PartitionOptions {
   /// Whether onnxruntime hands over what subgraphs read of their surroundings.
   bool takesSubgraphs = true;
-  double callSeconds = 4e-6;    ///< Of a fused node, beside its work: shapes are checked, tensors handed over.
-  double nodeSeconds = 2e-6;    ///< Of a node of onnxruntime, beside its work.
-  double bytesPerSecond = 1e10; ///< Of memory, by one thread.
+  double callSeconds = 4e-6;      ///< Of a fused node, beside its work: shapes are checked, tensors handed over.
+  double nodeSeconds = 2e-6;      ///< Of a node of onnxruntime, beside its work.
+  double bytesPerSecond = 1e10;   ///< Of memory, by one thread.
+  std::vector<std::string> flags; ///< Of the compiler.
 };
 
 /// A group that is compiled.

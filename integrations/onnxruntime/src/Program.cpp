@@ -21,12 +21,15 @@ static std::string takeMessage(weft_error *error) {
 
 Status *Program::fail(weft_error *error) const { return fail(kFail, ("weft: " + takeMessage(error)).c_str()); }
 
-std::string Program::open(Part part, const std::vector<std::string> &nodeInputs,
+std::string Program::open(Part part, const std::string &device, int threads, const std::vector<std::string> &nodeInputs,
                           const std::vector<std::string> &nodeOutputs) {
   bytes = std::move(part.bundle);
   if (weft_error *error = weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &bundle))
     return takeMessage(error);
-  if (weft_error *error = weft_session_create(bundle, "cpu", nullptr, &session))
+  weft_session_options sessionOptions = {};
+  sessionOptions.struct_size = sizeof sessionOptions;
+  sessionOptions.threads = threads;
+  if (weft_error *error = weft_session_create(bundle, device.c_str(), &sessionOptions, &session))
     return takeMessage(error);
   auto findPlace = [](const std::vector<std::string> &names, const char *name) {
     return size_t(std::find(names.begin(), names.end(), name) - names.begin());

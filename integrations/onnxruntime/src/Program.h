@@ -16,7 +16,8 @@ public:
   Program &operator=(const Program &) = delete;
 
   /// The fused node has `inputs` and `outputs`, in its order. The error's text; empty: none.
-  std::string open(Part part, const std::vector<std::string> &inputs, const std::vector<std::string> &outputs);
+  std::string open(Part part, const std::string &device, int threads, const std::vector<std::string> &inputs,
+                   const std::vector<std::string> &outputs);
   /// From any thread; runs go one after the other.
   Status *run(KernelContext *context);
 

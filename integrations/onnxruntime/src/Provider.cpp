@@ -1,5 +1,6 @@
 // The factory and the provider: what onnxruntime calls.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Context.h"
 #include "Program.h"
 
 #include <cstdlib>
@@ -14,6 +15,7 @@ static constexpr const char *kName = "WeftExecutionProvider";
 namespace {
 struct Factory : EpFactory {
   Factory(Api api, PartitionOptions options);
+  Status *fail(const std::string &text) const { return api.CreateStatus(kFail, ("weft: " + text).c_str()); }
   Api api;
   PartitionOptions options;
 };
@@ -25,14 +27,16 @@ struct FusedNode : NodeComputeInfo {
 
 /// Of one session.
 struct Provider : Ep {
-  Provider(Api api, PartitionOptions options);
+  Provider(Api api, Options options);
 
   Status *claim(const Graph *graph, EpGraphSupportInfo *info);
-  Status *build(const Graph *graph, const Node *fused, NodeComputeInfo *&result);
+  Status *claimPart(const GraphView &view, Part part, EpGraphSupportInfo *info);
+  Status *build(const Graph *graph, const Node *fused, NodeComputeInfo *&result, Node **context);
   Status *fail(const std::string &text) const { return api.CreateStatus(kFail, ("weft: " + text).c_str()); }
 
   Api api;
-  PartitionOptions options;
+  Options options;
+  std::string compatibility, modelPath;
   std::map<std::string, Part> parts; ///< By their nodes (nameNodes).
 };
 } // namespace
@@ -48,17 +52,22 @@ FusedNode::FusedNode(Api api) : program(api) {
   releaseState = [](NodeComputeInfo *, void *) {};
 }
 
-Provider::Provider(Api api, PartitionOptions options) : api(api), options(options) {
+Provider::Provider(Api api, Options options)
+    : api(api), options(std::move(options)), compatibility(describeCompatibility(this->options)) {
   getName = [](const Ep *) { return kName; };
   getCapability = [](Ep *self, const Graph *graph, EpGraphSupportInfo *info) {
     return static_cast<Provider *>(self)->claim(graph, info);
   };
   compile = [](Ep *self, const Graph **graphs, const Node **fused, size_t count, NodeComputeInfo **results,
-               Node **) -> Status * {
+               Node **contexts) -> Status * {
     for (size_t i = 0; i < count; ++i)
-      if (Status *status = static_cast<Provider *>(self)->build(graphs[i], fused[i], results[i]))
+      if (Status *status =
+              static_cast<Provider *>(self)->build(graphs[i], fused[i], results[i], contexts ? contexts + i : nullptr))
         return status;
     return nullptr;
+  };
+  getCompatibility = [](Ep *self, const Graph *) -> const char * {
+    return static_cast<Provider *>(self)->compatibility.c_str();
   };
   releaseNodeComputeInfos = [](Ep *, NodeComputeInfo **infos, size_t count) {
     for (size_t i = 0; i < count; ++i)
@@ -67,29 +76,49 @@ Provider::Provider(Api api, PartitionOptions options) : api(api), options(option
 }
 
 /// Groups are compiled here: one that is claimed must not fail later. A nested graph is left to its node, which is
-/// claimed as a whole or not.
+/// claimed as a whole or not. A node that holds a bundle is a group by itself.
 Status *Provider::claim(const Graph *graph, EpGraphSupportInfo *info) {
   const Node *parent = nullptr;
+  const char *path = nullptr;
   if (Status *status = api.Graph_GetParentNode(graph, &parent))
+    return status;
+  if (Status *status = api.Graph_GetModelPath(graph, &path))
     return status;
   GraphView view;
   if (parent || !GraphView::read(api, graph, view).empty() || view.readsOuterValues())
     return nullptr;
-  for (Part &part : partition(view, options)) {
-    std::vector<const Node *> nodes;
-    for (size_t i : part.nodes)
-      nodes.push_back(view.nodes[i].node);
-    FusionOptions fusion;
-    fusion.dropConstantInitializers = true;
-    if (Status *status = api.GetEpApi()->addNodesToFuse(info, nodes.data(), nodes.size(), &fusion))
+  bool hasContexts = false;
+  for (size_t i = 0; i < view.nodes.size(); ++i) {
+    if (!isContext(view.nodes[i]))
+      continue;
+    hasContexts = true;
+    modelPath = path ? path : ""; // Its bundle is read when it is built: an error here would not be told.
+    if (Status *status = claimPart(view, {{i}, view.nodes[i].inputs, view.nodes[i].outputs, {}}, info))
       return status;
-    std::string name = nameNodes(view, part.nodes);
-    parts[name] = std::move(part);
   }
+  if (hasContexts) // What was compiled; the rest was left, then too.
+    return nullptr;
+  for (Part &part : partition(view, options.partition))
+    if (Status *status = claimPart(view, std::move(part), info))
+      return status;
   return nullptr;
 }
 
-Status *Provider::build(const Graph *graph, const Node *fused, NodeComputeInfo *&result) {
+Status *Provider::claimPart(const GraphView &view, Part part, EpGraphSupportInfo *info) {
+  std::vector<const Node *> nodes;
+  for (size_t i : part.nodes)
+    nodes.push_back(view.nodes[i].node);
+  FusionOptions fusion;
+  fusion.dropConstantInitializers = true;
+  if (Status *status = api.GetEpApi()->addNodesToFuse(info, nodes.data(), nodes.size(), &fusion))
+    return status;
+  std::string name = nameNodes(view, part.nodes);
+  parts[name] = std::move(part);
+  return nullptr;
+}
+
+/// `context`: where the node of an EPContext model goes.
+Status *Provider::build(const Graph *graph, const Node *fused, NodeComputeInfo *&result, Node **context) {
   GraphView view;
   if (std::string error = GraphView::read(api, graph, view); !error.empty())
     return fail(error);
@@ -99,6 +128,9 @@ Status *Provider::build(const Graph *graph, const Node *fused, NodeComputeInfo *
   auto found = parts.find(nameNodes(view, all));
   if (found == parts.end())
     return fail("onnxruntime asks for nodes that were not claimed together");
+  if (view.nodes.size() == 1 && isContext(view.nodes[0]))
+    if (std::string error = readContext(view.nodes[0], modelPath, found->second.bundle); !error.empty())
+      return fail(error);
   std::vector<std::string> names[2];
   size_t counts[2] = {};
   if (Status *status = api.Node_GetNumInputs(fused, &counts[0]))
@@ -118,8 +150,21 @@ Status *Provider::build(const Graph *graph, const Node *fused, NodeComputeInfo *
     if (status)
       return status;
   }
+  if (options.makesContexts && context) {
+    const char *name = "", *path = nullptr;
+    if (Status *status = api.Node_GetName(fused, &name))
+      return status;
+    if (Status *status = api.Graph_GetModelPath(graph, &path))
+      return status;
+    if (std::string error =
+            makeContext(api, options, path ? path : "", name, names[0], names[1], found->second.bundle, *context);
+        !error.empty())
+      return fail(error);
+  }
   auto node = std::make_unique<FusedNode>(api);
-  if (std::string error = node->program.open(std::move(found->second), names[0], names[1]); !error.empty())
+  if (std::string error =
+          node->program.open(std::move(found->second), options.device, options.threads, names[0], names[1]);
+      !error.empty())
     return fail(error);
   parts.erase(found);
   result = node.release();
@@ -142,8 +187,18 @@ Factory::Factory(Api api, PartitionOptions options) : api(api), options(options)
     return nullptr;
   };
   createEp = [](EpFactory *self, const HardwareDevice *const *, const KeyValuePairs *const *, size_t,
-                const SessionOptions *, const Logger *, Ep **ep) -> Status * {
-    *ep = new Provider(static_cast<Factory *>(self)->api, static_cast<Factory *>(self)->options);
+                const SessionOptions *session, const Logger *, Ep **ep) -> Status * {
+    auto *factory = static_cast<Factory *>(self);
+    Options options;
+    options.partition = factory->options;
+    if (std::string error = Options::read(factory->api, session, options); !error.empty())
+      return factory->fail(error);
+    *ep = new Provider(factory->api, std::move(options));
+    return nullptr;
+  };
+  validateCompatibility = [](EpFactory *, const HardwareDevice *const *, size_t, const char *info,
+                             int *compatibility) -> Status * {
+    *compatibility = checkCompatibility(info);
     return nullptr;
   };
   releaseEp = [](EpFactory *, Ep *ep) { delete static_cast<Provider *>(ep); };

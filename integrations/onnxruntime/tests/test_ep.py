@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import os
 import pathlib
+import tempfile
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
@@ -34,14 +37,17 @@ class ProviderTest(unittest.TestCase):
         ort.register_execution_provider_library("weft", str(LIBRARY))
         cls.device = next(device for device in ort.get_ep_devices() if device.ep_name == NAME)
 
-    def session(self, data, whole=False, weft=True):
+    def session(self, data, whole=False, weft=True, provider=None, **entries):
+        """`provider`: options of the provider; `entries`: of the session's configuration, with __ for the dots."""
         options = ort.SessionOptions()
         options.log_severity_level = 3
+        for name, value in entries.items():
+            options.add_session_config_entry(name.replace("__", "."), str(value))
         if whole:  # An error, if a node is left to onnxruntime.
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         if weft:
-            options.add_provider_for_devices([self.device], {})
-        return ort.InferenceSession(data, options)
+            options.add_provider_for_devices([self.device], provider or {})
+        return ort.InferenceSession(data, options, enable_fallback=0)
 
     def check(self, data, feeds, whole=False):
         expected = self.session(data, weft=False).run(None, feeds)
@@ -125,6 +131,78 @@ class ProviderTest(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "weft: input"):
             session.run(None, {"x": random(2, 3), "z": random(4, 3)})
         self.assertEqual(session.run(None, {"x": random(2, 3), "z": random(2, 3)})[0].shape, (2, 3))
+
+
+    def mixed(self):
+        """Two groups around a node of onnxruntime, with weights."""
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Sin", ["a"], ["b"]), helper.make_node("Inverse", ["b"], ["c"], domain="com.microsoft"),
+                 helper.make_node("Mul", ["c", "a"], ["d"]), helper.make_node("Tanh", ["d"], ["e"]), helper.make_node("Add", ["e", "b"], ["y"])]
+        return model(nodes, {"x": (F, (4, 4))}, {"y": (F, (4, 4))}, {"w": random(4, 4, seed=7)}), {"x": np.eye(4, dtype=np.float32) + random(4, 4) / 8}
+
+    def make_contexts(self, folder, embed, name="m_ctx.onnx", **entries):
+        data, feeds = self.mixed()
+        path = pathlib.Path(folder) / name
+        self.session(data, ep__context_enable=1, ep__context_file_path=path, ep__context_embed_mode=int(embed), **entries)
+        return path, self.session(data, weft=False).run(None, feeds)[0], feeds
+
+    def test_models_that_hold_bundles(self):
+        for embed in (True, False):
+            with self.subTest(embed=embed), tempfile.TemporaryDirectory() as folder:
+                path, want, feeds = self.make_contexts(folder, embed, ep__context_node_name_prefix="p_")
+                found = onnx.load(path)
+                contexts = [node for node in found.graph.node if node.op_type == "EPContext"]
+                self.assertEqual(sorted(node.op_type for node in found.graph.node), ["EPContext", "EPContext", "Inverse"])
+                self.assertEqual([tensor.name for tensor in found.graph.initializer], [])
+                values = {attribute.name: helper.get_attribute_value(attribute) for attribute in contexts[0].attribute}
+                self.assertEqual((values["source"], values["embed_mode"], values["main_context"]), (NAME.encode(), int(embed), 1))
+                self.assertTrue(values["partition_name"].startswith(b"p_"))
+                self.assertEqual(len(list(pathlib.Path(folder).glob("m_ctx_p_*.weft"))), 0 if embed else 2)
+                moved = pathlib.Path(folder) / "moved"
+                moved.mkdir()
+                for file in [path, *pathlib.Path(folder).glob("*.weft")]:
+                    file.rename(moved / file.name)
+                with mock.patch.dict(os.environ, {"WEFT_CACHE": "off"}):
+                    session = self.session(str(moved / path.name))
+                np.testing.assert_allclose(session.run(None, feeds)[0], want, rtol=2e-5, atol=1e-5)
+
+    def test_bundles_of_models_are_checked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, _, _ = self.make_contexts(folder, False)
+            source = onnx.load(path)
+            for content, said in ((b"none.weft", "cannot open"), (b"../m.weft", "below the model's folder"), (b"/etc/passwd", "below the model's folder"),
+                                  (b"bad.weft", "weft")):
+                (pathlib.Path(folder) / "bad.weft").write_bytes(b"no bundle")
+                for node in source.graph.node:
+                    for attribute in node.attribute:
+                        if attribute.name == "ep_cache_context":
+                            attribute.s = content
+                onnx.save(source, path)
+                with self.assertRaisesRegex(Exception, said):
+                    self.session(str(path))
+
+    def test_compiles_ahead(self):
+        """By onnxruntime's own compiler of models."""
+        data, feeds = self.mixed()
+        options = ort.SessionOptions()
+        options.add_provider_for_devices([self.device], {})
+        made = ort.ModelCompiler(options, data, embed_compiled_data_into_model=True).compile_to_bytes()
+        np.testing.assert_allclose(self.session(made).run(None, feeds)[0], self.session(data, weft=False).run(None, feeds)[0], rtol=2e-5, atol=1e-5)
+        info = next(each.value for each in onnx.load_from_string(made).metadata_props if each.key.startswith("ep_compatibility_info"))
+        self.assertRegex(info, r"^format=1\.\d+;target=cpu;cpu=x86-64-v[234]$")
+        if not hasattr(ort, "get_model_compatibility_for_ep_devices"):
+            return
+        for text, want in ((info, "EP_SUPPORTED_OPTIMAL"), ("format=1.999;target=cpu", "EP_UNSUPPORTED"), ("format=7.0", "EP_UNSUPPORTED"),
+                           ("format=1.0;target=cpu;cpu=x86-64-v9", "EP_UNSUPPORTED"), ("another's", "EP_NOT_APPLICABLE")):
+            self.assertIn(want, str(ort.get_model_compatibility_for_ep_devices([self.device], text)), text)
+
+    def test_options(self):
+        data, feeds = self.mixed()
+        want = self.session(data, weft=False).run(None, feeds)[0]
+        for provider in ({"threads": "1"}, {"compile_flags": "--fp=fast --no-fuse=a,b"}, {"device": "emu:H100"}, {"device": "emu:sm_80,seed=3"}):
+            np.testing.assert_allclose(self.session(data, provider=provider).run(None, feeds)[0], want, rtol=2e-4, atol=1e-4, err_msg=str(provider))
+        for provider, said in (({"threads": "many"}, "threads: expected 0 to 1024"), ({"device": "tpu"}, "unknown device")):
+            with self.assertRaisesRegex(Exception, said):
+                self.session(data, provider=provider)
 
 
 def overhead():

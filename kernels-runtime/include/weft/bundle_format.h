@@ -36,7 +36,7 @@ namespace weft::bundle {
 /// The first eight bytes. The non-ASCII byte, CR LF and ^Z catch transfers in text mode.
 inline constexpr uint8_t kMagic[8] = {0x89, 'W', 'E', 'F', 'T', 0x0D, 0x0A, 0x1A};
 inline constexpr uint16_t kFormatMajor = 1;
-inline constexpr uint16_t kFormatMinor = 5;
+inline constexpr uint16_t kFormatMinor = 6;
 
 /// "No index": an absent string, register, or table entry.
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -60,6 +60,8 @@ inline constexpr int64_t kMaxGrid = 0x7fffffff;
 /// Turns of one loop: what runs longer is refused, so that no program hangs.
 inline constexpr int64_t kMaxTurns = int64_t(1) << 24;
 inline constexpr uint32_t kMaxLoopDepth = 16;
+/// Ranks of a program that is run by several processes.
+inline constexpr uint32_t kMaxRanks = 1024;
 /// Scratch bytes per worker of one dispatch.
 inline constexpr int64_t kMaxScratchBytes = int64_t(1) << 30;
 
@@ -112,6 +114,7 @@ enum class SectionKind : uint32_t {
   TensorMaps = 26,    ///< TensorMapRecord (since minor 1)
   WeightOrders = 27,  ///< WeightOrderRecord (since minor 2)
   Aliases = 28,       ///< AliasRecord (since minor 4)
+  WeightParts = 29,   ///< WeightPartRecord (since minor 6)
 };
 
 /// Flags of a section. A reader refuses other bits.
@@ -222,6 +225,7 @@ enum class Opcode : uint16_t {
   AssertEqual = 12, ///< a == b, else fail with string `imm`
   AssertRange = 13, ///< b <= a <= c, else fail with string `imm`
   Turn = 14,        ///< number of the current turn, from 0, of the innermost loop around its Eval (since minor 3)
+  Rank = 15,        ///< number of the session's rank, from 0 (since minor 6)
 };
 
 struct InstructionRecord {
@@ -271,11 +275,26 @@ enum class CommandKind : uint16_t {
   /// define
   /// may be used inside the body only. Bodies nest (since minor 3).
   Loop = 4,
+  /// All ranks of the program, of which there are f (at least 2), do CollectiveKind `inputs` together: each gives its
+  /// buffer a and gets its buffer c, of the same element type, which is no sub-byte one. What a whole run does so comes
+  /// in the same order on all ranks. d: Reduction of those that combine. e: string that errors name it by. Register b:
+  /// bytes of buffer a, all of it; CollectiveKind says how many c has (since minor 6).
+  Collective = 5,
 };
 
+/// What each rank has afterwards, of the buffers x of n ranks; x[r] is part r of n equal parts, one after the other.
+enum class CollectiveKind : uint16_t {
+  AllReduce = 1,     ///< The combination of all x.
+  AllGather = 2,     ///< All x, one after the other: n times the bytes.
+  ReduceScatter = 3, ///< Rank r: the combination of all x[r]; an n-th of the bytes.
+  AllToAll = 4,      ///< Rank r: x[r] of each rank, one after the other.
+};
+
+enum class Reduction : uint32_t { None = 0, Add = 1, Mul = 2, Max = 3, Min = 4 };
+
 struct CommandRecord {
-  uint16_t kind;                ///< CommandKind.
-  uint16_t inputs;              ///< Dispatch: number of arguments that are only read. Others: zero.
+  uint16_t kind;   ///< CommandKind.
+  uint16_t inputs; ///< Dispatch: number of arguments that are only read. Collective: CollectiveKind. Others: zero.
   uint32_t a, b, c, d, e, f, g; ///< Unused operands are zero.
 };
 
@@ -314,6 +333,15 @@ struct WeightOrderRecord {
   uint8_t order[8];
   uint16_t reserved;   ///< 0
   uint64_t extents[8]; ///< As stored; times elementBytes the size of the weight. 0 from `rank` on, as in `order`.
+};
+
+/// A weight of which each rank of the program sees one part: stored are `outer` rows of `parts` pieces of `pieceBytes`;
+/// rank r sees piece r of each row, one after the other. A WeightOrderRecord of the same weight is of what a rank sees.
+struct WeightPartRecord {
+  uint32_t weight; ///< In Weights; rises from record to record.
+  uint32_t parts;  ///< Ranks of the program; at least 2.
+  uint64_t outer;
+  uint64_t pieceBytes;
 };
 
 struct VariantRecord {
@@ -375,7 +403,8 @@ static_assert(sizeof(MetadataRecord) == 8 && sizeof(SymbolRecord) == 24 && sizeo
 static_assert(sizeof(PortRecord) == 8 && sizeof(InstructionRecord) == 24 && sizeof(BufferRecord) == 24 &&
               sizeof(AliasRecord) == 16);
 static_assert(sizeof(CommandRecord) == 32 && sizeof(ArgumentRecord) == 8 && sizeof(KernelRecord) == 16);
-static_assert(sizeof(DataRecord) == 16 && sizeof(WeightRecord) == 40 && sizeof(VariantRecord) == 16);
+static_assert(sizeof(DataRecord) == 16 && sizeof(WeightRecord) == 40 && sizeof(VariantRecord) == 16 &&
+              sizeof(WeightPartRecord) == 24);
 
 } // namespace weft::bundle
 

@@ -133,15 +133,42 @@ WEFT_EXPORT void weft_bundle_release(weft_bundle *bundle);
 WEFT_EXPORT const char *weft_bundle_product_version(const weft_bundle *bundle);
 /** Value of a metadata key, or NULL. */
 WEFT_EXPORT const char *weft_bundle_metadata(const weft_bundle *bundle, const char *key);
+/** What the compiler says of the model's kernels (`weft explain` reads it): JSON of `size` bytes without a final NUL,
+ * or NULL: the bundle was compiled without. */
+WEFT_EXPORT const char *weft_bundle_explanation(const weft_bundle *bundle, size_t *size);
 WEFT_EXPORT size_t weft_bundle_entry_count(const weft_bundle *bundle);
 WEFT_EXPORT const char *weft_bundle_entry_name(const weft_bundle *bundle, size_t index);
+
+/*===- Ranks ----------------------------------------------------------------------------------------------------===*/
+
+/** The ranks of a program that runs in several processes (docs/multi-gpu.md), as one of them sees it. Who starts the
+ * processes (torchrun, mpirun, a manager) tells each its number. */
+typedef struct weft_communicator weft_communicator;
+
+typedef struct weft_communicator_options {
+  size_t struct_size;
+  int32_t rank, ranks;
+  const char *address;   /* "HOST:PORT" where rank 0 listens until all have joined, and which all ranks reach */
+  const char *transport; /* "nccl": each rank's session is on a card; "host": memory of any device goes through the
+                            host and sockets. Default: by the session's device */
+  const char *nccl;      /* library of NCCL; default: libnccl.so.2 */
+  int64_t timeout_ms;    /* the longest wait for a rank that does nothing, then all end with an error; default: 60000 */
+} weft_communicator_options;
+
+/** Returns when all ranks have joined. All ranks then create the same sessions and run them with the same shapes, in
+ * the same order. An error of one rank's run, and the end of its process, are errors of all: the communicator is of no
+ * use from then on. It may be released before its sessions. */
+WEFT_EXPORT weft_error *weft_communicator_create(const weft_communicator_options *options,
+                                                 weft_communicator **communicator);
+WEFT_EXPORT void weft_communicator_release(weft_communicator *communicator);
 
 /*===- Sessions -------------------------------------------------------------------------------------------------===*/
 
 typedef struct weft_session_options {
   size_t struct_size;
   int32_t threads;         /* CPU workers, the calling thread included; default: the CPUs this process may use */
-  int32_t profile;         /* 1: time every dispatch (weft_session_dispatch), one after the other; default 0 */
+  int32_t profile;         /* 1: time every dispatch (weft_session_dispatch, weft_session_event), one after the other;
+                              default 0 */
   const char *entry;       /* entry function; default: the first. Of a model for several targets (entries "main",
                               "main@sm_90a") the one that fits the device */
   uint64_t memory_limit;   /* bytes of activations, copies of inputs, and outputs; weights do not count. default: the
@@ -153,6 +180,9 @@ typedef struct weft_session_options {
                               the same shapes and addresses is recorded as a CUDA graph, and replayed from then on */
   uint64_t turn_limit;     /* turns of all loops of one run together, after which it ends with WEFT_ERROR_RESOURCE;
                               default: 2^24 */
+  const char *nvtx;        /* library of NVIDIA's tools extension ("libnvToolsExt.so.1"): runs and the kernels that they
+                              start are ranges in a profiler; default: none */
+  weft_communicator *communicator; /* for programs of several ranks */
 } weft_session_options;
 
 /** `device`: "cpu"; "cuda" or "cuda:N": a card of the CUDA driver, the first or number N; or
@@ -298,6 +328,23 @@ typedef struct weft_dispatch {
 } weft_dispatch;
 WEFT_EXPORT size_t weft_session_dispatch_count(const weft_session *session);
 WEFT_EXPORT int weft_session_dispatch(const weft_session *session, size_t index, weft_dispatch *dispatch);
+enum {
+  WEFT_EVENT_RUN = 0,      /* all of it */
+  WEFT_EVENT_SHAPES = 1,   /* extents and the memory plan */
+  WEFT_EVENT_DISPATCH = 2, /* a kernel: on a card by its clock, from when it was started */
+  WEFT_EVENT_COPY = 3
+};
+/** What the last run did, and when. */
+typedef struct weft_event {
+  int32_t kind;      /* WEFT_EVENT_* */
+  int32_t dispatch;  /* its number (weft_session_dispatch), or -1 */
+  int64_t size;      /* grid points of a kernel, bytes of a copy, else 0 */
+  uint64_t begin_ns; /* by a clock of the host that starts anywhere */
+  uint64_t duration_ns;
+} weft_event;
+/** Events of the last run in the order in which they ended; 0 without `profile`. At most 2^20 are kept. */
+WEFT_EXPORT size_t weft_session_event_count(const weft_session *session);
+WEFT_EXPORT int weft_session_event(const weft_session *session, size_t index, weft_event *event);
 /** The counters of the last run as a table, or (`as_json` 1) a JSON array of {"kernel", "counters"}; empty if the
  * device counts nothing. Valid until the next call on this session. */
 WEFT_EXPORT const char *weft_session_counters(weft_session *session, int32_t as_json);

@@ -15,10 +15,12 @@ when one of them is called. It needs numpy alone. bfloat16, float8 and
 4-bit types come and go as the `ml_dtypes` types, when that package is installed.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from ._communicator import Communicator
 from ._compiler import Capability, Compiled, Node, compile, compiler_version, inspect, load_compiler
 from ._dlpack import Tensor
+from ._explain import Explanation, explain
 from ._library import Error, load_library, version
 from ._session import Bundle, Dispatch, Port, Session, Symbol, zeros
 
-__all__ = ["Bundle", "Capability", "Compiled", "Dispatch", "Error", "Node", "Port", "Session", "Symbol", "Tensor", "compile", "compiler_version",
-           "inspect", "load_compiler", "load_library", "version", "zeros"]
+__all__ = ["Bundle", "Capability", "Communicator", "Compiled", "Dispatch", "Error", "Explanation", "Node", "Port", "Session", "Symbol", "Tensor", "compile",
+           "compiler_version", "explain", "inspect", "load_compiler", "load_library", "version", "zeros"]

@@ -32,7 +32,12 @@ class BundleOptions(ctypes.Structure):
 class SessionOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("threads", c_int32), ("profile", c_int32), ("entry", c_char_p),
                 ("memory_limit", c_uint64), ("cuda_driver", c_char_p), ("cubin_cache", c_char_p), ("launch_kernels", c_int32),
-                ("turn_limit", c_uint64)]
+                ("turn_limit", c_uint64), ("nvtx", c_char_p), ("communicator", c_void_p)]
+
+
+class CommunicatorOptions(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("rank", c_int32), ("ranks", c_int32), ("address", c_char_p), ("transport", c_char_p),
+                ("nccl", c_char_p), ("timeout_ms", c_int64)]
 
 
 class PortStruct(ctypes.Structure):
@@ -61,7 +66,7 @@ class DispatchStruct(ctypes.Structure):
                 ("last_grid", c_int64), ("runs", c_uint64), ("total_ns", c_uint64)]
 
 
-# name: (result, arguments). Functions that return c_void_p return an error, but for weft_session_stream and
+# name: (result, arguments). Functions that return c_void_p return an error, but for weft_bundle_explanation, weft_session_stream and
 # weft_dlpack_capsule_destructor.
 _FUNCTIONS = {
     "weft_version": (c_char_p, []),
@@ -74,8 +79,11 @@ _FUNCTIONS = {
     "weft_bundle_release": (None, [c_void_p]),
     "weft_bundle_product_version": (c_char_p, [c_void_p]),
     "weft_bundle_metadata": (c_char_p, [c_void_p, c_char_p]),
+    "weft_bundle_explanation": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "weft_bundle_entry_count": (c_size_t, [c_void_p]),
     "weft_bundle_entry_name": (c_char_p, [c_void_p, c_size_t]),
+    "weft_communicator_create": (c_void_p, [POINTER(CommunicatorOptions), POINTER(c_void_p)]),
+    "weft_communicator_release": (None, [c_void_p]),
     "weft_session_create": (c_void_p, [c_void_p, c_char_p, POINTER(SessionOptions), POINTER(c_void_p)]),
     "weft_session_release": (None, [c_void_p]),
     "weft_session_input_count": (c_size_t, [c_void_p]),

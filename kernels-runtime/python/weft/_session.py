@@ -130,6 +130,14 @@ class Bundle(_Owner):
         count = self._library.weft_bundle_entry_count(self._handle)
         return [self._library.weft_bundle_entry_name(self._handle, i).decode() for i in range(count)]
 
+    def _repr_html_(self) -> str | None:
+        """A notebook shows what was made of the model (weft.explain)."""
+        from ._explain import explain
+        try:
+            return explain(self)._repr_html_()
+        except Error:
+            return None  # closed, or without an explanation
+
 
 def zeros(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """An array of zeros of an element type such as "f16" (not a packed one), at an address that the CPU's kernels use as it is."""
@@ -199,20 +207,22 @@ class Session(_Owner):
     cuda_driver   library of the CUDA driver; default: libcuda.so.1
     cuda_graphs   record runs on a card that come again, and replay them
     turn_limit    turns of all loops of one run together; default: 2^24
+    communicator  of a program of several ranks (weft.Communicator)
     """
 
     _what, _owns_bundle = "session", False
 
     def __init__(self, bundle: Bundle | str | os.PathLike | bytes, *, device: str = "cpu", threads: int | None = None,
                  entry: str | None = None, profile: bool = False, memory_limit: int = 0, cuda_driver: str | os.PathLike | None = None,
-                 cuda_graphs: bool = True, turn_limit: int = 0):
+                 cuda_graphs: bool = True, turn_limit: int = 0, communicator: Communicator | None = None):
         self._lock = threading.Lock()
         self.bundle = bundle if isinstance(bundle, Bundle) else Bundle(bundle)
         self._owns_bundle = self.bundle is not bundle
         self._library = load_library()
         options = SessionOptions(ctypes.sizeof(SessionOptions), threads or 0, int(profile),
                                  None if entry is None else entry.encode(), memory_limit,
-                                 None if cuda_driver is None else os.fsencode(cuda_driver), None, int(not cuda_graphs), turn_limit)
+                                 None if cuda_driver is None else os.fsencode(cuda_driver), None, int(not cuda_graphs), turn_limit, None,
+                                 None if communicator is None else communicator._handle)
         self._pointer = ctypes.c_void_p()
         check(self._library.weft_session_create(self.bundle._handle, device.encode(), options, self._pointer))
         self._inputs, self._input_codes = self._ports("input")

@@ -118,6 +118,12 @@ WeightId Builder::addExternalWeight(std::string_view name, std::string_view path
   return {uint32_t(weights.size() - 1)};
 }
 
+void Builder::setWeightParts(WeightId weight, uint32_t parts, uint64_t outer, uint64_t pieceBytes) {
+  if (!weightParts.empty() && weightParts.back().weight >= weight.value)
+    return fail("parts of weights are set in the weights' sequence");
+  weightParts.push_back({weight.value, parts, outer, pieceBytes});
+}
+
 void Builder::setWeightOrder(WeightId weight, uint8_t elementBytes, const std::vector<int64_t> &extents,
                              const std::vector<int64_t> &order) {
   if (extents.empty() || extents.size() > 8 || order.size() != extents.size())
@@ -247,6 +253,7 @@ void Builder::addDataSections(std::vector<Section> &sections) {
   data.entry.size = position;
   addTable(sections, SectionKind::Weights, weights);
   addTable(sections, SectionKind::WeightOrders, weightOrders);
+  addTable(sections, SectionKind::WeightParts, weightParts);
   addTable(sections, SectionKind::Features, features);
   // Variants name their code sections by number: after the Variants table itself come the code sections in the same
   // order.

@@ -88,6 +88,24 @@ bool weft::bundle::isUnsigned(DType dtype) {
   return row && row->kind == Class::Unsigned;
 }
 
+bool weft::bundle::isReducible(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+  case DType::F32:
+  case DType::F16:
+  case DType::BF16:
+  case DType::I64:
+  case DType::I32:
+  case DType::I8:
+  case DType::UI64:
+  case DType::UI32:
+  case DType::UI8:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool weft::bundle::getByteSize(DType dtype, int64_t count, int64_t &bytes) {
   int64_t bits;
   if (count < 0 || __builtin_mul_overflow(count, int64_t(getBits(dtype)), &bits) ||

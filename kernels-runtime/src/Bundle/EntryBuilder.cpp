@@ -302,6 +302,15 @@ Reg EntryBuilder::turn() {
   return {};
 }
 
+Reg EntryBuilder::rank() { return emit(Opcode::Rank, {}, {}); }
+
+void EntryBuilder::collective(CollectiveKind kind, Reduction reduction, BufferId source, Reg bytes,
+                              BufferId destination, uint32_t ranks, std::string_view text) {
+  if (checkBuffer(source, "collective") && checkBuffer(destination, "collective") && checkReg(bytes, "collective"))
+    commands.push_back({uint16_t(CommandKind::Collective), uint16_t(kind), source.value, bytes.value, destination.value,
+                        uint32_t(reduction), owner.intern(text), ranks, 0});
+}
+
 //===--------------------------------------------------------------------------------------------------------------===//
 // The finished entry
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -325,6 +334,8 @@ std::vector<bool> EntryBuilder::findLive() const {
       continue;
     }
     need(command.b);
+    if (CommandKind(command.kind) == CommandKind::Collective)
+      continue;
     if (CommandKind(command.kind) == CommandKind::Copy) {
       need(command.d);
       need(command.e);
@@ -463,6 +474,10 @@ EntryBuilder::Finished EntryBuilder::finish() const {
       if (command.b != kNone)
         touches.add(command.b, index);
       touches.addLoop(index, index + command.c);
+    } else if (CommandKind(command.kind) == CommandKind::Collective) {
+      touches.add(command.a, index);
+      touches.add(command.c, index);
+      rename(command.b);
     } else if (CommandKind(command.kind) == CommandKind::Copy) {
       touches.add(command.a, index);
       touches.add(command.c, index);

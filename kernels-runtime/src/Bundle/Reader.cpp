@@ -59,6 +59,7 @@ static constexpr KindInfo kinds[] = {
     {SectionKind::TensorMaps, "TensorMaps", sizeof(TensorMapRecord)},
     {SectionKind::WeightOrders, "WeightOrders", sizeof(WeightOrderRecord)},
     {SectionKind::Aliases, "Aliases", sizeof(AliasRecord)},
+    {SectionKind::WeightParts, "WeightParts", sizeof(WeightPartRecord)},
 };
 
 static const KindInfo *findKind(uint32_t kind) {
@@ -233,6 +234,8 @@ void weft::bundle::bindSection(Tables &tables, SectionKind kind, const uint8_t *
     return bindTable(tables.tensorMaps, bytes, size);
   case SectionKind::WeightOrders:
     return bindTable(tables.weightOrders, bytes, size);
+  case SectionKind::WeightParts:
+    return bindTable(tables.weightParts, bytes, size);
   case SectionKind::Aliases:
     return bindTable(tables.aliases, bytes, size);
   case SectionKind::StringBytes:

@@ -99,6 +99,9 @@ Error weft::bundle::evaluateShapes(const InstructionRecord *instructions, uint32
     case Opcode::Turn:
       value = environment.turn;
       break;
+    case Opcode::Rank:
+      value = environment.rank;
+      break;
     case Opcode::AssertEqual: {
       int64_t a = registers[instruction.a], b = registers[instruction.b];
       if (a != b)

@@ -69,6 +69,7 @@ private:
   Error checkDispatch(const CommandRecord &command, uint32_t index);
   Error checkCopy(const CommandRecord &command, uint32_t index);
   Error checkLoop(const CommandRecord &command, uint32_t index);
+  Error checkCollective(const CommandRecord &command, uint32_t index) const;
   Error checkOutputs() const;
   Error checkOperands(uint32_t reg, uint32_t firstOfEval) const;
   Error checkBinding();
@@ -111,6 +112,7 @@ Error EntryValidator::checkInstruction(uint32_t index) {
     usesImm = true;
     break;
   case Opcode::Turn:
+  case Opcode::Rank:
     break;
   case Opcode::Symbol:
     if (instruction.a >= entry.symbols.size)
@@ -369,6 +371,32 @@ Error EntryValidator::checkLoop(const CommandRecord &command, uint32_t index) {
   return {};
 }
 
+/// All ranks are to agree on what they do, so all of it is in the file but for the bytes.
+Error EntryValidator::checkCollective(const CommandRecord &command, uint32_t index) const {
+  auto kind = CollectiveKind(command.inputs);
+  bool combines = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
+  if (kind < CollectiveKind::AllReduce || kind > CollectiveKind::AllToAll)
+    return invalid("unknown collective %u", command.inputs);
+  if (command.g)
+    return invalid("unused operands are set");
+  if (command.f < 2 || command.f > kMaxRanks)
+    return invalid("expected 2 to %u ranks, got %u", kMaxRanks, command.f);
+  if (command.d > uint32_t(Reduction::Min) || combines != (command.d != uint32_t(Reduction::None)))
+    return invalid("expected a reduction of those that combine, got %u", command.d);
+  if (command.e >= tables.strings.size)
+    return invalid("string %u does not exist", command.e);
+  if (Error error = checkUse(command.a, index, /*writes=*/false))
+    return error;
+  if (Error error = checkUse(command.c, index, /*writes=*/true))
+    return error;
+  auto type = DType(entry.buffers[command.a].dtype);
+  if (command.a == command.c || entry.buffers[command.c].dtype != entry.buffers[command.a].dtype || getBits(type) < 8 ||
+      (combines && !isReducible(type)))
+    return invalid("expected two buffers of one element type of whole bytes, with arithmetic if they combine, got %s",
+                   getName(type));
+  return checkRegister(command.b, "collective");
+}
+
 /// Extents of outputs are read at the end of the run.
 Error EntryValidator::checkOutputs() const {
   for (const PortRecord &port : entry.outputs) {
@@ -401,6 +429,9 @@ Error EntryValidator::checkCommands() {
       break;
     case CommandKind::Loop:
       error = checkLoop(command, i);
+      break;
+    case CommandKind::Collective:
+      error = checkCollective(command, i);
       break;
     default:
       error = invalid("unknown kind %u", command.kind);

@@ -126,8 +126,30 @@ static Error validateWeightOrder(const Tables &tables, const WeightOrderRecord &
     if (__builtin_mul_overflow(bytes, record.extents[d], &bytes))
       return invalid("extents overflow");
   }
-  if (bytes != tables.weights[record.weight].size)
-    return invalid("expected extents of %" PRIu64 " bytes, got %" PRIu64, tables.weights[record.weight].size, bytes);
+  uint64_t size = tables.weights[record.weight].size;
+  if (const WeightPartRecord *part = findRecord(tables.weightParts, record.weight))
+    size /= part->parts;
+  if (bytes != size)
+    return invalid("expected extents of %" PRIu64 " bytes, got %" PRIu64, size, bytes);
+  return {};
+}
+
+static Error validateWeightParts(const Tables &tables) {
+  for (uint32_t i = 0; i < tables.weightParts.size; ++i) {
+    const WeightPartRecord &record = tables.weightParts[i];
+    std::string where = "weight part " + std::to_string(i);
+    if (i > 0 && record.weight <= tables.weightParts[i - 1].weight)
+      return invalid("%s: expected a weight above %u", where.c_str(), tables.weightParts[i - 1].weight);
+    if (record.weight >= tables.weights.size)
+      return invalid("%s: weight %u does not exist", where.c_str(), record.weight);
+    if (record.parts < 2 || record.parts > kMaxRanks)
+      return invalid("%s: expected 2 to %u parts, got %u", where.c_str(), kMaxRanks, record.parts);
+    uint64_t bytes;
+    if (__builtin_mul_overflow(record.outer, record.parts, &bytes) ||
+        __builtin_mul_overflow(bytes, record.pieceBytes, &bytes) || bytes != tables.weights[record.weight].size)
+      return invalid("%s: expected pieces of %" PRIu64 " bytes in all", where.c_str(),
+                     tables.weights[record.weight].size);
+  }
   return {};
 }
 
@@ -170,6 +192,8 @@ static Error validateData(const Tables &tables) {
       return invalid("%s: offset %" PRIu64 " and size %" PRIu64 " leave the section of %" PRIu64 " bytes",
                      where.c_str(), weight.offset, weight.size, tables.weightDataBytes);
   }
+  if (Error error = validateWeightParts(tables)) // Before orders, which are of parts.
+    return error;
   return validateWeightOrders(tables);
 }
 

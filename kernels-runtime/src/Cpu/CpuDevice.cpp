@@ -103,9 +103,9 @@ Error CpuDevice::reserveScratch(int64_t bytes) {
 /// Kernels read the data where they are.
 Error CpuDevice::placeReadOnly(LoadedBundle &bundle, std::vector<ReadOnlyData> &items) {
   for (ReadOnlyData &item : items) {
-    const auto *data = static_cast<const uint8_t *>(item.data);
-    if (item.order)
-      if (Error error = bundle.getOrderedWeight(*item.order, data))
+    const auto *data = static_cast<const uint8_t *>(item.view.stored);
+    if (item.view.order || item.view.part)
+      if (Error error = bundle.getSeenWeight(item.id % bundle.getDataCount(), item.view.rank, data))
         return error;
     item.address = const_cast<uint8_t *>(data);
   }

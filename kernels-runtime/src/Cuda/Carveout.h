@@ -8,7 +8,7 @@
 // itself the driver divides it for each kernel. Then a kernel that starts early finds no room beside one that has it
 // otherwise: its CTAs pile up on the SMs that end first. With one division for all kernels of a run, as much shared
 // memory as those want that want most, networks of many small kernels take 0.94 to 0.96 of the time on an H100; with
-// less than they want, 1.3 (bench/results/2026-11-22-small-products-h100.md). Kernels of other runs of the session
+// less than they want, 1.3 (docs/notes/small-products.md). Kernels of other runs of the session
 // (plans for other extents) have no part in it: what they want is taken from the L1, through which others stream.
 //
 //===--------------------------------------------------------------------------------------------------------------===//

@@ -9,9 +9,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaData.h"
 
-#include "../Session/WeightOrder.h"
-
-#include <cinttypes>
+#include <algorithm>
 
 using namespace weft;
 using namespace weft::cuda;
@@ -19,14 +17,11 @@ using namespace weft::bundle;
 
 static constexpr uint64_t kAlignment = 256;
 
-/// Host memory for weights in the order in which kernels see them, before they are waited for.
-static constexpr uint64_t kStagingBytes = 64 << 20;
-
 static uint64_t align(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Whether kernels can read the caller's memory.
-static bool isInPlace(const ReadOnlyData &item) {
-  return item.card >= 0 && !item.order && reinterpret_cast<Address>(item.data) % kBufferAlignment == 0;
+/// Where kernels can read the caller's memory; null: nowhere.
+static const uint8_t *findInPlace(const ReadOnlyData &item) {
+  return item.card >= 0 ? item.view.findInPlace() : nullptr;
 }
 
 CudaData::~CudaData() {
@@ -43,10 +38,10 @@ Error CudaData::place(std::vector<ReadOnlyData> &items, Handle stream) {
   std::map<uint32_t, ReadOnlyData *> missing; // An entry may use one weight as two buffers.
   uint64_t bytes = 0;
   for (ReadOnlyData &item : items)
-    if (isInPlace(item))
-      addresses.emplace(item.id, reinterpret_cast<Address>(item.data));
+    if (const uint8_t *place = findInPlace(item))
+      addresses.emplace(item.id, reinterpret_cast<Address>(place));
     else if (!addresses.count(item.id) && missing.emplace(item.id, &item).second)
-      bytes += align(item.bytes);
+      bytes += align(item.view.getBytes());
   std::vector<ReadOnlyData *> list;
   for (auto [id, item] : missing)
     list.push_back(item);
@@ -61,57 +56,90 @@ Error CudaData::place(std::vector<ReadOnlyData> &items, Handle stream) {
   return {};
 }
 
-Error CudaData::order(const ReadOnlyData &item, Handle stream, AlignedMemory &result) const {
-  const void *data = item.data;
-  AlignedMemory fetched;
-  if (item.card >= 0) {
-    if (!fetched.allocate(item.bytes))
-      return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes of the host", item.bytes);
-    const Driver &driver = context->getDriver();
-    if (Error error =
-            driver.check(driver.memcpyToHost(fetched.get(), reinterpret_cast<Address>(item.data), item.bytes, stream),
-                         "cuMemcpyDtoHAsync"))
-      return error;
-    if (Error error = driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize"))
-      return error;
-    data = fetched.get();
+/// Whether the item is copied before kernels put it in order.
+static bool isStaged(const ReadOnlyData &item) { return item.view.order && (item.card < 0 || !item.view.findPiece()); }
+
+/// Memory of the card in which weights of the host lie as they are stored, until kernels have put them in order.
+class CudaData::Staging {
+public:
+  Staging(const Driver &driver, Handle stream) : driver(driver), stream(stream) {}
+  ~Staging() {
+    (void)driver.streamSynchronize(stream); // Kernels that were started use it.
+    if (address)
+      (void)driver.memFree(address);
   }
-  return reorderWeight(*item.order, data, item.bytes, result);
+  Staging(const Staging &) = delete;
+  Staging &operator=(const Staging &) = delete;
+
+  Error allocate(const std::vector<ReadOnlyData *> &items) {
+    uint64_t bytes = 0;
+    for (const ReadOnlyData *item : items)
+      if (isStaged(*item))
+        bytes = std::max(bytes, item->view.getBytes());
+    return bytes ? driver.check(driver.memAlloc(&address, bytes), "cuMemAlloc") : Error();
+  }
+  Address get() const { return address; }
+
+private:
+  const Driver &driver;
+  Handle stream;
+  Address address = 0;
+};
+
+/// Starts copying what the rank sees of `item`, in the order in which it is stored, to `target`.
+Error CudaData::copyPart(const ReadOnlyData &item, Address target, Handle stream) const {
+  const Driver &driver = context->getDriver();
+  const WeightView &view = item.view;
+  auto fromCard = [&](Address to, const uint8_t *from, uint64_t bytes) {
+    return driver.check(driver.memcpyOnDevice(to, reinterpret_cast<Address>(from), bytes, stream), "cuMemcpyDtoDAsync");
+  };
+  auto fromHost = [&](const void *from) {
+    return driver.check(driver.memcpyToDevice(target, from, view.getBytes(), stream), "cuMemcpyHtoDAsync");
+  };
+  if (const uint8_t *piece = view.findPiece())
+    return item.card >= 0 ? fromCard(target, piece, view.getBytes()) : fromHost(piece);
+  if (item.card >= 0) {
+    Error error;
+    const uint8_t *row = static_cast<const uint8_t *>(view.stored) + view.rank * view.part->pieceBytes;
+    for (uint64_t i = 0; i < view.part->outer && !error; ++i, row += view.part->parts * view.part->pieceBytes)
+      error = fromCard(target + i * view.part->pieceBytes, row, view.part->pieceBytes);
+    return error;
+  }
+  AlignedMemory gathered;
+  if (Error error = gatherPart(view, gathered))
+    return error;
+  Error error = fromHost(gathered.get());
+  Error waiting = driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize");
+  return error ? std::move(error) : std::move(waiting);
 }
 
-/// Starts copying the items to `block`; `items` are in use until the stream has been waited for, but what is made here
-/// for their sake is waited for here.
+/// Starts making at `block` what kernels see of `item`.
+Error CudaData::upload(const ReadOnlyData &item, Address block, Address staging, CudaOrder &order,
+                       Handle stream) const {
+  const WeightView &view = item.view;
+  if (view.getBytes() == 0)
+    return {};
+  if (!view.order)
+    return copyPart(item, block, stream);
+  if (!isStaged(item))
+    return order.start(*view.order, reinterpret_cast<Address>(view.findPiece()), block, stream);
+  if (Error error = copyPart(item, staging, stream))
+    return error;
+  return order.start(*view.order, staging, block, stream);
+}
+
+/// Starts copying the items to `block`; they are in use until the stream has been waited for.
 Error CudaData::upload(const std::vector<ReadOnlyData *> &items, Address block, Handle stream) const {
-  const Driver &driver = context->getDriver();
-  auto wait = [&] { return driver.check(driver.streamSynchronize(stream), "cuStreamSynchronize"); };
-  std::vector<AlignedMemory> staging;
-  uint64_t staged = 0;
-  Error error;
+  CudaOrder order(context->getDriver());
+  Staging staging(context->getDriver(), stream);
+  if (Error error = staging.allocate(items))
+    return error;
   for (const ReadOnlyData *item : items) {
-    const void *data = item->data;
-    if (item->order) {
-      error = order(*item, stream, staging.emplace_back());
-      data = staging.back().get();
-      staged += item->bytes;
-    }
-    if (item->bytes && !error)
-      error = item->card >= 0 && !item->order
-                  ? driver.check(driver.memcpyOnDevice(block, reinterpret_cast<Address>(data), item->bytes, stream),
-                                 "cuMemcpyDtoDAsync")
-                  : driver.check(driver.memcpyToDevice(block, data, item->bytes, stream), "cuMemcpyHtoDAsync");
-    if (!error && staged > kStagingBytes) {
-      error = wait();
-      staging.clear();
-      staged = 0;
-    }
-    if (error)
-      break;
-    block += align(item->bytes);
+    if (Error error = upload(*item, block, staging.get(), order, stream))
+      return error;
+    block += align(item->view.getBytes());
   }
-  if (!staging.empty())
-    if (Error waiting = wait(); waiting && !error) // Also after a failure: copies that were started use the memory.
-      error = std::move(waiting);
-  return error;
+  return {};
 }
 
 Error CudaData::copy(const std::vector<ReadOnlyData *> &missing, uint64_t bytes, Handle stream) {
@@ -132,7 +160,7 @@ Error CudaData::copy(const std::vector<ReadOnlyData *> &missing, uint64_t bytes,
   Address next = block;
   for (const ReadOnlyData *item : missing) {
     addresses[item->id] = next;
-    next += align(item->bytes);
+    next += align(item->view.getBytes());
   }
   return {};
 }

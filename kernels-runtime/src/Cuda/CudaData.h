@@ -13,7 +13,7 @@
 
 #include "../Device.h"
 #include "../Session/LoadedBundle.h"
-#include "Driver.h"
+#include "CudaOrder.h"
 
 #include <map>
 #include <mutex>
@@ -32,8 +32,9 @@ public:
 
 private:
   bundle::Error copy(const std::vector<ReadOnlyData *> &missing, uint64_t bytes, Handle stream);
-  /// The item in the order in which kernels see it, in the host's memory.
-  bundle::Error order(const ReadOnlyData &item, Handle stream, AlignedMemory &result) const;
+  class Staging;
+  bundle::Error copyPart(const ReadOnlyData &item, Address target, Handle stream) const;
+  bundle::Error upload(const ReadOnlyData &item, Address block, Address staging, CudaOrder &order, Handle stream) const;
   bundle::Error upload(const std::vector<ReadOnlyData *> &items, Address block, Handle stream) const;
 
   std::shared_ptr<Context> context;

@@ -22,6 +22,7 @@
 #include <charconv>
 #include <cinttypes>
 #include <cstring>
+#include <optional>
 
 using namespace weft;
 using namespace weft::cuda;
@@ -54,6 +55,8 @@ public:
   Error dispatch(const Launch &launch) override;
   Error dispatchTimed(const Launch &launch, uint64_t &nanoseconds) override;
   Error synchronise() override;
+  Error query(bool &isDone) override;
+  Error withStream(const std::function<Error(void *)> &start) override;
   void *getStream() const override { return streams.getOwn(); }
   Error makeWait(void *stream) override;
   bool canRecord() const override { return true; }
@@ -253,14 +256,21 @@ Error CudaDevice::dispatch(const Launch &launch) {
   }
   const SmLimits &limits = static_cast<const CudaCode &>(*loaded).getLimits();
   CtaNeeds needs = {kernel.threads, function.registers, kernel.sharedBytes};
-  bool isChosen = earlyStart.follow(limits, needs, launch.grid);
+  // What a run reads stays as it is from its first kernel's begin on: others may read it before they wait.
+  bool canStartEarly = function.waitsForGrids && !launch.isFirst;
+  std::optional<unsigned> early = earlyStart.follow(limits, needs, launch.grid, canStartEarly);
+  if (early && *early > needs.sharedBytes) {
+    needs.sharedBytes = config.sharedBytes = *early;
+    if (Error error = driver.check(driver.functionSetAttribute(function.handle, MaxDynamicSharedBytes, int(*early)),
+                                   "cuFuncSetAttribute"))
+      return error;
+  }
   if (limits.sharedBytes > 1) // Known of code whose kernels start early.
     if (std::optional<int> percent = carveout.follow(limits, needs, launch.grid, launch.kernel))
       if (Error error = driver.check(driver.functionSetAttribute(function.handle, PreferredSharedPercent, *percent),
                                      "cuFuncSetAttribute"))
         return error;
-  // What a run reads stays as it is from its first kernel's begin on: others may read it before they wait.
-  if (function.waitsForGrids && !launch.isFirst && isChosen) {
+  if (early) {
     LaunchAttribute &attribute = attributes[config.attributeCount++];
     attribute.id = kLaunchProgrammaticOrder;
     attribute.value.flag = 1;
@@ -300,6 +310,22 @@ Error CudaDevice::synchronise() {
   if (Error error = enter(scope))
     return error;
   return waitForStream();
+}
+
+Error CudaDevice::query(bool &isDone) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  Result state = driver.streamQuery(getTarget());
+  isDone = state != result::NotReady;
+  return isDone ? driver.check(state, "cuStreamQuery") : Error();
+}
+
+Error CudaDevice::withStream(const std::function<Error(void *)> &start) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  return start(getTarget());
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//

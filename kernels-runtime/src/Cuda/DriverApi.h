@@ -26,7 +26,7 @@ namespace result {
 inline constexpr Result Success = 0, InvalidValue = 1, OutOfMemory = 2, StubLibrary = 34, DeviceUnavailable = 46,
                         NoDevice = 100, InvalidDevice = 101, InvalidImage = 200, NoBinaryForGpu = 209, InvalidPtx = 218,
                         JitCompilerNotFound = 221, UnsupportedPtxVersion = 222, JitCompilationDisabled = 223,
-                        NotFound = 500, IllegalAddress = 700, LaunchOutOfResources = 701, Assert = 710,
+                        NotFound = 500, NotReady = 600, IllegalAddress = 700, LaunchOutOfResources = 701, Assert = 710,
                         HardwareStackError = 714, IllegalInstruction = 715, MisalignedAddress = 716,
                         InvalidAddressSpace = 717, InvalidPc = 718, LaunchFailed = 719, SystemDriverMismatch = 803;
 } // namespace result
@@ -111,6 +111,7 @@ static_assert(sizeof(GraphUpdateInfo) == 24, "as the driver has it");
   ENTRY(streamCreate, cuStreamCreate, Handle *, unsigned)                                                              \
   ENTRY(streamDestroy, cuStreamDestroy_v2, Handle)                                                                     \
   ENTRY(streamSynchronize, cuStreamSynchronize, Handle)                                                                \
+  ENTRY(streamQuery, cuStreamQuery, Handle)                                                                            \
   ENTRY(streamWaitEvent, cuStreamWaitEvent, Handle, Handle, unsigned)                                                  \
   ENTRY(streamBeginCapture, cuStreamBeginCapture_v2, Handle, int)                                                      \
   ENTRY(streamIsCapturing, cuStreamIsCapturing, Handle, int *)                                                         \

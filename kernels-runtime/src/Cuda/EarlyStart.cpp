@@ -28,14 +28,31 @@ int64_t weft::cuda::countResident(const SmLimits &limits, const CtaNeeds &cta) {
   return ::countResident(findShares(limits, cta));
 }
 
-bool EarlyStart::follow(const SmLimits &limits, const CtaNeeds &cta, int64_t grid) {
-  std::array<double, 3> each = findShares(limits, cta);
+/// The least shared memory of a CTA that leaves no room for a second one; 0 where a CTA cannot have as much.
+static unsigned findLoneBytes(const SmLimits &limits) {
+  constexpr int kUnit = 128;
+  int bytes = (limits.sharedBytes / 2 - limits.sharedBytesOfCta) / kUnit * kUnit + kUnit;
+  return bytes + limits.sharedBytesOfCta <= limits.sharedBytes ? unsigned(bytes) : 0;
+}
+
+bool EarlyStart::take(const std::array<double, 3> &each, int64_t share) {
   int64_t most = ::countResident(each);
-  int64_t share = (grid + limits.count - 1) / limits.count;
   bool fits = true;
-  for (size_t i = 0; i < each.size(); ++i)
-    fits &= held[i] + each[i] * double(std::min(share, most)) <= 1;
-  for (size_t i = 0; i < each.size(); ++i)
-    held[i] = each[i] * double(std::min(share, most));
+  for (size_t i = 0; i < each.size(); ++i) {
+    double taken = each[i] * double(std::min(share, most));
+    fits &= held[i] + taken <= 1;
+    held[i] = taken;
+  }
   return fits || share >= most;
+}
+
+std::optional<unsigned> EarlyStart::follow(const SmLimits &limits, const CtaNeeds &cta, int64_t grid, bool waits) {
+  int64_t share = (grid + limits.count - 1) / limits.count;
+  if (take(findShares(limits, cta), share))
+    return waits ? std::optional(cta.sharedBytes) : std::nullopt;
+  CtaNeeds lone = {cta.threads, cta.registers, findLoneBytes(limits)};
+  if (!waits || 2 * grid < limits.count || grid > limits.count || lone.sharedBytes <= cta.sharedBytes)
+    return std::nullopt;
+  take(findShares(limits, lone), share);
+  return lone.sharedBytes;
 }

@@ -210,13 +210,17 @@ Error EmulatorDevice::allocate(uint64_t bytes, void *&address) {
 /// The card's memory is this session's alone, and goes with it.
 Error EmulatorDevice::placeReadOnly(LoadedBundle &, std::vector<ReadOnlyData> &items) {
   for (ReadOnlyData &item : items) {
-    if (Error error = allocate(item.bytes, item.address))
-      return std::move(error).within(std::to_string(item.bytes) + " bytes of a weight");
-    AlignedMemory ordered;
-    if (item.order)
-      if (Error error = reorderWeight(*item.order, item.data, item.bytes, ordered))
+    uint64_t bytes = item.view.getBytes();
+    if (Error error = allocate(bytes, item.address))
+      return std::move(error).within(std::to_string(bytes) + " bytes of a weight");
+    AlignedMemory made;
+    const void *seen = item.view.part ? item.view.findInPlace() : item.view.stored;
+    if (item.view.order || (item.view.part && !seen)) {
+      if (Error error = makeSeenWeight(item.view, made))
         return error;
-    if (Error error = upload(item.address, item.order ? ordered.get() : item.data, item.bytes))
+      seen = made.get();
+    }
+    if (Error error = upload(item.address, seen, bytes))
       return error;
   }
   return {};

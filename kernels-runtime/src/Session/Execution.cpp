@@ -31,12 +31,16 @@ Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tens
   if ((inputCount && !inputTensors) || (outputCount && !outputTensors))
     return Error(ErrorCode::Usage, "the array of tensors is null");
   uint64_t begin = nowNs();
+  Timeline::Range range(timeline, getTables().getText(entry.record->name));
+  timeline.clear();
   if (Error error = device->beginRun(stream))
     return error;
   usesHostMemory = false;
   Error error = runOnce(inputTensors, outputTensors);
+  if (error && communicator) // The other ranks wait for this one.
+    communicator->abort(error.getMessage());
   if (!stream || usesHostMemory) { // Also after a failure: what was started uses the caller's memory.
-    Error waiting = device->synchronise();
+    Error waiting = communicator && !error ? communicator->wait(*device) : device->synchronise();
     if (!error)
       error = std::move(waiting);
   }
@@ -47,6 +51,7 @@ Error Session::run(const weft_tensor *inputTensors, size_t inputCount, weft_tens
     return error;
   ++statistics.runs;
   statistics.last_run_ns = nowNs() - begin;
+  note(WEFT_EVENT_RUN, -1, 0, begin, statistics.last_run_ns);
   return {};
 }
 
@@ -127,6 +132,8 @@ Error Session::startCommand(uint32_t index, bool isRecorded) {
   }
   case CommandKind::Copy:
     return copy(command);
+  case CommandKind::Collective:
+    return collective(command);
   case CommandKind::Loop:
     return runLoop(index, isRecorded);
   }
@@ -225,10 +232,12 @@ bool Session::replay(const RecordedRuns::Key &key) {
 //===--------------------------------------------------------------------------------------------------------------===//
 
 Error Session::evaluate(const CommandRecord &command, Segment &segment) {
+  uint64_t begin = timeline.keepsEvents() ? nowNs() : 0;
   ShapeEnvironment environment;
   environment.symbols = symbolValues.data();
   environment.load = [this](uint32_t buffer, int64_t index, int64_t &value) { return load(buffer, index, value); };
   environment.turn = turn;
+  environment.rank = rank;
   environment.message = [this](uint32_t string) { return getTables().getString(string); };
   if (Error error = evaluateShapes(entry.instructions.data, command.a, command.b, environment, registers.data()))
     return error;
@@ -240,7 +249,9 @@ Error Session::evaluate(const CommandRecord &command, Segment &segment) {
   for (uint32_t buffer : segment.buffers)
     if (Error error = sizeBuffer(buffer))
       return error;
-  return placeTransients(segment);
+  Error error = placeTransients(segment);
+  note(WEFT_EVENT_SHAPES, -1, 0, begin, timeline.keepsEvents() ? nowNs() - begin : 0);
+  return error;
 }
 
 /// Two negative extents multiply to a size that looks right.
@@ -336,6 +347,11 @@ Error Session::load(uint32_t bufferIndex, int64_t index, int64_t &value) {
   return {};
 }
 
+void Session::note(int32_t kind, int32_t dispatch, int64_t size, uint64_t begin, uint64_t nanoseconds) {
+  if (timeline.keepsEvents())
+    timeline.add({kind, dispatch, size, begin, nanoseconds});
+}
+
 //===--------------------------------------------------------------------------------------------------------------===//
 // Work
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -400,9 +416,11 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
   Launch launch = {command.a, grid,         argumentAddresses.data(), command.d, scalarValues.data(), command.f,
                    scratch,   !hasLaunched, steadyBytes.data()};
   hasLaunched = true;
-  uint64_t nanoseconds = 0;
+  uint64_t nanoseconds = 0, begin = timeline.keepsEvents() ? nowNs() : 0;
+  Timeline::Range range(timeline, tables.getText(tables.kernels[state.kernel].name));
   Error error = profile ? device->dispatchTimed(launch, nanoseconds) : device->dispatch(launch);
   state.nanoseconds += nanoseconds;
+  note(WEFT_EVENT_DISPATCH, int32_t(&state - dispatches.data()), grid, begin, nanoseconds);
   return error ? std::move(error).within(where()) : Error();
 }
 
@@ -414,5 +432,36 @@ Error Session::copy(const CommandRecord &command) {
     error = offsetAddress(command.c, command.d, bytes, destination);
   if (error)
     return std::move(error).within("copy");
-  return bytes && destination != source ? device->copy(destination, source, uint64_t(bytes)) : Error();
+  if (!bytes || destination == source)
+    return {};
+  uint64_t begin = timeline.keepsEvents() ? nowNs() : 0;
+  error = device->copy(destination, source, uint64_t(bytes));
+  note(WEFT_EVENT_COPY, -1, bytes, begin, timeline.keepsEvents() ? nowNs() - begin : 0);
+  return error;
+}
+
+Error Session::collective(const CommandRecord &command) {
+  auto kind = CollectiveKind(command.inputs);
+  auto dtype = DType(entry.buffers[command.a].dtype);
+  int64_t bytes = registers[command.b], size = getBits(dtype) / 8;
+  int64_t parts = kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ? 1 : command.f;
+  auto where = [&] { return "collective " + quote(getTables().getString(command.e)); };
+  if (bytes < 0 || bytes % (size * parts) != 0)
+    return makeError(ErrorCode::Input, "%s: expected %" PRId64 " equal parts of whole elements, got %" PRId64 " bytes",
+                     where().c_str(), parts, bytes);
+  int64_t resultBytes = kind == CollectiveKind::ReduceScatter ? bytes / parts : bytes;
+  if (kind == CollectiveKind::AllGather && __builtin_mul_overflow(bytes, int64_t(command.f), &resultBytes))
+    return Error(ErrorCode::Resource, where() + ": the result exceeds 64-bit sizes");
+  void *source, *destination;
+  Error error = offsetAddress(command.a, kNone, bytes, source);
+  if (!error)
+    error = offsetAddress(command.c, kNone, resultBytes, destination);
+  if (error)
+    return std::move(error).within(where());
+  hasLaunched = true;
+  if (bytes == 0)
+    return {};
+  return communicator->run(
+      {kind, Reduction(command.d), dtype, source, destination, uint64_t(bytes), getTables().getString(command.e)},
+      *device);
 }

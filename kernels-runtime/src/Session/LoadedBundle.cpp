@@ -79,28 +79,34 @@ Error LoadedBundle::bindWeights(const std::string &folder, const Options &option
 }
 
 const WeightOrderRecord *LoadedBundle::findOrder(uint32_t index) const {
-  const Table<WeightOrderRecord> &orders = getTables().weightOrders;
-  const WeightOrderRecord *end = orders.data + orders.size;
-  const WeightOrderRecord *found = std::lower_bound(
-      orders.data, end, index, [](const WeightOrderRecord &order, uint32_t weight) { return order.weight < weight; });
-  return found != end && found->weight == index ? found : nullptr;
+  return findRecord(getTables().weightOrders, index);
 }
 
-Error LoadedBundle::getOrderedWeight(const WeightOrderRecord &order, const uint8_t *&data) {
+const WeightPartRecord *LoadedBundle::findPart(uint32_t index) const {
+  return findRecord(getTables().weightParts, index);
+}
+
+Error LoadedBundle::getSeenWeight(uint32_t index, uint32_t rank, const uint8_t *&data) {
   std::lock_guard<std::mutex> lock(orderMutex);
-  AlignedMemory &memory = ordered[order.weight];
+  WeightView view = {weights[index], getTables().weights[index].size, findPart(index), rank, findOrder(index)};
+  data = view.findInPlace();
+  if (data)
+    return {};
+  AlignedMemory &memory = seen[{index, view.part ? rank : 0}];
   if (!memory.get())
-    if (Error error = reorderWeight(order, weights[order.weight], getTables().weights[order.weight].size, memory))
+    if (Error error = makeSeenWeight(view, memory))
       return error;
   data = static_cast<const uint8_t *>(memory.get());
   return {};
 }
 
-uint64_t LoadedBundle::getOrderedBytes() {
+uint64_t LoadedBundle::getSeenBytes() {
   std::lock_guard<std::mutex> lock(orderMutex);
   uint64_t bytes = 0;
-  for (const auto &[weight, memory] : ordered)
-    bytes += memory.get() ? getTables().weights[weight].size : 0;
+  for (const auto &[key, memory] : seen) {
+    const WeightPartRecord *part = findPart(key.first);
+    bytes += memory.get() ? getTables().weights[key.first].size / (part ? part->parts : 1) : 0;
+  }
   return bytes;
 }
 

@@ -58,11 +58,15 @@ public:
   int getWeightCard(uint32_t index) const { return weightCards[index]; }
   /// In which kernels see the weight; null: as stored.
   const bundle::WeightOrderRecord *findOrder(uint32_t index) const;
-  /// Address of a weight in the order in which kernels see it; made when it is first asked for, kept until the bundle
-  /// is closed. For devices that read the host's memory; others keep their own copies.
-  bundle::Error getOrderedWeight(const bundle::WeightOrderRecord &order, const uint8_t *&data);
-  /// Host memory of these.
-  uint64_t getOrderedBytes();
+  /// The part of it that a rank sees; null: all of it.
+  const bundle::WeightPartRecord *findPart(uint32_t index) const;
+  /// Address of a weight as kernels of `rank` see it: in place if it is stored so, else made when it is first asked for
+  /// and kept until the bundle is closed. For devices that read the host's memory; others keep their own copies.
+  bundle::Error getSeenWeight(uint32_t index, uint32_t rank, const uint8_t *&data);
+  /// Weights and constants.
+  uint32_t getDataCount() const { return getTables().weights.size + getTables().constants.size; }
+  /// Host memory of those that were made.
+  uint64_t getSeenBytes();
   /// Of what the weights are stored in: the same bytes count once.
   uint64_t getWeightBytes() const { return weightBytes; }
 
@@ -86,7 +90,7 @@ private:
   std::vector<int> weightCards;
   uint64_t weightBytes = 0;
   std::mutex orderMutex;
-  std::map<uint32_t, AlignedMemory> ordered; ///< By weight.
+  std::map<std::pair<uint32_t, uint32_t>, AlignedMemory> seen; ///< By weight and rank.
   std::mutex resourceMutex;
   std::map<std::string, std::shared_ptr<SharedResource>> resources;
 };

@@ -63,15 +63,50 @@ Error Session::create(std::shared_ptr<LoadedBundle> bundle, std::string_view dev
   session->device = memory->device.get();
   session->memory = std::move(memory);
   session->turnLimit = options.turnLimit;
+  if (Error error = session->timeline.open(options.profile, options.nvtx))
+    return error;
+  session->communicator = options.communicator;
   if (Error error = session->prepare())
     return error;
-  session->isRecordable &= !options.launchesKernels && !options.profile && session->device->canRecord();
+  session->isRecordable &= !options.launchesKernels && !options.profile && session->device->canRecord() &&
+                           (!session->communicator || session->communicator->canRecord());
   result = std::move(session);
   return {};
 }
 
+/// The communicator has the ranks that the program is for; a program of one rank does without.
+Error Session::joinRanks() {
+  uint32_t ranks = 1;
+  for (const CommandRecord &command : entry.commands)
+    if (CommandKind(command.kind) == CommandKind::Collective)
+      ranks = command.f;
+  for (const BufferRecord &buffer : entry.buffers)
+    if (BufferKind(buffer.kind) == BufferKind::Weight)
+      if (const WeightPartRecord *part = bundle->findPart(buffer.source))
+        ranks = part->parts;
+  if (ranks == 1) {
+    communicator.reset();
+    return {};
+  }
+  if (!communicator || communicator->getRanks() != ranks)
+    return makeError(ErrorCode::Usage,
+                     "expected a communicator of %u ranks, for which the model was compiled (--mesh), got %s", ranks,
+                     communicator ? ("one of " + std::to_string(communicator->getRanks())).c_str() : "none");
+  rank = communicator->getRank();
+  Error error = communicator->attach(*device);
+  isAttached = !error;
+  return error;
+}
+
+Session::~Session() {
+  if (isAttached)
+    communicator->detach();
+}
+
 Error Session::prepare() {
   const Tables &tables = getTables();
+  if (Error error = joinRanks())
+    return error;
   // A program without kernels (constants and copies only) needs no code.
   bool hasDispatch = false;
   for (const CommandRecord &command : entry.commands)
@@ -165,12 +200,16 @@ Error Session::prepareReadOnlyBuffers() {
         return makeError(ErrorCode::Usage,
                          "weight %s: expected memory of the host or of the session's device %s, got card %d's",
                          quote(tables.getString(weight.name)).c_str(), device->getCapabilities().name, card);
-      items.push_back({buffer.source, bundle->getWeight(buffer.source), weight.size, bundle->findOrder(buffer.source),
-                       nullptr, card});
+      WeightView view = {bundle->getWeight(buffer.source), weight.size, bundle->findPart(buffer.source), rank,
+                         bundle->findOrder(buffer.source)};
+      // Sessions of several ranks of one process may share a card.
+      uint32_t id = view.part ? bundle->getDataCount() * (rank + 1) : 0;
+      items.push_back({id + buffer.source, view, nullptr, card});
     } else if (BufferKind(buffer.kind) == BufferKind::Constant) {
       const DataRecord &constant = tables.constants[buffer.source];
-      items.push_back({uint32_t(tables.weights.size + buffer.source), tables.constantBytes.data + constant.offset,
-                       constant.size, nullptr, nullptr});
+      items.push_back({uint32_t(tables.weights.size + buffer.source),
+                       {tables.constantBytes.data + constant.offset, constant.size},
+                       nullptr});
     } else {
       continue;
     }
@@ -180,7 +219,7 @@ Error Session::prepareReadOnlyBuffers() {
     return error;
   for (size_t i = 0; i < items.size(); ++i) {
     addresses[buffers[i]] = items[i].address;
-    sizes[buffers[i]] = int64_t(items[i].bytes);
+    sizes[buffers[i]] = int64_t(items[i].view.getBytes());
   }
   return {};
 }

@@ -11,11 +11,13 @@
 #ifndef WEFT_SESSION_SESSION_H
 #define WEFT_SESSION_SESSION_H
 
+#include "../Comm/Communicator.h"
 #include "EntryChoice.h"
 #include "LoadedBundle.h"
 #include "PortDescription.h"
 #include "RecordedRuns.h"
 #include "SessionMemory.h"
+#include "Timeline.h"
 #include "weft/runtime.h"
 
 #include <mutex>
@@ -26,17 +28,20 @@ namespace weft {
 struct SessionOptions {
   unsigned threads = 0;
   bool profile = false;
-  std::string entry;                     ///< See chooseEntry.
-  uint64_t memoryLimit = 0;              ///< 0: the memory of the device.
-  int64_t turnLimit = bundle::kMaxTurns; ///< Of all loops of a run together.
-  bool launchesKernels = false;          ///< Nothing is recorded.
-  DeviceOptions device;                  ///< `threads` is ignored here: the one above counts.
+  std::string entry;                          ///< See chooseEntry.
+  uint64_t memoryLimit = 0;                   ///< 0: the memory of the device.
+  int64_t turnLimit = bundle::kMaxTurns;      ///< Of all loops of a run together.
+  bool launchesKernels = false;               ///< Nothing is recorded.
+  std::string nvtx;                           ///< See Timeline::open.
+  std::shared_ptr<Communicator> communicator; ///< Of a program of several ranks.
+  DeviceOptions device;                       ///< `threads` is ignored here: the one above counts.
 };
 
 class Session {
 public:
   static bundle::Error create(std::shared_ptr<LoadedBundle> bundle, std::string_view device,
                               const SessionOptions &options, std::unique_ptr<Session> &session);
+  ~Session();
 
   const std::vector<PortDescription> &getInputs() const { return inputs; }
   const std::vector<PortDescription> &getOutputs() const { return outputs; }
@@ -66,6 +71,7 @@ public:
   const char *getCounters(bool asJson);
   size_t getDispatchCount() const { return dispatches.size(); }
   weft_dispatch getDispatch(size_t index) const;
+  const std::vector<weft_event> &getEvents() const { return timeline.getEvents(); }
 
 private:
   /// What one Eval command defines: the buffers whose size is among its registers.
@@ -96,6 +102,7 @@ private:
 
   Session(std::shared_ptr<LoadedBundle> bundle, const EntryChoice &choice, bool profile);
   bundle::Error prepare();
+  bundle::Error joinRanks();
   void prepareSegments();
   bundle::Error prepareReadOnlyBuffers();
 
@@ -124,6 +131,9 @@ private:
   bundle::Error placeTransients(Segment &segment);
   bundle::Error dispatch(const bundle::CommandRecord &command, DispatchState &state);
   bundle::Error copy(const bundle::CommandRecord &command);
+  /// An event of this run, if any are kept.
+  void note(int32_t kind, int32_t dispatch, int64_t size, uint64_t begin, uint64_t nanoseconds);
+  bundle::Error collective(const bundle::CommandRecord &command);
   bundle::Error load(uint32_t buffer, int64_t index, int64_t &value);
   bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;
 
@@ -150,8 +160,12 @@ private:
   uint32_t entryIndex;
   std::string_view codeTarget; ///< Of the entry's GPU code; empty: any.
   bool profile;
+  Timeline timeline;
   std::shared_ptr<SessionMemory> memory;
-  Device *device = nullptr; ///< Of `memory`; outlives everything below, which holds its memory.
+  Device *device = nullptr;                   ///< Of `memory`; outlives everything below, which holds its memory.
+  std::shared_ptr<Communicator> communicator; ///< Null: a program of one rank.
+  bool isAttached = false;                    ///< To the communicator.
+  uint32_t rank = 0;
   std::vector<PortDescription> inputs, outputs;
   std::vector<uint32_t> portOfBuffer; ///< Input or output number of such a buffer.
   std::vector<Segment> segments;

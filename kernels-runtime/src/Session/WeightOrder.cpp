@@ -133,3 +133,36 @@ Error weft::reorderWeight(const WeightOrderRecord &record, const void *stored, u
     write(record, static_cast<const uint8_t *>(stored), static_cast<uint8_t *>(seen.get()));
   return {};
 }
+
+const uint8_t *WeightView::findPiece() const {
+  const auto *data = static_cast<const uint8_t *>(stored);
+  return !part ? data : part->outer == 1 ? data + rank * part->pieceBytes : nullptr;
+}
+
+const uint8_t *WeightView::findInPlace() const {
+  const uint8_t *piece = order ? nullptr : findPiece();
+  return piece && isAligned(piece) ? piece : nullptr;
+}
+
+Error weft::gatherPart(const WeightView &view, AlignedMemory &memory) {
+  const WeightPartRecord &part = *view.part;
+  if (!memory.allocate(view.getBytes()))
+    return makeError(ErrorCode::Resource, "no memory for %" PRIu64 " bytes of a rank's part of a weight",
+                     view.getBytes());
+  const auto *from = static_cast<const uint8_t *>(view.stored) + view.rank * part.pieceBytes;
+  auto *to = static_cast<uint8_t *>(memory.get());
+  for (uint64_t row = 0; row < part.outer; ++row, from += part.parts * part.pieceBytes, to += part.pieceBytes)
+    std::memcpy(to, from, part.pieceBytes);
+  return {};
+}
+
+Error weft::makeSeenWeight(const WeightView &view, AlignedMemory &seen) {
+  if (!view.order)
+    return gatherPart(view, seen);
+  if (const uint8_t *piece = view.findPiece())
+    return reorderWeight(*view.order, piece, view.getBytes(), seen);
+  AlignedMemory gathered;
+  if (Error error = gatherPart(view, gathered))
+    return error;
+  return reorderWeight(*view.order, gathered.get(), view.getBytes(), seen);
+}

@@ -59,6 +59,8 @@ struct FakeCuda {
   std::map<std::string, std::map<int, int>> attributes; ///< Of functions by name.
   unsigned compilations = 0;
 
+  std::function<bool()> isBusy; ///< Whether streams have work of another library.
+
   // What is alive now.
   int contexts = 0;
   std::vector<void *> contextStack;

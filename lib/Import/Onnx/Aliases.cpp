@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A result that is a tg.scatter into an argument may lie in that argument's memory, if nothing else reads it: the
-// program then writes the updates only. Exporters also write present = concat(past, new): past has P rows, present
-// P + S. Their rows lie elsewhere, since the extent is in the strides of what is outside of it. So past and present
-// both become the whole memory, of C rows (a symbol of its own, `NAME_capacity`):
+// program then writes the updates only; also where exporters update a transposed argument and transpose the result
+// back. Exporters also write present = concat(past, new): past has P rows, present P + S. Their rows lie elsewhere,
+// since the extent is in the strides of what is outside of it. So past and present both become the whole memory, of C
+// rows (a symbol of its own, `NAME_capacity`):
 //   past = slice(memory, 0 .. P), memory' = scatter(memory, P .. P + S, new), present = slice(memory', 0 .. P + S)
 // Readers of past read rows that the scatter leaves as they are. P is then no extent of an input any more, unless
 // others have it; it is what an equation that import assumed says (the mask's extent T = P + S: P = T - S).
 #include "Aliases.h"
+#include "weft/Dialect/TileGraph/IR/Canonicalize.h"
 #include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/IR/Substitution.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
@@ -47,6 +49,10 @@ public:
         diagnostics(diagnostics), returned(main.front().getTerminator()->getOpOperands()) {}
 
   void run() {
+    PatternRewriter rewriter(context);
+    for (OpOperand &result : returned)
+      if (auto transpose = result.get().getDefiningOp<tg::TransposeOp>())
+        (void)tg::moveScatterBeforeTranspose(transpose, rewriter);
     for (const Alias &alias : options.aliases)
       expand(alias);
     for (unsigned result = 0; result < returned.size(); ++result)
@@ -150,7 +156,8 @@ void Aliases::recognise(unsigned result) {
     return argument && argument.getOwner() == &main.front() && !used.contains(argument.getArgNumber());
   };
   auto scatter = dyn_cast_or_null<tg::ScatterOp>(op);
-  if (scatter && scatter->hasAttr(tg::distinctAttr) && isFree(scatter.getData()) && scatter.getData().hasOneUse())
+  bool isUpdate = scatter && !scatter.getKind() && (options.aliasCaches || scatter->hasAttr(tg::distinctAttr));
+  if (isUpdate && isFree(scatter.getData()) && scatter.getData().hasOneUse())
     return alias(cast<BlockArgument>(scatter.getData()).getArgNumber(), result);
   auto concat = dyn_cast_or_null<tg::ConcatOp>(op);
   if (options.aliasCaches && concat && concat.getInputs().size() > 1 && isFree(concat.getInputs().front()))

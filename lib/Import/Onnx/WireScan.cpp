@@ -43,15 +43,15 @@ using FieldList = llvm::ArrayRef<Field>;
 constexpr FieldKind M = FieldKind::Message, N = FieldKind::Name, B = FieldKind::Bytes, S = FieldKind::Scalar;
 
 // Field numbers of onnx.proto, IR versions up to 14. What is not listed is dropped: doc strings, metadata, training
-// information, quantisation annotations. Function fields 11 and 13 and node field 8 are newer than the system's
-// protobuf classes, which keep them as unknown fields.
+// information, quantisation annotations. Function fields 11 and 13, node fields 8 and 10 and model field 26 are newer
+// than the system's protobuf classes, which keep them as unknown fields.
 constexpr Field modelFields[] = {
-    {1, S}, {2, N}, {3, N}, {4, N}, {5, S}, {7, M, Msg::Graph}, {8, M, Msg::OpsetId}, {25, M, Msg::Function}};
+    {1, S}, {2, N}, {3, N}, {4, N}, {5, S}, {7, M, Msg::Graph}, {8, M, Msg::OpsetId}, {25, M, Msg::Function}, {26, B}};
 constexpr Field graphFields[] = {{1, M, Msg::Node},         {2, N},
                                  {5, M, Msg::Tensor},       {11, M, Msg::ValueInfo},
                                  {12, M, Msg::ValueInfo},   {13, M, Msg::ValueInfo},
                                  {15, M, Msg::SparseTensor}};
-constexpr Field nodeFields[] = {{1, N}, {2, N}, {3, N}, {4, N}, {5, M, Msg::Attribute}, {7, N}, {8, N}};
+constexpr Field nodeFields[] = {{1, N}, {2, N}, {3, N}, {4, N}, {5, M, Msg::Attribute}, {7, N}, {8, N}, {10, B}};
 constexpr Field attributeFields[] = {{1, N},
                                      {2, S},
                                      {3, S},

@@ -326,7 +326,7 @@ private:
 
   /// Without distributed shared memory: the parts pass through the L2. A tile's CTAs are neighbours, and CTAs begin in
   /// the order of their numbers, so those that a CTA waits for run, or begin when CTAs of earlier tiles have ended
-  /// (docs/gpu.md, launches). Each launch adds `cluster` to a tile's counter, which needs no setting back.
+  /// (docs/split-k.md). Each launch adds `cluster` to a tile's counter, which needs no setting back.
   static void sendThroughMemory(OpBuilder &builder, Location loc, const Share &share, ArrayRef<ValueRange> values,
                                 int64_t tiles) {
     constexpr int64_t counterBytes = 128;

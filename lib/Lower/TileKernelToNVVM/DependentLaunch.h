@@ -4,7 +4,7 @@
 // Each thread that loads or stores transients waits (griddepcontrol.wait) ahead of the first of them until the kernels
 // before have ended and their results are visible; what needs none of that stands ahead of it: barriers, tensor maps,
 // index arithmetic, and the first copies of steady operands into shared memory. Behind the wait, or at once where that
-// pays, the kernel lets its own successor start. docs/gpu.md, "Dependent launch", says why that is right whatever the
+// pays, the kernel lets its own successor start. docs/dependent-launch.md says why that is right whatever the
 // memory plan is.
 #ifndef WEFT_LIB_LOWER_TILEKERNELTONVVM_DEPENDENTLAUNCH_H
 #define WEFT_LIB_LOWER_TILEKERNELTONVVM_DEPENDENTLAUNCH_H

@@ -7,6 +7,7 @@
 // run in any order. The counter wraps around at the number of parts: each launch leaves it at zero.
 #include "Parts.h"
 #include "Memory.h"
+#include "Tma.h"
 #include "Variables.h"
 #include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
@@ -29,6 +30,15 @@ struct SentTile {
   int64_t vector = 1, offset = 0;
 };
 
+/// Of what clusters have, that of the CTA: their CTAs have tiles side by side, in equal parts.
+Value ownOf(OpBuilder &builder, Location loc, const KernelInfo &info, Value number) {
+  if (info.cluster == 1)
+    return number;
+  Value rank = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), emitClusterRank(builder, loc));
+  Value first = arith::MulIOp::create(builder, loc, number, arith::ConstantIndexOp::create(builder, loc, info.cluster));
+  return arith::AddIOp::create(builder, loc, first, rank);
+}
+
 /// Where the parts of a launch's tiles lie.
 class PartSlots {
 public:
@@ -46,7 +56,7 @@ public:
 
   /// The first byte of slot `number` (index).
   Value locate(OpBuilder &builder, Location loc, const KernelInfo &info, Value number) const {
-    Value word = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), number);
+    Value word = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), ownOf(builder, loc, info, number));
     Value bytes = arith::MulIOp::create(builder, loc, word, makeInt(builder, loc, slotBytes));
     return emitOffset(builder, loc, getVariable(builder, loc, info, "parts", slots * slotBytes), bytes);
   }
@@ -120,7 +130,7 @@ private:
     int64_t most = op.getMost();
     Value counters = getVariable(builder, loc, info, "arrivals", op.getSlots() / most * counterBytes);
     Value tile = arith::DivUIOp::create(builder, loc, number, arith::ConstantIndexOp::create(builder, loc, most));
-    tile = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), tile);
+    tile = arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), ownOf(builder, loc, info, tile));
     Value counter = emitOffset(builder, loc, counters,
                                arith::MulIOp::create(builder, loc, tile, makeInt(builder, loc, counterBytes)));
     Value told = getSharedPointer(builder, loc, info, info.getScratch(op));
@@ -164,12 +174,18 @@ public:
         SmallVector<Value> loaded = emitGlobalLoad(rewriter, loc, own, offset, tile.getElementType(), regs.size(),
                                                    Predicate(), zero, LoadOptions());
         for (auto [reg, value] : llvm::zip_equal(regs, loaded))
-          registers[reg] = value;
+          registers[reg] = i < adaptor.getOnto().size() ? add(rewriter, loc, adaptor.getOnto()[i][reg], value) : value;
       });
       results.push_back(std::move(registers));
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
+  }
+
+private:
+  static Value add(OpBuilder &builder, Location loc, Value a, Value b) {
+    return isa<FloatType>(a.getType()) ? Value(arith::AddFOp::create(builder, loc, a, b))
+                                       : arith::AddIOp::create(builder, loc, a, b);
   }
 };
 

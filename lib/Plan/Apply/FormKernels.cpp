@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../Gpu/Target.h"
 #include "InPlace.h"
+#include "KernelName.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -24,20 +25,6 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::plan;
 
-/// Label of a kernel: the names of its first ops, most telling first as they run.
-static std::string labelOf(const Group &group) {
-  constexpr size_t namedOps = 4;
-  std::string label;
-  for (Operation *op : ArrayRef(group.getArrayRef()).take_front(namedOps)) {
-    if (!label.empty())
-      label += '_';
-    label += op->getName().stripDialect();
-  }
-  if (group.size() > namedOps)
-    label += "_and_" + std::to_string(group.size() - namedOps);
-  return label;
-}
-
 /// Moves the ops of `group` into a new tg.kernel at the place of its last op. Results used outside become the kernel's,
 /// the largest first.
 static tg::KernelOp applyGroup(const Group &group) {
@@ -50,7 +37,7 @@ static tg::KernelOp applyGroup(const Group &group) {
   OpBuilder builder(group.back());
   Location loc = builder.getFusedLoc(locations);
   auto kernel =
-      tg::KernelOp::create(builder, loc, ValueRange(results).getTypes(), builder.getStringAttr(labelOf(group)));
+      tg::KernelOp::create(builder, loc, ValueRange(results).getTypes(), builder.getStringAttr(nameKernel(group)));
   Block *body = builder.createBlock(&kernel.getBody());
   for (Operation *op : group)
     op->moveBefore(body, body->end());

@@ -87,8 +87,17 @@ static int64_t elementBytesOf(Value value) {
   return std::max<int64_t>(tg::getElementBits(cast<RankedTensorType>(value.getType()).getElementType()) / 8, 1);
 }
 
-/// A product of two matrices; none for batches and windows, of which the models know nothing.
+/// Whether the elements of an operand are those of a tensor in memory; what a prologue computes has other bytes there.
+static bool isInMemory(Value operand) {
+  while (isa_and_nonnull<tg::ReshapeOp, tg::TransposeOp>(operand.getDefiningOp()))
+    operand = operand.getDefiningOp()->getOperand(0);
+  return isa<BlockArgument>(operand);
+}
+
+/// A GEMM of two matrices in memory; none for batches and windows, of which the models know nothing.
 static std::optional<LaunchProblem> describeProduct(tg::ContractOp contract) {
+  if (!isInMemory(contract.getLhs()) || !isInMemory(contract.getRhs()))
+    return std::nullopt;
   AffineMap lhs = contract.getMap(0), rhs = contract.getMap(1), result = contract.getMap(2);
   if (!lhs.isProjectedPermutation(true) || !rhs.isProjectedPermutation(true) || !result.isProjectedPermutation(true))
     return std::nullopt;

@@ -130,7 +130,6 @@ std::string CarriedSums::boundRow() {
 /// the products behind lose to adding up. Of both, or as long as estimates tell, the plan without the kernel.
 bool CarriedSums::pays(std::string &text) {
   constexpr int64_t leastColumns = 64, mostColumns = 256;
-  constexpr double waitOfParts = 0.5e-6; // Of a kernel that adds them up: they come while its first step does.
   AffineExpr last = product.getMap(2).getResults().back();
   unsigned side = product.getMap(0).isFunctionOfDim(cast<AffineDimExpr>(last).getPosition()) ? 1 : 0;
   GemmProblem problem = describeProduct(product, side);
@@ -146,7 +145,7 @@ bool CarriedSums::pays(std::string &text) {
   while (extent && *extent % places != 0 && places > leastColumns)
     places /= 2;
   problem.onlyN = places;
-  double together = chooseGemmTile(problem, device).cost.seconds + waitOfParts * double(kernels),
+  double together = chooseGemmTile(problem, device).cost.seconds + device.alone.sum * double(kernels),
          lost = together - apart;
   double moved = estimateBytes(row) + estimateBytes(operand);
   double saved = moveSeconds(moved, levelBetweenKernels(moved, device), device) + device.kernelSeconds();

@@ -17,6 +17,7 @@
 #include "weft/Plan/OrderModel.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
+#include "weft/Plan/Traversal/GridTail.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -156,6 +157,14 @@ static void describeBoxes(const KernelToSchedule &kernel, tg::ContractOp product
   }
 }
 
+/// Whether CTAs may share tiles: what the last one reads beside its sums would have a place of its own in shared
+/// memory, and what it computes of them takes registers that others' sums come to (a sigmoid of 128 x 256 spills).
+static bool mayShareTail(const GemmProblem &problem, ArrayRef<Value> tensors) {
+  constexpr double mostWork = 4;
+  auto isStatic = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).hasStaticShape(); };
+  return problem.epilogueRegisters == 0 && problem.epilogueWork <= mostWork && llvm::all_of(tensors, isStatic);
+}
+
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles,
                             int64_t unpackedBits = 0) {
   GemmProblem problem;
@@ -191,6 +200,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
   problem.contiguousAlongK = k && isContiguousAlong(kernel, problem.m > problem.n ? lhs : rhs, *k);
   if (problem.type == GemmType::F32 && kernel.allowTf32)
     problem.type = GemmType::Tf32;
+  problem.allowWgmma &= problem.type != GemmType::Tf32; // It cuts operands off to TF32; no thread sees them to round.
   func::FuncOp func = kernel.func;
   Value result = cast<func::ReturnOp>(func.getBody().front().getTerminator()).getOperand(0);
   problem.resultBytes = bytesOf(result);
@@ -247,6 +257,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
     if (isa<BlockArgument>(request.value) && reads(m) && reads(n))
       problem.epilogueRegisters += double(bytesOf(request.value)) / 4;
   }
+  problem.allowTail = problem.allowSplit && mayShareTail(problem, {lhs, rhs, result});
   return problem;
 }
 
@@ -259,19 +270,16 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
 static void streamRowsOfMatrix(const KernelToSchedule &kernel, int64_t rows, int64_t depth, int64_t vector,
                                bool plainVector, const Device &device, ScheduleChoice &choice, int64_t &columns,
                                int64_t &step) {
-  constexpr int64_t threads = 128, wholeVectors = 16, steppedVectors = 8, ctasOfSm = 4, lanes = 32, streamedSteps = 4;
+  constexpr int64_t lanes = 32, streamedSteps = 4;
   func::FuncOp func = kernel.func;
-  int64_t matrices = std::max<int64_t>(
-      llvm::count_if(func.getBody().front().getOps<tg::ContractOp>(), [](auto each) { return !tg::isInner(each); }), 1);
-  int64_t whole = threads * wholeVectors * vector / int64_t(llvm::PowerOf2Ceil(matrices));
-  step = fitPower(depth, whole / 4, threads);
-  bool isWhole = step >= depth;
-  columns = (isWhole ? whole : whole * steppedVectors / wholeVectors) / step;
-  while (columns > 1 && int64_t(llvm::divideCeil(rows, columns)) < ctasOfSm * int64_t(device.sms))
-    columns /= 2;
-  if (isWhole && plainVector)
+  int64_t matrices =
+      llvm::count_if(func.getBody().front().getOps<tg::ContractOp>(), [](auto each) { return !tg::isInner(each); });
+  StreamedRows streamed = streamRows(rows, depth, vector, matrices, device);
+  columns = streamed.columns;
+  step = streamed.step;
+  if (streamed.isWhole && plainVector)
     return;
-  step = std::min(step, std::max(threads * vector / columns, lanes * vector));
+  step = std::min(step, std::max(streamingThreads * vector / columns, lanes * vector));
   choice.stages = streamedSteps;
 }
 
@@ -477,7 +485,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   func::FuncOp func = kernel.func;
   problem.isBeside = func->getParentOp()->hasAttr(besideAttr);
   if (problem.isBeside && problem.lhsWork + problem.rhsWork == 0)
-    problem.allowRowShares = false; // It would gain less than the launch that it has in common with them.
+    problem.allowRowShares = problem.allowSplit =
+        false; // It would gain less than the launch that it has in common with them.
   GemmChoice best = chooseGemmTile(problem, device);
   std::optional<WindowStep> window = chooseWindowStep(kernel, dimsOf(contract, roles, *k), problem, best, device);
   if (window)
@@ -495,8 +504,8 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   spread(/*isLeft=*/false, problem.nExtents, best.tile.n, problem.leastInnerN);
   auto stepOf = [&](unsigned d) -> int64_t & { return choice.stream[llvm::find(roles.k, d) - roles.k.begin()]; };
   stepOf(*k) = best.tile.k;
-  if (window)
-    stepOf(window->tap) = kernel.extents[window->tap];
+  if (window && window->tap)
+    stepOf(*window->tap) = kernel.extents[*window->tap];
   if (problem.onlyK)
     for (unsigned d : chooseStepDims(roles, kernel.extents, std::max(problem.lhsBytes, problem.rhsBytes)))
       stepOf(d) = int64_t(llvm::PowerOf2Ceil(kernel.extents[d]));
@@ -505,24 +514,29 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   choice.stages = best.tile.stages;
   choice.split = best.tile.split;
   choice.multicast = best.tile.multicast;
-  choice.persistent = best.tile.engine == tg::Engine::Wgmma && best.cost.tiles > int64_t(device.sms);
+  bool hasTail = best.tile.parts > 1;
+  choice.persistent = best.tile.engine == tg::Engine::Wgmma && (hasTail || best.cost.tiles > int64_t(device.sms));
   choice.reason = llvm::formatv(
       "contraction {0} x {1} x {2} x {3}: {4} tiles of {5}x{6}x{7}, {8} CTAs an SM, {9:f1} us, bound by {10}",
       problem.batch, problem.m, problem.n, problem.k * problem.taps, best.cost.tiles, best.tile.m, best.tile.n,
       best.tile.k, best.cost.ctasPerSm, best.cost.seconds * 1e6, best.cost.bound);
   if (problem.only == best.tile)
     choice.reason += "; as products beside it in its launch";
-  if (window)
-    choice.reason += llvm::formatv("; steps of {0} places of the window", kernel.extents[window->tap]);
+  if (window && window->tap)
+    choice.reason += llvm::formatv("; steps of {0} places of the window", kernel.extents[*window->tap]);
   if (best.tile.split > 1)
     choice.reason += llvm::formatv("; clusters of {0} CTAs share a tile's steps", best.tile.split);
   if (best.tile.multicast > 1)
     choice.reason +=
         llvm::formatv("; clusters of {0} CTAs read once what their tiles have in common", best.tile.multicast);
+  if (hasTail)
+    choice.reason += llvm::formatv("; {0} CTAs share each tile behind the first {1}", best.tile.parts, best.tile.whole);
   if (problem.products > 1)
     choice.reason += llvm::formatv("; {0} products in a tile", problem.products);
   choice.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
   chooseOrderOf(kernel, problem, best, *m, *n, device, choice);
+  if (hasTail)
+    choice.order = GridTail{best.tile.whole, best.tile.parts}.print(choice.order);
   return choice;
 }
 
@@ -546,6 +560,12 @@ std::optional<double> estimateContraction(const KernelToSchedule &kernel, tg::Co
   GemmTile tile{productOf(roles.m),  productOf(roles.n),     step,
                 schedule.getWarps(), schedule.getStages(),   schedule.getEngine(),
                 schedule.getSplit(), schedule.getMulticast()};
+  GridTail tail;
+  std::string error;
+  if (std::string_view order = schedule.getOrder(); takeGridTail(order, tail, error)) {
+    tile.whole = tail.whole;
+    tile.parts = tail.parts;
+  }
   GemmProblem problem = describe(kernel, contract, roles, unpackedBits);
   if (auto seconds = estimateWindowStep(kernel, dimsOf(contract, roles, *k), problem, schedule, tile, device))
     return seconds;

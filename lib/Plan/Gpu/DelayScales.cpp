@@ -9,9 +9,11 @@
 // Of several rows the sums come from the product in front of the norm (CarrySums.h), or the norm keeps its kernel.
 //
 // Rounding of one row: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g
-// without s might not fit f16); the sum stays in f32 until it is scaled.
+// without s might not fit f16); the sum stays in f32 until it is scaled. A packed matrix is not unpacked for a row of
+// f32.
 #include "CarrySums.h"
 #include "Target.h"
+#include "Unpacked.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
@@ -311,6 +313,9 @@ std::optional<std::string> Delay::run(std::string &text) {
       build(&sums);
     return reason;
   }
+  for (auto [contract, i] : readers)
+    if (findPacked(contract->getOperand(1 - i)))
+      return "its products take the row in 16 bits, for which they unpack their matrix in registers";
   if (!pays(text))
     return text;
   build(nullptr);

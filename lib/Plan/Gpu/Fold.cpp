@@ -12,6 +12,7 @@
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Schedule.h"
 #include "weft/Plan/Traversal/GridTail.h"
+#include "weft/Plan/Traversal/Traversal.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -131,6 +132,8 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   if (tile.parts > 1) {
     choice.order = GridTail{tile.whole, tile.parts}.print(choice.order);
     choice.isOrdered = true;
+  } else if (tile.persistent && problem.growing) {
+    choice.order = makeZigzag(device.sms, Traversal()).print();
   }
   choice.ctasPerSm = std::max<int64_t>(cost.ctasPerSm, 1);
   choice.stepSeconds = cost.stepSeconds;

@@ -1,6 +1,7 @@
 // The price of a fold's tile, and the search over all of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/FoldModel.h"
+#include "TileParts.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Target/TileSlots.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -17,11 +18,9 @@ namespace weft::plan {
 static constexpr int64_t warpRows = 16, groupRows = 64, warpThreads = 32;
 /// Of a step in instructions: their depth as the second product's operand.
 static constexpr int64_t leastStep = 16;
-/// Clocks until what is asked for is there.
-static constexpr double loadLatency = 900;
 /// Where there is one row: instructions of an element of keys or values (a conversion, a product, sums across lanes,
-/// what its load takes), lanes of an SM, barriers of a step.
-static constexpr double vectorWork = 3, lanes = 128, vectorClocks = 100;
+/// what its load takes), lanes of an SM.
+static constexpr double vectorWork = 3, lanes = 128;
 
 static int64_t productOf(ArrayRef<int64_t> extents) {
   int64_t product = 1;
@@ -130,9 +129,8 @@ struct StepClocks {
 /// * of products, maps and copies a part of the second is not hidden behind the first: the less the more warpgroups
 ///   there are; warps whose instructions wait for their own results hide nothing;
 /// * SMs that read the same keys at a time share some requests to the L2;
-/// * a step of mma.sync waits for its copies and reads its operands from shared memory ahead of the chain of latencies;
 /// * a tile read beside the scores: predicates, loads of two neighbours, conversions; of a sector a thread has a part.
-static constexpr double groupSerial = 0.84, warpSerial = 1, sharedRequests = 1.5, operandClocks = 570;
+static constexpr double groupSerial = 0.84, warpSerial = 1, sharedRequests = 1.5;
 static constexpr double besideWork = 12, besideTraffic = 3.5;
 
 /// Of a score: by maps of the scores alone, and by what is read beside it.
@@ -169,14 +167,14 @@ static StepClocks getStepClocks(const FoldProblem &problem, const FoldTile &tile
     products = elements * vectorWork / lanes;
     maps = 0;
     clocks.alone = products * quarters / std::min(double(tile.warps), quarters);
-    clocks.chain = loadLatency + vectorClocks;
+    clocks.chain = device.loadClocks + device.folds.vectorStep;
   } else if (isWgmma) {
     clocks.alone = (products + maps) / (rows / double(groupRows));
     clocks.chain = device.foldClocks;
   } else {
     double busyWarps = std::min(rows / double(warpRows), double(tile.warps));
     // Each warp reads all of a step's keys and values, and its own queries; what four of them read is in
-    // `operandClocks`.
+    // `operands`.
     if (busyWarps > quarters) {
       double reads = (busyWarps * double(tile.step) * double(problem.depth + problem.columns / tile.columnTiles) +
                       rows * double(problem.depth)) *
@@ -184,7 +182,7 @@ static StepClocks getStepClocks(const FoldProblem &problem, const FoldTile &tile
       products = std::max(products, reads);
     }
     clocks.alone = (products + maps) * quarters / std::min(busyWarps, quarters);
-    clocks.chain = operandClocks + device.mmaFoldClocks;
+    clocks.chain = device.folds.operands + device.mmaFoldClocks;
   }
   double most = std::max({products, maps, l2}), least = std::min({products, maps, l2});
   clocks.busy = most + serial * (products + maps + l2 - most - least);
@@ -213,13 +211,10 @@ static int64_t countTiles(const FoldProblem &problem, const FoldTile &tile) {
   return tiles;
 }
 
-/// Clocks beside its steps of the CTA that merges a tile's states, which others have sent: those of one part leave,
-/// those of all come back from the L2.
 static double mergeClocks(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
   constexpr double wordBytes = 4, rowStates = 2;
   double bytes = double(tile.numRows) * (double(problem.columns / tile.columnTiles) + rowStates) * wordBytes;
-  double l2Rate = double(device.l2BytesPerClock) / device.sms;
-  return 3 * loadLatency + device.mergeClocks + bytes / device.mergeBytesPerClock + double(tile.parts) * bytes / l2Rate;
+  return mergeClocks(bytes, double(tile.parts), /*part=*/1, device);
 }
 
 namespace {
@@ -229,18 +224,36 @@ struct TileClock {
 };
 } // namespace
 
+/// Steps of the persistent CTA that has most of them, and how many tiles it has: tiles come longest first, every other
+/// round backwards (`zigzag`).
+static std::pair<double, int64_t> findLongestShare(ArrayRef<double> steps, int64_t tiles, int64_t slots) {
+  constexpr int64_t mostRounds = 64; // Of more, what is uneven does not count.
+  int64_t ofEach = llvm::divideCeil(tiles, int64_t(steps.size())), rounds = llvm::divideCeil(tiles, slots);
+  if (rounds > mostRounds)
+    return {std::accumulate(steps.begin(), steps.end(), 0.0) * double(ofEach) / double(slots), rounds};
+  SmallVector<double> shares(slots, 0);
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    int64_t first = tile / slots * slots, place = tile - first;
+    bool isTurned = tile / slots % 2 == 1;
+    shares[isTurned ? std::min(slots, tiles - first) - 1 - place : place] += steps[steps.size() - 1 - tile / ofEach];
+  }
+  return {*llvm::max_element(shares), rounds};
+}
+
 /// Clocks of all tiles of so many steps each, the least first, on the whole card.
 static double estimateTiles(ArrayRef<double> steps, double tiles, bool isPersistent, const TileClock &clock) {
-  double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / double(steps.size());
   double longest = steps.back() * clock.step + clock.ends;
   if (steps.size() == 1)
     return std::ceil(tiles / clock.slots) * longest;
-  // Longest first: the last ones that begin are short. Of a persistent CTA the tiles are known beforehand: some get the
-  // longest one of each round.
+  if (isPersistent) {
+    auto [most, rounds] = findLongestShare(steps, int64_t(tiles), int64_t(clock.slots));
+    return most * clock.step + double(rounds) * clock.ends;
+  }
+  // Longest first: the last ones that begin are short.
+  double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / double(steps.size());
   double shortest = steps.front() * clock.step + clock.ends,
          whole = tiles / clock.slots * (mean * clock.step + clock.ends);
-  double uneven = isPersistent ? longest - shortest : shortest;
-  return std::max(longest, whole + (tiles > clock.slots ? uneven / 2 : 0));
+  return std::max(longest, whole + (tiles > clock.slots ? shortest / 2 : 0));
 }
 
 /// The same where CTAs share the steps of tiles behind the whole ones.
@@ -266,14 +279,15 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   int64_t perSm = llvm::divideCeil(ctas, int64_t(device.sms));
   double resident = double(std::min(cost.ctasPerSm, perSm));
   // A slot's copy is there when the other slots' steps are over.
-  double waits = isVector(problem) ? 0 : (loadLatency + step.copy) / double(std::max<int64_t>(tile.stages - 1, 1));
+  double waits =
+      isVector(problem) ? 0 : (device.loadClocks + step.copy) / double(std::max<int64_t>(tile.stages - 1, 1));
   double stepClocks = std::max({resident * step.busy, step.alone, waits}) + step.chain;
   // A tile's first operands, what of its first and last step nothing hides, its results. Where CTAs go on, the next
   // tile's operands are on their way; with one slot for queries they wait for this tile's last product, and steps wait
   // behind them (widths of 144 to 176 on an H100: 0.9 to 1.7 us a tile more than where CTAs take each other's places).
-  constexpr double groupEnds = 3700, warpEnds = 1000, goingOn = 0.2, goingOnLate = 1.6;
+  constexpr double goingOn = 0.2, goingOnLate = 1.6;
   bool isWgmma = tile.engine == tg::Engine::Wgmma;
-  double ends = (isWgmma ? groupEnds : warpEnds) + step.alone + step.chain;
+  double ends = (isWgmma ? device.folds.ends : device.folds.mmaEnds) + step.alone + step.chain;
   if (tile.persistent)
     ends *= hasEarlyQueries(problem, tile) ? goingOn : goingOnLate;
   else if (!isWgmma)
@@ -284,7 +298,7 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   TileClock clock{stepClocks, ends, resident * double(device.sms)};
   double clocks = tile.parts > 1 ? estimateTail(steps, double(cost.tiles), problem, tile, device, clock)
                                  : estimateTiles(steps, double(cost.tiles), tile.persistent, clock);
-  // The card's calibration reads 3,083 GB/s of 3,352 (bench/results/2026-11-21-calibration-h100).
+  // The card's calibration reads 3,083 GB/s of 3,352 (bench/results/h100-calibration).
   constexpr double readEfficiency = 0.92;
   double dram =
       problem.operandBytes / (readEfficiency * device.memoryBandwidth) + writeSeconds(problem.resultBytes, device);
@@ -297,9 +311,15 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   return cost;
 }
 
+/// Of two warpgroups one waits for the other's products in each step. That pays where maps and products take about as
+/// long (random causal folds of an H100: width 96 takes 0.87, 80 0.96 of the time); where maps take longer they hide
+/// the products in any case (64: 1.03, 32: 1.08). Of four there is always one that can multiply.
 bool takesTurns(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
-  return tile.engine == tg::Engine::Wgmma && tile.numRows > groupRows &&
-         mapClocks(problem, device) >= productClocks(problem, tile, device.matrix.f16);
+  constexpr double evenly = 1.55;
+  if (tile.engine != tg::Engine::Wgmma || tile.numRows <= groupRows)
+    return false;
+  double maps = mapClocks(problem, device), products = productClocks(problem, tile, device.matrix.f16);
+  return maps >= products && (tile.numRows > 2 * groupRows || maps < evenly * products);
 }
 
 //===--- The search ---===//
@@ -344,21 +364,22 @@ static bool isShort(const FoldProblem &problem, const FoldTile &tile) {
   return problem.streamed <= mostSteps * tile.step;
 }
 
-/// Whether CTAs should go on with another tile where none is shared: it has few steps, and its first operands come
-/// while the one before is computed.
+/// Whether CTAs should go on with another tile where none is shared: its first operands come while the one before is
+/// computed, and either it has few steps, or tiles of uneven work come in an order that evens them out.
 static bool goesOn(const FoldProblem &problem, const FoldTile &tile, const FoldCost &cost, const Device &device) {
-  return cost.tiles > int64_t(device.sms) && isShort(problem, tile) && hasEarlyQueries(problem, tile);
+  return cost.tiles > int64_t(device.sms) && hasEarlyQueries(problem, tile) &&
+         (isShort(problem, tile) || problem.growing);
 }
 
-/// With all numbers of stages; persistent or not: the start of a tile counts where it has few steps, many are better
-/// shared out to whoever is free, unless CTAs share the last tiles.
+/// With all numbers of stages; persistent or not: the start of a tile counts where it has few steps or all of them come
+/// in an even share, else many are better shared out to whoever is free, unless CTAs share the last tiles.
 static void visitGroupTiles(const FoldProblem &problem, FoldTile tile, const Device &device,
                             llvm::function_ref<void(const FoldTile &)> visit) {
   constexpr int64_t mostStages = 4;
   for (bool persistent : {true, false})
     for (tile.stages = mostStages; tile.stages >= 2; --tile.stages) {
       tile.persistent = persistent;
-      if (!persistent || isShort(problem, tile) || problem.isMergeable)
+      if (!persistent || isShort(problem, tile) || problem.isMergeable || problem.growing)
         visit(tile);
     }
 }
@@ -392,10 +413,19 @@ static void forEachGroupTile(const FoldProblem &problem, const Device &device,
   }
 }
 
+/// Shared memory of an SM that CTAs of the fold may take. Around a decoder's fold stand products of few rows, whose
+/// weights stream through the L1, and all kernels of a run have one division of an SM's memory: a third stays the L1's.
+/// A layer of Llama takes 168.8 us on an H100 where two CTAs of the fold leave 28 KB, 159.5 where they leave 92 KB.
+static int64_t findSharedOfSm(const FoldProblem &problem, const Device &device) {
+  int64_t whole = device.sharedPerSm;
+  return problem.getRows() > warpRows ? whole : std::min<int64_t>(whole, int64_t(device.l1PerSm) * 2 / 3);
+}
+
 /// More steps under way if two CTAs still fit an SM, or if there is no second one for it.
 static void setStages(const FoldProblem &problem, FoldTile &tile, const Device &device) {
-  int64_t half = int64_t(device.sharedPerSm) / 2 - int64_t(device.sharedReservedPerCta);
-  int64_t share = countTiles(problem, tile) <= int64_t(device.sms) ? device.sharedPerCta : half;
+  int64_t room = findSharedOfSm(problem, device), reserve = device.sharedReservedPerCta;
+  bool isAlone = countTiles(problem, tile) <= int64_t(device.sms);
+  int64_t share = isAlone ? std::min<int64_t>(device.sharedPerCta, room - reserve) : room / 2 - reserve;
   for (tile.stages = 4; tile.stages > 2 && sharedOf(problem, tile) > share;)
     --tile.stages;
 }
@@ -478,8 +508,10 @@ static std::optional<FoldTileChoice> shareTail(const FoldProblem &problem, const
 }
 
 FoldTileChoice chooseFoldTile(const FoldProblem &problem, const Device &device) {
-  // Less than what the model errs is no reason for shorter steps or other rows.
-  constexpr double clearly = 0.95;
+  // Less than what the model errs is no reason for shorter steps or other rows. Where CTAs go on with tiles of uneven
+  // work it ranks four warpgroups beside two right from 2 % on (15 x 8 x 4096 x 64: 617 us and 655, said 668 and 684;
+  // 14 x 6 x 7082 x 48: 1,136 and 1,178, said 1,324 and 1,367).
+  constexpr double clearly = 0.95, clearlyOfUneven = 0.98;
   FoldTileChoice best;
   auto look = [&](const FoldTile &tile) {
     FoldTileChoice choice{tile, estimateFold(problem, tile, device)};
@@ -489,7 +521,8 @@ FoldTileChoice chooseFoldTile(const FoldProblem &problem, const Device &device) 
       choice = *shared;
     else if (tile.persistent && !goesOn(problem, tile, choice.cost, device))
       return;
-    if (!best.cost.fits || choice.cost.seconds < best.cost.seconds * clearly)
+    bool isUneven = problem.growing && best.tile.persistent && tile.numRows > best.tile.numRows;
+    if (!best.cost.fits || choice.cost.seconds < best.cost.seconds * (isUneven ? clearlyOfUneven : clearly))
       best = choice;
   };
   forEachGroupTile(problem, device, look);

@@ -1,6 +1,7 @@
 // The price of a contraction's tile, and the search over all of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GemmTiles.h"
+#include "TileParts.h"
 #include "weft/Target/PackedSteps.h"
 #include "weft/Target/Slices.h"
 #include "llvm/Support/MathExtras.h"
@@ -12,26 +13,15 @@ using llvm::ArrayRef, llvm::SmallVector;
 
 namespace weft::plan {
 
-/// Weights of a computed operand are asked for by the step that needs them, and come from DRAM: for each step after the
-/// first. On an H100 depthwise windows in front of 14 x 14 x 384, 576 and 7 x 7 x 960 places of bf16 add 3.3, 5.2 and
-/// 7.2 us to the product (2, 3 and 4 steps), 2.1 us as a kernel. FMA products are slow enough to hide it.
-static constexpr double coldClocks = 1500;
-/// What DRAM takes longer where fewer SMs than all ask for something, and what of the lesser of two times is not hidden
-/// by the greater.
-static constexpr double idleFactor = 1.07, unhidden = 0.34;
-/// What tiles with more rows than columns take longer: 256 x 128 beside 128 x 256 in several rounds, 0.99 to 1.06 for
-/// seven products on an H100, with multicasts 1.0 to 1.13; in one wave 42 of 256 rows beside 11 of 128, 1.04 times as
-/// much more than they should.
-static constexpr double tallFactor = 1.03;
-/// What tiles that are no power of two take longer than narrowFactor where lines are short and begin anywhere in a
-/// sector. Of what bytes and operations say ten products with rows of whole sectors gain 0.92 times, seven others 0.84
-/// (H100, bench/results/2026-11-23-narrow-tiles-h100.md).
-static constexpr double straddlingFactor = 1.1;
+/// What DRAM takes longer where fewer SMs than all ask for something.
+static constexpr double idleFactor = 1.07;
+/// Of the lesser of two times, what the greater does not hide: where a thread asks for boxes ahead of the others, and
+/// where those that multiply ask themselves. Of 22 products of 21 to 3105 rows that an H100 did by both, what these
+/// tell to be the best takes 1.04 times the best; 1.07 where both are 0.34.
+static constexpr double unhiddenByBoxes = 0.2, unhiddenByThreads = 0.6;
 /// Of mma.sync's steps, the part of what shared memory takes that comes on top of the products: the same warps ask for
 /// fragments and multiply them.
 static constexpr double fragmentPart = 0.51;
-/// What a warpgroup that unpacks waits for its products and for copies, in a step.
-static constexpr double unpackedStep = 330;
 /// And of all steps, the part of what others take that comes on top of the longest.
 static constexpr double besidePart = 0.02;
 /// Of what a step's lines take in the L2, the part that comes on top of the way there and back, of the CTA's own and of
@@ -76,8 +66,7 @@ static double lhsBytesInMemory(const GemmProblem &problem) {
   return problem.unpackedBits ? double(problem.unpackedBits) / 8 : double(problem.lhsBytes);
 }
 
-/// Bytes of shared memory that the matrix pipe (or the FMA units) read for one step.
-static double sharedReads(const GemmProblem &problem, const GemmTile &tile) {
+double sharedReads(const GemmProblem &problem, const GemmTile &tile) {
   double lhs = problem.unpackedBits ? 0 : double(tile.m * tile.k * problem.lhsBytes * problem.products);
   double rhs = double(tile.k * tile.n * problem.rhsBytes * problem.products);
   if (tile.engine == tg::Engine::Wgmma) // Each warpgroup reads its 64 rows and all columns.
@@ -144,20 +133,20 @@ static double computingClocks(const GemmProblem &problem, const GemmTile &tile) 
   return work / (lanesOfWarp * std::min<double>(double(tile.warps), 4));
 }
 
-/// Clocks of a warpgroup to unpack one step's left operand, by what an instruction takes where it has its schedulers
-/// alone, and what it takes more for each other one.
-static double unpackingClocks(const GemmProblem &problem, const GemmTile &tile) {
-  constexpr double instructions = 3.5, clocks = 3.2, besideClocks = 0.9;
-  double elements = double(tile.m * tile.k) / double(tile.warps * 32);
-  return problem.unpackedBits ? elements * instructions * (clocks + besideClocks * double(tile.warps / 4 - 1)) : 0;
+/// Clocks of a warpgroup to unpack one step's left operand: a warp's instructions wait for each other, and for those of
+/// the warps that have the same scheduler.
+static double unpackingClocks(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
+  constexpr double instructions = 2.9; // Of an element: fields of words, their place, a scale.
+  double elements = double(tile.m * tile.k) / double(tile.warps * 32), others = double(tile.warps) / 4 - 1;
+  return problem.unpackedBits ? elements * instructions * (device.tiles.instruction + others) : 0;
 }
 
 /// What a step waits for its words where they are asked for as many steps ahead as there are registers.
-static double packedWait(const GemmProblem &problem, const GemmTile &tile) {
+static double packedWait(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
   int64_t threads = tile.warps * 32;
   int64_t held = tile.m * tile.n / threads + tile.m * tile.k / 2 / threads;
   int64_t words = tile.m * tile.k * problem.unpackedBits / 32 * gpu::lanesOfPackedRow / threads;
-  return coldClocks / double(gpu::countPackedSteps(held, words));
+  return device.coldClocks / double(gpu::countPackedSteps(held, words));
 }
 
 /// Bytes of the operands of one step.
@@ -208,8 +197,6 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs + rhs) + result);
 }
 
-/// What slices of a step cost beside their bytes: two barriers and a way through shared memory.
-static constexpr double sliceClocks = 120;
 /// Places of tiles whose steps are long enough that CTAs of a cluster do not wait for each other.
 static constexpr int64_t longStep = 128 * 256;
 
@@ -384,8 +371,10 @@ static double warpClocksOf(const GemmProblem &problem, const GemmTile &tile, int
   double all =
       computes ? 0 : sums * (isBoxed ? clocks.boxStore : clocks.store) / std::min(double(tile.warps), quarters);
   all += places * problem.epilogueWork * clocks.instruction / std::min(double(tile.warps), mostIssued);
-  if (int64_t slices = slicesOf(problem, tile); slices > 1) // Stored, and loaded again by those who add them up.
-    all += sliceClocks + 2 * double(slices * tile.m * tile.n * problem.products * 4) / device.sharedBytesPerClock;
+  if (int64_t slices = slicesOf(problem, tile);
+      slices > 1) // Stored, and loaded again by those who add them up: two barriers.
+    all +=
+        2 * clocks.copyStep + 2 * double(slices * tile.m * tile.n * problem.products * 4) / device.sharedBytesPerClock;
   if (tile.split > 1 && device.maxCluster > 1) // The CTAs meet, and what all of an SM send takes its way.
     all += 2 * double(device.clusterClocks) + device.mergeClocks +
            double(resident * sentBytes(problem, tile)) / device.mergeBytesPerClock;
@@ -443,18 +432,37 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
       (isBoxed ? clocks.box : clocks.copy) / slots + queuedPart * (1 + queuedBeside * double(resident - 1)) * lines;
   time.alone = std::max({time.busy, time.matrix * 4 / std::min<double>(double(tile.warps), 4), own, waiting});
   // A warpgroup unpacks, waits and multiplies in turn.
-  if (double unpacking = unpackingClocks(problem, tile); unpacking > 0)
-    time.alone = std::max(
-        {time.alone, unpacking + unpackedStep + time.matrix / double(tile.warps / 4), packedWait(problem, tile)});
+  if (double unpacking = unpackingClocks(problem, tile, device); unpacking > 0)
+    time.alone = std::max({time.alone, unpacking + clocks.unpackedStep + time.matrix / double(tile.warps / 4),
+                           packedWait(problem, tile, device)});
   if (double computing = computingClocks(problem, tile); computing > 0) { // Loads, arithmetic, a barrier, products.
     time.busy += computing;
     time.alone += computing + clocks.copy;
+    // Weights are asked for by the step that needs them, and come from DRAM: for each step after the first. On an H100
+    // depthwise windows in front of 14 x 14 x 384, 576 and 7 x 7 x 960 places of bf16 add 3.3, 5.2 and 7.2 us to the
+    // product (2, 3 and 4 steps), 2.1 us as a kernel. FMA products are slow enough to hide it.
     if (tile.engine == tg::Engine::Mma)
-      time.alone += coldClocks * (time.steps - 1) / time.steps;
+      time.alone += device.coldClocks * (time.steps - 1) / time.steps;
   }
   time.stores = storeClocksOf(problem, tile, tiles, busySms, device);
   time.warps = warpClocksOf(problem, tile, resident, device) + clocks.turn;
   return time;
+}
+
+/// Of the L2's rate, what the sums of other CTAs come at: beside its own ones a thread has registers for few. 3, 5 and
+/// 6 parts of 128 x 256 sums take 23, 40 and 37 thousand clocks on an H100 (docs/notes/stream-k.md).
+static constexpr double receivedPart = 0.6;
+
+/// Clocks of the card where CTAs (or clusters) go on from whole tiles to parts of the others.
+static double tailClocks(const GemmProblem &problem, const GemmTile &tile, const TileTime &time, int64_t tiles,
+                         const Device &device) {
+  int64_t slots = device.sms / tile.multicast, clusters = llvm::divideCeil(tiles, tile.multicast);
+  double rounds = double(llvm::divideCeil(tile.whole, slots)),
+         shares = double(llvm::divideCeil((clusters - tile.whole) * tile.parts, slots));
+  double ends = time.stores + time.warps, bytes = double(tile.m * tile.n * problem.products * 4);
+  return rounds * (time.steps * time.alone + ends) +
+         shares * (std::ceil(time.steps / double(tile.parts)) * time.alone + ends) +
+         mergeClocks(bytes, double(tile.parts), receivedPart, device);
 }
 
 static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide,
@@ -466,13 +474,13 @@ static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::op
   double throughput = double(tilesPerSm) * (time.steps * time.busy + time.stores + time.warps / double(resident)) +
                       time.warps * (1 - 1 / double(resident));
   double waits = double(rounds) * (time.steps * time.alone + time.stores + time.warps);
-  double seconds = (std::max(throughput, waits) + device.tiles.start) / device.clock;
-  constexpr int64_t tallest = 256;
+  double clocks = tile.parts > 1 ? tailClocks(problem, tile, time, cost.tiles, device) : std::max(throughput, waits);
+  double seconds = (clocks + device.tiles.start) / device.clock;
+  constexpr int64_t tallest = 256, sector = 32;
   if (tile.engine == tg::Engine::Wgmma && tile.m > tile.n && (tilesPerSm > 1 || tile.m == tallest))
-    seconds *= tallFactor;
-  constexpr int64_t sector = 32;
+    seconds *= device.tiles.tall;
   if (padded(tile).n != tile.n)
-    seconds *= narrowFactor * (problem.resultAlignment < sector ? straddlingFactor : 1);
+    seconds *= device.tiles.narrow * (problem.resultAlignment < sector ? device.tiles.straddling : 1);
   double dram = dramBytes(problem, tile, cost.ctasPerSm * device.sms, device) / device.memoryBandwidth;
   bool largerIsLeft = problem.m > problem.n;
   int64_t piece = problem.contiguousAlongK ? tile.k : largerIsLeft ? tile.m : tile.n;
@@ -480,6 +488,7 @@ static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::op
     dram *= pieceFactor;
   if (cost.tiles < int64_t(device.sms))
     dram *= idleFactor;
+  double unhidden = tile.engine == tg::Engine::Wgmma ? unhiddenByBoxes : unhiddenByThreads;
   cost.seconds = std::max(seconds, dram) + unhidden * std::min(seconds, dram) + device.launchSeconds;
   double most = std::max({time.matrix, time.shared, time.l2, time.copies});
   cost.bound = dram > seconds                                       ? "dram"
@@ -545,7 +554,7 @@ GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
   // What estimates tell apart: for less no CTAs wait for each other, but where they then compute less, and no tile has
   // places that it does not use.
   double resolved = problem.lhsWork + problem.rhsWork > 0 ? 0.999 : 0.98;
-  GemmChoice best, narrow, split, only;
+  GemmChoice best, narrow, split, only, tail;
   forEachTile(problem, device, [&](const GemmTile &tile) {
     GemmCost cost = estimateGemm(problem, tile, device);
     GemmChoice &alike = tile.split > 1 ? split : padded(tile).n != tile.n ? narrow : best;
@@ -553,6 +562,9 @@ GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
       alike = {tile, cost};
     if (cost.fits && problem.only == tile)
       only = {tile, cost};
+    if (std::optional<GemmChoice> shared = cost.fits ? shareTail(problem, tile, cost, device) : std::nullopt;
+        shared && shared->cost.fits && (!tail.cost.fits || shared->cost.seconds < tail.cost.seconds * 0.999))
+      tail = *shared;
   });
   if (narrow.cost.fits && (!best.cost.fits || narrow.cost.seconds < best.cost.seconds * resolved))
     best = narrow;
@@ -560,6 +572,8 @@ GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
     best = split;
   if (only.cost.fits)
     return only;
+  if (tail.cost.fits && tail.cost.seconds < best.cost.seconds * gainOfTail)
+    return tail;
   addStages(problem, device, best);
   return best;
 }

@@ -4,7 +4,8 @@
 // Statements are the kernel's contractions, loops the dimensions of its iteration space. An operand stands for one
 // tensor behind it (through pointwise ops and views): a tensor in memory, or the result of another contraction. A bound
 // must not be too high, so whatever is not affine is left out, which makes it lower: an operand that depends on data,
-// an axis with a quotient, a contraction whose result is asked for at other places than the loops'. Where a mask says
+// an axis with a quotient, a contraction whose result is asked for at other places than the loops'. So are operands of
+// less than a byte an element: arrays of a group have whole bytes. Where a mask says
 // which steps of a fold are needed, only a causal one is understood: the steps are the mean of all rows'.
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/KernelLaunch.h"
@@ -237,6 +238,10 @@ int32_t GroupMaker::addArray(Value value, GroupArray::Kind kind, const KernelReq
   return it->second;
 }
 
+static bool hasWholeBytes(Value value) {
+  return tg::getElementBits(cast<RankedTensorType>(value.getType()).getElementType()) >= 8;
+}
+
 void GroupMaker::addStatement(tg::ContractOp contract) {
   SmallVector<const KernelRequest *> requests = access.of(contract.getResult());
   auto isLoop = [](AffineExpr at) { return at && isa<AffineDimExpr, AffineConstantExpr>(at); };
@@ -254,7 +259,8 @@ void GroupMaker::addStatement(tg::ContractOp contract) {
     return;
   for (Value operand : {contract.getLhs(), contract.getRhs()}) {
     Source source = findSource(operand);
-    const KernelRequest *read = source.argument ? findRead(source.argument, loops) : nullptr;
+    const KernelRequest *read =
+        source.argument && hasWholeBytes(source.argument) ? findRead(source.argument, loops) : nullptr;
     if (read)
       statement.reads.push_back(addArray(source.argument, GroupArray::Kind::Input, *read));
     auto made = source.contract ? results.find(source.contract.getOperation()) : results.end();

@@ -25,6 +25,12 @@ struct Candidate {
   double hitRate = 0;
 };
 
+/// Whether tiles come row by row, in rounds of whatever direction.
+bool isByRows(const Traversal &traversal) {
+  return traversal.kind == Traversal::Kind::Zigzag ? isByRows(*traversal.inner)
+                                                   : traversal.kind == Traversal::Kind::Row;
+}
+
 /// A launch to simulate in part.
 class Sampler {
 public:
@@ -200,6 +206,13 @@ std::vector<GridOrder> Sampler::listOrders() const {
         }
   }
   orders.resize(std::min<size_t>(orders.size(), std::max<int64_t>(mostInAll / std::max<int64_t>(lookups, 1), 2)));
+  // Who gets the longest tile of a round is to get the shortest one of the next. Each grid for itself begins with its
+  // longest tiles anew.
+  const StageModel &stage = launches[0].launch.stages[0];
+  if (stage.isStatic && stage.causalRows)
+    for (GridOrder &order : orders)
+      if (order.traversal.kind != Traversal::Kind::Each)
+        order.traversal = makeZigzag(device.sms, order.traversal);
   return orders;
 }
 
@@ -223,7 +236,7 @@ bool Sampler::simulate(Candidate &candidate) const {
   candidate.bytes = double(depth * machine.cache.sectorBytes) * sectors;
   candidate.seconds =
       double(countSteps(whole.launch.stages[0], order, machine.sms * machine.blocksPerSm)) * secondsOfStep;
-  if (!isCoarse() || candidate.order.traversal.kind != Traversal::Kind::Row)
+  if (!isCoarse() || !isByRows(candidate.order.traversal))
     candidate.seconds = std::max(candidate.seconds, candidate.bytes / device.memoryBandwidth);
   candidate.hitRate = result.getHitRate();
   return true;
@@ -246,7 +259,7 @@ int64_t chooseOrderOfLaunch(const KernelToSchedule &kernel, const Device &device
     if (candidates.empty() || (candidates.size() == 1 && sampler.isBest(candidates[0].bytes)))
       return work;
   }
-  if (candidates.size() < 2 || candidates[0].order.traversal.kind != Traversal::Kind::Row)
+  if (candidates.size() < 2 || !isByRows(candidates[0].order.traversal))
     return work;
   const Candidate &rows = candidates[0], *best = &rows;
   for (const Candidate &candidate : candidates) {

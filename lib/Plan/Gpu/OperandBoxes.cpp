@@ -13,6 +13,8 @@ namespace weft::plan {
 
 /// The most elements of a tensor from a box's first to its last along a dimension, and from one of the box to the next.
 static constexpr int64_t mostReach = 256, mostStep = 8;
+/// Bytes that boxes begin at multiples of, along what is contiguous.
+static constexpr int64_t tmaUnit = 16;
 
 static int64_t bytesOf(Value value) {
   return std::max<int64_t>(tg::getElementBits(cast<RankedTensorType>(value.getType()).getElementType()) / 8, 1);
@@ -27,7 +29,7 @@ Value sourceOf(Value operand) {
 bool hasAlignedRows(Value value) {
   tg::Dims dims = tg::getDims(value.getType());
   std::optional<int64_t> row = dims.empty() ? std::nullopt : tg::getConstant(dims.back());
-  return row && *row * bytesOf(value) % 16 == 0;
+  return row && *row * bytesOf(value) % tmaUnit == 0;
 }
 
 bool readsBoxes(AffineMap map) {
@@ -102,7 +104,7 @@ static bool isBox(const KernelToSchedule &kernel, const KernelRequest &request, 
       above = d;
     }
   }
-  AffineDimExpr last = tg::getShiftedDim(request.coordinates.back());
+  AffineDimExpr last = tg::getShiftedDim(request.coordinates.back(), tmaUnit / bytesOf(request.value));
   return last && (!kernel.access.dims[last.getPosition()].reducer || last.getPosition() == depth);
 }
 

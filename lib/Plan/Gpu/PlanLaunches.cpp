@@ -4,7 +4,7 @@
 // Products of one level with a left operand in common (queries, keys and values) are one launch wherever CTAs of an SM
 // allow it (lib/Plan/Launches). Where they do not, the launches are priced apart, each in its best tiles, and as one,
 // in tiles of one shape (GemmLaunch.h). A tie leaves them their own: of 2048 rows one launch, predicted to take 0.5 %
-// less on an A100, took 2.6 % more on an H100 (bench/results/2026-11-22-prefill-h100.md). A kernel module is several
+// less on an A100, took 2.6 % more on an H100 (docs/notes/prefill.md). A kernel module is several
 // dispatches' (all layers'), so its tile is chosen only where the same kernels stand beside it each time.
 #include "Target.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -39,4 +39,17 @@ double countEpilogue(func::FuncOp kernel) {
   return instructions;
 }
 
+StreamedRows streamRows(int64_t rows, int64_t depth, int64_t vector, int64_t matrices, const Device &device) {
+  constexpr int64_t wholeVectors = 16, steppedVectors = 8, ctasOfSm = 4;
+  int64_t whole =
+      streamingThreads * wholeVectors * vector / int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(matrices, 1)));
+  StreamedRows streamed;
+  streamed.step = fitPower(depth, whole / 4, streamingThreads);
+  streamed.isWhole = streamed.step >= depth;
+  streamed.columns = (streamed.isWhole ? whole : whole * steppedVectors / wholeVectors) / streamed.step;
+  while (streamed.columns > 1 && int64_t(llvm::divideCeil(rows, streamed.columns)) < ctasOfSm * int64_t(device.sms))
+    streamed.columns /= 2;
+  return streamed;
+}
+
 } // namespace weft::plan

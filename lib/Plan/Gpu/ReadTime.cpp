@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace weft::plan {
 
-static constexpr double l1BytesPerClock = 64, transactionBytes = 32;
+static constexpr double transactionBytes = 32;
 /// Of the lesser of memory's and arithmetic's time, what is hidden.
 static constexpr double overlap = 0.95;
 /// Instructions that all lanes of an SM start in a clock.
@@ -23,7 +23,7 @@ double readSeconds(double net, double total, double ctas, const Device &device) 
   if (net <= double(device.effectiveL2Bytes))
     rest = device.l2BytesPerSecond();
   if (net <= double(device.l1PerSm - device.sharedPerSm) + double(device.l1PerSm) / 2)
-    rest = l1BytesPerClock * device.clock * device.sms;
+    rest = device.l1BytesPerClock * device.clock * device.sms;
   return first / std::min(dram, most) + again / std::min(rest, most);
 }
 

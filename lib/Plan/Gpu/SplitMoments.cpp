@@ -46,9 +46,6 @@ struct MomentsCut {
   double whole = 0, split = 0; ///< Seconds.
 };
 
-/// What a CTA of 16 warps reads at a time, and how long it takes: the loads' way and the sum's over the warps. (An
-/// H100: 64 rows of 40,960 bf16 in three passes took 11 us, sums of 12,544 places by 16 columns 15 us.)
-constexpr double stepBytes = 32768, stepSeconds = 1.2e-6;
 /// Parts that the tiles of a product make.
 struct TileCut {
   Value stored; ///< Its last dimensions are cut.
@@ -58,15 +55,11 @@ struct TileCut {
   double apart = 0, together = 0; ///< Seconds of a kernel for the parts, and what the product and the reader lose.
 };
 
-/// What a reader loses that merges parts of hundreds of terms, not tens.
-constexpr double secondsOfMerge = 1e-6;
 /// CTAs that share an SM where a row is whole, and where it is parts.
 constexpr double wholeCtas = 1, partCtas = 4;
 /// Elements of a row that one CTA holds in registers; else it reads them for each pass.
 constexpr double heldPlaces = 32768;
 constexpr int64_t leastPlaces = 1024;
-/// Estimates are no better than this.
-constexpr double leastGain = 1e-6;
 
 } // namespace
 
@@ -152,8 +145,8 @@ static double secondsOf(double count, double bytes, double ctasPerSm, const Devi
   // CTAs that share an SM come one by one, others in waves.
   double waves = count / (ctasPerSm * device.sms);
   waves = ctasPerSm > 1 ? std::max(waves, 1.0) : std::ceil(waves);
-  double steps = std::ceil(bytes * ctasPerSm / stepBytes);
-  return std::max(writeSeconds(count * bytes, device), waves * steps * stepSeconds);
+  double steps = std::ceil(bytes * ctasPerSm / device.alone.rowStepBytes);
+  return std::max(writeSeconds(count * bytes, device), waves * steps * device.alone.rowStep);
 }
 
 static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, const Device &device) {
@@ -166,7 +159,7 @@ static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, co
   // Beside the first kernel's: the second one reads what is in the L2, and is one kernel more.
   MemoryLevel level = levelBetweenKernels(2 * total, device);
   double second = moveSeconds(total, level, device) + writeSeconds(total, device) + device.kernelSeconds();
-  best.split = best.whole - leastGain;
+  best.split = best.whole - device.tailSeconds; // Estimates are no better.
   tg::Dims dims = tg::getDims(moments.input.getType());
   for (int64_t axis : moments.sum.getAxes()) {
     int64_t extent = *tg::getConstant(dims[axis]);
@@ -227,7 +220,7 @@ static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Val
   }
   double bytes = rows.rows * rows.places * rows.bytes;
   cut.apart = moveSeconds(bytes, levelBetweenKernels(2 * bytes, device), device) + device.kernelSeconds();
-  cut.together = best - free + secondsOfMerge;
+  cut.together = best - free + device.mergeSeconds;
   return best > 0 ? std::optional(cut) : std::nullopt;
 }
 

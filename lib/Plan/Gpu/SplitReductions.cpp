@@ -30,8 +30,8 @@ namespace {
 
 /// What one SM gets of the card's bandwidth beyond its share, when others are idle.
 constexpr double aloneFactor = 4;
-/// What a cut must gain: it may part the reduction from what would share its kernel.
-constexpr double leastGain = 20e-6;
+/// What a cut must gain, in kernels: it may part the reduction from what would share its kernel, and others from that.
+constexpr double leastKernels = 7;
 constexpr int64_t mostParts = 1024;
 
 struct Cut {
@@ -62,7 +62,7 @@ std::optional<Cut> chooseCut(tg::ReduceOp op, const Device &device) {
     int64_t extent = *tg::getConstant(dims[axis]);
     for (int64_t parts = 2; parts <= std::min(extent, mostParts) && rows * double(parts) <= 4.0 * device.sms; ++parts) {
       double seconds = estimate(rows * double(parts), places * bytes / double(parts), device) + device.kernelSeconds();
-      if (extent % parts == 0 && seconds + leastGain < best.whole && seconds <= best.split)
+      if (extent % parts == 0 && seconds + leastKernels * device.kernelSeconds() < best.whole && seconds <= best.split)
         best.axis = axis, best.parts = parts, best.split = seconds;
     }
     if (best.parts > 1)

@@ -5,6 +5,7 @@
 #include "Unpacked.h"
 #include "OperandBoxes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Plan/Explain/Facts.h"
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/MemoryLevels.h"
 #include "weft/Schedule/Mma.h"
@@ -47,49 +48,37 @@ int64_t countOtherRows(tg::ContractOp contract, unsigned operand) {
 }
 
 bool paysByWarpgroups(const UnpackedProduct &product, const Device &device) {
-  // Clocks of a step of 64 by one warpgroup of 64 columns, which unpacks, waits and multiplies in turn, and by two
-  // beside each other; of the products of one for a row. What products reach of the peak (an H100; of 30 products
-  // of 33 to 2048 rows by 2 and 4 bits the lesser time is named for 24; for the others the copy takes 1.1 to 1.5 times
-  // as long).
-  constexpr double alone = 680, beside = 790, ofRow = 2, reached = 0.7;
-  constexpr int64_t depthOfStep = 64, columnsOfGroup = 64, mostRows = 256, mostBits = 4;
-  if (!device.hasWgmma() || product.bits > mostBits || product.columns < columnsOfGroup)
+  constexpr int64_t leastColumns = 64, mostBits = 4; // A lane's words of wider numbers are not side by side.
+  if (!device.hasWgmma() || product.bits > mostBits || product.columns < leastColumns)
     return false;
-  int64_t steps = llvm::divideCeil(product.depth, depthOfStep), rowTiles = llvm::divideCeil(product.rows, mostRows);
-  double ownRows = double(std::min(product.rows, mostRows));
-  auto secondsBy = [&](int64_t groups, double clocks) {
-    int64_t tiles = int64_t(llvm::divideCeil(product.columns, groups * columnsOfGroup)) * rowTiles;
-    return double(llvm::divideCeil(tiles, int64_t(device.sms)) * steps) * (clocks + ofRow * ownRows) / device.clock;
-  };
-  double elements = double(product.columns) * double(product.depth), bytes = 2 * elements;
-  double copy = elements * (2 + double(product.bits) / 8) / device.memoryBandwidth + device.kernelSeconds();
-  GemmProblem plain;
-  double rate = flopsPerClock(plain, tg::Engine::Wgmma, device) * double(device.sms) * device.clock * reached;
-  MemoryLevel level = levelBetweenKernels(bytes, device);
-  double reads = bytes / (level == MemoryLevel::L2 ? bandwidthOf(level, device) : device.memoryBandwidth);
-  return std::min(secondsBy(1, alone), secondsBy(2, beside)) <
-         copy + std::max(2 * elements * double(product.rows) / rate, reads);
+  GemmProblem packed, copied;
+  packed.m = copied.n = product.columns;
+  packed.n = copied.m = product.rows;
+  packed.k = copied.k = product.depth;
+  packed.unpackedBits = product.bits;
+  packed.resultAlignment = packed.resultBytes; // Tiles leave turned.
+  copied.allowMulticast = copied.allowSplit = copied.allowRowShares = true;
+  double elements = double(product.columns) * double(product.depth), bytes = double(copied.rhsBytes) * elements;
+  if (levelBetweenKernels(bytes, device) == MemoryLevel::L2)
+    copied.rhsElements = 1; // Of DRAM.
+  double copy = (bytes + elements * double(product.bits) / 8) / device.memoryBandwidth + device.kernelSeconds();
+  return chooseGemmTile(packed, device).cost.seconds < copy + chooseGemmTile(copied, device).cost.seconds;
 }
 
-/// The tensor of numbers of at most 8 bits that the matrix `operand` is computed from place by place, if it lies in
-/// whole words; null if there is none.
-static Value findPacked(Value operand) {
-  constexpr int64_t wordBits = 32;
+Value findPacked(Value operand) {
   Value found;
   SmallVector<Value> values{operand};
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!values.empty()) {
     Value value = values.pop_back_val();
     Operation *op = value.getDefiningOp();
-    if (op && seen.insert(op).second)
+    bool isStored = !op || isa<tg::WeightOp, tg::ConstantOp>(op);
+    bool isByPlace = op && (isa<tg::PointwiseOpInterface, tg::TransposeOp, tg::ReshapeOp, tg::BitcastOp,
+                                tg::BroadcastOp, tg::SliceOp, tg::GatherOp>(op));
+    if (isByPlace && seen.insert(op).second)
       llvm::append_range(values, op->getOperands());
-    auto type = cast<RankedTensorType>(value.getType());
-    int64_t bits = tg::getElementBits(type.getElementType());
-    bool isMatrix = !op && type.hasStaticShape() &&
-                    mayUnpack(type.getElementType(), getElementTypeOrSelf(operand.getType())) &&
-                    type.getNumElements() * bits % wordBits == 0 &&
-                    type.getNumElements() >= cast<RankedTensorType>(operand.getType()).getNumElements();
-    if (isMatrix)
+    if (isStored && mayUnpack(getElementTypeOrSelf(value), getElementTypeOrSelf(operand)) &&
+        countPacked(value) >= estimateElements(operand))
       found = value;
   }
   return found;
@@ -148,7 +137,7 @@ std::optional<UnpackedMatrix> findUnpackedMatrix(const KernelToSchedule &kernel,
     n = n ? n : m;
     m = std::nullopt;
   }
-  Value packed = isF16 ? findPacked(matrix) : Value();
+  auto packed = dyn_cast_or_null<BlockArgument>(isF16 ? findPacked(matrix) : Value());
   auto isAlongK = [&](const KernelRequest *request) {
     AffineExpr last = request->coordinates.empty() ? AffineExpr() : request->coordinates.back();
     return last && last.isFunctionOfDim(*k) && !last.isFunctionOfDim(*n);

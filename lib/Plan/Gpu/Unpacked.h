@@ -33,6 +33,10 @@ int64_t countPacked(mlir::Value value);
 /// Places of a contraction's result that an element of the operand is multiplied for.
 int64_t countOtherRows(tg::ContractOp contract, unsigned operand);
 
+/// The tensor of numbers of at most 8 bits that the factor `operand` of a product is computed from place by place, if
+/// it lies in whole words and may be unpacked for factors of the operand's type; null if there is none.
+mlir::Value findPacked(mlir::Value operand);
+
 /// The operand of a product that lies packed in memory, along the sum.
 struct UnpackedMatrix {
   mlir::Value packed;

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace weft::plan {
 
-static constexpr int64_t leastStages = 3, mostStages = 5;
+static constexpr int64_t leastStages = 3, mostStages = 5, leastPlaces = 8;
 
 namespace {
 
@@ -95,64 +95,112 @@ static int64_t countBytes(const GemmProblem &problem, const GemmTile &tile) {
   return tile.k * (tile.m * problem.lhsBytes + tile.n * problem.rhsBytes);
 }
 
-/// A step of one place of a window or of several: what it takes of the operand that windows slide over, and of the
-/// other one.
-struct WindowBytes {
+namespace {
+/// A step of one place of a window or of several: bytes of the operand that windows slide over and of the other one in
+/// shared memory, and of the lines of the L2 that these come from.
+struct WindowReads {
   int64_t taps, windows, others;
-  double fetched; ///< What the L2 takes for as many.
+  double windowLines, otherLines;
+  bool straddles; ///< Pieces of rows do lines.
 
   /// Of all taps, in which the image has `rows`.
-  WindowBytes(const Sliding &sliding, const Rows &rows, const GemmProblem &problem, const GemmTile &tile)
-      : WindowBytes(sliding, sliding.taps, rows.count * rows.places, problem, tile) {}
+  WindowReads(const Sliding &sliding, const Rows &rows, const GemmProblem &problem, const GemmTile &tile)
+      : WindowReads(sliding, sliding.taps, rows.count * rows.places, problem, tile) {}
   /// Of one.
-  WindowBytes(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile)
-      : WindowBytes(sliding, 1, sliding.isLeft ? tile.m : tile.n, problem, tile) {}
+  WindowReads(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile)
+      : WindowReads(sliding, 1, sliding.isLeft ? tile.m : tile.n, problem, tile) {}
 
   int64_t all() const { return windows + others; }
 
 private:
-  WindowBytes(const Sliding &sliding, int64_t taps, int64_t places, const GemmProblem &problem, const GemmTile &tile)
-      : taps(taps), windows(tile.k * places * (sliding.isLeft ? problem.lhsBytes : problem.rhsBytes)),
-        others(tile.k * taps * (sliding.isLeft ? tile.n * problem.rhsBytes : tile.m * problem.lhsBytes)) {
-    int64_t alignment = sliding.isLeft ? problem.lhsAlignment : problem.rhsAlignment;
-    int64_t elementBytes = sliding.isLeft ? problem.lhsBytes : problem.rhsBytes;
-    // Windows slide over what is contiguous along the depth (findSliding). Rows of 952 and 488 channels, which begin
-    // inside of lines, came at 33 bytes a clock and SM, of 768, 64 and 1024 at 44 to 47; so do all operands of 952
-    // channels where the image has 960 (H100).
-    constexpr double linePart = 0.4;
-    constexpr int64_t line = 128;
-    int64_t straddling = std::max<int64_t>(std::min(tile.k * elementBytes, line) - alignment, 0);
-    fetched = double(all()) * (1 + linePart * double(straddling) / double(line));
+  WindowReads(const Sliding &sliding, int64_t taps, int64_t places, const GemmProblem &problem, const GemmTile &tile)
+      : taps(taps) {
+    int64_t bytes[] = {problem.rhsBytes, problem.lhsBytes}, alignments[] = {problem.rhsAlignment, problem.lhsAlignment};
+    unsigned own = sliding.isLeft;
+    int64_t rows = sliding.isLeft ? tile.n : tile.m;
+    windows = tile.k * places * bytes[own], others = tile.k * taps * rows * bytes[1 - own];
+    // Windows slide over what is contiguous along the depth (findSliding): of a few channels a line has several places.
+    int64_t pitch = problem.k * bytes[own];
+    windowLines = pitch < lineBytes ? double(places * pitch) : linesOf(places, tile.k * bytes[own], alignments[own]);
+    bool isAlongK = sliding.isLeft ? problem.rhsAlongK : problem.lhsAlongK;
+    int64_t otherPiece = (isAlongK ? tile.k : rows) * bytes[1 - own];
+    otherLines = double(taps) * linesOf(isAlongK ? rows : tile.k, otherPiece, alignments[1 - own]);
+    straddles = alignments[1 - own] < std::min(otherPiece, lineBytes) ||
+                (pitch >= lineBytes && alignments[own] < std::min(tile.k * bytes[own], lineBytes));
+  }
+
+  static constexpr int64_t lineBytes = 128;
+  /// Bytes of the lines of so many pieces, which begin at multiples of `alignment`: one that straddles two lines takes
+  /// the L2 longer than both (488 channels 1.8 times as long as 512, H100).
+  static double linesOf(int64_t pieces, int64_t bytes, int64_t alignment) {
+    constexpr double straddlingPart = 1.4;
+    double straddling = double(std::max<int64_t>(std::min(bytes, lineBytes) - alignment, 0)) / double(lineBytes);
+    return double(pieces * std::max(bytes, lineBytes)) * (1 + straddlingPart * straddling);
   }
 };
 
-/// Seconds of `tiles` in such steps. A step takes what the matrix unit or the L2 does, and its share of the latency of
-/// what is under way: slots are given back a step late, so one of them is not. On an H100 steps of three places take
-/// 1,870 clocks (64 x 256 places by 64, three stages), 1,990 (conv3d), 780 (64 x 64, five stages), 1,040 (64 x 128,
-/// four) and, with two stages, 2,425; single places 1,130 (64 x 256, four stages) and 1,430 (128 x 256, three).
-static double estimateSteps(const WindowBytes &bytes, const GemmProblem &problem, const GemmTile &tile, int64_t tiles,
-                            const Device &device) {
-  constexpr double loadLatency = 900, stepClocks = 40, fillClocks = 1500, drainClocks = 500, storeWork = 8;
-  constexpr double pieceBytes = 64, lanes = 128;
-  double rowBytes = double(tile.k * std::max(problem.lhsBytes, problem.rhsBytes));
-  double active = std::min<double>(double(tiles), device.sms), l2 = 2.0 * double(device.l2BytesPerClock) / active;
-  double rate = std::min(l2, device.sharedBytesPerClock / 2.0) * std::sqrt(std::min(rowBytes, pieceBytes) / pieceBytes);
+/// CTAs of a cluster side by side: what each of them takes of the lines that they have in common, and all tiles.
+struct WindowPairs {
+  double windowPart = 1, otherPart = 1;
+  int64_t tiles;
+};
+} // namespace
+
+static int64_t countTiles(ArrayRef<int64_t> extents, ArrayRef<int64_t> tile) {
+  int64_t count = 1;
+  for (auto [whole, part] : llvm::zip_equal(extents, tile))
+    count *= int64_t(llvm::divideCeil(whole, part));
+  return count;
+}
+
+/// Pairs along the dimension where they have the most in common, as weft-tk-roles finds it (Share.cpp); nothing where
+/// there is none.
+static std::optional<WindowPairs> findPairs(const Sliding &sliding, const WindowReads &reads,
+                                            const GemmProblem &problem, ArrayRef<int64_t> mTile,
+                                            ArrayRef<int64_t> nTile) {
+  constexpr int64_t ctas = 2;
+  std::optional<WindowPairs> found;
+  double most = 0;
+  int64_t all = countTiles(problem.mExtents, mTile) * countTiles(problem.nExtents, nTile);
+  for (bool isLeft : {true, false})
+    for (auto [extent, part] : llvm::zip_equal(isLeft ? problem.mExtents : problem.nExtents, isLeft ? mTile : nTile)) {
+      int64_t count = llvm::divideCeil(extent, part), even = llvm::alignTo(count, ctas);
+      if (count < 2 || (count != even && extent % part == 0)) // Tiles past the end do nothing where guards know them.
+        continue;
+      bool sharesWindows = isLeft != sliding.isLeft;
+      double common = double(sharesWindows ? reads.windows : reads.others) * double(count) / double(even);
+      if (common <= most)
+        continue;
+      most = common;
+      found = WindowPairs{sharesWindows ? 1.0 / ctas : 1, sharesWindows ? 1 : 1.0 / ctas, all / count * even};
+    }
+  return problem.batch == 1 ? found : std::nullopt;
+}
+
+/// Seconds of the tiles in such steps. A step takes what the matrix unit or the L2 does, and a part of the other; a
+/// tile's warps store it before they go on. Of 173 schedules of 60 convolutions on an H100 (2D and 3D, strides,
+/// dilations, 16 to 1152 channels, single places and several, by pairs and not) half are within 8 %, nine of ten
+/// within 24 % (docs/notes/window-pairs.md); more stages than three made no difference.
+static double estimateSteps(const WindowReads &reads, const WindowPairs &pairs, const GemmProblem &problem,
+                            const GemmTile &tile, double storeFactor, const Device &device) {
+  constexpr double besidePart = 0.1, lanes = 32, quarters = 4;
+  double active = std::min<double>(double(pairs.tiles), device.sms);
+  double rate = std::min(device.panelBytesPerClock * device.waveMerge / active, double(device.sharedBytesPerClock));
   double matrix =
-      double(bytes.taps) * 2.0 * double(tile.m * tile.n * tile.k) / flopsPerClock(problem, tile.engine, device);
-  double fetch = bytes.fetched / rate;
-  double step = std::max(matrix, fetch) + loadLatency / double(std::max<int64_t>(tile.stages - 1, 1)) + stepClocks;
-  double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(bytes.taps);
-  double ends = fillClocks + drainClocks + fetch +
-                double(tile.m * tile.n) * (storeWork / lanes + double(problem.resultBytes) / l2);
-  double perSm = double(llvm::divideCeil(tiles, int64_t(device.sms)));
-  double seconds = (perSm * (steps * step + ends / 2) + ends / 2) / device.clock;
-  if (padded(tile).n != tile.n)
-    seconds *= narrowFactor;
+      double(reads.taps) * 2.0 * double(tile.m * tile.n * tile.k) / flopsPerClock(problem, tile.engine, device);
+  double fetch = (reads.windowLines * pairs.windowPart + reads.otherLines * pairs.otherPart) / rate;
+  double shared = double(reads.taps) * sharedReads(problem, tile) / device.sharedBytesPerClock;
+  double most = std::max({matrix, fetch, shared});
+  double step = most + besidePart * (matrix + fetch + shared - most) + device.windows.step;
+  double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(reads.taps);
+  double stores = double(tile.m * tile.n) * device.tiles.store / (lanes * quarters) * storeFactor;
+  double perSm = double(llvm::divideCeil(pairs.tiles, int64_t(device.sms)));
+  double seconds = (perSm * (steps * step + stores + device.windows.turn) + device.tiles.start) / device.clock;
   double depth = double(problem.k), lhs = double(problem.m * problem.lhsBytes),
          rhs = double(problem.n * problem.rhsBytes);
   double dram = (depth * (lhs + rhs) + double(problem.m) * double(problem.n) * double(problem.resultBytes)) /
                 device.memoryBandwidth;
-  return std::max(seconds, dram) + 0.15 * std::min(seconds, dram) + device.launchSeconds;
+  return std::max(seconds, dram) + device.launchSeconds;
 }
 
 /// Whether taps of such a tile can be in one step: of whole panels, or of shorter ones where these cover an eighth less
@@ -161,7 +209,15 @@ static bool mayShare(const GemmProblem &problem, const GemmTile &tile) {
   constexpr int64_t panelBytes = 128;
   int64_t panel = panelBytes / std::max(problem.lhsBytes, problem.rhsBytes), whole = llvm::alignTo(problem.k, panel);
   bool isWhole = tile.k == panel || (tile.k < panel && int64_t(llvm::alignTo(problem.k, tile.k)) <= whole - whole / 8);
-  return tile.engine == tg::Engine::Wgmma && tile.split == 1 && tile.multicast == 1 && problem.products == 1 && isWhole;
+  return tile.engine == tg::Engine::Wgmma && tile.split == 1 && problem.products == 1 && isWhole;
+}
+
+/// Whether estimateSteps prices steps of single places, too: of windows with a stride, and long sums. Others share so
+/// much that single places were not better where it said so (three shapes on an H100), and of short sums stores decide,
+/// which estimateGemm knows better.
+static bool hasPricedPlaces(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile) {
+  constexpr int64_t longSum = 32;
+  return sliding.step > 1 && int64_t(llvm::divideCeil(problem.k, tile.k)) * problem.taps >= longSum;
 }
 
 /// Tiles of `elements` along the side whose outer dimensions have one place, as many as `rows` along that of the
@@ -178,15 +234,8 @@ static SmallVector<int64_t> splitSide(const Sliding &sliding, ArrayRef<unsigned>
   return tile;
 }
 
-static int64_t countTiles(ArrayRef<int64_t> extents, ArrayRef<int64_t> tile) {
-  int64_t count = 1;
-  for (auto [whole, part] : llvm::zip_equal(extents, tile))
-    count *= int64_t(llvm::divideCeil(whole, part));
-  return count;
-}
-
 /// Whether rows of the kernel's result start at any element: they leave in pieces of lines (weft-tk-layouts), or of
-/// what an accumulator's threads hold.
+/// what an accumulator's threads hold, by one or two places.
 static bool hasOddRows(const KernelToSchedule &kernel) {
   func::FuncOp func = kernel.func;
   auto type = cast<RankedTensorType>(func.getBody().front().getTerminator()->getOperand(0).getType());
@@ -195,17 +244,24 @@ static bool hasOddRows(const KernelToSchedule &kernel) {
   return row && *row % 2 && tg::getElementBits(type.getElementType()) < 32;
 }
 
-/// Seconds that narrow pieces of the result's rows take longer to store. Of odd rows, pieces shorter than lines leave
-/// by two places, sectors of their own, which take the L2 as long as two whole ones.
-static double getNarrowStores(const GemmProblem &problem, int64_t inner, int64_t leastInner, bool isOdd,
-                              const Device &device) {
-  constexpr int64_t sectorBytes = 32, lineBytes = 64, pieces = 4;
-  double elements = double(problem.m) * double(problem.n);
-  if (isOdd && inner * problem.resultBytes < lineBytes)
-    return elements / double(pieces) * double(2 * sectorBytes) / device.l2BytesPerSecond();
-  if (inner >= leastInner)
+/// Seconds that results take longer where a tile's pieces of their rows are no sectors. 4 x 512 x 64 x 64 in pieces of
+/// 8 places takes 111 us, of 16 103; of what the L2 does not hold it writes parts of sectors back, and reads them
+/// again: 23 x 512 x 98 x 98 775 us, 446 (H100). Pieces of odd rows have a price of their own.
+static double getPartialSectors(const GemmProblem &problem, ArrayRef<int64_t> nTile, bool isOdd, const Device &device) {
+  constexpr double sectorBytes = 32, ways = 2, waysBack = 5;
+  double piece = double(nTile.back() * problem.resultBytes);
+  double bytes = double(problem.batch) * double(problem.m) * double(problem.n) * double(problem.resultBytes);
+  bool isHeld = bytes <= double(device.l2Bytes);
+  if (piece >= sectorBytes || (isOdd && isHeld))
     return 0;
-  return elements * double(problem.resultBytes) * (double(leastInner) / double(inner) - 1) / device.memoryBandwidth;
+  return (isHeld ? ways : waysBack) * bytes * (sectorBytes / piece - 1) / device.memoryBandwidth;
+}
+
+/// How many times as long as others stores of odd rows take, in pieces of a tile's columns (fitted with estimateSteps).
+static double getStoreFactor(const GemmProblem &problem, ArrayRef<int64_t> nTile, bool isOdd) {
+  constexpr double wide = 2, narrow = 3.75;
+  constexpr int64_t pieceBytes = 64;
+  return !isOdd ? 1 : nTile.back() * problem.resultBytes < pieceBytes ? narrow : wide;
 }
 
 namespace {
@@ -223,6 +279,10 @@ public:
 private:
   void consider(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost, ArrayRef<int64_t> sideTile,
                 int64_t room);
+  /// Steps of the places of `tap`, or of single ones.
+  void fill(const Sliding &sliding, const WindowReads &reads, std::optional<unsigned> tap, WindowStep step,
+            int64_t room);
+  void offer(const Sliding &sliding, const WindowReads &reads, WindowStep step);
 
   const ProductDims &dims;
   const GemmProblem &problem;
@@ -246,7 +306,6 @@ static SmallVector<int64_t> narrowSide(const Sliding &sliding, ArrayRef<unsigned
 }
 
 void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost) {
-  constexpr int64_t leastPlaces = 8;
   bool isLeft = sliding.isLeft;
   ArrayRef<unsigned> side = isLeft ? dims.m : dims.n;
   ArrayRef<int64_t> extents = isLeft ? problem.mExtents : problem.nExtents;
@@ -254,10 +313,12 @@ void WindowSearch::visit(const Sliding &sliding, const GemmTile &tile, const Gem
   // Results pass through shared memory on their way to another layout.
   int64_t room = int64_t(device.sharedPerCta) - (cost.room.shared - tile.stages * countBytes(problem, tile)) -
                  tile.m * tile.n * problem.resultBytes;
+  bool isGiven = isLeft ? problem.onlyM : problem.onlyN; // Of what is reduced in parts.
+  if (!isGiven)
+    consider(sliding, tile, cost, splitTile(extents, elements, std::min(leastInner, leastPlaces)), room);
   for (int64_t rows = 1; rows <= elements; rows *= 2) {
     SmallVector<int64_t> sideTile =
         splitSide(sliding, side, extents, elements, rows, std::min(leastInner, leastPlaces));
-    bool isGiven = isLeft ? problem.onlyM : problem.onlyN; // Of what is reduced in parts.
     if (sideTile.empty() || (isGiven && sideTile != splitTile(extents, elements, leastInner)))
       continue;
     consider(sliding, tile, cost, sideTile, room);
@@ -271,26 +332,48 @@ void WindowSearch::consider(const Sliding &sliding, const GemmTile &whole, const
   bool isLeft = sliding.isLeft;
   GemmTile tile = whole;
   (isLeft ? tile.m : tile.n) = llvm::product_of(sideTile);
-  Rows image = countRows(sliding, isLeft ? dims.m : dims.n, sideTile);
-  WindowBytes bytes(sliding, image, problem, tile);
-  tile.stages = image.count ? std::min(room / bytes.all(), mostStages) : 0;
-  if (tile.stages < leastStages)
-    return;
-  ArrayRef<int64_t> extents = isLeft ? problem.mExtents : problem.nExtents;
-  int64_t others =
-      problem.batch * int64_t(isLeft ? llvm::divideCeil(problem.n, tile.n) : llvm::divideCeil(problem.m, tile.m));
-  WindowStep step{sliding.tap, isLeft, SmallVector<int64_t>(sideTile), {tile, cost}};
-  step.choice.cost.tiles = others * countTiles(extents, sideTile);
-  step.choice.cost.ctasPerSm = 1;
-  double seconds =
-      estimateSteps(bytes, problem, tile, step.choice.cost.tiles, device) +
-      getNarrowStores(problem, sideTile.back(), isLeft ? problem.leastInnerM : problem.leastInnerN, isOdd, device);
+  WindowStep step{std::nullopt, isLeft, SmallVector<int64_t>(sideTile), {tile, cost}};
+  if (Rows image = countRows(sliding, isLeft ? dims.m : dims.n, sideTile); image.count)
+    fill(sliding, WindowReads(sliding, image, problem, tile), sliding.tap, step, room);
+  if (hasPricedPlaces(sliding, problem, tile))
+    fill(sliding, WindowReads(sliding, problem, tile), std::nullopt, step, room);
+}
+
+void WindowSearch::fill(const Sliding &sliding, const WindowReads &reads, std::optional<unsigned> tap, WindowStep step,
+                        int64_t room) {
+  step.tap = tap;
+  step.choice.tile.stages = std::min(room / reads.all(), mostStages);
+  if (step.choice.tile.stages >= leastStages)
+    offer(sliding, reads, std::move(step));
+}
+
+void WindowSearch::offer(const Sliding &sliding, const WindowReads &reads, WindowStep step) {
+  // Pairs wait for each other. Of whole lines ten took 0.96 to 1.36 times as long as CTAs alone, of others six 0.72 to
+  // 0.98 times (docs/notes/window-pairs.md).
+  constexpr double pairedFactor = 1.05;
+  GemmTile &tile = step.choice.tile;
+  GemmCost &cost = step.choice.cost;
+  bool isLeft = sliding.isLeft;
+  SmallVector<int64_t> other = isLeft ? splitTile(problem.nExtents, tile.n, problem.leastInnerN)
+                                      : splitTile(problem.mExtents, tile.m, problem.leastInnerM);
+  ArrayRef<int64_t> mTile = isLeft ? step.sideTile : other, nTile = isLeft ? other : step.sideTile;
+  WindowPairs alone{1, 1, problem.batch * countTiles(problem.mExtents, mTile) * countTiles(problem.nExtents, nTile)};
+  double storeFactor = getStoreFactor(problem, nTile, isOdd);
+  double seconds = estimateSteps(reads, alone, problem, tile, storeFactor, device);
+  cost.tiles = alone.tiles;
+  cost.ctasPerSm = 1;
+  if (std::optional<WindowPairs> pairs = findPairs(sliding, reads, problem, mTile, nTile); pairs && reads.straddles) {
+    double paired = pairedFactor * estimateSteps(reads, *pairs, problem, tile, storeFactor, device);
+    if (paired < seconds)
+      seconds = paired, cost.tiles = pairs->tiles, tile.multicast = 2;
+  }
+  seconds += getPartialSectors(problem, nTile, isOdd, device);
   // Of equal ones that which has the fewest waits by estimateGemm.
   bool isEqual = found && seconds < least * 1.001 && cost.seconds < found->choice.cost.seconds;
   if (seconds >= least * 0.999 && !isEqual)
     return;
   least = seconds;
-  found = step;
+  found = std::move(step);
 }
 
 std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
@@ -300,14 +383,16 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
     return std::nullopt;
   // Of fewer rows than the instruction has, where the prices of the engines differ by less than half of what a kernel
   // costs beside its work, mma.sync: small images took warpgroups about as much longer than their price
-  // (bench/results/2026-11-23-window-tiles-h100.md).
+  // (docs/notes/window-tiles.md).
   constexpr int64_t instructionRows = 64;
   const double unknownSeconds = device.kernelSeconds() / 2;
+  bool isOdd = hasOddRows(kernel);
   double least = best.cost.seconds - (problem.m < instructionRows ? unknownSeconds : 0);
-  if (best.tile.engine == tg::Engine::Wgmma && best.tile.split == 1 && best.tile.multicast == 1)
-    least =
-        estimateSteps(WindowBytes(slidings.front(), problem, best.tile), problem, best.tile, best.cost.tiles, device);
-  WindowSearch search(dims, problem, device, hasOddRows(kernel), least);
+  if (best.tile.engine == tg::Engine::Wgmma && best.tile.split == 1)
+    least = estimateSteps(
+        WindowReads(slidings.front(), problem, best.tile), {1, 1, best.cost.tiles}, problem, best.tile,
+        getStoreFactor(problem, splitTile(problem.nExtents, best.tile.n, problem.leastInnerN), isOdd), device);
+  WindowSearch search(dims, problem, device, isOdd, least);
   forEachTile(problem, device, [&](const GemmTile &tile) {
     if (tile.stages != 2 || !mayShare(problem, tile))
       return;
@@ -323,20 +408,30 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
 std::optional<double> estimateWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
                                          const GemmProblem &problem, tg::ScheduleAttr schedule, const GemmTile &tile,
                                          const Device &device) {
-  for (const Sliding &sliding : findSliding(kernel, dims)) {
-    if (!mayShare(problem, tile) ||
-        schedule.getStream()[llvm::find(dims.k, sliding.tap) - dims.k.begin()] != sliding.taps)
+  SmallVector<Sliding> slidings = findSliding(kernel, dims);
+  if (slidings.empty() || !mayShare(problem, tile))
+    return std::nullopt;
+  auto tileOf = [&](ArrayRef<unsigned> side) {
+    return llvm::map_to_vector(side, [&](unsigned d) { return schedule.getTile()[d]; });
+  };
+  SmallVector<int64_t> mTile = tileOf(dims.m), nTile = tileOf(dims.n);
+  WindowPairs alone{1, 1, problem.batch * countTiles(problem.mExtents, mTile) * countTiles(problem.nExtents, nTile)};
+  auto estimate = [&](const Sliding &sliding, const WindowReads &reads) {
+    std::optional<WindowPairs> pairs;
+    if (tile.multicast > 1)
+      pairs = findPairs(sliding, reads, problem, mTile, nTile);
+    return estimateSteps(reads, pairs.value_or(alone), problem, tile,
+                         getStoreFactor(problem, nTile, hasOddRows(kernel)), device);
+  };
+  for (const Sliding &sliding : slidings) {
+    if (schedule.getStream()[llvm::find(dims.k, sliding.tap) - dims.k.begin()] != sliding.taps)
       continue;
-    auto tileOf = [&](ArrayRef<unsigned> side) {
-      return llvm::map_to_vector(side, [&](unsigned d) { return schedule.getTile()[d]; });
-    };
-    Rows image = countRows(sliding, sliding.isLeft ? dims.m : dims.n, tileOf(sliding.isLeft ? dims.m : dims.n));
-    int64_t tiles =
-        problem.batch * countTiles(problem.mExtents, tileOf(dims.m)) * countTiles(problem.nExtents, tileOf(dims.n));
-    if (image.count)
-      return estimateSteps(WindowBytes(sliding, image, problem, tile), problem, tile, tiles, device);
+    if (Rows image = countRows(sliding, sliding.isLeft ? dims.m : dims.n, sliding.isLeft ? mTile : nTile); image.count)
+      return estimate(sliding, WindowReads(sliding, image, problem, tile));
   }
-  return std::nullopt;
+  if (!hasPricedPlaces(slidings.front(), problem, tile))
+    return std::nullopt;
+  return estimate(slidings.front(), WindowReads(slidings.front(), problem, tile));
 }
 
 } // namespace weft::plan

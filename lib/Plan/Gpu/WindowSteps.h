@@ -17,13 +17,13 @@ struct ProductDims {
 };
 
 struct WindowStep {
-  unsigned tap = 0;                    ///< The dimension of the window.
+  std::optional<unsigned> tap;         ///< The dimension of the window; none: steps of single places.
   bool isLeft = false;                 ///< Windows slide over the left operand.
   llvm::SmallVector<int64_t> sideTile; ///< Of the side that they slide over, by its dimensions.
   GemmChoice choice;                   ///< `stages` of such steps.
 };
 
-/// The step and the tile that cost least, if no more than the tile `best` of single places does.
+/// The step and the tile that cost least, if less than the tile `best` of single places does.
 std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
                                            const GemmProblem &problem, const GemmChoice &best, const Device &device);
 

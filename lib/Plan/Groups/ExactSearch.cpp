@@ -113,14 +113,18 @@ private:
     for (unsigned i = 0; i < ops.size(); ++i) {
       llvm::DenseSet<unsigned> seen;
       SmallVector<unsigned> open;
-      auto follow = [&](unsigned number, bool isOutside) {
-        for (unsigned user : partition.getUsers(number)) {
+      auto followTo = [&](ArrayRef<unsigned> users, bool isOutside) {
+        for (unsigned user : users) {
           auto inside = indexOf.find(user);
           if (inside != indexOf.end() && isOutside)
             apart[inside->second] |= bit(i);
           if (inside == indexOf.end() && user <= bound && seen.insert(partition.getMembers(user).front()).second)
             open.push_back(user);
         }
+      };
+      auto follow = [&](unsigned number, bool isOutside) {
+        followTo(partition.getUsers(number), isOutside);
+        followTo(partition.getUsersBehind(number), true);
       };
       follow(partition.numberOf(ops[i]), false);
       while (!open.empty())

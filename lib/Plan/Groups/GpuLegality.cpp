@@ -355,7 +355,7 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   double lost = priceOf(contract, operand, before);
   // Between two kernels it would be written and read: in the L2 where it fits with what they read beside it.
   MemoryLevel level = levelBetweenKernels(before.bytes + between + beside, device);
-  double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : gpuRates.bytes;
+  double rate = level == MemoryLevel::L2 ? bandwidthOf(level, device) : device.groups.bytes;
   // A vector's kernel fills and drains the SMs; so does its CTA's wait for it.
   double saved = between * 2 / rate + (before.chained ? device.launchSeconds : device.kernelSeconds());
   if (lost > saved)
@@ -369,11 +369,9 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   // An operand that comes through registers loses a tenth of the contraction's time, and each step waits for its loads:
   // five products of 1152 places in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
   // (H100).
-  constexpr double sms = 132, leastTile = 16, mostTile = 128, placesOfStep = 64, waitOfStep = 0.9e-6;
-  constexpr double tileOfVector = 4; // Columns of a CTA that streams them.
-  // One SM alone reads about 64 bytes a clock from the L2. Until its warps have summed up nothing is multiplied: 7.5 us
-  // more, and a launch less, for the norm before a decoded row's gates (H100).
-  constexpr double byteRateOfSm = 80e9, waitOfSum = 9e-6;
+  constexpr double sms = 132, leastTile = 16, mostTile = 128, placesOfStep = 64;
+  const AloneTimes &alone = device.alone;
+  const GroupRates &rates = device.groups;
   double otherTiles = 1, rows = 1;
   AffineMap map = contract.getMap(operand);
   for (auto [d, extent] : llvm::enumerate(contract.getDomainExtents())) {
@@ -385,25 +383,26 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   // Tiles are as large as leaves one for each SM of a large device.
   double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
   tile = rows > 1 || before.chained ? std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile)
-                                    : tileOfVector;
+                                    : countStreamedColumns(contract, operand, contracts.size(), device);
   // A window has each element at several places, which compute it again, step by step.
   double places = pointsOf(contract) / otherTiles;
   double taps = std::max(places / double(elementsOf(contract->getOperand(operand))), 1.0);
   otherTiles = std::ceil(otherTiles / tile);
   double whole =
-      std::max(2 * pointsOf(contract) / gpuRates.products, bytesOf(contract->getOperand(1 - operand)) / gpuRates.bytes);
+      std::max(2 * pointsOf(contract) / rates.products, bytesOf(contract->getOperand(1 - operand)) / rates.bytes);
   if (before.windows)
     return secondsOfWindows(contract, operand, before.operations, device);
-  double lost = (otherTiles * taps - 1) * before.operations / gpuRates.operations;
+  double lost = (otherTiles * taps - 1) * before.operations / rates.operations;
   if (rows > 1)
-    lost += 0.1 * whole + waitOfStep * places / rows / placesOfStep;
+    lost += 0.1 * whole + alone.step * places / rows / placesOfStep;
   if (before.chained)
-    lost += secondsAlone(before.operations, before.bytes, before.chained);
-  // Sums come before the first step, in each CTA alone: what was to be hidden by copies waits for them.
+    lost += secondsAlone(before.operations, before.bytes, before.chained, device);
+  // Sums come before the first step, in each CTA alone: what was to be hidden by copies waits for them (7.5 us more,
+  // and a launch less, for the norm before a decoded row's gates, an H100).
   if (before.reduces) {
     double share = std::ceil(rows / tile);
-    lost += waitOfSum +
-            std::max(before.operations / share / (gpuRates.operations / sms), before.bytes / share / byteRateOfSm);
+    lost += alone.productSum +
+            std::max(before.operations / share / (rates.operations / sms), before.bytes / share / alone.rowBytes);
   }
   return lost;
 }
@@ -523,10 +522,10 @@ std::string Checker::checkRows() {
 /// G3 for a map whose reductions have few terms: each CTA computes them again.
 bool Checker::readsStatistics() const {
   // Loads and two sums over a warp, in front of a tile of a wave of CTAs (an H100).
-  constexpr double secondsOfWave = 0.5e-6, elementsOfWave = 4 * 4096;
+  constexpr double elementsOfWave = 4 * 4096;
   SmallVector<Operation *> sinks = findSinks(group);
   double elements = double(elementsOf(sinks.front()->getResult(0)));
-  if (!inner.empty() || elements / (elementsOfWave * device.sms) * secondsOfWave > device.kernelSeconds())
+  if (!inner.empty() || elements / (elementsOfWave * device.sms) * device.alone.sum > device.kernelSeconds())
     return false;
   auto after = downstreamOf(llvm::IsaPred<tg::ReduceOp>);
   return llvm::all_of(group,

@@ -31,7 +31,7 @@ namespace {
 class Pricer {
 public:
   Pricer(const Group &group, const GroupOptions &options)
-      : group(group), options(options), rates(options.gpu ? gpuRates : cpuRates) {}
+      : group(group), options(options), rates(options.gpu ? options.device->groups : cpuGroupRates) {}
 
   double run() {
     bool reduces = llvm::any_of(group, llvm::IsaPred<tg::ReduceOp>);
@@ -103,7 +103,7 @@ private:
 
   const Group &group;
   const GroupOptions &options;
-  const GroupRates &rates;
+  const GroupRates rates;
   llvm::DenseMap<Operation *, double> placesOf;
   double given = 0, between = 0; ///< Bytes from outside of all kernels; and from or for others.
 };

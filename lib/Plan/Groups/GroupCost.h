@@ -19,12 +19,6 @@
 
 namespace weft::plan {
 
-/// A second has so many; of a kernel more, the seconds. A GPU's launch is its device's (Device::kernelSeconds).
-struct GroupRates {
-  double launch, bytes, operations, products;
-};
-constexpr GroupRates gpuRates{0, 2e12, 20e12, 300e12}, cpuRates{3e-6, 20e9, 50e9, 200e9};
-
 /// Instructions an element, or about: 1 for what the FMA and integer units do, 4 for the special function unit, 16 for
 /// a library function; 0 for what computes nothing.
 int64_t countInstructions(mlir::Operation *op);

@@ -1,6 +1,7 @@
 // The rules of InnerContractions.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "InnerContractions.h"
+#include "../Gpu/ProductRows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Explain/Facts.h"
@@ -203,13 +204,21 @@ std::string splitInner(const Group &group, SmallVectorImpl<tg::ContractOp> &cont
   return "";
 }
 
-double secondsAlone(double points, double bytes, unsigned vectors) {
+double countStreamedColumns(tg::ContractOp contract, unsigned operand, size_t products, const Device &device) {
+  constexpr int64_t vectorBits = 128;
+  int64_t bits = tg::getElementBits(getElementTypeOrSelf(contract->getOperand(1 - operand)));
+  GemmProblem problem = describeProduct(contract, operand);
+  return double(
+      streamRows(problem.n, problem.k, std::max<int64_t>(vectorBits / bits, 1), int64_t(products), device).columns);
+}
+
+double secondsAlone(double points, double bytes, unsigned vectors, const Device &device) {
   // One SM multiplies them, with all weights under way at once, and converts what is narrower than f32. On an H100 with
   // a cold L2 squeezes of EfficientNet-B0 add 2.4 us (55,296 points of 2 bytes), 2.0 us (of 4 bytes) and 1.25 us
   // (18,816 of 4 bytes) to the kernel that reads them; as kernels of their own they take 1.65, 1.65 and 1.5 us.
-  constexpr double narrowPointsPerSecond = 30e9, pointsPerSecond = 45e9, bytesPerSecond = 160e9, wait = 0.2e-6;
-  double rate = bytes < 3 * points ? narrowPointsPerSecond : pointsPerSecond;
-  return std::max(points / rate, bytes / bytesPerSecond) + double(vectors) * wait;
+  const AloneTimes &alone = device.alone;
+  double rate = bytes < 3 * points ? alone.narrowPoints : alone.points;
+  return std::max(points / rate, bytes / alone.bytes) + double(vectors) * alone.vector;
 }
 
 double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms, const Device &device) {
@@ -250,12 +259,12 @@ std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const De
   // memory; strides take twice the banks, what is narrower than f32 is converted. Measured on an H100, us longer than a
   // map: 14x14x672 of 25 terms 1.9 (f32) and 2.2 (bf16), x480 1.1 and 0.8, of 9 terms 1.0; 28x28x240 1.4 and, with a
   // stride of 2, 28x28x144 4.2 (f32). The sum's kernel takes 1.4 to 2.2.
-  constexpr double secondsOfTerm = 18e-12, bytesPerSecond = 80e9, waitOfSum = 0.5e-6;
+  const AloneTimes &alone = device.alone;
   double columns = double(estimateElements(reduce.getResult()));
   double side = columnsOfWindows(columns, /*others=*/1, bytes, device),
          read = estimateElements(window.getLhs()) / columns;
   double terms = held * side * double(countTermsOf(window)) * (bytes < 4 ? 1.5 : 1) * (read > 2 * places ? 2 : 1);
-  double lost = waitOfSum + terms * secondsOfTerm + read * std::max(side * bytes, sectorBytes) / bytesPerSecond;
+  double lost = alone.sum + terms * alone.windowTerm + read * std::max(side * bytes, sectorBytes) / alone.rowBytes;
   if (lost > device.launchSeconds)
     return "G3: windows of whole rows in a CTA cost " + std::to_string(int64_t(lost * 1e6)) +
            " us, and a kernel for their sum costs " + std::to_string(int64_t(device.launchSeconds * 1e6)) + " us";

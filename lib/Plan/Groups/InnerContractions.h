@@ -39,8 +39,11 @@ GemmProblem describeProduct(tg::ContractOp contract, unsigned operand);
 /// Terms of each element, for rules that count instructions.
 int64_t countTermsOf(tg::ContractOp contract);
 
+/// Columns of a CTA that streams the matrix of `contract`, one of `products` side by side, whose `operand` is a vector.
+double countStreamedColumns(tg::ContractOp contract, unsigned operand, size_t products, const Device &device);
+
 /// Seconds that one CTA takes to make `vectors`, one after the other, by so many products of weights of `bytes`.
-double secondsAlone(double points, double bytes, unsigned vectors);
+double secondsAlone(double points, double bytes, unsigned vectors, const Device &device);
 
 /// Seconds that a product takes longer where each of its tiles computes what it reads of `operand`, all of which takes
 /// `terms` products of sums over windows: by the model that chooses the tiles (GemmModel.h).

@@ -27,7 +27,8 @@ bool isRenaming(Operation *op) { return isa<tg::ReshapeOp, tg::BitcastOp>(op); }
 bool isHostOp(Operation *op) {
   return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::AssumeAtMostOp, tg::BindSymbolsOp, tg::LoopOp,
              tg::IfOp, tg::VariantsOp, tg::DispatchOp, tg::KernelOp>(op) ||
-         isRenaming(op) || op->hasAttr(tg::inPlaceAttr) || op->hasTrait<OpTrait::IsTerminator>();
+         tg::isCollective(op) || isRenaming(op) || op->hasAttr(tg::inPlaceAttr) ||
+         op->hasTrait<OpTrait::IsTerminator>();
 }
 
 static bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op); }

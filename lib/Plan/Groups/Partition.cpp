@@ -51,18 +51,36 @@ std::optional<SmallVector<Operation *>> opsBetween(Operation *from, Operation *t
 
 //===--- Partition ---===//
 
-Partition::Partition(ArrayRef<Operation *> list) : users(list.size()), ops(list) {
+Partition::Partition(ArrayRef<Operation *> list) : users(list.size()), usersBehind(list.size()), ops(list) {
   for (auto [i, op] : llvm::enumerate(ops)) {
     order[op] = i;
     groups.push_back(i);
     members.push_back({unsigned(i)});
     reach.push_back(i);
   }
-  for (auto [i, op] : llvm::enumerate(ops)) {
-    llvm::SmallSet<unsigned, 8> seen;
-    for (Operation *each : op->getUsers())
-      if (auto user = order.find(userInBlock(op, each)); user != order.end() && seen.insert(user->second).second)
-        users[i].push_back(user->second);
+  if (!ops.empty())
+    findUsers(*ops.front()->getBlock());
+}
+
+void Partition::findUsers(Block &block) {
+  llvm::DenseMap<Operation *, SmallVector<unsigned, 4>> reached; ///< From ops outside, such as an update in place.
+  for (Operation &op : llvm::reverse(block)) {
+    auto planned = order.find(&op);
+    bool isOutside = planned == order.end();
+    SmallVector<unsigned, 4> &far = isOutside ? reached[&op] : usersBehind[planned->second];
+    SmallVector<unsigned, 4> &near = isOutside ? far : users[planned->second];
+    llvm::SmallSet<unsigned, 8> seenNear, seenFar;
+    for (Operation *each : op.getUsers()) {
+      Operation *user = userInBlock(&op, each);
+      if (auto next = order.find(user); next != order.end()) {
+        if ((isOutside ? seenFar : seenNear).insert(next->second).second)
+          near.push_back(next->second);
+        continue;
+      }
+      for (unsigned next : reached.lookup(user))
+        if (seenFar.insert(next).second)
+          far.push_back(next);
+    }
   }
 }
 
@@ -120,7 +138,7 @@ bool Partition::isConvex(Operation *a, Operation *b) const {
   while (!work.empty()) {
     unsigned group = work.pop_back_val();
     bool isInside = group == first || group == second;
-    for (unsigned member : members[group])
+    for (unsigned member : members[group]) {
       for (unsigned user : users[member]) {
         unsigned next = groups[user];
         if (next == group || (isInside && (next == first || next == second)))
@@ -130,6 +148,14 @@ bool Partition::isConvex(Operation *a, Operation *b) const {
         if (user <= bound && seen.insert(next).second)
           work.push_back(next);
       }
+      for (unsigned user : usersBehind[member]) {
+        unsigned next = groups[user];
+        if (next == first || next == second)
+          return false;
+        if (user <= bound && seen.insert(next).second)
+          work.push_back(next);
+      }
+    }
   }
   return true;
 }

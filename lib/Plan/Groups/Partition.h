@@ -54,6 +54,8 @@ public:
   unsigned numberOf(mlir::Operation *op) const { return order.lookup(op); }
   mlir::Operation *getOp(unsigned number) const { return ops[number]; }
   llvm::ArrayRef<unsigned> getUsers(unsigned number) const { return users[number]; }
+  /// Ops that need op `number` by way of ops outside the partition: they are of no group with it.
+  llvm::ArrayRef<unsigned> getUsersBehind(unsigned number) const { return usersBehind[number]; }
   /// The ops of the group of op `number`, ascending.
   llvm::ArrayRef<unsigned> getMembers(unsigned number) const { return members[groups[number]]; }
 
@@ -67,8 +69,10 @@ public:
   llvm::SmallVector<Group> take() const;
 
 private:
-  /// Numbers of the ops that use a result of op `number`.
-  std::vector<llvm::SmallVector<unsigned, 4>> users;
+  void findUsers(mlir::Block &block);
+
+  /// Numbers of the ops that use a result of op `number`; of those that use what ops outside the partition make of it.
+  std::vector<llvm::SmallVector<unsigned, 4>> users, usersBehind;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, unsigned> order;
   std::vector<unsigned> groups;                        ///< By op.

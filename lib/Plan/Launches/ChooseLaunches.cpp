@@ -60,14 +60,22 @@ private:
     Builder builder(&getContext());
     for (auto [place, dispatch] : llvm::enumerate(launch.dispatches))
       dispatch->setAttr(gpu::sharedLaunchAttr, builder.getDenseI64ArrayAttr({number, int64_t(place)}));
-    if (int64_t height = findHeight(launch))
+    SmallVector<schedule::Wire> wires = schedule::findWires(launch);
+    if (int64_t height = findHeight(launch, wires))
       launch.dispatches.front()->setAttr(gpu::sharedLaunchOrderAttr,
                                          builder.getStringAttr("chain<" + std::to_string(height) + ">"));
+    SmallVector<Location> locations =
+        llvm::map_to_vector(launch.dispatches, [](tg::DispatchOp dispatch) { return dispatch.getLoc(); });
+    remark::passed(builder.getFusedLoc(locations),
+                   remark::RemarkOpts::name("merged").category("fusion").function("main"))
+        << remark::add(wires.empty() ? "{0} kernels that do not need each other start as one"
+                                     : "{0} kernels start as one, and wait for each other in it",
+                       std::to_string(launch.dispatches.size()))
+        << remark::metric("kernel", (wires.empty() ? "launch_" : "chain_") + launch.parts.front().getName().str());
   }
 
   /// How the parts take turns; 0: they do not. Launches that are the same kernel have one order.
-  int64_t findHeight(PlannedLaunch &launch) {
-    SmallVector<schedule::Wire> wires = schedule::findWires(launch);
+  int64_t findHeight(PlannedLaunch &launch, ArrayRef<schedule::Wire> wires) {
     if (wires.empty())
       return 0;
     auto [known, isNew] = orders.try_emplace(schedule::nameLaunch(launch, wires), 0);

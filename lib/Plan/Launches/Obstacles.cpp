@@ -15,20 +15,19 @@ using schedule::Part;
 /// long as it has the bytes under way that DRAM's latency asks for (Little's law), twice over, since a CTA asks for
 /// what it reads and then writes as much; but no estimate is better than a twentieth.
 static double findLostShare(const Part &part, int64_t ctas, int64_t needed, const Device &device) {
-  constexpr double latency = 600e-9, margin = 2, uncertainty = 0.05;
+  constexpr double margin = 2, uncertainty = 0.05;
   double idle = double(needed) / double(ctas) - 1;
   if (!part.isMap)
     return idle;
   double underWay = double(ctas) * part.bytes / 2 / double(part.grid);
-  double wanted = margin * latency * device.memoryBandwidth / double(device.sms);
+  double wanted = margin * device.memorySeconds * device.memoryBandwidth / double(device.sms);
   return std::min(idle, std::max(wanted / underWay - 1, uncertainty));
 }
 
 /// Seconds that few bytes take longer because their CTAs come in more waves, each of which begins, waits for memory and
 /// ends: CTAs of a warp beside one of 32 warps may take three waves instead of one. Parts do so side by side.
 static double findWaves(const Part &part, int64_t ctas, int64_t needed, const Device &device) {
-  constexpr double latency = 600e-9;
-  double wave = device.tailSeconds + latency, stream = part.bytes / device.memoryBandwidth;
+  double wave = device.tailSeconds + device.memorySeconds, stream = part.bytes / device.memoryBandwidth;
   auto waves = [&](int64_t resident) { return double(llvm::divideCeil(part.grid, resident * int64_t(device.sms))); };
   return wave * waves(ctas) - std::max(stream, wave * waves(needed));
 }

@@ -127,6 +127,7 @@ private:
                                         const llvm::DenseSet<mlir::Value> &padded) const;
   bool hasAlignedOthers(const TensorAccess &access) const;
   GemmProblem describeProduct(const TensorAccess &access, unsigned inner, int64_t padding) const;
+  LayoutCopy alignToLines(LayoutCopy copy, const Tensor &tensor, const Device &device) const;
   LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const;
 
   const Device *device; ///< Null: not a GPU's.

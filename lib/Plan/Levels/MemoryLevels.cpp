@@ -9,8 +9,6 @@ using namespace mlir;
 
 namespace weft::plan {
 
-/// Bytes that one SM reads of another one's shared memory in a clock.
-static constexpr double clusterBytesPerClock = 32;
 /// Of a warp's row: more elements are shared out to several warps.
 static constexpr int64_t warpThreads = 32;
 
@@ -31,7 +29,7 @@ double bandwidthOf(MemoryLevel level, const Device &device) {
   case MemoryLevel::Shared:
     return clocks * device.sharedBytesPerClock;
   case MemoryLevel::Cluster:
-    return clocks * clusterBytesPerClock;
+    return clocks * device.mergeBytesPerClock;
   case MemoryLevel::L2:
     return device.l2BytesPerSecond();
   case MemoryLevel::Memory:

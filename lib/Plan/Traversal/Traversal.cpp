@@ -46,6 +46,7 @@ private:
   Place buildSerpentine(Value at, const Extent &cols);
   Place buildStrips(Value at, int64_t width, bool isSnake, const Extent &rows, const Extent &cols);
   Place buildEach(const Traversal &traversal, Value at, const Extent &rows, const Extent &cols);
+  Place buildZigzag(const Traversal &traversal, Value at, const Extent &rows, const Extent &cols);
   Place buildMorton(Value at, const Extent &rows, const Extent &cols);
   Place buildHilbert(Value at, const Extent &rows, const Extent &cols);
 
@@ -192,6 +193,14 @@ Place OrderBuilder::buildEach(const Traversal &traversal, Value at, const Extent
   return {p.add(p.mul(p.div(at, tiles), ofRun.value), place.row), place.col};
 }
 
+/// The last run may be shorter.
+Place OrderBuilder::buildZigzag(const Traversal &traversal, Value at, const Extent &rows, const Extent &cols) {
+  Value width = p.constant(traversal.width), run = p.div(at, width), inRun = p.rem(at, width);
+  Value first = p.mul(run, width), length = p.min(width, p.sub(p.mul(rows.value, cols.value), first));
+  inRun = p.select(p.rem(run, p.constant(2)), p.sub(p.sub(length, one), inRun), inRun);
+  return build(traversal.inner ? *traversal.inner : Traversal(), p.add(first, inRun), rows, cols);
+}
+
 /// CUTLASS's choice of the strip width (GemmIdentityThreadblockSwizzle::get_log_tile).
 static int64_t chooseCutlassWidth(int64_t most, int64_t cols) {
   if (most >= 8 && cols >= 6)
@@ -227,6 +236,8 @@ Place OrderBuilder::build(const Traversal &traversal, Value at, const Extent &ro
   }
   case Kind::Each:
     return buildEach(traversal, at, rows, cols);
+  case Kind::Zigzag:
+    return buildZigzag(traversal, at, rows, cols);
   case Kind::Row:
   case Kind::Chain: // Refused by checkFits as an inner order, handled by buildChain as the outer.
     break;
@@ -257,6 +268,19 @@ static void buildChain(const Traversal &traversal, const std::vector<TileGrid> &
                 p.sub(p.constant(1), isFirst)});
 }
 
+Traversal weft::plan::makeZigzag(int64_t width, Traversal inner) {
+  Traversal result;
+  result.kind = Kind::Zigzag;
+  result.width = width;
+  result.inner = std::make_shared<Traversal>(std::move(inner));
+  return result;
+}
+
+bool weft::plan::canBeInside(Kind inner, Kind outer) {
+  bool isPlain = inner != Kind::Chain && inner != Kind::Table && inner != Kind::Each && inner != Kind::Zigzag;
+  return isPlain || (inner == Kind::Each && outer == Kind::Zigzag);
+}
+
 static std::string nameOf(const Traversal &traversal) { return "traversal " + traversal.print().substr(0, 60); }
 
 static bool checkFits(const Traversal &traversal, const std::vector<TileGrid> &grids, std::string &error) {
@@ -281,15 +305,15 @@ static bool checkFits(const Traversal &traversal, const std::vector<TileGrid> &g
   else if (stages == 2 && grids[0].rows != grids[1].rows)
     error = "chain: expected as many tile rows in both stages, got " + std::to_string(grids[0].rows) + " and " +
             std::to_string(grids[1].rows);
-  else if (traversal.inner && (traversal.inner->kind == Kind::Chain || traversal.inner->kind == Kind::Table ||
-                               traversal.inner->kind == Kind::Each))
-    error = (traversal.kind == Kind::Each ? "each" : "chain") +
-            std::string(": expected an inner order of one stage that is not a table");
+  else if (traversal.inner && !canBeInside(traversal.inner->kind, traversal.kind))
+    error = getTraversalNames()[size_t(traversal.kind)] + ": expected an inner order of one stage that is not a table";
   else if (traversal.kind == Kind::Each && grids[0].rows % traversal.width)
     error = "each: expected tile rows in " + std::to_string(traversal.width) + " equal runs, got " +
             std::to_string(grids[0].rows);
   else if (traversal.kind == Kind::Table && int64_t(traversal.table.size()) != total)
     error = "table: expected " + std::to_string(total) + " tiles, got " + std::to_string(traversal.table.size());
+  else if (traversal.kind == Kind::Zigzag && traversal.inner)
+    return checkFits(*traversal.inner, grids, error);
   return error.empty();
 }
 
@@ -325,6 +349,8 @@ static bool checkFits(const Traversal &traversal, const TileCount &rows, const T
       return false;
     }
     return !traversal.inner || checkFits(*traversal.inner, {rows.value, rows.known / traversal.width, 1}, cols, error);
+  case Kind::Zigzag:
+    return !traversal.inner || checkFits(*traversal.inner, rows, cols, error);
   default:
     break;
   }

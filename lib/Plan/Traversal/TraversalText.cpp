@@ -18,7 +18,7 @@ using Kind = Traversal::Kind;
 const std::vector<std::string> &weft::plan::getTraversalNames() {
   static const std::vector<std::string> names = {"row",           "column",  "serpentine", "grouped",
                                                  "grouped-snake", "cutlass", "morton",     "hilbert",
-                                                 "table",         "chain",   "each"};
+                                                 "table",         "chain",   "each",       "zigzag"};
   return names;
 }
 
@@ -45,6 +45,7 @@ std::string Traversal::print() const {
     return text + "<" + std::to_string(width) +
            (inner && inner->kind != Kind::Column ? "," + inner->print() + ">" : ">");
   case Kind::Each:
+  case Kind::Zigzag:
     return text + "<" + std::to_string(width) + "," + (inner ? inner->print() : "row") + ">";
   }
   return text;
@@ -57,7 +58,7 @@ public:
   Parser(std::string_view text, std::string &error) : text(text), error(error) {}
 
   bool parseWhole(Traversal &result) {
-    if (!parse(result, false))
+    if (!parse(result, Kind::Row))
       return false;
     return position == text.size() || fail("expected the end");
   }
@@ -116,23 +117,25 @@ private:
       position = start;
       return fail("expected the width 1, 2, 4 or 8");
     }
-    if (result.kind == Kind::Each && !expect(","))
+    bool needsInner = result.kind == Kind::Each || result.kind == Kind::Zigzag;
+    if (needsInner && !expect(","))
       return false;
-    if (result.kind == Kind::Cutlass || (result.kind != Kind::Each && !accept(",")))
+    if (result.kind == Kind::Cutlass || (!needsInner && !accept(",")))
       return true;
-    if (result.kind != Kind::Chain && result.kind != Kind::Each) {
+    if (result.kind != Kind::Chain && !needsInner) {
       result.isByColumns = true;
       return expect("columns");
     }
     auto inner = std::make_shared<Traversal>();
-    if (!parse(*inner, true))
+    if (!parse(*inner, result.kind))
       return false;
-    if (inner->kind != Kind::Column || result.kind == Kind::Each)
+    if (inner->kind != Kind::Column || needsInner)
       result.inner = inner;
     return true;
   }
 
-  bool parse(Traversal &result, bool isInner) {
+  /// `outer`: of the order around this one; rows where there is none.
+  bool parse(Traversal &result, Kind outer) {
     size_t start = position, end = std::min(text.find_first_of("<>,", position), text.size());
     const std::vector<std::string> &names = getTraversalNames();
     auto name = std::find(names.begin(), names.end(), text.substr(position, end - position));
@@ -144,7 +147,7 @@ private:
     }
     result = Traversal();
     result.kind = Kind(name - names.begin());
-    if (isInner && (result.kind == Kind::Chain || result.kind == Kind::Table || result.kind == Kind::Each)) {
+    if (outer != Kind::Row && !canBeInside(result.kind, outer)) {
       position = start;
       return fail("expected an order of one stage that is not a table");
     }
@@ -156,6 +159,7 @@ private:
     case Kind::Table:
     case Kind::Chain:
     case Kind::Each:
+    case Kind::Zigzag:
       return expect("<") && parseArguments(result) && expect(">");
     default:
       return true;

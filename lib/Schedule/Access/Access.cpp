@@ -382,8 +382,19 @@ SmallVector<int64_t> schedule::getLiveShape(const Access &access) {
   return live;
 }
 
-/// Most dimensions of a tensor map.
+/// Most dimensions of a tensor map, and bytes that its innermost coordinates are multiples of.
 static constexpr size_t tmaRank = 5;
+static constexpr int64_t tmaUnit = 16;
+
+/// Whether tiles begin at multiples of what TMA takes along the last index: a window that slides along it (w + tap - 1)
+/// does not, and the instruction traps.
+static bool beginsAtUnits(const Access &access, unsigned dim, int64_t bits) {
+  int64_t unit = std::max<int64_t>(tmaUnit * 8 / bits, 1);
+  AffineExpr last =
+      simplifyAffineExpr(access.map.getResults().back(), access.map.getNumDims(), access.map.getNumSymbols());
+  std::optional<Line> line = LineFinder(dim, unit).find(last);
+  return line && line->slope == 1 && line->divisor % unit == 0;
+}
 
 bool schedule::isBox(const Access &access) {
   tg::Dims extents = tg::getDims(access.tensor);
@@ -391,7 +402,8 @@ bool schedule::isBox(const Access &access) {
   if (extents.empty() || extents.size() > tmaRank || bits % 8)
     return false;
   std::optional<SmallVector<BoxPart>> parts = getBoxParts(access.map, access.shape);
-  if (!parts || parts->back().dim < 0 || parts->back().extent != access.shape[parts->back().dim])
+  if (!parts || parts->back().dim < 0 || parts->back().extent != access.shape[parts->back().dim] ||
+      !beginsAtUnits(access, parts->back().dim, bits))
     return false;
   SmallVector<int64_t> live = getLiveShape(access);
   llvm::SmallBitVector used(access.shape.size());
@@ -403,7 +415,7 @@ bool schedule::isBox(const Access &access) {
     bool isCut = part.dim >= 0 && live[part.dim] < access.shape[part.dim];
     if (isCut && part.divisor * part.extent == access.shape[part.dim] && live[part.dim] % part.divisor != 0)
       return false; // No whole rows of the indices inside of the outermost.
-    if (isLast ? part.extent * bits / 8 % 16 : part.getReach() > 256 || stride * bits / 8 % 16)
+    if (isLast ? part.extent * bits / 8 % tmaUnit : part.getReach() > 256 || stride * bits / 8 % tmaUnit)
       return false;
     stride = std::gcd<int64_t>(stride, 16) * std::gcd<int64_t>(extents[i].getLargestKnownDivisor(), 16);
   }

@@ -3,7 +3,6 @@
 #include "LaunchBuilder.h"
 #include "ReadLaunches.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/IR/Remarks.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Target/ChainOrder.h"
 #include "weft/Target/KernelAttributes.h"
@@ -95,11 +94,6 @@ struct TkMakeLaunches : impl::TkMakeLaunchesBase<TkMakeLaunches> {
                                          AffineMap::get(0, programSymbols, symbolValues, builder.getContext()));
     if (!nodes.empty())
       merged->setAttr("tg.nodes", builder.getArrayAttr(nodes));
-    remark::passed(merged.getLoc(), remark::RemarkOpts::name("merged").category("fusion").function("main"))
-        << remark::add(wires.empty() ? "{0} kernels that do not need each other start as one"
-                                     : "{0} kernels start as one, and wait for each other in it",
-                       std::to_string(launch.dispatches.size()))
-        << remark::metric("kernel", name.getValue());
     size_t next = 0;
     for (tg::DispatchOp dispatch : launch.dispatches)
       for (Value result : dispatch->getResults())

@@ -103,7 +103,7 @@ AffineMap findGrid(func::FuncOp kernel) {
   const Device *device = target ? findDevice(target.getValue()) : nullptr;
   SmallVector<AffineExpr> results;
   kernel.walk([&](tk::ForTilesOp op) {
-    AffineExpr total = getAffineConstantExpr(together, context);
+    AffineExpr total = getAffineConstantExpr(1, context); // Of clusters.
     for (AffineExpr extent : op.getExtents().getResults())
       total = total * extent;
     plan::GridTail tail;
@@ -111,7 +111,7 @@ AffineMap findGrid(func::FuncOp kernel) {
     std::string_view order = op.getOrder().value_or("row");
     if (plan::takeGridTail(order, tail, error) && tail.parts > 1)
       total = (total - tail.whole) * tail.parts + tail.whole;
-    results = {total};
+    results = {total * together};
     if (op.getPersistent() && device)
       results.push_back(getAffineConstantExpr(int64_t(device->sms) / together * together, context));
   });
@@ -242,7 +242,10 @@ SmallVector<Wire> findWires(const Launch &launch) {
 }
 
 bool canShareLaunches(func::FuncOp main) {
-  return llvm::none_of(main.getBody().front(), llvm::IsaPred<tg::BindSymbolsOp, tg::LoopOp, tg::IfOp>);
+  // No kernel is part of a launch in front of what ranks do together and behind it.
+  return llvm::none_of(main.getBody().front(), [](Operation &op) {
+    return isa<tg::BindSymbolsOp, tg::LoopOp, tg::IfOp>(op) || tg::isCollective(&op);
+  });
 }
 
 std::string nameLaunch(const Launch &launch, ArrayRef<Wire> wires) {

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
 #include "weft/Schedule/Access.h"
@@ -150,6 +151,9 @@ void LayoutChooser::collect() {
       unite({sum.getValue(), sum.getResult()});
     } else if (auto send = dyn_cast<tk::ClusterSendOp>(op)) {
       unite(send.getValues());
+    } else if (auto receive = dyn_cast<tk::PartReceiveOp>(op)) {
+      for (auto [onto, value] : llvm::zip(receive.getOnto(), receive.getValues()))
+        unite({onto, value});
     } else if (auto dot = dyn_cast<tk::DotOp>(op)) {
       unite({dot.getResult(), dot.getAcc()});
     } else if (auto broadcast = dyn_cast<tk::BroadcastOp>(op)) {

@@ -25,21 +25,27 @@ static bool anyDependsOn(ValueRange values, Value from) {
   return llvm::any_of(values, [&](Value value) { return dependsOn(value, from, seen); });
 }
 
-/// Whether each of `ctas` CTAs can copy a part of the tile's lines: whole blocks of the swizzle (8 lines).
+/// Whether each of `ctas` CTAs can copy a part of the tile's lines: whole blocks of the swizzle (8 lines) that are a
+/// box, where several indices follow the lines, too.
 static bool hasParts(tk::CopyOp copy, int64_t ctas) {
   AffineMap map = copy.getMap();
   SmallVector<int64_t> shape = getLiveShape(getAccess(copy));
-  if (shape.size() != 2 || map.getNumResults() == 0)
+  std::optional<SmallVector<BoxPart>> parts = getBoxParts(map, copy.getTarget().getType().getShape());
+  if (!parts || shape.size() != 2 || map.getNumResults() == 0)
     return false;
-  unsigned lines = map.getResults().back().isFunctionOfDim(0) ? 1 : 0, users = 0;
-  bool isPlain = true;
-  AffineExpr line = getAffineDimExpr(lines, map.getContext());
-  for (AffineExpr index : map.getResults())
-    if (index.isFunctionOfDim(lines)) {
-      ++users;
-      isPlain &= !simplifyAffineExpr(index - line, map.getNumDims(), map.getNumSymbols()).isFunctionOfDim(lines);
-    }
-  return users == 1 && isPlain && shape[lines] % (8 * ctas) == 0;
+  int64_t lines = map.getResults().back().isFunctionOfDim(0) ? 1 : 0, left = shape[lines] / ctas;
+  if (shape[lines] % (8 * ctas) != 0)
+    return false;
+  for (const BoxPart &part : llvm::reverse(*parts)) {
+    if (part.dim != lines)
+      continue;
+    bool isOutermost = part.divisor * part.extent >= copy.getTarget().getType().getShape()[lines];
+    int64_t own = isOutermost ? left : std::min(left, part.extent);
+    if (left % own != 0 || (!isOutermost && part.extent % own != 0))
+      return false;
+    left /= own;
+  }
+  return left == 1;
 }
 
 /// The copies that are the same for all tiles along the dimension of `tile`, in loops that run alike.

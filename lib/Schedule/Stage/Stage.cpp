@@ -287,7 +287,7 @@ private:
 /// swizzles), windows slide over one, and a step has bytes enough for the thread that asks for them to be ahead of
 /// those that multiply. cp.async has a thread compute for each 16 bytes which image, row and column they are of, and
 /// whether there is such a place; TMA does so beside the threads. Of matrices a copy costs a thread an addition, and
-/// TMA's longer way and the barriers take more than that saves (bench/results/2026-11-23-small-tma-h100.md has both).
+/// TMA's longer way and the barriers take more than that saves (docs/notes/small-tma.md has both).
 bool Stager::slideByTma(ArrayRef<tk::DotOp> dots) const {
   constexpr int64_t leastBytes = 6 << 10; ///< Of a step.
   bool isBoxes = llvm::all_of(copies, [](const Copied &copy) {

@@ -38,6 +38,13 @@ func.func @f(%a: !tk.tile<64x64xf32>, %i: index) {
 }
 
 // -----
+func.func @f(%a: !tk.tile<64x64xf32>, %i: index) {
+  // expected-error @+1 {{expected values of the types of what they are added to}}
+  %0 = tk.part_receive %i onto %a : !tk.tile<64x64xf32> of 96 : !tk.tile<64x32xf32>
+  return
+}
+
+// -----
 
 func.func @f(%a: !tk.tile<16x64xf16>, %b: !tk.tile<64x8xf16>, %c: !tk.tile<16x8x2xf32>) {
   // expected-error @+1 {{expected a depth order that permutes the bits of 32 places along k, and no live depth, got array<i64: 2, 0, 0, 1, 3>}}

@@ -105,7 +105,7 @@ func.func @main(%x: tensor<1x59x59x144xf32>, %f: tensor<5x5x144xf32>) -> (tensor
 
 // In front of a pointwise convolution: its tiles compute the windows, two CTAs half of the channels each.
 // CHECK-LABEL: @main
-// CHECK: tg.kernel "contract_max_contract"
+// CHECK: tg.kernel "depthwise_gemm_max"
 // CHECK-NOT: tg.kernel
 // PLAN: contraction 1 x 784 x 32 x 192: {{.*}} bound by latency; clusters of 2 CTAs share a tile's steps{{.*}}stream = [128]
 func.func @main(%x: tensor<1x30x30x192xbf16>, %f: tensor<3x3x192xbf16>, %w: tensor<32x192xbf16>) -> tensor<1x28x28x32xbf16> {
@@ -200,7 +200,7 @@ func.func @main(%x: tensor<4096x1024xf32>, %m: tensor<1x1024xf32>, %a: tensor<10
 
 // The mean of a product's rows, where a tile has them all.
 // CHECK-LABEL: @main
-// CHECK: tg.kernel "contract_max_reduce"
+// CHECK: tg.kernel "gemm_max"
 // CHECK-NOT: tg.kernel
 // PLAN: sums of a product 49 x 1280 x 320: 80 tiles of all rows, 16 columns, steps of
 func.func @main(%x: tensor<49x320xf32>, %w: tensor<1280x320xf32>) -> tensor<1280xf32> {

@@ -1,8 +1,8 @@
 // --device-table: what `weft calibrate` measured takes the place of the table's rates; text from elsewhere is refused by name.
 // RUN: weft-compile %s --target=H100 --quiet -o %t.weft --remarks=plan 2>&1 | FileCheck %s --check-prefix=QUOTED
-// RUN: weft-compile %s --target=H100 --quiet -o %t.weft --remarks=plan --device-table=%S/../../../bench/results/2026-11-21-calibration-h100.json 2>&1 | FileCheck %s --check-prefix=MEASURED
+// RUN: weft-compile %s --target=H100 --quiet -o %t.weft --remarks=plan --device-table=%S/../../../bench/results/h100-calibration.json 2>&1 | FileCheck %s --check-prefix=MEASURED
 // Half of the bandwidth, twice the time.
-// RUN: sed 's/"dramReadBytesPerSecond": 3.083e+12/"dramReadBytesPerSecond": 1.541e+12/' %S/../../../bench/results/2026-11-21-calibration-h100.json > %t.slow.json
+// RUN: sed 's/"dramReadBytesPerSecond": 3.083e+12/"dramReadBytesPerSecond": 1.541e+12/' %S/../../../bench/results/h100-calibration.json > %t.slow.json
 // RUN: weft-compile %s --target=H100 --quiet -o %t.weft --remarks=plan --device-table=%t.slow.json 2>&1 | FileCheck %s --check-prefix=SLOW
 // RUN: weft-explain %t.weft --device-table=%t.slow.json | FileCheck %s --check-prefix=EXPLAIN
 // RUN: weft-calibrate --device=emu:H100 > %t.emulated.json
@@ -14,7 +14,7 @@
 // QUOTED: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by
 // MEASURED: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by
 // SLOW: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by dram
-// EXPLAIN: contract {{.*}}memory
+// EXPLAIN: gemm {{.*}}memory
 // EMULATED: expected the calibration of a card, got one of an emulated card
 // JSON: --device-table: {{.*}}: expected
 // NONE: --device-table: {{.*}}No such file

@@ -8,10 +8,10 @@
 // RUN: weft-explain %t.weft --target=sm_80 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: weft-explain %s --target=sm_80 --compile-flag=--launch-cost=0 | FileCheck %s --check-prefix=EXPLAIN
 // TWO-COUNT-2: tg.kernel
-// ONE: tg.kernel "contract_max_contract"
+// ONE: tg.kernel "depthwise_gemm_max"
 // ONE-NOT: tg.kernel
 // EXPLAIN: -> 2 kernels
-// EXPLAIN: contract_max{{ +}}2
+// EXPLAIN: depthwise_max{{ +}}2
 // RUN: %{exits} 2 weft-compile %s --target=sm_90a --launch-cost=-1 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: %{exits} 2 weft-compile %s --target=sm_90a --launch-cost=1001 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: %{exits} 2 weft-compile %s --target=sm_90a --launch-cost=nan 2>&1 | FileCheck %s --check-prefix=RANGE

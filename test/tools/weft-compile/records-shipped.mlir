@@ -7,8 +7,8 @@
 // One whose schedule cannot be compiled (any more: two warps are none of wgmma's) is skipped, and the kernel planned as without it.
 // RUN: head -1 %weft_src/share/weft/records.jsonl > %t.jsonl
 // RUN: grep '"184x3520xbf16"' %weft_src/share/weft/records.jsonl | sed -E 's/"schedule": "[^"]*(\\"[^"]*)*"/"schedule": "#tg.schedule<tile = [64, 64], stream = [64], engine = wgmma, warps = 2, stages = 4, order = \\"row\\", persistent = false, split = 1>"/; s/"seconds": [^,]*/"seconds": 1e-9/' >> %t.jsonl
-// RUN: weft-compile %s --compile-from=normalize --compile-to=plan --target=H100 --records=%t.jsonl --remarks=plan -o %t.skipped.mlir 2>&1 | FileCheck %s --check-prefix=SKIPPED
-// RUN: weft-compile %s --compile-from=normalize --compile-to=plan --target=H100 -o %t.without.mlir && diff %t.without.mlir %t.skipped.mlir
+// RUN: weft-compile %s --compile-from=normalize --compile-to=plan --target=H100 --explain=off --records=%t.jsonl --remarks=plan -o %t.skipped.mlir 2>&1 | FileCheck %s --check-prefix=SKIPPED
+// RUN: weft-compile %s --compile-from=normalize --compile-to=plan --target=H100 --explain=off -o %t.without.mlir && diff %t.without.mlir %t.skipped.mlir
 // SKIPPED: by a record
 // SKIPPED: [Missed] refit {{.*}}a record is skipped: 'tk.dot' op expected operands that wgmma on 2 warps can read
 // SKIPPED: [Passed] schedule {{.*}}contraction 1 x 184 x 280 x 3520

@@ -5,7 +5,7 @@
 // RUN: weft-compile %s --target=sm_80 --variants=1 --quiet -o %t.weft '--traversal=grouped-snake<2,columns>' --remarks=plan 2>&1 | FileCheck %s
 // RUN: weft-run %t.weft --device=emu:A100 --dim=rows=300 --output=@%t.npy
 // RUN: cmp %t.row.npy %t.npy
-// RUN: weft-compile %s --target=sm_80 --variants=1 --quiet -o %t.weft --traversal=column
+// RUN: weft-compile %s --target=sm_80 --variants=1 --quiet -o %t.weft '--traversal=zigzag<3,column>'
 // RUN: weft-run %t.weft --device=emu:A100 --dim=rows=300 --output=@%t.npy
 // RUN: cmp %t.row.npy %t.npy
 // RUN: weft-run %t.weft --device=emu:A100 --dim=rows=1

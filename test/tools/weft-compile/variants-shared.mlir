@@ -6,11 +6,11 @@
 // RUN: grep -a -o "^.visible .entry" %t.bare.weft | count 11
 // RUN: weft-explain %t.weft | FileCheck %s
 // CHECK: variant for rows 1:
-// CHECK: {{^}}1  cast_reduce_sub_exp_and_3
+// CHECK: {{^}}1  softmax
 // CHECK: variant for rows 2-{{[0-9]+}}:
-// CHECK: {{^}}1  cast_reduce_sub_exp_and_3_v1
+// CHECK: {{^}}1  softmax_v1
 // CHECK: variant for rows 33-{{[0-9]+}}:
-// CHECK: {{^}}1  cast_reduce_sub_exp_and_3_v1
+// CHECK: {{^}}1  softmax_v1
 
 #l = affine_map<(m, n, k) -> (m, k)>
 #r = affine_map<(m, n, k) -> (k, n)>

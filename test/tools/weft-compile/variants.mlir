@@ -26,9 +26,9 @@
 // Each variant explains itself.
 // RUN: weft explain %t.weft | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: program   sm_90a (H100), variant for rows 1:
-// EXPLAIN: {{^}}0  contract_{{[a-z_]+ +4  32 }}
+// EXPLAIN: {{^}}0  {{[a-z0-9_]+ +4  32 }}
 // EXPLAIN: program   sm_90a (H100), variant for rows 2-{{[0-9]+}}:
-// EXPLAIN: {{^}}0  contract_{{[a-z_]+_v1 +4  }}(s0 ceildiv 16) * 32
+// EXPLAIN: {{^}}0  {{[a-z0-9_]+_v1 +4  }}(s0 ceildiv 16) * 32
 // RUN: weft explain %t.weft --json | FileCheck %s --check-prefix=JSON
 // JSON: "interval":{{ ?}}"rows 1"
 // JSON-SAME: "interval":{{ ?}}"rows 2-{{[0-9]+}}"

@@ -12,15 +12,15 @@
 // CHECK-NEXT: levels    cache 7.34 MB on 7 edges, memory 4.19 MB on 2 edges
 // CHECK-NEXT: memory    2.10 MB of activations (2.10 MB without sharing)
 // CHECK:      #  kernel {{ *}}ops  grid  tile {{ *}}order  edges {{ *}}flops {{ *}}bound  compulsory {{ *}}model  L2 hit %  bound by  us
-// CHECK-NEXT: 0  contract_add_tanh_cast {{ *}}4 {{.*}} 3 cache {{ *}}1.07 GFLOP  5.24 MB     5.24 MB  5.24 MB         -  -          -
-// CHECK-NEXT: 1  mul_reduce_rsqrt_mul_and_1 {{ *}}5 {{.*}} 4 cache, 2 memory
+// CHECK-NEXT: 0  gemm_add_tanh {{ *}}4 {{.*}} 3 cache {{ *}}1.07 GFLOP  5.24 MB     5.24 MB  5.24 MB         -  -          -
+// CHECK-NEXT: 1  norm {{ *}}5 {{.*}} 4 cache, 2 memory
 // CHECK:      program   sm_90a (H100): 9 ops -> 2 kernels, 2 distinct
 // CHECK:      traffic   25.2 MB unfused -> 6.29 MB fused
 // CHECK:      time      at least {{.*}} us at the device's peak rates, launches apart
-// CHECK:      0  contract_add_tanh {{ *}}3 {{.*}} 2 register {{ *}}1.07 GFLOP  4.20 MB     4.20 MB  4.20 MB {{ *[0-9.]+}}  memory
+// CHECK:      0  gemm_add_tanh {{ *}}3 {{.*}} 2 register {{ *}}1.07 GFLOP  4.20 MB     4.20 MB  4.20 MB {{ *[0-9.]+}}  memory
 
 // RUN: weft explain %t.weft --target=cpu --why=MatMul_0,Add_1 | FileCheck %s --check-prefix=WHY --match-full-lines
-//      WHY:fused on cpu: "MatMul_0" -> "Add_1", in kernel 0 (contract_add_tanh_cast)
+//      WHY:fused on cpu: "MatMul_0" -> "Add_1", in kernel 0 (gemm_add_tanh)
 // WHY-NEXT:  tg.contract -> tg.add
 // WHY-NEXT:  1.05 MB stay in cache; fusing saves 2.10 MB of traffic
 // WHY-NEXT:  override: --no-fuse=MatMul_0,Add_1
@@ -28,14 +28,14 @@
 
 // RUN: weft explain %t.weft --target=sm_90a --why-not Tanh_2,Norm_3 | FileCheck %s --check-prefix=WHYNOT --match-full-lines
 //      WHYNOT:not fused on sm_90a: "Tanh_2" -> "Norm_3": G5: a widening cast belongs to its reader
-//      WHYNOT:  kernel 0 (contract_add_tanh), kernel 1 (cast_mul_reduce_rsqrt_and_2)
+//      WHYNOT:  kernel 0 (gemm_add_tanh), kernel 1 (norm)
 // WHYNOT-NEXT:  tg.tanh -> tg.cast
 // WHYNOT-NEXT:  1.05 MB go through L2; fusing would save 2.10 MB of traffic, 0.63 us at 3.35 TB/s
 // WHYNOT-NEXT:  override: --force-fuse=Tanh_2,Norm_3
 
 // RUN: weft explain %t.weft --target=cpu --why MatMul_0,Norm_3 | FileCheck %s --check-prefix=APART
 //      APART: fused on cpu: no edge leads from "MatMul_0" to "Norm_3"
-// APART-NEXT: both in kernel 0 (contract_add_tanh_cast), by what lies between or as parts of one op
+// APART-NEXT: both in kernel 0 (gemm_add_tanh), by what lies between or as parts of one op
 // APART-NEXT: "MatMul_0" is read by "Add_1"
 // APART-NEXT: "Norm_3" reads "Tanh_2"
 
@@ -46,7 +46,7 @@
 // JSON: "launches":[{{.*}}"problem":{"k":1024,"kind":"gemm","m":512,"n":1024}
 
 // What the planner expected; on the CPU it has no price.
-// RUN: weft explain %t.weft --target=sm_90a --json | grep -o '"kernel":"contract_add_tanh".*"planned_seconds":[0-9.]*e-06' | FileCheck %s --check-prefix=PLANNED
+// RUN: weft explain %t.weft --target=sm_90a --json | grep -o '"kernel":"gemm_add_tanh".*"planned_seconds":[0-9.]*e-06' | FileCheck %s --check-prefix=PLANNED
 // PLANNED: "seconds":{{[0-9.]+}}e-06,"planned_seconds":
 // RUN: weft explain %t.weft --target=cpu --json | not grep planned_seconds
 
@@ -66,12 +66,12 @@
 // RUN: weft explore --numbers=%t.json | FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: "tiles":
 // RUN: weft explore -o %t.html --open=%t.json && FileCheck %s --check-prefix=OPENED --input-file=%t.html
-// OPENED: const weftLaunches = {{.*}}"name":"contract_add_tanh"
+// OPENED: const weftLaunches = {{.*}}"name":"gemm_add_tanh"
 // RUN: echo '[{"measured": {"dram__bytes_read.sum": 5e6, "dram__bytes_write.sum": 1e6, "lts__t_sector_hit_rate.pct": 81.5, "gpu__time_duration.sum": 4200}}, {}]' > %t.measured
 // RUN: weft explain %t.weft --target=sm_90a --measured=%t.measured | FileCheck %s --check-prefix=MEASURED
 // MEASURED: bound by   us  measured  L2 hit %   us
-// MEASURED: 0  contract_add_tanh {{.*}} 6.00 MB      81.5  4.2
-// MEASURED: 1  cast_mul_reduce_rsqrt_and_2 {{.*}} - {{ *}}- {{ *}}-
+// MEASURED: 0  gemm_add_tanh {{.*}} 6.00 MB      81.5  4.2
+// MEASURED: 1  norm {{.*}} - {{ *}}- {{ *}}-
 
 // Bundles without an explanation; names, symbols and files that are not there.
 // RUN: weft-compile %s --quiet --explain=off -o %t.off.weft

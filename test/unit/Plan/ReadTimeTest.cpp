@@ -31,7 +31,7 @@ TEST(ReadTime, ArithmeticHidesBehindMemory) {
   EXPECT_DOUBLE_EQ(kernelSeconds(4e-6, 10e-6, device), 10e-6 + 0.05 * 4e-6 + device.kernelSeconds());
 }
 
-/// bench/results/2026-11-21-gpu-sm90a-h100.md, bytes once, in ms: within 3 %.
+/// bench/gpu.py on an H100, 2026-11-21, bytes once, in ms: within 3 %.
 TEST(ReadTime, MeasuredRows) {
   const Device &device = *findDevice("H100");
   const struct {

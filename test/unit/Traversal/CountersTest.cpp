@@ -73,7 +73,7 @@ TEST(Counters, Summary) {
   EXPECT_EQ(summarise(comparisons, "none", true).launches, 0);
 }
 
-/// Measured on an H100 (bench/results/2026-11-21-l2-orders-h100.json).
+/// Measured on an H100 (bench/results/h100-l2-orders.json).
 TEST(Counters, InstructionsAsMeasured) {
   struct {
     const char *launch;

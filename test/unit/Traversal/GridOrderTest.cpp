@@ -3,6 +3,7 @@
 #include "weft/Plan/Traversal/GridOrder.h"
 #include "MakeOrder.h"
 #include "weft/Plan/Traversal/GridTail.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -36,6 +37,44 @@ TEST(GridOrder, EachRefuses) {
     EXPECT_FALSE(parseTraversal(text, traversal, error)) << text;
 }
 
+TEST(GridOrder, ZigzagTurnsEveryOtherRun) {
+  for (const char *inner : {"row", "column", "grouped-snake<2,columns>", "each<2,column>", "hilbert"})
+    for (int64_t width : {1, 3, 7, 48, 100})
+      for (TileGrid grid : {TileGrid{2, 7}, TileGrid{6, 4}, TileGrid{8, 9}}) {
+        TileOrder all = makeOrder(inner, {grid});
+        TileOrder turned = makeOrder("zigzag<" + std::to_string(width) + "," + inner + ">", {grid});
+        for (int64_t block = 0; block < all.size(); ++block) {
+          int64_t first = block / width * width, last = std::min(first + width, all.size()) - 1;
+          bool isTurned = block / width % 2 == 1;
+          ASSERT_EQ(turned[block], all[isTurned ? first + last - block : block]) << inner << " " << width;
+        }
+      }
+}
+
+/// Tiles of 32, 32, ... 1, 1 steps, 12 to each of 5 CTAs: who takes every fifth has at most one step more than others.
+TEST(GridOrder, ZigzagSharesTilesThatShrink) {
+  constexpr int64_t ctas = 5, rows = 32;
+  TileOrder order = makeOrder("zigzag<5,column>", {{2, rows}});
+  std::vector<int64_t> steps(ctas, 0);
+  for (int64_t block = 0; block < order.size() / ctas * ctas; ++block)
+    steps[block % ctas] += rows - order[block].col;
+  auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+  EXPECT_LE(*most - *least, 2);
+}
+
+TEST(GridOrder, ZigzagRefuses) {
+  Traversal traversal;
+  TileOrder order;
+  std::string error;
+  ASSERT_TRUE(parseTraversal("zigzag<3,each<4,column>>", traversal, error)) << error;
+  EXPECT_EQ(traversal.print(), "zigzag<3,each<4,column>>");
+  EXPECT_FALSE(TileOrder::create(traversal, {{6, 2}}, order, error));
+  EXPECT_EQ(error, "each: expected tile rows in 4 equal runs, got 6");
+  for (const char *text : {"zigzag<3>", "zigzag<0,row>", "zigzag<3,table<0>>", "zigzag<3,chain<2>>",
+                           "zigzag<3,zigzag<2,row>>", "each<2,zigzag<3,row>>"})
+    EXPECT_FALSE(parseTraversal(text, traversal, error)) << text;
+}
+
 /// The tile along each dimension, block after block.
 static std::vector<std::vector<int64_t>> listTiles(const std::string &text, const std::vector<int64_t> &counts) {
   GridOrder order;
@@ -55,7 +94,8 @@ static std::vector<std::vector<int64_t>> listTiles(const std::string &text, cons
 }
 
 TEST(GridOrder, EveryTileOnce) {
-  for (const char *text : {"row", "column", "column@2", "each<2,column>", "grouped<3>", "grouped<2>@3", "hilbert@2"})
+  for (const char *text :
+       {"row", "column", "column@2", "each<2,column>", "grouped<3>", "grouped<2>@3", "hilbert@2", "zigzag<5,column>@2"})
     for (std::vector<int64_t> counts : {std::vector<int64_t>{2, 3, 4, 5}, {2, 1, 4, 1, 3}, {4, 1, 2}, {2, 6, 1, 2}}) {
       std::vector<std::vector<int64_t>> tiles = listTiles(text, counts);
       EXPECT_EQ(std::set<std::vector<int64_t>>(tiles.begin(), tiles.end()).size(), tiles.size()) << text;
@@ -120,6 +160,8 @@ TEST(GridOrder, CountsOfTheLaunchGiveTheSameOrder) {
 TEST(GridOrder, RunsOfTheLaunch) {
   EXPECT_EQ(listTilesOfLaunch("each<4,column>", {2, 2, 3, 5}, {false, false, true, true}),
             listTiles("each<4,column>", {2, 2, 3, 5}));
+  EXPECT_EQ(listTilesOfLaunch("zigzag<7,column>", {4, 7, 5}, {false, true, true}),
+            listTiles("zigzag<7,column>", {4, 7, 5}));
   EXPECT_EQ(listTilesOfLaunch("each<2,grouped<3>>", {4, 7, 5}, {false, true, false}),
             listTiles("each<2,grouped<3>>", {4, 7, 5}));
   EXPECT_EQ(listTilesOfLaunch("cutlass<8>", {9, 7}, {true, false}), listTiles("cutlass<8>", {9, 7}));

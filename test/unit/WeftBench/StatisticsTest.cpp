@@ -54,17 +54,17 @@ TEST(Statistics, StudentsTable) {
 }
 
 TEST(Statistics, ComparesBlocks) {
-  Ratio same = compareBlocks({0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01, 0.0});
+  Ratio same = comparePairs({0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01, 0.0});
   EXPECT_EQ(same.getVerdict(), Ratio::None);
   EXPECT_NEAR(same.value, 1, 1e-12);
   double twice = std::log(2.0);
-  Ratio faster = compareBlocks({twice + 0.01, twice - 0.01, twice, twice});
+  Ratio faster = comparePairs({twice + 0.01, twice - 0.01, twice, twice});
   EXPECT_EQ(faster.getVerdict(), Ratio::Faster);
   EXPECT_NEAR(faster.value, 2, 1e-12);
   EXPECT_LT(faster.low, 2);
   EXPECT_GT(faster.high, 2);
-  EXPECT_EQ(faster.blocks, 4u);
-  EXPECT_EQ(compareBlocks({-twice, -twice - 0.01, -twice}).getVerdict(), Ratio::Slower);
+  EXPECT_EQ(faster.pairs, 4u);
+  EXPECT_EQ(comparePairs({-twice, -twice - 0.01, -twice}).getVerdict(), Ratio::Slower);
 }
 
 TEST(Statistics, FalseAlarmsAreAsRareAsPromised) {
@@ -76,7 +76,7 @@ TEST(Statistics, FalseAlarmsAreAsRareAsPromised) {
     std::vector<double> blocks;
     for (int i = 0; i < 10; ++i)
       blocks.push_back(noise(engine));
-    alarms += compareBlocks(blocks).getVerdict() != Ratio::None;
+    alarms += comparePairs(blocks).getVerdict() != Ratio::None;
   }
   EXPECT_NEAR(double(alarms) / trials, 0.05, 0.012);
 }

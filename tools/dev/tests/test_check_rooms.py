@@ -43,6 +43,22 @@ class Rooms(unittest.TestCase):
             found = check_rooms.find_architectures(root)
         self.assertEqual([line.split(": ")[0] for line in found], ["lib/Emit/A.cpp:2", "lib/Plan/B.cpp:1", "include/weft/Lower/C.h:1"])
 
+    def test_figures_of_cards_are_the_tables(self):
+        files = {"lib/Target/Device.cpp": "constexpr double waitSeconds = 3.4e-6;\n",
+                 "lib/Plan/A.cpp": "constexpr double loadLatency = 900, margin = 2;\n// waitSeconds = 3e-6;\n"
+                                   "double total = seconds * 1e6, none = 0, seconds = 0;\nlog(\"latency = 4;\");\n",
+                 "lib/Plan/B.cpp": "constexpr double gain = 1e-6;\nconst double fast = other ? 20e12 : 0.5e-6;\n",
+                 "lib/Lower/C.cpp": "real(x, 1.9e-9);\nunsigned bytesPerClock = 32;\n",
+                 "include/weft/Plan/D.h": "double clocks{40};\nint64_t iterate = 3, clocks = 0;\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            found = check_rooms.find_figures(root)
+        self.assertEqual([line.split(": ")[0] for line in found],
+                         ["lib/Lower/C.cpp:2", "lib/Plan/A.cpp:1", "lib/Plan/B.cpp:1", "lib/Plan/B.cpp:2", "include/weft/Plan/D.h:1"])
+
 
 if __name__ == "__main__":
     unittest.main()

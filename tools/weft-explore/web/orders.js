@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 "use strict";
 
-const orderNames = ["row", "column", "serpentine", "grouped", "grouped-snake", "cutlass", "morton", "hilbert", "table", "chain", "each"];
+const orderNames = ["row", "column", "serpentine", "grouped", "grouped-snake", "cutlass", "morton", "hilbert", "table", "chain", "each", "zigzag"];
 const maxPageTiles = 1 << 18;
 
 /** Parses `grouped<8,columns>` and the like; throws an Error with the message of the compiler's parser. */
@@ -22,15 +22,15 @@ function parseOrder(text) {
     position += digits[0].length;
     return value;
   };
-  const parse = (isInner) => {
+  const parse = (outer) => {
     const start = position, name = /^[^<>,]*/.exec(text.slice(position))[0];
     if (!orderNames.includes(name))
       fail(`one of ${orderNames.join(", ")}`);
-    if (isInner && ["chain", "table", "each"].includes(name))
+    if (outer && ["chain", "table", "each", "zigzag"].includes(name) && !(name === "each" && outer === "zigzag"))
       fail("an order of one stage that is not a table");
     position = start + name.length;
     const order = { kind: name, width: 1, byColumns: false, table: [], inner: null };
-    if (!["grouped", "grouped-snake", "cutlass", "table", "chain", "each"].includes(name))
+    if (!["grouped", "grouped-snake", "cutlass", "table", "chain", "each", "zigzag"].includes(name))
       return order;
     expect("<");
     if (name === "table") {
@@ -42,12 +42,12 @@ function parseOrder(text) {
         position = at;
         fail("the width 1, 2, 4 or 8");
       }
-      if (name === "each") {
+      if (name === "each" || name === "zigzag") {
         expect(",");
-        order.inner = parse(true);
+        order.inner = parse(name);
       } else if (name === "chain") {
         if (accept(","))
-          order.inner = parse(true);
+          order.inner = parse(name);
       } else if (name !== "cutlass" && accept(",")) {
         order.byColumns = true;
         expect("columns");
@@ -56,7 +56,7 @@ function parseOrder(text) {
     expect(">");
     return order;
   };
-  const order = parse(false);
+  const order = parse("");
   return position === text.length ? order : fail("the end");
 }
 
@@ -158,6 +158,12 @@ function listPlaces(order, rows, cols) {
       throw new Error(`each: expected tile rows in ${order.width} equal runs, got ${rows}`);
     const places = listPlaces(order.inner, height, cols);
     return Array.from({ length: order.width }, (_, run) => places.map(([row, col]) => [run * height + row, col])).flat();
+  }
+  case "zigzag": {
+    const places = listPlaces(order.inner, rows, cols), runs = [];
+    for (let first = 0; first < places.length; first += order.width)
+      runs.push(places.slice(first, first + order.width));
+    return runs.flatMap((run, i) => i % 2 ? run.reverse() : run);
   }
   default: return all;
   }

@@ -9,7 +9,7 @@ def LowerTk : Pass<"weft-lower-tk", "::mlir::ModuleOp"> {
   let summary = "tiles become scalars of a thread";
   let description = [{
     On a kernel module of `tk` ops with layouts. A `!tk.tile` becomes one scalar for each register, in register order; `@kernel` becomes an
-    `llvm.func` with the attribute `nvvm.kernel`, and the module gets the attributes that docs/gpu.md lists. Left are `scf`, `arith`, `math`, `vector`, `nvvm` and `llvm`;
+    `llvm.func` with the attribute `nvvm.kernel`, and the module gets the attributes that docs/kernel-module.md lists. Left are `scf`, `arith`, `math`, `vector`, `nvvm` and `llvm`;
     index arithmetic stays in `index`.
 
     On sm_90a, with `dependent-launch`, each thread waits for the kernels before (`griddepcontrol.wait`) ahead of the first op of its role that reads or

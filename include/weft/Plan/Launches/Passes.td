@@ -17,7 +17,7 @@ def ChooseLaunches : Pass<"weft-choose-launches", "::mlir::ModuleOp"> {
     fewest bytes by the simulation of both parts' CTAs in the L2, if it moves 5 % fewer than all of the first before the second in no more time (the remark
     `chain-order`, category `plan`, has the numbers); `chain-height` sets it. A program without such a chain is an error then.
 
-    Each pair that was refused gets a remark `not-merged` of category `fusion` with the reason. `--weft-tk-make-launches` makes the launches.
+    Each launch of several gets a remark `merged` of category `fusion`, each pair that was refused `not-merged` with the reason. `--weft-tk-make-launches` makes the launches.
 
     ```mlir
     %0 = tg.dispatch @query::@kernel(%x, %wq) ...

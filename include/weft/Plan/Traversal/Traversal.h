@@ -50,17 +50,38 @@ struct Tile {
 ///   chain<g>, chain<g,O>   two dependent stages with as many tile rows: strips of g rows, the first stage's tiles of a
 ///                          strip, then the second's that need them; within a strip the order O (default: column)
 ///   each<b,O>              b runs of R / b rows, one after the other, each in the order O: the grids of a batch
+///   zigzag<n,O>            the order O, every other run of n tiles from its end to its start: who takes every n-th of
+///                          tiles that shrink has as much to do as the others
 struct Traversal {
-  enum class Kind { Row, Column, Serpentine, Grouped, GroupedSnake, Cutlass, Morton, Hilbert, Table, Chain, Each };
+  enum class Kind {
+    Row,
+    Column,
+    Serpentine,
+    Grouped,
+    GroupedSnake,
+    Cutlass,
+    Morton,
+    Hilbert,
+    Table,
+    Chain,
+    Each,
+    Zigzag
+  };
 
   Kind kind = Kind::Row;
-  int64_t width = 1;                      ///< g, w or b above; at least 1.
+  int64_t width = 1;                      ///< g, w, b or n above; at least 1.
   bool isByColumns = false;               ///< Strips of columns (Grouped, GroupedSnake).
   std::vector<int64_t> table;             ///< Kind::Table only.
-  std::shared_ptr<const Traversal> inner; ///< Kind::Chain (null: column) and Kind::Each.
+  std::shared_ptr<const Traversal> inner; ///< Kind::Chain (null: column), Each and Zigzag.
 
   std::string print() const;
 };
+
+/// `zigzag<width,inner>`.
+Traversal makeZigzag(int64_t width, Traversal inner);
+
+/// Whether an order may be the inner one of another, `outer`.
+bool canBeInside(Traversal::Kind inner, Traversal::Kind outer);
 
 /// Parses the text form. On failure returns false and says why in `error` (lower-case, no period).
 bool parseTraversal(std::string_view text, Traversal &result, std::string &error);

@@ -112,6 +112,12 @@ public:
   void endLoop();
   /// The number of the current turn of the innermost loop.
   Reg turn();
+  /// The number of the session's rank.
+  Reg rank();
+  /// The `bytes` of `source` of each of `ranks` ranks to all of `destination`; see CollectiveKind. `name`: for
+  /// messages.
+  void collective(CollectiveKind kind, Reduction reduction, BufferId source, Reg bytes, BufferId destination,
+                  uint32_t ranks, std::string_view name);
 
   /// An output whose extents are not known yet; `setExtents` gives them before the builder writes.
   BufferId addOutput(std::string_view name, DType dtype, unsigned rank);
@@ -213,6 +219,8 @@ public:
   /// WeightOrderRecord.
   void setWeightOrder(WeightId weight, uint8_t elementBytes, const std::vector<int64_t> &extents,
                       const std::vector<int64_t> &order);
+  /// Each rank sees part r of `parts` of the weight (the last one added); see WeightPartRecord. Comes before its order.
+  void setWeightParts(WeightId weight, uint32_t parts, uint64_t outer, uint64_t pieceBytes);
   /// Native code for one target (an ELF shared object). The runtime takes the first variant that the machine can run:
   /// add the most demanding one first.
   void addNativeCode(std::string_view target, const std::vector<std::string> &features, std::vector<uint8_t> elf);
@@ -269,6 +277,7 @@ private:
   std::vector<WeightRecord> weights;
   std::vector<EmbeddedWeight> embedded; ///< One for each weight; data is null for external ones.
   std::vector<WeightOrderRecord> weightOrders;
+  std::vector<WeightPartRecord> weightParts;
   std::vector<VariantRecord> variants;
   std::vector<uint32_t> features;
   std::vector<NativeCode> nativeCode;

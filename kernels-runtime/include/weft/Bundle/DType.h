@@ -27,6 +27,8 @@ bool parseDType(std::string_view name, DType &dtype);
 bool isLoadable(DType dtype);
 bool isFloat(DType dtype);
 bool isUnsigned(DType dtype);
+/// True for the types that collectives combine: those of arithmetic but for 16-bit integers.
+bool isReducible(DType dtype);
 
 /// Bytes of a dense tensor of `count` elements; false on overflow or a negative count.
 bool getByteSize(DType dtype, int64_t count, int64_t &bytes);

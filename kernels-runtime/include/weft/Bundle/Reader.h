@@ -16,6 +16,7 @@
 #include "weft/Bundle/Error.h"
 #include "weft/bundle_format.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -31,6 +32,13 @@ template <class T> struct Table {
   /// The records [first, first + count), which the reader has checked to exist.
   Table slice(uint32_t first, uint32_t count) const { return {data + first, count}; }
 };
+
+/// The record of `weight` in a table that is sorted by weights; null: it has none.
+template <class T> const T *findRecord(const Table<T> &table, uint32_t weight) {
+  const T *found = std::lower_bound(table.begin(), table.end(), weight,
+                                    [](const T &record, uint32_t wanted) { return record.weight < wanted; });
+  return found != table.end() && found->weight == weight ? found : nullptr;
+}
 
 struct Blob {
   const uint8_t *data = nullptr;
@@ -60,6 +68,7 @@ struct Tables {
   Table<WeightRecord> weights;
   uint64_t weightDataBytes = 0;
   Table<WeightOrderRecord> weightOrders;
+  Table<WeightPartRecord> weightParts;
   Table<VariantRecord> variants;
   Table<uint32_t> features;
   Table<GpuModuleRecord> gpuModules;

@@ -23,6 +23,7 @@ struct ShapeEnvironment {
   std::function<Error(uint32_t buffer, int64_t index, int64_t &value)> load; ///< Element of a buffer.
   std::function<std::string_view(uint32_t string)> message;                  ///< Text of an assert.
   int64_t turn = 0;                                                          ///< Of the innermost loop.
+  int64_t rank = 0;                                                          ///< Of the session.
 };
 
 /// The value of one arithmetic instruction (Add..Max); false on overflow or a divisor <= 0.

@@ -33,11 +33,14 @@ static void forEachSymbol(Operation *op, llvm::function_ref<void(unsigned)> use)
       .Case([&](LoopOp loop) { forEachSymbol(loop.getTrips(), use); });
 }
 
+/// Whether a reader of `op` is of a later stage: `op` runs between kernels, and no kernel on both sides of it.
+static bool endsStage(Operation *op) { return isa<LoopOp, IfOp>(op) || isCollective(op); }
+
 Stages::Stages(Block &block) : block(block) {
   llvm::DenseMap<unsigned, unsigned> ofSymbol;
   unsigned most = 0; // Each of these ops ends one stage at most.
   for (Operation &op : block) {
-    most += isa<BindSymbolsOp, LoopOp, IfOp>(op);
+    most += isa<BindSymbolsOp>(op) || endsStage(&op);
     if (auto bind = dyn_cast<BindSymbolsOp>(op))
       for (int64_t symbol : bind.getSymbols())
         ofSymbol[symbol] = 1;
@@ -53,7 +56,7 @@ Stages::Stages(Block &block) : block(block) {
         forEachSymbol(inner, [&](unsigned symbol) { stage = std::max(stage, ofSymbol.lookup(symbol)); });
         for (Value operand : inner->getOperands())
           if (Operation *def = operand.getDefiningOp())
-            stage = std::max(stage, stages.lookup(def) + isa<LoopOp, IfOp>(def));
+            stage = std::max(stage, stages.lookup(def) + endsStage(def));
       });
       if (stage > most)
         return; // A symbol that its own value needs: whoever writes the program finds it unbound.

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/IR/WeightStore.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
+#include "weft/Dialect/TileGraph/IR/WeightPart.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -42,6 +45,26 @@ const WeightStore::Source *WeightStore::find(llvm::StringRef name) const {
   return it == sources.end() ? nullptr : &it->second;
 }
 
+std::string WeightPart::getName() const {
+  return llvm::formatv("{0}@{1}:{2}x{3}x{4}", source, offset, outer, parts, piece);
+}
+
+std::optional<WeightPart> WeightPart::parse(llvm::StringRef source) {
+  auto [rest, shape] = source.rsplit(':');
+  auto [name, offset] = rest.rsplit('@');
+  llvm::SmallVector<llvm::StringRef> numbers;
+  shape.split(numbers, 'x');
+  WeightPart part;
+  part.source = name.str();
+  int64_t stored;
+  if (name.empty() || numbers.size() != 3 || offset.getAsInteger(10, part.offset) || part.offset < 0 ||
+      numbers[0].getAsInteger(10, part.outer) || numbers[1].getAsInteger(10, part.parts) ||
+      numbers[2].getAsInteger(10, part.piece) || part.outer < 0 || part.parts < 2 || part.piece < 0 ||
+      llvm::MulOverflow(part.outer, part.parts, stored) || llvm::MulOverflow(stored, part.piece, stored))
+    return std::nullopt;
+  return part;
+}
+
 llvm::Error weft::tg::addFile(WeightStore &store, llvm::StringRef name, llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
@@ -54,7 +77,11 @@ llvm::Error weft::tg::addFile(WeightStore &store, llvm::StringRef name, llvm::St
 
 llvm::Error weft::tg::addFilesOf(mlir::ModuleOp module, llvm::StringRef folder) {
   llvm::StringSet<> names;
-  module.walk([&](WeightOp weight) { names.insert(weight.getData().getSource()); });
+  module.walk([&](WeightOp weight) {
+    llvm::StringRef source = weight.getData().getSource();
+    std::optional<WeightPart> part = WeightPart::parse(source);
+    names.insert(part ? llvm::StringRef(part->source) : source);
+  });
   WeightStore &store = module.getContext()->getOrLoadDialect<TileGraphDialect>()->getWeightStore();
   for (llvm::StringRef name : names.keys()) {
     llvm::SmallString<128> path(folder);

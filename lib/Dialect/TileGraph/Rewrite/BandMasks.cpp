@@ -110,6 +110,7 @@ private:
     if (reason.empty() && !mask.forms.empty()) {
       GraphBuilder g{builder, op->getLoc()};
       if (guard.isTested()) {
+        compareMask(mask, op, dims, g);
         Value moved = guard.build(g, builtGuards);
         for (PlaceForm &form : mask.forms)
           form.data.push_back({moved, getSequence(dims), 1});
@@ -202,15 +203,41 @@ private:
     return g.op<CmpOp>(sign < 0 ? CmpPredicate::Le : CmpPredicate::Ge, place, rows);
   }
 
-  /// The masked scores, from comparisons of places. Where those may hold everywhere, by a test, the mask stays beside
-  /// them.
-  void build(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g, bool isTested) {
+  /// The condition that all forms hold.
+  static Value compareAll(GraphBuilder &g, ArrayRef<PlaceForm> forms, ArrayRef<AffineExpr> dims) {
     Value condition;
-    for (const PlaceForm &form : mask.forms) {
+    for (const PlaceForm &form : forms) {
       Value holds = compare(g, form, dims);
       condition = condition ? g.op<AndOp>(condition, holds) : holds;
     }
-    Value old = op->getResult(0);
+    return condition;
+  }
+
+  /// Where the mask stays, the fold need not read it, place by place: what it adds is a choice by its forms between its
+  /// number and what is left, often of one number a place.
+  static void compareMask(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g) {
+    auto sum = dyn_cast<AddOp>(op);
+    if (!sum || !mask.isChoice)
+      return;
+    for (unsigned i : {0u, 1u}) {
+      Value scores = sum->getOperand(i), rest = g.scalar(0, GraphBuilder::elementOf(scores));
+      if (scores.getType() != sum.getType())
+        continue;
+      if (auto left = mask.rest.getDefiningOp<AddOp>(); left && left != sum && left->getOperand(i) == scores)
+        rest = left->getOperand(1 - i);
+      else if (mask.rest != scores)
+        continue;
+      Value number = g.scalar(mask.masked, GraphBuilder::elementOf(scores));
+      Value added = g.op<SelectOp>(compareAll(g, mask.forms, dims), rest, number);
+      sum->setOperand(1 - i, added);
+      return;
+    }
+  }
+
+  /// The masked scores, from comparisons of places. Where those may hold everywhere, by a test, the mask stays beside
+  /// them.
+  void build(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g, bool isTested) {
+    Value condition = compareAll(g, mask.forms, dims), old = op->getResult(0);
     Type element = GraphBuilder::elementOf(old);
     Value least = g.scalar(-infinity, element);
     if (mask.rest != old && !isTested) {

@@ -26,6 +26,8 @@ namespace {
 
 /// The rows that share bounds, at most.
 constexpr int64_t mostRows = 64, leastRows = 8;
+/// Behind all places of a fold whose number is symbolic: more than any kernel goes through.
+constexpr int64_t manyPlaces = int64_t(1) << 30;
 
 bool isNegInf(Value value) {
   std::optional<double> number = getSplatFloat(value);
@@ -142,7 +144,11 @@ public:
   bool hasData() const { return !comparisons.empty(); }
   /// Puts the bounds into the mask; the reason if that is not possible.
   std::string build(FoldOp fold);
-  int64_t blocks = 1, rows = 1;
+  std::string describeBlocks() const {
+    return blocks ? formatDims(blocks, getSymbolNames(select->getParentOfType<ModuleOp>())) : "1";
+  }
+  AffineExpr blocks; ///< Null: no rows, or one.
+  int64_t rows = 1;
 
 private:
   void collect(Value condition, bool isNegated);
@@ -158,6 +164,7 @@ private:
   bool isKeptWhereTrue;
   SmallVector<Comparison> comparisons;
   std::optional<int64_t> rowAxis;
+  AffineExpr extent; ///< Of the rows.
 };
 
 /// Comparisons of data that hold wherever `condition` does (does not, if `isNegated`). Masks share parts: each is
@@ -205,42 +212,65 @@ bool MaskBounds::hasRows(const Comparison &comparison) const {
   return false;
 }
 
-/// The dimension of the rows: the last that the x change along and the y do not.
+/// The dimension that `x` changes along and `y` does not, the last one.
+static std::optional<int64_t> findRowAxis(Value x, Value y, int64_t axis) {
+  for (int64_t d = -1; d >= -GraphBuilder::rankOf(x); --d)
+    if (d != axis && !isOneAt(x, d) && isOneAt(y, d))
+      return d;
+  return std::nullopt;
+}
+
+/// The dimension of the rows, and how many share bounds. Their number may be symbolic if they are the outermost
+/// dimension of what is compared: kernels find an entry of a table of bounds by the extents of the others.
 std::string MaskBounds::findRows() {
   for (const Comparison &comparison : comparisons) {
-    std::optional<int64_t> own;
-    for (int64_t d = -GraphBuilder::rankOf(comparison.x); d < 0; ++d) {
-      if (!getConstant(extentAt(comparison.x, d)) || !getConstant(extentAt(comparison.y, d)))
+    std::optional<int64_t> own = findRowAxis(comparison.x, comparison.y, axis);
+    bool isOutermost = true;
+    for (int64_t d = -std::max(GraphBuilder::rankOf(comparison.x), GraphBuilder::rankOf(comparison.y)); d < 0; ++d) {
+      if ((!getConstant(extentAt(comparison.x, d)) && !(d == own && isOutermost)) ||
+          (!getConstant(extentAt(comparison.y, d)) && d != axis))
         return "the extents of what the mask compares are not constant";
-      if (d != axis && !isOneAt(comparison.x, d) && isOneAt(comparison.y, d))
-        own = d;
+      isOutermost &= isOneAt(comparison.x, d);
     }
     if (own && rowAxis && own != rowAxis)
       return "the mask compares rows of several dimensions";
     rowAxis = own ? own : rowAxis;
   }
-  if (!rowAxis)
+  for (const Comparison &comparison : comparisons)
+    if (rowAxis && !isOneAt(comparison.x, *rowAxis))
+      extent = extentAt(comparison.x, *rowAxis);
+  if (!extent)
     return "";
-  for (const Comparison &comparison : comparisons) {
-    int64_t extent = *getConstant(extentAt(comparison.x, *rowAxis));
-    if (extent == 1)
-      continue;
-    for (rows = mostRows; rows > 1 && extent % rows != 0;)
-      rows /= 2;
-    blocks = extent / rows;
-    if (rows < leastRows)
-      return "expected a multiple of " + std::to_string(leastRows) + " rows, got " + std::to_string(extent);
-  }
+  std::optional<int64_t> number = getConstant(extent);
+  for (rows = mostRows; number && *number % rows != 0 && rows > leastRows;)
+    rows /= 2;
+  if (number && *number % rows != 0) // The last block is not full.
+    rows = mostRows;
+  blocks = simplify((extent + (rows - 1)).floorDiv(rows));
   return "";
 }
 
-/// The least or greatest x of each block of rows, which stay with the number of blocks as extent.
+/// The least or greatest x of each block of rows, which stay with the number of blocks as extent. A last block that is
+/// not full has the last row again.
 Value MaskBounds::cutIntoBlocks(GraphBuilder &b, Value x, Monoid kind) {
   if (!rowAxis || isOneAt(x, *rowAxis))
     return x;
   Dims dims = getDims(x.getType());
   int64_t place = int64_t(dims.size()) + *rowAxis;
-  dims[place] = b.builder.getAffineConstantExpr(blocks);
+  AffineExpr whole = simplify(blocks * rows);
+  if (!isEqual(whole, extent)) {
+    dims[place] = whole;
+    MLIRContext *context = b.builder.getContext();
+    SmallVector<AffineExpr> at;
+    for (unsigned d = 0; d < dims.size(); ++d)
+      at.push_back(int64_t(d) == place ? getAffineSymbolExpr(0, context) : getAffineDimExpr(d, context));
+    Value line = b.op<IotaOp>(getTensorType(ArrayRef(whole), b.builder.getI64Type()), uint64_t(0));
+    x = GatherOp::create(
+        b.builder, b.loc, getTensorType(dims, GraphBuilder::elementOf(x)), x, line,
+        AffineMap::get(dims.size(), 1, at, context),
+        b.builder.getAffineMapArrayAttr(AffineMap::get(dims.size(), 0, getAffineDimExpr(unsigned(place), context))));
+  }
+  dims[place] = blocks;
   dims.insert(dims.begin() + place + 1, b.builder.getAffineConstantExpr(rows));
   Value cut = b.reshape(x, dims);
   return ReduceOp::create(b.builder, b.loc, kind, cut, ArrayRef<int64_t>{place + 1}, /*keepDims=*/false);
@@ -255,8 +285,14 @@ Value MaskBounds::ofRows(GraphBuilder &b, Value table) {
   dims.insert(dims.begin() + place + 1, b.builder.getAffineConstantExpr(1));
   Value repeated = b.reshape(table, dims);
   dims[place + 1] = b.builder.getAffineConstantExpr(rows);
-  whole[place] = b.builder.getAffineConstantExpr(blocks * rows);
-  return b.reshape(b.op<BroadcastOp>(getTensorType(dims, GraphBuilder::elementOf(table)), repeated), whole);
+  whole[place] = simplify(blocks * rows);
+  Type element = GraphBuilder::elementOf(table);
+  repeated = b.reshape(b.op<BroadcastOp>(getTensorType(dims, element), repeated), whole);
+  if (isEqual(whole[place], extent))
+    return repeated;
+  whole[place] = extent;
+  SmallVector<int64_t> offsets(whole.size(), 0), strides(whole.size(), 1);
+  return b.op<SliceOp>(getTensorType(whole, element), repeated, offsets, strides);
 }
 
 /// What y must be to the extremes of x in a block, for any of its rows to keep the place.
@@ -286,7 +322,7 @@ std::string MaskBounds::build(FoldOp fold) {
       if (!*side)
         return "what the mask compares depends on the fold";
     }
-  int64_t places = *getConstant(extentAt(comparisons.front().y, axis));
+  AffineExpr places = extentAt(comparisons.front().y, axis);
   OpBuilder builder(fold);
   GraphBuilder b{builder, select.getLoc()};
   SmallVector<Comparison> limits = findLimits(b);
@@ -297,7 +333,7 @@ std::string MaskBounds::build(FoldOp fold) {
   };
   auto makePlaces = [&](int64_t rank) {
     Dims line(rank, builder.getAffineConstantExpr(1));
-    line[rank + axis] = builder.getAffineConstantExpr(places);
+    line[rank + axis] = places;
     return b.op<IotaOp>(getTensorType(line, index), uint64_t(rank + axis));
   };
   // Each reduction gets conditions of its own: what both read would be a tensor in memory.
@@ -311,7 +347,7 @@ std::string MaskBounds::build(FoldOp fold) {
     rank = GraphBuilder::rankOf(within);
     return b.reduce(kind, b.op<SelectOp>(within, makePlaces(rank), number(otherwise)), rank + axis);
   };
-  Value first = reduce(Monoid::Min, places), last = reduce(Monoid::Max, -1);
+  Value first = reduce(Monoid::Min, getConstant(places).value_or(manyPlaces)), last = reduce(Monoid::Max, -1);
   builder.setInsertionPoint(select);
   Value place = makePlaces(rank);
   Value implied = b.op<AndOp>(b.op<CmpOp>(CmpPredicate::Ge, place, ofRows(b, first)),
@@ -356,9 +392,8 @@ struct BoundMasks : impl::BoundMasksBase<BoundMasks> {
         continue;
       auto options = [](StringRef name) { return remark::RemarkOpts::name(name).category("fold"); };
       std::optional<int64_t> places = getConstant(fold.getExtent().getResult(0));
-      std::string reason = !places                 ? "the number of places is not constant"
-                           : *places < leastPlaces ? "fewer than " + std::to_string(leastPlaces) + " places"
-                                                   : bounds.build(fold);
+      std::string reason = places && *places < leastPlaces ? "fewer than " + std::to_string(leastPlaces) + " places"
+                                                           : bounds.build(fold);
       if (!reason.empty()) {
         remark::missed(select.getLoc(), options("no-bounds")) << remark::add("{0}", reason);
         continue;
@@ -367,7 +402,7 @@ struct BoundMasks : impl::BoundMasksBase<BoundMasks> {
       remark::passed(select.getLoc(), options("mask-bounds"))
           << remark::add("the mask depends on data: the first and last place that it may keep are computed for each of "
                          "{0} blocks of {1} rows",
-                         bounds.blocks, bounds.rows);
+                         bounds.describeBlocks(), bounds.rows);
     }
   }
 

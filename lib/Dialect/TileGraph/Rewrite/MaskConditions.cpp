@@ -108,6 +108,7 @@ bool MaskReader::addTable(const std::optional<Table> &table, ArrayRef<AffineExpr
     return false;
   found.emptyRow = found.emptyRow ? found.emptyRow : table->emptyRow;
   found.isTable = true;
+  found.isChoice = false;
   return true;
 }
 
@@ -159,8 +160,38 @@ bool MaskReader::readNonZero(Value value, bool holds, ArrayRef<AffineExpr> at, u
   return !readCondition(select.getCondition(), holds == (*yes != 0), getOperandPlaces(op, 0, at), depth - 1);
 }
 
+/// What `op` makes of `value`, which has 1 in place of some of its operand's extents, if `op` adds or removes nothing
+/// but dimensions of extent 1; else nothing.
+static std::optional<Dims> reshapeSmall(Operation *op, Value value) {
+  Dims from = getDims(op->getOperand(0).getType()), to = getDims(op->getResult(0).getType());
+  Dims own = getDims(value.getType());
+  if (!isa<ReshapeOp>(op) || own.size() > from.size())
+    return std::nullopt;
+  AffineExpr one = getAffineConstantExpr(1, op->getContext());
+  own.insert(own.begin(), from.size() - own.size(), one);
+  Dims small(to.size(), one);
+  size_t d = 0;
+  for (auto [extent, mine] : llvm::zip_equal(from, own)) {
+    if (getConstant(extent) == 1)
+      continue;
+    while (d < to.size() && getConstant(to[d]) == 1)
+      ++d;
+    if (d == to.size() || !isEqual(to[d], extent))
+      return std::nullopt;
+    small[d++] = mine;
+  }
+  bool isAll = llvm::all_of(llvm::drop_begin(to, d), [](AffineExpr extent) { return getConstant(extent) == 1; });
+  return isAll ? std::optional(small) : std::nullopt;
+}
+
 /// The view `op` of `value` instead, which has the extents of its operand, or 1 in their place.
 Value MaskReader::cloneView(Operation *op, Value value) {
+  if (std::optional<Dims> small = reshapeSmall(op, value)) {
+    Value view = GraphBuilder{builder, op->getLoc()}.reshape(value, *small);
+    if (view != value)
+      made.push_back(view.getDefiningOp());
+    return view;
+  }
   if (Type type = op->getOperand(0).getType(); value.getType() != type) {
     value = GraphBuilder{builder, op->getLoc()}.op<BroadcastOp>(type, value);
     made.push_back(value.getDefiningOp());
@@ -221,11 +252,18 @@ static Places alignPlaces(Value value, ArrayRef<AffineExpr> at) {
   return places;
 }
 
+/// A choice has `number` where it masks.
+void MaskReader::noteNumber(double number) {
+  found.isChoice &= !chosen || *chosen == number;
+  chosen = number;
+}
+
 /// A choice between a number far below and others.
 Value MaskReader::readSelect(SelectOp op, ArrayRef<AffineExpr> at, unsigned depth) {
   std::optional<double> yes = getMasked(op.getOnTrue()), no = getMasked(op.getOnFalse());
   if (bool(yes) == bool(no))
     return op;
+  noteNumber(yes ? *yes : *no);
   unsigned kept = yes ? 2 : 1;
   size_t before = found.forms.size();
   Value condition = readCondition(op.getCondition(), !yes, getOperandPlaces(op, 0, at), depth - 1);
@@ -271,6 +309,7 @@ Value MaskReader::readProduct(MulOp op, ArrayRef<AffineExpr> at, unsigned depth)
     if (found.forms.size() > before)
       found.masked = std::max(found.masked, *number);
     if (isTaken) {
+      found.isChoice = false;
       Value zero = GraphBuilder{builder, op.getLoc()}.scalar(0, GraphBuilder::elementOf(op.getResult()));
       made.push_back(zero.getDefiningOp());
       return zero;
@@ -282,6 +321,7 @@ Value MaskReader::readProduct(MulOp op, ArrayRef<AffineExpr> at, unsigned depth)
 Value MaskReader::readView(Operation *op, ArrayRef<AffineExpr> at, unsigned depth) {
   Value input = op->getOperand(0), value = readNumber(input, at, depth - 1);
   if (isZero(value) && !isZero(input)) {
+    found.isChoice &= !isa<CastOp>(op);
     Value zero = GraphBuilder{builder, op->getLoc()}.scalar(0, GraphBuilder::elementOf(op->getResult(0)));
     made.push_back(zero.getDefiningOp());
     return zero;
@@ -290,6 +330,7 @@ Value MaskReader::readView(Operation *op, ArrayRef<AffineExpr> at, unsigned dept
     return op->getResult(0);
   if (!isa<CastOp>(op))
     return cloneView(op, value);
+  found.isChoice = false;
   Value left = GraphBuilder{builder, op->getLoc()}.op<CastOp>(value, GraphBuilder::elementOf(op->getResult(0)));
   made.push_back(left.getDefiningOp());
   return left;
@@ -331,6 +372,7 @@ Value MaskReader::readParts(Value value, ArrayRef<AffineExpr> at, unsigned depth
   Value rhs = readNumber(op->getOperand(1), getOperandPlaces(op, 1, at), depth - 1);
   if (lhs == op->getOperand(0) && rhs == op->getOperand(1))
     return value;
+  found.isChoice &= depth == mostDepth && (lhs == op->getOperand(0) || rhs == op->getOperand(1)); // Scores and a mask.
   if (isZero(lhs) || isZero(rhs))
     return isZero(lhs) ? rhs : lhs;
   Value left = GraphBuilder{builder, op->getLoc()}.op<AddOp>(lhs, rhs);

@@ -26,7 +26,10 @@ struct MaskConditions {
   double masked = -std::numeric_limits<double>::infinity(); ///< What masked places are, at most.
   std::optional<int64_t> emptyRow;                          ///< Of a constant: a row that keeps nothing.
   bool isTable = false;                                     ///< A tensor of numbers is read otherwise.
-  std::string refused;                                      ///< Why a constant is not understood.
+  /// What is added to scores is a choice of `rest` where the forms hold, exactly `masked` elsewhere: nothing but
+  /// choices between that number and others.
+  bool isChoice = true;
+  std::string refused; ///< Why a constant is not understood.
 };
 
 /// Reads values over the places of the masked scores, whose last dimension the softmax runs along.
@@ -53,12 +56,14 @@ private:
   bool addForm(mlir::AffineExpr form);
   mlir::AffineExpr addData(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at);
   bool addTable(const std::optional<Table> &table, llvm::ArrayRef<mlir::AffineExpr> at);
+  void noteNumber(double number);
 
   Tables &tables;
   const SymbolFacts &facts;
   mlir::OpBuilder builder;
   llvm::ArrayRef<mlir::AffineExpr> dims;
   llvm::SmallVector<mlir::Operation *> made;
+  std::optional<double> chosen;     ///< The number of all choices so far.
   llvm::SmallVector<DataTerm> data; ///< Number i is the dimension behind those of places, and i.
   MaskConditions found;
 };

@@ -32,6 +32,14 @@ void weft::tg::buildNormalizePipeline(OpPassManager &pm, const NormalizeOptions 
     pm.addPass(createCSEPass());
   }
   pm.addPass(createSimplify());
+  if (options.decompose && options.ranks > 1) { // Repeated heads are one dimension still.
+    ShardOptions shard;
+    shard.ranks = options.ranks;
+    shard.requests.assign(options.shards.begin(), options.shards.end());
+    pm.addPass(createShard(shard));
+    pm.addPass(createSimplify());
+    pm.addPass(createCSEPass());
+  }
   if (options.decompose) {
     pm.addPass(createSplitRepeats());
     pm.addPass(createSimplify());

@@ -3,6 +3,7 @@
 #include "Rules/Canonical.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
+#include "weft/Dialect/TileGraph/IR/Canonicalize.h"
 #include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -44,6 +45,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     for (RegisteredOperationName op : context->getRegisteredOperations())
       op.getCanonicalizationPatterns(set, context);
     populateCanonicalRules(set, families);
+    populateScatterPatterns(set);
     set.add(dropTrueCheck);
     set.add(dropTrueOrder);
     patterns = FrozenRewritePatternSet(std::move(set));

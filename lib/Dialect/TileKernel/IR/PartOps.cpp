@@ -18,3 +18,9 @@ LogicalResult PartSendOp::verify() {
     return emitOpError("expected slots for tiles of at least 2 parts, got ") << getSlots() << " x " << getMost();
   return success();
 }
+
+LogicalResult PartReceiveOp::verify() {
+  if (!getOnto().empty() && TypeRange(getOnto()) != getValues().getTypes())
+    return emitOpError("expected values of the types of what they are added to");
+  return success();
+}

@@ -298,11 +298,10 @@ func.func @boolean(%s: tensor<16x16xf32>) -> tensor<16x1xf32> {
 
 // -----
 
-// What is left of a mask behind a reshape is a padding of fewer places than the reshape has: it is repeated for it.
+// What is left of a mask behind a reshape is a padding, which gets the dimensions of extent 1 and is not repeated for the rows.
 // CHECK-LABEL: func.func @grouped(
 // CHECK: %[[PADDING:.*]] = tg.select %arg1, %{{.*}}, %{{.*}} : tensor<1x1x16xi1>, tensor<f32>, tensor<f32>
-// CHECK: %[[WHOLE:.*]] = tg.broadcast %[[PADDING]] : tensor<1x1x16xf32> to tensor<1x16x16xf32>
-// CHECK: %[[FIVE:.*]] = tg.reshape %[[WHOLE]] : tensor<1x16x16xf32> to tensor<1x1x1x16x16xf32>
+// CHECK: %[[FIVE:.*]] = tg.reshape %[[PADDING]] : tensor<1x1x16xf32> to tensor<1x1x1x1x16xf32>
 // CHECK: %[[SUM:.*]] = tg.add %arg0, %[[FIVE]]
 // CHECK: tg.select %{{.*}}, %[[SUM]], %{{.*}} : tensor<16x16xi1>, tensor<1x2x2x16x16xf32>, tensor<f32>
 // REMARK: [Passed] band-mask {{.*}}with 0 <= 0 + i - j: compared

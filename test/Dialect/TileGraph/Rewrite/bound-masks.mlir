@@ -169,28 +169,6 @@ func.func @booleans(%s: tensor<128x256xf32>, %x: tensor<128x256xi1>) -> tensor<1
 
 // -----
 
-// CHECK-LABEL: func.func @odd
-// CHECK-NOT: tg.implied
-// WHY: Remark="expected a multiple of 8 rows, got 100"
-func.func @odd(%s: tensor<100x256xf32>, %x: tensor<100x1xi64>, %y: tensor<1x256xi64>) -> tensor<100x1xf32> {
-  %inf = tg.constant dense<0xFF800000> : tensor<f32>
-  %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {
-  ^bb0(%m: tensor<100x1xf32>):
-    %keep = tg.cmp eq %x, %y : tensor<100x1xi64>, tensor<1x256xi64>
-    %k = tg.select %keep, %s, %inf : tensor<100x256xi1>, tensor<100x256xf32>, tensor<f32>
-    %b = tg.reduce max %k axes = [1] keep_dims {tg.streamed} : tensor<100x256xf32>
-    %m2 = tg.max %m, %b : tensor<100x1xf32>, tensor<100x1xf32>
-    tg.fold_yield %m2 : tensor<100x1xf32>
-  } merge {
-  } finish {
-  ^bb0(%m: tensor<100x1xf32>):
-    tg.fold_yield %m : tensor<100x1xf32>
-  } : tensor<100x1xf32>
-  return %r : tensor<100x1xf32>
-}
-
-// -----
-
 // What is computed in the fold, of values from outside, is computed before it as well.
 // CHECK-LABEL: func.func @inside
 // CHECK: %[[Z:.*]] = tg.neg %arg2

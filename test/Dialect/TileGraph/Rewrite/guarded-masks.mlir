@@ -4,16 +4,18 @@
 // RUN: weft-opt %s --split-input-file --weft-band-masks --remark-policy=all --remarks-filter=fold -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: weft-opt %s --split-input-file --weft-band-masks="test-kernel=1e6 test-byte=10" --remark-policy=all --remarks-filter=fold -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEAR
 
-// Rows keep a place where the first is no padding: places are moved by 0, or by 2^30, for all layers alike. The mask stays beside them. Scores are
-// products of f16 by 0.125.
+// Rows keep a place where the first is no padding: places are moved by 0, or by 2^30, for all layers alike. The mask stays beside them, as a choice by the
+// same places between its number and the padding, which has no rows. Scores are products of f16 by 0.125.
 // CHECK-LABEL: func.func @padding(
+// CHECK: %[[REST:.*]] = tg.select %arg2, %{{.*}} : tensor<2x1x1x16xi1>, tensor<f16>, tensor<f16>
+// CHECK: %[[ADDED:.*]] = tg.select %{{.*}}, %[[REST]], %{{.*}} : tensor<16x16xi1>, tensor<2x1x1x16xf16>, tensor<f16>
 // CHECK: %[[FIRST:.*]] = tg.slice %{{.*}} offsets = [0, 0, 0, 0] {{.*}} : tensor<2x1x1x16xf32> to tensor<2x1x1x1xf32>
 // CHECK: %[[KEPT:.*]] = tg.cmp ge %[[FIRST]]
 // CHECK-DAG: %[[ALL:.*]] = tg.constant dense<1073741824>
 // CHECK: %[[MOVE:.*]] = tg.select %[[KEPT]], %{{.*}}, %{{.*}} : tensor<2x1x1x1xi1>, tensor<i64>, tensor<i64>
 // CHECK: %[[PLACE:.*]] = tg.sub %{{.*}}, %[[MOVE]]
 // CHECK: %[[SEEN:.*]] = tg.cmp le %[[PLACE]]
-// CHECK: %[[SUM:.*]] = tg.add %{{.*}}, %{{.*}} : tensor<2x1x16x16xf16>, tensor<2x1x16x16xf16>
+// CHECK: %[[SUM:.*]] = tg.add %{{.*}}, %[[ADDED]] : tensor<2x1x16x16xf16>, tensor<2x1x16x16xf16>
 // CHECK: tg.select %[[SEEN]], %[[SUM]], %{{.*}} : tensor<2x1x16x16xi1>
 // CHECK: tg.sub %{{.*}}, %[[MOVE]]
 // CHECK-NOT: tg.slice

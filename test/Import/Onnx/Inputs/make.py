@@ -205,6 +205,15 @@ def defaults():
                  initializers=[ints("s", [3, 4])])
 
 
+def devices():
+    """Split over two devices, as IR version 11 says it."""
+    made = model([h.make_node("Neg", ["x"], ["y"])], [value("x", [4])], [value("y", [4])], ir=11)
+    made.configuration.add(name="pair", num_devices=2)
+    spec = made.graph.node[0].device_configurations.add(configuration_id="pair").sharding_spec.add(tensor_name="x", device=[0, 1])
+    spec.sharded_dim.add(axis=0).simple_sharding.add(num_shards=2)
+    return made
+
+
 def main():
     name, folder = sys.argv[1:3]
     os.makedirs(folder, exist_ok=True)

@@ -25,7 +25,7 @@ NODES, NODES_OF_KERNEL = 10_000, 3
 MOST_SECONDS, MOST_BYTES = 2.0, 5_000_000
 
 EXPECTED = {
-    "programs": ["cpu", "sm_90a (H100)"], "summary": True, "title": "explain.mlir", "kernels": ["contract_add_tanh", "cast_mul_reduce_rsqrt_and_2"],
+    "programs": ["cpu", "sm_90a (H100)"], "summary": True, "title": "explain.mlir", "kernels": ["gemm_add_tanh", "norm"],
     "sorted": ["4.20 MB", "descending"], "reversed": "2.10 MB", "edges": "9 of 9", "missed": ["1 of 9", True], "filtered": "1 of 9", "remarks": True,
     "boxes": [2, 2, 1], "opened": True, "all": 2, "selected": [1, True], "found": ["1 kernels", 0], "isDrawn": True, "tiles": True, "metrics": True, "bars": 2,
     "roofline": [True, 1, False], "chosen": True, "diff": ["2", True, True], "code": [True, True, "true"], "launches": 2, "memory": True, "narrow": True, "unlabelled": 0, "requests": 0,

@@ -36,7 +36,7 @@
   seen.all = graph.open.size;
   click("collapse");
   press("ArrowDown");
-  seen.selected = [graph.selected, byId("selected").textContent.includes("Kernel 1, cast_mul_reduce_rsqrt_and_2")];
+  seen.selected = [graph.selected, byId("selected").textContent.includes("Kernel 1, norm")];
   type("find", "matmul");
   seen.found = [byId("found").textContent, graph.selected];
   const pixels = byId("graph").getContext("2d").getImageData(0, 0, byId("graph").width, byId("graph").height).data;
@@ -46,8 +46,8 @@
   seen.bars = count("#traffic rect");
   seen.roofline = [count("#roofline circle") > 0, count("#roofline .roof"), byId("roofline-section").hidden];
   document.querySelector("#roofline circle").dispatchEvent(new MouseEvent("click", { bubbles: true }));
-  seen.chosen = byId("selected").textContent.startsWith("Kernel 0, contract_add_tanh");
-  seen.diff = [byId("diff-totals").rows[1].cells[2].textContent, count("#diff-edges tbody tr") > 0, byId("diff-kernels").textContent.includes("contract_add_tanh")];
+  seen.chosen = byId("selected").textContent.startsWith("Kernel 0, gemm_add_tanh");
+  seen.diff = [byId("diff-totals").rows[1].cells[2].textContent, count("#diff-edges tbody tr") > 0, byId("diff-kernels").textContent.includes("gemm_add_tanh")];
   byId("code-kernel").selectedIndex = 0;
   byId("code-kernel").dispatchEvent(new Event("change"));
   seen.code = [byId("code-text").textContent.includes("tg.contract")];

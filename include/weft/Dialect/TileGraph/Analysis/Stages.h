@@ -10,8 +10,8 @@
 namespace weft::tg {
 
 /// Ops that bind no symbols and mention only those of the arguments are of stage 0. What mentions a symbol that an op
-/// of stage n binds is of stage n + 1 at least, and so is what reads the results of a loop or branch of stage n. A
-/// kernel has ops of one stage: with more it could have to run before such an op and behind it.
+/// of stage n binds is of stage n + 1 at least, and so is what reads the results of a loop, a branch or a collective of
+/// stage n. A kernel has ops of one stage: with more it could have to run before such an op and behind it.
 class Stages {
 public:
   explicit Stages(mlir::Block &block);

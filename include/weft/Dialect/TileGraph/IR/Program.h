@@ -7,8 +7,13 @@
 
 #define GET_OP_CLASSES
 #include "weft/Dialect/TileGraph/IR/ProgramOps.h.inc"
+#define GET_OP_CLASSES
+#include "weft/Dialect/TileGraph/IR/CollectiveOps.h.inc"
 
 namespace weft::tg {
+
+/// Whether all ranks of a program do `op` together (CollectiveOps.td).
+bool isCollective(mlir::Operation *op);
 
 // Results in the memory of arguments: docs/memory.md.
 

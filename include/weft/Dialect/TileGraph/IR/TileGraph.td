@@ -11,5 +11,7 @@ include "weft/Dialect/TileGraph/IR/CompositeOps.td"
 include "weft/Dialect/TileGraph/IR/StructureOps.td"
 include "weft/Dialect/TileGraph/IR/FoldOps.td"
 include "weft/Dialect/TileGraph/IR/ProgramOps.td"
+include "weft/Dialect/TileGraph/IR/DecisionOps.td"
+include "weft/Dialect/TileGraph/IR/CollectiveOps.td"
 
 #endif // WEFT_DIALECT_TILEGRAPH_IR_TILEGRAPH_TD

@@ -33,6 +33,8 @@ struct NormalizeOptions {
   int64_t foldMaxBytes = int64_t(64) << 10; ///< Largest result of constant folding; 0 folds nothing.
   int64_t foldMaxGrowth = int64_t(1) << 20; ///< Largest excess of a folded result over its operands.
   std::string licence = "exact";            ///< Loosest contract of algebraic rewrites (Rules.h); empty: none at all.
+  int64_t ranks = 1;                        ///< For which the program is made.
+  std::vector<std::string> shards;          ///< What is split over them, each "PATTERN:DIM".
 };
 
 /// Canonical form, folding, decomposition, common subexpressions, dead code. Afterwards: builtin, func and tg without

@@ -354,7 +354,8 @@ def BoundMasks : Pass<"weft-bound-masks"> {
     operand that it implies (`tg.implied`): it need not be evaluated, and kernels start and end their loops by it. Comparisons of places alone (causal masks,
     windows) need no data and are left as they are.
 
-    A mask that is data itself (a tensor of booleans) is left alone; one of another form, or of extents that are not constant, gets a missed remark of category `fold`.
+    A mask that is data itself (a tensor of booleans) is left alone; one of another form, or of other symbolic extents than the places and outermost rows, gets a
+    missed remark of category `fold`.
 
     ```mlir
     func.func @main(%s: tensor<16x64xf32>, %x: tensor<16x1xi64>, %y: tensor<1x64xi64>) -> tensor<16x1xf32> {
@@ -410,6 +411,39 @@ def UnrollFolds : Pass<"weft-unroll-folds"> {
     Option<"merge", "merge", "bool", /*default=*/"false", "each slice by itself, then the fold's merge of their states">,
   ];
   let statistics = [Statistic<"numUnrolled", "unrolled", "folds unrolled">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def Shard : Pass<"weft-shard", "::mlir::ModuleOp"> {
+  let summary = "a program of ranks from one of the whole";
+  let description = [{
+    Makes @main the program that each of `ranks` processes runs. A tensor is whole on each rank, or split along a dimension in equal parts, one a rank.
+    `requests`, each `PATTERN:DIM`, say where that begins: the nodes, weights, inputs and outputs whose names match a pattern (`*` stands for any
+    text) are split along dimension DIM, of a node's result; negative ones count from the end. The first that matches a name counts.
+
+    From there splits go on along the program by one rule for every op, from its access maps: blocks of a dimension of the domain, one a rank, where each
+    operand is read whole or block by block (lib/Dialect/TileGraph/Rewrite/ShardAccess.h). Of the splits that its operands' suggest an op takes the one with
+    the fewest bytes of weights on a rank, then that which costs least, by the bytes over the links, those of memory and the operations; or none. A reduction over a split dimension gives parts that
+    `tg.all_reduce` or `tg.reduce_scatter` combines where they are read; sums of such parts are summed first. Weights are read in parts, of the same bytes;
+    other tensors change their share by `tg.all_gather`, `tg.all_to_all` and `tg.own_part`. Inputs and outputs that no request names are whole.
+
+    The module's attribute `tg.ranks` says that it is made; with it nothing changes. A request that cannot be met is an error. Remarks of the category `shard` say what was split, and what was not, and why.
+
+    Reassociating: what is combined has been rounded to its type on each rank.
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>) -> tensor<4x6xf32> {
+      %r = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+         : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+      return %r : tensor<4x6xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "1", "ranks of the program; 1: nothing changes">,
+    ListOption<"requests", "requests", "std::string", "what is split, each PATTERN:DIM">,
+    Option<"linkCost", "link-cost", "double", "8", "bytes of a card's memory that move while one goes over its links">,
+  ];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 

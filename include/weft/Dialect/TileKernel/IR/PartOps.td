@@ -45,15 +45,18 @@ def TK_PartSendOp : Op<TileKernel_Dialect, "part_send", [MemoryEffects<[MemRead,
 def TK_PartReceiveOp : Op<TileKernel_Dialect, "part_receive", [MemoryEffects<[MemRead]>]> {
   let summary = "what a CTA has sent of a tile's sums";
   let description = [{
-    The values that part number `number` has sent (`tk.part_send`, whose values have the same types).
+    The values that part number `number` has sent (`tk.part_send`, whose values have the same types), or what they are added to (`onto`): as they come, so that a thread holds
+    few of them.
 
     ```mlir
     %max, %sum = tk.part_receive %number of 96 live 48 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
+    %all = tk.part_receive %number onto %some : !tk.tile<64x64xf32> of 96 : !tk.tile<64x64xf32>
     ```
   }];
-  let arguments = (ins Index:$number, I64Attr:$slots, OptionalAttr<I64Attr>:$live);
+  let arguments = (ins Index:$number, Variadic<TK_TileType>:$onto, I64Attr:$slots, OptionalAttr<I64Attr>:$live);
   let results = (outs Variadic<TK_TileType>:$values);
-  let assemblyFormat = "$number `of` $slots (`live` $live^)? attr-dict `:` type($values)";
+  let assemblyFormat = "$number (`onto` $onto^ `:` type($onto))? `of` $slots (`live` $live^)? attr-dict `:` type($values)";
+  let hasVerifier = 1;
 }
 
 #endif // WEFT_DIALECT_TILEKERNEL_IR_PARTOPS_TD

@@ -1,0 +1,39 @@
+//===- FakeNccl.h - A stand-in for NCCL ---------------------------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+//
+// Collectives of processes that have memory in common, which the test maps before it forks. As on cards, a call returns
+// at once, in a captured stream does nothing but be recorded, and what it started waits for the other ranks without an
+// end; the stream of the stand-in for CUDA is not ready meanwhile.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef WEFT_TEST_COMM_FAKENCCL_H
+#define WEFT_TEST_COMM_FAKENCCL_H
+
+#include "../Cuda/FakeCuda.h"
+
+#include <atomic>
+
+namespace weft::test {
+
+/// Of all ranks.
+struct FakeNcclMemory {
+  static constexpr unsigned kSteps = 64, kRanks = 4, kBytes = 256;
+  std::atomic<uint32_t> arrived[kSteps];
+  uint8_t slots[kSteps][kRanks][kBytes];
+  char id[128]; ///< That rank 0 has made.
+};
+
+/// Of one process.
+struct FakeNccl {
+  FakeNcclMemory *memory = nullptr;
+  FakeCuda *cuda = nullptr;
+  int asyncError = 0;
+  unsigned aborts = 0, destroyed = 0, captured = 0;
+};
+
+} // namespace weft::test
+
+#endif // WEFT_TEST_COMM_FAKENCCL_H

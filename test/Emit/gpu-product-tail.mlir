@@ -1,0 +1,47 @@
+// CTAs that share the steps of a product's last tiles (stream-K of the last round): by warpgroups with a role that copies, alone and in clusters that read once what
+// their tiles have in common, also where a cluster's last tile is past the end. The same bits in whatever order CTAs run.
+// REQUIRES: onnx
+// DEFINE: %{order} =
+// DEFINE: %{more} =
+// DEFINE: %{try} = sed 's/ORDER/%{order}/; s/MORE/%{more}/' %s > %t.mlir && \
+// DEFINE:   weft-compile %t.mlir --compile-from=plan --target=sm_90a --ptxas=off -o %t.weft --quiet && \
+// DEFINE:   weft-run %t.weft --device=emu:sm_90a,sanitizer=on --seed=3 --expected-output=y=@%t.whole.npy --rtol=1e-2 --atol=2e-3 --output=y=@%t.npy --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT && \
+// DEFINE:   weft-run %t.weft --device=emu:sm_90a,ctas=random,seed=5,timing=late,order=reverse --seed=3 --output=y=@%t.random.npy --output-max-element-count=0 && \
+// DEFINE:   cmp %t.npy %t.random.npy
+// RUN: sed 's/ORDER/row/; s/MORE//' %s > %t.rows.mlir
+// RUN: weft-compile %t.rows.mlir --compile-from=plan --target=sm_90a --ptxas=off -o %t.rows.weft --quiet
+// RUN: weft-run %t.rows.weft --device=emu:sm_90a --seed=3 --output=y=@%t.whole.npy --output-max-element-count=0
+// 3 x 5 tiles, 2 x 5 or 3 x 3 of clusters.
+// REDEFINE: %{order} = tail<7,3,row>
+// RUN: %{try}
+// REDEFINE: %{order} = tail<5,4,column>
+// REDEFINE: %{more} = , multicast = 2
+// RUN: %{try}
+// REDEFINE: %{order} = tail<0,2,row>
+// RUN: %{try}
+// RUN: weft-compile %t.mlir --compile-from=plan --target=sm_90a --emit=ptx --ptxas=off -o - | FileCheck %s --check-prefix=PTX
+// RESULT: compare "y": ok
+
+// What comes is added before more is asked for: a thread holds few numbers of others beside its own.
+// PTX: atom.acq_rel.gpu.global.inc.u32
+// PTX: ld.global.v4
+// PTX: add{{.*}}.f32
+// PTX: ld.global.v4
+
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (n, k)>
+#o = affine_map<(m, n, k) -> (m, n)>
+module attributes {tg.symbols = []} {
+func.func @main(%x: tensor<300x640xf16> {tg.name = "x"}, %w: tensor<520x640xf16> {tg.name = "w"}, %b: tensor<520xf16> {tg.name = "b"}) -> (tensor<300x520xf16> {tg.name = "y"}) {
+  %0 = tg.dispatch @product::@kernel(%x, %w, %b) symbols = affine_map<() -> ()> : (tensor<300x640xf16>, tensor<520x640xf16>, tensor<520xf16>) -> tensor<300x520xf16>
+  return %0 : tensor<300x520xf16>
+}
+module @product attributes {tk.target = "sm_90a", tg.operand_dims = [affine_map<() -> (300, 640)>, affine_map<() -> (520, 640)>, affine_map<() -> (520)>], tg.result_dims = [affine_map<() -> (300, 520)>],
+    tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 3, order = "ORDER", persistent = true, split = 1MORE>} {
+func.func @kernel(%x: tensor<300x640xf16>, %w: tensor<520x640xf16>, %b: tensor<520xf16>) -> tensor<300x520xf16> attributes {tg.num_symbols = 0 : i64} {
+  %0 = tg.contract %x, %w [#l, #r, #o] : tensor<300x640xf16>, tensor<520x640xf16> -> tensor<300x520xf16>
+  %1 = tg.add %0, %b : tensor<300x520xf16>, tensor<520xf16>
+  return %1 : tensor<300x520xf16>
+}
+}
+}
