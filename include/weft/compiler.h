@@ -1,9 +1,5 @@
-/*===- compiler.h - C ABI of the Weft compiler
- * ----------------------------------------------------------------------===*
- *
+/* C ABI of the Weft compiler.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- *
- *===----------------------------------------------------------------------------------------------------------------===*
  *
  * Compiles a model to a bundle, which weft/runtime.h runs.
  *
@@ -17,13 +13,13 @@
  *
  * Rules
  *  - A function that can fail returns NULL, or an error that the caller frees; out-parameters are NULL then. Codes
- * equal the exit codes of the tools.
+ *    equal the exit codes of the tools.
  *  - Structs start with their own size, so that they can grow; unset fields are zero, and zero means the default.
  *  - Any number of compilations may go on at the same time, in any threads. The library keeps no state between them and
- * changes none of the process: no option of LLVM, no signal handler, no environment. It reads the environment for one
- * thing, where CUDA's ptxas is (--ptxas).
+ *    changes none of the process: no option of LLVM, no signal handler, no environment. It reads the environment for
+ * one thing, where CUDA's ptxas is (--ptxas).
  *  - Callbacks come from the thread that called, `cancelled` from any. They must not call this library for the same
- * compilation.
+ *    compilation.
  *  - Text from a model is escaped in messages.
  */
 #ifndef WEFT_COMPILER_H
@@ -50,8 +46,7 @@ WEFTC_EXPORT uint32_t weftc_abi_version(void);
 /** The options, as `weft compile --help` prints them. */
 WEFTC_EXPORT const char *weftc_options_help(void);
 
-/*===- Errors
- * ---------------------------------------------------------------------------------------------------------===*/
+/*===- Errors --------------------------------------------------------------------------------------------------===*/
 
 enum {
   WEFTC_ERROR_USAGE = 2,       /* an option, or a request, that cannot be */
@@ -66,8 +61,7 @@ WEFTC_EXPORT int weftc_error_code(const weftc_error *error);
 WEFTC_EXPORT const char *weftc_error_message(const weftc_error *error);
 WEFTC_EXPORT void weftc_error_free(weftc_error *error);
 
-/*===- Requests
- * -------------------------------------------------------------------------------------------------------===*/
+/*===- Requests ------------------------------------------------------------------------------------------------===*/
 
 enum { WEFTC_PROBLEM = 0, WEFTC_WARNING = 1, WEFTC_REMARK = 2, WEFTC_SUMMARY = 3 };
 
@@ -110,8 +104,7 @@ typedef struct weftc_request {
   int32_t (*cancelled)(void *user); /* not 0: give up, with WEFTC_ERROR_CANCELLED; asked some times a second */
 } weftc_request;
 
-/*===- Compiling
- * ------------------------------------------------------------------------------------------------------===*/
+/*===- Compiling -----------------------------------------------------------------------------------------------===*/
 
 WEFTC_EXPORT weftc_error *weftc_compile(const weftc_request *request, weftc_bundle **bundle);
 /** NULL if the request names an output. */
@@ -121,8 +114,7 @@ WEFTC_EXPORT uint64_t weftc_bundle_size(const weftc_bundle *bundle);
 WEFTC_EXPORT int32_t weftc_bundle_was_cached(const weftc_bundle *bundle);
 WEFTC_EXPORT void weftc_bundle_free(weftc_bundle *bundle);
 
-/*===- Capability
- * -----------------------------------------------------------------------------------------------------===*/
+/*===- Capability ----------------------------------------------------------------------------------------------===*/
 
 /** What the compiler makes of one node of the model. Nodes that it folds, or that cost nothing, are not listed. */
 typedef struct weftc_node {

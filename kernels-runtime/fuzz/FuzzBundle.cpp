@@ -1,14 +1,9 @@
-//===- FuzzBundle.cpp - Fuzzer of the bundle loader ---------------------------------------------------------------===//
-//
+// Fuzzer of the bundle loader.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Opens arbitrary bytes as a bundle and, if they are one, walks everything that opening makes available: descriptions,
 // extents for a few symbol values, and whole runs of entries without kernels (the shape program, the memory plan and
 // copies are ours; the code in a bundle is its author's, so entries with dispatches are described but not run).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../test/Repair.h"
 #include "weft/Bundle/Builder.h"
 #include "weft/Bundle/Reader.h"

@@ -1,13 +1,8 @@
-//===- FuzzPtx.cpp - Fuzzer of the PTX front end ------------------------------------------------------------------===//
-//
+// Fuzzer of the PTX front end.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Parses arbitrary bytes as PTX and, if they are a module, makes the program of it: layout, binding, control flow,
 // liveness, slots. What must hold of any program is checked; it is not run. Seeds: the folder ptx.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Build.h"
 #include "Emulator/Ptx/Parser.h"
 

@@ -1,12 +1,7 @@
-//===- CApi.cpp - The C ABI ---------------------------------------------------------------------------------------===//
-//
+// The C ABI.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Turns handles and option structs of weft/runtime.h into the classes behind them; no logic of its own.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Session/DlPack.h"
 #include "Session/Session.h"
 #include "weft/Bundle/DType.h"

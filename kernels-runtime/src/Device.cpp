@@ -1,12 +1,7 @@
-//===- Device.cpp - What devices need not have --------------------------------------------------------------------===//
-//
+// What devices need not have.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The answers of devices without streams, recordings and clocks of their own.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Device.h"
 
 #include <ctime>

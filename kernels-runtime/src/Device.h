@@ -1,14 +1,9 @@
-//===- Device.h - What a session needs from a machine -------------------------------------------------------------===//
-//
+// What a session needs from a machine.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The interface between the launch program and a machine: the CPU, a CUDA card and the PTX emulator implement the
 // same verbs (load code, allocate, copy, dispatch, synchronise; and where they can, record and replay). One Device
 // belongs to one session; calls come from one thread at a time, but not always the same.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_DEVICE_H
 #define WEFT_DEVICE_H
 

@@ -1,12 +1,7 @@
-//===- AliasTest.cpp - Outputs in the memory of inputs ------------------------------------------------------------===//
-//
+// Outputs in the memory of inputs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // One buffer for both, two buffers, buffers that overlap otherwise, and reads that come too late.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
 
 #include <gtest/gtest.h>

@@ -1,13 +1,8 @@
-//===- BundleTest.cpp - Builder, reader, shape program ------------------------------------------------------------===//
-//
+// Builder, reader, shape program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What the builder writes is what the reader sees; registers are shared, folded, and put where they can be evaluated;
 // arithmetic is checked; files are the same bytes every time.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
 #include "weft/Bundle/DType.h"
 #include "weft/Bundle/Hash.h"

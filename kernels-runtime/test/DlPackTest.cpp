@@ -1,12 +1,7 @@
-//===- DlPackTest.cpp - Tensors of other libraries ----------------------------------------------------------------===//
-//
+// Tensors of other libraries.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Foreign tensors as views, with every reason to refuse one, and outputs of the CPU as managed tensors.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Session/DlPack.h"
 #include "TestBundles.h"
 

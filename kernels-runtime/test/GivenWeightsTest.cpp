@@ -1,8 +1,5 @@
-//===- GivenWeightsTest.cpp - External weights in the caller's memory ---------------------------------------------===//
-//
+// External weights in the caller's memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Cuda/CudaTest.h"
 #include "weft/Bundle/Builder.h"
 

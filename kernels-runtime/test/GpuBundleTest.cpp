@@ -1,13 +1,8 @@
-//===- GpuBundleTest.cpp - Bundles with GPU code, on the emulator -------------------------------------------------===//
-//
+// Bundles with GPU code, on the emulator.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The way of PTX from the bundle to a launch: choice of the module, parameters, staging of tensors, counters, and the
 // errors of each.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Gpu/GpuCode.h"
 #include "TestBundles.h"
 

@@ -1,12 +1,7 @@
-//===- LoopTest.cpp - Loops of the launch program -----------------------------------------------------------------===//
-//
+// Loops of the launch program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Counted, conditional, nested and endless loops, branches that do not run, and what the reader refuses of them.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Repair.h"
 #include "TestBundles.h"
 

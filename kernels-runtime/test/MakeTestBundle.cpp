@@ -1,14 +1,9 @@
-//===- MakeTestBundle.cpp - Writes the example bundle -------------------------------------------------------------===//
-//
+// Writes the example bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // weft-test-bundle PATH [gpu|chain|early-chain|few-weights|weights]: the bundles that the tests of weft-run, weft-bench
 // and the Python package run, so that they need no compiler: for the CPU; for a GPU; for a GPU with 64 kernels in a row
 // (which may start early), or 4 KB or 1 GB of weights.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
 
 #include <cstdio>

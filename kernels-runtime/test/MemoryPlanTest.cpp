@@ -1,13 +1,8 @@
-//===- MemoryPlanTest.cpp - Properties of the packer --------------------------------------------------------------===//
-//
+// Properties of the packer.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Random live intervals: no overlap, aligned, between the lower bound and the sum, the same every time; a few plans by
 // hand; the largest plans that a bundle can ask for, which must not take long (a bundle may be hostile).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/MemoryPlan.h"
 #include "TestBundles.h"
 #include "weft/bundle_format.h"

@@ -1,12 +1,7 @@
-//===- PtxEntriesTest.cpp - The signatures in a PTX text ----------------------------------------------------------===//
-//
+// The signatures in a PTX text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Counts of parameters, in the forms that compilers write and in texts that are none.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Gpu/PtxEntries.h"
 #include "TestBundles.h"
 

@@ -1,13 +1,8 @@
-//===- Repair.h - Makes the hashes of a changed bundle right ------------------------------------------------------===//
-//
+// Makes the hashes of a changed bundle right.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Tests and the fuzzer change single fields of a bundle; with the hashes made right again the change reaches the checks
 // behind them.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_REPAIR_H
 #define WEFT_TEST_REPAIR_H
 

@@ -1,13 +1,8 @@
-//===- SessionTest.cpp - Bundles that run -------------------------------------------------------------------------===//
-//
+// Bundles that run.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The whole way through the C ABI: open, create a session, run with changing shapes, outputs of the caller and of the
 // session, extents that depend on data, many sessions at once, and the messages for inputs that do not fit.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
 
 #include <cmath>

@@ -1,12 +1,5 @@
-//===- TestBundles.cpp - Bundles for the runtime's tests ----------------------------------------------------------===//
-//
+// Bundles for the runtime's tests.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TestBundles.h"
 #include "TestPaths.h"
 #include "weft/Bundle/DType.h"

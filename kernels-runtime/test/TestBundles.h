@@ -1,12 +1,7 @@
-//===- TestBundles.h - Bundles for the runtime's tests ------------------------------------------------------------===//
-//
+// Bundles for the runtime's tests.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Small bundles around the kernels of Kernels.c, and helpers to run them through the C ABI.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_TESTBUNDLES_H
 #define WEFT_TEST_TESTBUNDLES_H
 

@@ -1,13 +1,8 @@
-//===- TestPaths.h - Where the build put what the tests load ------------------------------------------------------===//
-//
+// Where the build put what the tests load.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Defined in one generated file: a path in the compiler's commands would keep clones from sharing the tests' objects
 // through ccache.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_TESTPATHS_H
 #define WEFT_TEST_TESTPATHS_H
 

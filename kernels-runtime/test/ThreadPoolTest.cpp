@@ -1,14 +1,9 @@
-//===- ThreadPoolTest.cpp - Hand-over between the workers of a pool -----------------------------------------------===//
-//
+// Hand-over between the workers of a pool.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Kernels of plain memory on the pool itself, without a bundle. The kernels of bundles are compiled code that
 // ThreadSanitizer does not see into; these it does see, so its build (`./dev build tsan`) shows that what one job
 // writes happens before what the next one reads, whichever worker runs it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Cpu/ThreadPool.h"
 
 #include <gtest/gtest.h>

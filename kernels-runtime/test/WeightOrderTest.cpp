@@ -1,13 +1,8 @@
-//===- WeightOrderTest.cpp - Weights that kernels see in another order --------------------------------------------===//
-//
+// Weights that kernels see in another order.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A weight is stored once, however many orders of it the kernels of a bundle's entries see; it is put in order when a
 // session needs it, on the host only for devices that compute there; a card does it by kernels of its own.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Session/WeightOrder.h"
 #include "Cuda/CudaOrder.h"
 #include "Cuda/CudaTest.h"

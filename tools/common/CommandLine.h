@@ -1,12 +1,7 @@
-//===- CommandLine.h - What the LLVM-free tools share -------------------------------------------------------------===//
-//
+// What the LLVM-free tools share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Parsing with the house's exit codes, suggestions for unknown flags, --flagfile, and the form of error messages.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TOOLS_COMMON_COMMANDLINE_H
 #define WEFT_TOOLS_COMMON_COMMANDLINE_H
 

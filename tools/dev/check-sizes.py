@@ -5,7 +5,7 @@
     C++ function         100 lines
     .td file             500 lines
     test file            400 lines
-    source file          the licence line on a line of its own
+    source file          the licence line on a line of its own; the head in plain lines, no banner
     every op             summary and a description with an example
     every pass           summary, description, and a test of its name: NAME.mlir, where NAME is the pass's less `weft-`, or in the test
                          folder of its room also less the room's own word (weft-cpu-tile: test/Lower/Cpu/tile.mlir)
@@ -56,6 +56,8 @@ def check_file(path: pathlib.Path, exceptions: dict[str, str]) -> list[str]:
     breaches = []
     if text.strip() and not LICENCE.search(text[:4000]):
         breaches.append(f"{path}: no line of its own for SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
+    if text.startswith(("//===", "/*===")):
+        breaches.append(f"{path}: a banner as head; expected a line that says what the file is, the licence, then its reasons")
     if lines > SOURCE_HARD:
         breaches.append(f"{path}: {lines} lines, at most {SOURCE_HARD}")
     elif lines > SOURCE_SOFT and not exceptions.get(str(path)):

@@ -1,12 +1,7 @@
-//===- Bench.cpp - The measurements of the tool -------------------------------------------------------------------===//
-//
+// The measurements of the tool.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // How often things run: until the time asked for is over, and at least as often as asked for.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Bench.h"
 
 #include <algorithm>

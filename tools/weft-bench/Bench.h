@@ -1,12 +1,7 @@
-//===- Bench.h - The measurements of the tool ---------------------------------------------------------------------===//
-//
+// The measurements of the tool.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Options, and what is measured: one program, or two in turns.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_BENCH_H
 #define WEFT_BENCH_BENCH_H
 

@@ -1,13 +1,8 @@
-//===- Counts.cpp - What the emulator counted ---------------------------------------------------------------------===//
-//
+// What the emulator counted.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // See the header. The text comes from the runtime, which escapes quotes in names of kernels: a member's name in quotes
 // stands nowhere else.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Counts.h"
 
 #include <charconv>

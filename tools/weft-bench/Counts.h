@@ -1,12 +1,7 @@
-//===- Counts.h - What the emulator counted -----------------------------------------------------------------------===//
-//
+// What the emulator counted.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The emulator tells no times: it counts, and its counts are the same in each run.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_COUNTS_H
 #define WEFT_BENCH_COUNTS_H
 

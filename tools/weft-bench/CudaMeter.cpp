@@ -1,13 +1,8 @@
-//===- CudaMeter.cpp - Times of runs on a card --------------------------------------------------------------------===//
-//
+// Times of runs on a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Runs go to a stream of the meter's, with inputs and outputs in the card's memory. A cold run follows a write of twice
 // the L2 cache on the same stream. Uses the runtime's table of the driver, since tools link no CUDA either.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Meter.h"
 #include "TimedCard.h"
 

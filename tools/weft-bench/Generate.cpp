@@ -1,13 +1,8 @@
-//===- Generate.cpp - Times of a decoder's prompt and tokens ------------------------------------------------------===//
-//
+// Times of a decoder's prompt and tokens.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The first run makes the caches: its outputs, in the device's memory, are inputs and outputs of all that follow. Then
 // the prompt is run again, which is what counts, and the tokens, each behind all before.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Generate.h"
 
 #include <algorithm>

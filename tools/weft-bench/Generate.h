@@ -1,12 +1,7 @@
-//===- Generate.h - Times of a decoder's prompt and tokens --------------------------------------------------------===//
-//
+// Times of a decoder's prompt and tokens.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // A prompt in one run, then token after token, on caches that are written in place (weft_session_alias).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_GENERATE_H
 #define WEFT_BENCH_GENERATE_H
 

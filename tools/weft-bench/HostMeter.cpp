@@ -1,13 +1,8 @@
-//===- HostMeter.cpp - Times of runs on the CPU -------------------------------------------------------------------===//
-//
+// Times of runs on the CPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The wall clock. A cold run follows the writing of twice the largest cache, by one thread: what other cores hold in
 // caches of their own may stay there.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Meter.h"
 
 #include <algorithm>

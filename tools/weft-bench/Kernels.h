@@ -1,12 +1,7 @@
-//===- Kernels.h - Where the time of a run goes -------------------------------------------------------------------===//
-//
+// Where the time of a run goes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Times of single kernels, from a session that starts them one by one.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_KERNELS_H
 #define WEFT_BENCH_KERNELS_H
 

@@ -1,12 +1,7 @@
-//===- Meter.h - Times of single runs -----------------------------------------------------------------------------===//
-//
+// Times of single runs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // One session with its inputs in place, and the clocks of its device.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_METER_H
 #define WEFT_BENCH_METER_H
 

@@ -1,12 +1,7 @@
-//===- Report.cpp - What the tool prints --------------------------------------------------------------------------===//
-//
+// What the tool prints.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Text for people, JSON for programs. Times are in milliseconds, in both.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Report.h"
 
 #include <cinttypes>

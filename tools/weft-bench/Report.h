@@ -1,8 +1,5 @@
-//===- Report.h - What the tool prints ----------------------------------------------------------------------------===//
-//
+// What the tool prints.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_REPORT_H
 #define WEFT_BENCH_REPORT_H
 

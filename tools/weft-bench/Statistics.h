@@ -1,13 +1,8 @@
-//===- Statistics.h - What samples of times say -------------------------------------------------------------------===//
-//
+// What samples of times say.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Percentiles with the confidence of the median, and the verdict over two programs that were measured in turns. Pure
 // functions of numbers.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_STATISTICS_H
 #define WEFT_BENCH_STATISTICS_H
 

@@ -1,12 +1,7 @@
-//===- weft-bench.cpp - Measures a bundle -------------------------------------------------------------------------===//
-//
+// Measures a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The command line of weft-bench. Links the runtime only: no compiler, no CUDA.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../common/CommandLine.h"
 #include "Generate.h"
 #include "Report.h"

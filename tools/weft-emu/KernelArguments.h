@@ -1,8 +1,5 @@
-//===- KernelArguments.h - Buffers and parameters of one kernel ---------------------------------------------------===//
-//
+// Buffers and parameters of one kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What the command line of weft-emu says of a kernel's data:
 //
@@ -13,8 +10,6 @@
 //   --arg=map:NAME:BOX[:swizzle=32|64|128][:nan]
 //                                 a tiled tensor map over the whole buffer (row-major), BOX as "128x64" in the buffer's
 //                                 order of dimensions
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMU_KERNELARGUMENTS_H
 #define WEFT_EMU_KERNELARGUMENTS_H
 

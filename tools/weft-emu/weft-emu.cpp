@@ -1,14 +1,9 @@
-//===- weft-emu.cpp - Runs one kernel of a PTX file on the emulator -----------------------------------------------===//
-//
+// Runs one kernel of a PTX file on the emulator.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // For kernels that are not in a bundle, hand-written ones included: parse, run, look at results, findings and counters.
 // Exit code 1: the sanitizer found something, an output differs from what was expected, or runs with different seeds
 // do not agree.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../common/CommandLine.h"
 #include "Compare.h"
 #include "Emulator/Card.h"

@@ -1,14 +1,9 @@
-//===- weft-layout.cpp - Prints layouts and what the algebra says of them -----------------------------------------===//
-//
+// Prints layouts and what the algebra says of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The layout algebra on the command line: bases, grids, a register layout in shared memory (vector width, bank
 // conflicts, ldmatrix), the conversion between two register layouts. Exit code 2: a layout that does not parse, or
 // layouts that do not fit together.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../common/CommandLine.h"
 #include "weft/Dialect/TileKernel/Layout/Analysis.h"
 #include "weft/Dialect/TileKernel/Layout/Text.h"

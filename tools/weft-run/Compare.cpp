@@ -1,12 +1,7 @@
-//===- Compare.cpp - Results against expectations -----------------------------------------------------------------===//
-//
+// Results against expectations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Elementwise comparison with tolerances.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Compare.h"
 
 #include <algorithm>

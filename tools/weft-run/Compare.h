@@ -1,13 +1,8 @@
-//===- Compare.h - Results against expectations -------------------------------------------------------------------===//
-//
+// Results against expectations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An element passes if |got - want| <= atol + rtol * |want|, or if it lies within the given ULPs; NaN equals NaN,
 // infinities must be equal; integers and booleans must be equal unless a tolerance is given.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_RUN_COMPARE_H
 #define WEFT_RUN_COMPARE_H
 

@@ -1,13 +1,8 @@
-//===- Files.h - Tensors in files ---------------------------------------------------------------------------------===//
-//
+// Tensors in files.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // numpy's .npy and .npz files, and ONNX TensorProto files (.pb) as in the test sets of ONNX. Files are not trusted:
 // sizes are checked against the bytes that are there before anything is allocated.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_RUN_FILES_H
 #define WEFT_RUN_FILES_H
 

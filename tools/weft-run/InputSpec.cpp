@@ -1,13 +1,8 @@
-//===- InputSpec.cpp - What --input means -------------------------------------------------------------------------===//
-//
+// What --input means.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Parses specs and makes tensors from files, lists of numbers, and a small generator of its own, so that a seed means
 // the same numbers on every machine.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "InputSpec.h"
 
 #include "Files.h"

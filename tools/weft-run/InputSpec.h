@@ -1,8 +1,5 @@
-//===- InputSpec.h - What --input means ---------------------------------------------------------------------------===//
-//
+// What --input means.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The grammar of --input and --expected-output, and the tensors it stands for:
 //
@@ -11,8 +8,6 @@
 //   VALUE = @FILE (.npy, ONNX .pb, or raw bytes if SHAPE is given)
 //         | NUMBER ... (one number fills the tensor)
 //         | rand:normal[:SEED] | rand:uniform[:SEED[:LOW:HIGH]]      (default when VALUE is missing)
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_RUN_INPUTSPEC_H
 #define WEFT_RUN_INPUTSPEC_H
 

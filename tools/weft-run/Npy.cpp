@@ -1,14 +1,9 @@
-//===- Npy.cpp - numpy's files ------------------------------------------------------------------------------------===//
-//
+// numpy's files.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Format: numpy/lib/format.py's documentation ("\x93NUMPY", version, header length, a Python dict, the data). The dict
 // is read with a small scanner for exactly the three keys that numpy writes. Zip: APPNOTE.TXT 4.3.7, 4.3.12, 4.3.16;
 // stored members only.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Files.h"
 
 #include <algorithm>

@@ -1,13 +1,8 @@
-//===- Report.h - What the tool prints ----------------------------------------------------------------------------===//
-//
+// What the tool prints.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Results, comparisons, timings, placement and statistics, as text or as one JSON object (schema "weft.run/1") on
 // stdout.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_RUN_REPORT_H
 #define WEFT_RUN_REPORT_H
 

@@ -1,12 +1,7 @@
-//===- Runner.h - One session of the tool -------------------------------------------------------------------------===//
-//
+// One session of the tool.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Opens the bundle through the C ABI, makes the inputs that the command line asks for, runs, and measures.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_RUN_RUNNER_H
 #define WEFT_RUN_RUNNER_H
 

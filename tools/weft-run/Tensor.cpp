@@ -1,12 +1,7 @@
-//===- Tensor.cpp - Tensors in host memory ------------------------------------------------------------------------===//
-//
+// Tensors in host memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Floating formats are one table (exponent and mantissa width, bias, what the top codes mean) and one codec.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Tensor.h"
 
 #include <algorithm>

@@ -1,13 +1,8 @@
-//===- Tensor.h - Tensors in host memory --------------------------------------------------------------------------===//
-//
+// Tensors in host memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A dense row-major tensor in the memory layout of the runtime (sub-byte types packed), and the conversion of single
 // elements.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_RUN_TENSOR_H
 #define WEFT_RUN_TENSOR_H
 

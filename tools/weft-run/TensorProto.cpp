@@ -1,13 +1,8 @@
-//===- TensorProto.cpp - ONNX test data ---------------------------------------------------------------------------===//
-//
+// ONNX test data.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A strict reader of one message, TensorProto of onnx.proto, in the protobuf wire format: the runtime's tools do not
 // link protobuf. Unknown fields are skipped; a tensor whose data is elsewhere, in segments, or of strings is refused.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Files.h"
 
 #include <cstring>

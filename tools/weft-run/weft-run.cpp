@@ -1,12 +1,7 @@
-//===- weft-run.cpp - Runs a bundle -------------------------------------------------------------------------------===//
-//
+// Runs a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The command line of weft-run. Links the runtime only: no compiler, no protobuf.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../common/CommandLine.h"
 #include "Files.h"
 #include "Report.h"

@@ -1,8 +1,5 @@
-//===- bundle_format.h - On-disk structures of a Weft bundle ----------------------------------------------------===//
-//
+// On-disk structures of a Weft bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The specification of the bundle, the one file that `weft-compile` writes and the runtime executes. docs/bundle.md
 // tells the same story with an example; where the two disagree this header is right.
@@ -24,8 +21,6 @@
 //  reader
 //    refuses other majors. `formatMinor` grows when section kinds, opcodes or dtypes are added; a reader accepts every
 //    older minor. Neither is the version of the compiler, which is the text in `productVersion`.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_FORMAT_H
 #define WEFT_BUNDLE_FORMAT_H
 

@@ -1,8 +1,5 @@
-/*===- runtime.h - C ABI of the Weft runtime --------------------------------------------------------------------===*
- *
+/* C ABI of the Weft runtime.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- *
- *===--------------------------------------------------------------------------------------------------------------===*
  *
  * Opens a bundle made by weft-compile and runs it.
  *

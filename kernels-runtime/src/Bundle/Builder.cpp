@@ -1,12 +1,7 @@
-//===- Builder.cpp - Writes bundles -------------------------------------------------------------------------------===//
-//
+// Writes bundles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The tables of a bundle that do not belong to one entry, and its layout in the file.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/Builder.h"
 #include "Validate.h"
 #include "weft/Bundle/Hash.h"

@@ -1,12 +1,7 @@
-//===- DType.cpp - Facts about element types ----------------------------------------------------------------------===//
-//
+// Facts about element types.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The table of element types.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/DType.h"
 
 using namespace weft::bundle;

@@ -1,12 +1,7 @@
-//===- EntryBuilder.cpp - Builds one entry of a bundle ------------------------------------------------------------===//
-//
+// Builds one entry of a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Registers with value numbering and constant folding, buffers, and launch commands of one entry function.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/Builder.h"
 #include "weft/Bundle/DType.h"
 #include "weft/Bundle/ShapeProgram.h"

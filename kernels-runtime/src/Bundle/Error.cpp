@@ -1,12 +1,7 @@
-//===- Error.cpp - Error texts ------------------------------------------------------------------------------------===//
-//
+// Error texts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Formatting of error messages, and the escaping that keeps names from hostile files out of terminals.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/Error.h"
 
 #include <algorithm>

@@ -1,12 +1,7 @@
-//===- Hash.cpp - The bundle's hash -------------------------------------------------------------------------------===//
-//
+// The bundle's hash.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // XXH3 from the xxHash header, compiled into this file alone so that the runtime depends on no library for it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/Hash.h"
 
 #define XXH_INLINE_ALL

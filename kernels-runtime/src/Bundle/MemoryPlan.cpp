@@ -1,12 +1,7 @@
-//===- MemoryPlan.cpp - Packing of transient buffers --------------------------------------------------------------===//
-//
+// Packing of transient buffers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Packing of live intervals into one arena: greedy by size with best fit, or a sweep over time for crowds.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/MemoryPlan.h"
 
 #include "weft/bundle_format.h"

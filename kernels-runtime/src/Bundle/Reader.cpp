@@ -1,13 +1,8 @@
-//===- Reader.cpp - Checked view of a bundle ----------------------------------------------------------------------===//
-//
+// Checked view of a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The file level: header, versions, section table, hashes. What the records say is checked by ValidateTables and
 // ValidateEntry.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/Reader.h"
 #include "Validate.h"
 #include "weft/Bundle/Hash.h"

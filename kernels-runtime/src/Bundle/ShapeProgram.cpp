@@ -1,12 +1,7 @@
-//===- ShapeProgram.cpp - Evaluator of shape programs -------------------------------------------------------------===//
-//
+// Evaluator of shape programs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // One pass over the instructions; every operation that can leave int64 is checked.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Bundle/ShapeProgram.h"
 
 #include <algorithm>

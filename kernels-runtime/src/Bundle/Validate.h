@@ -1,12 +1,7 @@
-//===- Validate.h - Parts of the reader ------------------------------------------------------------------------===//
-//
+// Parts of the reader.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Shared by the reader's files and the builder, which checks what it has built. Not for other rooms.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_VALIDATE_H
 #define WEFT_BUNDLE_VALIDATE_H
 

@@ -1,14 +1,9 @@
-//===- ValidateEntry.cpp - Checks of one entry --------------------------------------------------------------------===//
-//
+// Checks of one entry.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Shape program, ports, buffers and launch program of one entry function. One walk over the launch program proves that
 // every register is defined before it is used and that every transient buffer is touched only while it is alive and its
 // size is known.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Validate.h"
 #include "weft/Bundle/DType.h"
 

@@ -1,13 +1,8 @@
-//===- ValidateGpu.cpp - Checks of the bundle's GPU code ----------------------------------------------------------===//
-//
+// Checks of the bundle's GPU code.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Modules, kernels and tensor maps. What depends on a dispatch (how many buffers and scalars it has) is checked by the
 // device when it starts the kernel; the PTX itself is parsed by who runs it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Validate.h"
 #include "weft/Bundle/DType.h"
 

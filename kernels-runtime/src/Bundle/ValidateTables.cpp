@@ -1,12 +1,7 @@
-//===- ValidateTables.cpp - Checks of the bundle's tables ---------------------------------------------------------===//
-//
+// Checks of the bundle's tables.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Strings, metadata, kernels, constants, weights and code variants; entries are in ValidateEntry.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Validate.h"
 
 #include <algorithm>

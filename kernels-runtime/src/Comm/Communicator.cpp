@@ -1,12 +1,7 @@
-//===- Communicator.cpp - The ranks of a program together ---------------------------------------------------------===//
-//
+// The ranks of a program together.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Which transport, and that one failure is all ranks' failure.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Communicator.h"
 
 #include "../Device.h"

@@ -1,13 +1,8 @@
-//===- HostTransport.cpp - Collectives of host memory -------------------------------------------------------------===//
-//
+// Collectives of host memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Each pair of ranks exchanges what the one has and the other needs. Sums are made in the order of the ranks, in f32
 // for f16, bf16 and f32, so that every rank gets the same bits in every run.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../Device.h"
 #include "../Memory/AlignedMemory.h"
 #include "Communicator.h"

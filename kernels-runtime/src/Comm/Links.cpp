@@ -1,14 +1,9 @@
-//===- Links.cpp - Sockets between the ranks of a program ---------------------------------------------------------===//
-//
+// Sockets between the ranks of a program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Rank 0 hears a greeting of every other rank and answers with where the others listen; then each rank connects to
 // those of lower numbers. A message is a frame, which says what the sender does, and its bytes; a frame may say instead
 // that the sender gives up, and why.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Links.h"
 
 #include "Sockets.h"

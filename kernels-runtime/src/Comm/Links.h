@@ -1,14 +1,9 @@
-//===- Links.h - Sockets between the ranks of a program -----------------------------------------------------------===//
-//
+// Sockets between the ranks of a program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // One stream socket to each other rank. Rank 0 listens at an address that all know; the others tell it where they
 // listen, and it tells them of each other. On these links the ranks agree on what they do next, exchange host memory,
 // and hear of a rank that has ended or given up. No wait is without an end.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_COMM_LINKS_H
 #define WEFT_COMM_LINKS_H
 

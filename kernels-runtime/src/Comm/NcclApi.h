@@ -1,13 +1,8 @@
-//===- NcclApi.h - The entry points of NCCL that the runtime uses -------------------------------------------------===//
-//
+// The entry points of NCCL that the runtime uses.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Declared here, so that nothing of NCCL's is needed to build: names, types and codes as its manual states them, the
 // same since version 2.7 (point-to-point calls).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_COMM_NCCLAPI_H
 #define WEFT_COMM_NCCLAPI_H
 

@@ -1,14 +1,9 @@
-//===- NcclTransport.cpp - Collectives of cards -------------------------------------------------------------------===//
-//
+// Collectives of cards.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // NCCL on the stream of the session, in recorded runs too. Its kernels wait for peers without an end, so somebody
 // watches: whoever waits for a run looks at NCCL's own errors, at the links (a rank that has ended or given up) and at
 // the clock; between runs a thread looks at the first two. NCCL is aborted then, which ends its kernels.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "NcclTransport.h"
 
 #include "../Device.h"

@@ -1,8 +1,5 @@
-//===- NcclTransport.h - Collectives of cards ---------------------------------------------------------------------===//
-//
+// Collectives of cards.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_COMM_NCCLTRANSPORT_H
 #define WEFT_COMM_NCCLTRANSPORT_H
 

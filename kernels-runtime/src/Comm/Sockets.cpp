@@ -1,12 +1,7 @@
-//===- Sockets.cpp - Stream sockets with deadlines ----------------------------------------------------------------===//
-//
+// Stream sockets with deadlines.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Sockets do not block; poll waits for them.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Sockets.h"
 
 #include <algorithm>

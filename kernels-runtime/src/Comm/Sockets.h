@@ -1,12 +1,7 @@
-//===- Sockets.h - Stream sockets with deadlines ------------------------------------------------------------------===//
-//
+// Stream sockets with deadlines.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Small calls over the libc's sockets: none waits beyond its deadline.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_COMM_SOCKETS_H
 #define WEFT_COMM_SOCKETS_H
 

@@ -1,13 +1,8 @@
-//===- CpuCode.cpp - Native code of a bundle ----------------------------------------------------------------------===//
-//
+// Native code of a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The code is written to an anonymous file (memfd), sealed, and given to the dynamic linker: nothing touches the disk,
 // and nobody can change the bytes between their hash check and their execution.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CpuCode.h"
 
 #include "CpuFeatures.h"

@@ -1,12 +1,7 @@
-//===- CpuCode.h - Native code of a bundle ------------------------------------------------------------------------===//
-//
+// Native code of a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Chooses a code variant for this CPU and loads it from memory.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CPU_CPUCODE_H
 #define WEFT_CPU_CPUCODE_H
 

@@ -1,13 +1,8 @@
-//===- CpuDevice.cpp - The CPU as a device ------------------------------------------------------------------------===//
-//
+// The CPU as a device.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Runs kernels in this process: host memory, a thread pool of its own, scratch for each worker. Dispatch returns when
 // the kernel is done, so synchronise has nothing to do.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../Device.h"
 #include "CpuCode.h"
 

@@ -1,14 +1,9 @@
-//===- CpuFeatures.cpp - What this CPU can do ---------------------------------------------------------------------===//
-//
+// What this CPU can do.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // x86: CPUID bits (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E), and XCR0 for the register state that the
 // operating system saves: a CPU that has AVX under a kernel that does not save YMM cannot run it. Other architectures:
 // the baseline only.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CpuFeatures.h"
 
 #include <cstdint>

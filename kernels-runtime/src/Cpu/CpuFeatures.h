@@ -1,12 +1,7 @@
-//===- CpuFeatures.h - What this CPU can do -----------------------------------------------------------------------===//
-//
+// What this CPU can do.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Answers whether the CPU and the operating system support a feature, by its LLVM name.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CPU_CPUFEATURES_H
 #define WEFT_CPU_CPUFEATURES_H
 

@@ -1,13 +1,8 @@
-//===- ThreadPool.cpp - Runs the grid of a CPU kernel -------------------------------------------------------------===//
-//
+// Runs the grid of a CPU kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // See the header for the protocol. Both sleeps are of the form "announce, then sleep only if nothing has changed", and
 // both wakers "change, then look for an announcement", all sequentially consistent: no wake-up is lost.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "ThreadPool.h"
 
 #include <algorithm>

@@ -1,8 +1,5 @@
-//===- ThreadPool.h - Runs the grid of a CPU kernel ---------------------------------------------------------------===//
-//
+// Runs the grid of a CPU kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A few threads that share the grid points of one kernel at a time. The calling thread is worker 0. Grid points are
 // handed out in chunks by an atomic counter, so a late or slow worker takes less.
@@ -12,8 +9,6 @@
 // caller closes the ticket when no grid points are left and then waits for those that joined: a worker that slept
 // through a short kernel is not waited for. Idle workers watch `epoch` for some microseconds and then sleep on it
 // (futex), so a run's kernels follow each other without system calls, while an idle session costs nothing.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CPU_THREADPOOL_H
 #define WEFT_CPU_THREADPOOL_H
 

@@ -1,8 +1,5 @@
-//===- Carveout.h - One division of an SM's memory for all kernels of a run ---------------------------------------===//
-//
+// One division of an SM's memory for all kernels of a run.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An SM's fast memory is divided into L1 cache and shared memory, and divided anew only when no CTA runs on it. Left to
 // itself the driver divides it for each kernel. Then a kernel that starts early finds no room beside one that has it
@@ -10,8 +7,6 @@
 // memory as those want that want most, networks of many small kernels take 0.94 to 0.96 of the time on an H100; with
 // less than they want, 1.3 (docs/notes/small-products.md). Kernels of other runs of the session
 // (plans for other extents) have no part in it: what they want is taken from the L1, through which others stream.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_CARVEOUT_H
 #define WEFT_CUDA_CARVEOUT_H
 

@@ -1,12 +1,7 @@
-//===- CubinCache.cpp - Compiled PTX on disk ----------------------------------------------------------------------===//
-//
+// Compiled PTX on disk.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // A file is a header (signature, key, hash and size of the code) and the code.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CubinCache.h"
 
 #include "weft/Bundle/Hash.h"

@@ -1,14 +1,9 @@
-//===- CubinCache.h - Compiled PTX on disk ------------------------------------------------------------------------===//
-//
+// Compiled PTX on disk.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // One file for each module, named by the hash of everything that the compilation depends on. The folder is the user's
 // alone (mode 0700), files appear whole by a rename, and what is damaged, or not the user's, counts as absent: the
 // cache can make loading slower or faster, and nothing else.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_CUBINCACHE_H
 #define WEFT_CUDA_CUBINCACHE_H
 

@@ -1,14 +1,9 @@
-//===- CudaCode.cpp - A module on a card --------------------------------------------------------------------------===//
-//
+// A module on a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // With a cache, PTX is linked by itself, since that is the way to the compiled code; without one it is loaded directly.
 // So is code for warpgroups: the linker compiles it as one of several units, where setmaxnreg is ignored (C7504) and
 // wgmma serialised (C7509). The driver's own cache keeps that.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaCode.h"
 
 #include "../Gpu/PtxEntries.h"

@@ -1,13 +1,8 @@
-//===- CudaCode.h - A module on a card ----------------------------------------------------------------------------===//
-//
+// A module on a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The PTX of a bundle, compiled for one card by the driver or found in the cache of compiled code, with the handles of
 // its kernels. Shared by all sessions of a bundle on that card.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_CUDACODE_H
 #define WEFT_CUDA_CUDACODE_H
 

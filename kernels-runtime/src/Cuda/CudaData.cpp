@@ -1,12 +1,7 @@
-//===- CudaData.cpp - Weights on a card ---------------------------------------------------------------------------===//
-//
+// Weights on a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // See the header. The memory belongs to no stream, since sessions come and go with theirs.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaData.h"
 
 #include <algorithm>

@@ -1,13 +1,8 @@
-//===- CudaData.h - Weights on a card -----------------------------------------------------------------------------===//
-//
+// Weights on a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The weights and constants of a bundle in the memory of one card: copied there when the first session needs them, and
 // there until the bundle is closed. Shared by all sessions of the bundle on that card.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_CUDADATA_H
 #define WEFT_CUDA_CUDADATA_H
 

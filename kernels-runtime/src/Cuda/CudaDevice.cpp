@@ -1,13 +1,8 @@
-//===- CudaDevice.cpp - NVIDIA cards as devices of the runtime ----------------------------------------------------===//
-//
+// NVIDIA cards as devices of the runtime.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Work goes to one stream of the card's primary context at a time (StreamOrder.h), so everything happens in the order
 // of the calls. Memory is allocated and freed in that order too where the driver can.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaDevice.h"
 
 #include "../Gpu/PtxEntries.h"

@@ -1,8 +1,5 @@
-//===- CudaDevice.h - NVIDIA cards as devices of the runtime ------------------------------------------------------===//
-//
+// NVIDIA cards as devices of the runtime.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_CUDADEVICE_H
 #define WEFT_CUDA_CUDADEVICE_H
 

@@ -1,12 +1,7 @@
-//===- CudaGraph.cpp - Recorded launches --------------------------------------------------------------------------===//
-//
+// Recorded launches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // See the header. The driver lets an executable graph be destroyed while it runs.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaGraph.h"
 
 #include <utility>

@@ -1,12 +1,7 @@
-//===- CudaGraph.h - Recorded launches ----------------------------------------------------------------------------===//
-//
+// Recorded launches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // A captured stream as an executable graph: one call of the driver starts all its kernels and copies.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_CUDAGRAPH_H
 #define WEFT_CUDA_CUDAGRAPH_H
 

@@ -1,13 +1,8 @@
-//===- CudaOrder.cpp - Weights in another order, made on a card ---------------------------------------------------===//
-//
+// Weights in another order, made on a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A thread moves one unit. Stores are whole lines; of the lines that a warp's loads touch the other units are those of
 // CTAs that run at the same time, so they come out of the L2.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaOrder.h"
 
 #include "weft/bundle_format.h"

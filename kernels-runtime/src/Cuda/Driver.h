@@ -1,12 +1,7 @@
-//===- Driver.h - The CUDA driver, loaded at run time -------------------------------------------------------------===//
-//
+// The CUDA driver, loaded at run time.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The table of entry points, the driver's errors as ours, and the primary context of one card.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_DRIVER_H
 #define WEFT_CUDA_DRIVER_H
 

@@ -1,14 +1,9 @@
-//===- DriverApi.h - The CUDA driver API, as far as it is used ----------------------------------------------------===//
-//
+// The CUDA driver API, as far as it is used.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Own declarations of the driver's entry points, so that neither building nor linking needs CUDA: names and numbers are
 // those of the driver's ABI on 64-bit Linux. Handles are opaque pointers, device addresses 64-bit integers,
 // enumerations ints; the newest entry point is cuTensorMapEncodeTiled of CUDA 12.0.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_DRIVERAPI_H
 #define WEFT_CUDA_DRIVERAPI_H
 

@@ -1,8 +1,5 @@
-//===- EarlyStart.cpp - Which kernels start while the one in front still runs -------------------------------------===//
-//
+// Which kernels start while the one in front still runs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "EarlyStart.h"
 
 #include <algorithm>

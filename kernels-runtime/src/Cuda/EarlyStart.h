@@ -1,8 +1,5 @@
-//===- EarlyStart.h - Which kernels start while the one in front still runs ---------------------------------------===//
-//
+// Which kernels start while the one in front still runs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A kernel that starts early (programmatic dependent launch) gets SMs as they have room, not evenly: where the CTAs of
 // the kernel in front leave no room for its share on every SM, it piles up on those that end first, and runs for as
@@ -11,8 +8,6 @@
 // CTAs that come later even it out. One of a CTA for each SM fills the card if it asks for more than half of an SM's
 // shared memory: then no SM has two (a decode layer of Llama 165.5 us without, 163.3 with, ResNet-50 159.0 and 157.0).
 // A few CTAs that find no room stay behind: what they gain is less than what the shared memory costs those around them.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_EARLYSTART_H
 #define WEFT_CUDA_EARLYSTART_H
 

@@ -1,12 +1,7 @@
-//===- StreamOrder.cpp - One order of work over several streams ---------------------------------------------------===//
-//
+// One order of work over several streams.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // See the header. A run on a caller's stream costs one wait and one event.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "StreamOrder.h"
 
 using namespace weft::cuda;

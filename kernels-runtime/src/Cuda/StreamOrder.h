@@ -1,13 +1,8 @@
-//===- StreamOrder.h - One order of work over several streams -----------------------------------------------------===//
-//
+// One order of work over several streams.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A session's work is one sequence, since its runs share memory; but runs may come on different streams of the caller,
 // which may be gone after the run. So the end of such a run is marked by an event, and what comes next waits for it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_CUDA_STREAMORDER_H
 #define WEFT_CUDA_STREAMORDER_H
 

@@ -1,15 +1,10 @@
-//===- Card.h - The cards: data, no logic -------------------------------------------------------------------------===//
-//
+// The cards: data, no logic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What a launch depends on of a card. Residency limits: CUDA C++ programming guide, "Compute capabilities", tables of
 // technical specifications per compute capability. SM counts, L2 and memory sizes: NVIDIA's A100, Ada, GA10x and H100
 // architecture white papers and data sheets (A40: GA102 with 84 SMs; RTX 3050: GA106 with 20 SMs),
 // RTX Blackwell (RTX 5090: GB202 with 170 SMs; its clusters are not emulated).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_CARD_H
 #define WEFT_EMULATOR_CARD_H
 

@@ -1,12 +1,7 @@
-//===- Emulator.cpp - A card that executes PTX on the CPU ---------------------------------------------------------===//
-//
+// A card that executes PTX on the CPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Modules, memory and the checks of a launch before it begins.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Emulator.h"
 #include "Emulator/Async/WgmmaFence.h"
 #include "Emulator/Counters/LaunchCounters.h"

@@ -1,15 +1,10 @@
-//===- Emulator.h - A card that executes PTX on the CPU -----------------------------------------------------------===//
-//
+// A card that executes PTX on the CPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What the rest of the runtime, the tool and the tests see of the emulator: modules from PTX text, global memory, and
 // launches. One Emulator is one card; it is not thread safe. Every call that can fail returns an Error and leaves the
 // card usable. A launch is deterministic: its result, findings and counters depend on nothing but its LaunchSpec, the
 // module and the contents of memory.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EMULATOR_H
 #define WEFT_EMULATOR_EMULATOR_H
 

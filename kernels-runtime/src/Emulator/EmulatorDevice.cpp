@@ -1,8 +1,5 @@
-//===- EmulatorDevice.cpp - The emulator as a device of the runtime -----------------------------------------------===//
-//
+// The emulator as a device of the runtime.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Device memory is the card's, addresses are the card's, and a dispatch returns when the launch has ended. Counters are
 // kept per dispatch of the last run.
@@ -10,8 +7,6 @@
 // Where kernels wait for the grids in front (programmatic dependent launch), launches overlap as far as that allows: a
 // launch is held back until the next one has run up to its waits, or until its end is asked for. So what is read too
 // early has not been written yet, and its errors come with the next call.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "EmulatorDevice.h"
 
 #include "../Device.h"

@@ -1,8 +1,5 @@
-//===- EmulatorDevice.h - The emulator as a device of the runtime -------------------------------------------------===//
-//
+// The emulator as a device of the runtime.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EMULATORDEVICE_H
 #define WEFT_EMULATOR_EMULATORDEVICE_H
 

@@ -1,12 +1,5 @@
-//===- GpuCode.cpp - GPU code of a bundle, the same for every GPU device ------------------------------------------===//
-//
+// GPU code of a bundle, the same for every GPU device.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "GpuCode.h"
 
 #include "../Session/EntryChoice.h"

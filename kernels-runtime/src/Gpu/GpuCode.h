@@ -1,13 +1,8 @@
-//===- GpuCode.h - GPU code of a bundle, the same for every GPU device --------------------------------------------===//
-//
+// GPU code of a bundle, the same for every GPU device.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Which PTX module of a bundle a card runs, and how a dispatch becomes the parameters of a kernel
 // (weft/bundle_format.h: GpuModuleRecord, GpuKernelRecord, TensorMapRecord). Knows neither CUDA nor the emulator.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_GPU_GPUCODE_H
 #define WEFT_GPU_GPUCODE_H
 

@@ -1,12 +1,7 @@
-//===- PtxEntries.cpp - The signatures in a PTX text --------------------------------------------------------------===//
-//
+// The signatures in a PTX text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // A scanner that knows few words: what begins a function, what a parameter, and the one instruction.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "PtxEntries.h"
 
 using namespace weft;

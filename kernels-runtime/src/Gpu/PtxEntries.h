@@ -1,14 +1,9 @@
-//===- PtxEntries.h - The signatures in a PTX text ----------------------------------------------------------------===//
-//
+// The signatures in a PTX text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What a launch must know of a kernel and only its text tells: how many parameters it takes (the driver can tell only
 // by failing, which tools that watch its calls report as an error), whether it waits for the grids before it, and
 // whether a module has memory of its own.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_GPU_PTXENTRIES_H
 #define WEFT_GPU_PTXENTRIES_H
 

@@ -1,13 +1,8 @@
-//===- AlignedMemory.cpp - Memory for tensors ---------------------------------------------------------------------===//
-//
+// Memory for tensors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Blocks from 4 MiB on start at a 2 MiB boundary and ask for huge pages: activations are touched in long runs, and 4
 // KiB page faults and TLB misses cost several per cent of a small model's run.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "AlignedMemory.h"
 
 #include "weft/bundle_format.h"

@@ -1,12 +1,7 @@
-//===- AlignedMemory.h - Memory for tensors -----------------------------------------------------------------------===//
-//
+// Memory for tensors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Host memory aligned as kernels expect (kBufferAlignment), with huge pages for large blocks.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_MEMORY_ALIGNEDMEMORY_H
 #define WEFT_MEMORY_ALIGNEDMEMORY_H
 

@@ -1,13 +1,8 @@
-//===- MappedFile.cpp - Read-only files in memory -----------------------------------------------------------------===//
-//
+// Read-only files in memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Paths from a bundle are walked component by component with openat(O_NOFOLLOW), so that no name, link or race leads
 // outside.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "MappedFile.h"
 
 #include <cerrno>

@@ -1,12 +1,7 @@
-//===- MappedFile.h - Read-only files in memory -------------------------------------------------------------------===//
-//
+// Read-only files in memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Maps regular files read-only, and opens files whose names come from a bundle without ever leaving the given folder.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_MEMORY_MAPPEDFILE_H
 #define WEFT_MEMORY_MAPPEDFILE_H
 

@@ -1,12 +1,7 @@
-//===- Arena.cpp - Memory of transient buffers --------------------------------------------------------------------===//
-//
+// Memory of transient buffers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Growing device memory and the plan cache (least recently used of 16 leaves).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Arena.h"
 
 #include <algorithm>

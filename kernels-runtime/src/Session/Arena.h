@@ -1,13 +1,8 @@
-//===- Arena.h - Memory of transient buffers ----------------------------------------------------------------------===//
-//
+// Memory of transient buffers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Device memory under a limit, and the cache of memory plans: a plan depends on buffer sizes alone, and a service sees
 // the same few shapes again and again.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_ARENA_H
 #define WEFT_SESSION_ARENA_H
 

@@ -1,13 +1,8 @@
-//===- CallerTensors.cpp - Inputs and outputs of a run ------------------------------------------------------------===//
-//
+// Inputs and outputs of a run.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Kernels use the caller's memory where they can. Otherwise inputs are copied first, and outputs last; each copy counts
 // in the statistics.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Session.h"
 
 #include "weft/Bundle/DType.h"

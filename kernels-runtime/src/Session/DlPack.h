@@ -1,13 +1,8 @@
-//===- DlPack.h - Tensors of other libraries ----------------------------------------------------------------------===//
-//
+// Tensors of other libraries.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // DLPack's published structs (ABI of dlpack.h, both forms: before 1.0 and "versioned"), and tensors in and out of them.
 // Names and order of the members are ours to choose, layout and numbers are not.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_DLPACK_H
 #define WEFT_SESSION_DLPACK_H
 

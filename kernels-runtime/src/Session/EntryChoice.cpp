@@ -1,12 +1,5 @@
-//===- EntryChoice.cpp - Which program of a bundle a device runs --------------------------------------------------===//
-//
+// Which program of a bundle a device runs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "EntryChoice.h"
 
 #include "../Gpu/GpuCode.h"

@@ -1,13 +1,8 @@
-//===- EntryChoice.h - Which program of a bundle a device runs ----------------------------------------------------===//
-//
+// Which program of a bundle a device runs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A model compiled for several targets has one entry for each of them: `main` for the CPU, `main@sm_90a` for that GPU
 // architecture. A caller names the function (`main`); the session takes the entry that fits its device.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_ENTRYCHOICE_H
 #define WEFT_SESSION_ENTRYCHOICE_H
 

@@ -1,13 +1,8 @@
-//===- Execution.cpp - The launch program -------------------------------------------------------------------------===//
-//
+// The launch program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // One run of a session. The reader has proved that registers are defined before use and that buffers are alive; what
 // depends on the values of registers (sizes, offsets, grids) is checked here.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Session.h"
 
 #include "weft/Bundle/DType.h"

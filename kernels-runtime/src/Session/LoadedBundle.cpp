@@ -1,14 +1,9 @@
-//===- LoadedBundle.cpp - An open bundle --------------------------------------------------------------------------===//
-//
+// An open bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Maps the bundle and its external weight files, of which the caller may have some in memory. Weights stay mapped; only
 // those that a file holds at an offset that is not a multiple of 64 (initialisers inside an .onnx file, say) are
 // copied, because kernels may use aligned loads.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "LoadedBundle.h"
 
 #include "WeightOrder.h"

@@ -1,14 +1,9 @@
-//===- LoadedBundle.h - An open bundle ----------------------------------------------------------------------------===//
-//
+// An open bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A checked bundle together with the memory it lies in, the files of its external weights, and the code that devices
 // loaded from it. Immutable after opening apart from what devices keep here, which has locks of its own; shared by
 // sessions.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_LOADEDBUNDLE_H
 #define WEFT_SESSION_LOADEDBUNDLE_H
 

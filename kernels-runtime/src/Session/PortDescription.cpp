@@ -1,12 +1,7 @@
-//===- PortDescription.cpp - Inputs and outputs in words ----------------------------------------------------------===//
-//
+// Inputs and outputs in words.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Prints the expression behind an extent register.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "PortDescription.h"
 
 #include "weft/Bundle/DType.h"

@@ -1,13 +1,8 @@
-//===- PortDescription.h - Inputs and outputs in words ------------------------------------------------------------===//
-//
+// Inputs and outputs in words.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What a caller sees of an entry's inputs and outputs: static extents as numbers, others as the text of their
 // expression.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_PORTDESCRIPTION_H
 #define WEFT_SESSION_PORTDESCRIPTION_H
 

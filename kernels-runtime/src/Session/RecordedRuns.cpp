@@ -1,12 +1,7 @@
-//===- RecordedRuns.cpp - Runs that a device can repeat -----------------------------------------------------------===//
-//
+// Runs that a device can repeat.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // See the header. A recording is found by comparison of all numbers, not by their hash.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "RecordedRuns.h"
 
 #include <algorithm>

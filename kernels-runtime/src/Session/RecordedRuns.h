@@ -1,14 +1,9 @@
-//===- RecordedRuns.h - Runs that a device can repeat -------------------------------------------------------------===//
-//
+// Runs that a device can repeat.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What a run starts depends on the registers of the shape program (sizes, grids, scalars) and on the addresses of the
 // buffers; two runs with equal ones start the same. The second such run is recorded, later ones are replayed. A run
 // that does not come again so costs no recording.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_RECORDEDRUNS_H
 #define WEFT_SESSION_RECORDEDRUNS_H
 

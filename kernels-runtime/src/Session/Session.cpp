@@ -1,12 +1,7 @@
-//===- Session.cpp - Creation and description of sessions ---------------------------------------------------------===//
-//
+// Creation and description of sessions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Everything of a session that does not depend on the shapes of a run.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Session.h"
 
 #include "../Cuda/CudaDevice.h"

@@ -1,13 +1,8 @@
-//===- Session.h - Runs one entry of a bundle on one device -------------------------------------------------------===//
-//
+// Runs one entry of a bundle on one device.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A session walks the launch program: it evaluates the shape program segment by segment, plans memory for the buffers
 // that a segment sizes, and hands kernels to the device. Runs of one session are serialised by a mutex.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_SESSION_H
 #define WEFT_SESSION_SESSION_H
 

@@ -1,12 +1,5 @@
-//===- SessionMemory.cpp - The device of a session, and the outputs it gave away ----------------------------------===//
-//
+// The device of a session, and the outputs it gave away.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "SessionMemory.h"
 
 #include <utility>

@@ -1,14 +1,9 @@
-//===- SessionMemory.h - The device of a session, and the outputs it gave away ------------------------------------===//
-//
+// The device of a session, and the outputs it gave away.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A caller may keep the memory of an output longer than the session lives (DLPack), so the device and the budget are
 // shared by the session and by what it gave away. Memory that comes back serves the next run: a caller who drops an
 // output before the next run gets the same address again, and recorded runs stay valid.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_SESSIONMEMORY_H
 #define WEFT_SESSION_SESSIONMEMORY_H
 

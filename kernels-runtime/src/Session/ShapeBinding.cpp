@@ -1,12 +1,7 @@
-//===- ShapeBinding.cpp - Inputs against the signature ------------------------------------------------------------===//
-//
+// Inputs against the signature.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Checks the caller's tensors and binds the symbols from their dimensions. Messages name the input and the dimension.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Session.h"
 
 #include "weft/Bundle/DType.h"

@@ -1,13 +1,8 @@
-//===- WeightOrder.cpp - Weights whose dimensions kernels read in another order ----------------------------------===//
-//
+// Weights whose dimensions kernels read in another order.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Once for each weight and card, but of gigabytes: planes of the dimension that is innermost as stored and of the one
 // that is innermost as seen are transposed block by block, so that both sides move whole lines of the cache.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "WeightOrder.h"
 
 #include <algorithm>

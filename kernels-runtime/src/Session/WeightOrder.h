@@ -1,8 +1,5 @@
-//===- WeightOrder.h - Weights whose dimensions kernels read in another order ------------------------------------===//
-//
+// Weights whose dimensions kernels read in another order.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_SESSION_WEIGHTORDER_H
 #define WEFT_SESSION_WEIGHTORDER_H
 

@@ -1,14 +1,9 @@
-//===- TensorMapSpec.cpp - The conditions on tensor maps ----------------------------------------------------------===//
-//
+// The conditions on tensor maps.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The conditions that the driver's documentation of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col lists, one
 // function for each group of arguments. Where the driver on an H100 accepts more or less than its page says, the
 // comment at the condition says so.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TensorMap/TensorMapSpec.h"
 
 #include <cinttypes>

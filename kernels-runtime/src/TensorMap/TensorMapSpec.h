@@ -1,15 +1,10 @@
-//===- TensorMapSpec.h - What a tensor map says -------------------------------------------------------------------===//
-//
+// What a tensor map says.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The arguments of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col as one struct, and the conditions that those
 // calls put on them, so that a device that hands them to the driver and the emulator, which has a format of its own,
 // refuse the same maps. Enumerators have the driver's numbers. Extents are in elements, strides in bytes, and index 0
 // is the innermost dimension everywhere.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TENSORMAP_TENSORMAPSPEC_H
 #define WEFT_TENSORMAP_TENSORMAPSPEC_H
 

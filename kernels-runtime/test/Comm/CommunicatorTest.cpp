@@ -1,13 +1,8 @@
-//===- CommunicatorTest.cpp - Programs of several ranks -----------------------------------------------------------===//
-//
+// Programs of several ranks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Ranks are threads here, each with a communicator and a session of its own; they meet over the same sockets as
 // processes do. Every collective against its definition, and every way in which a rank can fail the others.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Comm/Communicator.h"
 #include "../Repair.h"
 #include "../TestBundles.h"

@@ -1,14 +1,9 @@
-//===- FakeNccl.h - A stand-in for NCCL ---------------------------------------------------------------------------===//
-//
+// A stand-in for NCCL.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Collectives of processes that have memory in common, which the test maps before it forks. As on cards, a call returns
 // at once, in a captured stream does nothing but be recorded, and what it started waits for the other ranks without an
 // end; the stream of the stand-in for CUDA is not ready meanwhile.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_COMM_FAKENCCL_H
 #define WEFT_TEST_COMM_FAKENCCL_H
 

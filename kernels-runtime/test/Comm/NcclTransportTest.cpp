@@ -1,12 +1,7 @@
-//===- NcclTransportTest.cpp - Ranks on cards ---------------------------------------------------------------------===//
-//
+// Ranks on cards.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Ranks are processes here, each with stand-ins for the driver and NCCL.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "../Cuda/CudaTest.h"
 #include "Comm/Communicator.h"
 #include "Comm/Sockets.h"

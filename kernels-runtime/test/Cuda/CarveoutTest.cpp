@@ -1,8 +1,5 @@
-//===- CarveoutTest.cpp - One division of an SM's memory for all kernels of a run ---------------------------------===//
-//
+// One division of an SM's memory for all kernels of a run.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Cuda/Carveout.h"
 
 #include <gtest/gtest.h>

@@ -1,12 +1,7 @@
-//===- CubinCacheTest.cpp - Compiled PTX on disk ------------------------------------------------------------------===//
-//
+// Compiled PTX on disk.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // What is stored comes back; what is damaged or foreign does not.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Cuda/CubinCache.h"
 #include "weft/Bundle/Hash.h"
 

@@ -1,13 +1,8 @@
-//===- CudaCardTest.cpp - GPU code on a real card, and on the emulator --------------------------------------------===//
-//
+// GPU code on a real card, and on the emulator.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The same bundles on the emulated and on the real machine: WEFT_TEST_DEVICE=cuda:0 runs every test on that device as
 // well.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Cuda/CubinCache.h"
 #include "TestBundles.h"
 

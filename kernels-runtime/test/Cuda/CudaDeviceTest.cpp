@@ -1,13 +1,8 @@
-//===- CudaDeviceTest.cpp - The CUDA device over the fake driver --------------------------------------------------===//
-//
+// The CUDA device over the fake driver.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Sessions on `cuda` through the C ABI: results, launches as the driver sees them, every message, the cache of compiled
 // code, and that nothing is left alive whatever call fails.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaTest.h"
 
 #include <cstring>

@@ -1,13 +1,8 @@
-//===- CudaRunTest.cpp - Graphs, streams and device pointers over the fake driver ---------------------------------===//
-//
+// Graphs, streams and device pointers over the fake driver.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What happens over several runs of a session: recording and replay, the order of work over streams of the caller,
 // tensors that lie on the card, weights that stay there, and limits of memory.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "CudaTest.h"
 #include "Session/DlPack.h"
 

@@ -1,13 +1,8 @@
-//===- CudaTest.h - Sessions over the fake driver -----------------------------------------------------------------===//
-//
+// Sessions over the fake driver.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The fixture of the tests that run on FakeCuda.cpp: a fresh machine for each test, and the check that nothing is left
 // alive behind it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDATEST_H
 #define WEFT_TEST_CUDATEST_H
 

@@ -1,8 +1,5 @@
-//===- EarlyStartTest.cpp - Which kernels start while the one in front still runs ---------------------------------===//
-//
+// Which kernels start while the one in front still runs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Cuda/EarlyStart.h"
 
 #include <gtest/gtest.h>

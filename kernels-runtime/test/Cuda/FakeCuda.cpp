@@ -1,13 +1,8 @@
-//===- FakeCuda.cpp - A driver library without a card -------------------------------------------------------------===//
-//
+// A driver library without a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The entry points of Cuda/DriverApi.h over host memory. "Compiled" code is the PTX behind a signature; the kernels
 // that run are that of makeAddPtx and those of Cuda/CudaOrder.h.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "FakeCuda.h"
 #include "FakeKernels.h"
 

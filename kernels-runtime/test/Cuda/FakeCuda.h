@@ -1,13 +1,8 @@
-//===- FakeCuda.h - Control of the fake driver --------------------------------------------------------------------===//
-//
+// Control of the fake driver.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // FakeCuda.cpp is a shared object with the driver's entry points, for a machine in host memory. A test gets its state
 // by the symbol `weftFakeCuda`, sets what the machine is and which calls fail, and reads what happened.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_FAKECUDA_H
 #define WEFT_TEST_FAKECUDA_H
 

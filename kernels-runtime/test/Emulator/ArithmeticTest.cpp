@@ -1,14 +1,9 @@
-//===- ArithmeticTest.cpp - Correctly rounded arithmetic on the lanes of a warp -----------------------------------===//
-//
+// Correctly rounded arithmetic on the lanes of a warp.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Results are proved, not recomputed: against exact values in a wider type (operands are drawn so that they are exact
 // there), by the definition of each rounding mode on the neighbours of the result. Flushing, clamping and NaN have
 // cases of their own.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Arithmetic.h"
 

@@ -1,13 +1,8 @@
-//===- AtomicTest.cpp - atom and red ------------------------------------------------------------------------------===//
-//
+// atom and red.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every thread of several CTAs adds to one cell (the sum must come out, whatever the order), and one thread does every
 // operation in turn on cells of its own (old and new values compared with an oracle).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,5 @@
-//===- BarrierTest.cpp - Barriers, clusters, deadlocks and divergence ---------------------------------------------===//
-//
+// Barriers, clusters, deadlocks and divergence.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
 #include <gmock/gmock.h>

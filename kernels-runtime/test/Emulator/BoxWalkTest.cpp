@@ -1,13 +1,8 @@
-//===- BoxWalkTest.cpp - Bytes that tensor copies move ------------------------------------------------------------===//
-//
+// Bytes that tensor copies move.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Boxes against element-by-element oracles: a loop nest over coordinates for tiles, a convolution's index arithmetic
 // for im2col, the published pictures of the swizzles for the chunks.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/BoxWalk.h"
 #include "Emulator/Async/Swizzle.h"
 

@@ -1,13 +1,8 @@
-//===- BulkCopyTest.cpp - Bulk copies, clusters, st.async and edited tensor maps in kernels -----------------------===//
-//
+// Bulk copies, clusters, st.async and edited tensor maps in kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // cp.async.bulk in every direction, cp.reduce.async.bulk on every type, multicast, remote completion,
 // tensormap.replace.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TensorMapArgument.h"
 
 #include <algorithm>

@@ -1,12 +1,7 @@
-//===- CompareTest.cpp - Integer comparison and selection over edge and random values -----------------------------===//
-//
+// Integer comparison and selection over edge and random values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Every comparison with every type, with and without a boolean operation and a second result.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 #include "OperandSweep.h"
 

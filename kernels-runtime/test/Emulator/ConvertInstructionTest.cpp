@@ -1,13 +1,8 @@
-//===- ConvertInstructionTest.cpp - cvt and cvt.pack as kernels ---------------------------------------------------===//
-//
+// cvt and cvt.pack as kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every pair of types with every rounding that PTX allows, in registers as wide as the types and wider; the packed
 // forms; the modifiers. The oracle converts through long double and rounds by the definition of each mode.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "FloatOracle.h"
 #include "LaneKernel.h"

@@ -1,13 +1,8 @@
-//===- ConvertTest.cpp - Conversions between number types ---------------------------------------------------------===//
-//
+// Conversions between number types.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // All 8- and 16-bit sources to every target in every mode, and 32- and 64-bit sources at their ends and at random. The
 // oracles work on long double (64 bits: exact for every source) and __int128, with the host's floor, ceil and casts.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Convert.h"
 #include "Emulator/Numerics/Approximate.h"

@@ -1,13 +1,8 @@
-//===- CopyAsyncTest.cpp - cp.async and its groups in kernels -----------------------------------------------------===//
-//
+// cp.async and its groups in kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Sizes, zero fill and ignore-src, groups of warps and of single threads, arrivals on mbarriers; and what late copies
 // do to a kernel that does not wait.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TensorMapArgument.h"
 
 using namespace weft;

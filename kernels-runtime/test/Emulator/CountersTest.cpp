@@ -1,12 +1,7 @@
-//===- CountersTest.cpp - Counters of launches --------------------------------------------------------------------===//
-//
+// Counters of launches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Small kernels whose counters follow from their text.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Counters/LaunchCounters.h"
 #include "KernelHarness.h"
 

@@ -1,13 +1,8 @@
-//===- CoverageTest.cpp - Every form that binds has been executed by a test ---------------------------------------===//
-//
+// Every form that binds has been executed by a test.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // After all tests of the binary (not of a selection): each row of each family's table, with each of its types, must be
 // the one that bound an instruction of a kernel that ran without an error.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
 #include "Emulator/Exec/Binder.h"

@@ -1,9 +1,5 @@
-//===- DataTest.cpp - Moves, loads, stores and address spaces -----------------------------------------------------===//
-//
+// Moves, loads, stores and address spaces.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
 #include <gtest/gtest.h>

@@ -1,13 +1,8 @@
-//===- EarlyLaunchTest.cpp - Launches that overlap ----------------------------------------------------------------===//
-//
+// Launches that overlap.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // griddepcontrol.wait: a launch runs up to it while the grid in front has not begun, and goes on when that has ended.
 // What a thread touches ahead of its own wait must be steady.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "AsyncTestCard.h"
 
 #include <gmock/gmock.h>

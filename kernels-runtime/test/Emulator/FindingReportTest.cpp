@@ -1,8 +1,5 @@
-//===- FindingReportTest.cpp - Findings as text and as JSON -------------------------------------------------------===//
-//
+// Findings as text and as JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Sanitizer/FindingReport.h"
 
 #include <gtest/gtest.h>

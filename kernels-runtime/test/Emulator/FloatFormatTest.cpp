@@ -1,13 +1,8 @@
-//===- FloatFormatTest.cpp - Narrow floating-point formats --------------------------------------------------------===//
-//
+// Narrow floating-point formats.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every value of the 8- and 16-bit formats, and every boundary between neighbours in every rounding mode: the oracle
 // searches the sorted list of all values, and knows nothing of exponents.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/FloatFormat.h"
 

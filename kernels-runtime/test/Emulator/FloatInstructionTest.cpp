@@ -1,13 +1,8 @@
-//===- FloatInstructionTest.cpp - Arithmetic of f32 and f64 as kernels --------------------------------------------===//
-//
+// Arithmetic of f32 and f64 as kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every form of the float family on special values and random ones: rounded results bit for bit, approximations within
 // the errors that the PTX manual states.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "FloatOracle.h"
 #include "LaneKernel.h"

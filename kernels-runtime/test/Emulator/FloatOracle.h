@@ -1,13 +1,8 @@
-//===- FloatOracle.h - Rounding by definition ---------------------------------------------------------------------===//
-//
+// Rounding by definition.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Oracles for instructions on f32 and f64, independent of the emulator: exact arithmetic in 113 bits where it is exact,
 // rounded by looking at neighbours.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_EMULATOR_FLOATORACLE_H
 #define WEFT_TEST_EMULATOR_FLOATORACLE_H
 

@@ -1,14 +1,9 @@
-//===- FloatSelectInstructionTest.cpp - Signs, minima, classes and comparisons as kernels -------------------------===//
-//
+// Signs, minima, classes and comparisons as kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // abs, neg, copysign, min, max, testp, setp, set and slct on every floating-point type, with host comparisons on f64
 // values as oracle. NaN results are those of an H100: canonical, and
 // on f64 an operand.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "FloatOracle.h"
 #include "LaneKernel.h"

@@ -1,13 +1,8 @@
-//===- GemmKernelsTest.cpp - Whole matrix products through the asynchronous units ---------------------------------===//
-//
+// Whole matrix products through the asynchronous units.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The GEMM kernels of test/Emulator/Kernels, and (where WEFT_SAMPLES names their folder) the sample kernels of the
 // project, against products in double. The faulty sample has to be caught.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "AsyncTestCard.h"
 #include "Emulator/Numerics/FloatFormat.h"
 #include "TestPaths.h"

@@ -1,13 +1,8 @@
-//===- HalfInstructionTest.cpp - Arithmetic of f16 and bf16 as kernels --------------------------------------------===//
-//
+// Arithmetic of f16 and bf16 as kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // add, sub, mul and fma of single and packed halves with every modifier. The oracle finds the half nearest to the exact
 // result in the sorted list of all halves; it decodes them with ldexp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "FloatOracle.h"
 #include "LaneKernel.h"

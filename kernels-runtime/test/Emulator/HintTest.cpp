@@ -1,12 +1,7 @@
-//===- HintTest.cpp - Hints about tensor maps and aliases ---------------------------------------------------------===//
-//
+// Hints about tensor maps and aliases.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // They change nothing: the kernel's result is that of the stores beside them.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TensorMapArgument.h"
 
 using namespace weft;

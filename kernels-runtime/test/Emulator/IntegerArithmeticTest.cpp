@@ -1,12 +1,7 @@
-//===- IntegerArithmeticTest.cpp - Integer arithmetic over edge and random values ---------------------------------===//
-//
+// Integer arithmetic over edge and random values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The oracles compute exactly, in 128 bits, and reduce at the end.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 #include "OperandSweep.h"
 

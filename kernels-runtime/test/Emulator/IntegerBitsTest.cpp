@@ -1,12 +1,7 @@
-//===- IntegerBitsTest.cpp - Bit counts, fields and permutations over edge and random values ----------------------===//
-//
+// Bit counts, fields and permutations over edge and random values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The oracles work bit by bit or byte by byte, as the manual of PTX describes the instructions.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 #include "OperandSweep.h"
 

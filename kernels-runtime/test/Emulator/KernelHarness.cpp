@@ -1,12 +1,7 @@
-//===- KernelHarness.cpp - Runs a kernel given as PTX text --------------------------------------------------------===//
-//
+// Runs a kernel given as PTX text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // See the header. The dump is plain files, so that a script without this repository can replay them.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
 #include "Emulator/Ptx/Parser.h"

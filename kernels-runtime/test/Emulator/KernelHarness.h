@@ -1,15 +1,10 @@
-//===- KernelHarness.h - Runs a kernel given as PTX text ----------------------------------------------------------===//
-//
+// Runs a kernel given as PTX text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A test describes a launch, runs it on an emulated card and compares the buffers with an oracle of its own. What ran
 // is remembered for the test of coverage. With WEFT_EMU_DUMP=DIR in the environment every successful launch is written
 // as a case folder DIR/<suite>.<test>.<n> (kernel.ptx, launch.json, in<i>.bin, out<i>.bin, counters.json), for replay
 // on a real card; with WEFT_EMU_PTXAS=PATH of ptxas, every text that runs must also be accepted by it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_EMULATOR_KERNELHARNESS_H
 #define WEFT_TEST_EMULATOR_KERNELHARNESS_H
 

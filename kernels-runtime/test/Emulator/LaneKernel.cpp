@@ -1,12 +1,7 @@
-//===- LaneKernel.cpp - One instruction on many operands ----------------------------------------------------------===//
-//
+// One instruction on many operands.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The text of the kernels and the operands.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "LaneKernel.h"
 

@@ -1,15 +1,10 @@
-//===- LaneKernel.h - One instruction on many operands ------------------------------------------------------------===//
-//
+// One instruction on many operands.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Makes a kernel in which every thread loads its operands, executes a few instructions and stores its results, runs it
 // through the harness, and returns the results. In the text of the instructions %a, %b, %c are the operands and %d, %e
 // the results; %p and %q are predicates, %t0 to %t3 32-bit, %h0 and %h1 16-bit and %w0 and %w1 64-bit scratch
 // registers.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_EMULATOR_LANEKERNEL_H
 #define WEFT_TEST_EMULATOR_LANEKERNEL_H
 

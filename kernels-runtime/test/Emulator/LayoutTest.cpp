@@ -1,12 +1,7 @@
-//===- LayoutTest.cpp - Places of variables and sums over entries -------------------------------------------------===//
-//
+// Places of variables and sums over entries.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Shared memory of several entries, blocks of parameters, and what a built module says of its entries.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Layout.h"
 #include "Emulator/Program/Build.h"
 #include "Emulator/Ptx/Parser.h"

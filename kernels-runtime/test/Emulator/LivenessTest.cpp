@@ -1,14 +1,9 @@
-//===- LivenessTest.cpp - Live ranges and slots against brute force -----------------------------------------------===//
-//
+// Live ranges and slots against brute force.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Random bound functions, with guards, branches, indexed branches and ends. A plain fix point over single steps says
 // which registers are live where; two registers that are live (or written) at the same step must not share a slot, and
 // the peak must be the exact one.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Build.h"
 #include "Emulator/Program/Slots.h"
 

@@ -1,12 +1,7 @@
-//===- LogicTest.cpp - Logic, shifts and permutations over edge and random values ---------------------------------===//
-//
+// Logic, shifts and permutations over edge and random values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The oracles look up truth tables bit by bit, and move single bits and bytes.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelHarness.h"
 #include "OperandSweep.h"
 

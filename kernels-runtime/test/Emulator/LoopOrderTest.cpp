@@ -1,14 +1,9 @@
-//===- LoopOrderTest.cpp - Weak topological orders against their definition ---------------------------------------===//
-//
+// Weak topological orders against their definition.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // On random graphs, reducible and not: the order is a permutation, loops are contiguous and strongly connected, and
 // only edges to the header of a loop around their source go backward. The set of nodes on cycles is checked by brute
 // force.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/LoopOrder.h"
 
 #include "Emulator/Ptx/Ast.h"

@@ -1,13 +1,8 @@
-//===- MalformedPtxTest.cpp - What is refused, and with which words -----------------------------------------------===//
-//
+// What is refused, and with which words.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Malformed and unsupported texts with their exact messages. Every text is also cut off at each of its bytes: that must
 // end in an error or a module, whatever is left.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/Parser.h"
 
 #include <gtest/gtest.h>

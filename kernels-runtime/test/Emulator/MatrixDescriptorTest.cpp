@@ -1,13 +1,8 @@
-//===- MatrixDescriptorTest.cpp - Addresses of wgmma operands -----------------------------------------------------===//
-//
+// Addresses of wgmma operands.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Operands laid out as the manual's canonical layouts say, found again through the descriptor; and addresses that an
 // H100 read for descriptors with odd starts and base offsets.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/MatrixDescriptor.h"
 #include "Emulator/Async/Swizzle.h"
 

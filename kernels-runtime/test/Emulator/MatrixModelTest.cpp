@@ -1,14 +1,9 @@
-//===- MatrixModelTest.cpp - How the matrix units round -----------------------------------------------------------===//
-//
+// How the matrix units round.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The blocked kernel against an oracle written from the header's text on f64 values (frexp, trunc, ldexp: no integer
 // significands), over random operands of every type that meet cancellation, wide exponents, subnormals, zeros, NaN and
 // infinities; then cases with results worked out by hand, and the integer forms.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/MatrixMultiply.h"
 

@@ -1,12 +1,7 @@
-//===- MbarrierStateTest.cpp - Arrivals, bytes and phases of one mbarrier -----------------------------------------===//
-//
+// Arrivals, bytes and phases of one mbarrier.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The rules of the PTX manual's section on mbarriers, on the state alone.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/Mbarrier.h"
 
 #include <gtest/gtest.h>

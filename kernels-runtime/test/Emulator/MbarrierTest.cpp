@@ -1,12 +1,7 @@
-//===- MbarrierTest.cpp - The mbarrier instructions in kernels ----------------------------------------------------===//
-//
+// The mbarrier instructions in kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Every form, alone and between CTAs of a cluster, and what is found when they are misused.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TensorMapArgument.h"
 
 using namespace weft;

@@ -1,13 +1,8 @@
-//===- MemoryModelTest.cpp - L1, L2 and DRAM ----------------------------------------------------------------------===//
-//
+// L1, L2 and DRAM.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Small caches whose contents can be followed by hand, the figures of cold streams measured on an H100, and the cost of
 // an access.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Counters/MemoryModel.h"
 
 #include <gtest/gtest.h>

@@ -1,13 +1,8 @@
-//===- NanAndFlushTest.cpp - NaN payloads, and results next to the smallest normal number -------------------------===//
-//
+// NaN payloads, and results next to the smallest normal number.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What FloatFormat.h says of NaNs and of .ftz, as an H100 was seen to do it: signalling and quiet NaNs of both signs
 // with payloads in every place of an instruction, and exact results within a few places of the smallest normal number.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "FloatOracle.h"
 #include "LaneKernel.h"

@@ -1,13 +1,8 @@
-//===- OperandSweep.cpp - One instruction over many operand values ------------------------------------------------===//
-//
+// One instruction over many operand values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every operand lies in 64 bits, inputs as {a, b, c, e}, outputs as {d, predicates} of the plain and of the guarded
 // run. The guard leaves d and the predicates as they were in about half of the threads.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "OperandSweep.h"
 
 #include "KernelHarness.h"

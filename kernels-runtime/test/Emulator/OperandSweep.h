@@ -1,13 +1,8 @@
-//===- OperandSweep.h - One instruction over many operand values --------------------------------------------------===//
-//
+// One instruction over many operand values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Runs an instruction in a kernel, each thread with other operands (edge values against each other, then random ones),
 // once plainly and once under a guard, and compares every result with an oracle in C++.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_EMULATOR_OPERANDSWEEP_H
 #define WEFT_TEST_EMULATOR_OPERANDSWEEP_H
 

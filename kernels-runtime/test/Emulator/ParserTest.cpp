@@ -1,12 +1,7 @@
-//===- ParserTest.cpp - What the parser makes of PTX --------------------------------------------------------------===//
-//
+// What the parser makes of PTX.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Names and scopes, constants, operands, variables, functions. Refusals are in MalformedPtxTest.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/Parser.h"
 
 #include <chrono>

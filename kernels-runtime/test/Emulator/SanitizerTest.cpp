@@ -1,13 +1,8 @@
-//===- SanitizerTest.cpp - Every finding, and the twin that has none ----------------------------------------------===//
-//
+// Every finding, and the twin that has none.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A pair of kernels is one text: lines that begin with '-' are in the faulty one only, those with '+' in its twin only,
 // and `//!` marks the line that the finding must name. Both run with several seeds, timings and interleavings.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Sanitizer/FindingReport.h"
 #include "KernelHarness.h"
 

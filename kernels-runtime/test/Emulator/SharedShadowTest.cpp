@@ -1,13 +1,8 @@
-//===- SharedShadowTest.cpp - Records of shared memory ------------------------------------------------------------===//
-//
+// Records of shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Agents without warps: 1 and 2 are threads' warps, 3 an asynchronous one. Last, random programs against an oracle that
 // remembers every access of every byte.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Sanitizer/SharedShadow.h"
 
 #include <gtest/gtest.h>

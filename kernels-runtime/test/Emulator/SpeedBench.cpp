@@ -1,13 +1,8 @@
-//===- SpeedBench.cpp - How fast the emulator interprets ----------------------------------------------------------===//
-//
+// How fast the emulator interprets.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Prints millions of thread-instructions per second of small kernels, with and without the sanitizer. Not a test: a
 // shared machine decides half of the figure.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Emulator.h"
 
 #include <chrono>

@@ -1,13 +1,8 @@
-//===- TensorCopyTest.cpp - Tensor copies in kernels --------------------------------------------------------------===//
-//
+// Tensor copies in kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Loads of every rank, mode, swizzle and fill, stores, reductions, prefetches, multicast and edited maps, against loop
 // nests over coordinates.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TensorMapArgument.h"
 
 #include <algorithm>

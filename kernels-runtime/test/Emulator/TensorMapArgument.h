@@ -1,12 +1,7 @@
-//===- TensorMapArgument.h - Tensor maps as kernel parameters of tests --------------------------------------------===//
-//
+// Tensor maps as kernel parameters of tests.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // A TensorMapSpec over a buffer of a KernelCase, with the description from which a replay on a card encodes it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_TEST_EMULATOR_TENSORMAPARGUMENT_H
 #define WEFT_TEST_EMULATOR_TENSORMAPARGUMENT_H
 

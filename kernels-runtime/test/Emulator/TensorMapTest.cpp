@@ -1,13 +1,8 @@
-//===- TensorMapTest.cpp - Conditions on tensor maps and their 128 bytes ------------------------------------------===//
-//
+// Conditions on tensor maps and their 128 bytes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Which maps are refused, as the driver of an H100 (580.159) answered for the same arguments; and the emulator's
 // format.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/TensorMap.h"
 
 #include <gtest/gtest.h>

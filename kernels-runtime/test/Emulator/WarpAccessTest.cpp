@@ -1,13 +1,8 @@
-//===- WarpAccessTest.cpp - Sectors, wavefronts and bank conflicts ------------------------------------------------===//
-//
+// Sectors, wavefronts and bank conflicts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The measured tables are what Nsight Compute read on an H100 for one warp per launch: a row per kind of access, a
 // column per pattern of addresses (see `pattern`). The rest is derived by hand.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Counters/WarpAccess.h"
 
 #include <gtest/gtest.h>

@@ -1,13 +1,8 @@
-//===- WgmmaTest.cpp - wgmma on every type, layout and source -----------------------------------------------------===//
-//
+// wgmma on every type, layout and source.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // One group of two wgmmas: D = A B, then D += +-A * +-B, on small integers, which every type holds exactly. The
 // operands lie in shared memory as the manual's canonical layouts say, or A in registers.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TensorMapArgument.h"
 
 #include <cmath>

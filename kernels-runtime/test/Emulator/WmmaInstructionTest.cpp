@@ -1,13 +1,8 @@
-//===- WmmaInstructionTest.cpp - wmma.load, wmma.mma and wmma.store as kernels ------------------------------------===//
-//
+// wmma.load, wmma.mma and wmma.store as kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Whole products through memory on small whole numbers, which are exact: every shape, type, layout and state space,
 // dense and with strides. Which lane holds what is not looked at.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "KernelHarness.h"
 

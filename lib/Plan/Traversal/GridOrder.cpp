@@ -1,12 +1,7 @@
-//===- GridOrder.cpp - A traversal over a grid of any rank --------------------------------------------------------===//
-//
+// A traversal over a grid of any rank.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The order of rows and columns, then both numbers taken apart into the dimensions that they go over.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Traversal/GridOrder.h"
 #include "weft/Plan/Traversal/GridTail.h"
 

@@ -1,8 +1,5 @@
-//===- GridTail.cpp - Tiles that several CTAs have ----------------------------------------------------------------===//
-//
+// Tiles that several CTAs have.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Traversal/GridTail.h"
 #include "weft/Plan/Traversal/Traversal.h"
 

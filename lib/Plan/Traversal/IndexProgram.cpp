@@ -1,13 +1,8 @@
-//===- IndexProgram.cpp - Index arithmetic as a list of integer operations ----------------------------------------===//
-//
+// Index arithmetic as a list of integer operations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Building with folding, evaluation over ranges of indices (an instruction at a time over a short block of indices, so
 // that the compiler can vectorise the inner loops), and printing.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Traversal/IndexProgram.h"
 
 #include <algorithm>

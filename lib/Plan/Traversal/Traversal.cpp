@@ -1,14 +1,9 @@
-//===- Traversal.cpp - In which order the tiles of a launch are computed ------------------------------------------===//
-//
+// In which order the tiles of a launch are computed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every order as straight-line index arithmetic. Orders are built on extents that may themselves be computed (a strip
 // at the end of a grid is lower), so that they nest. The curves descend a tree of rectangles, one level for each
 // halving; a level narrows (offset in the rectangle, the rectangle) by selects.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Traversal/Traversal.h"
 
 #include <algorithm>

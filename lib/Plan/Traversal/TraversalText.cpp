@@ -1,12 +1,7 @@
-//===- TraversalText.cpp - The text form of traversals ------------------------------------------------------------===//
-//
+// The text form of traversals.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Parsing and printing of `grouped<8>` and the like; one spelling for each traversal.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Traversal/Traversal.h"
 
 #include <algorithm>

@@ -1,12 +1,7 @@
-//===- StatisticsTest.cpp - What samples of times say -------------------------------------------------------------===//
-//
+// What samples of times say.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Against tables, and against what a confidence interval promises.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Statistics.h"
 #include "Counts.h"
 

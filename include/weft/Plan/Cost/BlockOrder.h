@@ -1,8 +1,5 @@
-//===- BlockOrder.h - Bytes of a chain of contractions by the order of its block loops ----------------------------===//
-//
+// Bytes of a chain of contractions by the order of its block loops.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // All statements of a group (Bounds.h) run below one nest of loops over blocks (Chimera's analysis). An input or output
 // is moved again by every loop from the innermost one on that indexes it: loops inside of that one find its block where
@@ -12,8 +9,6 @@
 //
 // What the fast memory holds is the most that one statement does: the blocks of its arrays, and those of others that
 // are kept across it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_BLOCKORDER_H
 #define WEFT_PLAN_COST_BLOCKORDER_H
 

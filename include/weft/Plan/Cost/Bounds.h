@@ -1,8 +1,5 @@
-//===- Bounds.h - The fewest bytes that any schedule moves --------------------------------------------------------===//
-//
+// The fewest bytes that any schedule moves.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Lower bounds on the traffic between a fast memory of S bytes and the level behind it, for fused groups of statements
 // with affine accesses (red-blue pebbles; X-partitions, in the form of SOAP). If a part of the computation that touches
@@ -10,8 +7,6 @@
 // for every X > S: it falls into pieces that move X - S bytes each, all but the last. Parts are boxes here, which for
 // products of matrices is proved (Loomis and Whitney; 2 m n k / sqrt S - 2 S elements) and for windows is the model.
 // Never below the compulsory bytes: each input read and each output written once. Plain C++17.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_BOUNDS_H
 #define WEFT_PLAN_COST_BOUNDS_H
 

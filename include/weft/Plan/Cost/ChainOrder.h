@@ -1,13 +1,8 @@
-//===- ChainOrder.h - How two dependent kernels of a launch take turns --------------------------------------------===//
-//
+// How two dependent kernels of a launch take turns.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // g of the order chain<g>: two launches of one stage each, the second of which reads what the first writes, become one
 // of two stages, and every g is simulated. CTAs of both are numbered in row-major order of their grids. Plain C++17.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_CHAINORDER_H
 #define WEFT_PLAN_COST_CHAINORDER_H
 

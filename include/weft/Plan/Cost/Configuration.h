@@ -1,13 +1,8 @@
-//===- Configuration.h - A launch and a machine as JSON -----------------------------------------------------------===//
-//
+// A launch and a machine as JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What the explorer's page exports, `weft explore --numbers` computes and `weft counters` predicts: docs/explorer.md
 // has the fields.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_CONFIGURATION_H
 #define WEFT_PLAN_COST_CONFIGURATION_H
 

@@ -1,13 +1,8 @@
-//===- Counters.h - Predicted counters of launches, and measured ones ---------------------------------------------===//
-//
+// Predicted counters of launches, and measured ones.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What the models say of a launch under the names that Nsight Compute (ncu) uses, and ncu's CSV as the same kind of
 // table. Names that begin with `weft.` have no metric of ncu.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_COUNTERS_H
 #define WEFT_PLAN_COST_COUNTERS_H
 

@@ -1,14 +1,9 @@
-//===- LaunchModel.h - What the blocks of a launch read and write -------------------------------------------------===//
-//
+// What the blocks of a launch read and write.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A launch as data: its arrays, and for every stage (one, or two that depend on each other) the boxes of the arrays
 // that a block touches in each step, as affine functions of the block's tile and the step. GEMMs, chains of two and
 // attention are made here; whatever has affine accesses can be described.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_LAUNCHMODEL_H
 #define WEFT_PLAN_COST_LAUNCHMODEL_H
 

@@ -1,13 +1,8 @@
-//===- PanelModel.h - Panel loads of an order of output tiles -----------------------------------------------------===//
-//
+// Panel loads of an order of output tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The coarse model of a GEMM's cache traffic: tile (i, j) needs the row panel A_i and the column panel B_j, a cache
 // holds a number of panels, one tile at a time. Unit: panel loads. Exact for LRU and for optimal replacement.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_PANELMODEL_H
 #define WEFT_PLAN_COST_PANELMODEL_H
 

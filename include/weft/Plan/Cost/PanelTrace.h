@@ -1,14 +1,9 @@
-//===- PanelTrace.h - Whole operands of blocks through a cache of bytes -------------------------------------------===//
-//
+// Whole operands of blocks through a cache of bytes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The coarse model of any launch (LaunchModel.h): one block after the other, each using whole panels, what it reads of
 // an array over all its steps, or the tile that it writes. Unlike PanelModel.h panels have sizes, results take room,
 // and a stage may read what another wrote. This is what the explorer shows tile by tile.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_PANELTRACE_H
 #define WEFT_PLAN_COST_PANELTRACE_H
 

@@ -1,14 +1,9 @@
-//===- Simulate.h - A launch through the L2, step by step ---------------------------------------------------------===//
-//
+// A launch through the L2, step by step.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The fine model: SMs hold a number of blocks each, blocks walk their steps side by side, every box is cut into lines
 // and sectors and goes through a sectored cache. One step of a block takes one tick. One of `sampling` rows of every
 // array is simulated in a cache of 1/sampling the size, which leaves rates as they are.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_COST_SIMULATE_H
 #define WEFT_PLAN_COST_SIMULATE_H
 

@@ -1,15 +1,10 @@
-//===- GridOrder.h - A traversal over a grid of any rank ----------------------------------------------------------===//
-//
+// A traversal over a grid of any rank.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Kernels have grids with a dimension for each of their results. An order sees rows and columns: the columns are the
 // last dimensions with more than one tile, `colDims` of them, the rows are all the dimensions before them, both
 // numbered in row-major order. The text is that of the traversal, and `@2` behind it where columns are two dimensions:
 // `grouped<8>@2`, `each<4,column>`. Plain C++17.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_TRAVERSAL_GRIDORDER_H
 #define WEFT_PLAN_TRAVERSAL_GRIDORDER_H
 

@@ -1,13 +1,8 @@
-//===- GridTail.h - Tiles that several CTAs have ------------------------------------------------------------------===//
-//
+// Tiles that several CTAs have.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // `tail<w,p,ORDER>`: the tiles of a grid come in ORDER, the first w of them to a CTA each, of the others each to p
 // CTAs, neighbours in the launch, that share its work. Plain C++17.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_TRAVERSAL_GRIDTAIL_H
 #define WEFT_PLAN_TRAVERSAL_GRIDTAIL_H
 

@@ -1,13 +1,8 @@
-//===- IndexProgram.h - Index arithmetic as a list of integer operations ------------------------------------------===//
-//
+// Index arithmetic as a list of integer operations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A traversal is described once, as straight-line integer arithmetic on the linear block index. The simulator evaluates
 // this list and a code generator prints the same list, so what is simulated is what runs. Plain C++17.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_TRAVERSAL_INDEXPROGRAM_H
 #define WEFT_PLAN_TRAVERSAL_INDEXPROGRAM_H
 

@@ -1,13 +1,8 @@
-//===- Traversal.h - In which order the tiles of a launch are computed --------------------------------------------===//
-//
+// In which order the tiles of a launch are computed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A traversal maps the linear block index of a launch to the tile that the block computes. Planner, simulator, code
 // generator and pages use the one function built here. Plain C++17: no MLIR, no LLVM.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_PLAN_TRAVERSAL_TRAVERSAL_H
 #define WEFT_PLAN_TRAVERSAL_TRAVERSAL_H
 

@@ -1,8 +1,5 @@
-//===- Builder.h - Writes bundles ---------------------------------------------------------------------------------===//
-//
+// Writes bundles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Makes a bundle (weft/bundle_format.h). Free of LLVM and of exceptions; the compiler's Emit and the tests use it.
 //
@@ -18,8 +15,6 @@
 //
 // The bytes depend on the calls alone. Misuse (an id of another entry, a wrong count) is found by `writeFile` and
 // `build`, which check the finished tables with the reader's own validator.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_BUILDER_H
 #define WEFT_BUNDLE_BUILDER_H
 

@@ -1,13 +1,8 @@
-//===- DType.h - Facts about element types ------------------------------------------------------------------------===//
-//
+// Facts about element types.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Width, name and class of each DType of bundle_format.h: one table, read by the builder, the reader, the runtime and
 // the tools.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_DTYPE_H
 #define WEFT_BUNDLE_DTYPE_H
 

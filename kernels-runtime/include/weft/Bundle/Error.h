@@ -1,13 +1,8 @@
-//===- Error.h - Errors as values ---------------------------------------------------------------------------------===//
-//
+// Errors as values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The runtime and the bundle builder are compiled without exceptions: a function that can fail returns an Error, which
 // is true when something went wrong. Codes equal the exit codes of the tools and the codes of the C ABI.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_ERROR_H
 #define WEFT_BUNDLE_ERROR_H
 

@@ -1,13 +1,8 @@
-//===- Hash.h - The bundle's hash ---------------------------------------------------------------------------------===//
-//
+// The bundle's hash.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // XXH3-128 with seed 0, whole or in pieces. It finds accidents, not forgeries: a bundle that must be trusted needs a
 // signature.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_HASH_H
 #define WEFT_BUNDLE_HASH_H
 

@@ -1,8 +1,5 @@
-//===- MemoryPlan.h - Packing of transient buffers ----------------------------------------------------------------===//
-//
+// Packing of transient buffers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Buffers whose live intervals do not meet may share bytes. The packer is greedy by size with best fit: buffers are
 // placed from the largest to the smallest (ties: the lower index first), each into the smallest gap, among the already
@@ -14,8 +11,6 @@
 // Guarantee: offsets are multiples of kBufferAlignment; two buffers of non-zero size whose intervals meet do not
 // overlap; `total` is at most the sum of the aligned sizes and at least the peak of the aligned sizes alive at one
 // command. Cost: O(n log n) for n buffers, and O(p log n) for p pairs, p at most kMaxPlanNeighbours.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_MEMORYPLAN_H
 #define WEFT_BUNDLE_MEMORYPLAN_H
 

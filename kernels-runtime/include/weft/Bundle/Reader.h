@@ -1,15 +1,10 @@
-//===- Reader.h - Checked view of a bundle ------------------------------------------------------------------------===//
-//
+// Checked view of a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Reads a bundle in place. `Reader::open` checks everything that the file says before anything else may look at it:
 // versions, sizes, bounds, alignment, overlap, hashes, UTF-8, every index and count, definition before use of
 // registers, live intervals. After it succeeds, the tables can be walked without further checks. It allocates a few
 // hundred bytes plus one bit set per entry, and its work is linear in the size of the file.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_READER_H
 #define WEFT_BUNDLE_READER_H
 

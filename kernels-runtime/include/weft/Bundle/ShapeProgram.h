@@ -1,12 +1,7 @@
-//===- ShapeProgram.h - Evaluator of shape programs ---------------------------------------------------------------===//
-//
+// Evaluator of shape programs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Evaluates the straight-line register programs of bundle_format.h in checked int64 arithmetic.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_BUNDLE_SHAPEPROGRAM_H
 #define WEFT_BUNDLE_SHAPEPROGRAM_H
 

@@ -1,12 +1,7 @@
-//===- AddressOperand.cpp - Addresses of asynchronous instructions ------------------------------------------------===//
-//
+// Addresses of asynchronous instructions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Symbols are placed relative to the window of their space; registers hold addresses of the instruction's space.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AddressOperand.h"
 
 namespace weft::emu {

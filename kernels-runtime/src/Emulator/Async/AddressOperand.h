@@ -1,12 +1,7 @@
-//===- AddressOperand.h - Addresses of asynchronous instructions --------------------------------------------------===//
-//
+// Addresses of asynchronous instructions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // From a bound address operand to the address of a lane in the addressing of the instruction's space.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_ADDRESSOPERAND_H
 #define WEFT_EMULATOR_ASYNC_ADDRESSOPERAND_H
 

@@ -1,12 +1,7 @@
-//===- AsyncGroups.cpp - Groups of asynchronous copies, per thread ------------------------------------------------===//
-//
+// Groups of asynchronous copies, per thread.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Entries split when their lanes commit at different times or wait for different numbers of groups.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AsyncGroups.h"
 
 #include <algorithm>

@@ -1,14 +1,9 @@
-//===- AsyncGroups.h - Groups of asynchronous copies, per thread --------------------------------------------------===//
-//
+// Groups of asynchronous copies, per thread.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every thread has its own sequence of groups: a commit closes the group of what the thread has issued since the last
 // one, a wait leaves at most N of its newest groups pending. The threads of a warp mostly commit together, so
 // operations are kept with a mask of the lanes for which they are in the same group.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_ASYNCGROUPS_H
 #define WEFT_EMULATOR_ASYNC_ASYNCGROUPS_H
 

@@ -1,12 +1,7 @@
-//===- AsyncMemory.cpp - Memory as asynchronous operations reach it -----------------------------------------------===//
-//
+// Memory as asynchronous operations reach it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Batches of pieces through Machine::resolve.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AsyncMemory.h"
 
 namespace weft::emu {

@@ -1,13 +1,8 @@
-//===- AsyncMemory.h - Memory as asynchronous operations reach it -------------------------------------------------===//
-//
+// Memory as asynchronous operations reach it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An asynchronous operation moves pieces of one size. They are resolved, checked and shown to the observers 32 at a
 // time, as the lanes of an Access; the operation then moves the bytes through the pointers.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_ASYNCMEMORY_H
 #define WEFT_EMULATOR_ASYNC_ASYNCMEMORY_H
 

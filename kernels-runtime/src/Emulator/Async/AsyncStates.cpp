@@ -1,12 +1,7 @@
-//===- AsyncStates.cpp - What warps and CTAs keep of asynchronous operations --------------------------------------===//
-//
+// What warps and CTAs keep of asynchronous operations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The table of a CTA's mbarriers and its warp groups.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AsyncStates.h"
 
 namespace weft::emu {

@@ -1,12 +1,7 @@
-//===- AsyncStates.h - What warps and CTAs keep of asynchronous operations ----------------------------------------===//
-//
+// What warps and CTAs keep of asynchronous operations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // A CTA has its mbarriers and the wgmma queues of its warp groups; a warp has its groups of copies.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_ASYNCSTATES_H
 #define WEFT_EMULATOR_ASYNC_ASYNCSTATES_H
 

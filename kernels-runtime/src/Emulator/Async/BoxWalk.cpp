@@ -1,12 +1,7 @@
-//===- BoxWalk.cpp - Which bytes a tensor copy moves --------------------------------------------------------------===//
-//
+// Which bytes a tensor copy moves.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The traversal orders of tiled and im2col copies, as measured on an H100 for what the PTX manual leaves open.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/BoxWalk.h"
 
 #include <algorithm>

@@ -1,14 +1,9 @@
-//===- BoxWalk.h - Which bytes a tensor copy moves ----------------------------------------------------------------===//
-//
+// Which bytes a tensor copy moves.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A tensor copy is a list of rows: runs of the innermost dimension, consecutive in global memory and, before the
 // swizzle, in shared memory. Elements outside of the tensor are filled on loads and left alone on stores and
 // reductions; their bytes count for the mbarrier all the same.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_BOXWALK_H
 #define WEFT_EMULATOR_ASYNC_BOXWALK_H
 

@@ -1,12 +1,7 @@
-//===- CopyOps.cpp - Queued copies --------------------------------------------------------------------------------===//
-//
+// Queued copies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // What cp.async, cp.async.bulk, prefetches and st.async do when their moment has come.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/CopyOps.h"
 
 #include "Emulator/Async/AsyncMemory.h"

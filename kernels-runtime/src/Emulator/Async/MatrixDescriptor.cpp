@@ -1,12 +1,7 @@
-//===- MatrixDescriptor.cpp - Matrices of wgmma in shared memory --------------------------------------------------===//
-//
+// Matrices of wgmma in shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Bits of the descriptor and addresses of its chunks; the formulas stand in the header.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/MatrixDescriptor.h"
 
 #include "Emulator/Async/Swizzle.h"

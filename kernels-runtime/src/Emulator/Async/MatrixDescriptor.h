@@ -1,8 +1,5 @@
-//===- MatrixDescriptor.h - Matrices of wgmma in shared memory ----------------------------------------------------===//
-//
+// Matrices of wgmma in shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The 64-bit descriptor by which wgmma names a matrix in shared memory, and the address of each of its elements. With
 // T = elements in 16 bytes, S = the swizzle's span, L and B the leading and stride byte offsets, and chunk c of 16
@@ -17,8 +14,6 @@
 //
 // This offset is added to the start address, and the sum is swizzled by its own bits (Swizzle.h) after the base
 // offset is taken from the line number.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_MATRIXDESCRIPTOR_H
 #define WEFT_EMULATOR_ASYNC_MATRIXDESCRIPTOR_H
 

@@ -1,13 +1,8 @@
-//===- Mbarrier.cpp - The state of one mbarrier -------------------------------------------------------------------===//
-//
+// The state of one mbarrier.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Arrivals, bytes and phases of an mbarrier. A faulty operation still does what it can, so that a run goes on after the
 // finding: surplus arrivals count as if they were the last ones.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/Mbarrier.h"
 
 #include <algorithm>

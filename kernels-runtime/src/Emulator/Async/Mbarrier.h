@@ -1,8 +1,5 @@
-//===- Mbarrier.h - The state of one mbarrier ---------------------------------------------------------------------===//
-//
+// The state of one mbarrier.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An mbarrier counts pending arrivals and pending bytes (tx-count) of its current phase. When both are zero the phase
 // completes: the pending count becomes the expected one and the next phase begins. Waiting tests whether a phase has
@@ -10,8 +7,6 @@
 //
 // The 64 bits of the object and of a token are the emulator's own: bits 0-19 pending arrivals, 20-62 number of the
 // phase, bit 63 set, so that zeros are no token.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_MBARRIER_H
 #define WEFT_EMULATOR_ASYNC_MBARRIER_H
 

@@ -1,12 +1,7 @@
-//===- MbarrierOps.cpp - Operations on mbarriers in shared memory -------------------------------------------------===//
-//
+// Operations on mbarriers in shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // State changes, their events, and the findings of misuse.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/MbarrierOps.h"
 
 #include <cstring>

@@ -1,13 +1,8 @@
-//===- MbarrierOps.h - Operations on mbarriers in shared memory ---------------------------------------------------===//
-//
+// Operations on mbarriers in shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Instructions and asynchronous operations change an mbarrier through these: they keep the mirror in memory, tell the
 // observers, wake the waiters when a phase completes, and make findings of misuse.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_MBARRIEROPS_H
 #define WEFT_EMULATOR_ASYNC_MBARRIEROPS_H
 

@@ -1,12 +1,7 @@
-//===- Reduce.cpp - The reductions of bulk and tensor copies ------------------------------------------------------===//
-//
+// The reductions of bulk and tensor copies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // One function for integers of each width and one for floats, over 64-bit carriers: the loop is not hot.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/Reduce.h"
 
 #include "Emulator/Numerics/FloatFormat.h"

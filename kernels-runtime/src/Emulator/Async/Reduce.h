@@ -1,14 +1,9 @@
-//===- Reduce.h - The reductions of bulk and tensor copies --------------------------------------------------------===//
-//
+// The reductions of bulk and tensor copies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What cp.reduce.async.bulk and its tensor form do to each element of the destination. Floating-point sums round to
 // nearest even and keep subnormals; min and max prefer the number to a NaN; inc and dec are those of atomics (wrap at
 // the source). Bit-equal to an H100 on the types of tensor maps.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_REDUCE_H
 #define WEFT_EMULATOR_ASYNC_REDUCE_H
 

@@ -1,14 +1,9 @@
-//===- Swizzle.h - The permutations of 16-byte chunks of shared memory --------------------------------------------===//
-//
+// The permutations of 16-byte chunks of shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Tensor copies and wgmma descriptors permute the 16-byte chunks of a span of 32, 64 or 128 bytes by the number of the
 // 128-byte line. The permutation is a function of the bits of the shared-memory address itself, not of the offset in
 // the box: chunk bits 4.. are xored with line bits 7.. (one, two or three of them). It is its own inverse.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_SWIZZLE_H
 #define WEFT_EMULATOR_ASYNC_SWIZZLE_H
 

@@ -1,12 +1,7 @@
-//===- TensorMap.cpp - The emulator's own tensor map object -------------------------------------------------------===//
-//
+// The emulator's own tensor map object.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The 128 bytes of a tensor map: packing, unpacking, and telling foreign bytes from ours.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/TensorMap.h"
 
 #include <cstring>

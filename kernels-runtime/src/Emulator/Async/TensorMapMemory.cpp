@@ -1,12 +1,7 @@
-//===- TensorMapMemory.cpp - Tensor maps in memory ----------------------------------------------------------------===//
-//
+// Tensor maps in memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Eight accesses of 16 bytes through the one path of every access.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/TensorMapMemory.h"
 
 #include <cstring>

@@ -1,12 +1,7 @@
-//===- TensorMapMemory.h - Tensor maps in memory ------------------------------------------------------------------===//
-//
+// Tensor maps in memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The 128 bytes of a map, read and written by one thread.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_TENSORMAPMEMORY_H
 #define WEFT_EMULATOR_ASYNC_TENSORMAPMEMORY_H
 

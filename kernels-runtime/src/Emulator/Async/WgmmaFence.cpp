@@ -1,12 +1,7 @@
-//===- WgmmaFence.cpp - Registers that need a wgmma.fence ---------------------------------------------------------===//
-//
+// Registers that need a wgmma.fence.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Marks of registers by their slots, from the first fence of an activation on.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/WgmmaFence.h"
 
 #include "Emulator/Async/AsyncStates.h"

@@ -1,14 +1,9 @@
-//===- WgmmaFence.h - Registers that need a wgmma.fence -----------------------------------------------------------===//
-//
+// Registers that need a wgmma.fence.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // wgmma.fence orders what other instructions write to registers before the wgmmas that use them: one has to stand
 // before the first wgmma of a warp, and after every write to a register that a wgmma has as A or adds to. (Registers of
 // unfinished operations are the sanitizer's matter.)
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_WGMMAFENCE_H
 #define WEFT_EMULATOR_ASYNC_WGMMAFENCE_H
 

@@ -1,15 +1,10 @@
-//===- WgmmaOp.cpp - wgmma as a queued operation ------------------------------------------------------------------===//
-//
+// wgmma as a queued operation.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Operands from registers and shared memory to dense tiles, the product of Numerics/, and back. With w the warp in its
 // group and l the lane, accumulator i of D is row 16 w + l / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (l % 4) + i % 2
 // (f16: two accumulators to a register), and register j of A is row 16 w + l / 4 + 8 (j % 2), bytes 16 (j / 2) + 4 (l %
 // 4) to + 3.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/WgmmaOp.h"
 
 #include "Emulator/Async/AsyncMemory.h"

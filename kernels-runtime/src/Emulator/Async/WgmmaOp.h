@@ -1,13 +1,8 @@
-//===- WgmmaOp.h - wgmma as a queued operation --------------------------------------------------------------------===//
-//
+// wgmma as a queued operation.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // One wgmma.mma_async of four warps. It reads its registers and shared memory and writes its accumulators in perform(),
 // so a program that touches either too early computes something else.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_ASYNC_WGMMAOP_H
 #define WEFT_EMULATOR_ASYNC_WGMMAOP_H
 

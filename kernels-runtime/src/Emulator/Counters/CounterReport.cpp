@@ -1,12 +1,7 @@
-//===- CounterReport.cpp - Counters under their names -------------------------------------------------------------===//
-//
+// Counters under their names.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The names without weft__ are Nsight Compute's (`ncu --query-metrics --chip gh100`).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Counters/LaunchCounters.h"
 

@@ -1,12 +1,7 @@
-//===- LaunchCounters.cpp - Counters of a launch ------------------------------------------------------------------===//
-//
+// Counters of a launch.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Events into sums. The names are in CounterReport.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Counters/LaunchCounters.h"
 

@@ -1,8 +1,5 @@
-//===- MemoryModel.h - L1, L2 and DRAM as global accesses see them ------------------------------------------------===//
-//
+// L1, L2 and DRAM as global accesses see them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Sectors of global memory on their way from an SM to DRAM. Each SM has an L1 in front (what the shared-memory
 // carve-out leaves), which loads may use and stores pass through; L2 is write-back and may consist of two partitions
@@ -11,8 +8,6 @@
 // from L1 (measured on an H100: 394,225 for 262,144), and DRAM reads come in pairs of sectors (stride 64: two per
 // sector asked for). Stores to the other side count at both, too (1.50 to 1.52 per sector written by four GEMM
 // kernels). Caches are empty at the beginning, as under ncu's default cache control.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_COUNTERS_MEMORYMODEL_H
 #define WEFT_EMULATOR_COUNTERS_MEMORYMODEL_H
 

@@ -1,12 +1,7 @@
-//===- OpcodeClass.cpp - What an opcode counts as -----------------------------------------------------------------===//
-//
+// What an opcode counts as.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Names are taken apart as the binder put them together: words with dots between.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Counters/LaunchCounters.h"
 

@@ -1,13 +1,8 @@
-//===- SectorCache.cpp - A set-associative cache of sectored lines ------------------------------------------------===//
-//
+// A set-associative cache of sectored lines.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Lookup is a scan of one set's ways. A set's order of use is kept as the tick of the last access; when the tick
 // wraps (after 2^32 accesses) the order is wrong once, which a model may be.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Counters/SectorCache.h"
 

@@ -1,15 +1,10 @@
-//===- SectorCache.h - A set-associative cache of sectored lines --------------------------------------------------===//
-//
+// A set-associative cache of sectored lines.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The model of L2 and of L1: lines of 128 bytes with four sectors of 32 bytes that are filled and written back one by
 // one, least recently used replacement within eviction classes, write-back with a dirty bit per sector. It holds tags
 // only. Which set a line falls into is a hash of its number, as in hardware (whose hash is not published): strided
 // walks do not pile up in few sets.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_COUNTERS_SECTORCACHE_H
 #define WEFT_EMULATOR_COUNTERS_SECTORCACHE_H
 

@@ -1,12 +1,7 @@
-//===- WarpAccess.cpp - What one warp-wide access costs in memory units -------------------------------------------===//
-//
+// What one warp-wide access costs in memory units.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Lanes mostly touch the sector of the lane before them, so the search for a known sector begins at the newest.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Counters/WarpAccess.h"
 

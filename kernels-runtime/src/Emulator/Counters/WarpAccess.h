@@ -1,8 +1,5 @@
-//===- WarpAccess.h - What one warp-wide access costs in memory units ---------------------------------------------===//
-//
+// What one warp-wide access costs in memory units.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Pure functions from the 32 addresses of an access to sectors, shared-memory wavefronts and bank conflicts. The
 // formulas of loads, stores, reductions, shared atomics, ldmatrix and stmatrix were checked against Nsight Compute on
@@ -10,8 +7,6 @@
 //
 // An address is naturally aligned to the bytes of its lane (the caller has checked that), so that a lane touches
 // one sector of global memory, or consecutive banks of shared memory.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_COUNTERS_WARPACCESS_H
 #define WEFT_EMULATOR_COUNTERS_WARPACCESS_H
 

@@ -1,15 +1,10 @@
-//===- AsyncOp.h - Operations that complete later -----------------------------------------------------------------===//
-//
+// Operations that complete later.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An asynchronous operation reads its sources (registers, too) and writes its results in one call of perform(), at some
 // moment between issue and the last moment that the program may rely on. Machine holds the queue: `early` performs at
 // issue, `random` at a moment drawn from the seed, `late` only when somebody forces it (a wait_group, the end of a CTA)
 // or when no warp can run otherwise (a wait on an mbarrier).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_ASYNCOP_H
 #define WEFT_EMULATOR_EXEC_ASYNCOP_H
 

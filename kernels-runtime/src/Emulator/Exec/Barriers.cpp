@@ -1,9 +1,5 @@
-//===- Barriers.cpp - Named barriers and the cluster's ------------------------------------------------------------===//
-//
+// Named barriers and the cluster's.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Barriers.h"
 #include "Emulator/Exec/Machine.h"
 

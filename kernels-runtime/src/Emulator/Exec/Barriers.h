@@ -1,13 +1,8 @@
-//===- Barriers.h - Named barriers and the cluster's --------------------------------------------------------------===//
-//
+// Named barriers and the cluster's.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Arrivals are counted in threads; a phase completes when as many have arrived as the first arrival asked for, or, if
 // it named no number, as many as live.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_BARRIERS_H
 #define WEFT_EMULATOR_EXEC_BARRIERS_H
 

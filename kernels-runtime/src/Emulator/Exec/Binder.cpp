@@ -1,12 +1,7 @@
-//===- Binder.cpp - From an instruction of the tree to a step -----------------------------------------------------===//
-//
+// From an instruction of the tree to a step.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Modifiers, errors, the choice of the family; operands are in BinderOperands.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 
 #include <cstdarg>

@@ -1,8 +1,5 @@
-//===- Binder.h - From an instruction of the tree to a step -------------------------------------------------------===//
-//
+// From an instruction of the tree to a step.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A family binds an instruction by consuming its modifiers in order and by asking for its operands; both check, and the
 // first thing that is wrong is kept as the located error of the instruction, after which every call answers something
@@ -18,8 +15,6 @@
 // Slots are in Step::slots in the order in which they were asked for. The binder works on virtual registers: Program/
 // colours them afterwards and rewrites the slots, so no slot may be kept elsewhere (payloads hold indices into
 // Step::slots).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_BINDER_H
 #define WEFT_EMULATOR_EXEC_BINDER_H
 

@@ -1,12 +1,7 @@
-//===- BinderOperands.cpp - Operands of instructions as slots -----------------------------------------------------===//
-//
+// Operands of instructions as slots.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Registers, constants, special registers, symbols, vectors and addresses, with their checks.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/SpecialRegister.h"
 #include "Emulator/Memory/Access.h"

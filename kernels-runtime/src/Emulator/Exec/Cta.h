@@ -1,13 +1,8 @@
-//===- Cta.h - A thread block and its cluster ---------------------------------------------------------------------===//
-//
+// A thread block and its cluster.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A resident thread block: its shared memory, named barriers and warps; and the cluster that it is part of (every CTA
 // is in one, of one CTA when the launch has none).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_CTA_H
 #define WEFT_EMULATOR_EXEC_CTA_H
 

@@ -1,13 +1,8 @@
-//===- Machine.h - One launch -------------------------------------------------------------------------------------===//
-//
+// One launch.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Everything that lives from the start of a launch to its end: placement of CTAs on SMs, turns of warps, the queue of
 // asynchronous operations, checks of memory accesses, faults and findings.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_MACHINE_H
 #define WEFT_EMULATOR_EXEC_MACHINE_H
 

@@ -1,12 +1,7 @@
-//===- Program.cpp - Storage of executable functions --------------------------------------------------------------===//
-//
+// Storage of executable functions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The arena of payloads and the pool of constants.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Program.h"
 
 #include <algorithm>

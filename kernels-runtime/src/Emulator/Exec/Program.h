@@ -1,15 +1,10 @@
-//===- Program.h - Executable form of PTX functions ---------------------------------------------------------------===//
-//
+// Executable form of PTX functions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A function is an array of steps in priority order: blocks lie in a weak topological order of the control flow graph
 // (reverse post-order in which every loop is contiguous), so of two splits of a warp in one activation the one with the
 // lower step index has to run first. Slots say where in the register file of the warp, or in the function's constant
 // pool, the 32 lanes of an operand are.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_PROGRAM_H
 #define WEFT_EMULATOR_EXEC_PROGRAM_H
 

@@ -1,9 +1,5 @@
-//===- Scheduler.cpp - Placement of CTAs and turns of warps -------------------------------------------------------===//
-//
+// Placement of CTAs and turns of warps.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Scheduler.h"
 
 #include <algorithm>

@@ -1,13 +1,8 @@
-//===- Scheduler.h - Placement of CTAs and turns of warps ---------------------------------------------------------===//
-//
+// Placement of CTAs and turns of warps.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Clusters are placed on the SMs in the order of their ids, whole, while registers, shared memory, threads, warps and
 // slots allow. Resident warps have turns in the order that LaunchOptions::interleaving says.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_SCHEDULER_H
 #define WEFT_EMULATOR_EXEC_SCHEDULER_H
 

@@ -1,12 +1,7 @@
-//===- SpecialRegister.cpp - Steps that read special registers and symbols ----------------------------------------===//
-//
+// Steps that read special registers and symbols.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // One function per width class: the register is Step::immediate (Special, component in bits 8 and up).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/SpecialRegister.h"
 #include "Emulator/Exec/Machine.h"
 

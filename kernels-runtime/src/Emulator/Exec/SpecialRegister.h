@@ -1,12 +1,7 @@
-//===- SpecialRegister.h - Steps that read special registers and symbols ------------------------------------------===//
-//
+// Steps that read special registers and symbols.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Both write slot 0 of their step for every lane of the mask.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_SPECIALREGISTER_H
 #define WEFT_EMULATOR_EXEC_SPECIALREGISTER_H
 

@@ -1,13 +1,8 @@
-//===- Warp.cpp - Splits, their order, and the step loop ----------------------------------------------------------===//
-//
+// Splits, their order, and the step loop.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // See docs/emulator.md, "Warps, divergence and progress". Of the splits that can run, the one whose place in the
 // program comes first runs, up to the place of the next one, where they merge.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Warp.h"
 #include "Emulator/Exec/Machine.h"
 

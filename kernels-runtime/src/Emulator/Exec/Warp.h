@@ -1,13 +1,8 @@
-//===- Warp.h - A warp, its splits and its registers --------------------------------------------------------------===//
-//
+// A warp, its splits and its registers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A warp is a set of splits: disjoint lane masks, each with a program counter and an activation (call frame). One split
 // is current; steps see its registers through lanes().
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_EXEC_WARP_H
 #define WEFT_EMULATOR_EXEC_WARP_H
 

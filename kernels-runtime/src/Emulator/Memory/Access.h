@@ -1,13 +1,8 @@
-//===- Access.h - One memory access of a warp, or of an asynchronous operation ------------------------------------===//
-//
+// One memory access of a warp, or of an asynchronous operation.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every access is first resolved and checked (Machine::resolve), then shown to the observers, then performed through
 // `host`. A generic access whose lanes point into several spaces is several records.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_MEMORY_ACCESS_H
 #define WEFT_EMULATOR_MEMORY_ACCESS_H
 

@@ -1,9 +1,5 @@
-//===- GlobalMemory.cpp - Global memory of a card -----------------------------------------------------------------===//
-//
+// Global memory of a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Memory/GlobalMemory.h"
 #include "Emulator/Memory/Access.h"
 

@@ -1,14 +1,9 @@
-//===- GlobalMemory.h - Global memory of a card -------------------------------------------------------------------===//
-//
+// Global memory of a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Allocations in a virtual address range of their own: never reused within a process, with gaps between, so that every
 // address is inside one allocation or none, and a freed one is known as such. The initialised state (one byte per byte)
 // is kept for all allocations, but only the sanitizer looks at it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_MEMORY_GLOBALMEMORY_H
 #define WEFT_EMULATOR_MEMORY_GLOBALMEMORY_H
 

@@ -1,12 +1,7 @@
-//===- Resolve.cpp - Checks of memory accesses and where their bytes are ------------------------------------------===//
-//
+// Checks of memory accesses and where their bytes are.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The one path of every access. Out of bounds or misaligned is always the end of the launch.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Machine.h"
 
 #include <cstdio>

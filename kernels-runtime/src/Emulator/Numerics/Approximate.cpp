@@ -1,13 +1,8 @@
-//===- Approximate.cpp - The approximations of the special function unit ------------------------------------------===//
-//
+// The approximations of the special function unit.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Each function in f64, rounded once, with what is simple of the hardware's ways: how it reduces arguments, what it
 // multiplies to divide, where it cuts in place of rounding. Shares of bit-equal results on an H100 stand in the header.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Approximate.h"
 

@@ -1,8 +1,5 @@
-//===- Approximate.h - The approximations of the special function unit --------------------------------------------===//
-//
+// The approximations of the special function unit.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // div.approx, div.full, rcp, rsqrt, sqrt, sin, cos, lg2, ex2 and tanh in their .approx forms. PTX bounds their errors
 // and fixes their values for special operands; the bits in between are the hardware's tables, which are not published.
@@ -15,8 +12,6 @@
 // halves all, tanh of halves 99.9 %, div 88 %, rcp 87 %, sqrt 83 %, rsqrt 78 %, ex2 67 %, tanh 41 %, lg2 34 %, sin and
 // cos 19 %. The others differ by 1 or 2 units in the last place; sin and cos by 2^-21.5, lg2 by 2^-22.6 near 1, tanh
 // by 128 units.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_APPROXIMATE_H
 #define WEFT_EMULATOR_NUMERICS_APPROXIMATE_H
 

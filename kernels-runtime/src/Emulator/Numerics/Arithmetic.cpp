@@ -1,16 +1,11 @@
-//===- Arithmetic.cpp - Correctly rounded arithmetic on the lanes of a warp ---------------------------------------===//
-//
+// Correctly rounded arithmetic on the lanes of a warp.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Loops over 32 lanes that the compiler vectorises, one per operation and type, compiled for the baseline and, where
 // the host has them, for AVX2 and FMA; around them the stages that flush, clamp and make NaNs canonical. The loops
 // work from memory to memory and are called through tables, and a change of rounding mode is a barrier to memory
 // accesses: so no operation moves across it, and none is folded. (-frounding-math would promise as much, at four times
 // the cost.)
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Arithmetic.h"
 

@@ -1,8 +1,5 @@
-//===- Arithmetic.h - Correctly rounded arithmetic on the lanes of a warp -----------------------------------------===//
-//
+// Correctly rounded arithmetic on the lanes of a warp.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // f32, f64, f16 and bf16 arithmetic as PTX defines it for the instructions that round correctly, on all 32 lanes at
 // once (64 for packed halves): whoever calls it keeps the lanes that do not execute. Operands and result are bits; the
@@ -11,8 +8,6 @@
 // f32 and f64: IEEE 754 in the given rounding mode, by the host's own arithmetic in that mode (no code moves across the
 // change of mode: the loops are called through pointers, in a file of their own). f16 and bf16 always round to nearest
 // even, once. FloatFormat.h says which NaNs are results, and what .ftz flushes.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_ARITHMETIC_H
 #define WEFT_EMULATOR_NUMERICS_ARITHMETIC_H
 

@@ -1,13 +1,8 @@
-//===- Convert.cpp - Conversions between number types -------------------------------------------------------------===//
-//
+// Conversions between number types.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every floating-point source is exact in f64, from which encode() rounds once. Integers are too, or are rounded to odd
 // at 53 bits, which changes nothing for a narrower target; only 64-bit integers to f64 round here.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Convert.h"
 

@@ -1,16 +1,11 @@
-//===- Convert.h - Conversions between number types ---------------------------------------------------------------===//
-//
+// Conversions between number types.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // One number at a time, from the bits of any scalar type to those of any other, as PTX's cvt does it: rounded once.
 //
 // Integers to integers keep the low bits, or saturate. Numbers to integers round to an integer and then always clamp;
 // NaN becomes 0, or, if either type has 64 bits, only the highest bit is set. FloatFormat.h says what becomes
 // of NaNs between floating-point types, and which results .ftz flushes.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_CONVERT_H
 #define WEFT_EMULATOR_NUMERICS_CONVERT_H
 

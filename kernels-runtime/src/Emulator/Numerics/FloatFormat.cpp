@@ -1,12 +1,7 @@
-//===- FloatFormat.cpp - Narrow floating-point formats ------------------------------------------------------------===//
-//
+// Narrow floating-point formats.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The formats, and rounding to them by integer arithmetic on the bits of an f64.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/FloatFormat.h"
 

@@ -1,8 +1,5 @@
-//===- FloatFormat.h - Narrow floating-point formats --------------------------------------------------------------===//
-//
+// Narrow floating-point formats.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // f16, bf16, tf32, e4m3, e5m2: exact decoding, and encoding from f64 in every rounding mode (any f32 is an f64, so one
 // function rounds once from both). Beside the general functions stand inline ones for the common conversions, without
@@ -23,8 +20,6 @@
 //
 // .ftz. A result is flushed when it is subnormal after it was rounded as if exponents had no end: what rounds to the
 // smallest normal number only because subnormals are spaced wider is flushed (isTiny). Measured likewise.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_FLOATFORMAT_H
 #define WEFT_EMULATOR_NUMERICS_FLOATFORMAT_H
 

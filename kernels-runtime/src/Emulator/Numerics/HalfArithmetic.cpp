@@ -1,15 +1,10 @@
-//===- HalfArithmetic.cpp - Arithmetic of f16 and bf16 ------------------------------------------------------------===//
-//
+// Arithmetic of f16 and bf16.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Why each result is rounded once. An f32 has at least 2 * 11 + 2 bits, so sums of halves that were rounded to f32
 // round to halves as if at once, and products of f16 are exact in f32. Products of bf16 may be below f32's numbers and
 // fused multiply-adds need more bits: those are computed in f64, where the product is exact, with the sum rounded to
 // odd.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Arithmetic.h"
 

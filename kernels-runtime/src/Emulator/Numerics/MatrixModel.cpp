@@ -1,13 +1,8 @@
-//===- MatrixModel.cpp - How the matrix units round ---------------------------------------------------------------===//
-//
+// How the matrix units round.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The table of the measured parameters, and the model's single step as a reference: it serves the operands with NaN and
 // infinity, and proves the blocked kernel of MatrixMultiply.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/MatrixModel.h"
 

@@ -1,8 +1,5 @@
-//===- MatrixModel.h - How the matrix units round -----------------------------------------------------------------===//
-//
+// How the matrix units round.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // PTX says no more of mma and wgmma on floating-point types than that products and sums have "at least single
 // precision". What the hardware does was measured by others; this is the model that their studies agree on:
@@ -27,8 +24,6 @@
 // T4, A100); Khattak, Mikaitis, "Accurate models of NVIDIA tensor cores", arXiv 2512.07004 (V100 to B200); Xie, Wang,
 // Yang, Yang, "MMA-Sim", arXiv 2511.10909 (Volta to Blackwell). Both of the latter report bit equality with cards on
 // random data.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_MATRIXMODEL_H
 #define WEFT_EMULATOR_NUMERICS_MATRIXMODEL_H
 

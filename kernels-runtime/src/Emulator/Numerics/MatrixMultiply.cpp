@@ -1,15 +1,10 @@
-//===- MatrixMultiply.cpp - D = A B + C on gathered tiles ---------------------------------------------------------===//
-//
+// D = A B + C on gathered tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The model's step on eight columns at once, in 32-bit integer lanes. That the sum of a block fits 32 bits decides the
 // layout: blockDepth products, each below 4 * 2^fractionBits, stay below 2^31 for every row of the model's table (the
 // tightest is f16 on sm_90: 16 * 2047^2 * 2^5 = 2145387008); the accumulator is added in f64, where all is exact.
 // Lanes with a NaN, an infinity or a subnormal result take the reference step.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/MatrixMultiply.h"
 

@@ -1,14 +1,9 @@
-//===- MatrixMultiply.h - D = A B + C on gathered tiles -----------------------------------------------------------===//
-//
+// D = A B + C on gathered tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The arithmetic of one mma.sync or wgmma instruction as a pure function on matrices in memory, after operands were
 // gathered from fragments or shared memory. Floating-point results follow MatrixModel.h bit for bit; where they are the
 // result of an integer type they are exact.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_NUMERICS_MATRIXMULTIPLY_H
 #define WEFT_EMULATOR_NUMERICS_MATRIXMULTIPLY_H
 

@@ -1,13 +1,8 @@
-//===- Atomics.cpp - atom and red ---------------------------------------------------------------------------------===//
-//
+// atom and red.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Lanes of one instruction are performed one after another, lowest first. Rounding is to nearest even; atom.add.f32 on
 // global memory flushes subnormals, as PTX defines (on shared memory it does not); halves never do (.noftz).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/Reduce.h"
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Ops/MemoryQualifiers.h"

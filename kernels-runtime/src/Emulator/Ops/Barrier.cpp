@@ -1,13 +1,8 @@
-//===- Barrier.cpp - Barriers, fences between threads, griddepcontrol, setmaxnreg ---------------------------------===//
-//
+// Barriers, fences between threads, griddepcontrol, setmaxnreg.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An arrival parks the split before it is counted, so that the last one releases itself as it does the others; the
 // released split executes its step once more and goes on.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Barriers.h"
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"

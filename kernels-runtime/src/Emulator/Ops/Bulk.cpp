@@ -1,13 +1,8 @@
-//===- Bulk.cpp - Bulk copies, reductions and groups --------------------------------------------------------------===//
-//
+// Bulk copies, reductions and groups.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // cp.async.bulk between global memory and shared memory, and within a cluster; cp.reduce.async.bulk; the prefetch; bulk
 // groups. Each executing thread issues its own operation.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AddressOperand.h"
 #include "Emulator/Async/CopyOps.h"
 

@@ -1,14 +1,9 @@
-//===- Compare.cpp - Integer comparison, and selection of any type ------------------------------------------------===//
-//
+// Integer comparison, and selection of any type.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // setp, set, selp, slct. There are two comparisons per type, equal and less: the others swap operands or complement
 // the result. What follows the comparison (a boolean operation with a predicate, a second result) is in
 // Step::immediate. Floating-point comparisons are in FloatSelect.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Ops/Lanes.h"
 

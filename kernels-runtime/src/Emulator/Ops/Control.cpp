@@ -1,13 +1,8 @@
-//===- Control.cpp - Branches, calls, exits -----------------------------------------------------------------------===//
-//
+// Branches, calls, exits.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // bra, brx.idx, call, ret, exit, trap, brkpt, nanosleep, pragma-like no-operations. Splits are Warp's business: these
 // steps only say which lanes go where.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ops/Control.h"
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"

@@ -1,8 +1,5 @@
-//===- Control.h - Steps that the program builder inserts ---------------------------------------------------------===//
-//
+// Steps that the program builder inserts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_OPS_CONTROL_H
 #define WEFT_EMULATOR_OPS_CONTROL_H
 

@@ -1,13 +1,8 @@
-//===- Convert.cpp - cvt and cvt.pack -----------------------------------------------------------------------------===//
-//
+// cvt and cvt.pack.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Conversions of single numbers, of pairs into packed types and of packed fp8. The forms of sm_100 and above (fp6, fp4,
 // ue8m0, .rs) are refused by name.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Convert.h"
 

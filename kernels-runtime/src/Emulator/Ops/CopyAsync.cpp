@@ -1,12 +1,7 @@
-//===- CopyAsync.cpp - cp.async and its groups --------------------------------------------------------------------===//
-//
+// cp.async and its groups.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // cp.async.ca and .cg with zero fill and ignore-src, commit_group, wait_group, wait_all, mbarrier.arrive.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AddressOperand.h"
 #include "Emulator/Async/CopyOps.h"
 

@@ -1,12 +1,7 @@
-//===- Families.cpp - Every instruction family --------------------------------------------------------------------===//
-//
+// Every instruction family.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The list that the binder searches. A family defines its Family in namespace weft::emu in its own file.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 
 namespace weft::emu {

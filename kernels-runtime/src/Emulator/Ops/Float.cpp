@@ -1,13 +1,8 @@
-//===- Float.cpp - Arithmetic of f32 and f64, and the special functions -------------------------------------------===//
-//
+// Arithmetic of f32 and f64, and the special functions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // add, sub, mul, fma, mad, div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh. Additions and multiplications without a
 // rounding modifier round to nearest and are not contracted, though ptxas may contract them.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Numerics/Approximate.h"
 #include "Emulator/Ops/FloatCommon.h"

@@ -1,12 +1,7 @@
-//===- FloatCommon.h - What the floating-point families share -----------------------------------------------------===//
-//
+// What the floating-point families share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The functions of Numerics/ compute all 32 lanes: here their result is written to the lanes that execute.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_OPS_FLOATCOMMON_H
 #define WEFT_EMULATOR_OPS_FLOATCOMMON_H
 

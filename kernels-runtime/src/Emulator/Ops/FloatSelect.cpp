@@ -1,14 +1,9 @@
-//===- FloatSelect.cpp - Signs, minima, classes and comparisons of floating-point numbers -------------------------===//
-//
+// Signs, minima, classes and comparisons of floating-point numbers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // abs, neg, copysign, min, max, testp, and setp, set and slct that compare floating-point numbers. All of it works on
 // bits: a layout says where a type has sign and exponent, and a number's bits, made monotonic, compare as integers.
 // -0 is smaller than +0 to min and max, and equal to it to comparisons.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Ops/FloatCommon.h"
 

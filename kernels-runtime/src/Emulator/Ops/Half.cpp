@@ -1,13 +1,8 @@
-//===- Half.cpp - Arithmetic of f16 and bf16 ----------------------------------------------------------------------===//
-//
+// Arithmetic of f16 and bf16.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // add, sub, mul and fma on f16, f16x2, bf16 and bf16x2; add, sub and fma of f32 whose first operand (of fma: both
 // factors) is f16 or bf16, which came with sm_100.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Ops/FloatCommon.h"
 

@@ -1,12 +1,7 @@
-//===- IntegerBits.cpp - Counting, finding and moving bits --------------------------------------------------------===//
-//
+// Counting, finding and moving bits.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // popc, clz, bfind, fns, brev, bfe, bfi, szext, bmsk, dp4a, dp2a.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Ops/Lanes.h"
 

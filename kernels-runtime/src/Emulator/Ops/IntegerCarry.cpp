@@ -1,12 +1,7 @@
-//===- IntegerCarry.cpp - Extended-precision integer arithmetic ---------------------------------------------------===//
-//
+// Extended-precision integer arithmetic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // One function per width for sums and one for products; what they do with the carry is in Step::immediate.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ops/IntegerCarry.h"
 
 #include "Emulator/Exec/Warp.h"

@@ -1,13 +1,8 @@
-//===- IntegerCarry.h - Extended-precision integer arithmetic -----------------------------------------------------===//
-//
+// Extended-precision integer arithmetic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // add.cc, addc, sub.cc, subc, mad.cc and madc: the carry of each thread is a bit of Warp::carry. For subtraction it is
 // the borrow.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_OPS_INTEGERCARRY_H
 #define WEFT_EMULATOR_OPS_INTEGERCARRY_H
 

@@ -1,12 +1,7 @@
-//===- Lanes.cpp - Loops over the lanes of operands ---------------------------------------------------------------===//
-//
+// Loops over the lanes of operands.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Blending by mask and packing of flags, the two loops that every family shares.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ops/Lanes.h"
 
 #if defined(__SSE2__)

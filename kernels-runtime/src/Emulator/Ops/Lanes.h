@@ -1,15 +1,10 @@
-//===- Lanes.h - Loops over the lanes of operands -----------------------------------------------------------------===//
-//
+// Loops over the lanes of operands.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Element-wise operations compute all 32 lanes, whatever the mask: straight into the destination when all lanes are
 // active, into a buffer that is blended otherwise. So an operation is one loop, which the compiler vectorises, and must
 // be total: defined for every bit pattern, because lanes that are not active hold anything. Slots of one width are the
 // same or do not overlap, which the compiler is told.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_OPS_LANES_H
 #define WEFT_EMULATOR_OPS_LANES_H
 

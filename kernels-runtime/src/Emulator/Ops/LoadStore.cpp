@@ -1,12 +1,7 @@
-//===- LoadStore.cpp - ld, ldu, st, prefetches and cache policies -------------------------------------------------===//
-//
+// ld, ldu, st, prefetches and cache policies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // One access per instruction and state space: the lanes of a generic access are sorted by the window of their address.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Ops/MemoryQualifiers.h"
 

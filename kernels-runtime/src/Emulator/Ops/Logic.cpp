@@ -1,12 +1,7 @@
-//===- Logic.cpp - Bitwise logic, shifts and byte permutation -----------------------------------------------------===//
-//
+// Bitwise logic, shifts and byte permutation.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // and, or, xor, not, cnot, lop3, shl, shr, shf, prmt. Predicates are masks: their logic is one word operation.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Ops/Lanes.h"
 

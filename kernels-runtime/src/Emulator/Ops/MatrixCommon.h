@@ -1,8 +1,5 @@
-//===- MatrixCommon.h - What the warp-wide matrix instructions share ----------------------------------------------===//
-//
+// What the warp-wide matrix instructions share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_OPS_MATRIXCOMMON_H
 #define WEFT_EMULATOR_OPS_MATRIXCOMMON_H
 

@@ -1,8 +1,5 @@
-//===- MatrixFragment.h - Which lane holds which part of a matrix -------------------------------------------------===//
-//
+// Which lane holds which part of a matrix.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The fragments of mma.sync, and of wgmma for A in registers and D, from the figures of the PTX ISA as formulas. In
 // terms of registers they do not depend on the element type: a register of A or B holds neighbours along K. With
@@ -15,8 +12,6 @@
 //
 // A word is 32 bits along K (64 of f64). wgmma: warp w of the four has rows 16 w and up; A as above; D has the pattern
 // of mma's D (two or four registers) repeated every 8 columns.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_OPS_MATRIXFRAGMENT_H
 #define WEFT_EMULATOR_OPS_MATRIXFRAGMENT_H
 

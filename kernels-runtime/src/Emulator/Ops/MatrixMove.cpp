@@ -1,14 +1,9 @@
-//===- MatrixMove.cpp - ldmatrix, stmatrix, movmatrix -------------------------------------------------------------===//
-//
+// ldmatrix, stmatrix, movmatrix.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // 8x8 matrices of 16-bit elements between shared memory and the fragments of a warp. Lane 8 i + j has the address of
 // row j of matrix i, 16 bytes; lane l holds, in its register i, the elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4
 // of matrix i, or with .trans of column l / 4. One access of 8 lanes per matrix is what the hardware does as well.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"

@@ -1,14 +1,9 @@
-//===- Mbarrier.cpp - The mbarrier instructions -------------------------------------------------------------------===//
-//
+// The mbarrier instructions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // mbarrier.init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, pending_count. try_wait
 // sleeps until the phase completes (the time limit of the manual is system-dependent; here it never passes), test_wait
 // answers at once.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AddressOperand.h"
 #include "Emulator/Async/MbarrierOps.h"
 

@@ -1,12 +1,7 @@
-//===- MemoryQualifiers.h - Modifiers that loads, stores and atomics share ----------------------------------------===//
-//
+// Modifiers that loads, stores and atomics share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // See bindAccess of LoadStore.cpp for their use.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_OPS_MEMORYQUALIFIERS_H
 #define WEFT_EMULATOR_OPS_MEMORYQUALIFIERS_H
 

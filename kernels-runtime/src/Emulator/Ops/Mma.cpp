@@ -1,13 +1,8 @@
-//===- Mma.cpp - mma.sync -----------------------------------------------------------------------------------------===//
-//
+// mma.sync.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Gathers the fragments of a warp into matrices, multiplies them (Numerics/MatrixMultiply.h) and hands the result back.
 // One table has the shapes. Sparse forms and those of sm_100 and above are refused by name.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"

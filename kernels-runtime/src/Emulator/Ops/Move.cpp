@@ -1,12 +1,7 @@
-//===- Move.cpp - mov, cvta, isspacep, mapa, getctarank -----------------------------------------------------------===//
-//
+// mov, cvta, isspacep, mapa, getctarank.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Copies between registers, packing and unpacking, and arithmetic on addresses.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/SpecialRegister.h"

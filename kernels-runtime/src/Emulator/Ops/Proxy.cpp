@@ -1,12 +1,7 @@
-//===- Proxy.cpp - Fences between proxies -------------------------------------------------------------------------===//
-//
+// Fences between proxies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // fence.proxy.* and fence.mbarrier_init: memory here has one view, so they only are events for the sanitizer.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"
 

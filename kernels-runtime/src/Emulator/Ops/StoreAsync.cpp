@@ -1,12 +1,7 @@
-//===- StoreAsync.cpp - st.async and red.async --------------------------------------------------------------------===//
-//
+// st.async and red.async.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Stores and reductions into shared memory of the cluster that complete bytes on an mbarrier there.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AddressOperand.h"
 #include "Emulator/Async/CopyOps.h"
 

@@ -1,13 +1,8 @@
-//===- Tensor.cpp - Tensor copies, reductions and prefetches ------------------------------------------------------===//
-//
+// Tensor copies, reductions and prefetches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // cp.async.bulk.tensor of 1 to 5 dimensions in tile and im2col mode, its reductions and prefetch, and
 // prefetch.tensormap.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AddressOperand.h"
 #include "Emulator/Async/CopyOps.h"
 #include "Emulator/Async/TensorMapMemory.h"

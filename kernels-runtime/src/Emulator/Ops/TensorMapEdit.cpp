@@ -1,13 +1,8 @@
-//===- TensorMapEdit.cpp - tensormap.replace and cp_fenceproxy ----------------------------------------------------===//
-//
+// tensormap.replace and cp_fenceproxy.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Edits of tensor maps in memory. A field is written unchecked, as between two edits a map need not make sense; the
 // copy that uses the map checks it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AddressOperand.h"
 #include "Emulator/Async/TensorMapMemory.h"
 

@@ -1,13 +1,8 @@
-//===- WarpSync.cpp - Instructions between the lanes of a warp ----------------------------------------------------===//
-//
+// Instructions between the lanes of a warp.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // shfl, vote, match, redux, elect, activemask and bar.warp.sync. A lane waits until every live lane of its member mask
 // stands at the instruction; lanes with different masks are groups of their own.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"
 

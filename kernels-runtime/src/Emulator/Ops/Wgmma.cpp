@@ -1,14 +1,9 @@
-//===- Wgmma.cpp - The warp group's matrix instructions -----------------------------------------------------------===//
-//
+// The warp group's matrix instructions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // wgmma.fence, mma_async, commit_group, wait_group. The n-th mma_async of a warp is one operation with the n-th of the
 // other three warps of its group; it is issued when the last of them has come, and complete for all when one of them
 // waits.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Async/AsyncStates.h"
 #include "Emulator/Async/WgmmaOp.h"
 #include "Emulator/Exec/Binder.h"

@@ -1,8 +1,5 @@
-//===- Wmma.cpp - wmma.load, wmma.mma, wmma.store -----------------------------------------------------------------===//
-//
+// wmma.load, wmma.mma, wmma.store.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The older warp-wide matrix instructions on f16, bf16, tf32 and 8-bit integers. PTX leaves it open which lane holds
 // what of a fragment, and a kernel must not depend on it. Here the 32-bit words of a matrix, with rows of A, columns of
@@ -10,8 +7,6 @@
 // Fragments with more registers than that hold the matrix several times, as f16 ones do on cards. The product is
 // mma.sync's. Memory is accessed element by element, so that counters of sectors and bank conflicts are not those of a
 // card.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"

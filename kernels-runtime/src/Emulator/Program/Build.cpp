@@ -1,13 +1,8 @@
-//===- Build.cpp - From a module of the syntax tree to executable functions ---------------------------------------===//
-//
+// From a module of the syntax tree to executable functions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Functions are bound once each, whatever number of entries reaches them. What depends on the entry (shared memory,
 // registers and barriers of all that it reaches) is summed up at the end.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Build.h"
 
 #include "Emulator/Program/Layout.h"

@@ -1,12 +1,7 @@
-//===- Build.h - From a module of the syntax tree to executable functions -----------------------------------------===//
-//
+// From a module of the syntax tree to executable functions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Lays out variables, binds every function that an entry reaches, orders its blocks and colours its registers.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PROGRAM_BUILD_H
 #define WEFT_EMULATOR_PROGRAM_BUILD_H
 

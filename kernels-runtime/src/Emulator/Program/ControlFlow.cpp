@@ -1,13 +1,8 @@
-//===- ControlFlow.cpp - Basic blocks and their priorities --------------------------------------------------------===//
-//
+// Basic blocks and their priorities.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Blocks begin at labels that are branched to and after steps that branch or end a thread. A call does not end a block:
 // control comes back to the next step.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/ControlFlow.h"
 
 namespace weft::emu {

@@ -1,14 +1,9 @@
-//===- ControlFlow.h - Basic blocks and their priorities ----------------------------------------------------------===//
-//
+// Basic blocks and their priorities.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The control flow graph of a bound function, by its steps' flags. A block's priority is its place in a weak
 // topological order (LoopOrder.h): of several splits of a warp, the one whose block has the least priority runs, so
 // that splits meet again early.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PROGRAM_CONTROLFLOW_H
 #define WEFT_EMULATOR_PROGRAM_CONTROLFLOW_H
 

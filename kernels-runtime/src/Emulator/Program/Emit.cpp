@@ -1,12 +1,7 @@
-//===- Emit.cpp - Steps in the order of their blocks --------------------------------------------------------------===//
-//
+// Steps in the order of their blocks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The last stage of a function: blocks in the order of their priorities, slots in place of virtual registers.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Build.h"
 #include "Emulator/Program/Slots.h"
 

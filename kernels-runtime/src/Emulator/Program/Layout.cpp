@@ -1,13 +1,8 @@
-//===- Layout.cpp - Where the variables of a module lie -----------------------------------------------------------===//
-//
+// Where the variables of a module lie.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Reachability follows every operand that names a function, lists of call targets, and addresses of functions in
 // initial values (all of them, wherever they are).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Layout.h"
 
 #include <algorithm>

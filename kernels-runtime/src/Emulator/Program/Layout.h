@@ -1,14 +1,9 @@
-//===- Layout.h - Where the variables of a module lie -------------------------------------------------------------===//
-//
+// Where the variables of a module lie.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Which functions and variables an entry reaches, and offsets of shared, local and .param variables. A shared variable
 // has one offset, whatever entry reaches it: the least that is free in all of them, so that an entry pays for little
 // that only others use.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PROGRAM_LAYOUT_H
 #define WEFT_EMULATOR_PROGRAM_LAYOUT_H
 

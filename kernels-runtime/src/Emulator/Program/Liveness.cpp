@@ -1,8 +1,5 @@
-//===- Liveness.cpp - Live ranges of registers --------------------------------------------------------------------===//
-//
+// Live ranges of registers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Registers whose uses all follow a definition in the same block need one pass over their references. The others are
 // solved in groups of 64, one word per block, so that memory stays linear in the text and no bit set of registers by
@@ -10,8 +7,6 @@
 //
 // Points: step i (in the order of blocks) has the points 2 i before and 2 i + 1 behind it. A live range is a
 // segment of points within a block; sums of starts and ends over the points give the pressure.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Slots.h"
 
 #include <algorithm>

@@ -1,16 +1,11 @@
-//===- LoopOrder.cpp - Weak topological order of a graph ----------------------------------------------------------===//
-//
+// Weak topological order of a graph.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Three steps, none of them recursive: a depth-first search that classifies edges; the loop forest, from the last node
 // in preorder to the first; and the layout. In the layout the members of a loop (nodes and inner loops, which stand
 // where their headers stand) follow in reverse post-order. This is a weak topological order: an edge into the middle of
 // an inner loop from outside cannot come from a later member, because a node below the header in the search tree that
 // reaches the loop would belong to it.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/LoopOrder.h"
 
 #include "Emulator/Ptx/Ast.h"

@@ -1,14 +1,9 @@
-//===- LoopOrder.h - Weak topological order of a graph ------------------------------------------------------------===//
-//
+// Weak topological order of a graph.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An order of the nodes in which every loop is contiguous and begins with its header, and every edge goes forward but
 // those to the header of a loop that contains their source. Loops are those of the loop nesting forest (Havlak's, which
 // also gives irreducible regions a header), found in almost linear time with Ramalingam's treatment of cross edges.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PROGRAM_LOOPORDER_H
 #define WEFT_EMULATOR_PROGRAM_LOOPORDER_H
 

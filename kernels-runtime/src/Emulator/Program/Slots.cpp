@@ -1,12 +1,7 @@
-//===- Slots.cpp - Where registers lie in a warp's register file --------------------------------------------------===//
-//
+// Where registers lie in a warp's register file.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Linear scan over the hulls, which is optimal for intervals: each class uses as many slots as hulls of it overlap.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Program/Slots.h"
 
 #include <algorithm>

@@ -1,15 +1,10 @@
-//===- Slots.h - Where registers lie in a warp's register file ----------------------------------------------------===//
-//
+// Where registers lie in a warp's register file.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Registers that are not live at the same time share a slot. A register is live on the hull of its live range in the
 // order of the blocks' priorities; registers of asynchronous operations (roles LateUse and LateDef) stay theirs as long
 // as one may be under way. A slot holds 32 lanes of 1, 2, 4, 8 or 16 bytes, or 32 predicates as the bits of 4 bytes. No
 // destination shares a slot with a source of its step, unless they are the same register.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PROGRAM_SLOTS_H
 #define WEFT_EMULATOR_PROGRAM_SLOTS_H
 

@@ -1,15 +1,10 @@
-//===- Ast.h - Syntax tree of a PTX module ------------------------------------------------------------------------===//
-//
+// Syntax tree of a PTX module.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // What the parser makes of PTX text: names are resolved, block scopes are gone, constants are folded, debug directives
 // are dropped; which instructions exist and what their operands must be is not known here. Nothing points into the
 // text: names are indices into Module::names, and every list is a range of a vector of its module or function, so that
 // a Module can be moved, and costs memory in proportion to its text.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PTX_AST_H
 #define WEFT_EMULATOR_PTX_AST_H
 

@@ -1,13 +1,8 @@
-//===- Constant.cpp - Constant expressions of PTX -----------------------------------------------------------------===//
-//
+// Constant expressions of PTX.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // C's operators on 64-bit integers and doubles. An operation on two integers is unsigned when either operand is;
 // arithmetic wraps. A single-precision constant (0f...) may stand alone or be negated.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/ParserImpl.h"
 
 #include <cstring>

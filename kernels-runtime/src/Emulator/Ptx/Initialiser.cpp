@@ -1,13 +1,8 @@
-//===- Initialiser.cpp - Initial values of variables --------------------------------------------------------------===//
-//
+// Initial values of variables.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Constants, addresses of symbols, and nested braces with the rules of C: a brace begins the next sub-array, elements
 // without braces follow each other, and what is not given is zero. A vector type counts as one more dimension.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/ParserImpl.h"
 
 #include <cstring>

@@ -1,12 +1,7 @@
-//===- Lexer.cpp - PTX text to tokens -----------------------------------------------------------------------------===//
-//
+// PTX text to tokens.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Works on bytes; what is not ASCII is an error outside comments and strings.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/Lexer.h"
 
 #include "weft/Bundle/Error.h"

@@ -1,12 +1,7 @@
-//===- Lexer.h - PTX text to tokens -------------------------------------------------------------------------------===//
-//
+// PTX text to tokens.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Tokens are made one at a time and point into the text. Comments and white space are skipped.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PTX_LEXER_H
 #define WEFT_EMULATOR_PTX_LEXER_H
 

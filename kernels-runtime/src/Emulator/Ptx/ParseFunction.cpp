@@ -1,12 +1,7 @@
-//===- ParseFunction.cpp - Functions, their directives and scopes -------------------------------------------------===//
-//
+// Functions, their directives and scopes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // .entry NAME (PARAMETERS) DIRECTIVES { BODY } and .func (RETURNS) NAME (PARAMETERS) DIRECTIVES { BODY } or ';'.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/ParserImpl.h"
 
 namespace weft::emu::ptx {

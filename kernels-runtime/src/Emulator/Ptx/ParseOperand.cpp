@@ -1,13 +1,8 @@
-//===- ParseOperand.cpp - Operands of instructions ----------------------------------------------------------------===//
-//
+// Operands of instructions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Registers, constants, symbols, addresses, vectors and argument lists. The children of an operand are put into the
 // function's pool when its list ends, so that siblings are consecutive there.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/ParserImpl.h"
 
 namespace weft::emu::ptx {

@@ -1,12 +1,7 @@
-//===- ParseStatement.cpp - Statements of a body ------------------------------------------------------------------===//
-//
+// Statements of a body.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Declarations, labels, tables of targets, prototypes and instructions.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/ParserImpl.h"
 
 namespace weft::emu::ptx {

@@ -1,13 +1,8 @@
-//===- ParseVariable.cpp - Declarations of variables and parameters -----------------------------------------------===//
-//
+// Declarations of variables and parameters.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // [LINKAGE] .SPACE [.align N] [.attribute(...)] [.v2|.v4] .TYPE NAME [DIMENSIONS] [= INITIALISER] {, NAME ...};
 // The words before the name are accepted in any order. Initialisers: Initialiser.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/ParserImpl.h"
 
 namespace weft::emu::ptx {

@@ -1,12 +1,7 @@
-//===- Parser.cpp - PTX modules -----------------------------------------------------------------------------------===//
-//
+// PTX modules.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The header (.version, .target, .address_size), the directives of module scope, and what skips debug information.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/Parser.h"
 
 #include "Emulator/Ptx/ParserImpl.h"

@@ -1,12 +1,7 @@
-//===- Parser.h - PTX text to its syntax tree ---------------------------------------------------------------------===//
-//
+// PTX text to its syntax tree.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // PTX ISA 7.0 to 9.0. Memory and time are bounded by the length of the text, whatever it says.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PTX_PARSER_H
 #define WEFT_EMULATOR_PTX_PARSER_H
 

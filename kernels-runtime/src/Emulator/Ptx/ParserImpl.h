@@ -1,13 +1,8 @@
-//===- ParserImpl.h - The recursive-descent parser ----------------------------------------------------------------===//
-//
+// The recursive-descent parser.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // One class over several files: Parser.cpp (module), ParseFunction.cpp, ParseStatement.cpp, ParseOperand.cpp,
 // ParseVariable.cpp and Constant.cpp. Methods return true when they fail, after `fail` has kept the message.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PTX_PARSERIMPL_H
 #define WEFT_EMULATOR_PTX_PARSERIMPL_H
 

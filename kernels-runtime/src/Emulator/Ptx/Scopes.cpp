@@ -1,13 +1,8 @@
-//===- Scopes.cpp - What names mean while a module is parsed ------------------------------------------------------===//
-//
+// What names mean while a module is parsed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Each name heads a list of its bindings, innermost first; a scope knows its bindings and takes them off when it
 // closes.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/Scopes.h"
 
 namespace weft::emu::ptx {

@@ -1,13 +1,8 @@
-//===- Scopes.h - What names mean while a module is parsed --------------------------------------------------------===//
-//
+// What names mean while a module is parsed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Interned names and a stack of scopes: the module, a function, and blocks in it. A register range (%r<100>) is one
 // entry; its members become entries of their own when they are first named.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PTX_SCOPES_H
 #define WEFT_EMULATOR_PTX_SCOPES_H
 

@@ -1,12 +1,7 @@
-//===- Special.cpp - Special registers ----------------------------------------------------------------------------===//
-//
+// Special registers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The table of special registers and how they are read, and the small functions of Ast.h.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Ptx/ParserImpl.h"
 
 namespace weft::emu::ptx {

@@ -1,13 +1,8 @@
-//===- Type.h - The types of PTX ----------------------------------------------------------------------------------===//
-//
+// The types of PTX.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every word that stands for a type in a PTX modifier or declaration: the fundamental types, and the packed and narrow
 // types that only instructions name (f16x2, tf32, e4m3x2, ...).
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_PTX_TYPE_H
 #define WEFT_EMULATOR_PTX_TYPE_H
 

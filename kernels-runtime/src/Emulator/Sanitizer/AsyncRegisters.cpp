@@ -1,13 +1,8 @@
-//===- AsyncRegisters.cpp - Registers that unfinished operations still use ----------------------------------------===//
-//
+// Registers that unfinished operations still use.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Slots are compared, not register names: the emitter keeps a register that an operation may use late in its slot
 // until a step with WaitsLate, so a slot that is lent holds no other register.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Sanitizer/AsyncRegisters.h"
 

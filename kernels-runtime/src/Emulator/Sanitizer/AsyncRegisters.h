@@ -1,14 +1,9 @@
-//===- AsyncRegisters.h - Registers that unfinished operations still use ------------------------------------------===//
-//
+// Registers that unfinished operations still use.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // wgmma.mma_async reads A registers and reads and writes its accumulators at any time before the wait_group that
 // covers it. Until then no other instruction may touch the accumulators or write the A registers; another wgmma may
 // accumulate into the same ones.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_SANITIZER_ASYNCREGISTERS_H
 #define WEFT_EMULATOR_SANITIZER_ASYNCREGISTERS_H
 

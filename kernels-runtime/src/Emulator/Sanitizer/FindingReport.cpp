@@ -1,12 +1,7 @@
-//===- FindingReport.cpp - Findings for people and for programs ---------------------------------------------------===//
-//
+// Findings for people and for programs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Messages come from PTX text and may hold anything: JSON strings are escaped.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Sanitizer/FindingReport.h"
 

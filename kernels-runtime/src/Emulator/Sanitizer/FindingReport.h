@@ -1,8 +1,5 @@
-//===- FindingReport.h - Findings for people and for programs -----------------------------------------------------===//
-//
+// Findings for people and for programs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_SANITIZER_FINDINGREPORT_H
 #define WEFT_EMULATOR_SANITIZER_FINDINGREPORT_H
 

@@ -1,8 +1,5 @@
-//===- GlobalShadow.cpp - Who touched which bytes of global memory ------------------------------------------------===//
-//
+// Who touched which bytes of global memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "Emulator/Sanitizer/GlobalShadow.h"
 
 #include <algorithm>

@@ -1,14 +1,9 @@
-//===- GlobalShadow.h - Who touched which bytes of global memory --------------------------------------------------===//
-//
+// Who touched which bytes of global memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Of every word of global memory that CTAs of a launch touch: who wrote it last, and two of those who have read it
 // since. Two accesses of different clusters race if one is a plain write, or one of them is plain and the other a
 // write, and the later one does not know of the earlier. Within a cluster nothing is looked for.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_SANITIZER_GLOBALSHADOW_H
 #define WEFT_EMULATOR_SANITIZER_GLOBALSHADOW_H
 

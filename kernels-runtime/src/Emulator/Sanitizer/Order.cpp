@@ -1,13 +1,8 @@
-//===- Order.cpp - Who knows what: the state behind happens-before ------------------------------------------------===//
-//
+// Who knows what: the state behind happens-before.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Operations that complete in order share an agent: to have waited for one is to have waited for those before it. Bulk
 // copies complete in any order; 64 agents in turn keep the copies of different stages of a pipeline apart.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Sanitizer/Order.h"
 

@@ -1,8 +1,5 @@
-//===- Order.h - Who knows what: the state behind happens-before --------------------------------------------------===//
-//
+// Who knows what: the state behind happens-before.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_SANITIZER_ORDER_H
 #define WEFT_EMULATOR_SANITIZER_ORDER_H
 

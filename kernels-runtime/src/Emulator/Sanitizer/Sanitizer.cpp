@@ -1,12 +1,7 @@
-//===- Sanitizer.cpp - Findings of a launch: synchronisation ------------------------------------------------------===//
-//
+// Findings of a launch: synchronisation.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // How each event of the machine moves knowledge between agents. Accesses are in SanitizerAccess.cpp.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Sanitizer/Sanitizer.h"
 

@@ -1,8 +1,5 @@
-//===- Sanitizer.h - Findings of a launch -------------------------------------------------------------------------===//
-//
+// Findings of a launch.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An observer that orders the accesses of a launch and reports those that nothing orders. Kinds of findings:
 //
@@ -21,8 +18,6 @@
 // Agents, in the sense of docs/emulator.md: each warp; per warp its cp.async operations and its wgmma groups, which
 // complete in order; and 64 more per cluster that bulk copies take in turn. A copy knows what its issuer knew at issue,
 // its own clock is known to those who waited for it or for the mbarrier phase that it completed.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_SANITIZER_SANITIZER_H
 #define WEFT_EMULATOR_SANITIZER_SANITIZER_H
 

@@ -1,14 +1,9 @@
-//===- SanitizerAccess.cpp - Findings of a launch: accesses -------------------------------------------------------===//
-//
+// Findings of a launch: accesses.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Each access against the shadow of its space. Which of two conflicting accesses a finding names first does not depend
 // on which came first in this run: the thread before the asynchronous operation, the read before the write, of two
 // writes the one further down.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Sanitizer/Sanitizer.h"
 

@@ -1,14 +1,9 @@
-//===- SharedShadow.cpp - Who touched each word of a CTA's shared memory ------------------------------------------===//
-//
+// Who touched each word of a CTA's shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An access by agent s conflicts with a recorded one by agent a at clock c, one of the two being a write, unless s
 // knows a at c or later. A write that is ordered after everything recorded replaces it all; so does a racing one, which
 // keeps one fault from being reported at every later access.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Sanitizer/SharedShadow.h"
 

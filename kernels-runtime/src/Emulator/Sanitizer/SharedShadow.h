@@ -1,14 +1,9 @@
-//===- SharedShadow.h - Who touched each word of a CTA's shared memory --------------------------------------------===//
-//
+// Who touched each word of a CTA's shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A record per 4-byte word: the last write, and the reads since then that are not known to be ordered before one
 // another. Words that are accessed by bytes have a record per byte instead, so that neighbours in a word never meet.
 // 52 bytes per word touched (four times that by bytes); 132 CTAs of 228 KB take 0.4 GB. Knows no warps, only agents.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_SANITIZER_SHAREDSHADOW_H
 #define WEFT_EMULATOR_SANITIZER_SHAREDSHADOW_H
 

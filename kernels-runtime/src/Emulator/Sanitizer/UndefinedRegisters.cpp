@@ -1,13 +1,8 @@
-//===- UndefinedRegisters.cpp - Reads of registers that nothing has written ---------------------------------------===//
-//
+// Reads of registers that nothing has written.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Quarters of slots that may have been written, at the beginning of each block; joined by union until nothing changes.
 // What packs words of parts and takes them apart again moves quarters: compilers pack a half that nobody ever reads.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Emulator/Sanitizer/UndefinedRegisters.h"
 

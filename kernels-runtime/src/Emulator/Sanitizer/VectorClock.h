@@ -1,12 +1,7 @@
-//===- VectorClock.h - What an agent knows of others --------------------------------------------------------------===//
-//
+// What an agent knows of others.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Agents are numbered within a cluster. Clocks begin at 1; 0 is "nothing known".
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_EMULATOR_SANITIZER_VECTORCLOCK_H
 #define WEFT_EMULATOR_SANITIZER_VECTORCLOCK_H
 

@@ -1,13 +1,8 @@
-//===- BlockOrder.cpp - Bytes of a chain of contractions by the order of its block loops --------------------------===//
-//
+// Bytes of a chain of contractions by the order of its block loops.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The search treats tiles as real numbers, moved in their logarithms; the best of each order is rounded to whole blocks
 // that share their extent evenly and counted exactly.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/BlockOrder.h"
 
 #include <algorithm>

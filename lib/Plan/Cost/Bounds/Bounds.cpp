@@ -1,15 +1,10 @@
-//===- Bounds.cpp - The fewest bytes that any schedule moves ------------------------------------------------------===//
-//
+// The fewest bytes that any schedule moves.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // V(X) by pattern search in the logarithms of the box's sides, every candidate scaled until it touches X bytes; for
 // one statement the problem is convex there. An intermediate costs nothing in a box that holds the whole of the
 // reductions that make it and of the loops that use it, and its footprint in others: both are tried for each. Then the
 // best X by golden section; every X is a valid bound, so nothing hangs on its precision.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Bounds.h"
 
 #include <algorithm>

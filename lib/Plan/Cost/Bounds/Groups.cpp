@@ -1,12 +1,7 @@
-//===- Groups.cpp - Groups with names, and the bounds that have closed forms --------------------------------------===//
-//
+// Groups with names, and the bounds that have closed forms.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Products, chains of two, convolutions as affine groups; the chain's formulas; the bound per SM.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Bounds.h"
 
 #include <algorithm>

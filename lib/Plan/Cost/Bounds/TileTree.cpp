@@ -1,15 +1,10 @@
-//===- TileTree.cpp - Bytes of fused statements by how they share the fast memory ---------------------------------===//
-//
+// Bytes of fused statements by how they share the fast memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // On the way from the root to a statement the loops are l1, l2, ...; a slice of an array is brought as often as the
 // loops up to the last one that moves it run, since those further in leave it alone. Under a Sequential node all loops
 // above it count: whatever was there is gone when its child begins again. Sums leave each time and come back all but
 // the first time.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/TileTree.h"
 
 #include <algorithm>

@@ -1,13 +1,8 @@
-//===- CacheModel.cpp - A sectored cache with eviction priorities -------------------------------------------------===//
-//
+// A sectored cache with eviction priorities.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A table from lines to slots makes a hit one look-up. In a set the victim is searched; over the whole cache a list in
 // the order of use for each priority gives it at once.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/CacheModel.h"
 
 #include <algorithm>

@@ -1,16 +1,11 @@
-//===- ChainOrder.cpp - How two dependent kernels of a launch take turns ------------------------------------------===//
-//
+// How two dependent kernels of a launch take turns.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // A term of a launch's index is a digit (L / weight) % modulus of the CTA's number L, whatever grid it was written for;
 // in the chain's grid of units (rows) and places (columns) it is a digit of one of them, or of both where it lies
 // across the border. The linked tensor has no layout that both launches share, so it gets one: for each unit so many
 // rows of equal length, of which a block of the writer's has its part, a CTA its columns; the reader takes the rows of
 // its block, a step its columns.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/ChainOrder.h"
 
 #include <algorithm>

@@ -1,12 +1,7 @@
-//===- LaunchModel.cpp - What the blocks of a launch read and write -----------------------------------------------===//
-//
+// What the blocks of a launch read and write.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // The launches with names: a GEMM, two that depend on each other, attention.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/LaunchModel.h"
 
 #include <algorithm>

@@ -1,14 +1,9 @@
-//===- OptimalOrder.cpp - The fewest panel loads of any order -----------------------------------------------------===//
-//
+// The fewest panel loads of any order.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Breadth-first search, a load a step. A state is (visited tiles, cached panels) with every tile whose two panels are
 // cached visited, which costs nothing; a step loads one panel, in place of any other when the cache is full. So order
 // and replacement are searched together: 2^(mn) x C(m+n, <=c) states at most instead of (mn)! orders.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/PanelModel.h"
 
 #include <algorithm>

@@ -1,12 +1,7 @@
-//===- PanelModel.cpp - Panel loads of an order of output tiles ---------------------------------------------------===//
-//
+// Panel loads of an order of output tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Stack distances by a Fenwick tree over the times of last uses (n log n), and replacement by farthest next use.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/PanelModel.h"
 
 #include <algorithm>

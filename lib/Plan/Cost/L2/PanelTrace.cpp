@@ -1,13 +1,8 @@
-//===- PanelTrace.cpp - Whole operands of blocks through a cache of bytes -----------------------------------------===//
-//
+// Whole operands of blocks through a cache of bytes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Every array is cut into cells: the boxes that are written, or what one block reads. A block's use of an array is the
 // list of the cells that it touches over all its steps.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/PanelTrace.h"
 
 #include <algorithm>

@@ -1,13 +1,8 @@
-//===- Simulate.cpp - A launch through the L2, step by step -------------------------------------------------------===//
-//
+// A launch through the L2, step by step.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // The dispatcher hands the next block of the order to the first free place; places take turns in a tick. Deterministic:
 // the same numbers everywhere.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Simulate.h"
 
 #include <algorithm>

@@ -1,12 +1,7 @@
-//===- Configuration.cpp - A launch and a machine as JSON ---------------------------------------------------------===//
-//
+// A launch and a machine as JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Every number has a range, every unknown field is refused: a page's export is read back as it was meant.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Configuration.h"
 #include "Fields.h"
 #include "TilesLaunch.h"

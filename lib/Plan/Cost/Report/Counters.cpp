@@ -1,13 +1,8 @@
-//===- Counters.cpp - Predicted counters of launches, and measured ones -------------------------------------------===//
-//
+// Predicted counters of launches, and measured ones.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Prediction by the simulation and the bounds; the CSV of ncu, whose units may be scaled (Kbyte, Mbyte) and whose
 // numbers have thousands separators.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Counters.h"
 #include "weft/Plan/Cost/TileTree.h"
 

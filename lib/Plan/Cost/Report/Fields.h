@@ -1,12 +1,7 @@
-//===- Fields.h - Fields of a JSON object that is not trusted -----------------------------------------------------===//
-//
+// Fields of a JSON object that is not trusted.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===--------------------------------------------------------------------------------------------------------------===//
-//
 // Every number has a range, every unknown field is refused; messages have the path of the field.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef WEFT_LIB_PLAN_COST_REPORT_FIELDS_H
 #define WEFT_LIB_PLAN_COST_REPORT_FIELDS_H
 

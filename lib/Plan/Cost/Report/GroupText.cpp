@@ -1,14 +1,9 @@
-//===- GroupText.cpp - An affine group as JSON --------------------------------------------------------------------===//
-//
+// An affine group as JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // {"dims": [extent, ...], "arrays": [{"kind", "bytes", "axes": [[loop, stride, ...], ...]}, ...],
 //  "statements": [{"dims": [loop, ...], "reads": [array, ...], "result": array}, ...]}; checkGroup says what is
 //  refused.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TilesLaunch.h"
 
 using namespace weft::plan;

@@ -1,16 +1,11 @@
-//===- Instructions.cpp - Matrix instructions and shared memory of a launch ---------------------------------------===//
-//
+// Matrix instructions and shared memory of a launch.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // Counted by warps, as profilers do. An instruction takes 32 bytes along the reduction: wgmma 64 rows of a warpgroup
 // (four warps, each counts) by up to 256 columns, mma.sync 16 rows by 8 columns of a warp. Tiles are computed whole, at
 // the edges too. Shared memory serves 128 bytes a wavefront: wgmma reads both operands there (the second product of
 // attention has its left one in registers), mma.sync's warps load the rows and columns of their part of the tile;
 // results go through it once.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "weft/Plan/Cost/Counters.h"
 
 #include <algorithm>

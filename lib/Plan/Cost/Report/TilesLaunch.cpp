@@ -1,13 +1,8 @@
-//===- TilesLaunch.cpp - A launch of any tiles as JSON ------------------------------------------------------------===//
-//
+// A launch of any tiles as JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 //
 // An index is a base and terms ["row" | "col" | "step", divisor, modulus, factor]. Sums are kept far from the ends of
 // 64 bits by the ranges of what they are made of.
-//
-//===--------------------------------------------------------------------------------------------------------------===//
 #include "TilesLaunch.h"
 
 using namespace weft::plan;
