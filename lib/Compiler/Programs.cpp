@@ -130,6 +130,11 @@ bool Compilation::checkTargets() {
       return fail(ErrorClass::Usage, "--target: expected " + target + ", which kernel " +
                                          kernel.getSymName().value_or("?") + " was planned for, got " +
                                          programs.front().name());
+    auto schedule = kernel->getAttrOfType<tg::ScheduleAttr>("tg.schedule");
+    const Device *gpu = programs.front().gpu;
+    if (schedule && gpu && schedule.getEngine() == tg::Engine::Wgmma && !gpu->hasWgmma())
+      return fail(ErrorClass::Usage, "kernel " + kernel.getSymName().value_or("?") +
+                                         ": expected engine = mma or simt on " + gpu->architecture + ", got wgmma");
   }
   return true;
 }

@@ -27,7 +27,8 @@ struct WgmmaTiling {
   int64_t row(int64_t group, int64_t step) const { return 64 * (group + rowGroups * step); }
   int64_t column(int64_t group, int64_t step) const { return columns * (step + columnSteps * group); }
 };
-/// Nothing if m < 64, n is too small for the warpgroups, or warps are no multiple of 4.
+/// Nothing if m is not 64 times a power of two, n is too small for the warpgroups or not what their instructions cover,
+/// or warps are no multiple of 4.
 std::optional<WgmmaTiling> getWgmmaTiling(int64_t m, int64_t n, int64_t warps);
 
 /// (register, lane, warp) -> [m, n] of the accumulator. Registers in the order of the instruction's, then columnSteps,

@@ -40,7 +40,12 @@ std::optional<WgmmaTiling> schedule::getWgmmaTiling(int64_t m, int64_t n, int64_
   tiling.columns = std::min<int64_t>(columns, 256);
   tiling.columnSteps = columns / tiling.columns;
   tiling.rowSteps = m / (64 * tiling.rowGroups);
-  return tiling;
+  // Layouts are linear over bits: steps are powers of two, and what they cover is the whole tile.
+  bool isWhole = tiling.columns % 8 == 0 && llvm::isPowerOf2_64(tiling.columnSteps) &&
+                 llvm::isPowerOf2_64(tiling.rowSteps) && llvm::isPowerOf2_64(tiling.rowGroups) &&
+                 m == 64 * tiling.rowGroups * tiling.rowSteps &&
+                 n == tiling.columns * tiling.columnSteps * tiling.columnGroups;
+  return isWhole ? std::optional(tiling) : std::nullopt;
 }
 
 /// Multiplies `layout` by factors (in, out, values) in turn and puts the dimensions in order; `zeros` stands for no

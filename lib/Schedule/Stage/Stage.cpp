@@ -215,19 +215,22 @@ private:
       for (unsigned operand : {0u, 1u})
         if (isa<tk::TileType>(dot->getOperand(operand).getType()))
           if (std::optional<CopySource> source = getCopySource(dot->getOperand(operand), mayUseTma)) {
-            bool isCut = getLiveShape(source->access) != source->access.shape;
-            if (source->engine == tk::CopyEngine::Tma && isCut && !readsLiveColumns(dot))
+            if (source->engine == tk::CopyEngine::Tma && readsDeadPlaces(dot, operand, source->access))
               source->access.guard.reset(); // Which says no more of a box than where it ends.
             copies.push_back({dot, operand, *source});
           }
   }
 
-  /// Whether nobody reads what lies behind the live columns of the right operand: warpgroups do that share the columns
-  /// out, and warps, which read several columns at once.
-  bool readsLiveColumns(tk::DotOp dot) const {
+  /// Whether instructions read what a cut box leaves out. Those of wgmma stop at the right operand's live columns, but
+  /// for warpgroups that share the columns out; warps read several columns at once. All rows of the left operand are
+  /// read: a tile of 192 is one of 256 rows.
+  bool readsDeadPlaces(tk::DotOp dot, unsigned operand, const Access &access) const {
+    SmallVector<int64_t> live = getLiveShape(access);
+    if (live == access.shape)
+      return false;
     ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
     std::optional<WgmmaTiling> tiling = isWgmma(dot) ? getWgmmaTiling(shape[0], shape[1], warps) : std::nullopt;
-    return tiling && tiling->columnGroups == 1;
+    return !tiling || tiling->columnGroups > 1 || (operand == 0 && live[0] != access.shape[0]);
   }
 
   bool slideByTma(ArrayRef<tk::DotOp> dots) const;
