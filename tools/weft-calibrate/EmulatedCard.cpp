@@ -1,7 +1,7 @@
 // A card of the PTX emulator: that the benchmarks run, not what they measure.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CalibratedCard.h"
-#include "Emulator/Card.h"
+#include "Emulator/Exec/Card.h"
 #include "Emulator/EmulatorDevice.h"
 
 #include <map>

@@ -6,7 +6,7 @@
 // do not agree.
 #include "../common/CommandLine.h"
 #include "Compare.h"
-#include "Emulator/Card.h"
+#include "Emulator/Exec/Card.h"
 #include "Emulator/Counters/LaunchCounters.h"
 #include "Emulator/EmulatorDevice.h"
 #include "Files.h"

@@ -4,7 +4,7 @@
 // Registers, constants, special registers, symbols, vectors and addresses, with their checks.
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/SpecialRegister.h"
-#include "Emulator/Memory/Access.h"
+#include "Emulator/Exec/Access.h"
 
 #include <cmath>
 #include <cstring>

@@ -7,7 +7,7 @@
 #define WEFT_EMULATOR_EXEC_OBSERVER_H
 
 #include "Emulator/Exec/Cta.h"
-#include "Emulator/Memory/Access.h"
+#include "Emulator/Exec/Access.h"
 
 namespace weft::emu {
 

@@ -6,7 +6,7 @@
 #define WEFT_EMULATOR_EXEC_SPECIALREGISTER_H
 
 #include "Emulator/Exec/Binder.h"
-#include "Emulator/Memory/Access.h"
+#include "Emulator/Exec/Access.h"
 
 namespace weft::emu {
 

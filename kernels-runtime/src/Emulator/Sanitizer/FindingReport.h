@@ -3,7 +3,7 @@
 #ifndef WEFT_EMULATOR_SANITIZER_FINDINGREPORT_H
 #define WEFT_EMULATOR_SANITIZER_FINDINGREPORT_H
 
-#include "Emulator/Emulator.h"
+#include "Emulator/Exec/Launch.h"
 
 namespace weft::emu {
 

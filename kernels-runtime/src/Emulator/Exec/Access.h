@@ -3,8 +3,8 @@
 //
 // Every access is first resolved and checked (Machine::resolve), then shown to the observers, then performed through
 // `host`. A generic access whose lanes point into several spaces is several records.
-#ifndef WEFT_EMULATOR_MEMORY_ACCESS_H
-#define WEFT_EMULATOR_MEMORY_ACCESS_H
+#ifndef WEFT_EMULATOR_EXEC_ACCESS_H
+#define WEFT_EMULATOR_EXEC_ACCESS_H
 
 #include "Emulator/Exec/Program.h"
 
@@ -71,4 +71,4 @@ struct Access {
 
 } // namespace weft::emu
 
-#endif // WEFT_EMULATOR_MEMORY_ACCESS_H
+#endif // WEFT_EMULATOR_EXEC_ACCESS_H

@@ -3,8 +3,8 @@
 //
 // A model compiled for several targets has one entry for each of them: `main` for the CPU, `main@sm_90a` for that GPU
 // architecture. A caller names the function (`main`); the session takes the entry that fits its device.
-#ifndef WEFT_SESSION_ENTRYCHOICE_H
-#define WEFT_SESSION_ENTRYCHOICE_H
+#ifndef WEFT_GPU_ENTRYCHOICE_H
+#define WEFT_GPU_ENTRYCHOICE_H
 
 #include "weft/Bundle/Reader.h"
 
@@ -32,4 +32,4 @@ bundle::Error makeNoCodeError(const bundle::Tables &tables, std::string_view arc
 
 } // namespace weft
 
-#endif // WEFT_SESSION_ENTRYCHOICE_H
+#endif // WEFT_GPU_ENTRYCHOICE_H

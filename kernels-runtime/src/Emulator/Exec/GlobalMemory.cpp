@@ -1,7 +1,7 @@
 // Global memory of a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Emulator/Memory/GlobalMemory.h"
-#include "Emulator/Memory/Access.h"
+#include "Emulator/Exec/GlobalMemory.h"
+#include "Emulator/Exec/Access.h"
 
 #include <algorithm>
 #include <atomic>

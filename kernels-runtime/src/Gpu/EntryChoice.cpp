@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EntryChoice.h"
 
-#include "../Gpu/GpuCode.h"
+#include "GpuCode.h"
 
 #include <string>
 

@@ -5,8 +5,8 @@
 // technical specifications per compute capability. SM counts, L2 and memory sizes: NVIDIA's A100, Ada, GA10x and H100
 // architecture white papers and data sheets (A40: GA102 with 84 SMs; RTX 3050: GA106 with 20 SMs),
 // RTX Blackwell (RTX 5090: GB202 with 170 SMs; its clusters are not emulated).
-#ifndef WEFT_EMULATOR_CARD_H
-#define WEFT_EMULATOR_CARD_H
+#ifndef WEFT_EMULATOR_EXEC_CARD_H
+#define WEFT_EMULATOR_EXEC_CARD_H
 
 #include <cstdint>
 #include <string_view>
@@ -62,4 +62,4 @@ inline const Card *findCard(std::string_view word) {
 
 } // namespace weft::emu
 
-#endif // WEFT_EMULATOR_CARD_H
+#endif // WEFT_EMULATOR_EXEC_CARD_H

@@ -1,9 +1,9 @@
 // Weights whose dimensions kernels read in another order.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_SESSION_WEIGHTORDER_H
-#define WEFT_SESSION_WEIGHTORDER_H
+#ifndef WEFT_MEMORY_WEIGHTORDER_H
+#define WEFT_MEMORY_WEIGHTORDER_H
 
-#include "../Memory/AlignedMemory.h"
+#include "AlignedMemory.h"
 #include "weft/Bundle/Error.h"
 #include "weft/bundle_format.h"
 
@@ -38,4 +38,4 @@ bundle::Error reorderWeight(const bundle::WeightOrderRecord &record, const void 
 
 } // namespace weft
 
-#endif // WEFT_SESSION_WEIGHTORDER_H
+#endif // WEFT_MEMORY_WEIGHTORDER_H

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Turns handles and option structs of weft/runtime.h into the classes behind them; no logic of its own.
-#include "Session/DlPack.h"
-#include "Session/Session.h"
+#include "DlPack.h"
+#include "Session.h"
 #include "weft/Bundle/DType.h"
 
 #include <algorithm>

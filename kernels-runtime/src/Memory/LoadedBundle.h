@@ -4,11 +4,11 @@
 // A checked bundle together with the memory it lies in, the files of its external weights, and the code that devices
 // loaded from it. Immutable after opening apart from what devices keep here, which has locks of its own; shared by
 // sessions.
-#ifndef WEFT_SESSION_LOADEDBUNDLE_H
-#define WEFT_SESSION_LOADEDBUNDLE_H
+#ifndef WEFT_MEMORY_LOADEDBUNDLE_H
+#define WEFT_MEMORY_LOADEDBUNDLE_H
 
-#include "../Memory/AlignedMemory.h"
-#include "../Memory/MappedFile.h"
+#include "AlignedMemory.h"
+#include "MappedFile.h"
 #include "weft/Bundle/Reader.h"
 
 #include <functional>
@@ -92,4 +92,4 @@ private:
 
 } // namespace weft
 
-#endif // WEFT_SESSION_LOADEDBUNDLE_H
+#endif // WEFT_MEMORY_LOADEDBUNDLE_H

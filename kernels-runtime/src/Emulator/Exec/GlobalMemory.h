@@ -4,8 +4,8 @@
 // Allocations in a virtual address range of their own: never reused within a process, with gaps between, so that every
 // address is inside one allocation or none, and a freed one is known as such. The initialised state (one byte per byte)
 // is kept for all allocations, but only the sanitizer looks at it.
-#ifndef WEFT_EMULATOR_MEMORY_GLOBALMEMORY_H
-#define WEFT_EMULATOR_MEMORY_GLOBALMEMORY_H
+#ifndef WEFT_EMULATOR_EXEC_GLOBALMEMORY_H
+#define WEFT_EMULATOR_EXEC_GLOBALMEMORY_H
 
 #include "weft/Bundle/Error.h"
 
@@ -62,4 +62,4 @@ private:
 
 } // namespace weft::emu
 
-#endif // WEFT_EMULATOR_MEMORY_GLOBALMEMORY_H
+#endif // WEFT_EMULATOR_EXEC_GLOBALMEMORY_H
