@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Compiler/Compilation.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;

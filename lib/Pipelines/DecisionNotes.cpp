@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DecisionNotes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "weft/Plan/Explain/Decisions.h"
+#include "weft/Plan/Decisions.h"
 #include "llvm/ADT/StringMap.h"
 #include <numeric>
 

@@ -12,8 +12,7 @@
 // without s might not fit f16); the sum stays in f32 until it is scaled. A packed matrix is not unpacked for a row of
 // f32.
 #include "CarrySums.h"
-#include "Target.h"
-#include "Unpacked.h"
+#include "../Models/Unpacked.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
@@ -22,8 +21,9 @@
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/Scales.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/LevelPasses.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -6,11 +6,11 @@
 // enough CTAs remain to fill the SMs, and a tile whose rows are contiguous in one tensor and its columns in another is
 // wide in both.
 #include "../Groups/InnerContractions.h"
-#include "ProductRows.h"
+#include "../Models/ProductRows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/ReadTime.h"
-#include "weft/Plan/RowStatistics.h"
-#include "weft/Plan/Schedule.h"
+#include "../Facts/RowStatistics.h"
+#include "weft/Plan/ChooseSchedule.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,6 +1,5 @@
 // weft-plan-gpu: sets the schedule of a kernel module.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Target.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
@@ -11,7 +10,8 @@
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Plan/Records.h"
-#include "weft/Plan/Schedule.h"
+#include "weft/Plan/ChooseSchedule.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/KernelAttributes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Threading.h"

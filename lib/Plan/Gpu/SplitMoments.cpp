@@ -20,7 +20,7 @@
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/ReadTime.h"
-#include "weft/Plan/RowStatistics.h"
+#include "../Facts/RowStatistics.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,12 +1,12 @@
 // weft-plan-layouts: the order in memory of the dimensions of each tensor between kernels, as Layouts.h prices it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../Gpu/Target.h"
 #include "Layouts.h"
 #include "RaiseTransposes.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/WeightOrder.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

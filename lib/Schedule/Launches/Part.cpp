@@ -4,7 +4,7 @@
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileKernel/IR/PartOps.h"
-#include "weft/Plan/Traversal/GridTail.h"
+#include "weft/Traversal/GridTail.h"
 #include "weft/Schedule/LaunchPart.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/RowBlocks.h"

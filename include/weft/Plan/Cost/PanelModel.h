@@ -6,7 +6,7 @@
 #ifndef WEFT_PLAN_COST_PANELMODEL_H
 #define WEFT_PLAN_COST_PANELMODEL_H
 
-#include "weft/Plan/Traversal/Traversal.h"
+#include "weft/Traversal/Traversal.h"
 
 namespace weft::plan {
 
