@@ -37,6 +37,9 @@ class Tree:
             for path in public:
                 self.folder[path] = self._home(path, Path(sources) / path.parent.relative_to(headers), Path(headers), homes[path.stem], folders)
         self.roomy = set(self.folder.values())
+        self.named = collections.defaultdict(set)  # Build files let a tool include another one's headers by their names.
+        for path in self.folder:
+            self.named[path.parts[0], path.name].add(path)
 
     @staticmethod
     def _home(path: Path, mirror: Path, headers: Path, homes: set[Path], folders: set[Path]) -> Path:
@@ -60,7 +63,8 @@ class Tree:
                     parts.append(part)
             if Path(*parts) in self.folder:
                 return Path(*parts)
-        return None
+        named = self.named[path.parts[0], name]
+        return next(iter(named)) if len(named) == 1 else None
 
     def includes(self) -> Iterator[tuple[Path, Path, Edge]]:
         """Folder, included folder and the place, for every include that leaves its folder."""

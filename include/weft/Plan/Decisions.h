@@ -43,9 +43,6 @@ private:
   llvm::MapVector<std::pair<mlir::Operation *, mlir::Operation *>, std::string> refusals;
 };
 
-/// The first ONNX node in a location, or an empty string.
-llvm::StringRef findNodeName(mlir::Location location);
-
 /// One remark of category `fusion` for each: `fused` (passed), or `not-fused` (missed) with the rule, with `producer`
 /// and `consumer` (op names), `producer-node` and `consumer-node` (where known), `kernel` or `kernels` (numbers in the
 /// order of groups), `inside=tg.fold` where both are in one, `bytes` and `saved-bytes`.

@@ -52,7 +52,6 @@ public:
   /// Parses, binds and lays out a module and places its .global and .const variables. `name` stands before
   /// "line:column" in messages.
   Error load(std::string_view ptx, std::string_view name, uint32_t &module);
-  Error unload(uint32_t module);
   Error entries(uint32_t module, std::vector<EntryInfo> &entries) const;
   /// Address and size of a .global or .const variable.
   Error symbol(uint32_t module, std::string_view name, uint64_t &address, uint64_t &bytes) const;
@@ -66,8 +65,6 @@ public:
   Error poison(uint64_t address, uint64_t bytes);
   /// Marks as initialised what something else than write() has filled.
   Error markInitialised(uint64_t address, uint64_t bytes);
-  /// The bytes behind an address, for callers that map device memory; null when not one allocation.
-  void *hostPointer(uint64_t address, uint64_t bytes);
 
   /// Runs a kernel to its end. An Error is a launch that cannot be or that failed (bad access, deadlock, trap, limit):
   /// what it had written stays written, and `result` holds what was found until then.

@@ -1,5 +1,6 @@
 // --no-fuse and --force-fuse: names of ONNX nodes become sets of ops, and these conditions on groups.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,11 +22,7 @@ static llvm::SmallSetVector<StringAttr, 4> nodesOf(Operation *op) {
   llvm::SmallSetVector<StringAttr, 4> names;
   op->walk([&](Operation *inner) {
     if (!isa<tg::ConstantOp>(inner))
-      inner->getLoc()->walk([&](Location part) {
-        if (auto name = dyn_cast<NameLoc>(part))
-          names.insert(name.getName());
-        return WalkResult::advance();
-      });
+      tg::forEachNodeName(inner->getLoc(), [&](StringAttr name) { names.insert(name); });
   });
   return names;
 }

@@ -1,5 +1,6 @@
 // Candidate edges of a plan, decided by its groups, and their remarks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Plan/Decisions.h"
 #include "GroupCost.h"
 #include "mlir/IR/Remarks.h"
@@ -14,17 +15,6 @@
 using namespace mlir;
 
 namespace weft::plan {
-
-StringRef findNodeName(Location location) {
-  StringRef node;
-  location->walk([&](Location inner) {
-    auto name = dyn_cast<NameLoc>(inner);
-    if (name)
-      node = name.getName().getValue();
-    return name ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return node;
-}
 
 namespace {
 
@@ -208,9 +198,9 @@ void emitRemarks(ArrayRef<EdgeDecision> decisions, StringRef function) {
       remark << remark::add("{0}", edge.reason);
     remark << remark::metric("producer", edge.producer->getName().getStringRef())
            << remark::metric("consumer", edge.consumer->getName().getStringRef());
-    if (StringRef node = findNodeName(edge.producer->getLoc()); !node.empty())
+    if (StringRef node = tg::findNodeName(edge.producer->getLoc()); !node.empty())
       remark << remark::metric("producer-node", node);
-    if (StringRef node = findNodeName(loc); !node.empty())
+    if (StringRef node = tg::findNodeName(loc); !node.empty())
       remark << remark::metric("consumer-node", node);
     if (edge.isFused)
       remark << remark::metric("kernel", edge.producerGroup);

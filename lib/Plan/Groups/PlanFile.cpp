@@ -7,9 +7,9 @@
 // as any.
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
-#include "weft/Plan/Decisions.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -32,7 +32,7 @@ static std::string describe(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "'" << op->getName() << "'";
-  if (StringRef node = findNodeName(op->getLoc()); !node.empty())
+  if (StringRef node = tg::findNodeName(op->getLoc()); !node.empty())
     os << " of node `" << node << "`";
   return text;
 }
@@ -165,7 +165,7 @@ private:
   }
 
   static std::string describeNode(Operation *op) {
-    StringRef node = findNodeName(op->getLoc());
+    StringRef node = tg::findNodeName(op->getLoc());
     return node.empty() ? "" : (" (`" + node + "`)").str();
   }
 
