@@ -1,7 +1,7 @@
 """Which folder includes which: the graph of the rooms, and its cycles.
 
 A folder with sources is a room; a room's folders are its sub-rooms; a folder without sources of its own (lib/Dialect) is a shelf. A public
-header belongs to the folder that implements it: where a source of its name is, else the folder of its name, else the folder of its path.
+header belongs to the folder that implements it: where a source of its name includes it, else the folder of its name, else that of its path.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -29,13 +29,12 @@ class Tree:
             files = [Path(p.relative_to(root)) for p in (root / sources).rglob("*") if p.suffix in (".h", ".cpp")]
             self.folder.update({path: path.parent for path in files})
             public = [Path(p.relative_to(root)) for p in (root / headers).rglob("*.h")] if headers else []
-            homes = collections.defaultdict(set)
-            for path in files:
-                if path.suffix == ".cpp":
-                    homes[path.stem].add(path.parent)
             folders = {path.parent for path in files}
+            implementers = [path for path in files if path.suffix == ".cpp"]
             for path in public:
-                self.folder[path] = self._home(path, Path(sources) / path.parent.relative_to(headers), Path(headers), homes[path.stem], folders)
+                name = f'#include "{path.relative_to(Path(headers).parent)}"'
+                homes = {source.parent for source in implementers if source.stem == path.stem and name in (root / source).read_text(errors="replace")}
+                self.folder[path] = self._home(path, Path(sources) / path.parent.relative_to(headers), Path(headers), homes, folders)
         self.roomy = set(self.folder.values())
         self.named = collections.defaultdict(set)  # Build files let a tool include another one's headers by their names.
         for path in self.folder:

@@ -38,10 +38,11 @@ class Rooms(unittest.TestCase):
                          ["lib/A/X.cpp:1", "lib/B/Z.cpp:2", "lib/C/W.cpp:1"])
 
     def test_a_header_is_of_the_folder_that_implements_it(self):
-        files = {"lib/A/Low/X.cpp": '#include "weft/A/Y.h"\n', "include/weft/A/X.h": "", "include/weft/A/Y.h": "",
+        files = {"lib/A/Low/X.cpp": '#include "weft/A/Y.h"\n#include "weft/A/X.h"\n', "include/weft/A/X.h": "", "include/weft/A/Y.h": "",
                  "lib/A/High/Z.cpp": '#include "weft/A/X.h"\n'}
         self.assertEqual(self.find_cycles(files), [])
-        self.assertEqual(self.find_cycles({**files, "lib/A/High/Y.cpp": ""}), ["lib/A/High/Z.cpp:1", "lib/A/Low/X.cpp:1"])
+        self.assertEqual(self.find_cycles({**files, "lib/A/High/Y.cpp": ""}), [], "another Y")
+        self.assertEqual(self.find_cycles({**files, "lib/A/High/Y.cpp": '#include "weft/A/Y.h"\n'}), ["lib/A/High/Z.cpp:1", "lib/A/Low/X.cpp:1"])
         self.assertEqual(self.find_cycles({**files, "include/weft/A/High.h": "", "lib/A/Low/V.cpp": '#include "weft/A/High.h"\n'}),
                          ["lib/A/High/Z.cpp:1", "lib/A/Low/V.cpp:1"])
 
