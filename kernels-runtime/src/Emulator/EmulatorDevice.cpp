@@ -13,8 +13,8 @@
 #include "../Gpu/GpuCode.h"
 #include "../Memory/WeightOrder.h"
 #include "Async/TensorMap.h"
-#include "Exec/Card.h"
 #include "Counters/LaunchCounters.h"
+#include "Exec/Card.h"
 
 #include <charconv>
 

@@ -32,8 +32,9 @@ SmallVector<Operation *> findSinks(const Group &group) {
   for (Operation *op : llvm::reverse(group))
     if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(userInBlock(op, user)); }))
       sinks.push_back(op);
-  auto largest = llvm::max_element(
-      sinks, [](Operation *a, Operation *b) { return elementsOf(a->getResult(0)) < elementsOf(b->getResult(0)); });
+  auto largest = llvm::max_element(sinks, [](Operation *a, Operation *b) {
+    return estimateElements(a->getResult(0)) < estimateElements(b->getResult(0));
+  });
   if (largest != sinks.end())
     std::rotate(sinks.begin(), largest, std::next(largest));
   return sinks;

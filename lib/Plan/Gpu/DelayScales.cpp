@@ -11,8 +11,8 @@
 // Rounding of one row: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g
 // without s might not fit f16); the sum stays in f32 until it is scaled. A packed matrix is not unpacked for a row of
 // f32.
-#include "CarrySums.h"
 #include "../Models/Unpacked.h"
+#include "CarrySums.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"

@@ -5,12 +5,12 @@
 // are rows, those that only the other has are columns, the rest is batch. A warp takes 16 rows (the fragment of
 // mma.sync, so that a step's scores are the left operand of the next product where they are), all columns and the whole
 // step.
+#include "weft/Plan/ChooseSchedule.h"
 #include "weft/Plan/Facts.h"
 #include "weft/Plan/FoldModel.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/ReadTime.h"
-#include "weft/Plan/ChooseSchedule.h"
 #include "weft/Traversal/GridTail.h"
 #include "weft/Traversal/Traversal.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,7 +1,7 @@
 // --no-fuse and --force-fuse: names of ONNX nodes become sets of ops, and these conditions on groups.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Plan/Constraints.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

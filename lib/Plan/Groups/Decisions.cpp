@@ -1,9 +1,9 @@
 // Candidate edges of a plan, decided by its groups, and their remarks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Plan/Decisions.h"
 #include "GroupCost.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
 #include "weft/Plan/Facts.h"

@@ -3,6 +3,7 @@
 //
 // The cost of an op is about its instructions an element (GroupCost.h). The cost of a value is that of all arithmetic
 // in the group that it needs; what is in memory, and views of it, cost nothing.
+#include "../Facts/RowStatistics.h"
 #include "../Models/OperandBoxes.h"
 #include "../Models/Unpacked.h"
 #include "InnerContractions.h"
@@ -14,7 +15,6 @@
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/MemoryLevels.h"
-#include "../Facts/RowStatistics.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -282,8 +282,8 @@ bool Checker::isPackedMatrix(tg::ContractOp contract, unsigned operand, const Pr
          !before.windows && mayUnpack(getElementTypeOrSelf(before.packed), getElementTypeOrSelf(value));
 }
 
-/// Packed weights are unpacked in the registers that multiply (../Models/Unpacked.h), and scales that an index finds for
-/// each place are read as the weights are.
+/// Packed weights are unpacked in the registers that multiply (../Models/Unpacked.h), and scales that an index finds
+/// for each place are read as the weights are.
 bool Checker::staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   if (!isPackedMatrix(contract, operand, before))
     return false;

@@ -1,7 +1,7 @@
 // Lower bounds: known closed forms for products, chains, attention and convolutions; never above what a tiling moves.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Convolution.h"
 #include "weft/Plan/Cost/Bounds.h"
+#include "Convolution.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The panel model: exact optima and LRU loads of known orders; optimal replacement against the exact search.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "OptimalReplacement.h"
 #include "weft/Plan/Cost/PanelModel.h"
+#include "OptimalReplacement.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,8 +1,8 @@
 // Panels with sizes: equal to the panel model for products of square tiles, results and intermediates, policies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Cost/PanelTrace.h"
-#include "OptimalReplacement.h"
 #include "MakeOrder.h"
+#include "OptimalReplacement.h"
 #include "weft/Plan/Cost/PanelModel.h"
 #include <gtest/gtest.h>
 
