@@ -13,8 +13,7 @@ using MakeLogarithm = llvm::function_ref<mlir::Value(mlir::Value u, mlir::Value 
 /// ln x, with what C says of numbers that are not positive and finite.
 mlir::Value logBy(const Emitter &e, mlir::Value x, MakeLogarithm logarithm);
 
-/// ln(1 + x). Sums of at least `exact` need no
-/// correction; of an x below `tiny`, ln(1 + x) is x.
+/// ln(1 + x). A sum of at least `exact` needs no correction; where |x| is below `tiny`, ln(1 + x) is x.
 mlir::Value log1pBy(const Emitter &e, mlir::Value x, double exact, double tiny, MakeLogarithm logarithm);
 
 } // namespace weft::lower
