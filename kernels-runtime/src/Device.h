@@ -7,7 +7,7 @@
 #ifndef WEFT_DEVICE_H
 #define WEFT_DEVICE_H
 
-#include "Session/WeightOrder.h"
+#include "Memory/WeightOrder.h"
 #include "weft/Bundle/Error.h"
 
 #include <cstdint>

@@ -3,11 +3,11 @@
 //
 // A weight is stored once, however many orders of it the kernels of a bundle's entries see; it is put in order when a
 // session needs it, on the host only for devices that compute there; a card does it by kernels of its own.
-#include "Session/WeightOrder.h"
+#include "Memory/WeightOrder.h"
 #include "Cuda/CudaOrder.h"
 #include "Cuda/CudaTest.h"
 #include "Emulator/Emulator.h"
-#include "Session/LoadedBundle.h"
+#include "Memory/LoadedBundle.h"
 #include "Session/Session.h"
 
 #include <algorithm>

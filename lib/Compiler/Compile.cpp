@@ -5,6 +5,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "weft/Compiler/Compilation.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Import/Onnx/MemorySources.h"
 #include "weft/Plan/OrderModel.h"
 #include "weft/Support/InputFile.h"
@@ -202,18 +203,6 @@ bool Compilation::parseFlags() {
   return diagnostics.empty();
 }
 
-/// The name of the ONNX node that `location` came from; empty if it has none.
-static std::string findNode(Location location) {
-  std::string node;
-  location->walk([&](Location inner) {
-    auto name = dyn_cast<NameLoc>(inner);
-    if (name)
-      node = name.getName().str();
-    return name ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return node;
-}
-
 /// The category in a remark's text, which the engine has written.
 static std::string categoryOf(llvm::StringRef text) {
   return text.split("| Category:").second.split(" |").first.trim().str();
@@ -244,7 +233,7 @@ void Compilation::setUpThreads() {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark) {
       if (!llvm::Regex(flags.remarks).match(categoryOf(diagnostic.str())))
         return success(); // One that only the explanation takes.
-      std::string node = findNode(diagnostic.getLocation());
+      std::string node = tg::findNodeName(diagnostic.getLocation()).str();
       remarks.push_back(
           (lowering + (lowering.empty() ? "" : ": ") + (node.empty() ? "" : "node `" + node + "`: ") + diagnostic.str())
               .str());
@@ -261,7 +250,7 @@ void Compilation::setUpThreads() {
     }
     onnx::Diagnostic problem;
     problem.cls = ErrorClass::Unsupported;
-    problem.node = findNode(diagnostic.getLocation());
+    problem.node = tg::findNodeName(diagnostic.getLocation()).str();
     problem.cause = diagnostic.str();
     refusals->push_back(std::move(problem));
     return success();

@@ -2,23 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Compiler/Compilation.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
+#include "weft/Plan/Facts.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
 namespace weft {
-
-static std::string findNode(Location location) {
-  std::string node;
-  location->walk([&](Location inner) {
-    auto name = dyn_cast<NameLoc>(inner);
-    if (name)
-      node = name.getName().str();
-    return name ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return node;
-}
 
 static bool hasWork(Operation &op) {
   return !isa<tg::ReshapeOp, tg::BitcastOp, tg::WeightOp, func::ReturnOp>(op) &&
@@ -28,16 +18,15 @@ static bool hasWork(Operation &op) {
 /// Work of ops by the nodes that they came from.
 static void measureNodes(ModuleOp module, ModelEstimate &result) {
   llvm::MapVector<StringRef, NodeEstimate> nodes;
-  std::vector<std::string> names;
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal())
     return;
   for (Operation &op : main.front()) {
-    std::string name = hasWork(op) ? findNode(op.getLoc()) : "";
+    StringRef name = hasWork(op) ? tg::findNodeName(op.getLoc()) : "";
     if (name.empty())
       continue;
-    NodeEstimate &node = nodes[StringAttr::get(module.getContext(), name).getValue()];
-    node.name = name;
+    NodeEstimate &node = nodes[name];
+    node.name = name.str();
     node.operations += plan::estimateFlops(&op);
     for (Value operand : op.getOperands())
       node.bytes += plan::takenBytes(operand, [&](Operation *reader) { return reader == &op; });

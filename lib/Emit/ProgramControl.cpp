@@ -4,6 +4,7 @@
 // turn copies there what it returns, after it has read all of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ProgramWriter.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 
 using namespace mlir;
 using namespace weft;
@@ -203,16 +204,7 @@ llvm::Error ProgramWriter::addIf(tg::IfOp op) {
 //===--- Ranks ---===//
 
 /// What errors call the op: the ONNX node that its value came from.
-static std::string nameOf(Operation &op) {
-  std::string name;
-  op.getLoc()->walk([&](Location inner) {
-    auto named = dyn_cast<NameLoc>(inner);
-    if (named)
-      name = named.getName().str();
-    return named ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return name;
-}
+static std::string nameOf(Operation &op) { return tg::findNodeName(op.getLoc()).str(); }
 
 static bundle::Reduction reductionOf(tg::Monoid kind) {
   switch (kind) {

@@ -4,7 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
-#include "weft/Plan/Traversal/GridTail.h"
+#include "weft/Traversal/GridTail.h"
 
 using namespace mlir;
 

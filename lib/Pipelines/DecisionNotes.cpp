@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DecisionNotes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "weft/Plan/Explain/Decisions.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
+#include "weft/Plan/Decisions.h"
 #include "llvm/ADT/StringMap.h"
 #include <numeric>
 
@@ -121,14 +122,14 @@ void DecisionNotes::add(const remark::detail::Remark &remark) {
                  toNumber(findArgument(remark, "groups"), 0), toReal(findArgument(remark, "us")),
                  toReal(findArgument(remark, "unfused-us"))};
   } else if (remark.getCategoryName() == "levels") {
-    levels.add(remark.getFunction(), {plan::findNodeName(remark.getLocation()).str(), findArgument(remark, "op").str(),
+    levels.add(remark.getFunction(), {tg::findNodeName(remark.getLocation()).str(), findArgument(remark, "op").str(),
                                       findArgument(remark, "readers").str(), findArgument(remark, "level").str(),
                                       findArgument(remark, "reason").str(), toNumber(findArgument(remark, "bytes"), -1),
                                       toNumber(findArgument(remark, "tensor-bytes"), -1)});
   } else {
     auto text = [&](const Twine &each) { return builder.getStringAttr(each); };
     remarks.insert({text(remark.getRemarkTypeString()), text(name), text(remark.getCombinedCategoryName()),
-                    text(remark.getFunction()), text(plan::findNodeName(remark.getLocation())),
+                    text(remark.getFunction()), text(tg::findNodeName(remark.getLocation())),
                     text(printArguments(remark))});
   }
 }

@@ -9,7 +9,7 @@
 #include "EdgeLevels.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Decisions.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include <tuple>

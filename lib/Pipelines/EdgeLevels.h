@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// A remark of weft/Plan/Explain/LevelRemarks.h.
+/// A remark of LevelRemarks.h.
 struct LevelNote {
   std::string node, op, readers, level, reason;
   int64_t bytes = 0; ///< Of a tile.

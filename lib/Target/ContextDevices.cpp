@@ -3,6 +3,7 @@
 #include "weft/Target/ContextDevices.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Operation.h"
 
 namespace weft {
 
@@ -25,6 +26,13 @@ void setDevices(mlir::MLIRContext &context, DeviceTable devices) {
 const Device *findDevice(mlir::MLIRContext *context, llvm::StringRef nameOrArchitecture) {
   auto *dialect = context->getLoadedDialect<DeviceDialect>();
   return dialect ? dialect->devices.find(nameOrArchitecture) : findDevice(nameOrArchitecture);
+}
+
+const Device *findDeviceOrError(mlir::Operation *op, llvm::StringRef target) {
+  const Device *device = findDevice(op->getContext(), target);
+  if (!device)
+    op->emitError() << "expected a target of " << getArchitectureList() << ", got '" << target << "'";
+  return device;
 }
 
 } // namespace weft

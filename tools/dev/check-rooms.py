@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Rooms that follow the plan decide nothing: they include no header of the Plan room but the traversals, which are arithmetic on
-the numbers of tiles. And no room but Target knows an architecture by its number: what it can do is a field of the table (weft/Target/Device.h).
-Nor does one know what a card takes: seconds, clocks and rates are fields of the table, too, which `weft calibrate` measures.
+"""Dependencies between rooms, and between the folders of a room, go one way (room_graph.py). Rooms that follow the plan decide nothing:
+they include no header of the Plan room. And no room but Target knows an architecture by its number: what it can do is a field of the table
+(weft/Target/Device.h). Nor does one know what a card takes: seconds, clocks and rates are fields of the table, too, which `weft calibrate`
+measures.
 Exit 1 with one line for each breach.
 
     check-rooms.py [ROOT]
@@ -13,8 +14,9 @@ import pathlib
 import re
 import sys
 
+import room_graph
+
 FOLLOWERS = ("Kernelize", "Schedule", "Lower", "Emit")
-ALLOWED = ("weft/Plan/Traversal/",)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](weft/Plan/[^">]+|(?:\.\./)+Plan/[^">]+)[">]', re.M)
 ARCHITECTURE = re.compile(r'\bcomputeVersion\b|(?:[=!]=|starts_with\(|contains\(|\.Case\()\s*"sm_\d')
 # What is named by a unit and is a number, unless it is none at all; what is written as seconds or as so many in a second. Powers of ten alone
@@ -64,15 +66,14 @@ def find_breaches(root: pathlib.Path) -> list[str]:
                     continue
                 text = path.read_text(errors="replace")
                 for match in INCLUDE.finditer(text):
-                    if not match[1].startswith(ALLOWED):
-                        line = text.count("\n", 0, match.start(1)) + 1
-                        breaches.append(f"{path.relative_to(root)}:{line}: {match[1]}: {room} follows the plan, and takes "
-                                        "only traversals from that room; decide it there and read it from the IR")
+                    line = text.count("\n", 0, match.start(1)) + 1
+                    breaches.append(f"{path.relative_to(root)}:{line}: {match[1]}: {room} follows the plan, and takes nothing from that "
+                                    "room; decide it there and read it from the IR")
     return breaches
 
 
 if __name__ == "__main__":
     tree = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
-    found = find_breaches(tree) + find_architectures(tree) + find_figures(tree)
+    found = room_graph.find_breaches(tree) + find_breaches(tree) + find_architectures(tree) + find_figures(tree)
     print("\n".join(found), end="\n" if found else "")
     sys.exit(bool(found))

@@ -1,8 +1,8 @@
 // A card of the PTX emulator: that the benchmarks run, not what they measure.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CalibratedCard.h"
-#include "Emulator/Card.h"
 #include "Emulator/EmulatorDevice.h"
+#include "Emulator/Exec/Card.h"
 
 #include <map>
 

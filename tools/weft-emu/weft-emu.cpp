@@ -6,9 +6,9 @@
 // do not agree.
 #include "../common/CommandLine.h"
 #include "Compare.h"
-#include "Emulator/Card.h"
 #include "Emulator/Counters/LaunchCounters.h"
 #include "Emulator/EmulatorDevice.h"
+#include "Emulator/Exec/Card.h"
 #include "Files.h"
 #include "InputSpec.h"
 #include "KernelArguments.h"

@@ -54,9 +54,7 @@
 #ifndef WEFT_PLAN_GROUPS_H
 #define WEFT_PLAN_GROUPS_H
 
-#include "mlir/IR/Operation.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallVector.h"
+#include "weft/Plan/BlockOps.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -67,15 +65,7 @@ struct Device;
 
 namespace weft::plan {
 
-using Group = llvm::SetVector<mlir::Operation *>;
-
 constexpr size_t mostOpsOfGroup = 64; ///< R7.
-
-/// The op of `op`'s block that uses one of its results through `user`, which may be inside of a fold. Null at the end
-/// of the block's own region.
-mlir::Operation *userInBlock(mlir::Operation *op, mlir::Operation *user);
-/// Operands of `op`, and what its regions use from outside.
-llvm::SmallVector<mlir::Value> usedValues(mlir::Operation *op);
 
 class DimClasses;
 class FusionConstraints;
@@ -107,11 +97,6 @@ struct GroupOptions {
   const FusionConstraints *constraints = nullptr;
 };
 
-/// Whether `op` stays outside kernels: constants, weights, checks, renamings of dense memory, terminators.
-bool isHostOp(mlir::Operation *op);
-/// Whether `op` only renames dense memory: a host op where it is not between ops of one kernel.
-bool isRenaming(mlir::Operation *op);
-
 /// The rule that forbids `group`, as a remark text, or an empty string if it is legal. Ops are in program order.
 std::string findViolation(const Group &group, const GroupOptions &options);
 /// The same by the rules G; `options.device` must be set.
@@ -121,9 +106,6 @@ std::string findGpuViolation(const Group &group, const GroupOptions &options);
 double priceGpuPrologues(const Group &group, const GroupOptions &options);
 /// Whether no legal group has both ops, whatever else is in it. False where that depends on other ops.
 bool excludeEachOther(mlir::Operation *a, mlir::Operation *b, const GroupOptions &options);
-
-/// Ops of a group whose results are used outside, the one with the largest result first (of equal ones the last).
-llvm::SmallVector<mlir::Operation *> findSinks(const Group &group);
 
 /// Called for each edge that was tried and refused: producer, consumer, rule.
 using RefusalSink = std::function<void(mlir::Operation *, mlir::Operation *, llvm::StringRef)>;

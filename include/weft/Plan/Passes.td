@@ -208,7 +208,7 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
   let summary = "choose the GPU schedule of each kernel module";
   let description = [{
     Sets the module attribute `tg.schedule` of a kernel module (or of each one nested in the module) that has none yet: a legal schedule for every
-    kernel of tg primitives, a good one by the model of weft/Plan/Schedule.h, and `tk.target`, its architecture. Nothing else changes.
+    kernel of tg primitives, a good one by the model of weft/Plan/ChooseSchedule.h, and `tk.target`, its architecture. Nothing else changes.
 
     Each choice gets a remark of category `plan` with the numbers that decided. The order of the tiles of one product is the one that moves the fewest
     bytes between DRAM and the L2: by formula, and of the best few by simulation (weft/Plan/OrderModel.h). Those of all other kernels (folds, windows,

@@ -9,7 +9,7 @@
 #ifndef WEFT_PLAN_RECORDS_H
 #define WEFT_PLAN_RECORDS_H
 
-#include "weft/Plan/Groups.h"
+#include "weft/Plan/BlockOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <deque>
 #include <optional>

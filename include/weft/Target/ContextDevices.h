@@ -7,7 +7,8 @@
 
 namespace mlir {
 class MLIRContext;
-}
+class Operation;
+} // namespace mlir
 
 namespace weft {
 
@@ -16,6 +17,9 @@ void setDevices(mlir::MLIRContext &context, DeviceTable devices);
 
 /// As weft::findDevice, in the context's table if it has one. From any thread.
 const Device *findDevice(mlir::MLIRContext *context, llvm::StringRef nameOrArchitecture);
+
+/// The device that stands for `target`, a pass's option; none, with an error at `op`, if no architecture has that name.
+const Device *findDeviceOrError(mlir::Operation *op, llvm::StringRef target);
 
 } // namespace weft
 

@@ -222,28 +222,3 @@ bool weft::bundle::planMemory(const std::vector<PlanRequest> &requests, MemoryPl
   plan.offsets.assign(requests.size(), 0);
   return planByTime(requests, sizes, plan);
 }
-
-int64_t weft::bundle::peakLiveBytes(const std::vector<PlanRequest> &requests) {
-  struct Event {
-    uint64_t time;
-    int64_t change;
-  };
-  std::vector<Event> events;
-  for (const PlanRequest &request : requests) {
-    int64_t size;
-    if (!alignSize(request.size, size))
-      return std::numeric_limits<int64_t>::max();
-    events.push_back({request.first, size});
-    events.push_back({uint64_t(request.last) + 1, -size});
-  }
-  // At one time, ends come before beginnings: an interval is closed, its end event lies one command later.
-  std::sort(events.begin(), events.end(),
-            [](const Event &a, const Event &b) { return a.time != b.time ? a.time < b.time : a.change < b.change; });
-  int64_t live = 0, peak = 0;
-  for (const Event &event : events) {
-    if (__builtin_add_overflow(live, event.change, &live))
-      return std::numeric_limits<int64_t>::max();
-    peak = std::max(peak, live);
-  }
-  return peak;
-}

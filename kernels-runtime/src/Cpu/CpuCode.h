@@ -5,7 +5,7 @@
 #ifndef WEFT_CPU_CPUCODE_H
 #define WEFT_CPU_CPUCODE_H
 
-#include "../Session/LoadedBundle.h"
+#include "../Memory/LoadedBundle.h"
 #include "ThreadPool.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #define WEFT_CUDA_CUDADATA_H
 
 #include "../Device.h"
-#include "../Session/LoadedBundle.h"
+#include "../Memory/LoadedBundle.h"
 #include "CudaOrder.h"
 
 #include <map>

@@ -1,7 +1,7 @@
 // Weights in another order, made on a card.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Session/WeightOrder.h does on the host, by a kernel of the runtime's own: gigabytes take as long as their memory
+// What Memory/WeightOrder.h does on the host, by a kernel of the runtime's own: gigabytes take as long as their memory
 // traffic, and weights that lie on the card do not leave it.
 #ifndef WEFT_CUDA_CUDAORDER_H
 #define WEFT_CUDA_CUDAORDER_H

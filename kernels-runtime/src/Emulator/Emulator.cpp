@@ -34,7 +34,7 @@ struct emu::EmulatorState {
   explicit EmulatorState(const Card &card) : card(card), memory(card.memoryBytes) {}
   const Card &card;
   GlobalMemory memory;
-  std::vector<std::unique_ptr<LoadedModule>> modules; ///< By id - 1; null when unloaded.
+  std::vector<std::unique_ptr<LoadedModule>> modules; ///< By id - 1.
 
   LoadedModule *module(uint32_t id) const { return id && id <= modules.size() ? modules[id - 1].get() : nullptr; }
 };
@@ -164,17 +164,6 @@ Error Emulator::load(std::string_view ptx, std::string_view name, uint32_t &modu
   return {};
 }
 
-Error Emulator::unload(uint32_t module) {
-  LoadedModule *loaded = state->module(module);
-  if (!loaded)
-    return makeError(ErrorCode::Usage, "no module has the number %u", module);
-  for (uint64_t address : loaded->allocations)
-    if (Error error = state->memory.free(address))
-      return error;
-  state->modules[module - 1].reset();
-  return {};
-}
-
 static EntryInfo describe(const FunctionCode &code) {
   EntryInfo info;
   info.name = code.name;
@@ -262,11 +251,6 @@ Error Emulator::markInitialised(uint64_t address, uint64_t bytes) {
     return outside(state->memory, address, bytes);
   std::memset(found->initialised + (address - found->address), 1, size_t(bytes));
   return {};
-}
-
-void *Emulator::hostPointer(uint64_t address, uint64_t bytes) {
-  Allocation *found = state->memory.find(address, bytes);
-  return found ? found->bytes + (address - found->address) : nullptr;
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//

@@ -11,10 +11,10 @@
 
 #include "../Device.h"
 #include "../Gpu/GpuCode.h"
-#include "../Session/WeightOrder.h"
+#include "../Memory/WeightOrder.h"
 #include "Async/TensorMap.h"
-#include "Card.h"
 #include "Counters/LaunchCounters.h"
+#include "Exec/Card.h"
 
 #include <charconv>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GpuCode.h"
 
-#include "../Session/EntryChoice.h"
+#include "EntryChoice.h"
 
 #include "weft/Bundle/DType.h"
 

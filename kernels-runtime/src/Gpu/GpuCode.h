@@ -7,7 +7,7 @@
 #define WEFT_GPU_GPUCODE_H
 
 #include "../Device.h"
-#include "../Session/LoadedBundle.h"
+#include "../Memory/LoadedBundle.h"
 #include "../TensorMap/TensorMapSpec.h"
 
 #include <functional>

@@ -7,8 +7,8 @@
 #define WEFT_SESSION_SESSION_H
 
 #include "../Comm/Communicator.h"
-#include "EntryChoice.h"
-#include "LoadedBundle.h"
+#include "../Gpu/EntryChoice.h"
+#include "../Memory/LoadedBundle.h"
 #include "PortDescription.h"
 #include "RecordedRuns.h"
 #include "SessionMemory.h"

@@ -7,7 +7,7 @@
 #include "../Repair.h"
 #include "../TestBundles.h"
 #include "Comm/Sockets.h"
-#include "Session/LoadedBundle.h"
+#include "Memory/LoadedBundle.h"
 #include "Session/Session.h"
 
 #include <cstring>

@@ -6,7 +6,7 @@
 #include "Comm/Communicator.h"
 #include "Comm/Sockets.h"
 #include "FakeNccl.h"
-#include "Session/LoadedBundle.h"
+#include "Memory/LoadedBundle.h"
 #include "Session/Session.h"
 
 #include <dlfcn.h>

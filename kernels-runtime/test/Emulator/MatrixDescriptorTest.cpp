@@ -15,6 +15,12 @@ using namespace weft::emu;
 
 namespace {
 
+uint64_t encodeMatrixDescriptor(const MatrixDescriptor &descriptor) {
+  uint64_t mode = descriptor.span == 0 ? 0 : descriptor.span == 128 ? 1 : descriptor.span == 64 ? 2 : 3;
+  return uint64_t(descriptor.start >> 4 & 0x3fff) | uint64_t(descriptor.leadingOffset >> 4 & 0x3fff) << 16 |
+         uint64_t(descriptor.strideOffset >> 4 & 0x3fff) << 32 | uint64_t(descriptor.baseOffset & 7) << 49 | mode << 62;
+}
+
 TEST(MatrixDescriptor, Bits) {
   MatrixDescriptor descriptor = decodeMatrixDescriptor(4611686293305360384, false); // Of gemm_sm90: 128B, 1024, 16.
   EXPECT_EQ(descriptor.span, 128u);

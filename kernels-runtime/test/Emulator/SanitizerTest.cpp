@@ -3,7 +3,6 @@
 //
 // A pair of kernels is one text: lines that begin with '-' are in the faulty one only, those with '+' in its twin only,
 // and `//!` marks the line that the finding must name. Both run with several seeds, timings and interleavings.
-#include "Emulator/Sanitizer/FindingReport.h"
 #include "KernelHarness.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +13,13 @@ using namespace weft::emu;
 using namespace weft::emu::test;
 
 namespace {
+
+std::string listFindings(const std::vector<Finding> &findings) {
+  std::string text;
+  for (const Finding &finding : findings)
+    text += finding.kind + ": " + finding.message + "\n";
+  return text;
+}
 
 struct Pair {
   const char *name;
@@ -435,7 +441,7 @@ TEST_P(SanitizerPairs, FaultIsFound) {
         if (finding.kind == pair.kind && (line == 0 || finding.line == line) && !found)
           found = &finding;
       ASSERT_TRUE(found) << pair.kind << " expected at line " << line << ", seed " << seed << ", timing " << int(timing)
-                         << ": " << formatFindings(result.launch.findings) << result.error.getMessage();
+                         << ": " << listFindings(result.launch.findings) << result.error.getMessage();
       EXPECT_NE(found->message.find(pair.says), std::string::npos) << found->message;
       EXPECT_NE(found->message.find("kernel k"), std::string::npos) << found->message;
       if (pair.thread >= 0)
@@ -568,7 +574,7 @@ TEST_P(ClusterPairs, FindsTheFault) {
       const std::vector<Finding> &findings = result.launch.findings; // What is not ordered may not be there either.
       EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [&](const Finding &finding) {
         return finding.kind == pair.kind && finding.line == line;
-      })) << formatFindings(findings);
+      })) << listFindings(findings);
     }
   }
 }

@@ -5,6 +5,7 @@
 // instructions make ptxas serialise them (C7515). Unrolling is the schedule's decision, in MLIR.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PtxModule.h"
+#include "RunPasses.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "weft/Target/Device.h"
@@ -15,7 +16,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -159,23 +159,11 @@ std::string findUndefined(const llvm::Module &module) {
 
 /// False with `error` set if the pipeline cannot be built.
 bool optimize(llvm::Module &module, llvm::TargetMachine &machine, std::string &error) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  llvm::ModulePassManager passes;
-  if (llvm::Error failure = builder.parsePassPipeline(passes, leanPipeline)) {
-    error = llvm::toString(std::move(failure));
-    return false;
-  }
-  passes.run(module, modules);
-  return true;
+  auto parse = [](llvm::PassBuilder &builder, llvm::ModulePassManager &passes) {
+    return builder.parsePassPipeline(passes, leanPipeline);
+  };
+  error = llvm::toString(runPasses(module, machine, {}, parse));
+  return error.empty();
 }
 
 /// Keeps the first error that the back end reports, instead of ending the process.

@@ -1,13 +1,13 @@
 // exp, expm1, log, log1p, pow and erf on f64, by Taylor series after range reduction.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GpuEmitter.h"
+#include "weft/Lower/Math/Logarithm.h"
 
 using namespace mlir;
 
 namespace weft::lower {
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
-static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 // ln 2 in two parts; the first has 32 bits, so that a power's exponent times it is exact.
 static constexpr double ln2High = 0.6931471803691238, ln2Low = 1.9082149292705877e-10;
 
@@ -88,25 +88,12 @@ static Value logarithm(const GpuEmitter &e, Value x, Value correction) {
 }
 
 Value logDouble(const GpuEmitter &e, Value x) {
-  Value zero = e.real(x, 0.0), top = e.real(x, infinity);
-  Value y = logarithm(e, x, nullptr);
-  y = e.select(e.equal(x, top), top, y);
-  y = e.select(e.equal(x, zero), e.real(x, -infinity), y);
-  return e.select(e.either(e.less(x, zero), e.isNaN(x)), e.real(x, nan), y);
+  return logBy(e, x, [&](Value u, Value c) { return logarithm(e, u, c); });
 }
 
-/// ln u + c / u with u = 1 + x rounded and c the rounding error of that sum, exactly.
 Value log1pDouble(const GpuEmitter &e, Value x) {
-  Value one = e.real(x, 1.0), top = e.real(x, infinity), bottom = e.real(x, -1.0);
-  Value u = e.add(one, x);
-  Value xPart = e.sub(u, one);
-  Value c = e.add(e.sub(one, e.sub(u, xPart)), e.sub(x, xPart));
-  c = e.select(e.less(u, e.real(x, 1e18)), e.div(c, u), e.real(x, 0.0));
-  Value y = logarithm(e, u, c);
-  y = e.select(e.equal(u, top), top, y);
-  y = e.select(e.equal(x, bottom), e.real(x, -infinity), y);
-  y = e.select(e.less(e.abs(x), e.real(x, 2.7755575615628914e-17)), x, y); // 2^-55
-  return e.select(e.either(e.less(x, bottom), e.isNaN(x)), e.real(x, nan), y);
+  constexpr double tiny = 2.7755575615628914e-17; // 2^-55
+  return log1pBy(e, x, 1e18, tiny, [&](Value u, Value c) { return logarithm(e, u, c); });
 }
 
 /// e^(y ln |x|): the error of the logarithm is multiplied by the exponent.

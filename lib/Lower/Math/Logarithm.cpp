@@ -3,8 +3,8 @@
 //
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2); ln x = k ln 2 + ln m, and with g = m - 1, ln m = g - g^2/2 + g^3 L(g).
 // Polynomials are minimax fits as in Exponential.cpp.
+#include "weft/Lower/Math/Logarithm.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "weft/Lower/Math/Emitter.h"
 #include <cmath>
 #include <limits>
 
@@ -38,26 +38,34 @@ static Value logarithm(const Emitter &e, Value x, Value correction) {
   return e.mulAdd(power, e.real(x, 0.693359375), e.add(g, y));
 }
 
-Value expandLog(const Emitter &e, Value x) {
+Value logBy(const Emitter &e, Value x, MakeLogarithm logarithm) {
   Value zero = e.real(x, 0.0), top = e.real(x, infinity);
-  Value y = logarithm(e, x, nullptr);
+  Value y = logarithm(x, nullptr);
   y = e.select(e.equal(x, top), top, y);
   y = e.select(e.equal(x, zero), e.real(x, -infinity), y);
   return e.select(e.either(e.less(x, zero), e.isNaN(x)), e.real(x, nan), y);
 }
 
 /// ln u + c / u with u = 1 + x rounded and c the rounding error of that sum, exactly.
-Value expandLog1p(const Emitter &e, Value x) {
+Value log1pBy(const Emitter &e, Value x, double exact, double tiny, MakeLogarithm logarithm) {
   Value one = e.real(x, 1.0), top = e.real(x, infinity), bottom = e.real(x, -1.0);
   Value u = e.add(one, x);
   Value xPart = e.sub(u, one);
   Value c = e.add(e.sub(one, e.sub(u, xPart)), e.sub(x, xPart));
-  c = e.select(e.less(u, e.real(x, 1e9)), e.div(c, u), e.real(x, 0.0));
-  Value y = logarithm(e, u, c);
+  c = e.select(e.less(u, e.real(x, exact)), e.div(c, u), e.real(x, 0.0));
+  Value y = logarithm(u, c);
   y = e.select(e.equal(u, top), top, y);
   y = e.select(e.equal(x, bottom), e.real(x, -infinity), y);
-  y = e.select(e.less(e.abs(x), e.real(x, std::ldexp(1.0, -25))), x, y);
+  y = e.select(e.less(e.abs(x), e.real(x, tiny)), x, y);
   return e.select(e.either(e.less(x, bottom), e.isNaN(x)), e.real(x, nan), y);
+}
+
+Value expandLog(const Emitter &e, Value x) {
+  return logBy(e, x, [&](Value u, Value c) { return logarithm(e, u, c); });
+}
+
+Value expandLog1p(const Emitter &e, Value x) {
+  return log1pBy(e, x, 1e9, std::ldexp(1.0, -25), [&](Value u, Value c) { return logarithm(e, u, c); });
 }
 
 /// log2 of a positive finite f64 that came from an f32. With s = (m - 1) / (m + 1), log2 m = s A(s^2); error 2^-43.

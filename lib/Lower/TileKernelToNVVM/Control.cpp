@@ -5,8 +5,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "weft/Dialect/TileKernel/IR/PartOps.h"
-#include "weft/Plan/Traversal/GridOrder.h"
-#include "weft/Plan/Traversal/GridTail.h"
+#include "weft/Traversal/GridOrder.h"
+#include "weft/Traversal/GridTail.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

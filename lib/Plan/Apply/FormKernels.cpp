@@ -1,6 +1,5 @@
 // weft-form-kernels: applies the groups of Plan/Groups as tg.kernel ops. Makes no decision of its own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../Gpu/Target.h"
 #include "InPlace.h"
 #include "KernelName.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -10,10 +9,11 @@
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Constraints.h"
+#include "weft/Plan/Decisions.h"
 #include "weft/Plan/DimClasses.h"
-#include "weft/Plan/Explain/Decisions.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Records.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/Device.h"
 
 namespace weft::plan {

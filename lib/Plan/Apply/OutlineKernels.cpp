@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
@@ -216,15 +217,6 @@ static Outlined outline(tg::KernelOp kernel, Write *write) {
   return result;
 }
 
-/// Names of ONNX nodes in a location, in order, once each.
-static void collectNodeNames(Location loc, llvm::SetVector<StringAttr> &names) {
-  loc->walk([&](Location inner) {
-    if (auto name = dyn_cast<NameLoc>(inner))
-      names.insert(name.getName());
-    return WalkResult::advance();
-  });
-}
-
 static std::string fingerprint(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -305,12 +297,15 @@ struct OutlineKernelsPass : weft::plan::impl::OutlineKernelsBase<OutlineKernelsP
     auto dispatch = tg::DispatchOp::create(builder, kernel.getLoc(), kernel.getResultTypes(), callee,
                                            outlined.arguments, outlined.symbols);
     llvm::SetVector<StringAttr> names;
-    collectNodeNames(kernel.getLoc(), names);
+    auto addNames = [&](Operation *op) {
+      tg::forEachNodeName(op->getLoc(), [&](StringAttr name) { names.insert(name); });
+    };
+    addNames(kernel);
     // What a fold took in lies in its regions.
     kernel.walk([&](tg::FoldOp fold) {
       fold.walk([&](Operation *op) {
         if (!isa<tg::ConstantOp>(op))
-          collectNodeNames(op->getLoc(), names);
+          addNames(op);
       });
     });
     if (!names.empty())

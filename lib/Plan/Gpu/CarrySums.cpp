@@ -8,7 +8,7 @@
 #include "CarrySums.h"
 #include "../Groups/InnerContractions.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/GemmModel.h"
 #include "weft/Plan/MemoryLevels.h"
 #include "weft/Plan/ReadTime.h"

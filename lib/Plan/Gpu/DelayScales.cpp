@@ -11,9 +11,8 @@
 // Rounding of one row: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g
 // without s might not fit f16); the sum stays in f32 until it is scaled. A packed matrix is not unpacked for a row of
 // f32.
+#include "../Models/Unpacked.h"
 #include "CarrySums.h"
-#include "Target.h"
-#include "Unpacked.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
@@ -22,8 +21,9 @@
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/Scales.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/LevelPasses.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -5,14 +5,14 @@
 // are rows, those that only the other has are columns, the rest is batch. A warp takes 16 rows (the fragment of
 // mma.sync, so that a step's scores are the left operand of the next product where they are), all columns and the whole
 // step.
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/ChooseSchedule.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/FoldModel.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/ReadTime.h"
-#include "weft/Plan/Schedule.h"
-#include "weft/Plan/Traversal/GridTail.h"
-#include "weft/Plan/Traversal/Traversal.h"
+#include "weft/Traversal/GridTail.h"
+#include "weft/Traversal/Traversal.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -9,7 +9,6 @@
 // Seconds: a product reaches 0.78 of the matrix peak (761 to 800 of 989 TFLOP/s, gemm_4096 and gemm_8192 on an H100), a
 // fold 0.6 (attn_B2_H32: 537, attn_B1_H32_S16384: 669). Apart, the intermediate is written and read, in the L2 where it
 // fits, and there is one kernel more.
-#include "Target.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -17,6 +16,7 @@
 #include "weft/Dialect/TileGraph/Rewrite/FoldChain.h"
 #include "weft/Plan/Cost/BlockOrder.h"
 #include "weft/Plan/LevelPasses.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <array>

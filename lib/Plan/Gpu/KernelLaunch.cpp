@@ -8,7 +8,7 @@
 // and bytes: an axis that overlaps, or that the last tile does not fill, goes along the bytes, a second one along the
 // rows, boxes of all others are numbered in row-major order.
 #include "weft/Plan/KernelLaunch.h"
-#include "weft/Plan/Traversal/GridOrder.h"
+#include "weft/Traversal/GridOrder.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>

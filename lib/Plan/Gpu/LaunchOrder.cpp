@@ -7,7 +7,7 @@
 // model errs (docs/traversal.md has measured what that is).
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/OrderModel.h"
-#include "weft/Plan/Traversal/GridOrder.h"
+#include "weft/Traversal/GridOrder.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>

@@ -5,12 +5,12 @@
 // H100, half of what its 2,048 threads bring with one 16-byte vector each. So a thread takes several vectors only where
 // enough CTAs remain to fill the SMs, and a tile whose rows are contiguous in one tensor and its columns in another is
 // wide in both.
+#include "../Facts/RowStatistics.h"
 #include "../Groups/InnerContractions.h"
-#include "ProductRows.h"
+#include "../Models/ProductRows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
+#include "weft/Plan/ChooseSchedule.h"
 #include "weft/Plan/ReadTime.h"
-#include "weft/Plan/RowStatistics.h"
-#include "weft/Plan/Schedule.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

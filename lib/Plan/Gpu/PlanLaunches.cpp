@@ -6,7 +6,6 @@
 // in tiles of one shape (GemmLaunch.h). A tie leaves them their own: of 2048 rows one launch, predicted to take 0.5 %
 // less on an A100, took 2.6 % more on an H100 (docs/notes/prefill.md). A kernel module is several
 // dispatches' (all layers'), so its tile is chosen only where the same kernels stand beside it each time.
-#include "Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
@@ -17,6 +16,7 @@
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/Resolution.h"
 #include "weft/Plan/Schedule.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/RankSchedules.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
+#include "weft/Plan/ChooseSchedule.h"
 #include "weft/Plan/GemmLaunch.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"

@@ -8,14 +8,14 @@
 // (weft-tk-make-launches). The old cache is read twice, once from the L2 or at the same time; before, the new one was
 // written and read.
 #include "Stored.h"
-#include "Target.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
-#include "weft/Plan/Explain/Facts.h"
-#include "weft/Plan/Groups.h"
+#include "weft/Plan/BlockOps.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/LevelPasses.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/SetVector.h"
 

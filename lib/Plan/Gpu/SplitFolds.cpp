@@ -5,7 +5,6 @@
 // that runs `merge` and then `finish`. As `update` is written for the whole dimension, the second fold needs `merge` of
 // a state and many parts: where `merge` combines what it made of its left arguments with the same made of its right
 // ones by a monoid (max(l, r), l * q(l) + r * q(r)), the right side is reduced over the parts first.
-#include "Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -14,6 +13,7 @@
 #include "weft/Plan/FoldSplit.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/Device.h"
 
 namespace weft::plan {

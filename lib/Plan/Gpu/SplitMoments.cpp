@@ -13,6 +13,7 @@
 // that is reduced of the places of one operand, for each place of the other one. Then the parts are further results of
 // its kernel (tg::findTileParts), and nobody reads the input for them; of each channel of a group there are some.
 #include "SplitMoments.h"
+#include "../Facts/RowStatistics.h"
 #include "../Groups/InnerContractions.h"
 #include "Stored.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,7 +21,6 @@
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/ReadTime.h"
-#include "weft/Plan/RowStatistics.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 

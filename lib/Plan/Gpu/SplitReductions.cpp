@@ -6,13 +6,13 @@
 // and the parts' results are. By the monoid's law that is the same up to the rounding of sums, of which there are
 // fewer.
 #include "SplitMoments.h"
-#include "Target.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Target/ContextDevices.h"
 #include "weft/Target/Device.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

@@ -5,7 +5,7 @@
 
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace weft::plan {

@@ -1,7 +1,7 @@
 // Steps of several places of a window: which there are, and what they save.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "WindowSteps.h"
-#include "GemmTiles.h"
+#include "../Models/GemmTiles.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"

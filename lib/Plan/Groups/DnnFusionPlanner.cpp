@@ -13,7 +13,7 @@
 #include "GroupCost.h"
 #include "Planners.h"
 #include "weft/Dialect/TileGraph/Analysis/Classify.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 
 using namespace mlir;
 

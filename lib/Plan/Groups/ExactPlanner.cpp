@@ -9,7 +9,6 @@
 #include "Planners.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Plan/Explain/Decisions.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
 

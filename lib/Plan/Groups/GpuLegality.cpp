@@ -3,9 +3,9 @@
 //
 // The cost of an op is about its instructions an element (GroupCost.h). The cost of a value is that of all arithmetic
 // in the group that it needs; what is in memory, and views of it, cost nothing.
-#include "../Gpu/OperandBoxes.h"
-#include "../Gpu/Unpacked.h"
-#include "GroupCost.h"
+#include "../Facts/RowStatistics.h"
+#include "../Models/OperandBoxes.h"
+#include "../Models/Unpacked.h"
 #include "InnerContractions.h"
 #include "RowMoves.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
@@ -15,7 +15,6 @@
 #include "weft/Plan/Groups.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/MemoryLevels.h"
-#include "weft/Plan/RowStatistics.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -283,8 +282,8 @@ bool Checker::isPackedMatrix(tg::ContractOp contract, unsigned operand, const Pr
          !before.windows && mayUnpack(getElementTypeOrSelf(before.packed), getElementTypeOrSelf(value));
 }
 
-/// Packed weights are unpacked in the registers that multiply (../Gpu/Unpacked.h), and scales that an index finds for
-/// each place are read as the weights are.
+/// Packed weights are unpacked in the registers that multiply (../Models/Unpacked.h), and scales that an index finds
+/// for each place are read as the weights are.
 bool Checker::staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   if (!isPackedMatrix(contract, operand, before))
     return false;
@@ -569,18 +568,6 @@ std::string Checker::run() {
 }
 
 } // namespace
-
-SmallVector<Operation *> findSinks(const Group &group) {
-  SmallVector<Operation *> sinks;
-  for (Operation *op : llvm::reverse(group))
-    if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(userInBlock(op, user)); }))
-      sinks.push_back(op);
-  auto largest = llvm::max_element(
-      sinks, [](Operation *a, Operation *b) { return elementsOf(a->getResult(0)) < elementsOf(b->getResult(0)); });
-  if (largest != sinks.end())
-    std::rotate(sinks.begin(), largest, std::next(largest));
-  return sinks;
-}
 
 std::string findGpuViolation(const Group &group, const GroupOptions &options) { return Checker(group, options).run(); }
 

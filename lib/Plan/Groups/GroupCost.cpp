@@ -4,7 +4,7 @@
 #include "Planners.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Plan/ReadTime.h"
 #include "weft/Target/Device.h"
@@ -12,18 +12,6 @@
 using namespace mlir;
 
 namespace weft::plan {
-
-int64_t countInstructions(Operation *op) {
-  if (!isa<tg::PointwiseOpInterface>(op))
-    return 0;
-  if (isa<tg::ExpOp, tg::Expm1Op, tg::LogOp, tg::Log1pOp, tg::ErfOp, tg::SigmoidOp, tg::TanhOp, tg::PowOp, tg::SinOp,
-          tg::CosOp, tg::TanOp, tg::AsinOp, tg::AcosOp, tg::AtanOp, tg::SinhOp, tg::CoshOp, tg::AsinhOp, tg::AcoshOp,
-          tg::AtanhOp, tg::FModOp, tg::ModOp>(op))
-    return 16;
-  if (isa<tg::DivOp, tg::SqrtOp, tg::RsqrtOp, tg::ReciprocalOp>(op))
-    return 4;
-  return 1;
-}
 
 namespace {
 

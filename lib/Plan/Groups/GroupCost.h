@@ -19,10 +19,6 @@
 
 namespace weft::plan {
 
-/// Instructions an element, or about: 1 for what the FMA and integer units do, 4 for the special function unit, 16 for
-/// a library function; 0 for what computes nothing.
-int64_t countInstructions(mlir::Operation *op);
-
 /// Of a legal group; it may have renamings at its edges.
 double estimateSeconds(const Group &group, const GroupOptions &options);
 

@@ -1,10 +1,10 @@
 // The rules of InnerContractions.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "InnerContractions.h"
-#include "../Gpu/ProductRows.h"
+#include "../Models/ProductRows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/KernelAccess.h"
 #include "weft/Target/Device.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,7 +1,5 @@
 // Legality of groups: rules R1 to R8 of weft/Plan/Groups.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "GroupCost.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Plan/Constraints.h"
@@ -13,23 +11,6 @@
 using namespace mlir;
 
 namespace weft::plan {
-
-Operation *userInBlock(Operation *op, Operation *user) { return op->getBlock()->findAncestorOpInBlock(*user); }
-
-SmallVector<Value> usedValues(Operation *op) {
-  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values.takeVector();
-}
-
-bool isRenaming(Operation *op) { return isa<tg::ReshapeOp, tg::BitcastOp>(op); }
-
-bool isHostOp(Operation *op) {
-  return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::AssumeAtMostOp, tg::BindSymbolsOp, tg::LoopOp,
-             tg::IfOp, tg::VariantsOp, tg::DispatchOp, tg::KernelOp>(op) ||
-         tg::isCollective(op) || isRenaming(op) || op->hasAttr(tg::inPlaceAttr) ||
-         op->hasTrait<OpTrait::IsTerminator>();
-}
 
 static bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op); }
 /// Views that read each operand element at an affine place, for which a consumer can read the operand itself.

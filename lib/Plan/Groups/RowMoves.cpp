@@ -1,7 +1,6 @@
 // Which ops move values within rows, and what a value costs at one more place.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RowMoves.h"
-#include "GroupCost.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;

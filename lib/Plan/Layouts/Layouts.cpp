@@ -1,7 +1,7 @@
 // The price of orders in memory, and the search for the cheapest ones.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Layouts.h"
-#include "../Gpu/Unpacked.h"
+#include "../Models/Unpacked.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/WeightOrder.h"

@@ -101,7 +101,7 @@ private:
     /// Of each contraction the reduced dimension that tiles go along: the longest.
     llvm::SmallMapVector<mlir::Operation *, unsigned, 2> depths;
     llvm::SmallVector<unsigned> accesses;
-    bool unpacks = false; ///< A product reads numbers that share words (../Gpu/Unpacked.h).
+    bool unpacks = false; ///< A product reads numbers that share words (../Models/Unpacked.h).
   };
 
   void add(mlir::Operation *op);

@@ -4,6 +4,7 @@
 // Where rows are no multiple of 16 bytes, threads bring them to shared memory a few bytes at a time, and no TMA can. A
 // kernel that copies them once behind zeros up to whole lines lets the product be the best that the card has; both
 // operands then sum over the zeros, too, which adds nothing.
+#include "CopyKernels.h"
 #include "Layouts.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "llvm/ADT/STLExtras.h"
@@ -135,29 +136,12 @@ SmallVector<RowPadding> Layouts::choosePaddings(const Device &device) const {
   return chosen;
 }
 
-/// `value` with zeros behind it along a dimension.
-static Value padBehind(OpBuilder &builder, Location loc, Value value, unsigned dim, int64_t more) {
-  auto type = cast<RankedTensorType>(value.getType());
-  auto scalar = RankedTensorType::get({}, type.getElementType());
-  Value zero = tg::ConstantOp::create(builder, loc, cast<ElementsAttr>(builder.getZeroAttr(scalar)));
-  SmallVector<int64_t> none(type.getRank(), 0), high(type.getRank(), 0);
-  high[dim] = more;
-  return tg::PadOp::create(builder, loc, value, zero, none, high, none);
-}
-
 Value PaddedRows::get(Value value, int64_t more, Operation *reader) {
   Value &copy = copies[value];
   if (copy)
     return copy;
   OpBuilder builder(reader);
-  tg::Dims dims = tg::getDims(value.getType());
-  dims.back() = tg::simplify(dims.back() + more);
-  Type type = tg::getTensorType(dims, getElementTypeOrSelf(value));
-  auto kernel = tg::KernelOp::create(builder, reader->getLoc(), TypeRange{type}, builder.getStringAttr("copy"));
-  builder.createBlock(&kernel.getBody());
-  Value wide = padBehind(builder, reader->getLoc(), value, unsigned(dims.size()) - 1, more);
-  tg::YieldOp::create(builder, reader->getLoc(), wide);
-  return copy = kernel.getResult(0);
+  return copy = makeCopyKernel(builder, reader->getLoc(), value, /*order=*/{}, more);
 }
 
 void PaddedRows::apply(const RowPadding &padding) {
@@ -171,7 +155,7 @@ void PaddedRows::apply(const RowPadding &padding) {
     operands.push_back(
         llvm::is_contained(padding.copied, operand)
             ? get(value, more, reader)
-            : padBehind(builder, contract.getLoc(), value, *findAlong(contract, operand, padding.dim), more));
+            : addZeros(builder, contract.getLoc(), value, *findAlong(contract, operand, padding.dim), more));
   }
   contract->setOperands(operands);
 }

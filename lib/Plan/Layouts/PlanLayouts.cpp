@@ -1,12 +1,13 @@
 // weft-plan-layouts: the order in memory of the dimensions of each tensor between kernels, as Layouts.h prices it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../Gpu/Target.h"
+#include "CopyKernels.h"
 #include "Layouts.h"
 #include "RaiseTransposes.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Plan/WeightOrder.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -126,16 +127,6 @@ static void reorderResult(OpResult result, ArrayRef<int64_t> order) {
   readThrough(result, result, order);
 }
 
-/// `value` with zeros behind what it has along `dim`.
-static Value addZeros(OpBuilder &builder, Location loc, Value value, unsigned dim, int64_t zeros) {
-  auto type = cast<RankedTensorType>(value.getType());
-  auto scalar = RankedTensorType::get({}, type.getElementType());
-  auto zero = cast<ElementsAttr>(builder.getZeroAttr(scalar));
-  SmallVector<int64_t> none(type.getRank(), 0), high(type.getRank(), 0);
-  high[dim] = zeros;
-  return tg::PadOp::create(builder, loc, value, tg::ConstantOp::create(builder, loc, zero), none, high, none);
-}
-
 /// The kernel's products sum as far as the copy goes.
 static void readPadded(const LayoutCopy &copy, Value stored, ArrayRef<int64_t> order, Operation *kernel) {
   OpBuilder builder = OpBuilder::atBlockBegin(&cast<tg::KernelOp>(kernel).getBody().front());
@@ -165,23 +156,14 @@ static void readPadded(const LayoutCopy &copy, Value stored, ArrayRef<int64_t> o
 
 /// A kernel that makes the copy, in front of the first that reads it.
 static void applyCopy(const LayoutCopy &copy) {
-  auto type = cast<RankedTensorType>(copy.value.getType());
-  SmallVector<int64_t> order = makeOrder(type.getRank(), copy.inner);
-  SmallVector<AffineExpr> dims = llvm::map_to_vector(order, [&](int64_t d) { return tg::getDims(type)[d]; });
-  dims.back() = tg::simplify(dims.back() + copy.padding);
+  SmallVector<int64_t> order = makeOrder(cast<RankedTensorType>(copy.value.getType()).getRank(), copy.inner);
   OpBuilder builder(*llvm::min_element(copy.readers, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); }));
   Location loc = copy.readers.front()->getLoc();
-  auto kernel = tg::KernelOp::create(builder, loc, TypeRange{tg::getTensorType(dims, type.getElementType())},
-                                     builder.getStringAttr("copy"));
-  builder.createBlock(&kernel.getBody());
-  Value moved = tg::TransposeOp::create(builder, loc, copy.value, order);
-  if (copy.padding)
-    moved = addZeros(builder, loc, moved, type.getRank() - 1, copy.padding);
-  tg::YieldOp::create(builder, loc, moved);
+  Value stored = makeCopyKernel(builder, loc, copy.value, order, copy.padding);
   if (!copy.padding)
-    return readThrough(copy.value, kernel.getResult(0), order, copy.readers);
+    return readThrough(copy.value, stored, order, copy.readers);
   for (Operation *reader : copy.readers)
-    readPadded(copy, kernel.getResult(0), order, reader);
+    readPadded(copy, stored, order, reader);
 }
 
 namespace {

@@ -1,9 +1,9 @@
 // Remarks of the levels of a kernel's values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Plan/Explain/LevelRemarks.h"
+#include "weft/Plan/LevelRemarks.h"
 #include "mlir/IR/Remarks.h"
-#include "weft/Plan/Explain/Facts.h"
-#include "weft/Plan/Explain/FoldEdges.h"
+#include "weft/Plan/Facts.h"
+#include "weft/Plan/FoldEdges.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 

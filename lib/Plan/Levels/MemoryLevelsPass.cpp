@@ -1,14 +1,14 @@
 // weft-memory-levels: the levels of all tensors of a planned program, as attributes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../Gpu/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
-#include "weft/Plan/Explain/Facts.h"
-#include "weft/Plan/Explain/LevelRemarks.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/LevelPasses.h"
+#include "weft/Plan/LevelRemarks.h"
 #include "weft/Plan/MemoryLevels.h"
 #include "weft/Plan/Passes.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace weft::plan {

@@ -4,10 +4,10 @@
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Dialect/TileKernel/IR/PartOps.h"
-#include "weft/Plan/Traversal/GridTail.h"
 #include "weft/Schedule/LaunchPart.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/RowBlocks.h"
+#include "weft/Traversal/GridTail.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 

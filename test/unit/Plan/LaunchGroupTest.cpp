@@ -1,5 +1,6 @@
 // The products of kernels as groups: their bounds are those of the named groups.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../Traversal/Convolution.h"
 #include "Kernels.h"
 #include "weft/Plan/KernelLaunch.h"
 

@@ -1,6 +1,7 @@
 // What the choice of an order costs, for kernels of every kind, and that it is the same each time.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernels.h"
+#include "weft/Plan/ChooseSchedule.h"
 #include "weft/Plan/KernelLaunch.h"
 
 using namespace weft;

@@ -44,6 +44,15 @@ TEST(BlockOrder, CountsByHand) {
   EXPECT_EQ(heads.residentBytes, rows.residentBytes);
 }
 
+/// C[m,l] = A[m,k] B[k,l], E[m,n] = C[m,l] D[l,n] with blocks tileM x tileL of C where all of a row and column pass by
+/// in blocks of `leastTile` (order m, l, k, n): the best bytes, 2 m l (k + n) / (sqrt(a^2 + S) - a), at
+/// tileM = tileL = sqrt(a^2 + S) - a, for `fastElements` elements S.
+static double computeTiledChainBytes(int64_t m, int64_t k, int64_t l, int64_t n, int64_t leastTile, double fastElements,
+                                     int64_t elementBytes) {
+  double a = double(leastTile), side = std::sqrt(a * a + fastElements) - a;
+  return double(elementBytes) * 2 * double(m) * double(l) * double(k + n) / side;
+}
+
 /// At the best tiles of the formula, S being the shared memory of an A100, of an H100, and half an H100's L2.
 TEST(BlockOrder, TiledChainIsTheClosedForm) {
   for (double elements : {81920.0, 116224.0, 13107200.0})

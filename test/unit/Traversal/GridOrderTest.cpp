@@ -1,8 +1,8 @@
 // Orders of grids of any rank: the batches of `each`, rows and columns of several dimensions, every tile once.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "weft/Plan/Traversal/GridOrder.h"
+#include "weft/Traversal/GridOrder.h"
 #include "MakeOrder.h"
-#include "weft/Plan/Traversal/GridTail.h"
+#include "weft/Traversal/GridTail.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <set>

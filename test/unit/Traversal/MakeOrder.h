@@ -3,7 +3,7 @@
 #ifndef WEFT_TEST_UNIT_TRAVERSAL_MAKEORDER_H
 #define WEFT_TEST_UNIT_TRAVERSAL_MAKEORDER_H
 
-#include "weft/Plan/Traversal/Traversal.h"
+#include "weft/Traversal/Traversal.h"
 #include <gtest/gtest.h>
 
 inline weft::plan::TileOrder makeOrder(const std::string &text, const std::vector<weft::plan::TileGrid> &grids) {

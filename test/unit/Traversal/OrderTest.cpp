@@ -1,7 +1,7 @@
 // Orders: bijections on every grid to 64x64, their text, their arithmetic, known values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MakeOrder.h"
-#include "weft/Plan/Traversal/Traversal.h"
+#include "weft/Traversal/Traversal.h"
 #include <gtest/gtest.h>
 
 using namespace weft::plan;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/Cost/PanelTrace.h"
 #include "MakeOrder.h"
+#include "OptimalReplacement.h"
 #include "weft/Plan/Cost/PanelModel.h"
 #include <gtest/gtest.h>
 

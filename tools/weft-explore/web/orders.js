@@ -1,4 +1,4 @@
-// Traversal orders: the text form, and the tiles in order. A port of lib/Plan/Traversal; curves are walked here and
+// Traversal orders: the text form, and the tiles in order. A port of lib/Traversal; curves are walked here and
 // computed from the block's number there, and a test compares the two tile by tile.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 "use strict";

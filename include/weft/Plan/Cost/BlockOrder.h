@@ -37,12 +37,6 @@ bool computeBlockTraffic(const AffineGroup &group, BlockOrder &order, std::strin
 bool chooseBlockOrder(const AffineGroup &group, double fastBytes, int64_t leastTile, BlockOrder &best,
                       std::string &error);
 
-/// C[m,l] = A[m,k] B[k,l], E[m,n] = C[m,l] D[l,n] with blocks tileM x tileL of C where all of a row and column pass by
-/// in blocks of `leastTile` (order m, l, k, n): the best bytes, 2 m l (k + n) / (sqrt(a^2 + S) - a), at
-/// tileM = tileL = sqrt(a^2 + S) - a, for `fastElements` elements S.
-double computeTiledChainBytes(int64_t m, int64_t k, int64_t l, int64_t n, int64_t leastTile, double fastElements,
-                              int64_t elementBytes);
-
 } // namespace weft::plan
 
 #endif // WEFT_PLAN_COST_BLOCKORDER_H

@@ -70,14 +70,6 @@ AffineGroup makeGemmGroup(int64_t m, int64_t n, int64_t k, int64_t elementBytes 
 /// C[m,l] += A[m,k] B[k,l]; E[m,n] += C[m,l] D[l,n]; C stays inside. `batch` times: attention with k = n = head size.
 AffineGroup makeChainGroup(int64_t m, int64_t k, int64_t l, int64_t n, int64_t elementBytes = 2, int64_t batch = 1);
 
-/// O[b,y,x,co] += I[b, y stride + r, x stride + s, ci] W[r,s,ci,co]; `height` x `width` outputs.
-struct ConvolutionGroupShape {
-  int64_t batch = 1, height = 1, width = 1, outChannels = 1, inChannels = 1, kernelHeight = 3, kernelWidth = 3,
-          stride = 1;
-  int64_t elementBytes = 2;
-};
-AffineGroup makeConvolutionGroup(const ConvolutionGroupShape &shape);
-
 /// The chain's closed forms, in bytes, for `fastElements` elements S: each product at its own bound, the intermediate
 /// written and read; fused tile by tile, 2 m l (k + n) / sqrt S; fused with the row block resident, m k + m n +
 /// m l (k + n)^2 / S; and the better of the two, at least the compulsory bytes. Resident rows win where
@@ -86,11 +78,6 @@ struct ChainTraffic {
   double unfused = 0, tileWise = 0, rowResident = 0, fused = 0;
 };
 ChainTraffic computeChainTraffic(int64_t m, int64_t k, int64_t l, int64_t n, double fastElements, int64_t elementBytes);
-
-/// From the L2 to all of `processors` SMs with S elements (shared memory and registers) each, in elements, for products
-/// that are shared out evenly, v = m n k / p each: COSMA's p (2 v / sqrt S + S), with S = v^(2/3) where there is more
-/// of it, which makes p 3 v^(2/3).
-double computePerProcessorBound(double m, double n, double k, double processors, double fastElements);
 
 } // namespace weft::plan
 

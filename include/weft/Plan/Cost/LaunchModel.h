@@ -8,7 +8,7 @@
 #define WEFT_PLAN_COST_LAUNCHMODEL_H
 
 #include "weft/Plan/Cost/CacheModel.h"
-#include "weft/Plan/Traversal/Traversal.h"
+#include "weft/Traversal/Traversal.h"
 
 namespace weft::plan {
 

@@ -6,7 +6,7 @@
 #ifndef WEFT_PLAN_COST_PANELMODEL_H
 #define WEFT_PLAN_COST_PANELMODEL_H
 
-#include "weft/Plan/Traversal/Traversal.h"
+#include "weft/Traversal/Traversal.h"
 
 namespace weft::plan {
 
@@ -23,10 +23,6 @@ struct ReuseHistogram {
 };
 ReuseHistogram computeReuse(const std::vector<int32_t> &uses);
 
-/// Panel loads of an order with the best possible replacement (farthest next use; the tile's own two panels stay).
-/// `capacity` is at least 2.
-int64_t computeOptimalReplacement(const TileOrder &order, int64_t capacity);
-
 /// The fewest panel loads of any order under any replacement, and one order that needs no more, as row-major tile
 /// numbers. Search over (visited tiles x cached panels), one load a step.
 struct OptimalOrder {
@@ -39,14 +35,6 @@ constexpr int64_t maxSearchBits = 29;
 
 /// Fails (false, `error`) for a capacity below 2 or a grid with rows * cols + rows + cols > maxSearchBits.
 bool findOptimalOrder(TileGrid grid, int64_t capacity, OptimalOrder &result, std::string &error);
-
-/// The loads when capacity-1 row panels stay and columns stream back and forth; the optimum if capacity-1 divides rows
-/// (capacity >= 2): rows + strips * cols - (strips - 1).
-int64_t computeResidentLoads(TileGrid grid, int64_t capacity);
-
-/// A wave of tileRows x tileCols blocks that walk k in lockstep, blocks of m x n elements: the part of the requested
-/// bytes that the cache serves, 1 - (tileRows m + tileCols n) / (tileRows tileCols (m + n)).
-double computeWaveHitRate(double tileRows, double tileCols, double m, double n);
 
 } // namespace weft::plan
 

@@ -37,9 +37,6 @@ struct MemoryPlan {
 /// Packs `requests`. False if a size is negative or the total leaves int64.
 bool planMemory(const std::vector<PlanRequest> &requests, MemoryPlan &plan);
 
-/// The largest sum of aligned sizes alive at one command: no plan can be smaller. For reports; INT64_MAX on overflow.
-int64_t peakLiveBytes(const std::vector<PlanRequest> &requests);
-
 } // namespace weft::bundle
 
 #endif // WEFT_BUNDLE_MEMORYPLAN_H

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The operations that cp.async, bulk and tensor copies and st.async queue. Shared addresses have the rank of the CTA in
-// their high bits (Memory/Access.h), so that an operation can be performed when its issuer is long past it.
+// their high bits (Access.h), so that an operation can be performed when its issuer is long past it.
 #ifndef WEFT_EMULATOR_ASYNC_COPYOPS_H
 #define WEFT_EMULATOR_ASYNC_COPYOPS_H
 

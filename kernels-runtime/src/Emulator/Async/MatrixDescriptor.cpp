@@ -29,12 +29,6 @@ MatrixDescriptor decodeMatrixDescriptor(uint64_t bits, bool isMnMajor) {
   return descriptor;
 }
 
-uint64_t encodeMatrixDescriptor(const MatrixDescriptor &descriptor) {
-  uint64_t mode = descriptor.span == 0 ? 0 : descriptor.span == 128 ? 1 : descriptor.span == 64 ? 2 : 3;
-  return uint64_t(descriptor.start >> 4 & 0x3fff) | uint64_t(descriptor.leadingOffset >> 4 & 0x3fff) << 16 |
-         uint64_t(descriptor.strideOffset >> 4 & 0x3fff) << 32 | uint64_t(descriptor.baseOffset & 7) << 49 | mode << 62;
-}
-
 uint32_t chunkAddress(const MatrixDescriptor &descriptor, uint32_t line, uint32_t chunk) {
   uint32_t span = descriptor.span, leading = descriptor.leadingOffset, stride = descriptor.strideOffset;
   uint32_t offset;

@@ -32,7 +32,6 @@ struct MatrixDescriptor {
 };
 
 MatrixDescriptor decodeMatrixDescriptor(uint64_t bits, bool isMnMajor);
-uint64_t encodeMatrixDescriptor(const MatrixDescriptor &descriptor);
 
 /// Byte address of 16-byte chunk number `chunk` of `line`: line is a row of M or N and chunk counts along K (K-major),
 /// or line is a k and chunk counts along M or N (MN-major).

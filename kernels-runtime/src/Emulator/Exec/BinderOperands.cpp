@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Registers, constants, special registers, symbols, vectors and addresses, with their checks.
+#include "Emulator/Exec/Access.h"
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/SpecialRegister.h"
-#include "Emulator/Memory/Access.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Faults, findings, and the queue of asynchronous operations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Placement and turns are in Scheduler.cpp, memory in Memory/Resolve.cpp.
+// Placement and turns are in Scheduler.cpp, memory in Resolve.cpp.
 #include "Emulator/Exec/Machine.h"
 #include "Emulator/Exec/Barriers.h"
 #include "Emulator/Exec/Scheduler.h"

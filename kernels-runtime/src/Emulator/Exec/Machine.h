@@ -6,10 +6,10 @@
 #ifndef WEFT_EMULATOR_EXEC_MACHINE_H
 #define WEFT_EMULATOR_EXEC_MACHINE_H
 
-#include "Emulator/Card.h"
-#include "Emulator/Emulator.h"
+#include "Emulator/Exec/Card.h"
+#include "Emulator/Exec/GlobalMemory.h"
+#include "Emulator/Exec/Launch.h"
 #include "Emulator/Exec/Observer.h"
-#include "Emulator/Memory/GlobalMemory.h"
 
 #include <memory>
 #include <vector>

@@ -6,8 +6,8 @@
 #ifndef WEFT_EMULATOR_EXEC_OBSERVER_H
 #define WEFT_EMULATOR_EXEC_OBSERVER_H
 
+#include "Emulator/Exec/Access.h"
 #include "Emulator/Exec/Cta.h"
-#include "Emulator/Memory/Access.h"
 
 namespace weft::emu {
 

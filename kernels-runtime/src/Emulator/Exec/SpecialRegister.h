@@ -5,8 +5,8 @@
 #ifndef WEFT_EMULATOR_EXEC_SPECIALREGISTER_H
 #define WEFT_EMULATOR_EXEC_SPECIALREGISTER_H
 
+#include "Emulator/Exec/Access.h"
 #include "Emulator/Exec/Binder.h"
-#include "Emulator/Memory/Access.h"
 
 namespace weft::emu {
 

@@ -6,8 +6,8 @@
 #ifndef WEFT_EMULATOR_EXEC_WARP_H
 #define WEFT_EMULATOR_EXEC_WARP_H
 
-#include "Emulator/Emulator.h"
 #include "Emulator/Exec/AsyncOp.h"
+#include "Emulator/Exec/Launch.h"
 #include "Emulator/Exec/Program.h"
 
 #include <array>

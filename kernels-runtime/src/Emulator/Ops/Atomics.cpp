@@ -4,7 +4,7 @@
 // Lanes of one instruction are performed one after another, lowest first. Rounding is to nearest even; atom.add.f32 on
 // global memory flushes subnormals, as PTX defines (on shared memory it does not); halves never do (.noftz).
 #include "Emulator/Async/Reduce.h"
-#include "Emulator/Exec/Machine.h"
+#include "Emulator/Ops/MemoryAccess.h"
 #include "Emulator/Ops/MemoryQualifiers.h"
 
 #include <cmath>
@@ -89,26 +89,9 @@ static void performLane(Warp &warp, const Step &step, const AtomicPayload &paylo
 
 static Outcome runAtomic(Warp &warp, const Step &step, LaneMask mask) {
   const AtomicPayload &payload = *static_cast<const AtomicPayload *>(step.payload);
-  Access access;
-  access.kind = AccessKind::Atomic;
-  access.order = payload.order;
-  access.scope = payload.scope;
-  access.cache = payload.cache;
-  access.bytes = uint32_t(payload.elements) * payload.elementBytes;
-  access.warp = &warp;
-  access.step = &step;
-  computeAddresses(warp, step, payload.address, mask, access.addresses);
-  for (LaneMask rest = mask; rest;) {
-    access.space = payload.space;
-    access.mask = rest;
-    if (payload.space == MemorySpace::Generic)
-      warp.machine->splitGeneric(access, rest, access.mask);
-    rest &= ~access.mask;
-    if (!warp.machine->resolve(access))
-      return Outcome::Fault;
+  return accessMemory(AccessKind::Atomic, warp, step, mask, payload, [&](const Access &access) {
     forLanes(access.mask, [&](unsigned lane) { performLane(warp, step, payload, access, lane); });
-  }
-  return Outcome::Next;
+  });
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One access per instruction and state space: the lanes of a generic access are sorted by the window of their address.
-#include "Emulator/Exec/Machine.h"
+#include "Emulator/Ops/MemoryAccess.h"
 #include "Emulator/Ops/MemoryQualifiers.h"
 
 #include <cstring>
@@ -215,30 +215,12 @@ static void storeElement(Warp &warp, const Step &step, const Access &access, con
 
 template <bool isStore> static Outcome runAccess(Warp &warp, const Step &step, LaneMask mask) {
   const MemoryPayload &payload = *static_cast<const MemoryPayload *>(step.payload);
-  Access access;
-  access.kind = isStore ? AccessKind::Store : AccessKind::Load;
-  access.order = payload.order;
-  access.scope = payload.scope;
-  access.cache = payload.cache;
-  access.bytes = uint32_t(payload.elements) * payload.elementBytes;
-  access.warp = &warp;
-  access.step = &step;
-  computeAddresses(warp, step, payload.address, mask, access.addresses);
-  Machine &machine = *warp.machine;
-  for (LaneMask rest = mask; rest;) {
-    access.space = payload.space;
-    access.mask = rest;
-    if (payload.space == MemorySpace::Generic)
-      machine.splitGeneric(access, rest, access.mask);
-    rest &= ~access.mask;
-    if (!machine.resolve(access))
-      return Outcome::Fault;
+  return accessMemory(isStore ? AccessKind::Store : AccessKind::Load, warp, step, mask, payload, [&](Access &access) {
     for (unsigned i = 0; i < payload.elements; ++i)
       isStore ? storeElement(warp, step, access, payload, i) : loadElement(warp, step, access, payload, i);
     if (isStore && (access.space == MemorySpace::Global || access.space == MemorySpace::Shared))
-      machine.progress();
-  }
-  return Outcome::Next;
+      warp.machine->progress();
+  });
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 // Constant folding by the Reference, in program order, so that each step evaluates one op on constants.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ConstantValues.h"
+#include "Rules/ConstantValues.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
@@ -13,19 +13,6 @@ namespace weft::tg {
 
 #define GEN_PASS_DEF_FOLDCONSTANTS
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h.inc"
-
-bool isConstantOrWeight(Value value) { return isa_and_nonnull<ConstantOp, WeightOp>(value.getDefiningOp()); }
-
-Value buildConstant(OpBuilder &builder, Location loc, DenseElementsAttr elements, int64_t maxConstantBytes) {
-  if (elements.isSplat() || *getByteSize(elements.getType()) <= maxConstantBytes)
-    return ConstantOp::create(builder, loc, elements);
-  auto tensor = reference::Tensor::fromElements(elements, std::numeric_limits<int64_t>::max());
-  std::vector<char> bytes = tensor->toPacked();
-  auto *dialect = builder.getContext()->getLoadedDialect<TileGraphDialect>();
-  std::string source = dialect->getWeightStore().addBuffer(std::string(bytes.begin(), bytes.end()));
-  auto data = DataAttr::get(builder.getContext(), source, 0, int64_t(bytes.size()));
-  return WeightOp::create(builder, loc, elements.getType(), data);
-}
 
 namespace {
 

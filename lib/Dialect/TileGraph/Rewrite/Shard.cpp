@@ -3,6 +3,7 @@
 #include "ShardProgram.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
@@ -112,7 +113,7 @@ LogicalResult Partition::placeArguments() {
 LogicalResult Partition::placeData(Operation &op) {
   Value value = op.getResult(0);
   values.set(value, value, {});
-  StringRef name = findName(op.getLoc());
+  StringRef name = findNodeName(op.getLoc());
   std::optional<int64_t> dim = isa<WeightOp>(op) ? findRequest(name, value.getType()) : std::nullopt;
   if (!dim)
     return success();
@@ -254,7 +255,7 @@ void Partition::note(Operation &op, const Split *split, StringRef reason) {
 
 /// Whether a request of the node means `op`: of its product, or else of what it makes last.
 static bool isResultOfNode(Operation &op, StringRef name) {
-  auto isOfNode = [&](Operation *other) { return findName(other->getLoc()) == name; };
+  auto isOfNode = [&](Operation *other) { return findNodeName(other->getLoc()) == name; };
   if (name.empty() || !isa<TileOpInterface>(op))
     return false;
   return isa<ContractOp>(op) ||
@@ -267,7 +268,7 @@ LogicalResult Partition::place(Operation &op) {
     return placeData(op);
   if (op.getNumResults() != 1 || op.getNumRegions())
     return placeWhole(op);
-  StringRef name = findName(op.getLoc());
+  StringRef name = findNodeName(op.getLoc());
   Type type = op.getResult(0).getType();
   std::optional<int64_t> wanted = isResultOfNode(op, name) ? findRequest(name, type) : std::nullopt;
   if (failed(check(op.getLoc(), name, type, wanted)))

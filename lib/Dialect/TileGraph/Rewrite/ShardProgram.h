@@ -48,8 +48,6 @@ private:
 
 /// Estimated bytes of a tensor.
 double estimateBytes(mlir::Type type);
-/// The name of the ONNX node or tensor that `loc` came from; empty if it has none.
-llvm::StringRef findName(mlir::Location loc);
 
 } // namespace weft::tg
 

@@ -18,17 +18,6 @@ double estimateBytes(Type type) {
   return bytes;
 }
 
-StringRef findName(Location loc) {
-  StringRef name;
-  loc->walk([&](Location inner) {
-    auto named = dyn_cast<NameLoc>(inner);
-    if (named)
-      name = named.getName().getValue();
-    return named ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return name;
-}
-
 void ShardedValues::set(Value value, Value local, Share share, std::optional<Monoid> partial) {
   states[value] = {local, share, partial};
 }

@@ -109,22 +109,12 @@ AffineExpr presentLength(NodeContext &n, AffineExpr pastExtent, AffineExpr newLe
 }
 
 LogicalResult applyRotary(NodeContext &n, const Attrs &attrs, AttentionArgs &args, Value places) {
-  Value cos = n.required(Cos), sin = n.required(Sin);
-  if (!cos || !sin || failed(n.checkRank(cos, 2, 2, "cos_cache")) || failed(n.checkRank(sin, 2, 2, "sin_cache")))
-    return failure();
-  std::optional<int64_t> half = n.staticDim(cos, 1);
-  if (!half)
-    return n.unsupported("a cos_cache of symbolic width is not supported");
   if (Value positions = n.input(Positions)) {
     if (failed(n.checkRank(positions, 2, 2, "position_ids")))
       return failure();
     places = positions;
   }
-  cos = n.unsqueeze(take(n, cos, places, 0), {1});
-  sin = n.unsqueeze(take(n, sin, places, 0), {1});
-  args.query = rotate(n, args.query, cos, sin, attrs.interleaved, *half * 2);
-  args.key = rotate(n, args.key, cos, sin, attrs.interleaved, *half * 2);
-  return success(args.query && args.key);
+  return rotateByCaches(n, args, Cos, Sin, places, attrs.interleaved);
 }
 
 /// Appends a key and a value of zeros, and the mask's column for it, so that each head's softmax has exp(sink) more in

@@ -117,18 +117,8 @@ LogicalResult sparseAttention(NodeContext &n) {
   Expr past = Expr(n, n.cast(lengths, i64)) - newLength;
   past = all.compare(tg::CmpPredicate::Eq, newLength).select(past.like(0), past);
   Value places = n.make<tg::AddOp>(n.unsqueeze(past, {1}), iota(n, 0, {fresh}, i64));
-  if (attrs->rotary) {
-    Value cos = n.required(Cos), sin = n.required(Sin);
-    if (!cos || !sin || failed(n.checkRank(cos, 2, 2, "cos_cache")) || failed(n.checkRank(sin, 2, 2, "sin_cache")))
-      return failure();
-    std::optional<int64_t> half = n.staticDim(cos, 1);
-    if (!half)
-      return n.unsupported("a cos_cache of symbolic width is not supported");
-    cos = n.unsqueeze(take(n, cos, places, 0), {1});
-    sin = n.unsqueeze(take(n, sin, places, 0), {1});
-    args.query = rotate(n, args.query, cos, sin, attrs->interleaved, *half * 2);
-    args.key = rotate(n, args.key, cos, sin, attrs->interleaved, *half * 2);
-  }
+  if (attrs->rotary && failed(rotateByCaches(n, args, Cos, Sin, places, attrs->interleaved)))
+    return failure();
   args.key = appendTo(n, pastKey, args.key, places, n.dim(pastKey, 2));
   args.value = appendTo(n, pastValue, args.value, places, n.dim(pastValue, 2));
   if (!args.query || !args.key || !args.value)

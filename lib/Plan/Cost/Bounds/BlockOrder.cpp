@@ -307,9 +307,3 @@ bool weft::plan::chooseBlockOrder(const AffineGroup &group, double fastBytes, in
   best.tile.assign(tile.begin(), tile.end());
   return computeBlockTraffic(group, best, error);
 }
-
-double weft::plan::computeTiledChainBytes(int64_t m, int64_t k, int64_t l, int64_t n, int64_t leastTile,
-                                          double fastElements, int64_t elementBytes) {
-  double a = double(leastTile), side = std::sqrt(a * a + fastElements) - a;
-  return double(elementBytes) * 2 * double(m) * double(l) * double(k + n) / side;
-}

@@ -1,7 +1,7 @@
 // Groups with names, and the bounds that have closed forms.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products, chains of two, convolutions as affine groups; the chain's formulas; the bound per SM.
+// Products and chains of two as affine groups; the chain's formulas.
 #include "weft/Plan/Cost/Bounds.h"
 
 #include <algorithm>
@@ -39,19 +39,6 @@ AffineGroup weft::plan::makeChainGroup(int64_t m, int64_t k, int64_t l, int64_t 
   return group;
 }
 
-AffineGroup weft::plan::makeConvolutionGroup(const ConvolutionGroupShape &s) {
-  AffineGroup group;
-  group.dims = {{"batch", s.batch},   {"y", s.height},       {"x", s.width},      {"out", s.outChannels},
-                {"in", s.inChannels}, {"r", s.kernelHeight}, {"s", s.kernelWidth}};
-  GroupArray input = makeArray("I", Kind::Input, s.elementBytes, {0, 4});
-  input.axes.push_back({{1, 5}, {s.stride, 1}});
-  input.axes.push_back({{2, 6}, {s.stride, 1}});
-  group.arrays = {input, makeArray("W", Kind::Input, s.elementBytes, {3, 4, 5, 6}),
-                  makeArray("O", Kind::Output, s.elementBytes, {0, 1, 2, 3})};
-  group.statements = {{{0, 1, 2, 3, 4, 5, 6}, {0, 1}, 2}};
-  return group;
-}
-
 ChainTraffic weft::plan::computeChainTraffic(int64_t m, int64_t k, int64_t l, int64_t n, double fastElements,
                                              int64_t elementBytes) {
   double M = double(m), K = double(k), L = double(l), N = double(n), root = std::sqrt(fastElements);
@@ -65,9 +52,4 @@ ChainTraffic weft::plan::computeChainTraffic(int64_t m, int64_t k, int64_t l, in
   traffic.rowResident = b * (M * K + M * N + M * L * (K + N) * (K + N) / fastElements);
   traffic.fused = std::max(b * compulsory, std::min(traffic.tileWise, traffic.rowResident));
   return traffic;
-}
-
-double weft::plan::computePerProcessorBound(double m, double n, double k, double processors, double fastElements) {
-  double share = m * n * k / processors, useful = std::min(fastElements, std::cbrt(share * share));
-  return processors * (2 * share / std::sqrt(useful) + useful);
 }

@@ -1,12 +1,10 @@
 // Panel loads of an order of output tiles.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stack distances by a Fenwick tree over the times of last uses (n log n), and replacement by farthest next use.
+// Stack distances by a Fenwick tree over the times of last uses (n log n).
 #include "weft/Plan/Cost/PanelModel.h"
 
 #include <algorithm>
-#include <limits>
-#include <set>
 
 using namespace weft::plan;
 
@@ -56,42 +54,4 @@ int64_t ReuseHistogram::getLruLoads(int64_t capacity) const {
   for (int64_t distance = std::max<int64_t>(capacity, 0); distance < int64_t(counts.size()); ++distance)
     loads += counts[distance];
   return loads;
-}
-
-int64_t weft::plan::computeOptimalReplacement(const TileOrder &order, int64_t capacity) {
-  std::vector<int32_t> uses = listPanelUses(order);
-  int64_t panels = order.getGrids()[0].rows + order.getGrids()[0].cols;
-  std::vector<int64_t> next(uses.size()), upcoming(panels, std::numeric_limits<int64_t>::max());
-  for (size_t time = uses.size(); time-- > 0;) {
-    next[time] = upcoming[uses[time]];
-    upcoming[uses[time]] = int64_t(time);
-  }
-  std::set<std::pair<int64_t, int32_t>> cached; // By next use.
-  std::vector<int64_t> key(panels, -1);
-  int64_t loads = 0;
-  for (size_t time = 0; time < uses.size(); time += 2) {
-    for (size_t k = time; k < time + 2; ++k) // Both panels of the tile leave the candidates first.
-      if (key[uses[k]] >= 0)
-        cached.erase({key[uses[k]], uses[k]});
-      else
-        ++loads;
-    while (!cached.empty() && int64_t(cached.size()) > capacity - 2) {
-      key[cached.rbegin()->second] = -1;
-      cached.erase(std::prev(cached.end()));
-    }
-    for (size_t k = time; k < time + 2; ++k) {
-      key[uses[k]] = next[k];
-      cached.insert({next[k], uses[k]});
-    }
-  }
-  return loads;
-}
-
-int64_t weft::plan::computeResidentLoads(TileGrid grid, int64_t capacity) {
-  int64_t strips = (grid.rows + capacity - 2) / (capacity - 1);
-  return grid.rows + strips * grid.cols - (strips - 1);
-}
-
-double weft::plan::computeWaveHitRate(double tileRows, double tileCols, double m, double n) {
-  return 1 - (tileRows * m + tileCols * n) / (tileRows * tileCols * (m + n));
 }

@@ -141,33 +141,6 @@ def RewriteAlgebra : Pass<"weft-rewrite"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
-def Saturate : Pass<"weft-saturate"> {
-  let summary = "the rules by equality saturation, against greedy rewriting";
-  let description = [{
-    Puts each function into an e-graph, applies all rules of `--weft-rewrite` at once until nothing is new or a limit is reached, and takes the
-    cheapest program by one price list. A copy is rewritten greedily; the cheaper of the two replaces the function, greedy where they
-    are equal. An analysis remark of category `rewrite` gives FLOPs and modelled times of both. For study: the size of the e-graph is
-    bounded, but not by what a compiler may spend.
-
-    ```mlir
-    // --weft-saturate=licence=reassociating
-    func.func @main(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) -> tensor<4x8xf32> {
-      %0 = tg.sub %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
-      %1 = tg.neg %0 : tensor<4x8xf32> // becomes b - a
-      return %1 : tensor<4x8xf32>
-    }
-    ```
-  }];
-  let options = [
-    Option<"licence", "licence", "std::string", /*default=*/"\"exact\"", "exact, reassociating or approximating">,
-    Option<"prices", "prices", "std::string", /*default=*/"\"gpu\"", "price list: cpu, gpu or dnnfusion">,
-    Option<"maxNodes", "max-nodes", "int64_t", /*default=*/"4000", "nodes of an e-graph at which it stops growing">,
-    Option<"maxIterations", "max-iterations", "int64_t", /*default=*/"8", "rounds of all rules">,
-  ];
-  let statistics = [Statistic<"numBetter", "better", "functions where saturation beat greedy rewriting">];
-  let dependentDialects = ["::weft::tg::TileGraphDialect"];
-}
-
 def PrintRules : Pass<"weft-print-rules"> {
   let summary = "print the table of rewrite rules";
   let description = [{

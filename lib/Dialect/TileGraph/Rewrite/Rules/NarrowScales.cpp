@@ -1,7 +1,7 @@
 // Scales of f16 constants, from the bits of both.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "NarrowScales.h"
-#include "../ConstantValues.h"
+#include "ConstantValues.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Reference/Reference.h"
 #include <cmath>

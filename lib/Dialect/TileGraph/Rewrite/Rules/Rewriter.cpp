@@ -1,7 +1,7 @@
 // One rule at one op: the replacement is built in place, priced against what would die, and taken back or kept.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Rewriter.h"
-#include "../ConstantValues.h"
+#include "ConstantValues.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "weft/Reference/Reference.h"
 #include "llvm/Support/FormatVariadic.h"

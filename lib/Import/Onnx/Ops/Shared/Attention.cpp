@@ -234,6 +234,21 @@ Value rotate(NodeContext &n, Value x, Value cos, Value sin, bool interleaved, in
   return rotary == *width ? turned : n.concat({turned, n.slice(x, last, rotary, n.constExpr(*width - rotary))}, last);
 }
 
+LogicalResult rotateByCaches(NodeContext &n, AttentionArgs &args, unsigned cosInput, unsigned sinInput, Value places,
+                             bool interleaved) {
+  Value cos = n.required(cosInput), sin = n.required(sinInput);
+  if (!cos || !sin || failed(n.checkRank(cos, 2, 2, "cos_cache")) || failed(n.checkRank(sin, 2, 2, "sin_cache")))
+    return failure();
+  std::optional<int64_t> half = n.staticDim(cos, 1);
+  if (!half)
+    return n.unsupported("a cos_cache of symbolic width is not supported");
+  cos = n.unsqueeze(take(n, cos, places, 0), {1});
+  sin = n.unsqueeze(take(n, sin, places, 0), {1});
+  args.query = rotate(n, args.query, cos, sin, interleaved, *half * 2);
+  args.key = rotate(n, args.key, cos, sin, interleaved, *half * 2);
+  return success(args.query && args.key);
+}
+
 LogicalResult readProjections(NodeContext &n, int64_t heads, int64_t keyHeads, AttentionArgs &args) {
   Value query = n.required(0), key = n.input(1), value = n.input(2);
   if (failed(checkFloat(n, query, "query")) || failed(checkSameElement(n, query, {key, value})))

@@ -94,6 +94,9 @@ mlir::Value appendTo(NodeContext &n, mlir::Value past, mlir::Value fresh, mlir::
 /// and sines are `cos` and `sin`, with rotary / 2 as last extent and broadcastable to x in the others. Pairs are (i, i
 /// + rotary/2), or neighbours if `interleaved`. f16 and bf16 compute in f32 and round once.
 mlir::Value rotate(NodeContext &n, mlir::Value x, mlir::Value cos, mlir::Value sin, bool interleaved, int64_t rotary);
+/// The query and the key of `args` by the node's inputs `cos` and `sin`, a row for each of `places` (B x S).
+llvm::LogicalResult rotateByCaches(NodeContext &n, AttentionArgs &args, unsigned cos, unsigned sin, mlir::Value places,
+                                   bool interleaved);
 
 } // namespace weft::onnx
 

@@ -1,0 +1,36 @@
+// What the price of a product's tile and the list of tiles have in common.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WEFT_LIB_PLAN_MODELS_GEMMTILES_H
+#define WEFT_LIB_PLAN_MODELS_GEMMTILES_H
+
+#include "weft/Plan/GemmModel.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace weft::plan {
+
+/// Up to how many rows (or columns) the way in which DRAM is read decides.
+inline constexpr int64_t skinny = 32;
+
+/// Groups of warps that share each step of a tile (weft-tk-slice-steps).
+int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile);
+
+/// What has the places of a tile in shared memory: a power of two.
+inline GemmTile padded(GemmTile tile) {
+  tile.n = int64_t(llvm::PowerOf2Ceil(uint64_t(tile.n)));
+  return tile;
+}
+
+/// Bytes of shared memory that the matrix pipe (or the FMA units) read for one step.
+double sharedReads(const GemmProblem &problem, const GemmTile &tile);
+
+/// What products gain at least by a tail: what it takes to merge them is known less well than the rest.
+inline constexpr double gainOfTail = 0.95;
+
+/// The tile with its last rounds shared by several CTAs a tile: those that are not whole, or one more. Where one CTA
+/// has room on an SM, as those do that go on from tile to tile.
+std::optional<GemmChoice> shareTail(const GemmProblem &problem, GemmTile tile, const GemmCost &whole,
+                                    const Device &device);
+
+} // namespace weft::plan
+
+#endif // WEFT_LIB_PLAN_MODELS_GEMMTILES_H
