@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rooms that follow the plan decide nothing: they include no header of the Plan room but the traversals, which are arithmetic on
 the numbers of tiles. And no room but Target knows an architecture by its number: what it can do is a field of the table (weft/Target/Device.h).
-Nor does one know what a card takes: seconds, clocks and rates are fields of the table, too, which `weft calibrate` measures.
+Nor does one know what a GPU takes: seconds, clocks and rates are fields of the table, too, which `weft calibrate` measures.
 Exit 1 with one line for each breach.
 
     check-rooms.py [ROOT]
@@ -26,7 +26,7 @@ PRICING = ("Plan", "Schedule", "Kernelize", "Pipelines")
 
 
 def find_figures(root: pathlib.Path) -> list[str]:
-    """Places where code has a card's seconds, clocks or rates."""
+    """Places where code has a GPU's seconds, clocks or rates."""
     breaches = []
     for folder in (root / "lib", root / "include/weft"):
         for path in sorted(folder.rglob("*")):
