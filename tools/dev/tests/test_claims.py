@@ -1,8 +1,10 @@
-"""What README says of sizes, versions, targets and suites is what the code and the suites' own lists say."""
+"""What README says of sizes, versions, targets and suites is what the code says; docs/claims.md quotes pages as they are, and tests that are there."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -51,6 +53,59 @@ class Claims(unittest.TestCase):
         flags = {flag for flag in re.findall(r"(?<![\w-])--([a-z][\w-]+)", README) if flag not in ("install", "prefix")}
         self.assertGreater(len(flags), 8)
         self.assertEqual([flag for flag in sorted(flags) if not re.search(rf'["-]{flag}["=,\]\s]', text)], [])
+
+
+class ListOfClaims(unittest.TestCase):
+    """Rows of docs/claims.md: a text of a page, and the tests or steps that hold it."""
+
+    @classmethod
+    def setUpClass(cls):
+        lines = [line for line in (ROOT / "docs/claims.md").read_text().splitlines() if line.startswith("| ") and not line.startswith("| claim ")]
+        rows = [re.fullmatch(r"\| (.+?) \| \[[^\]]*\]\(([^)]*)\) \| (.+) \|", line) for line in lines]
+        cls.malformed = [line for line, row in zip(lines, rows) if not row]
+        cls.rows = [row.groups() for row in rows if row]
+
+    def test_rows(self):
+        self.assertEqual(self.malformed, [])
+        self.assertGreater(len(self.rows), 40)
+
+    def test_pages_say_so(self):
+        self.assertEqual([(page, claim) for claim, page, _ in self.rows if plain(claim) not in plain((ROOT / "docs" / page).read_text())], [])
+
+    def test_tests_are_there(self):
+        listed = subprocess.run([sys.executable, ROOT / "tools/dev/run-tests.py", "--list"], capture_output=True, text=True, check=True).stdout
+        steps = {line.split()[0] for line in listed.splitlines() if line.strip()}
+        self.assertEqual([(claim, held) for claim, _, held in self.rows if not tests(held)], [])
+        self.assertEqual([(claim, test) for claim, _, held in self.rows for test in tests(held) if not exists(test, steps)], [])
+
+    def test_finds_what_is_gone(self):
+        self.assertTrue(exists("tools/dev/tests/test_claims.py:test_finds_what_is_gone", set()))
+        self.assertFalse(exists("tools/dev/tests/test_claims.py:test_of_" + "nothing", set()))
+        self.assertFalse(exists("lib/Target/Device.cpp", set()))  # No test.
+        self.assertFalse(exists("lit", {"unit"}))
+
+    def test_readme_status(self):
+        """No paragraph of the status says anything that is not listed."""
+        points = re.findall(r"^\* (\*\*.*?)(?=^\* |^\n)", README.partition("## Status")[2].partition("\n## ")[0], re.S | re.M)
+        self.assertGreater(len(points), 4)
+        claims = [plain(claim) for claim, page, _ in self.rows if page == "../README.md"]
+        self.assertEqual([point for point in points if not any(claim in plain(point) for claim in claims)], [])
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def tests(held: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", held)
+
+
+def exists(test: str, steps: set[str]) -> bool:
+    """Of `path`, `path:name` and a step's name."""
+    if "/" not in test:
+        return test in steps
+    path, _, name = test.partition(":")
+    return bool(re.search(r"(^|/)tests?/", path)) and (ROOT / path).is_file() and name in (ROOT / path).read_text()
 
 
 if __name__ == "__main__":
