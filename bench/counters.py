@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the card's counters say of each case: bytes to and from DRAM beside the compulsory ones, L2 hits, tensor pipe, bank conflicts.
+"""What the GPU's counters say of each case: bytes to and from DRAM beside the compulsory ones, L2 hits, tensor pipe, bank conflicts.
 
     bench/counters.py [--bundles=build/bench] [--case=GLOB,...] [--dtype=bf16] [--candidates=weft,eager] [--out=FOLDER]
     bench/counters.py --csv=FILE                             a table of a file that is there already (the ranges beside it: FILE.ranges)

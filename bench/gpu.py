@@ -2,15 +2,15 @@
 """Weft beside PyTorch on one GPU, in one process: every case checked against f32, then timed by CUDA graph replays with a cold L2.
 
     bench/gpu.py --prepare [--bundles=build/bench] [--target=sm_90a] [--case=GLOB,...] [--dtype=bf16]      where the compiler is
-    bench/gpu.py [--bundles=build/bench] [--case=GLOB,...] [--peers=all|cached|none] [--out=FOLDER]        where the card is
+    bench/gpu.py [--bundles=build/bench] [--case=GLOB,...] [--peers=all|cached|none] [--out=FOLDER]        where the GPU is
 
 --prepare compiles the bundles and puts them, the runtime library and a manifest into one folder, which goes to the machine with the
-card. There each case's data are drawn (the same bytes everywhere), and Weft and the peers (PyTorch eager, torch.compile with
+GPU. There each case's data are drawn (the same bytes everywhere), and Weft and the peers (PyTorch eager, torch.compile with
 max-autotune-no-cudagraphs and default, SDPA's back ends, channels-last convolutions) run on the same tensors. Who is beyond the
 tolerance is not timed. Times are medians of 30, candidates in turn, 256 MiB written before each.
 
 Cases run in a child process, which is started again if a kernel takes the CUDA context down. --cache=FILE keeps the peers' times
-by card, driver and PyTorch version; --peers=cached uses them, and marks them in the table.
+by GPU, driver and PyTorch version; --peers=cached uses them, and marks them in the table.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations

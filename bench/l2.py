@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The L2 model beside a card's counters: launches whose order of tiles is known, each under ncu, and what the model says of them.
+"""The L2 model beside a GPU's counters: launches whose order of tiles is known, each under ncu, and what the model says of them.
 
     bench/l2.py --prepare [--bundles=build/l2]                  where the compiler is: bundles of Weft's kernels, each in several orders
-    bench/l2.py --run --bundles=DIR --out=DIR [--samples=DIR]   where the card is: counters.csv, and launches.json with the measured values
+    bench/l2.py --run --bundles=DIR --out=DIR [--samples=DIR]   where the GPU is: counters.csv, and launches.json with the measured values
     bench/l2.py --report=DIR/launches.json --out=STEM           STEM.json, which `weft compare-counters` reads, and STEM.md with its table
 
 Products of bf16 matrices by Weft in every order of ORDERS, attention by Weft, products and attention by PyTorch's libraries (tiles and
@@ -137,7 +137,7 @@ def prepare(args: argparse.Namespace) -> int:
     return 0
 
 
-# Where the card is.
+# Where the GPU is.
 
 
 def _vendor() -> list[Launch]:

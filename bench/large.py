@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tensors of more than 2^31 elements and 2^32 bytes on a card: offsets that do not fit 32 bits.
+"""Tensors of more than 2^31 elements and 2^32 bytes on a GPU: offsets that do not fit 32 bits.
 
     bench/large.py --prepare [--bundles=build/large] [--target=sm_90a] [--build=build]      where the compiler is
-    bench/large.py [--bundles=build/large]                                                where the card is (40 GB of memory, PyTorch)
+    bench/large.py [--bundles=build/large]                                                where the GPU is (40 GB of memory, PyTorch)
 
 Every graph has static extents, and one has symbolic ones. The result is compared with PyTorch's over the first, the last and some rows between
 them, which lie on both sides of 2^31 elements and of 2^32 and 2^33 bytes.

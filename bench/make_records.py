@@ -2,7 +2,7 @@
 """Schedules of kernels of random shapes, for `weft tune` to time: what the file of records that ships with Weft is made from.
 
     bench/make_records.py --seed=N --count=M [--kinds=K,...] [--near] [--named=GLOBS] [--candidates=8] -o FOLDER      where the compiler is
-    weft tune FOLDER --device=cuda -o share/records-h100.jsonl --budget=45s                           where the card is
+    weft tune FOLDER --device=cuda -o share/records-h100.jsonl --budget=45s                           where the GPU is
 
 Shapes are drawn as bench/cases/random_shapes.py says. With --near, each case is followed by one whose sizes differ from its own by up to 6 %: what
 is recorded of one of the two says how well records hold for extents like theirs (bench/hold_out.py). --named adds cases of bench/cases. FOLDER has a folder for each case, as

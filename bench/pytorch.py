@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""weft.torch beside eager PyTorch and torch.compile on one card: results, times of compilation and of calls, for models of torchvision and
+"""weft.torch beside eager PyTorch and torch.compile on one GPU: results, times of compilation and of calls, for models of torchvision and
 transformers (pytorch_models.py).
 
     bench/pytorch.py [--library=build] [--model=GLOB,...] [--mode=default|max-autotune|none] [--seconds=100] [--out=FILE.json]
-    bench/pytorch.py --dry=sm_90a [--small]          where there is no card: export and compile only
+    bench/pytorch.py --dry=sm_90a [--small]          where there is no GPU: export and compile only
 
 Compilations run in several processes, each on its own cores (--slots, --cores), ours and torch.compile's under the same conditions; then
 models are timed one at a time while the others wait. Errors are relative L2 errors beside an f64 run of the same weights, `tells` how far results for
 another input are from these: where it is small, agreement says nothing. Times: `call` is a call and a wait for its end (warm, median), `graph`
-the card's time with a cold L2: replays of a captured graph for PyTorch, for Weft the session's own graph, and `module` the call of the
-compiled module on the card in the same way, its Python hidden behind the start.
+the GPU's time with a cold L2: replays of a captured graph for PyTorch, for Weft the session's own graph, and `module` the call of the
+compiled module on the GPU in the same way, its Python hidden behind the start.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Bench:
         self.candidates["inductor"] = lambda: fast(*self.args)
 
     def time(self, clock: timing.Clock) -> None:
-        """Calls with the host's work, then the card's time alone: without the host's, by graphs."""
+        """Calls with the host's work, then the GPU's time alone: without the host's, by graphs."""
         self.facts |= {f"{name} call us": wall_of_call(start) for name, start in self.candidates.items() if name != "session"}
         starts = {"session graph": self.candidates["session"], "weft module": self.candidates["weft"]} if "session" in self.candidates else {}
         peers = {name: self.candidates[name] for name in ("eager", "inductor") if name in self.candidates}
@@ -126,7 +126,7 @@ class Bench:
         for name, start in peers.items():
             try:
                 starts[f"{name} graph"] = timing.capture(start)
-            except Exception as error:  # What waits for the card cannot be captured; the others can.
+            except Exception as error:  # What waits for the GPU cannot be captured; the others can.
                 self.facts[f"{name} capture failure"] = str(error).strip()[:200]
         self.facts |= {f"{name} us": statistics.median(times) * 1e3 for name, times in clock.all(starts, ROUNDS).items()}
         if "session" in self.candidates:
@@ -276,7 +276,7 @@ def rounded(facts: dict) -> dict:
 
 
 def dry(found: list[int], args: argparse.Namespace) -> int:
-    """What can be told without a card: does it compile, to how many kernels, in which time."""
+    """What can be told without a GPU: does it compile, to how many kernels, in which time."""
     failures = 0
     for index in found:
         model = models.MODELS[index]

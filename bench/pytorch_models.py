@@ -11,7 +11,7 @@ from torch import nn
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """`make(small)` draws a module in f32 and its arguments; small ones are for machines without a card. `tf32`: of f32, as
+    """`make(small)` draws a module in f32 and its arguments; small ones are for machines without a GPU. `tf32`: of f32, as
     torch.set_float32_matmul_precision("high") allows."""
     name: str
     dtype: torch.dtype

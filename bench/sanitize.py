@@ -3,11 +3,11 @@
 
     bench/sanitize.py --prepare [--bundles=build/sanitize] [--build=build]            where the compiler is
     bench/sanitize.py --emulated [--json=FILE]                                         there, through the PTX emulator and its own sanitizer
-    bench/sanitize.py [--bundles=build/sanitize] [--tools=memcheck,racecheck,synccheck] [--out=FOLDER]      where the card is
+    bench/sanitize.py [--bundles=build/sanitize] [--tools=memcheck,racecheck,synccheck] [--out=FOLDER]      where the GPU is
 
 The set has a case of every kind of kernel: products by wgmma with TMA and by mma.sync with cp.async, a fold over keys, normalisations in rows,
 convolutions, reductions, gathers and scatters, and a whole BERT layer. Sizes are such that every kernel has several tiles and several
-iterations of its loops. --prepare puts bundles, what onnxruntime makes of the edge graphs, and the runtime library into one folder. On the card
+iterations of its loops. --prepare puts bundles, what onnxruntime makes of the edge graphs, and the runtime library into one folder. On the GPU
 every tool watches a process of its own that runs the whole set and checks the results; what the tools say goes to sanitize.md.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -142,7 +142,7 @@ def prepare(args: argparse.Namespace) -> int:
     return 0
 
 
-# Where the card is.
+# Where the GPU is.
 
 def _data(entry: Entry, path: pathlib.Path) -> tuple[dict, dict]:
     """Inputs and expected outputs."""

@@ -91,7 +91,7 @@ def attention_row(name: str, model: dict, queries: int, batch: int, device: str,
 HEADER = """# Where the order across kernels pays
 
 Written by `bench/study.py` from `weft counters`; no GPU was asked. Tiles of 128 x 128 x 64 (16 x 256 x 64 for decode), one block on an SM, 16-bit
-elements, peak rates of `lib/Target/Device.cpp`. What the model gets wrong on a card: [traversal orders](traversal.md).
+elements, peak rates of `lib/Target/Device.cpp`. What the model gets wrong on a GPU: [traversal orders](traversal.md).
 
 ## Feed-forward: two products, one after the other or strip by strip
 

@@ -2,10 +2,10 @@
 """Random shapes of every kind of kernel: Weft beside PyTorch, and what the planner expected beside what was measured.
 
     bench/sweep.py --prepare --seed=N --count=M [--kinds=K,...] [--bundles=build/sweep] [--target=sm_90a]     where the compiler is
-    bench/sweep.py --seed=N --count=M [--kinds=K,...] [--bundles=build/sweep] [--out=FOLDER] [--seconds=S]    where the card is
+    bench/sweep.py --seed=N --count=M [--kinds=K,...] [--bundles=build/sweep] [--out=FOLDER] [--seconds=S]    where the GPU is
     bench/sweep.py --list --seed=N --count=M [--kinds=K,...]                                                  anywhere
 
-Shapes are drawn as bench/cases/random_shapes.py says; the same seed gives the same cases. A call on the card ends after --seconds and the
+Shapes are drawn as bench/cases/random_shapes.py says; the same seed gives the same cases. A call on the GPU ends after --seconds and the
 next one goes on (results.jsonl in --out has what is done; --afresh begins again); the bundles must be the same. Cases are checked and
 timed as by bench/gpu.py. sweep.md and sweep.json have a summary by kind: geometric mean, 10th percentile and worst of the best peer's time
 over ours; median and 90th percentile of the model's error.

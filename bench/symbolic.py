@@ -2,10 +2,10 @@
 """Bundles whose rows are a symbol against static ones, at the rows of issue 18: at most 8 % slower, at most 3 times as large.
 
     bench/symbolic.py --prepare [--bundles=build/symbolic] [--target=sm_90a] [--rows=1,7,...] [--only=GLOB]     where the compiler is
-    bench/symbolic.py [--bundles=build/symbolic] [--out=FOLDER] [--rows=1,7,...] [--only=GLOB]                  where the card is
+    bench/symbolic.py [--bundles=build/symbolic] [--out=FOLDER] [--rows=1,7,...] [--only=GLOB]                  where the GPU is
 
 SwiGLU of 4096 x 14336, a BERT layer and a Llama layer, f16. --prepare compiles each once with its rows as a symbol and once for each number of
-rows, and writes what the models predict and what the bundles take. On the card both run on the same tensors, are compared, and are timed in
+rows, and writes what the models predict and what the bundles take. On the GPU both run on the same tensors, are compared, and are timed in
 turn: medians of 30 with a cold L2. One session runs the symbolic bundle at all rows; its CUDA graphs are counted. symbolic.md and symbolic.json
 have the table. Exit code 1 where the limit is passed, results differ or a run was not replayed.
 """
@@ -50,7 +50,7 @@ def main() -> int:
     args = parse()
     if args.prepare:
         return prepare_symbolic.prepare(args)
-    from measure import run_symbolic  # Needs PyTorch and a card.
+    from measure import run_symbolic  # Needs PyTorch and a GPU.
     results = run_symbolic.run(args)
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "symbolic.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures how the matrix units of a card round, and says which parameters of the emulator's model fit bit for bit.
+"""Measures how the matrix units of a GPU round, and says which parameters of the emulator's model fit bit for bit.
 
-    matrix_probe.py run OUT.npz [NAME...]       on the card: needs libcuda, numpy; OUT holds inputs and outputs
+    matrix_probe.py run OUT.npz [NAME...]       on the GPU: needs libcuda, numpy; OUT holds inputs and outputs
     matrix_probe.py analyse OUT.npz [NAME...]   anywhere: a line per instruction; exit code 1 when the table of the emulator is wrong
     matrix_probe.py simulate OUT.npz [NAME...]  outputs by the table itself: analyse must then find the table's parameters
     matrix_probe.py ptx DIR                     the kernels as PTX files
@@ -106,7 +106,7 @@ def search(form: Form, table: Model, data: dict[str, tuple]) -> Model:
 def analyse(path: str, names: list[str]) -> int:
     archive = numpy.load(path)
     wrong = 0
-    print(f"card: {archive['card']}")
+    print(f"GPU: {archive['card']}")
     for form in selected(names):
         data = {style: tuple(archive[f"{form.name}/{style}/{key}"] for key in "abcd") for style in styles_of(form)
                 if f"{form.name}/{style}/d" in archive}
@@ -129,7 +129,7 @@ def analyse(path: str, names: list[str]) -> int:
             guess = probe_model.expected(form, found, a, b, c)
             for tile, row, column in numpy.argwhere(guess != d)[:2]:
                 print(f"    {style}: a {' '.join(f'{x:x}' for x in a[tile, row])} | b {' '.join(f'{x:x}' for x in b[tile, column])} | "
-                      f"c {c[tile, row, column]:x} card {d[tile, row, column]:x} fit {guess[tile, row, column]:x}")
+                      f"c {c[tile, row, column]:x} GPU {d[tile, row, column]:x} fit {guess[tile, row, column]:x}")
     return wrong
 
 

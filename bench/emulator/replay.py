@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the kernels of the emulator's tests on a card, and compares what they wrote, bit for bit, and what was counted.
+"""Runs the kernels of the emulator's tests on a GPU, and compares what they wrote, bit for bit, and what was counted.
 
     WEFT_EMU_DUMP=CASES build/bin/weft-emulator-kernel-tests      here: a folder for each launch (kernel, data, results, counters)
-    replay.py run CASES REPORT.json [NAME...]                     on the card (libcuda): results
+    replay.py run CASES REPORT.json [NAME...]                     on the GPU (libcuda): results
     ncu --csv --clock-control none --metrics $(replay.py metrics) python3 replay.py run --in-process CASES R.json NAME... > ncu.csv
-    replay.py counters CASES ncu.csv                              anywhere: the card's counters beside the emulator's
+    replay.py counters CASES ncu.csv                              anywhere: the GPU's counters beside the emulator's
 
 A buffer with a "tolerance" in launch.json (approximations) may differ by that many units in the last place, or by that absolute difference:
 such cases are reported as within bounds. NAME selects cases whose name contains it. A case that breaks the context (a wrong kernel) is
@@ -132,7 +132,7 @@ def compare(index: int, got: bytes, want: bytes) -> list[str]:
     ordered = lambda bits: bits if bits < 1 << 31 else (1 << 31) - bits
     ulps = max(abs(ordered(a) - ordered(b)) for _, a, b in wrong)
     at, a, b = wrong[0]
-    return [f"argument {index}: {len(wrong)} of {len(words)} words, first at byte {at}: card {a:08x}, emulator {b:08x}; "
+    return [f"argument {index}: {len(wrong)} of {len(words)} words, first at byte {at}: GPU {a:08x}, emulator {b:08x}; "
             f"at most {ulps} units as f32"]
 
 
@@ -188,7 +188,7 @@ def summarise(name: str, results: dict) -> int:
         kind = ("error" if "error" in result else "different" if result["differences"] else
                 "within bounds" if result.get("within") else "equal")
         suites[case.split(".")[0]][kind] += 1
-    print(f"card: {name}\n{'suite':32} {'equal':>7} {'within bounds':>13} {'different':>9} {'error':>6}")
+    print(f"GPU: {name}\n{'suite':32} {'equal':>7} {'within bounds':>13} {'different':>9} {'error':>6}")
     for suite, counts in sorted(suites.items()):
         print(f"{suite:32} {counts['equal']:7} {counts['within bounds']:13} {counts['different']:9} {counts['error']:6}")
     bad = {case: result for case, result in results.items() if result.get("error") or result.get("differences")}
@@ -238,7 +238,7 @@ def counters(root: str, path: str, names: list[str]) -> int:
             worst = 1
             for error, case, card, own in errors[:-MAX_REPORTED - 1:-1]:
                 if error > allowed:
-                    print(f"    {case}: card {card:g}, emulator {own:g}")
+                    print(f"    {case}: GPU {card:g}, emulator {own:g}")
     return worst
 
 
@@ -250,7 +250,7 @@ def main() -> int:
     command.add_argument("report")
     command.add_argument("names", nargs="*")
     command.add_argument("--in-process", action="store_true", help="one process, stop at the first error: for profilers")
-    command.add_argument("--keep", metavar="DIR", help="write what the card gave where it differs: DIR/CASE.out<argument>.bin")
+    command.add_argument("--keep", metavar="DIR", help="write what the GPU gave where it differs: DIR/CASE.out<argument>.bin")
     command = commands.add_parser("counters")
     command.add_argument("cases")
     command.add_argument("csv")

@@ -1,4 +1,4 @@
-"""Folders of bundles that are made where the compiler is and run where the card is: their options, the library in them, the commit."""
+"""Folders of bundles that are made where the compiler is and run where the GPU is: their options, the library in them, the commit."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 

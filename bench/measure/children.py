@@ -1,4 +1,4 @@
-"""All cases where the card is, by child processes: one that dies, or takes too long, takes its case down and not the run."""
+"""All cases where the GPU is, by child processes: one that dies, or takes too long, takes its case down and not the run."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser, out: str, rounds: int = ROUND
     parser.add_argument("--case", help="comma-separated globs of case names (default: all)")
     parser.add_argument("--dtype", default="bf16", choices=("bf16", "f16", "f32"))
     parser.add_argument("--peers", choices=("all", "cached", "none"), default="all", help="time the peers, take known times first, or leave them out")
-    parser.add_argument("--cache", type=pathlib.Path, help="JSON file of the peers' times, by card and versions")
+    parser.add_argument("--cache", type=pathlib.Path, help="JSON file of the peers' times, by GPU and versions")
     parser.add_argument("--rounds", type=int, default=rounds, help=f"timed runs of each candidate (default {rounds})")
     parser.add_argument("--seconds", type=float, default=540, help="begin no case after this long (default 540)")
     parser.add_argument("--case-seconds", type=float, default=case_seconds, help=f"limit of one case (default {case_seconds:g})")

@@ -1,4 +1,4 @@
-"""One case where the card is: its tensors, the reference, Weft and the peers, each checked before it is timed."""
+"""One case where the GPU is: its tensors, the reference, Weft and the peers, each checked before it is timed."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _normals_on_card():
 
 
 def _draw(name: str, spec, dtype: str):
-    """cases.case.draw, on the card: the same bytes, without the copy of a large tensor."""
+    """cases.case.draw, on the GPU: the same bytes, without the copy of a large tensor."""
     import numpy as np
     import torch
     kind = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}[dtype]

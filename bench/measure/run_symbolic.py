@@ -1,4 +1,4 @@
-"""Symbolic bundles beside static ones on a card: the same tensors, compared, timed in turn."""
+"""Symbolic bundles beside static ones on a GPU: the same tensors, compared, timed in turn."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def from_dict(data: dict) -> Result:
 class PeerCache:
     """Peers' times of earlier runs, by device and versions: {key: {case/dtype/candidate: timing}}.
 
-    Valid for one card type, driver and PyTorch only; the table marks what comes from here, since clocks differ from run to run.
+    Valid for one GPU type, driver and PyTorch only; the table marks what comes from here, since clocks differ from run to run.
     """
 
     def __init__(self, path: pathlib.Path | None, key: str):
@@ -150,7 +150,7 @@ def markdown(results: Sequence[Result], about: dict) -> str:
               "Weft is faster; floor: max(FLOPs / 800 TFLOP/s, compulsory bytes / 3.0 TB/s)"]
     if any(t.cached for r in results for t in r.timings):
         days = sorted({t.cached for r in results for t in r.timings if t.cached})
-        lines.append(f"* \\* timed in another run on the same kind of card ({', '.join(days)}), not beside ours")
+        lines.append(f"* \\* timed in another run on the same kind of GPU ({', '.join(days)}), not beside ours")
     lines += ["", "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     lines += [_row(r, peers) for r in results]
     slow = [r.case for r in results if r.replayed is False]

@@ -8,7 +8,7 @@ import torch
 
 FLUSH_BYTES = 256 << 20
 
-# The card stays busy for this many cycles (some 1.2 ms) before the first event, so that whatever the host does to start a candidate is
+# The GPU stays busy for this many cycles (some 1.2 ms) before the first event, so that whatever the host does to start a candidate is
 # done by then.
 HEAD_START_CYCLES = 2_000_000
 

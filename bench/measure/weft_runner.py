@@ -15,7 +15,7 @@ import weft  # noqa: E402
 
 
 class WeftRunner:
-    """A session whose inputs and outputs are fixed tensors of the current card; `run` starts it on the current stream.
+    """A session whose inputs and outputs are fixed tensors of the current GPU; `run` starts it on the current stream.
 
     Outputs hold NaN until the first run: what a kernel does not write shows. From the second run on the session replays a CUDA graph.
     """
@@ -43,7 +43,7 @@ class WeftRunner:
 
     @property
     def on_host(self) -> list[str]:
-        """Kernels that do not run on the card."""
+        """Kernels that do not run on the GPU."""
         return [dispatch.kernel for dispatch in self.session.dispatches() if dispatch.device == "cpu"]
 
     @property

@@ -32,6 +32,22 @@ class Committed(unittest.TestCase):
         self.assertEqual([p.name for p in results.RESULTS.iterdir() if re.search(r"20\d\d-\d\d", p.name)], [])
 
 
+class Conformance(unittest.TestCase):
+    """README's sentence says how many cases pass only because of a flag."""
+
+    def sentence(self, plain: int, counted: int, bound: int) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "conformance.md"
+            page.write_text(f"**{plain + counted + bound} of 2000 pass**: {plain} as they are, {counted} once told how many elements\n(`--elements`), and {bound} with operands bound to\nconstants")
+            with mock.patch.object(results, "CONFORMANCE", page):
+                return results.conformance()
+
+    def test_counts_what_a_flag_told(self):
+        self.assertEqual(self.sentence(1990, 0, 0), "Of ONNX's node suite 1,990 of 2,000 cases pass ([operator by operator](docs/conformance.md)).\n")
+        self.assertIn("1,997 of 2,000 cases pass, 5 of them once `--elements` says how many tensors a sequence or an optional has, 2 with data that `--bind` makes constant (",
+                      self.sentence(1990, 5, 2))
+
+
 class Taken(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

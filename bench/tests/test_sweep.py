@@ -108,7 +108,7 @@ class Summaries(unittest.TestCase):
 
     def test_texts(self):
         results = [self.result("norm", 0.001, 0.002, planned=0.0009), self.result("conv", None, 1.0)]
-        text = sweep_table.markdown(results, {"device": "card"})
+        text = sweep_table.markdown(results, {"device": "GPU"})
         self.assertIn("| norm | 1 | 1 | 2.00 | 2.00 | 2.00 | 1 | 10% | 10% |", text)
         self.assertIn("| conv | 1 | 0 | - | - | - | 0 | - | - |", text)
         self.assertIn("| norm_m1 | 1.0 | eager | 2.0 | 2.00 | 0.9 | 0.9 | -10% |", text)

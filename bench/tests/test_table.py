@@ -48,27 +48,27 @@ class Cache(unittest.TestCase):
     def test_by_device_case_and_candidate(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "peers.json"
-            table.PeerCache(path, "card A").put("case", "bf16", Timing("eager", [1.0, 2.0]), "2026-01-01")
-            again = table.PeerCache(path, "card A")
+            table.PeerCache(path, "GPU A").put("case", "bf16", Timing("eager", [1.0, 2.0]), "2026-01-01")
+            again = table.PeerCache(path, "GPU A")
             self.assertEqual((again.get("case", "bf16", "eager").ms, again.get("case", "bf16", "eager").cached), ([1.0, 2.0], "2026-01-01"))
             self.assertIsNone(again.get("case", "f16", "eager"))
-            self.assertIsNone(table.PeerCache(path, "card B").get("case", "bf16", "eager"))
+            self.assertIsNone(table.PeerCache(path, "GPU B").get("case", "bf16", "eager"))
             again.put("case", "bf16", again.get("case", "bf16", "eager"), "2027-01-01")  # What came from the cache stays as old as it is.
-            self.assertEqual(table.PeerCache(path, "card A").get("case", "bf16", "eager").cached, "2026-01-01")
+            self.assertEqual(table.PeerCache(path, "GPU A").get("case", "bf16", "eager").cached, "2026-01-01")
 
 
 class Text(unittest.TestCase):
     def test_table(self):
         text = table.markdown([result(Timing("weft", [1.0], error=1e-3), Timing("eager", [2.0], cached="2026-01-01")),
-                               result(Timing("weft", failure="wrong: far off"), Timing("compile", [1.0]))], {"device": "card"})
+                               result(Timing("weft", failure="wrong: far off"), Timing("compile", [1.0]))], {"device": "GPU"})
         self.assertIn("| case | 1.0000 | - | 2.0000\\* | eager | **2.00** | 400 TFLOP/s | 0.5000 | 2.00 | 1.0e-03 | 3 |", text)
         self.assertIn("* case weft: wrong: far off", text)
         self.assertIn("(2026-01-01), not beside ours", text)
-        self.assertIn("* device: card", text)
+        self.assertIn("* device: GPU", text)
 
     def test_json_round_trip(self):
         r = result(Timing("weft", [1.0], error=1e-3), Timing("eager", [2.0]))
-        data = json.loads(table.to_json([r], {"device": "card"}))
+        data = json.loads(table.to_json([r], {"device": "GPU"}))
         self.assertEqual((data["results"][0]["ratio"], data["results"][0]["best_peer"]), (2.0, "eager"))
         self.assertEqual(table.from_dict(data["results"][0]), r)
 

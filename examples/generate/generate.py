@@ -63,7 +63,7 @@ class Decoder:
             raise SystemExit(f"the caches hold {self.capacity} tokens; give a larger --capacity")
         feeds = {port.name: self.feed(port, tokens) for port in self.others}
         feeds.update(self.caches)
-        # The first run of a card brings the caches there: its results are the memory of all further runs.
+        # The first run of a GPU brings the caches there: its results are the memory of all further runs.
         is_first = self.on_card and self.length == 0
         out = {} if is_first else {name: self.caches[source] for name, source in self.input_of.items()}
         results = self.session.run(feeds, out=out, outputs="dlpack" if self.on_card else "numpy")

@@ -107,7 +107,7 @@ TEST_F(GivenWeightsTest, OfACardAreForItsSessions) {
         << message;
   }
   EXPECT_EQ(open({give(WEFT_MEMORY_CUDA)}, 64, true),
-            "weight \"w\": expected weights of the host's memory to verify, got those of card 0");
+            "weight \"w\": expected weights of the host's memory to verify, got those of GPU 0");
 }
 
 TEST_F(GivenWeightsTest, AreChecked) {
@@ -117,8 +117,8 @@ TEST_F(GivenWeightsTest, AreChecked) {
             "weight \"w\": hash mismatch: file \"given/w\" is not the one this model was compiled with");
   EXPECT_EQ(open({give(WEFT_MEMORY_HOST), give(WEFT_MEMORY_HOST)}),
             "weights in memory: expected each location once, got \"given/w\" twice");
-  EXPECT_EQ(open({give(7)}), "weights in memory: expected memory of the host or of a card");
-  EXPECT_EQ(open({give(WEFT_MEMORY_CUDA, -1)}), "weights in memory: expected memory of the host or of a card");
+  EXPECT_EQ(open({give(7)}), "weights in memory: expected memory of the host or of a GPU");
+  EXPECT_EQ(open({give(WEFT_MEMORY_CUDA, -1)}), "weights in memory: expected memory of the host or of a GPU");
   EXPECT_EQ(open({{"given/w", nullptr, 1, WEFT_MEMORY_HOST, 0}}),
             "weights in memory: the location or the data is null");
   EXPECT_EQ(open({{nullptr, file, 1, WEFT_MEMORY_HOST, 0}}), "weights in memory: the location or the data is null");

@@ -161,7 +161,7 @@ TEST(GpuBundle, RefusesWhatDoesNotFit) {
             "expected code for sm_80, the bundle has sm_90a; compile the model with --target=sm_80");
   EXPECT_EQ(createError(buildGpuBundle({}), "emu:sm_80"),
             "expected code for sm_80, the bundle has none; compile the model with --target=sm_80");
-  EXPECT_EQ(createError(sm90, "emu:V100").find("the emulator has no card \"V100\"; it has: A100 (sm_80), "), 0u);
+  EXPECT_EQ(createError(sm90, "emu:V100").find("the emulator has no GPU \"V100\"; it has: A100 (sm_80), "), 0u);
   EXPECT_EQ(createError(sm90, "emu:sm_90a,timing=soon"),
             "emulator: expected seed=N, timing=early|random|late, order=random|depth-first|reverse, "
             "ctas=numbers|reverse|random, sanitizer=on|off, "

@@ -249,7 +249,7 @@ TEST_F(SessionTest, RefusesWhatItDoesNotHave) {
   weft_session *session = nullptr;
   weft_error *error = weft_session_create(bundle.get(), "vulkan", nullptr, &session);
   EXPECT_EQ(weft_error_code(error), WEFT_ERROR_DEVICE);
-  EXPECT_EQ(take(error), "unknown device \"vulkan\"; this runtime has: cpu, cuda[:N], emu:<card>");
+  EXPECT_EQ(take(error), "unknown device \"vulkan\"; this runtime has: cpu, cuda[:N], emu:<GPU>");
   weft_session_options options = {sizeof options, 1, 0, "main", 0, nullptr, nullptr, 0, 0};
   EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &options, &session)),
             "the bundle has no entry \"main\"; it has: \"sum\", \"rows\", \"positions\", \"copy_f64\", \"copy_f32\", "

@@ -153,8 +153,9 @@ bool Compilation::checkChoices() {
     fail(ErrorClass::Usage, "--candidates: expected 1 to 64, got " + llvm::Twine(flags.candidates));
   if (flags.variants < 1 || flags.variants > 16)
     fail(ErrorClass::Usage, "--variants: expected 1 to 16, got " + llvm::Twine(flags.variants));
-  if (!llvm::is_contained({"on", "levels", "chains", "off"}, flags.mergeLaunches))
-    fail(ErrorClass::Usage, "--merge-launches: expected on, levels, chains or off, got `" + flags.mergeLaunches + "`");
+  if (!llvm::is_contained({"on", "independent", "chains", "off"}, flags.mergeLaunches))
+    fail(ErrorClass::Usage,
+         "--merge-launches: expected on, independent, chains or off, got `" + flags.mergeLaunches + "`");
   expectWord("--fallback", flags.fallback, "error", "allow");
   if (std::string problem; !flags.traversal.empty() && !gpu::parseChainOrder(flags.traversal) &&
                            !plan::checkOrderText(flags.traversal, problem))

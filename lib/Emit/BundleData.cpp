@@ -20,7 +20,7 @@ llvm::Expected<std::string> BundleData::makeRelative(llvm::StringRef path) const
   if (!code)
     code = llvm::sys::fs::make_absolute(folder);
   if (code)
-    return llvm::createStringError(code, "cannot tell the current folder");
+    return llvm::createStringError(code, "cannot determine the current folder");
   llvm::sys::path::remove_dots(file); // A model without a folder has its weights in "./".
   llvm::sys::path::remove_dots(folder);
   llvm::sys::path::remove_filename(folder);

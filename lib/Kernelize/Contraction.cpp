@@ -4,8 +4,8 @@
 //
 // The lanes that the operands' coordinates have decide. If each has one lane of its own, and there is a lane of reduced
 // places, the tiles are [m, k] and [k, n]. Else (matrix times vector, depthwise convolutions, outer products,
-// dimensions that both operands read) products are summed place by place over all lanes, and along the reduced lane at
-// the end.
+// dimensions that both operands read) products are summed element by element over all lanes, and along the reduced lane
+// at the end.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -140,7 +140,7 @@ void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
     dim.lane = *product.reduced;
 }
 
-/// The places of each product of a step: those of unrolled dimensions one after the other.
+/// The places of each GEMM of a step: those of unrolled dimensions one after the other.
 static SmallVector<Exprs> unrollPlaces(ArrayRef<Streamed> dims, ArrayRef<AffineExpr> places) {
   SmallVector<Exprs> all{Exprs(places)};
   for (auto [i, dim] : llvm::enumerate(dims)) {
@@ -190,7 +190,7 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
   if (product.step && product.reductions.size() != 1)
     return fail(op, op, "expected one streamed dimension");
 
-  // Where all products of a step fit the registers, a thin dot is better off without shared memory.
+  // Where all GEMMs of a step fit the registers, a thin dot is better off without shared memory.
   constexpr int64_t thin = 16, productsPerThread = 32, warpThreads = 32;
   auto extentOf = [&](unsigned i) { return space.lane(product.lanes[i][0]).extent; };
   bool isDot = product.isMatrix() && product.reduced && *product.reduced != product.lanes[0][0] &&
@@ -206,7 +206,7 @@ Tile Kernelizer::contract(tg::ContractOp op, ArrayRef<AffineExpr> at, std::optio
   return fromAccumulator(sum, op.getType().getElementType());
 }
 
-/// The places of a window that is gone through one by one, at least those of its rows without a loop.
+/// The taps of a window that is gone through one by one, at least those of its rows without a loop.
 static std::optional<int64_t> countTaps(ArrayRef<Streamed> dims) {
   int64_t taps = 1;
   for (const Streamed &dim : dims) {
@@ -248,7 +248,7 @@ void Kernelizer::stageWindow(tg::ContractOp op, Product &product, int64_t elemen
   std::optional<int64_t> taps = product.step ? std::nullopt : countTaps(product.dims);
   if (!taps || *taps < 2 || *taps > tg::mostTerms || !tg::isInner(op) || current != &root || schedule.getPersistent())
     return;
-  if (tg::findAnchor(*op->getBlock())) // In front of a product each tile has its own places, and its steps their warps.
+  if (tg::findAnchor(*op->getBlock())) // In front of a GEMM each tile has its own places, and its steps their warps.
     return;
   SmallVector<StagedInput *> inputs;
   for (unsigned i : {0u, 1u}) {
@@ -297,7 +297,7 @@ Kernelizer::Scalars Kernelizer::unrollTaps(ArrayRef<Streamed> dims, int64_t taps
                 [&](ArrayRef<AffineExpr> row, const Constraints &, ValueRange state) { return unroll(row, state); });
 }
 
-/// The steps along the last dimension of a vector's product that has no others, where they are few.
+/// The steps along the last dimension of a vector's GEMM that has no others, where they are few.
 static std::optional<int64_t> countSteps(ArrayRef<Streamed> dims) {
   constexpr int64_t mostSteps = 16;
   for (const Streamed &dim : dims.drop_back())
@@ -324,12 +324,12 @@ Kernelizer::Scalars Kernelizer::unrollSteps(ArrayRef<Streamed> dims, int64_t ste
   return state;
 }
 
-/// Whether CTAs share the steps of the product, which is all that its kernel streams.
+/// Whether CTAs share the steps of the GEMM, which is all that its kernel streams.
 bool Kernelizer::isShared(tg::ContractOp op, const Product &product) {
   if (!tilePart || product.step || tg::isInner(op))
     return false;
   if (isStoring || current != &root)
-    fail(op, op, "expected one product, of which CTAs share a tile's steps");
+    fail(op, op, "expected one GEMM, of which CTAs share a tile's steps");
   return !isStoring && current == &root;
 }
 

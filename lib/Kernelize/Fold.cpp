@@ -155,7 +155,7 @@ bool Kernelizer::canMergeParts(tg::FoldOp op, const StatePlaces &places) {
     fits &= !places[i] || held.getIntOrFloatBitWidth() == 32;
   }
   if (!fits)
-    fail(op, op.getResult(0), "expected states of 32 bits that merge place by place");
+    fail(op, op.getResult(0), "expected states of 32 bits that merge elementwise");
   return fits;
 }
 
@@ -271,7 +271,7 @@ Tile Kernelizer::fold(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
     return fail(op, op.getResult(result), "expected a tile of one part");
   StatePlaces places = planStates(op, result, at);
   if (places.empty())
-    return fail(op, op.getResult(result), "expected each state to be used at one place of the tile");
+    return fail(op, op.getResult(result), "expected each state to be used at one index of the tile");
   auto done = foldsDone.find(op);
   bool isDone = done != foldsDone.end() && done->second.scope == current && done->second.part == part &&
                 llvm::all_of(llvm::zip_equal(places, done->second.places),
@@ -324,7 +324,7 @@ static std::optional<std::pair<unsigned, double>> findScale(Value value) {
 /// Below, a number times log2(e) overflows f32. Exporters mask by such.
 static constexpr double leastLogarithm = -2.3e38;
 
-/// Whether the maximum of a row may be one that low: by a constant, or by what the fold reads beside its products.
+/// Whether the maximum of a row may be one that low: by a constant, or by what the fold reads beside its GEMMs.
 static bool hasFarNumbers(tg::FoldOp op) {
   return llvm::any_of(op.getUpdate().front(), [&](Operation &inner) {
     return !isa<tg::ContractOp>(inner) && llvm::any_of(inner.getOperands(), [&](Value operand) {

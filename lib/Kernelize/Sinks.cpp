@@ -31,7 +31,7 @@ static bool isMadeOf(Value value, Value argument) {
   return value == argument || (op && llvm::any_of(op->getOperands(), [&](Value v) { return isMadeOf(v, argument); }));
 }
 
-/// The operand of the kernel's product in 16 bits that is computed from the integers of `argument`, several to a word,
+/// The operand of the kernel's GEMM in 16 bits that is computed from the integers of `argument`, several to a word,
 /// where the schedule's instructions take it from registers: by warps of few rows, or by warpgroups.
 static std::optional<unsigned> findUnpackedOperand(BlockArgument argument, tg::ScheduleAttr schedule) {
   constexpr int64_t mostRows = 32, mostBits = 8;
@@ -62,8 +62,8 @@ static bool isUnpackedMatrix(BlockArgument argument, tg::ScheduleAttr schedule) 
   return findUnpackedOperand(argument, schedule).has_value();
 }
 
-/// Whether the elements of an operand are read as fields of words: what a product unpacks, and beside it or without a
-/// product what is less than a byte.
+/// Whether the elements of an operand are read as fields of words: what a GEMM unpacks, and beside it or without a
+/// GEMM what is less than a byte.
 static bool readsWords(BlockArgument argument, tg::ScheduleAttr schedule) {
   constexpr int64_t wordBits = 32, byteBits = 8;
   auto type = cast<RankedTensorType>(argument.getType());
@@ -269,7 +269,7 @@ void Kernelizer::storeResults(ArrayRef<AffineExpr> at) {
     storeFurther(further, at);
 }
 
-/// The dimensions of `result` that those of `whole` are, where one product makes both.
+/// The dimensions of `result` that those of `whole` are, where one GEMM makes both.
 static std::optional<SmallVector<int64_t>> findOrder(Value whole, Value result) {
   std::optional<tg::ProductOf> one = tg::findProductOf(whole), other = tg::findProductOf(result);
   if (!one || !other || one->product != other->product)
@@ -438,7 +438,7 @@ LogicalResult Kernelizer::run() {
   builder.setInsertionPointToEnd(root.block);
   tk::YieldOp::create(builder);
   if (tilePart && !isStoring && !failed) {
-    source.emitError("expected a fold or a product in a kernel whose order has a tail, got ") << schedule.getOrder();
+    source.emitError("expected a fold or a GEMM in a kernel whose order has a tail, got ") << schedule.getOrder();
     failed = true;
   }
   if (failed) {

@@ -105,7 +105,7 @@ static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles ti
 
 static std::unique_ptr<Pass> createChooser(const GpuOptions &options) {
   std::optional<int64_t> chain = gpu::parseChainOrder(options.traversal);
-  const char *chains = options.mergeLaunches == "levels"            ? "none"
+  const char *chains = options.mergeLaunches == "independent"       ? "none"
                        : options.mergeLaunches == "chains" || chain ? "all"
                                                                     : "model";
   return plan::createChooseLaunches({options.target, chains, chain.value_or(0)});

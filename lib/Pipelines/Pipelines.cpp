@@ -39,7 +39,7 @@ struct LowerGpuOptions : PassPipelineOptions<LowerGpuOptions> {
                                llvm::cl::init(GpuOptions().dependentLaunch)};
   Option<std::string> traversal{*this, "traversal", llvm::cl::desc("Order of contractions' tiles (docs/traversal.md)")};
   Option<std::string> mergeLaunches{*this, "merge-launches",
-                                    llvm::cl::desc("kernels that start as one: off, levels, on or chains"),
+                                    llvm::cl::desc("kernels that start as one: off, independent, on or chains"),
                                     llvm::cl::init("on")};
 
   GpuOptions get() const {

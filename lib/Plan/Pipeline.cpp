@@ -46,7 +46,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   }
   if (options.gpu && options.fuse && !options.target.empty()) {
     if (hasFolds)
-      pm.addPass(createFuseChains({options.target}));
+      pm.addPass(createFuseGemmChains({options.target}));
     pm.addPass(createReadThrough());
     if (hasFolds)
       pm.addPass(createDelayScales({options.target}));

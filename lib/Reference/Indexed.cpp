@@ -113,7 +113,7 @@ Results scatter(Evaluator &ev, tg::ScatterOp op, Operands operands) {
     bool isInvalid = false;
     std::optional<int64_t> offset = places->offset(*point, /*clamp=*/false, isInvalid);
     if (isInvalid)
-      return ev.fail(op, "expected places within data of shape " + formatShape(data.shape(), data.element()));
+      return ev.fail(op, "expected indices within data of shape " + formatShape(data.shape(), data.element()));
     if (!offset)
       continue;
     if (!combine) {

@@ -43,7 +43,7 @@ Results Evaluator::evaluateFold(tg::FoldOp fold, Environment &environment) {
   auto numberOf = [&](AffineExpr expr) { return evaluateExpr(expr, {}, symbols); };
   std::optional<int64_t> extent = numberOf(fold.getExtent().getResult(0)), units = numberOf(fold.getNumUnits());
   if (!extent || !units)
-    return fail(fold, "expected a known number of places");
+    return fail(fold, "expected an extent that is known");
   SmallVector<Tensor> results;
   for (unsigned i = 0; i < fold.getNumResults(); ++i) {
     FailureOr<Tensor> result = makeResult(fold, i);

@@ -95,7 +95,7 @@ bool readDeviceTable(StringRef text, Device &device, std::string &error) {
     return false;
   }
   if (object->getBoolean("emulated").value_or(false)) {
-    error = "expected the calibration of a card, got one of an emulated card";
+    error = "expected the calibration of a GPU, got one of an emulated GPU";
     return false;
   }
   if (std::optional<StringRef> failure = object->getString("error")) {
@@ -106,7 +106,7 @@ bool readDeviceTable(StringRef text, Device &device, std::string &error) {
             name = object->getString("device").value_or("");
   const Device *known = findCard(architecture, object->getInteger("sms").value_or(0), name);
   if (!known) {
-    error = "expected a card of the device table, got '" + name.take_front(60).str() + "' (" +
+    error = "expected a GPU of the device table, got '" + name.take_front(60).str() + "' (" +
             architecture.take_front(20).str() + ", " + std::to_string(object->getInteger("sms").value_or(0)) + " SMs)";
     return false;
   }

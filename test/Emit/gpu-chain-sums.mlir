@@ -12,7 +12,7 @@
 // IR-COUNT-1: tg.dispatch @chain_
 // IR-NOT: tg.dispatch
 // IR: red.release.gpu.global.add.u32
-// REMARK: delayed-scale {{.*}}sums of 64 places of each row beside the product in front
+// REMARK: delayed-scale {{.*}}sums of 64 elements of each row beside the GEMM in front
 // REMARK: merged {{.*}}start as one, and wait for each other in it
 // RESULT: device emu:{{.*}} 1 dispatches
 

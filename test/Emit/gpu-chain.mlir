@@ -2,7 +2,7 @@
 // RUN: weft-compile %s --compile-from=normalize --target=sm_90a --merge-launches=chains --emit=mlir:lower --remarks=fusion -o - 2>%t.remarks | FileCheck %s --check-prefix=IR
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80 --merge-launches=chains --emit=ptx -o - | FileCheck %s --check-prefix=PTX
-// RUN: weft-compile %s --compile-from=normalize --target=sm_80 --merge-launches=levels --emit=mlir:lower -o - | FileCheck %s --check-prefix=LEVELS
+// RUN: weft-compile %s --compile-from=normalize --target=sm_80 --merge-launches=independent --emit=mlir:lower -o - | FileCheck %s --check-prefix=LEVELS
 // RUN: weft-compile %s --compile-from=normalize --target=cpu -o %t.cpu.weft --quiet
 // RUN: weft-run %t.cpu.weft --seed=3 --output=y=@%t.npy --output=z=@%t.z.npy
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80,sm_90a --merge-launches=chains --ptxas=off -o %t.weft --quiet

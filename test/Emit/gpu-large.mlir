@@ -1,4 +1,4 @@
-// Offsets beyond 2^31 elements are 64 bits wide: 70,000 rows of 70,001 halves, or symbolic ones. bench/large.py runs such kernels on a card.
+// Offsets beyond 2^31 elements are 64 bits wide: 70,000 rows of 70,001 halves, or symbolic ones. bench/large.py runs such kernels on a GPU.
 // RUN: weft-compile %s --target=sm_80,sm_90a --emit=ptx --ptxas=off -o - | FileCheck %s
 // RUN: weft-compile %s --target=sm_80 --emit=ptx --ptxas=off -o - | not grep -E "lo.[su]32.*70001"
 

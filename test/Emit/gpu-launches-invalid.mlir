@@ -18,17 +18,17 @@
 // REDEFINE: %{third} =
 // REDEFINE: %{check} = ORDER
 // RUN: %{try}
-// ORDER: error: {{.*}}launch 7: expected writers before readers, got a kernel at place 0 that reads what the one at place 1 writes
+// ORDER: error: {{.*}}launch 7: expected writers before readers, got a kernel at position 0 that reads what the one at position 1 writes
 
 // REDEFINE: %{second} = tg.launch = array<i64: 7, 3>
 // REDEFINE: %{check} = PLACE
 // RUN: %{try}
-// PLACE: error: {{.*}}expected one dispatch at place 3 of launch 7
+// PLACE: error: {{.*}}expected one dispatch at position 3 of launch 7
 
 // REDEFINE: %{second} = tg.launch = 7
 // REDEFINE: %{check} = NUMBERS
 // RUN: %{try}
-// NUMBERS: error: {{.*}}expected tg.launch = array<i64: launch, place>, got 7 : i64
+// NUMBERS: error: {{.*}}expected tg.launch = array<i64: launch, position>, got 7 : i64
 
 // REDEFINE: %{first} = tg.launch = array<i64: 0, 0>, tg.launch_order = "row"
 // REDEFINE: %{second} = tg.launch = array<i64: 0, 1>

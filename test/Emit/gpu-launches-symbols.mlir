@@ -1,5 +1,5 @@
 // Kernels whose grids depend on symbols start alone unless a plan, or --merge-launches=chains, says otherwise: then the launch's grid is the sum of theirs,
-// or what the card holds at once, and counts of CTAs come from the symbols; other extents at each run count anew.
+// or what the GPU holds at once, and counts of CTAs come from the symbols; other extents at each run count anew.
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80 --compile-to=plan -o %t.mlir
 // RUN: FileCheck %s --check-prefix=ALONE --input-file=%t.mlir
 // RUN: sed '/dispatch @max::/s/ : (/ {tg.launch = array<i64: 0, 0>} : (/; /dispatch @sum::/s/ : (/ {tg.launch = array<i64: 0, 1>} : (/' %t.mlir > %t.edited.mlir
@@ -18,7 +18,7 @@
 // REDEFINE: %{n} = 1031
 // RUN: %{try}
 
-// A card with fewer SMs than the one that the launch was made for cannot hold all that wait for each other (on cards the session is refused: CudaDeviceTest).
+// A GPU with fewer SMs than the one that the launch was made for cannot hold all that wait for each other (on GPUs the session is refused: CudaDeviceTest).
 // RUN: weft-compile %s --compile-from=normalize --target=A40 --merge-launches=chains --ptxas=off -o %t.a40.weft --quiet
 // RUN: weft-run %t.a40.weft --device=emu:A40 --dim=n=1031 --output-max-element-count=0
 // RUN: not weft-run %t.a40.weft --device=emu:RTX3050 --dim=n=1031 2>&1 | FileCheck %s --check-prefix=SMALL

@@ -20,7 +20,7 @@
 // REMARK: merged | Category:fusion | Function=main | Remark="2 kernels that do not need each other start as one", kernel=launch_sum
 // OFF: tg.dispatch @sum
 // OFF: tg.dispatch @max
-// WORD: --merge-launches: expected on, levels, chains or off, got `maybe`
+// WORD: --merge-launches: expected on, independent, chains or off, got `maybe`
 // RESULT: device emu:
 
 module attributes {tg.symbols = []} {

@@ -5,7 +5,7 @@
 // RUN: weft-compile %s --target=sm_80,sm_90a -o %t.weft --quiet --remarks=plan 2>&1 | FileCheck %s
 // RUN: weft-run %t.weft --device=emu:sm_90a --seed=3 --dim=rows=70 --expected-output=y=@%t.y.npy --expected-output=z=@%t.z.npy --rtol=2e-2 --atol=2e-2 --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
 // RUN: weft-run %t.weft --device=emu:sm_80,order=reverse --seed=3 --dim=rows=70 --expected-output=y=@%t.y.npy --expected-output=z=@%t.z.npy --rtol=2e-2 --atol=2e-2 --output-max-element-count=4 | FileCheck %s --check-prefix=RESULT
-// CHECK: copied with rows of 320 elements, which a product sums along
+// CHECK: copied with rows of 320 elements, over which a GEMM contracts
 // RESULT: compare "y": ok
 // RESULT: compare "z": ok
 #x = #tg.dims<()[s0] -> (s0, 313)>

@@ -1,4 +1,4 @@
-// A card with TMA and without warpgroups' products (sm_120) is a row of the table: windows come by TMA for mma.sync, with a producer; matrices by cp.async; folds and
+// A GPU with TMA and without warpgroups' products (sm_120) is a row of the table: windows come by TMA for mma.sync, with a producer; matrices by cp.async; folds and
 // products fit in its 99 KB of a CTA.
 // RUN: weft-compile %s --compile-from=normalize --target=sm_120 --emit=ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=PTX --input-file=%t.ptx --implicit-check-not=wgmma --implicit-check-not=setmaxnreg --implicit-check-not=multicast

@@ -1,4 +1,4 @@
-// Tiles of windows by pairs. Side by side along the outputs two CTAs have the image in common: of each box, and of the rows that places of the window share, each copies
+// Tiles of windows by pairs. Side by side along the outputs two CTAs have the image in common: of each box, and of the rows that taps of the window share, each copies
 // half of the rows to both. With one tile of outputs they stand below each other and have the weights in
 // common; three tiles of rows make two pairs, the last CTA of which does nothing. The results are the CPU's.
 // RUN: weft-compile %s --compile-from=outline --target=sm_90a --emit=ptx --ptxas=off | FileCheck %s

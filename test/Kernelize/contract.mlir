@@ -55,7 +55,7 @@ func.func @kernel(%x: tensor<2x60x28x28xf16>, %w: tensor<128x60x3x3xf16>) -> ten
 
 // -----
 // Depthwise: both operands read the channel, and no lane of reduced places; products are summed in place. The nine
-// places of the window stand one behind the other, so that their loads are under way together.
+// taps of the window stand one behind the other, so that their loads are under way together.
 // CHECK: func.func @kernel({{.*}}tensor<2x64x30x30xf16>
 // CHECK-NOT: scf.for
 // CHECK-NOT: tk.dot

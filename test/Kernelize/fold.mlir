@@ -87,7 +87,7 @@ func.func @kernel(%x: tensor<4x64xf32>) -> tensor<4x1xf32> {
 
 // -----
 func.func @kernel(%x: tensor<64x64xf32>) -> tensor<64x1xf32> {
-  // expected-error @+1 {{cannot become GPU tiles: expected each state to be used at one place of the tile}}
+  // expected-error @+1 {{cannot become GPU tiles: expected each state to be used at one index of the tile}}
   %r = tg.fold over affine_map<() -> (64)> init [0.0 : f32] update {
   ^bb0(%l: tensor<64x1xf32>):
     %s = tg.reduce add %x axes = [1] keep_dims {tg.streamed} : tensor<64x64xf32>

@@ -61,7 +61,7 @@ func.func @kernel(%x: tensor<48x300xf16>, %v: tensor<300x24xf16>) -> tensor<48x2
 
 // -----
 module attributes {tg.schedule = #tg.schedule<tile = [64], engine = simt, warps = 1, stages = 1, order = "tail<1,3,row>", persistent = false, split = 1>} {
-// expected-error @+1 {{expected a fold or a product in a kernel whose order has a tail, got tail<1,3,row>}}
+// expected-error @+1 {{expected a fold or a GEMM in a kernel whose order has a tail, got tail<1,3,row>}}
 func.func @kernel(%x: tensor<300xf32>) -> tensor<300xf32> {
   %r = tg.neg %x : tensor<300xf32>
   return %r : tensor<300xf32>
@@ -109,7 +109,7 @@ func.func @kernel(%x: tensor<192x640xf16>, %w: tensor<192x640xf16>) -> tensor<19
 module attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = wgmma, warps = 4, stages = 2, order = "tail<2,4,row>", persistent = true, split = 1>} {
 func.func @kernel(%x: tensor<192x640xf16>, %w: tensor<192x640xf16>, %u: tensor<192x640xf16>) -> tensor<192x192xf16> {
   %a = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<192x640xf16>, tensor<192x640xf16> -> tensor<192x192xf16>
-  // expected-error @+1 {{cannot become GPU tiles: expected one product, of which CTAs share a tile's steps}}
+  // expected-error @+1 {{cannot become GPU tiles: expected one GEMM, of which CTAs share a tile's steps}}
   %b = tg.contract %x, %u [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<192x640xf16>, tensor<192x640xf16> -> tensor<192x192xf16>
   %r = tg.mul %a, %b : tensor<192x192xf16>, tensor<192x192xf16>
   return %r : tensor<192x192xf16>

@@ -56,7 +56,7 @@ func.func @prologue(%x: tensor<1x8x16x16xf16>, %s: tensor<f16>, %w: tensor<8x8x3
   return %0 : tensor<1x8x16x16xf16>
 }
 
-// Nine places of the window would compute it again, and each of their steps would wait for it.
+// Nine taps of the window would compute it again, and each of their steps would wait for it.
 // CHECK-LABEL: @taps
 // CHECK: tg.kernel "sigmoid"
 // CHECK: tg.kernel "conv_pad"
@@ -112,7 +112,7 @@ func.func @between(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   return %4 : tensor<64x64xf32>
 }
 
-// Gate and up have their left operand in common, and pointwise ops take both: one kernel with two accumulators.
+// Gate and up have their left operand in common, and elementwise ops take both: one kernel with two accumulators.
 // CHECK-LABEL: @gate_up
 // CHECK: tg.kernel "gemm2_sigmoid_mul"
 // CHECK-NOT: tg.kernel
@@ -270,7 +270,7 @@ func.func @readtwice(%x: tensor<16x64xf16>, %w: tensor<64x64xf16>, %v: tensor<64
 // CHECK: %[[X:.*]] = tg.kernel "gemm_add" {{.*}} -> tensor<1x128xf16>
 // CHECK: tg.kernel {{.*}} -> tensor<1x64xf32>, tensor<1x64xf32>
 // CHECK: return
-// WHY: G5: arithmetic on widened values belongs to its reader
+// WHY: G5: arithmetic on widened values belongs to its consumer
 func.func @widened(%a: tensor<1x128xf16>, %o: tensor<128x128xf16>, %g: tensor<128xf16>, %k: tensor<128x64xf32>, %v: tensor<128x64xf32>)
     -> (tensor<1x128xf16>, tensor<1x64xf32>, tensor<1x64xf32>) {
   %y = tg.contract %a, %o [#mk, #kn, #mn] : tensor<1x128xf16>, tensor<128x128xf16> -> tensor<1x128xf16>

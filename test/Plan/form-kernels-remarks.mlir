@@ -6,7 +6,7 @@
 // CHECK-SAME: consumer=tg.add, kernels="0,1", producer=tg.exp
 // CHECK: R2: 'add' is not downstream of the contraction
 // CHECK: R2: two contractions
-// CHECK: R2: 'concat' is not a pointwise op over the contraction's result
+// CHECK: R2: 'concat' is not an elementwise op over the contraction's result
 func.func @main(%x: tensor<4xf32>, %y: tensor<4x4xf32>) -> tensor<8x4xf32> {
   %0 = tg.exp %x : tensor<4xf32>
   %1 = tg.add %y, %0 : tensor<4x4xf32>, tensor<4xf32>

@@ -136,7 +136,7 @@ func.func @pool(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32> {
   return %1 : tensor<1x2x4x4xf32>
 }
 
-// Views compose with pointwise ops; renamings of dense memory stay outside; R6: a concat is a kernel of its own.
+// Views compose with elementwise ops; renamings of dense memory stay outside; R6: a concat is a kernel of its own.
 // CHECK-LABEL: @views
 // CHECK: tg.reshape
 // CHECK: tg.kernel "neg"

@@ -7,7 +7,7 @@
 // NONE-NOT: tg.kernel "copy"
 
 // Windows slide along the rows of an input: a copy of it has the channels innermost, which both products sum along.
-// REMARK: tensor<4x64x58x58xf16> is copied with dimension 1 innermost, which products sum along
+// REMARK: tensor<4x64x58x58xf16> is copied with axis 1 innermost, over which GEMMs contract
 // REMARK-NOT: is copied
 // CHECK-LABEL: func.func @slides
 // CHECK: %[[C:.*]] = tg.kernel "copy" -> tensor<4x58x58x64xf16> {
@@ -45,7 +45,7 @@ func.func @slides(%arg0: tensor<4x64x58x58xf16>, %arg1: tensor<64x64x3x3xf16>, %
 
 // 63 channels are no whole vectors, so the copy has one more, of zeros: the sum goes as far, and the weights, whose rows lie along the outputs, are read as if
 // they had it.
-// REMARK: tensor<4x63x56x56xf16> is copied with dimension 1 innermost, which products sum along, and 1 of zeros
+// REMARK: tensor<4x63x56x56xf16> is copied with axis 1 innermost, over which GEMMs contract, and 1 of zeros
 // REMARK-NOT: is copied
 // CHECK-LABEL: func.func @odd
 // CHECK: %[[C:.*]] = tg.kernel "copy" -> tensor<4x56x56x64xf16> {
@@ -73,7 +73,7 @@ func.func @odd(%arg0: tensor<4x63x56x56xf16>, %arg1: tensor<63x3x3x128xf16>) -> 
 // -----
 
 // 952 channels are whole vectors but no whole lines, which their pieces straddle: 8 zeros more cost less than that, as the product reads each place nine times.
-// REMARK: tensor<6x952x45x45xf16> is copied with dimension 1 innermost, which products sum along, and 8 of zeros
+// REMARK: tensor<6x952x45x45xf16> is copied with axis 1 innermost, over which GEMMs contract, and 8 of zeros
 // REMARK-NOT: is copied
 // CHECK-LABEL: func.func @lines
 // CHECK: tg.kernel "copy" -> tensor<6x45x45x960xf16> {

@@ -5,8 +5,8 @@
 // NONE-NOT: tg.kernel "copy"
 
 // Rows of 1,531 elements begin anywhere: both operands are copied behind zeros to whole lines, once for all products.
-// REMARK: tensor<2946x1531xbf16> is copied with rows of 1536 elements, which a product sums along
-// REMARK: tensor<2048x1531xbf16> is copied with rows of 1536 elements, which a product sums along
+// REMARK: tensor<2946x1531xbf16> is copied with rows of 1536 elements, over which a GEMM contracts
+// REMARK: tensor<2048x1531xbf16> is copied with rows of 1536 elements, over which a GEMM contracts
 // REMARK-NOT: tensor<2946x1531xbf16> is copied
 // REMARK: tensor<1024x1531xbf16> is copied
 // REMARK: tensor<?x1531xbf16, {{.*}}> is copied

@@ -57,7 +57,7 @@ module attributes {tk.target = "sm_80"} {
 // CHECK: tk.convert
 // CHECK: tk.store
 // REMARK: convert | Category:layout
-// REMARK-SAME: memory would be accessed in pieces of less than a sector
+// REMARK-SAME: memory would be accessed in units of less than a sector
 // REMARK-SAME: by="through shared memory"
 module attributes {tk.target = "sm_80"} {
   func.func @transpose(%x: !tk.global<tensor<64x64xf32>>, %y: !tk.global<tensor<64x64xf32>>) attributes {tk.warps = 4 : i64} {

@@ -3,12 +3,12 @@
 `draw(seed)` is one graph of one kind, the kinds in turn. Extents are log-uniform, and as often odd, prime or one beside a power of two as they are
 round, since choices made for round ones are what such graphs are to find out. Shapes are static.
 
-  norm       a normalisation or softmax over rows, of a given axis, with pointwise operations around it
+  norm       a normalisation or softmax over rows, of a given axis, with elementwise operations around it
   reduce     sums, means and maxima over any axes, the map beside them as a result or not
-  product    matrices transposed or not, batched, behind pointwise prologues, before biases, activations, residuals and norms
+  product    matrices transposed or not, batched, behind elementwise prologues, before biases, activations, residuals and norms
   attention  masks as exporters write them: none, causal, padding, added or chosen by Where, sliding windows, biases; any head width
   conv       1x1 to 7x7, strides, dilations, depthwise and grouped, with what follows them
-  map        pointwise chains over broadcasts, transposes, slices, concatenations
+  map        elementwise chains over broadcasts, transposes, slices, concatenations
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Graph:
         return names[0] if outputs == 1 else names
 
     def unary(self, x: str, most: int = 2) -> str:
-        """Up to `most` pointwise operations, a scale or an addend among them."""
+        """Up to `most` elementwise operations, a scale or an addend among them."""
         for _ in range(self.rng.randint(0, most)):
             pick = self.rng.random()
             if pick < 0.25:
@@ -147,7 +147,7 @@ def _reduce(g: Graph) -> onnx.ModelProto:
 
 
 def _matrix(g: Graph, batch: Sequence[int], rows: int, columns: int) -> str:
-    """[batch, rows, columns], as such or as a view of another order, behind a pointwise prologue now and then."""
+    """[batch, rows, columns], as such or as a view of another order, behind an elementwise prologue now and then."""
     order = g.rng.random()
     lead = list(range(len(batch)))
     if order < 0.6:

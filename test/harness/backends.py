@@ -23,9 +23,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """--target and --device of a suite: `--target=sm_80` alone means the emulator of that card."""
+    """--target and --device of a suite: `--target=sm_80` alone means the emulator of that GPU."""
     parser.add_argument("--target", help="what to compile for: cpu (default), or a GPU such as sm_80 or sm_90a")
-    parser.add_argument("--device", help="what to run on: cpu, emu:CARD[,option=value...] or cuda[:N] (default: cpu, or the target's emulator)")
+    parser.add_argument("--device", help="what to run on: cpu, emu:GPU[,option=value...] or cuda[:N] (default: cpu, or the target's emulator)")
     parser.add_argument("--prepare", type=pathlib.Path, help="compile only, into this archive (.zip)")
     parser.add_argument("--prepared", type=pathlib.Path, help="run the bundles of this archive on --device, without a compiler")
 

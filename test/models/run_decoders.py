@@ -175,7 +175,7 @@ def check(name: str, models: dict, arguments: argparse.Namespace, folder: pathli
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
-    parser.add_argument("--model", default="", help="default: all on the CPU, concat and group_query on cards (run_masks.py has static caches)")
+    parser.add_argument("--model", default="", help="default: all on the CPU, concat and group_query on GPUs (run_masks.py has static caches)")
     parser.add_argument("--target", default="")
     parser.add_argument("--device", default="")
     parser.add_argument("--capacity", type=int, default=70)

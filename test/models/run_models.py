@@ -3,7 +3,7 @@
 
     run_models.py [--build=build] [--all | --model=GLOB,...] [--json=FILE]
     run_models.py --target=sm_80 [--device=emu:sm_80] [--emulated | --all | --model=GLOB,...]
-    run_models.py --target=sm_90a --all --prepare=models.zip      compile here, and where the card is, without the compiler:
+    run_models.py --target=sm_90a --all --prepare=models.zip      compile here, and where the GPU is, without the compiler:
     run_models.py --target=sm_90a --all --prepared=models.zip --device=cuda      (it draws the weights from ../shared/models or shared/models)
 
 Every model is compiled by its own process, run in another on seeded inputs, and compared with onnxruntime: the relative L2 error

@@ -3,7 +3,7 @@
 
     run_node_suite.py [--build=build] [--filter='softmax*,conv*'] [--jobs=2] [--update] [--report]
     run_node_suite.py --target=sm_80 [--device=emu:sm_80] [--subset] ...
-    run_node_suite.py --target=sm_90a --prepare=nodes.zip         compile here, and where the card is, without the compiler:
+    run_node_suite.py --target=sm_90a --prepare=nodes.zip         compile here, and where the GPU is, without the compiler:
     run_node_suite.py --target=sm_90a --prepared=nodes.zip --device=cuda --jobs=12 [--resume=results.jsonl]
 
 Every case is compiled by its own process and run in another, both under a time and a memory limit. What is not supported must

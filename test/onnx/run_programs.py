@@ -30,7 +30,7 @@ import onnxruntime as ort  # noqa: E402
 import formulas  # noqa: E402
 from harness import limits  # noqa: E402
 
-MEMORY_LIMIT = 1 << 30  # An emulated card has the memory of a card, which the machine that emulates it may not have.
+MEMORY_LIMIT = 1 << 30  # An emulated GPU has the memory of a GPU, which the machine that emulates it may not have.
 DTYPES = {"float": np.float32, "int64": np.int64, "bool": np.bool_, "int32": np.int32}
 # Bytes from all of their bits, but not so large that onnxruntime's products of 8 bits saturate on old processors.
 RANGES = {"bool": (0, 2), "uint8": (0, 128), "int8": (-60, 60)}

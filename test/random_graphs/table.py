@@ -1,4 +1,4 @@
-"""The ops that random graphs are made of: pointwise ones, casts, reductions and orders."""
+"""The ops that random graphs are made of: elementwise ones, casts, reductions and orders."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Dependencies between rooms, and between the folders of a room, go one way (room_graph.py). Rooms that follow the plan decide nothing:
 they include no header of the Plan room. And no room but Target knows an architecture by its number: what it can do is a field of the table
-(weft/Target/Device.h). Nor does one know what a card takes: seconds, clocks and rates are fields of the table, too, which `weft calibrate`
+(weft/Target/Device.h). Nor does one know what a GPU takes: seconds, clocks and rates are fields of the table, too, which `weft calibrate`
 measures.
 Exit 1 with one line for each breach.
 
@@ -28,7 +28,7 @@ PRICING = ("Plan", "Schedule", "Kernelize", "Pipelines")
 
 
 def find_figures(root: pathlib.Path) -> list[str]:
-    """Places where code has a card's seconds, clocks or rates."""
+    """Places where code has a GPU's seconds, clocks or rates."""
     breaches = []
     for folder in (root / "lib", root / "include/weft"):
         for path in sorted(folder.rglob("*")):

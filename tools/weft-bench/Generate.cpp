@@ -86,7 +86,7 @@ Error Generator::open() {
     int64_t places = dims[size_t(input)].size() > 2 ? dims[size_t(input)][2] : 0;
     if (places < generation.prompt + generation.tokens)
       return Error(ErrorCode::Usage, "--generate: expected caches of " +
-                                         std::to_string(generation.prompt + generation.tokens) + " places, got " +
+                                         std::to_string(generation.prompt + generation.tokens) + " rows, got " +
                                          std::to_string(places) + " in " + quote(port.name));
     bytes[size_t(input)].resize(size);
     inputs[size_t(input)] = {int32_t(port.dtype),

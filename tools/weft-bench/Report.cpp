@@ -95,7 +95,7 @@ static void printKernels(const Options &options, const Results &results) {
 }
 
 static void printCounts(const Options &options, const Results &results) {
-  std::printf("the emulator counts and tells no times: sums over the kernels of one run\n");
+  std::printf("the emulator counts and measures no times: sums over the kernels of one run\n");
   for (size_t i = 0; i < results.counts.size(); ++i) {
     const Count &count = results.counts[i];
     std::printf("%-52s %14.0f  %s", count.name.c_str(), count.value, count.what.c_str());

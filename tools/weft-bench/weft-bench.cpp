@@ -15,9 +15,9 @@ using weft::bundle::quote;
 
 static const char *const kDescription =
     "Measures a Weft bundle: weft-bench BUNDLE [--device=...] [--baseline=OTHER]\n\n"
-    "On the CPU: the wall clock of a run. On a card: the time on the device (events around each run, the next one\n"
+    "On the CPU: the wall clock of a run. On a GPU: the time on the device (events around each run, the next one\n"
     "queued), the wall clock of a run, and of many runs that wait for nothing. On the emulator: counts, no times.\n"
-    "Hot runs follow each other; a cold run follows a write of twice the largest cache (on a card: twice the L2).\n"
+    "Hot runs follow each other; a cold run follows a write of twice the largest cache (on a GPU: twice the L2).\n"
     "spread is half the 95 % confidence interval of the median, from order statistics.\n\n"
     "A baseline is measured in turns, in blocks A B B A of some 20 ms a letter, of twelve pairs of sessions; each "
     "pair\n"
@@ -37,7 +37,7 @@ struct RawOptions {
 static void declareFlags(CLI::App &app, Options &options, RawOptions &raw) {
   run::Options &program = options.program;
   app.add_option("bundle,--module", program.bundle, "The bundle (.weft)")->required();
-  app.add_option("--device", program.device, "cpu (default), cuda[:N] or emu:CARD, as for weft-run");
+  app.add_option("--device", program.device, "cpu (default), cuda[:N] or emu:GPU, as for weft-run");
   app.add_option("--threads", program.threads, "CPU workers (default: the CPUs this process may use)")
       ->check(CLI::Range(0, 1024));
   app.add_option("--entry", program.entry, "Entry function (default: the first)");
@@ -59,7 +59,7 @@ static void declareFlags(CLI::App &app, Options &options, RawOptions &raw) {
   app.add_option("--cuda-graph", raw.graphs, "on (default): replay runs as CUDA graphs; off: start each kernel")
       ->check(CLI::IsMember({"on", "off"}));
   app.add_flag("--include-transfers", options.includesTransfers,
-               "On a card: inputs and outputs in host memory, copied in each run");
+               "On a GPU: inputs and outputs in host memory, copied in each run");
   app.add_option("--baseline", options.baseline.bundle, "Bundle to compare with (default with a flag below: the same)");
   app.add_option("--baseline-device", raw.baselineDevice, "Its device (default: the same)");
   app.add_option("--baseline-threads", raw.baselineThreads, "Its CPU workers (default: the same)")

@@ -181,5 +181,5 @@ const char *const weft::calibrate::kTileMethod =
     "start: a round more of blocks of 1024 threads that copy, store and end; boxStep, pairedStep: steps without the "
     "matrix pipe's clocks, and of pairs without those of blocks that copy for themselves; unpackedStep: with the left "
     "operand in registers\",\n"
-    "  \"panelBytesPerClock: boxes of 8 KiB on all SMs, eight of which read the same 256 KiB, each from another place "
-    "on; waveMerge: times that where they begin at the same place; partialSectorsPerClock: writes of 16 bytes\",\n";
+    "  \"panelBytesPerClock: boxes of 8 KiB on all SMs, eight of which read the same 256 KiB, each from another offset "
+    "on; waveMerge: times that where they begin at the same offset; partialSectorsPerClock: writes of 16 bytes\",\n";

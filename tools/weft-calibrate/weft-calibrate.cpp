@@ -1,4 +1,4 @@
-// weft-calibrate [--device=cuda:0] [-o FILE.json]: microbenchmarks of a card, as a table with date and method.
+// weft-calibrate [--device=cuda:0] [-o FILE.json]: microbenchmarks of a GPU, as a table with date and method.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../common/CommandLine.h"
 #include "Calibration.h"
@@ -17,7 +17,7 @@ static Error openCard(const std::string &device, std::unique_ptr<CalibratedCard>
   std::string number = device.rfind("cuda:", 0) == 0 ? device.substr(5) : device == "cuda" ? "0" : "";
   auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
   if (number.empty() || code != std::errc() || end != number.data() + number.size())
-    return Error(ErrorCode::Usage, "--device: expected cuda, cuda:N or emu:CARD, got " + bundle::quote(device));
+    return Error(ErrorCode::Usage, "--device: expected cuda, cuda:N or emu:GPU, got " + bundle::quote(device));
   return openCudaCard(ordinal, card);
 }
 
@@ -41,9 +41,9 @@ static Error run(const std::string &device, const std::string &output) {
 
 int main(int argc, char **argv) {
   std::string device = "cuda:0", output = "-";
-  CLI::App app("Measure a card: bandwidths, effective L2, latencies, launches, barriers, matrix units",
+  CLI::App app("Measure a GPU: bandwidths, effective L2, latencies, launches, barriers, matrix units",
                "weft-calibrate");
-  app.add_option("--device", device, "cuda:N (default cuda:0), or emu:CARD to see that the benchmarks run");
+  app.add_option("--device", device, "cuda:N (default cuda:0), or emu:GPU to see that the benchmarks run");
   app.add_option("-o", output, "Where the table goes (JSON; -: standard output)")->option_text("FILE");
   app.set_version_flag("--version", tools::getVersionText());
   int exitCode = 0;

@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
   std::string input, deviceTable;
   CLI::App app("Predict the counters of launches, under Nsight Compute's names (docs/explorer.md)", "weft-counters");
   app.add_option("launches", input, "Launches as JSON; - is standard input")->option_text("FILE")->required();
-  app.add_option("--device-table", deviceTable, "Measured rates of the card, as weft calibrate wrote them")
+  app.add_option("--device-table", deviceTable, "Measured rates of the GPU, as weft calibrate wrote them")
       ->option_text("FILE");
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))

@@ -42,7 +42,7 @@ static void declareFlags(CLI::App &app, Options &options) {
   app.add_option("ptx", options.ptx, "The PTX file (-: standard input)")->required();
   app.add_option(
       "--device", options.device,
-      "CARD[,OPTION=VALUE...]: sm_80, sm_86, sm_89, sm_90a (default), sm_120, A100, H100, ...; options seed=N,\n"
+      "GPU[,OPTION=VALUE...]: sm_80, sm_86, sm_89, sm_90a (default), sm_120, A100, H100, ...; options seed=N,\n"
       "timing=early|random|late, order=random|depth-first|reverse, ctas=numbers|reverse|random, "
       "sanitizer=on|off, limit=N");
   app.add_option("--entry", options.entry, "The kernel (default: the only one)");

@@ -107,7 +107,7 @@ static void printApart(const Program &program, const std::string &a, const std::
   os << (isTogether ? "fused on " : "not fused on ") << program.target << ": no edge leads from " << bundle::quote(a)
      << " to " << bundle::quote(b) << "\n";
   if (isTogether)
-    os << "  both in " << describeKernel(program, first) << ", by what lies between or as parts of one op\n";
+    os << "  both in " << describeKernel(program, first) << ", by what is between them or as parts of one op\n";
   else
     os << "  " << bundle::quote(a) << ": " << describeKernel(program, first) << "; " << bundle::quote(b) << ": "
        << describeKernel(program, second) << "\n";

@@ -183,7 +183,7 @@ int main(int argc, char **argv) {
       ->option_text("NAME");
   app.add_option("--diff", options.diff, "What is other than in this bundle (or model): an earlier compile")
       ->option_text("FILE");
-  app.add_option("--device-table", options.deviceTable, "Measured rates of the card, as weft calibrate wrote them")
+  app.add_option("--device-table", options.deviceTable, "Measured rates of the GPU, as weft calibrate wrote them")
       ->option_text("FILE");
   app.add_option("--dim", options.dims, "Value of a symbol, for the memory plan (256 otherwise)")
       ->option_text("NAME=NUMBER");

@@ -109,7 +109,7 @@ Error Runner::open() {
   std::string device = options.device;
   if (!options.counters.empty()) {
     if (device.substr(0, 4) != "emu:")
-      return Error(ErrorCode::Usage, "--counters: device " + quote(device) + " counts nothing; use --device=emu:CARD");
+      return Error(ErrorCode::Usage, "--counters: device " + quote(device) + " counts nothing; use --device=emu:GPU");
     device += ",counters=on";
   }
   weft_session *createdSession = nullptr;

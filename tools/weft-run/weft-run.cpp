@@ -16,8 +16,8 @@ using namespace weft::bundle;
 static void declareFlags(CLI::App &app, Options &options) {
   app.add_option("bundle,--module", options.bundle, "The bundle (.weft)")->required();
   app.add_option("--device", options.device,
-                 "cpu (default), cuda[:N]: an NVIDIA card (its driver: libcuda.so.1, or $WEFT_CUDA_DRIVER), or\n"
-                 "emu:CARD[,OPTION=VALUE...]: the PTX emulator as sm_80, sm_86, sm_89, sm_90a, sm_120, H100, ...;\n"
+                 "cpu (default), cuda[:N]: an NVIDIA GPU (its driver: libcuda.so.1, or $WEFT_CUDA_DRIVER), or\n"
+                 "emu:GPU[,OPTION=VALUE...]: the PTX emulator as sm_80, sm_86, sm_89, sm_90a, sm_120, H100, ...;\n"
                  "options seed=N, timing=early|random|late, order=random|depth-first|reverse, "
                  "ctas=numbers|reverse|random, sanitizer=on|off, limit=N");
   app.add_option("--threads", options.threads, "CPU workers (default: the CPUs this process may use)")

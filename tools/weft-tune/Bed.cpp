@@ -1,4 +1,4 @@
-// See the header. A cold run on a card follows a write of twice its L2 on the same stream; runs are graphs from the
+// See the header. A cold run on a GPU follows a write of twice its L2 on the same stream; runs are graphs from the
 // third on, as everywhere.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bed.h"
@@ -143,7 +143,7 @@ class EmulatedProgram : public Program {
 public:
   explicit EmulatedProgram(EmulatedBed &bed) : bed(bed) {}
   Error run(std::vector<Tensor> &results) override { return runSession(opened, bed.inputs, results); }
-  Error time(std::vector<double> &) override { return Error(ErrorCode::Unsupported, "the emulator tells no times"); }
+  Error time(std::vector<double> &) override { return Error(ErrorCode::Unsupported, "the emulator measures no times"); }
 
   Opened opened;
 
@@ -158,7 +158,7 @@ Error EmulatedBed::open(const std::string &path, std::unique_ptr<Program> &progr
   return error;
 }
 
-//===--- A card ---===//
+//===--- A GPU ---===//
 
 class CudaBed : public Bed {
 public:
@@ -228,7 +228,7 @@ Error CudaBed::begin(const std::string &path, const std::map<std::string, int64_
       if (Error error =
               card.check(driver.memcpyToDevice(address, view.data, view.bytes, card.getStream()), "cuMemcpyHtoDAsync"))
         return error;
-    // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    // An address of the GPU, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     view.data = reinterpret_cast<void *>(address);
     view.memory = WEFT_MEMORY_CUDA;
     view.card = int32_t(ordinal);
@@ -316,7 +316,7 @@ Error Bed::create(const std::string &device, std::unique_ptr<Bed> &bed) {
   bool isCard = device == "cuda" || device.rfind("cuda:", 0) == 0;
   std::string number = device.size() > 5 ? device.substr(5) : "0";
   if (!isCard || number.size() > 4 || number.find_first_not_of("0123456789") != number.npos)
-    return Error(ErrorCode::Usage, "--device: expected cuda, cuda:N or emu:CARD, got " + bundle::quote(device));
+    return Error(ErrorCode::Usage, "--device: expected cuda, cuda:N or emu:GPU, got " + bundle::quote(device));
   auto made = std::make_unique<CudaBed>();
   Error error = made->openCard(device, unsigned(std::strtoul(number.c_str(), nullptr, 10)));
   bed = std::move(made);

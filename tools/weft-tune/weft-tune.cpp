@@ -37,7 +37,7 @@ struct Flags {
 static void declareFlags(CLI::App &app, Flags &flags) {
   app.add_option("model", flags.model, "Model, or folder of candidates");
   app.add_option("--device", flags.tune.device,
-                 "cuda[:N] (default: cuda), or emu:CARD, which checks results and tells no times");
+                 "cuda[:N] (default: cuda), or emu:GPU, which checks results and measures no times");
   app.add_option("--target", flags.target, "Device to compile for, as weft-compile knows it (default: H100)");
   app.add_option("-o,--records", flags.tune.records, "File of records, which grows")->option_text("FILE");
   app.add_option("--budget", flags.budget, "Time after which no more kernel is begun: 45s, 10m (default: none)");
@@ -117,7 +117,7 @@ static Error findFolder(const Flags &flags, std::string &folder) {
   return code ? Error(ErrorCode::Input, "cannot write " + bundle::quote(folder)) : Error();
 }
 
-/// A kernel may take the card's context with it, or the process: each round runs in one of its own, and what it was at
+/// A kernel may take the GPU's context with it, or the process: each round runs in one of its own, and what it was at
 /// is left out by the next.
 static int runRounds(const std::string &folder, const Options &options) {
   constexpr int mostRounds = 32, lostCode = 75;
@@ -134,9 +134,9 @@ static int runRounds(const std::string &folder, const Options &options) {
       break;
     if (WIFEXITED(status) && WEXITSTATUS(status) != lostCode)
       return WEXITSTATUS(status);
-    std::fprintf(stderr, "weft-tune: a schedule broke the card's context: going on without it\n");
+    std::fprintf(stderr, "weft-tune: a schedule broke the GPU's context: going on without it\n");
   }
-  return tools::reportError("weft-tune", Error(ErrorCode::Device, "the card fails again and again"));
+  return tools::reportError("weft-tune", Error(ErrorCode::Device, "the GPU fails again and again"));
 }
 
 static Error checkFlags(Flags &flags) {

@@ -14,10 +14,10 @@ struct CompileOptions : ImportFlags {
                            "Targets, separated by commas: cpu, sm_80, sm_86, sm_89, sm_90a, sm_120, or a device such "
                            "as H100, A100-40, RTX4090"};
   Flag<std::string> deviceTable{*this, "device-table", "", "file",
-                                "GPU: measured rates of the card, as `weft calibrate` wrote them, for the cost models"};
+                                "GPU: measured rates of the GPU, as `weft calibrate` wrote them, for the cost models"};
   Flag<double> launchCost{
       *this, "launch-cost", 0, "us",
-      "GPU: what one kernel more costs, 0 to 1000 us, in place of the device table's 3 (a kernel of a CUDA graph): "
+      "GPU: what one more kernel costs, 0 to 1000 us, in place of the device table's 3 (a kernel of a CUDA graph): "
       "more where programs are not captured in graphs, or for the fewest kernels"};
   Flag<std::string> fallback{*this, "fallback", "error", "",
                              "An op that a GPU target cannot do: error, or allow (the model runs on the CPU instead)"};
@@ -34,7 +34,7 @@ struct CompileOptions : ImportFlags {
       *this, "dependent-launch", weft::GpuOptions().dependentLaunch ? "on" : "off", "",
       "sm_90 and up: on (kernels start while the one before still runs, and wait for it), or off"};
   Flag<std::string> traversal{*this, "traversal", "", "order",
-                              "GPU: order of the tiles of products and folds, such as row, grouped<8>, hilbert or "
+                              "GPU: order of the tiles of GEMMs and folds, such as row, grouped<8>, hilbert or "
                               "table<...> (docs/traversal.md); default: the model's choice for each kernel"};
   Flag<std::string> weights{
       *this, "weights", "embed", "",
@@ -49,7 +49,7 @@ struct CompileOptions : ImportFlags {
       "GPU: the most plans for intervals of a dimension whose extent is not fixed, of which the run takes the one for "
       "its extent, 1 to 16 (default: as many as have 64 kernels together, at most 8; docs/symbols.md)"};
   Flag<std::string> mesh{*this, "mesh", "", "name:ranks",
-                         "The program of several ranks, a process and a card each, as tp:4: --shard says what is split "
+                         "The program of several ranks, a process and a GPU each, as tp:4: --shard says what is split "
                          "over them (docs/multi-gpu.md)"};
   FlagList shard{*this, "shard", FlagList::Commas, "pattern:dim",
                  "Nodes, weights, inputs and outputs whose names match the pattern (* stands for any text) are split "
@@ -66,7 +66,7 @@ struct CompileOptions : ImportFlags {
                   "without a value, one kernel an op",
                   FlagBase::Takes::Perhaps};
   FlagList forceFuse{*this, "force-fuse", FlagList::None, "A,B",
-                     "Nodes that share a kernel, with what lies between, or an error that says why not"};
+                     "Nodes that share a kernel, with all between, or an error that says why not"};
   Flag<std::string> plan{*this, "plan", "", "file",
                          "Which ops share a kernel, as --emit-plan wrote it for this model and target"};
   Flag<std::string> records{*this, "records", "", "file",

@@ -22,7 +22,7 @@ struct GpuOptions {
   bool allowTf32 = false;       ///< f32 contractions may round their operands to tf32.
   bool dependentLaunch = true;  ///< sm_90 and up: kernels start while the one before still runs (docs/gpu.md).
   std::string traversal;        ///< Order of contractions' tiles (docs/traversal.md); empty: the planner's choice.
-  /// Kernels that start as one: "off", "levels" (those that do not need each other), "on"
+  /// Kernels that start as one: "off", "independent" (those that do not need each other), "on"
   /// (also those that do, where the model says that it pays), "chains" (wherever that can be).
   std::string mergeLaunches = "on";
   std::string records;        ///< File of measured times (docs/records.md); empty: none.

@@ -1,19 +1,19 @@
-// Passes of the Plan room about where data lies and what moves, and about kernels of one level of the program.
+// Passes of the Plan room about where data lies and what moves, and about independent kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_PLAN_LEVELPASSES_TD
 #define WEFT_PLAN_LEVELPASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
-def FuseChains : Pass<"weft-fuse-chains", "::mlir::ModuleOp"> {
-  let summary = "products of a product's result as one fold, where that moves fewer bytes";
+def FuseGemmChains : Pass<"weft-fuse-gemm-chains", "::mlir::ModuleOp"> {
+  let summary = "GEMMs of a GEMM's result as one fold, where that moves fewer bytes";
   let description = [{
-    A `tg.contract` E = f(A B) D of m x k x l x n places, f element by element, becomes a `tg.fold` over l with one state, E so far, if that pays: rows of
+    A `tg.contract` E = f(A B) D of m x k x l x n elements, f element by element, becomes a `tg.fold` over l with one state, E so far, if that pays: rows of
     A and E stay in shared memory (S elements) while B and D pass by, which moves fewer bytes than tiles do where k + n < 2 sqrt S; and by the model of
-    lib/Plan/Gpu/FuseChains.cpp one kernel takes less time than two. Equal up to the order of E's sum.
+    lib/Plan/Gpu/FuseGemmChains.cpp one kernel takes less time than two. Equal up to the order of E's sum.
 
-    Each chain gets a remark of category `plan` with the numbers that decided: `chain` (passed) or `no-chain` (missed). A fold that is there already, with a
-    softmax between its products, gets `chain` (analysis).
+    Each chain of GEMMs gets a remark of category `plan` with the numbers that decided: `gemm-chain` (passed) or `no-gemm-chain` (missed). A fold that is there already, with
+    a softmax between its GEMMs, gets `gemm-chain` (analysis).
 
     ```mlir
     func.func @main(%a: tensor<8192x64xbf16>, %b: tensor<64x2048xbf16>, %d: tensor<2048x64xbf16>) -> tensor<8192x64xbf16> {
@@ -28,7 +28,7 @@ def FuseChains : Pass<"weft-fuse-chains", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
   ];
-  let statistics = [Statistic<"numChains", "chains", "chains that became folds">];
+  let statistics = [Statistic<"numChains", "chains", "chains of GEMMs that became folds">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
@@ -53,8 +53,8 @@ def PackQuads : Pass<"weft-pack-quads"> {
 def SinkReshapes : Pass<"weft-sink-reshapes", "::mlir::ModuleOp"> {
   let summary = "the epilogue of a contraction comes before the reshape of its result";
   let description = [{
-    Pointwise ops of a reshaped contraction are computed in the contraction's extents, and the reshape follows the last of them; so they can
-    share its kernel on the CPU, whose kernels have no reshapes. Where all readers of the reshaped tensor are pointwise ops that come together in one
+    Elementwise ops of a reshaped contraction are computed in the contraction's extents, and the reshape follows the last of them; so they can
+    share its kernel on the CPU, whose kernels have no reshapes. Where all readers of the reshaped tensor are elementwise ops that come together in one
     result, none of which widens elements, and the other operands have all extents of those that the reshape merges or divides, or 1 in place of all. Exact.
 
     ```mlir
@@ -71,20 +71,20 @@ def SinkReshapes : Pass<"weft-sink-reshapes", "::mlir::ModuleOp"> {
 }
 
 def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
-  let summary = "scales of a norm behind the products of its rows, where that saves a kernel";
+  let summary = "scales of a norm behind the GEMMs of its rows, where that saves a kernel";
   let description = [{
-    contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections, if only products read the norm. Products
+    contract(x g s, w) = contract(x g, w) s for a scale s that a reduction of the row makes: RMSNorm before projections, if only GEMMs read the norm. GEMMs
     over equal extents share the factors and the scale; others get their own.
 
-    One row (decoding): behind the product the reduction is a second sum of the product's loop, so the norm needs no kernel. Done where reading g and squaring beside the
+    One row (decoding): behind the GEMM the reduction is a second sum of the GEMM's loop, so the norm needs no kernel. Done where reading g and squaring beside the
     matrices costs less than a kernel. x g is made in f32, and so is the sum until it is scaled: 16-bit values are rounded less often than before, and what is large without
     its scale has room.
 
-    Many rows: x must be what a product and its epilogue make. Its kernel stores x g too, and sums over 64 to 256 columns of each row, which the products behind add up
+    Many rows: x must be what a GEMM and its epilogue make. Its kernel stores x g too, and sums over 64 to 256 columns of each row, which the GEMMs behind add up
     (lib/Plan/Gpu/CarrySums.h). Done where the model finds that cheaper than the norm's kernel. x g is rounded to the type of the norm; of f16 times a power of
     two that brings the greatest g, which must be known and at most 64, to 1: so it overflows no sooner than x.
 
-    A product with `tg.numerics = "exact"` stays.
+    A GEMM with `tg.numerics = "exact"` stays.
 
     Each operand with such a scale gets a remark of category `plan`: `delayed-scale` (passed) or `no-delayed-scale` (missed), with the numbers or the reason.
 
@@ -96,14 +96,14 @@ def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
       %a = tg.mul %x, %r : tensor<1x512xf32>, tensor<1x1xf32>
       %y = tg.contract %a, %w [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
           : tensor<1x512xf32>, tensor<512x768xf32> -> tensor<1x768xf32>
-      return %y : tensor<1x768xf32> // tg.mul of the product with %x, and %r
+      return %y : tensor<1x768xf32> // tg.mul of the GEMM's result with %x, and %r
     }
     ```
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
   ];
-  let statistics = [Statistic<"numScales", "scales", "norms whose scale went behind their products">];
+  let statistics = [Statistic<"numScales", "scales", "norms whose scale went behind their GEMMs">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
@@ -131,7 +131,7 @@ def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
   let summary = "say in which memory every tensor is between the op that makes it and the one that reads it";
   let description = [{
     For each kernel module with a schedule: the tile of the result is propagated to every value of the kernel (Welder's propagation), and
-    `tg.levels` lists them, results first: the level (`register`, `shared`, `cluster`; of arguments that a product reads the level they are staged in), places
+    `tg.levels` lists them, results first: the level (`register`, `shared`, `cluster`; of arguments that a GEMM reads the level they are staged in), elements
     of the tile, its bytes, the reason. `tg.level_traffic` has the bytes that cross between the L2 and all SMs (whole sectors of 32 bytes), and what a CTA
     holds in shared memory and registers. For each `tg.dispatch` of @main: `tg.operand_levels`, where each operand is read from: `L2` if all that
     kernels move from its making on fits what the L2 keeps, else `memory`. Nothing else changes.
@@ -139,7 +139,7 @@ def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
     Each kernel gets a remark `levels` (analysis) of category `plan` with the sums, each operand that a kernel made one with the bytes that decided.
 
     ```mlir
-    module attributes {tg.levels = [{bytes = 32768 : i64, level = "shared", of = "argument 0", reason = "a matrix product reads it", tile = array<i64: 128, 128>} ]} {}
+    module attributes {tg.levels = [{bytes = 32768 : i64, level = "shared", of = "argument 0", reason = "a GEMM reads it", tile = array<i64: 128, 128>} ]} {}
     ```
   }];
   let options = [
@@ -149,10 +149,10 @@ def MemoryLevels : Pass<"weft-memory-levels", "::mlir::ModuleOp"> {
 }
 
 def PlanLaunches : Pass<"weft-plan-launches", "::mlir::ModuleOp"> {
-  let summary = "choose one tile shape for products that start as one launch";
+  let summary = "choose one tile shape for GEMMs that start as one launch";
   let description = [{
-    Products of one level of the program with a left operand in common start as one launch (`--weft-tk-make-launches`) unless one of them would lose CTAs of an
-    SM. Where it would, in the tiles that each product would choose for itself, and where one launch in tiles of one shape takes less than theirs, beyond what estimates resolve, by the
+    Independent GEMMs with a left operand in common start as one launch (`--weft-tk-make-launches`) unless one of them would lose CTAs of an
+    SM. Where it would, in the tiles that each GEMM would choose for itself, and where one launch in tiles of one shape takes less than theirs, beyond what estimates resolve, by the
     model of weft/Plan/GemmLaunch.h, each kernel module gets that tile as `tg.launch_tile`, a `#tg.schedule` of rows and columns, which `--weft-plan-gpu` obeys. Nothing else changes.
 
     Each choice gets a remark of category `plan`: `launch-tile` or `no-launch-tile`, with the numbers that decided.
@@ -164,7 +164,7 @@ def PlanLaunches : Pass<"weft-plan-launches", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
-    Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "products of f32 may round their operands to tf32">,
+    Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "GEMMs of f32 may round their operands to tf32">,
   ];
   let statistics = [Statistic<"numTiles", "tiles", "kernels whose tile was chosen for their launch">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];

@@ -76,10 +76,10 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     the tensor transposes its result, those that read it transpose it back, and a weight (its `order`) is transposed by the runtime when it
     loads it. Exact. Inputs and outputs of the function keep their order.
 
-    With a `target`, a tensor that keeps its order although products read it element by element, again and again (the image under a convolution,
+    With a `target`, a tensor that keeps its order although GEMMs read it element by element, again and again (the image under a convolution,
     whose windows slide along what is contiguous), is copied in the order that they like by a kernel of its own, where that kernel (a read, a
-    write, a launch) takes less than it saves. So are operands whose rows run along the sum of a product and are no multiple of 16 bytes, behind
-    zeros up to whole lines of 128 bytes (up to 16, where that makes them a sixteenth longer): wide copies and TMA then bring them, and the product
+    write, a launch) takes less than it saves. So are operands whose rows run along the sum of a GEMM and are no multiple of 16 bytes, behind
+    zeros up to whole lines of 128 bytes (up to 16, where that makes them a sixteenth longer): wide copies and TMA then bring them, and the GEMM
     sums over the zeros of both operands, too.
 
     Each changed order and each copy gets a remark of category `plan`.
@@ -127,9 +127,9 @@ def OutlineKernels : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
 def SplitFolds : Pass<"weft-split-folds", "::mlir::ModuleOp"> {
   let summary = "cut folds that leave the device idle into parts";
   let description = [{
-    A `tg.fold` over N places with a `merge` becomes a fold in s parts, which returns its states for each of them, and a fold over the s parts that merges
+    A `tg.fold` over N elements with a `merge` becomes a fold in s parts, which returns its states for each of them, and a fold over the s parts that merges
     them and finishes: two kernels. s is the cheapest by the model of weft/Plan/FoldSplit.h: CTAs against SMs, the bytes of the stream and of the partial states, and a second
-    launch. N is any number: parts have whole units of 64 places, as equally many as that allows. Where N is not known, s is the cheapest over lengths up to 32,768, and the
+    launch. N is any number: parts have whole units of 64 elements, as equally many as that allows. Where N is not known, s is the cheapest over lengths up to 32,768, and the
     kernel shares the units out when it runs; then some parts may be empty, so merging the initial states must be proved to change nothing. Equal up to rounding, by the law of the
     fold's merge.
 
@@ -152,14 +152,14 @@ def SplitFolds : Pass<"weft-split-folds", "::mlir::ModuleOp"> {
 def SplitReductions : Pass<"weft-split-reductions", "::mlir::ModuleOp"> {
   let summary = "cut reductions to few elements into parts";
   let description = [{
-    A `tg.reduce` of many places to fewer elements than the device has SMs becomes a reduction of each of s parts of one of its axes, in the
+    A `tg.reduce` of many elements to fewer elements than the device has SMs becomes a reduction of each of s parts of one of its axes, in the
     accumulator's type, and a reduction of the parts: two kernels. s divides the axis and is the cheapest by bandwidth: one SM alone gets a small part of
     it. Equal up to the rounding of sums.
 
     The mean m of at most as many rows as there are SMs, and the sum q of squared deviations from it, of what is stored (or casts of it), are cut together, into at most
-    32 parts of n places: with the parts' means and sums m = mean(m_p), q = sum(q_p + n (m_p - m)^2). What else reads the deviations reads the input again. Taken where the
-    model finds reading rows once, in parts, and a kernel more faster than three passes of a CTA; sums with `tg.numerics = "exact"` stay. Where a product makes what is stored, and
-    its last dimensions, all of them reduced, are cut by tiles of 64 to 256 places of it, the parts are those (`tg::findTileParts`), if the product loses less by them than a kernel.
+    32 parts of n elements: with the parts' means and sums m = mean(m_p), q = sum(q_p + n (m_p - m)^2). What else reads the deviations reads the input again. Taken where the
+    model finds reading rows once, in parts, and a kernel more faster than three passes of a CTA; sums with `tg.numerics = "exact"` stay. Where a GEMM makes what is stored, and
+    its last dimensions, all of them reduced, are cut by tiles of 64 to 256 elements of it, the parts are those (`tg::findTileParts`), if the GEMM loses less by them than a kernel.
 
     Each reduction that is cut gets a remark `split` of category `plan` with the numbers that decided.
 
@@ -210,7 +210,7 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
     Sets the module attribute `tg.schedule` of a kernel module (or of each one nested in the module) that has none yet: a legal schedule for every
     kernel of tg primitives, a good one by the model of weft/Plan/ChooseSchedule.h, and `tk.target`, its architecture. Nothing else changes.
 
-    Each choice gets a remark of category `plan` with the numbers that decided. The order of the tiles of one product is the one that moves the fewest
+    Each choice gets a remark of category `plan` with the numbers that decided. The order of the tiles of one GEMM is the one that moves the fewest
     bytes between DRAM and the L2: by formula, and of the best few by simulation (weft/Plan/OrderModel.h). Those of all other kernels (folds, windows,
     batches, any rank) are followed by their access maps, and all candidates simulated (weft/Plan/KernelLaunch.h). The remark has the numbers of all.
 
@@ -222,7 +222,7 @@ def PlanGpu : Pass<"weft-plan-gpu", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "architecture, or device of the table in lib/Target">,
-    Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "products of f32 may round their operands to tf32">,
+    Option<"allowTf32", "allow-tf32", "bool", /*default=*/"false", "GEMMs of f32 may round their operands to tf32">,
     Option<"traversal", "traversal", "std::string", /*default=*/"\"\"", "order of the tiles of every contraction and fold with rows and columns of them (docs/traversal.md), instead of the model's choice">,
     Option<"records", "records", "std::string", /*default=*/"", "file of measured times: a kernel takes the schedule of its record (docs/records.md)">,
     Option<"nameSubgraphs", "name-subgraphs", "bool", /*default=*/"false", "kernels get the names of their subgraphs in records, as attributes">,

@@ -61,7 +61,7 @@ def TkFuseLoops : Pass<"weft-tk-fuse-loops", "::mlir::ModuleOp"> {
   let summary = "merge independent loops over the same steps";
   let description = [{
     Two `scf.for` of one block with the same bounds, neither of which needs a result of the other or writes memory, become one in the place of the first.
-    Equal loads and equal arithmetic in it are done once: two products with a common left operand read it once, and their loop carries two accumulators. Exact.
+    Equal loads and equal arithmetic in it are done once: two GEMMs with a common left operand read it once, and their loop carries two accumulators. Exact.
 
     ```mlir
     #row = affine_map<(d0)[s0] -> (s0 * 64 + d0)>
@@ -104,9 +104,9 @@ def TkFuseLoops : Pass<"weft-tk-fuse-loops", "::mlir::ModuleOp"> {
 }
 
 def TkSplitMasks : Pass<"weft-tk-split-masks", "::mlir::ModuleOp"> {
-  let summary = "cut loops with products where the masks of their maps hold for whole tiles";
+  let summary = "cut loops with GEMMs where the masks of their maps hold for whole tiles";
   let description = [{
-    A mask is a `tk.guard`, as it is or stretched, that a `tk.map` selects by and uses for nothing else. Where its constraints are linear in the places of
+    A mask is a `tk.guard`, as it is or stretched, that a `tk.map` selects by and uses for nothing else. Where its constraints are linear in the indices of
     the tile and in the loop's step, the steps in which it holds for the whole tile are an interval: the loop becomes one ahead of it, one without the masks
     and one behind it, those that are empty by the constraints' signs left out. Maps of a first step that stands ahead of the loop are put in both branches of
     an `scf.if`. Loops without a `tk.dot` wait for what they load and stay as they are. Runs behind `--weft-tk-pipeline`. Exact.
@@ -137,7 +137,7 @@ def TkSplitMasks : Pass<"weft-tk-split-masks", "::mlir::ModuleOp"> {
 }
 
 def TkSplitSteps : Pass<"weft-tk-split-steps", "::mlir::ModuleOp"> {
-  let summary = "share the steps of a tile's product among CTAs";
+  let summary = "share the steps of a tile's GEMM among CTAs";
   let description = [{
     Where `#tg.schedule` has `split` = s > 1 and no warpgroup multiplies (weft-tk-roles divides those loops), CTA r of s takes steps r, r + s, ... of a tile: CTAs of a cluster, or, where the target has none, neighbours.
     Each CTA then gets the sums of its share of the rows (`tk.cluster_send`), adds them in the order of the CTAs, and does what comes behind the sum for these rows
@@ -173,9 +173,9 @@ def TkSplitSteps : Pass<"weft-tk-split-steps", "::mlir::ModuleOp"> {
 }
 
 def TkSliceSteps : Pass<"weft-tk-slice-steps", "::mlir::ModuleOp"> {
-  let summary = "share each step of a tile's product among groups of warps";
+  let summary = "share each step of a tile's GEMM among groups of warps";
   let description = [{
-    A product by mma.sync whose tile is small for its warps: with more warps than pieces of 32 x 32, groups of warps take equal slices of each step along k, and every group has sums
+    A GEMM by mma.sync whose tile is small for its warps: with more warps than pieces of 32 x 32, groups of warps take equal slices of each step along k, and every group has sums
     of the whole tile. Then an element that a warp reads of shared memory is for two instructions, and instructions do not wait for one another's sums. A loop's sum that starts at zero
     and only dots change gets a dimension of slices; a `tk.reduce` behind the loop adds them up. How many: `include/weft/Target/Slices.h`, by which the planner prices such tiles.
     Reassociating.
@@ -193,7 +193,7 @@ def TkSliceSteps : Pass<"weft-tk-slice-steps", "::mlir::ModuleOp"> {
     %sum = tk.reduce (%sums : !tk.tile<32x32x4xf32>) dims [2] -> !tk.tile<32x32xf32> { ... addf ... }
     ```
   }];
-  let statistics = [Statistic<"numSliced", "sliced", "products whose steps groups of warps share">];
+  let statistics = [Statistic<"numSliced", "sliced", "GEMMs whose steps groups of warps share">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::weft::tk::TileKernelDialect"];
 }
 
@@ -202,7 +202,7 @@ def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let description = [{
     An operand of `tk.dot` that is a plain `tk.load` (a `tk.broadcast` that transposes it becomes part of the access) is copied asynchronously
     through a channel of `stages` slots of `#tg.schedule` (module attribute `tg.schedule`; one slot where nothing repeats the copy); operands of dots
-    that share one, or add to each other's sum, wait together. Boxes of one tensor that lie a constant number of rows apart (places of a window in one step) share
+    that share one, or add to each other's sum, wait together. Boxes of one tensor that lie a constant number of rows apart (taps of a window in one step) share
     a buffer whose slots are rows (`tk.slot`). The engine is tma if `engine = wgmma`
     and the access is a box: each index is one tile dimension or none plus multiples of symbols, strides are multiples of 16 bytes; and, where the target has TMA, if `engine = mma`, all operands of
     the kernel are boxes of 16-bit elements, and steps read overlapping boxes of one (the window of a convolution slides). Else it is cp_async, in vectors of
@@ -248,7 +248,7 @@ def TkRoles : Pass<"weft-tk-roles", "::mlir::ModuleOp"> {
     left undefined and ignored in the first iteration (`accumulate`); elsewhere every dot is waited for at once. Stores of accumulators that are boxes of their tensor become
     `tk.store_box`.
 
-    Where a copy is of another kind, or the place of a copy hangs on a tile, all warps copy and compute, and a fence orders copies before wgmma. Exact.
+    Where a copy is of another kind, or the address of a copy depends on a tile, all warps copy and compute, and a fence orders copies before wgmma. Exact.
 
     ```mlir
     %s = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!tk.tile<128x256xf32>) {
@@ -271,7 +271,7 @@ def TkLayouts : Pass<"weft-tk-layouts", "::mlir::ModuleOp"> {
   let summary = "give every register tile and every buffer a layout";
   let description = [{
     Dots and accesses of global memory are anchors; layouts are propagated between them through maps, broadcasts, reductions and loops, and where they
-    meet a `tk.convert` is placed. Each conversion that moves data between threads is told in a remark of category `layout`. Buffers that dots read are laid out as their instruction wants, others
+    meet a `tk.convert` is placed. Each conversion that moves data between threads is reported by a remark of category `layout`. Buffers that dots read are laid out as their instruction wants, others
     row by row. Layouts that are there already are kept. Exact.
 
     ```mlir
@@ -294,8 +294,8 @@ def TkLayouts : Pass<"weft-tk-layouts", "::mlir::ModuleOp"> {
 def TkLateSums : Pass<"weft-tk-late-sums", "::mlir::ModuleOp"> {
   let summary = "combine the lanes' parts of a carried sum behind its loop";
   let description = [{
-    A state of an `scf.for` that each iteration multiplies by a number for each place and adds `tk.reduce`s of tiles to (a softmax's sum) is carried as what each
-    thread adds up of it: a tile with one dimension more, as long as lanes and warps share a place. `tk.relabel` gives the operand's places these coordinates. The
+    A state of an `scf.for` that each iteration multiplies by a number for each element and adds `tk.reduce`s of tiles to (a softmax's sum) is carried as what each
+    thread adds up of it: a tile with one dimension more, as long as lanes and warps share an element. `tk.relabel` gives the operand's elements these coordinates. The
     reduction over that dimension, by shuffles and through shared memory, stands behind the loop, once. Runs behind `--weft-tk-layouts`. Reassociating.
 
     ```mlir
@@ -324,7 +324,7 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     the loop, the others in the loop behind the wait of their channel, whose barrier says that nobody reads their slot any more. So there is one barrier for
     each channel and iteration. Copies beyond the last iteration fetch nothing (their guard says so, they write zeros), and a wait after the loop ends them. Where
     all iterations have slots of their own, all copies stand before the loop, which commits empty groups. The count of groups
-    that may be under way at a wait follows from the order of all commits. `tk.schedule` on the ops of a channel and on dots tells `latency` (iterations), `stage` and
+    that may be under way at a wait follows from the order of all commits. `tk.schedule` on the ops of a channel and on dots says `latency` (iterations), `stage` and
     `cluster` (the order within an iteration); with `expand=false` nothing else happens.
 
     A loop without channels that loads from global memory into registers, and whose number of steps is known, gets `stages` bodies (module attribute
@@ -367,7 +367,7 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
 }
 
 def TkAllocate : Pass<"weft-tk-allocate", "::mlir::ModuleOp"> {
-  let summary = "give buffers, mbarriers and scratch places in shared memory";
+  let summary = "give buffers, mbarriers and scratch memory their offsets in shared memory";
   let description = [{
     Sets `offset` of `tk.alloc` and `tk.make_channel`, `tk.scratch` of ops that pass tiles through shared memory, and the function's `tk.shared_bytes`. What is
     live in different ops of the loop over tiles (a loop counts as one) shares bytes; a `tk.barrier` comes before the first use of a buffer
@@ -414,12 +414,12 @@ def TkBanks : Pass<"weft-tk-banks", "::mlir::ModuleOp"> {
 def TkMakeLaunches : Pass<"weft-tk-make-launches", "::mlir::ModuleOp"> {
   let summary = "make one kernel of those that start as one";
   let description = [{
-    For a program of kernels with places in shared memory: the dispatches of one launch (`tg.launch`, of `--weft-choose-launches` or by hand) become one dispatch of a kernel module whose body is a
+    For a program of kernels with offsets in shared memory: the dispatches of one launch (`tg.launch`, of `--weft-choose-launches` or by hand) become one dispatch of a kernel module whose body is a
     `tk.launch` of their kernels. Operands, results and symbols are those of the parts in turn; the CTA has the most warps and the most shared memory of a part. Exact.
 
     What a part reads of another one is no operand, but its result's buffer. Where both parts go by rows (`tk.tile_rows`, from `--weft-kernelize`), a CTA waits for the blocks of rows that hold what it reads (the policy of
     `#tk.await` follows from both kernels' accesses, and so does the number of CTAs that raise a counter), else for all CTAs of the part. `tg.launch_order = "chain<g>"` of the first of two: g blocks of the first one's
-    rows, then the rows of the second that need them. A launch in which CTAs wait has at most as many as the card holds at once (`resident`).
+    rows, then the rows of the second that need them. A launch in which CTAs wait has at most as many as the GPU holds at once (`resident`).
 
     It decides nothing: a launch that cannot be made is an error at a dispatch.
 

@@ -1,4 +1,4 @@
-"""Tensors of other libraries: on the CPU, and on a card by the fake driver of the runtime's tests, whose memory is the host's.
+"""Tensors of other libraries: on the CPU, and on a GPU by the fake driver of the runtime's tests, whose memory is the host's.
 
 No library with CUDA tensors is needed: `Foreign` is one, small enough to watch what is asked of it.
 """

@@ -1,4 +1,4 @@
-"""What sessions on a card allocate is freed by the end of the process, whatever keeps the objects of Python: counted by the fake driver."""
+"""What sessions on a GPU allocate is freed by the end of the process, whatever keeps the objects of Python: counted by the fake driver."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import os
 import pathlib

@@ -159,7 +159,7 @@ class CompareTest(ToolTest):
         path = self.save(chain(3), "three.onnx")
         for arguments, text in ((["none.onnx"], "none.onnx"), ([path, "--compile-flag=fp"], "expected a flag of weft compile"),
                                 ([path, "--input=x"], "expected NAME=@FILE.npy"), ([path, "--dim=n"], "expected NAME=NUMBER"),
-                                ([path, "--device=cuda"], "--compile-flag=--target=CARD"), ([path, "--compile-flag=--fp=slow"], "--fp: expected")):
+                                ([path, "--device=cuda"], "--compile-flag=--target=GPU"), ([path, "--compile-flag=--fp=slow"], "--fp: expected")):
             code, said = self.call(compare.main, *arguments)
             self.assertEqual((code != 0, text in said), (True, True), said)
 

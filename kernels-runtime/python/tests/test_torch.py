@@ -1,4 +1,4 @@
-"""Tensors of PyTorch on a card, in and out by DLPack alone. Needs both; elsewhere it is skipped (test_dlpack.py has the fake card)."""
+"""Tensors of PyTorch on a GPU, in and out by DLPack alone. Needs both; elsewhere it is skipped (test_dlpack.py has the fake GPU)."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import os
 import pathlib
@@ -20,7 +20,7 @@ except ImportError:
     HAS_CARD = False
 
 
-@unittest.skipUnless(HAS_CARD, "no PyTorch with a card")
+@unittest.skipUnless(HAS_CARD, "no PyTorch with a GPU")
 class TorchTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

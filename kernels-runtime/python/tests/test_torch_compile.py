@@ -1,5 +1,5 @@
 """weft.torch: modules compiled ahead of time, and the back end of torch.compile. Needs PyTorch (tried with 2.11) with onnxscript; elsewhere it is skipped.
-On the card, too, where there is one."""
+On the GPU, too, where there is one."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import importlib.util
 import os
@@ -146,7 +146,7 @@ class TorchCompileTest(unittest.TestCase):
             self.check(self.compile(function)(self.x), function(self.x))
 
 
-@unittest.skipUnless(HAS_TORCH and torch.cuda.is_available(), "no PyTorch with a card")
+@unittest.skipUnless(HAS_TORCH and torch.cuda.is_available(), "no PyTorch with a GPU")
 class TorchCompileOnCardTest(TorchCompileTest):
     device = "cuda:0"
 

@@ -17,7 +17,7 @@ class Communicator:
     shapes, in the same order. An error of one is an error of all: the communicator is of no use from then on.
 
     address    "HOST:PORT" where rank 0 listens until all have joined, and which all ranks reach
-    transport  "nccl" or "host"; default: NCCL for sessions on cards
+    transport  "nccl" or "host"; default: NCCL for sessions on GPUs
     nccl       library of NCCL; default: libnccl.so.2
     timeout    seconds to wait for a rank that does nothing; default: 60
     """

@@ -219,7 +219,7 @@ def compile(model, *, output: str | os.PathLike | None = None, external_data: Ma
     `model`: a path, the bytes of an ONNX model, or an `onnx.ModelProto`. `options`: those of `weft compile`, with _ for -:
     `target="cpu,sm_90a"`, `dim={"batch": "1..64:8"}`, `fp="fast"`, `allow_tf32=True`, `no_fuse=["a,b"]`. `external_data`: buffers for locations
     of external data, read where they are; with `weights="external"` they are not copied into the bundle, which is opened with them, or
-    with `bound_data`, the same bytes elsewhere (a card's memory). `output`: path of the bundle; else it stays in memory. `cache`: folder of bundles that were made
+    with `bound_data`, the same bytes elsewhere (a GPU's memory). `output`: path of the bundle; else it stays in memory. `cache`: folder of bundles that were made
     before (default: $WEFT_CACHE; "": none). `messages(kind, text, details)` gets problems, warnings, remarks and the summary,
     `progress(activity)` what begins; `cancelled()` ends the compilation with `Error` 7 once it returns something true.
     """

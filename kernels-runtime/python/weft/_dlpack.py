@@ -46,7 +46,7 @@ def stream_handle(stream) -> int | None:
 
 
 def device_of(value) -> tuple[int, int]:
-    """(kind of memory, number of the card) of a feed."""
+    """(kind of memory, number of the GPU) of a feed."""
     if isinstance(value, np.ndarray):
         return HOST, 0
     if hasattr(value, "__dlpack_device__"):
@@ -101,7 +101,7 @@ def _fill_from_interface(struct: TensorStruct, interface: dict, stream: int | No
 
 
 class Tensor:
-    """An output in the memory of the session's device: a card's, or on the CPU the host's.
+    """An output in the memory of the session's device: a GPU's, or on the CPU the host's.
 
     Other libraries take it without a copy: `torch.from_dlpack(tensor)`, `numpy.from_dlpack(tensor)` (CPU), `cupy.from_dlpack(tensor)`.
     `numpy()` copies it to the host. The memory lives as long as this object and everything that was made of it; then the session

@@ -81,7 +81,7 @@ def draw(program) -> str:
             lanes[lane:lane + 1] = [target]
         parts += _line(source, target, size, level, lane, boxes)
     if len(program.kernels) > len(kernels):
-        parts.append(_text(_LEFT, y, f"and {len(program.kernels) - len(kernels)} kernels more"))
+        parts.append(_text(_LEFT, y, f"and {len(program.kernels) - len(kernels)} more kernels"))
         y += _LINE
     width = _LEFT + _WIDTH + _STEP * len(lanes) + 120
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y:g}" width="{width}" height="{y:g}" font-family="sans-serif" font-size="11">\n'

@@ -84,7 +84,7 @@ class Bundle(_Owner):
 
     `source` is a path or the bundle's bytes. `verify_weights` checks the hash of every weight, which reads all of them. `weights`: external
     files that are in memory, by location: anything with the buffer protocol, or a dense tensor of another library (DLPack), on the host or on
-    the card of the sessions, ready to be read. It is not copied where kernels can use it as it is, and belongs to the bundle from then on.
+    the GPU of the sessions, ready to be read. It is not copied where kernels can use it as it is, and belongs to the bundle from then on.
     """
 
     _what = "bundle"
@@ -198,14 +198,14 @@ class Session(_Owner):
     for outputs that were taken as weft.Tensor; if it was made from a path or bytes, it closes that bundle too.
 
     bundle        a Bundle, or a path or bytes to open
-    device        "cpu"; "cuda" or "cuda:N": an NVIDIA card; or "emu:CARD[,option=value...]": the PTX emulator (weft/runtime.h has the
+    device        "cpu"; "cuda" or "cuda:N": an NVIDIA GPU; or "emu:GPU[,option=value...]": the PTX emulator (weft/runtime.h has the
                   options)
     threads       CPU workers; default: the CPUs this process may use
     entry         entry function; default: the first
     profile       time every dispatch
     memory_limit  bytes of activations, copies of inputs, and outputs; default: the memory of the device
     cuda_driver   library of the CUDA driver; default: libcuda.so.1
-    cuda_graphs   record runs on a card that come again, and replay them
+    cuda_graphs   record runs on a GPU that come again, and replay them
     turn_limit    turns of all loops of one run together; default: 2^24
     communicator  of a program of several ranks (weft.Communicator)
     """
@@ -289,15 +289,15 @@ class Session(_Owner):
     def run(self, feeds: Mapping[str, object], *, stream=None, out: Mapping[str, object] | None = None,
             outputs: str | None = None) -> dict[str, object]:
         """Runs once. `feeds` has one tensor for each input, of exactly its element type: what numpy can make an array of, or a dense
-        tensor of another library (torch, cupy, ...) on the host or on the session's card, which is used without a copy. Returns the
+        tensor of another library (torch, cupy, ...) on the host or on the session's GPU, which is used without a copy. Returns the
         outputs by name, in the model's order.
 
         stream   a CUDA stream (a handle, or the object of a library): the work goes there, and the call does not wait for it. Default:
                  the session's own stream, and the call waits.
-        out      tensors to write outputs to, by name: dense, large enough, on the host or on the session's card. They are what is
+        out      tensors to write outputs to, by name: dense, large enough, on the host or on the session's GPU. They are what is
                  returned for these outputs.
         outputs  "numpy": new arrays; "dlpack": weft.Tensor objects in the device's memory. Default: "dlpack" if a feed or an element
-                 of `out` lies on a card, else "numpy".
+                 of `out` lies on a GPU, else "numpy".
         """
         return self.bind(feeds, stream=stream, out=out, outputs=outputs)()
 

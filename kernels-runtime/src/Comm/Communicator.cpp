@@ -57,7 +57,7 @@ Error Communicator::attach(Device &device) {
       return failure =
                  Error(ErrorCode::Usage, "rank " + std::to_string(options.rank) +
                                              ": expected sessions of all "
-                                             "ranks on cards with NCCL, or of all without, got another one of rank " +
+                                             "ranks on GPUs with NCCL, or of all without, got another one of rank " +
                                              std::to_string(i));
   if (transport && attached != capabilities.name)
     return failure = Error(ErrorCode::Usage, "expected the sessions of a communicator on one device, " +

@@ -1,4 +1,4 @@
-// A module on a card.
+// A module on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With a cache, PTX is linked by itself, since that is the way to the compiled code; without one it is loaded directly.
@@ -137,7 +137,7 @@ Error CudaCode::prepareFunction(const GpuKernelRecord &kernel) {
   return kernel.residentCtas ? checkResident(kernel) : Error();
 }
 
-/// CTAs that wait for each other must all be there, or those that are wait forever: a card with fewer SMs than the one
+/// CTAs that wait for each other must all be there, or those that are wait forever: a GPU with fewer SMs than the one
 /// that the code was made for, or a part of one, refuses.
 Error CudaCode::checkResident(const GpuKernelRecord &kernel) const {
   const Driver &driver = context->getDriver();
@@ -152,8 +152,8 @@ Error CudaCode::checkResident(const GpuKernelRecord &kernel) const {
   if (int64_t(ofSm) * sms >= kernel.residentCtas)
     return {};
   return makeError(ErrorCode::Device,
-                   "expected a card that holds at once the %u CTAs that wait for each other, got %d SMs with %d each; "
-                   "compile for this card, or with --merge-launches=levels",
+                   "expected a GPU that holds at once the %u CTAs that wait for each other, got %d SMs with %d each; "
+                   "compile for this GPU, or with --merge-launches=independent",
                    kernel.residentCtas, sms, ofSm);
 }
 

@@ -1,7 +1,7 @@
-// NVIDIA cards as devices of the runtime.
+// NVIDIA GPUs as devices of the runtime.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work goes to one stream of the card's primary context at a time (StreamOrder.h), so everything happens in the order
+// Work goes to one stream of the GPU's primary context at a time (StreamOrder.h), so everything happens in the order
 // of the calls. Memory is allocated and freed in that order too where the driver can.
 #include "CudaDevice.h"
 
@@ -153,7 +153,7 @@ Error CudaDevice::allocate(uint64_t bytes, void *&address) {
                     ? driver.check(driver.memAllocAsync(&result, bytes, getTarget()), "cuMemAllocAsync")
                     : driver.check(driver.memAlloc(&result, bytes), "cuMemAlloc");
   if (!error)
-    // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    // An address of the GPU, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     address = reinterpret_cast<void *>(result);
   return error;
 }
@@ -393,7 +393,7 @@ static bool parseName(std::string_view name, unsigned &ordinal) {
 Error weft::createCudaDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device) {
   unsigned ordinal;
   if (!parseName(name, ordinal))
-    return Error(ErrorCode::Usage, "expected the device cuda or cuda:N with the number of a card, got " + quote(name));
+    return Error(ErrorCode::Usage, "expected the device cuda or cuda:N with the number of a GPU, got " + quote(name));
   std::shared_ptr<Context> context;
   if (Error error = Context::create(options.cudaDriver, ordinal, context))
     return error;

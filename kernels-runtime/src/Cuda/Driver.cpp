@@ -20,13 +20,13 @@ static std::string versionText(int version) {
 static std::string findRemedy(Result code, int version) {
   switch (code) {
   case result::OutOfMemory:
-    return "use smaller shapes, or free memory of the card (nvidia-smi tells who holds it)";
+    return "use smaller shapes, or free memory of the GPU (nvidia-smi shows who holds it)";
   case result::StubLibrary:
     return "this is the toolkit's library for linking; install the NVIDIA driver";
   case result::NoDevice:
-    return "nvidia-smi and CUDA_VISIBLE_DEVICES tell which cards there are; the device \"cpu\" needs none";
+    return "nvidia-smi and CUDA_VISIBLE_DEVICES show which GPUs there are; the device \"cpu\" needs none";
   case result::DeviceUnavailable:
-    return "another process has the card for itself";
+    return "another process has the GPU for itself";
   case result::UnsupportedPtxVersion:
     return "update the NVIDIA driver, which supports CUDA " + versionText(version);
   case result::JitCompilerNotFound:
@@ -41,9 +41,9 @@ static std::string findRemedy(Result code, int version) {
   case result::InvalidAddressSpace:
   case result::InvalidPc:
   case result::LaunchFailed:
-    return "this process cannot use the card any more; --device=emu:CARD finds the instruction";
+    return "this process cannot use the GPU any more; --device=emu:GPU finds the instruction";
   case result::LaunchOutOfResources:
-    return "the kernel needs more registers or shared memory than the card has";
+    return "the kernel needs more registers or shared memory than the GPU has";
   case result::SystemDriverMismatch:
     return "the driver's library and kernel module differ: restart the machine or reinstall the driver";
   default:
@@ -155,7 +155,7 @@ Error Context::create(const std::string &library, unsigned ordinal, std::shared_
   return {};
 }
 
-/// The architecture whose code a card of this compute capability runs best: from 9.0 on each has features of its own.
+/// The architecture whose code a GPU of this compute capability runs best: from 9.0 on each has features of its own.
 static std::string nameArchitecture(int major, int minor) {
   return "sm_" + std::to_string(major * 10 + minor) + (major >= 9 ? "a" : "");
 }
@@ -169,7 +169,7 @@ Error Context::open(unsigned ordinal) {
   if (ordinal >= unsigned(count))
     return makeError(ErrorCode::Device,
                      "no device cuda:%u: the driver shows %d, the last of them cuda:%d; nvidia-smi and "
-                     "CUDA_VISIBLE_DEVICES tell which cards there are",
+                     "CUDA_VISIBLE_DEVICES show which GPUs there are",
                      ordinal, count, count - 1);
   if (Error error = driver.check(driver.deviceGet(&device, int(ordinal)), "cuDeviceGet"))
     return error;

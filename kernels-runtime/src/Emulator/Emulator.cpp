@@ -49,7 +49,7 @@ Error Emulator::create(std::string_view word, std::unique_ptr<Emulator> &emulato
     std::string list;
     for (const Card &known : kCards)
       list.append(list.empty() ? "" : ", ").append(known.name).append(" (").append(known.architecture).append(")");
-    return makeError(ErrorCode::Device, "no emulated card is called %s, expected one of %s", quote(word).c_str(),
+    return makeError(ErrorCode::Device, "no emulated GPU is called %s, expected one of %s", quote(word).c_str(),
                      list.c_str());
   }
   emulator.reset(new Emulator(std::make_unique<EmulatorState>(*card)));
@@ -67,7 +67,7 @@ static Error checkTarget(const Card &card, const ptx::Module &tree) {
                     ? card.smVersion / 10 == tree.smVersion / 10 && card.smVersion >= tree.smVersion
                     : card.smVersion >= tree.smVersion;
   if (!isGood)
-    return makeError(ErrorCode::Device, "the module is for .target %s, card %s is %s", tree.target.c_str(),
+    return makeError(ErrorCode::Device, "the module is for .target %s, GPU %s is %s", tree.target.c_str(),
                      std::string(card.name).c_str(), std::string(card.architecture).c_str());
   if (tree.addressSize != 64)
     return makeError(ErrorCode::Unsupported, "expected .address_size 64, got %u", tree.addressSize);
@@ -271,7 +271,7 @@ static Error checkShape(const Card &card, const EntryInfo &entry, const LaunchSp
   uint32_t most = std::max(card.maxClusterNonPortable, 1u);
   if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0 || cluster.x > most || cluster.y > most || cluster.z > most ||
       cluster.count() > most)
-    return makeError(ErrorCode::Usage, "expected a cluster of 1 to %u ctas on card %s, got (%u,%u,%u)", most,
+    return makeError(ErrorCode::Usage, "expected a cluster of 1 to %u ctas on GPU %s, got (%u,%u,%u)", most,
                      std::string(card.name).c_str(), cluster.x, cluster.y, cluster.z);
   if (grid.x % cluster.x || grid.y % cluster.y || grid.z % cluster.z)
     return makeError(ErrorCode::Usage, "a grid of (%u,%u,%u) ctas is no multiple of clusters of (%u,%u,%u)", grid.x,
@@ -289,7 +289,7 @@ static Error checkSizes(const Card &card, const FunctionCode &code, const Launch
                      spec.parameterBytes);
   uint64_t shared = uint64_t(code.dynamicSharedOffset) + spec.dynamicSharedBytes;
   if (shared > card.sharedPerCta)
-    return makeError(ErrorCode::Resource, "%llu bytes of shared memory per cta, card %s has %u",
+    return makeError(ErrorCode::Resource, "%llu bytes of shared memory per cta, GPU %s has %u",
                      (unsigned long long)shared, std::string(card.name).c_str(), card.sharedPerCta);
   return {};
 }

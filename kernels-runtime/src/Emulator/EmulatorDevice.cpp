@@ -73,7 +73,7 @@ Error emu::parseCard(std::string_view text, std::string &card, LaunchOptions &op
   size_t comma = text.find(',');
   card = text.substr(0, comma);
   if (!findCard(card))
-    return Error(ErrorCode::Device, "the emulator has no card " + quote(card) + "; it has: " + listCards());
+    return Error(ErrorCode::Device, "the emulator has no GPU " + quote(card) + "; it has: " + listCards());
   while (comma != text.npos) {
     text.remove_prefix(comma + 1);
     comma = text.find(',');

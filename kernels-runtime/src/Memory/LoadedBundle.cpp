@@ -136,7 +136,7 @@ Error LoadedBundle::bindExternal(uint32_t index, const std::string &folder, cons
   weightCards[index] = found.card;
   if (found.card >= 0)
     return options.verifyWeights
-               ? makeError(ErrorCode::Usage, "expected weights of the host's memory to verify, got those of card %d",
+               ? makeError(ErrorCode::Usage, "expected weights of the host's memory to verify, got those of GPU %d",
                            found.card)
                : Error();
   if (options.verifyWeights && hashBytes(weights[index], weight.size) != weight.hash)

@@ -78,7 +78,7 @@ static Error readWeights(const weft_bundle_options &options, std::map<std::strin
       return Error(ErrorCode::Usage, "weights in memory: the location or the data is null");
     bool isOnCard = weights.memory == WEFT_MEMORY_CUDA;
     if ((!isOnCard && weights.memory != WEFT_MEMORY_HOST) || (isOnCard && weights.card < 0))
-      return Error(ErrorCode::Usage, "weights in memory: expected memory of the host or of a card");
+      return Error(ErrorCode::Usage, "weights in memory: expected memory of the host or of a GPU");
     GivenWeights given{static_cast<const uint8_t *>(weights.data), weights.bytes, isOnCard ? weights.card : -1};
     if (!result.emplace(weights.location, given).second)
       return makeError(ErrorCode::Usage, "weights in memory: expected each location once, got %s twice",

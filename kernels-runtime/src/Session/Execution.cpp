@@ -397,7 +397,7 @@ Error Session::dispatch(const CommandRecord &command, DispatchState &state) {
     const ArgumentRecord &argument = tables.arguments[command.c + i];
     if (Error error = offsetAddress(argument.buffer, argument.offsetRegister, 0, argumentAddresses[i]))
       return std::move(error).within(where());
-    auto kind = BufferKind(tables.buffers[argument.buffer].kind);
+    auto kind = BufferKind(entry.buffers[argument.buffer].kind);
     bool isSteady = kind == BufferKind::Input || kind == BufferKind::Weight || kind == BufferKind::Constant;
     int64_t offset = argument.offsetRegister == kNone ? 0 : registers[argument.offsetRegister];
     steadyBytes[i] = isSteady ? sizes[argument.buffer] - offset : 0;

@@ -25,7 +25,7 @@ Error weft::createDevice(std::string_view name, const DeviceOptions &options, st
     return createEmulatorDevice(name.substr(emulatorPrefix.size()), device);
   if (name.substr(0, cudaPrefix.size()) == cudaPrefix)
     return createCudaDevice(name, options, device);
-  return Error(ErrorCode::Device, "unknown device " + quote(name) + "; this runtime has: cpu, cuda[:N], emu:<card>");
+  return Error(ErrorCode::Device, "unknown device " + quote(name) + "; this runtime has: cpu, cuda[:N], emu:<GPU>");
 }
 
 /// Memory of the machine in bytes.
@@ -193,11 +193,11 @@ Error Session::prepareReadOnlyBuffers() {
       int card = bundle->getWeightCard(buffer.source);
       if (card >= 0 && card != device->getCapabilities().card)
         return makeError(ErrorCode::Usage,
-                         "weight %s: expected memory of the host or of the session's device %s, got card %d's",
+                         "weight %s: expected memory of the host or of the session's device %s, got GPU %d's",
                          quote(tables.getString(weight.name)).c_str(), device->getCapabilities().name, card);
       WeightView view = {bundle->getWeight(buffer.source), weight.size, bundle->findPart(buffer.source), rank,
                          bundle->findOrder(buffer.source)};
-      // Sessions of several ranks of one process may share a card.
+      // Sessions of several ranks of one process may share a GPU.
       uint32_t id = view.part ? bundle->getDataCount() * (rank + 1) : 0;
       items.push_back({id + buffer.source, view, nullptr, card});
     } else if (BufferKind(buffer.kind) == BufferKind::Constant) {

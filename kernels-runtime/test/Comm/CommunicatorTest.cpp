@@ -269,7 +269,7 @@ TEST(Communicator, LoadsNcclWhenItIsAskedFor) {
     options.transport = rank ? "nccl" : "host";
     return runRank(bytes, options, {1});
   });
-  EXPECT_EQ(mixed[0], "session: rank 0: expected sessions of all ranks on cards with NCCL, or of all without, got "
+  EXPECT_EQ(mixed[0], "session: rank 0: expected sessions of all ranks on GPUs with NCCL, or of all without, got "
                       "another one of rank 1");
 }
 

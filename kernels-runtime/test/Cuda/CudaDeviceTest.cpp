@@ -121,7 +121,7 @@ TEST_F(CudaDeviceTest, LargeClustersAreAskedFor) {
   EXPECT_EQ(fake.attributes["k0"], (std::map<int, int>{{NonPortableClusterAllowed, 1}}));
 }
 
-/// The card has four SMs, each of which holds two.
+/// The GPU has four SMs, each of which holds two.
 TEST_F(CudaDeviceTest, CtasThatWaitForEachOtherMustFit) {
   for (uint32_t ctas : {8, 9}) {
     std::vector<uint8_t> bytes = buildGpuBundle({{"sm_80", makeAddPtx("sm_80")}}, 1, false, ctas);
@@ -130,20 +130,20 @@ TEST_F(CudaDeviceTest, CtasThatWaitForEachOtherMustFit) {
     EXPECT_EQ(create(bundle.get(), "cuda", session),
               ctas == 8
                   ? ""
-                  : "kernel \"add\": expected a card that holds at once the 9 CTAs that wait for each other, got 4 "
-                    "SMs with 2 each; compile for this card, or with --merge-launches=levels");
+                  : "kernel \"add\": expected a GPU that holds at once the 9 CTAs that wait for each other, got 4 "
+                    "SMs with 2 each; compile for this GPU, or with --merge-launches=independent");
   }
 }
 
 TEST_F(CudaDeviceTest, NamesOfDevices) {
   for (const char *bad : {"cuda:", "cuda:x", "cudas", "cuda:-1", "cuda:1x", "cuda:99999999999", "cuda0"})
     EXPECT_EQ(run(bad),
-              std::string("expected the device cuda or cuda:N with the number of a card, got \"") + bad + "\"");
+              std::string("expected the device cuda or cuda:N with the number of a GPU, got \"") + bad + "\"");
   EXPECT_EQ(run("cuda:2"), "no device cuda:2: the driver shows 2, the last of them cuda:1; nvidia-smi and "
-                           "CUDA_VISIBLE_DEVICES tell which cards there are");
+                           "CUDA_VISIBLE_DEVICES show which GPUs there are");
   fake.devices = 0;
   EXPECT_EQ(run(), "cuDeviceGetCount: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected); nvidia-smi and "
-                   "CUDA_VISIBLE_DEVICES tell which cards there are; the device \"cpu\" needs none");
+                   "CUDA_VISIBLE_DEVICES show which GPUs there are; the device \"cpu\" needs none");
 }
 
 TEST_F(CudaDeviceTest, TellsAboutTheLibrary) {
@@ -159,8 +159,8 @@ TEST_F(CudaDeviceTest, TellsAboutTheLibrary) {
 TEST_F(CudaDeviceTest, TellsWhatFailed) {
   EXPECT_EQ(
       runFailing("cuInit", result::NoDevice),
-      "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected); nvidia-smi and CUDA_VISIBLE_DEVICES tell "
-      "which cards there are; the device \"cpu\" needs none");
+      "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected); nvidia-smi and CUDA_VISIBLE_DEVICES show "
+      "which GPUs there are; the device \"cpu\" needs none");
   EXPECT_EQ(runFailing("cuModuleLoadDataEx", result::UnsupportedPtxVersion),
             "GPU code for sm_80, PTX 8.0: cuModuleLoadDataEx: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (the provided PTX was "
             "compiled "
@@ -179,13 +179,13 @@ TEST_F(CudaDeviceTest, TellsWhatFailed) {
   EXPECT_EQ(
       runFailing("cuMemAllocAsync", result::OutOfMemory),
       "12 bytes of an input: cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY (out of memory); use smaller shapes, or free "
-      "memory of the card (nvidia-smi tells who holds it)");
+      "memory of the GPU (nvidia-smi shows who holds it)");
   EXPECT_EQ(runFailing("cuLaunchKernelEx", result::LaunchOutOfResources),
             "kernel \"add\": cuLaunchKernelEx: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (too many resources requested for "
-            "launch); the kernel needs more registers or shared memory than the card has");
+            "launch); the kernel needs more registers or shared memory than the GPU has");
   EXPECT_EQ(runFailing("cuStreamSynchronize", result::IllegalAddress),
             "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered); this process "
-            "cannot use the card any more; --device=emu:CARD finds the instruction");
+            "cannot use the GPU any more; --device=emu:GPU finds the instruction");
   EXPECT_EQ(runFailing("cuStreamCreate", 12345), "cuStreamCreate: error 12345");
   cache = folder;
   EXPECT_EQ(runFailing("cuLinkAddData", result::InvalidPtx, "line 4: nonsense\n"),

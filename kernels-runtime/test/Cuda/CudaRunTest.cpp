@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What happens over several runs of a session: recording and replay, the order of work over streams of the caller,
-// tensors that lie on the card, weights that stay there, and limits of memory.
+// tensors that lie on the GPU, weights that stay there, and limits of memory.
 #include "CudaTest.h"
 #include "Session/DlPack.h"
 
@@ -13,7 +13,7 @@ using namespace weft::test;
 using namespace weft::cuda;
 
 namespace {
-/// Floats in the "memory of the card", which is the host's here.
+/// Floats in the "memory of the GPU", which is the host's here.
 struct CardFloats {
   alignas(64) float values[300] = {};
   int64_t count;
@@ -230,7 +230,7 @@ TEST_F(CudaRunTest, TellsWhatALaunchSaysWhileRecording) {
   EXPECT_EQ(runHost(), "");
   fake.failures["cuLaunchKernelEx"] = result::LaunchOutOfResources;
   EXPECT_EQ(runHost(), "kernel \"add\": cuLaunchKernelEx: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (too many resources "
-                       "requested for launch); the kernel needs more registers or shared memory than the card has");
+                       "requested for launch); the kernel needs more registers or shared memory than the GPU has");
   fake.failures.clear();
   EXPECT_EQ(runHost(), "");
 }
@@ -263,7 +263,7 @@ TEST_F(CudaRunTest, ProfilesByTheCardsClock) {
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
-// Streams and tensors on the card
+// Streams and tensors on the GPU
 //===--------------------------------------------------------------------------------------------------------------===//
 
 TEST_F(CudaRunTest, UsesTensorsOnTheCardAsTheyAre) {
@@ -273,7 +273,7 @@ TEST_F(CudaRunTest, UsesTensorsOnTheCardAsTheyAre) {
   EXPECT_EQ(count().staged_copies, 0u);
   EXPECT_EQ(fake.calls["cuMemcpyHtoDAsync"] + fake.calls["cuMemcpyDtoHAsync"] + fake.calls["cuMemcpyDtoDAsync"], 0);
   EXPECT_GT(fake.calls["cuStreamSynchronize"], 0);
-  // Not aligned: copied on the card.
+  // Not aligned: copied on the GPU.
   CardFloats wide(201, 1);
   wide.count = 200;
   weft_tensor inputs[] = {wide.view(0, 1), b.view()}, output = y.view();
@@ -464,7 +464,7 @@ TEST_F(CudaRunTest, TellsOfWeightsThatDoNotFit) {
   bundle = test::open(addBundle);
   EXPECT_EQ(create(bundle.get(), "cuda", session),
             "4096 bytes of weights: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory); use smaller shapes, or free "
-            "memory of the card (nvidia-smi tells who holds it)");
+            "memory of the GPU (nvidia-smi shows who holds it)");
   fake.memoryBytes = 1 << 20; // Tried again, and not remembered as there.
   fake.failures["cuMemcpyHtoDAsync"] = 999;
   EXPECT_EQ(create(bundle.get(), "cuda", session),

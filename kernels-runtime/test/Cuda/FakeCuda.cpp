@@ -1,4 +1,4 @@
-// A driver library without a card.
+// A driver library without a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The entry points of Cuda/DriverApi.h over host memory. "Compiled" code is the PTX behind a signature; the kernels
@@ -184,7 +184,7 @@ EXPORT Result cuDeviceGetAttribute(int *value, int attribute, DeviceNumber devic
 
 EXPORT Result cuDeviceGetName(char *name, int bytes, DeviceNumber) {
   ENTER("cuDeviceGetName")
-  std::snprintf(name, size_t(bytes), "Fake card");
+  std::snprintf(name, size_t(bytes), "Fake GPU");
   return result::Success;
 }
 

@@ -380,12 +380,12 @@ TEST(Control, Launches) {
   EXPECT_NE(messageOf(kernel).find("the module has no entry \"other\""), std::string::npos);
   kernel.entry = "k";
   kernel.dynamicShared = 232449;
-  EXPECT_NE(messageOf(kernel).find("232449 bytes of shared memory per cta, card H100 has 232448"), std::string::npos);
+  EXPECT_NE(messageOf(kernel).find("232449 bytes of shared memory per cta, GPU H100 has 232448"), std::string::npos);
   kernel.dynamicShared = 0;
   kernel.card = "A100";
-  EXPECT_NE(messageOf(kernel).find("the module is for .target sm_90a, card A100 is sm_80"), std::string::npos);
+  EXPECT_NE(messageOf(kernel).find("the module is for .target sm_90a, GPU A100 is sm_80"), std::string::npos);
   kernel.card = "TPU";
-  EXPECT_NE(messageOf(kernel).find("no emulated card is called \"TPU\""), std::string::npos);
+  EXPECT_NE(messageOf(kernel).find("no emulated GPU is called \"TPU\""), std::string::npos);
 }
 
 /// The same seed, the same everything; another seed, another interleaving.

@@ -134,7 +134,7 @@ bool GraphImporter::checkDeclared(const ::onnx::TypeProto &declared, llvm::Strin
   // Handlers give strings, of which there are no tensors, as numbers.
   if (wrongElement && tensor.elem_type() == ::onnx::TensorProto::STRING) {
     diagnostics.warn("node `" + displayName(*current->node) + "`: result `" + name +
-                     "` of strings is given as their places in the node's list");
+                     "` of strings is given as their indices in the node's list");
     return true;
   }
   if (!wrongElement && !wrongShape)

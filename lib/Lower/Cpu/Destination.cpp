@@ -109,7 +109,7 @@ class Destination : public weft::cpu::impl::DestinationBase<Destination> {
       }
     std::optional<weft::cpu::IntoMemory> into = weft::cpu::readInto(module);
     if (into && into->indices >= operands.size())
-      return func.emitError("expected operand ") << into->indices << " to have the places of an update";
+      return func.emitError("expected operand ") << into->indices << " to have the indices of an update";
     unsigned place = operands.size();
     for (auto [i, argument] : llvm::enumerate(operands))
       if (failed(rewriteOperand(b, module, cast<BlockArgument>(argument), i, symbols)))

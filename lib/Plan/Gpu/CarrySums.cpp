@@ -1,7 +1,7 @@
 // What CarrySums.h says.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rounding: of 16-bit floats x s and x s g were rounded; now x g is, and the product times s. A row that fits f16 may
+// Rounding: of 16-bit floats x s and x s g were rounded; now x g is, and the GEMM times s. A row that fits f16 may
 // have x g that does not, where g is larger than 1, or that is subnormal, where all of g is small: g is known, so x g
 // gets the power of two that brings its greatest element to at most 1 and more than 1/2, and s the inverse one. Then
 // nothing overflows that x did not; what one large element of g costs the others is at most `mostFactor`.
@@ -30,7 +30,7 @@ static bool isAlongRow(Value value, AffineExpr last) {
          llvm::all_of(ArrayRef(dims).drop_back(), [](AffineExpr extent) { return tg::getConstant(extent) == 1; });
 }
 
-/// Among what is kept, one tensor is the row, and a product makes it; the others are the same for all rows.
+/// Among what is kept, one tensor is the row, and a GEMM makes it; the others are the same for all rows.
 std::string CarriedSums::findRow() {
   AffineExpr last = tg::getDims(operand.getType()).back();
   for (Value value : kept) {
@@ -43,7 +43,7 @@ std::string CarriedSums::findRow() {
   std::optional<tg::ProductOf> made = row ? tg::findProductOf(row) : std::nullopt;
   product = made && llvm::is_sorted(made->order) ? made->product : tg::ContractOp();
   if (!product || !canHaveRowParts(product))
-    return "more rows than one: each tile of them would sum up its rows again, and no product in front could";
+    return "more rows than one: each tile of them would sum up its rows again, and no GEMM in front could";
   return "";
 }
 
@@ -126,8 +126,8 @@ std::string CarriedSums::boundRow() {
   return factor > mostFactor ? unbounded : "";
 }
 
-/// The norm's kernel against what the product in front loses to tiles that fit the parts, and to storing x g, and what
-/// the products behind lose to adding up. Of both, or as long as estimates tell, the plan without the kernel.
+/// The norm's kernel against what the GEMM in front loses to tiles that fit the parts, and to storing x g, and what
+/// the GEMMs behind lose to adding up. Of both, or as long as estimates tell, the plan without the kernel.
 bool CarriedSums::pays(std::string &text) {
   constexpr int64_t leastColumns = 64, mostColumns = 256;
   AffineExpr last = product.getMap(2).getResults().back();
@@ -149,8 +149,8 @@ bool CarriedSums::pays(std::string &text) {
          lost = together - apart;
   double moved = estimateBytes(row) + estimateBytes(operand);
   double saved = moveSeconds(moved, levelBetweenKernels(moved, device), device) + device.kernelSeconds();
-  text = llvm::formatv("sums of {0} places of each row beside the product in front: {1:f1} us in the kernels of the "
-                       "products, {2:f1} us in one of the norm",
+  text = llvm::formatv("sums of {0} elements of each row beside the GEMM in front: {1:f1} us in the kernels of the "
+                       "GEMMs, {2:f1} us in one of the norm",
                        places, lost * 1e6, saved * 1e6);
   return extent && *extent % places == 0 && *extent > places && !isSlower(together, apart + saved);
 }

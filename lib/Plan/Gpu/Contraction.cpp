@@ -101,7 +101,7 @@ static std::optional<unsigned> findCutDim(const tg::TileParts &parts, Value resu
 
 /// The reduction dimensions that a step goes along, the longest first: that one alone, or, where all of it does not
 /// fill an instruction (a window over the three channels of an image), as many others as 128 bytes of a row take. Else
-/// each place of the window is a step, which waits for what it loads.
+/// each tap of the window is a step, which waits for what it loads.
 static SmallVector<unsigned> chooseStepDims(const Roles &roles, ArrayRef<int64_t> extents, int64_t elementBytes) {
   constexpr int64_t instructionBytes = 32, lineBytes = 128;
   auto whole = [&](unsigned d) { return int64_t(llvm::PowerOf2Ceil(extents[d])); };
@@ -135,7 +135,7 @@ static void describeOperands(const KernelToSchedule &kernel, Value lhs, Value rh
   problem.rhsElements = elementsOf(rhs, problem.n);
 }
 
-/// What TMA allows of one of the products.
+/// What TMA allows of one of the GEMMs.
 static void describeBoxes(const KernelToSchedule &kernel, tg::ContractOp product, const Roles &roles,
                           std::optional<unsigned> depth, GemmProblem &problem) {
   for (unsigned i : {0u, 1u}) {
@@ -265,7 +265,7 @@ static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contr
 /// row 10 % more slowly than 1 KiB (measured on an H100: 0.097 ms against 0.088 for 28672 x 4096). A thread holds 16
 /// vectors if that takes whole rows of a `plainVector` (0.0864 ms there; by steps 0.0878). Else a CTA takes rows of 16
 /// or 8 in steps of one vector a thread, so that sums and what is computed of the vector take few registers, and
-/// `streamedSteps` of them are under way (a Llama layer with its norms behind such products: 163.8 us; in whole rows
+/// `streamedSteps` of them are under way (a Llama layer with its norms behind such GEMMs: 163.8 us; in whole rows
 /// 171.5, by 2, 8, 16 steps 167.2, 165.5, 168.6).
 static void streamRowsOfMatrix(const KernelToSchedule &kernel, int64_t rows, int64_t depth, int64_t vector,
                                bool plainVector, const Device &device, ScheduleChoice &choice, int64_t &columns,
@@ -325,8 +325,8 @@ static ScheduleChoice chooseStretched(const KernelToSchedule &kernel, const Role
     if (d != out)
       tiles *= int64_t(llvm::divideCeil(kernel.extents[d], choice.tile[d]));
   }
-  choice.reason =
-      llvm::formatv("vector in each CTA: {0} columns, {1} places a thread, {2} CTAs", columns, placesPerThread, tiles);
+  choice.reason = llvm::formatv("vector in each CTA: {0} columns, {1} elements a thread, {2} CTAs", columns,
+                                placesPerThread, tiles);
   return choice;
 }
 
@@ -435,12 +435,13 @@ ScheduleChoice chooseSummedProduct(const KernelToSchedule &kernel, tg::ContractO
   choice.engine = best.tile.engine;
   choice.warps = best.tile.warps;
   choice.stages = best.tile.stages;
-  choice.reason = llvm::formatv("sums of a product {0} x {1} x {2}: {3} tiles of all rows, {4} columns, steps of {5}",
-                                problem.m, problem.n, problem.k, best.cost.tiles, best.tile.n, best.tile.k);
+  choice.reason =
+      llvm::formatv("accumulators of a GEMM {0} x {1} x {2}: {3} tiles of all rows, {4} columns, steps of {5}",
+                    problem.m, problem.n, problem.k, best.cost.tiles, best.tile.n, best.tile.k);
   return choice;
 }
 
-/// The tile that was chosen for all products of the kernel's launch.
+/// The tile that was chosen for all GEMMs of the kernel's launch.
 static std::optional<GemmTile> readLaunchTile(const KernelToSchedule &kernel) {
   func::FuncOp func = kernel.func;
   auto schedule = func->getParentOp()->getAttrOfType<tg::ScheduleAttr>(launchTileAttr);
@@ -521,9 +522,9 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
       problem.batch, problem.m, problem.n, problem.k * problem.taps, best.cost.tiles, best.tile.m, best.tile.n,
       best.tile.k, best.cost.ctasPerSm, best.cost.seconds * 1e6, best.cost.bound);
   if (problem.only == best.tile)
-    choice.reason += "; as products beside it in its launch";
+    choice.reason += "; as GEMMs beside it in its launch";
   if (window && window->tap)
-    choice.reason += llvm::formatv("; steps of {0} places of the window", kernel.extents[*window->tap]);
+    choice.reason += llvm::formatv("; steps of {0} taps of the window", kernel.extents[*window->tap]);
   if (best.tile.split > 1)
     choice.reason += llvm::formatv("; clusters of {0} CTAs share a tile's steps", best.tile.split);
   if (best.tile.multicast > 1)
@@ -532,7 +533,7 @@ ScheduleChoice chooseContraction(const KernelToSchedule &kernel, tg::ContractOp 
   if (hasTail)
     choice.reason += llvm::formatv("; {0} CTAs share each tile behind the first {1}", best.tile.parts, best.tile.whole);
   if (problem.products > 1)
-    choice.reason += llvm::formatv("; {0} products in a tile", problem.products);
+    choice.reason += llvm::formatv("; {0} GEMMs in a tile", problem.products);
   choice.ctasPerSm = std::max<int64_t>(best.cost.ctasPerSm, 1);
   chooseOrderOf(kernel, problem, best, *m, *n, device, choice);
   if (hasTail)

@@ -1,12 +1,12 @@
-// weft-delay-scales: a norm's row scale behind the products that read the norm.
+// weft-delay-scales: a norm's row scale behind the GEMMs that read the norm.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // contract(x g s, w) = contract(x g, w) s where s does not vary along what is summed up. The scale of a norm needs the
-// whole row, so in front of a product all of it waits: for the sum of squares, or for a kernel of the norm. Behind it
-// the sum of squares is a second sum of the product's loop, over the same x. Each CTA of the product then reads g and
+// whole row, so in front of a GEMM all of it waits: for the sum of squares, or for a kernel of the norm. Behind it
+// the sum of squares is a second sum of the GEMM's loop, over the same x. Each CTA of the GEMM then reads g and
 // adds squares: little where x has one row (decoding) and the matrix streams through. It is `pays` below.
 //
-// Of several rows the sums come from the product in front of the norm (CarrySums.h), or the norm keeps its kernel.
+// Of several rows the sums come from the GEMM in front of the norm (CarrySums.h), or the norm keeps its kernel.
 //
 // Rounding of one row: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g
 // without s might not fit f16); the sum stays in f32 until it is scaled. A packed matrix is not unpacked for a row of
@@ -85,7 +85,7 @@ private:
   const Device &device;
   SmallVector<std::pair<tg::ContractOp, unsigned>> readers; ///< And which operand they read it as.
   Factors factors;
-  llvm::SetVector<Operation *> scaling; ///< All ops that the scales need, down to what the product reads anyway.
+  llvm::SetVector<Operation *> scaling; ///< All ops that the scales need, down to what the GEMM reads anyway.
 };
 
 /// Whether `value`, which broadcasts to the operand, is the same for all terms of each sum.
@@ -119,15 +119,15 @@ void Delay::collectReaders() {
       readers.push_back({contract, use.getOperandNumber()});
 }
 
-/// All who read the operand must be products: else the norm is computed in any case.
+/// All who read the operand must be GEMMs: else the norm is computed in any case.
 std::string Delay::checkReaders() const {
   if (llvm::range_size(operand.getUses()) != readers.size())
-    return "others than products read it";
+    return "ops other than GEMMs read it";
   for (auto [contract, i] : readers) {
     if (contract.getLhs() == contract.getRhs() || !isa<FloatType>(elementOf(contract.getResult())))
       return "a product of it with itself, or of integers";
     if (auto numerics = contract->getAttrOfType<StringAttr>("tg.numerics"); numerics && numerics.getValue() == "exact")
-      return "a product's licence is exact";
+      return "a GEMM's licence is exact";
   }
   return "";
 }
@@ -145,7 +145,7 @@ bool Delay::hasRows() const {
   });
 }
 
-/// What makes the scales: pointwise ops on at least one reduction of what the product keeps. Why that cannot be; where
+/// What makes the scales: elementwise ops on at least one reduction of what the GEMM keeps. Why that cannot be; where
 /// there is no such reduction, `scaling` is left empty.
 std::string Delay::collectScaling() {
   SmallVector<Value> work;
@@ -187,7 +187,7 @@ static bool isAlongSum(tg::ContractOp contract, unsigned operand) {
 }
 
 /// Seconds: reading g and squaring beside the matrix slows its stream down; against a kernel. Measured on an H100
-/// (bf16, a Llama layer's row, both norms behind their five products, of 285 MB): where rows of the matrices run along
+/// (bf16, a Llama layer's row, both norms behind their five GEMMs, of 285 MB): where rows of the matrices run along
 /// the sum, 168.5 us with two kernels for the norms and 165.5 without: each CTA reads g from the L2, which beside a
 /// stream from DRAM costs little. Where columns do, 202.3 and 212.2: a part of the stream's own time.
 bool Delay::pays(std::string &text) const {
@@ -199,8 +199,9 @@ bool Delay::pays(std::string &text) const {
                                         : ofMemory * bytes / device.memoryBandwidth;
   }
   double saved = device.kernelSeconds();
-  text = llvm::formatv("scale of a row of {0} behind {1} products: {2:f1} us in their kernels, {3:f1} us a kernel less",
-                       int64_t(estimateElements(operand)), readers.size(), lost * 1e6, saved * 1e6);
+  text = llvm::formatv(
+      "scale of a row of {0} behind {1} GEMMs: {2:f1} us in their kernels, {3:f1} us for one fewer kernel",
+      int64_t(estimateElements(operand)), readers.size(), lost * 1e6, saved * 1e6);
   return lost < saved;
 }
 
@@ -225,7 +226,7 @@ Value Delay::buildKept(OpBuilder &builder, Location loc) const {
   return product;
 }
 
-/// What readers have in common that share what is kept and the scales: products over equal extents, so that they can
+/// What readers have in common that share what is kept and the scales: GEMMs over equal extents, so that they can
 /// share a kernel. Others do not, so that nothing has to be stored.
 Attribute Delay::shareOf(tg::ContractOp contract) const {
   return Builder(contract.getContext()).getArrayAttr({TypeAttr::get(contract.getType()), contract.getMaps()});
@@ -272,7 +273,7 @@ void Delay::build(CarriedSums *sums) {
     Type sum = tg::getTensorType(dims, tg::getComputeType(elementOf(contract.getResult())));
     Value value = tg::ContractOp::create(builder, loc, sum, operands[0], operands[1], contract.getMaps());
     for (auto [common, from] : llvm::zip(made.scales, factors.scales)) {
-      Value scale = common; // As the product's result needs it; another reader may stand in front of this one.
+      Value scale = common; // As the GEMM's result needs it; another reader may stand in front of this one.
       tg::Dims places = *tg::moveScale(scale, contract.getMap(i), contract.getMap(2));
       if (Type there = tg::getTensorType(places, elementOf(scale)); scale.getType() != there)
         scale = tg::ReshapeOp::create(builder, loc, there, scale);
@@ -315,7 +316,7 @@ std::optional<std::string> Delay::run(std::string &text) {
   }
   for (auto [contract, i] : readers)
     if (findPacked(contract->getOperand(1 - i)))
-      return "its products take the row in 16 bits, for which they unpack their matrix in registers";
+      return "its GEMMs take the row in 16 bits, for which they unpack their matrix in registers";
   if (!pays(text))
     return text;
   build(nullptr);

@@ -3,7 +3,7 @@
 //
 // The contraction that a fold sums up says what is what: dimensions of its result that only the streamed operand has
 // are rows, those that only the other has are columns, the rest is batch. A warp takes 16 rows (the fragment of
-// mma.sync, so that a step's scores are the left operand of the next product where they are), all columns and the whole
+// mma.sync, so that a step's scores are the left operand of the next GEMM where they are), all columns and the whole
 // step.
 #include "weft/Plan/ChooseSchedule.h"
 #include "weft/Plan/Facts.h"
@@ -73,8 +73,8 @@ static ScheduleChoice chooseFoldOfMaps(const KernelToSchedule &kernel, tg::FoldO
       std::clamp<int64_t>(choice.warps * warpThreads * elementsOfThread / width, 1, llvm::PowerOf2Ceil(streamed))};
   while (choice.warps > 1 && choice.warps * warpThreads > width * choice.stream[0])
     choice.warps /= 2;
-  choice.reason = llvm::formatv("fold of {0} places without a contraction: {1} columns a CTA, steps of {2}", streamed,
-                                width, choice.stream[0]);
+  choice.reason = llvm::formatv("fold over {0} elements without a contraction: {1} columns a CTA, steps of {2}",
+                                streamed, width, choice.stream[0]);
   return choice;
 }
 
@@ -137,10 +137,11 @@ ScheduleChoice chooseFold(const KernelToSchedule &kernel, tg::FoldOp fold, const
   }
   choice.ctasPerSm = std::max<int64_t>(cost.ctasPerSm, 1);
   choice.stepSeconds = cost.stepSeconds;
-  choice.reason = llvm::formatv("fold of {0} places: {1} rows of {2} columns in {3} batches, {4} rows a CTA, steps of "
-                                "{5}{6}: {7:f1} us, bound by {8}",
-                                problem.streamed, problem.getRows(), problem.width, problem.batch, tile.numRows,
-                                tile.step, describeTail(tile), cost.seconds * 1e6, cost.bound);
+  choice.reason =
+      llvm::formatv("fold over {0} elements: {1} rows of {2} columns in {3} batches, {4} rows a CTA, steps of "
+                    "{5}{6}: {7:f1} us, bound by {8}",
+                    problem.streamed, problem.getRows(), problem.width, problem.batch, tile.numRows, tile.step,
+                    describeTail(tile), cost.seconds * 1e6, cost.bound);
   return choice;
 }
 

@@ -87,7 +87,7 @@ FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
   SmallVector<int64_t> extents{places};
   bool isLikely = tg::LikelyExtents::has(fold.getExtent().getResult(0));
   if (!problem.isKnown && !tg::mergesInitialStates(fold)) {
-    best.reason = "parts may be without places, and merging such a part is not proved to change nothing";
+    best.reason = "parts may be empty, and merging such a part is not proved to change nothing";
     return best;
   }
   if (problem.isKnown || isLikely) {
@@ -102,7 +102,7 @@ FoldSplit chooseFoldSplit(tg::FoldOp fold, const Device &device) {
   double whole = estimateFoldInParts(problem, stateBytes, 1, unit, device),
          least = estimateFoldInParts(problem, stateBytes, best.parts, unit, device);
   best.reason =
-      llvm::formatv("fold of {0}{1} places, {2} rows in {3} batches on {4} SMs: {5:f1} us whole, {6:f1} us in "
+      llvm::formatv("fold over {0}{1} elements, {2} rows in {3} batches on {4} SMs: {5:f1} us whole, {6:f1} us in "
                     "{7} parts of {8} KiB of states",
                     problem.isKnown ? "" : "about ", places, problem.getRows(), problem.batch, device.sms, whole * 1e6,
                     least * 1e6, best.parts, int64_t(stateBytes / 1024));

@@ -1,7 +1,7 @@
-// weft-plan-launches: tiles for products that would not start together in those that each would choose for itself.
+// weft-plan-launches: tiles for GEMMs that would not start together in those that each would choose for itself.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of one level with a left operand in common (queries, keys and values) are one launch wherever CTAs of an SM
+// GEMMs of one level with a left operand in common (queries, keys and values) are one launch wherever CTAs of an SM
 // allow it (lib/Plan/Launches). Where they do not, the launches are priced apart, each in its best tiles, and as one,
 // in tiles of one shape (GemmLaunch.h). A tie leaves them their own: of 2048 rows one launch, predicted to take 0.5 %
 // less on an A100, took 2.6 % more on an H100 (docs/notes/prefill.md). A kernel module is several
@@ -31,7 +31,7 @@ using namespace weft::plan;
 
 namespace {
 
-/// Kernels with a product each, of one left operand.
+/// Kernels with a GEMM each, of one left operand.
 using Siblings = SmallVector<ModuleOp>;
 
 struct PlanLaunchesPass : weft::plan::impl::PlanLaunchesBase<PlanLaunchesPass> {
@@ -77,7 +77,7 @@ private:
     }
   }
 
-  /// What the program passes as the left operand of the kernel's product; null: it has none, or its schedule is given.
+  /// What the program passes as the left operand of the kernel's GEMM; null: it has none, or its schedule is given.
   Value findLeft(ModuleOp module, tg::DispatchOp dispatch) {
     auto [known, isNew] = products.try_emplace(module);
     auto kernel = module.lookupSymbol<func::FuncOp>("kernel");
@@ -110,7 +110,7 @@ private:
     auto kernel = ModuleOp(siblings.front()).lookupSymbol<func::FuncOp>("kernel");
     bool pays = isSlower(apart, launch.cost.seconds);
     std::string text =
-        llvm::formatv("{0} products of one left operand: {1:f1} us as one launch of {2} tiles, {3:f1} us apart",
+        llvm::formatv("{0} GEMMs of one left operand: {1:f1} us as one launch of {2} tiles, {3:f1} us apart",
                       siblings.size(), launch.cost.seconds * 1e6, launch.cost.tiles, apart * 1e6);
     auto options = remark::RemarkOpts::name(pays ? "launch-tile" : "no-launch-tile")
                        .category("plan")

@@ -9,7 +9,7 @@
 // registers, and stores two numbers a part; whoever normalizes reads the input again, from the L2, and the numbers.
 // The few sums over parts are cheap enough to be computed again by each of its CTAs (rule G3).
 //
-// Where a product makes what is stored (a convolution in front of a GroupNorm), its tiles have parts in registers: all
+// Where a GEMM makes what is stored (a convolution in front of a GroupNorm), its tiles have parts in registers: all
 // that is reduced of the places of one operand, for each place of the other one. Then the parts are further results of
 // its kernel (tg::findTileParts), and nobody reads the input for them; of each channel of a group there are some.
 #include "SplitMoments.h"
@@ -46,13 +46,13 @@ struct MomentsCut {
   double whole = 0, split = 0; ///< Seconds.
 };
 
-/// Parts that the tiles of a product make.
+/// Parts that the tiles of a GEMM make.
 struct TileCut {
   Value stored; ///< Its last dimensions are cut.
   unsigned begin = 0;
   int64_t places = 1;             ///< Of a part.
   int64_t terms = 1;              ///< Parts of a row.
-  double apart = 0, together = 0; ///< Seconds of a kernel for the parts, and what the product and the reader lose.
+  double apart = 0, together = 0; ///< Seconds of a kernel for the parts, and what the GEMM and the reader lose.
 };
 
 /// CTAs that share an SM where a row is whole, and where it is parts.
@@ -156,7 +156,7 @@ static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, co
   double passes = rows.places > heldPlaces ? 3 : 1;
   MomentsCut best;
   best.whole = passes * secondsOf(rows.rows, bytes, wholeCtas, device) + writeSeconds(total, device);
-  // Beside the first kernel's: the second one reads what is in the L2, and is one kernel more.
+  // Beside the first kernel's: the second one reads what is in the L2, and is one more kernel.
   MemoryLevel level = levelBetweenKernels(2 * total, device);
   double second = moveSeconds(total, level, device) + writeSeconds(total, device) + device.kernelSeconds();
   best.split = best.whole - device.tailSeconds; // Estimates are no better.
@@ -176,7 +176,7 @@ static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, co
   return std::nullopt;
 }
 
-/// The last dimensions of what a product stores, in tiles of it; all reduced, the last ones of the sum's input.
+/// The last dimensions of what a GEMM stores, in tiles of it; all reduced, the last ones of the sum's input.
 static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Value stored, const Device &device) {
   TileCut cut;
   cut.stored = stored;
@@ -186,7 +186,7 @@ static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Val
   bool isTail = axes.back() + 1 == int64_t(input.size()) && axes.back() - axes.front() + 1 == int64_t(axes.size());
   if (!made || !isTail)
     return std::nullopt;
-  int64_t all = 1; // The most dimensions that are reduced as a whole, and that one side of the product has.
+  int64_t all = 1; // The most dimensions that are reduced as a whole, and that one side of the GEMM has.
   for (cut.begin = dims.size(); cut.begin > 0; --cut.begin) {
     std::optional<int64_t> extent = tg::getConstant(dims[cut.begin - 1]);
     if (!extent || int64_t(rows.places) % (all * *extent) != 0 ||
@@ -205,7 +205,7 @@ static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Val
   // 128 places (and 256 of 320 channels) an H100 takes 55 us for what the model has at 33.3, with 256 places 35 (35.7).
   constexpr int64_t leastTile = 64, mostTile = 256;
   constexpr double worthTwice = 0.9;
-  for (int64_t places = mostTile; places >= leastTile; places /= 2) { // Fewer parts, unless the product is slower.
+  for (int64_t places = mostTile; places >= leastTile; places /= 2) { // Fewer parts, unless the GEMM is slower.
     double terms = rows.places / double(places);
     if (all % places != 0 || !canHaveParts(made->product, order, places) || terms > double(mostStatisticTerms) ||
         rows.rows * terms > mostTilesTerms)
@@ -247,7 +247,7 @@ public:
     replace(mean, spread);
   }
 
-  /// The same of parts that a product's tiles make: each of its last dimensions' places, whatever they are of a row.
+  /// The same of parts that a GEMM's tiles make: each of its last dimensions' places, whatever they are of a row.
   void run(const TileCut &tiles) {
     tg::Dims dims = tg::getDims(tiles.stored.getType());
     int64_t all = 1, axis = int64_t(tiles.begin) + 1;
@@ -356,13 +356,13 @@ bool splitMoments(tg::ReduceOp spread, const Device &device) {
   std::optional<TileCut> tiles = findTileCut(*moments, rows, stored, device);
   if (tiles && tiles->together >= tiles->apart)
     remark::missed(spread.getLoc(), remark::RemarkOpts::name("no-tiles").category("plan"))
-        << remark::add("{0}", std::string(llvm::formatv("moments of what a product stores: {0:f1} us apart, {1:f1} us "
-                                                        "in tiles of {2} places",
+        << remark::add("{0}", std::string(llvm::formatv("moments of what a GEMM stores: {0:f1} us apart, {1:f1} us "
+                                                        "in tiles of {2} elements",
                                                         tiles->apart * 1e6, tiles->together * 1e6, tiles->places)));
   auto passed = remark::passed(spread.getLoc(), remark::RemarkOpts::name("split").category("plan"));
   if (tiles && tiles->together < tiles->apart) {
     passed << remark::add("{0}", std::string(llvm::formatv(
-                                     "moments: {0:f1} us apart, {1:f1} us in tiles of {2} places of a product",
+                                     "moments: {0:f1} us apart, {1:f1} us in tiles of {2} elements of a GEMM",
                                      tiles->apart * 1e6, tiles->together * 1e6, tiles->places)))
            << remark::metric("parts", tiles->terms);
     MomentsBuilder(*moments, *cut).run(*tiles);

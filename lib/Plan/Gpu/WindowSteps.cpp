@@ -1,4 +1,4 @@
-// Steps of several places of a window: which there are, and what they save.
+// Steps of several taps of a window: which there are, and what they save.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "WindowSteps.h"
 #include "../Models/GemmTiles.h"
@@ -19,7 +19,7 @@ namespace {
 struct Sliding {
   unsigned tap, place;
   bool isLeft;
-  int64_t taps, distance; ///< Places of the window, and rows of the image from one to the next.
+  int64_t taps, distance; ///< Of the window, and rows of the image from one to the next.
   int64_t step;           ///< Rows of the image from one place of the result to the next.
 };
 

@@ -1,4 +1,4 @@
-// Products of windows by wgmma whose steps take all places of the window along one of its dimensions: rows of the image
+// Products of windows by wgmma whose steps take all taps of the window along one of its dimensions: rows of the image
 // that these have in common are read once (lib/Schedule/Stage/SharedRows.h).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_PLAN_GPU_WINDOWSTEPS_H
@@ -17,7 +17,7 @@ struct ProductDims {
 };
 
 struct WindowStep {
-  std::optional<unsigned> tap;         ///< The dimension of the window; none: steps of single places.
+  std::optional<unsigned> tap;         ///< The dimension of the window; none: steps of single taps.
   bool isLeft = false;                 ///< Windows slide over the left operand.
   llvm::SmallVector<int64_t> sideTile; ///< Of the side that they slide over, by its dimensions.
   GemmChoice choice;                   ///< `stages` of such steps.
@@ -27,7 +27,7 @@ struct WindowStep {
 std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
                                            const GemmProblem &problem, const GemmChoice &best, const Device &device);
 
-/// Seconds with steps of several places of a window; nothing if `schedule` has none.
+/// Seconds with steps of several taps; nothing if `schedule` has none.
 std::optional<double> estimateWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
                                          const GemmProblem &problem, tg::ScheduleAttr schedule, const GemmTile &tile,
                                          const Device &device);

@@ -89,7 +89,7 @@ public:
       return options.constraints && !options.constraints->getDemands().empty() ? "the given plan keeps them apart"
                                                                                : "fusion is switched off";
     if (edge.isRenamed && !options.gpu)
-      return "a reshape lies between them, and those of the CPU's plan are between kernels";
+      return "a reshape is between them, and those of the CPU's plan are between kernels";
     SmallVector<Operation *> ops(groups[edge.producerGroup].begin(), groups[edge.producerGroup].end());
     llvm::append_range(ops, groups[edge.consumerGroup]);
     llvm::sort(ops, [&](Operation *a, Operation *b) { return getOrder(a) < getOrder(b); });

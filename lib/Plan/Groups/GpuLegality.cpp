@@ -53,7 +53,7 @@ struct Prologue {
   bool reduces = false;             ///< It sums something up: results come late, and each tile waits for them.
   unsigned chained = 0;             ///< Vectors that other contractions make: each CTA makes them alone.
   unsigned windows = 0;             ///< Sums over windows.
-  bool followed = false;            ///< It reads a product that it could be the epilogue of.
+  bool followed = false;            ///< It reads a GEMM that it could be the epilogue of.
   bool isStored = true;             ///< All it reads are weights and constants.
   Value packed;                     ///< The largest tensor of integers that share words.
   Operation *moved = nullptr;       ///< A gather, concatenation or window.
@@ -117,7 +117,7 @@ private:
   llvm::DenseMap<Operation *, int64_t> costs;
   SmallVector<tg::ContractOp> contracts; ///< That no other one and no reduction needs.
   llvm::SmallPtrSet<Operation *, 4> inner;
-  llvm::SmallPtrSet<Operation *, 16> inParts; ///< What makes parts of products' results (collectParts).
+  llvm::SmallPtrSet<Operation *, 16> inParts; ///< What makes parts of GEMMs' results (collectParts).
   tg::FoldOp fold;
   tg::ReduceOp reduce;
 };
@@ -155,11 +155,11 @@ std::string Checker::checkResults() {
     bool isRead =
         llvm::none_of(last->getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
     if (isRead && bits(cast.getResult()) > bits(cast.getInput()))
-      return "G5: a widening cast belongs to its reader";
+      return "G5: a widening cast belongs to its consumer";
   }
-  // Beside a product's result in 16 bits the same in 32, with arithmetic that the reader could do as well.
+  // Beside a GEMM's result in 16 bits the same in 32, with arithmetic that the reader could do as well.
   if (!contracts.empty() && sinks.size() > 1 && llvm::any_of(sinks, onlyWidens))
-    return "G5: arithmetic on widened values belongs to its reader";
+    return "G5: arithmetic on widened values belongs to its consumer";
   return "";
 }
 
@@ -199,7 +199,7 @@ std::string Checker::checkTogether(tg::ContractOp other) {
     return "G2: two contractions without a common operand";
   if (!dims.areInStep(first, other))
     return "G2: two contractions over different extents";
-  // Products whose results meet save a tensor. Others share only what they read, which matters where they are small;
+  // GEMMs whose results meet save a tensor. Others share only what they read, which matters where they are small;
   // large ones fill the device by themselves, with larger tiles.
   constexpr int64_t small = int64_t(1) << 23;
   if (other != first && elementsOf(first) > small && findSinks(group).size() > 1)
@@ -226,19 +226,19 @@ std::string Checker::checkRepeats() {
         return "G4: " + nameOf(producer) + " would be computed again under a broadcast";
       if ((isa<tg::GatherOp, tg::WindowOp>(op) || (inner.contains(op) && tg::isWindowSum(cast<tg::ContractOp>(op)))) &&
           cost > cheap)
-        return "G4: " + nameOf(producer) + " would be computed again for each place that reads it";
+        return "G4: " + nameOf(producer) + " would be computed again for each element that reads it";
       bool isMoved = isView(op) || isa<tg::ConcatOp>(op);
       if (isMoved && reduce)
         cost = std::min(cost, countRowInstructions(operand, group, reduce, dims));
       if (isMoved && !producer->hasOneUse() && cost > cheapMoved)
-        return "G4: " + nameOf(producer) + " would be computed again at other places";
+        return "G4: " + nameOf(producer) + " would be computed again at other indices";
     }
   }
   return "";
 }
 
 /// Whether arithmetic of the group on `value`, from outside, could be the epilogue of a contraction or fold: nobody
-/// else reads it, and it is such a result, or pointwise arithmetic after one.
+/// else reads it, and it is such a result, or elementwise arithmetic after one.
 bool Checker::endsProduct(Value value) const {
   if (!llvm::all_of(value.getUsers(), [&](Operation *user) { return group.contains(user); }))
     return false;
@@ -366,7 +366,7 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
 /// Seconds that `contract` loses where `operand` is computed by its kernel.
 double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   // An operand that comes through registers loses a tenth of the contraction's time, and each step waits for its loads:
-  // five products of 1152 places in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
+  // five GEMMs of 1152 places in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
   // (H100).
   constexpr double sms = 132, leastTile = 16, mostTile = 128, placesOfStep = 64;
   const AloneTimes &alone = device.alone;
@@ -478,7 +478,7 @@ std::string Checker::checkAnchors(ArrayRef<Operation *> anchors) {
       if (!inParts.contains(user))
         ++(group.contains(user) && isBijection(user) ? moved : kept);
     if (moved > 1 || (moved && kept))
-      return "G2: the contraction's result is read at several places";
+      return "G2: the contraction's result is read at several indices";
   }
   return "";
 }

@@ -34,7 +34,7 @@ static std::string checkEpilogue(const Group &group, Operation *contract, const 
     if (op == contract)
       continue;
     if (!isPointwise(op) || !dims.areSame(op->getResult(0), contract->getResult(0)))
-      return "R2: '" + op->getName().stripDialect().str() + "' is not a pointwise op over the contraction's result";
+      return "R2: '" + op->getName().stripDialect().str() + "' is not an elementwise op over the contraction's result";
     bool fed = llvm::any_of(op->getOperands(), [&](Value operand) {
       Operation *def = operand.getDefiningOp();
       return def == contract || downstream.contains(def);
@@ -56,7 +56,7 @@ static int64_t countRowElements(tg::ReduceOp reduce) {
   return elements;
 }
 
-/// Whether `value` has some of the rows' dimensions, aligned with the last one as operands of pointwise ops are.
+/// Whether `value` has some of the rows' dimensions, aligned with the last one as operands of elementwise ops are.
 static bool isAlongRows(Value value, tg::ReduceOp rows, const DimClasses &dims) {
   auto rankOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getRank(); };
   int64_t missing = rankOf(rows.getInput()) - rankOf(value);
@@ -80,7 +80,7 @@ static std::string checkRows(const Group &group, tg::ReduceOp first, const Group
     }
     bool isWindow = isa<tg::WindowOp>(op);
     if (!isPointwise(op) && !isWindow && !isView(op) && !isa<tg::IotaOp, tg::ExtentsOp>(op))
-      return ("R3: '" + name + "' is not a pointwise op").str();
+      return ("R3: '" + name + "' is not an elementwise op").str();
     bool isRow = dims.isOfRows(op->getResult(0), first);
     if (!isRow && isPointwise(op) && isAlongRows(op->getResult(0), first, dims))
       isRow = (repeated += countInstructions(op)) <= cheap;

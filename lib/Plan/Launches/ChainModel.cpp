@@ -103,7 +103,7 @@ Turns chooseTurns(llvm::ArrayRef<Part> parts, llvm::ArrayRef<Wire> wires, const 
   problem.second.stepSeconds *= double(machine.blocksPerSm);
   ChainChoice choice = chooseChain(problem, machine, device.memoryBandwidth);
   if (choice.candidates.empty()) {
-    turns.reason = "too many tiles to simulate, or places that do not go by rows";
+    turns.reason = "too many tiles to simulate, or accesses that do not go by rows";
     return turns;
   }
   turns.height = choice.units * firsts;

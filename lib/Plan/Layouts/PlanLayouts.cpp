@@ -127,14 +127,14 @@ static void reorderResult(OpResult result, ArrayRef<int64_t> order) {
   readThrough(result, result, order);
 }
 
-/// The kernel's products sum as far as the copy goes.
+/// The kernel's GEMMs sum as far as the copy goes.
 static void readPadded(const LayoutCopy &copy, Value stored, ArrayRef<int64_t> order, Operation *kernel) {
   OpBuilder builder = OpBuilder::atBlockBegin(&cast<tg::KernelOp>(kernel).getBody().front());
   Value seen = tg::TransposeOp::create(builder, copy.value.getLoc(), stored, invert(order));
   for (const SummedOperand &summed : findSummed(copy.value, copy.inner, kernel)) {
     tg::ContractOp contract = summed.contract;
     builder.setInsertionPoint(contract);
-    SmallVector<tg::PadOp> pads; // From the product to the tensor.
+    SmallVector<tg::PadOp> pads; // From the GEMM to the tensor.
     for (Value at = contract->getOperand(summed.number); at != copy.value; at = pads.back().getInput())
       pads.push_back(at.getDefiningOp<tg::PadOp>());
     Value operands[2];
@@ -220,7 +220,7 @@ private:
     Layouts layouts(getOperation(), &device);
     for (const LayoutCopy &copy : layouts.chooseCopies(device)) {
       remarkOf(copy.readers.front()->getLoc()) << remark::add(
-          "{0} is copied with dimension {1} innermost, which products sum along{2}", copy.value.getType(), copy.inner,
+          "{0} is copied with axis {1} innermost, over which GEMMs contract{2}", copy.value.getType(), copy.inner,
           copy.padding ? llvm::formatv(", and {0} of zeros", copy.padding).str() : std::string());
       ++numCopied;
       applyCopy(copy);
@@ -237,7 +237,7 @@ private:
         if (rows.has(value))
           continue;
         remarkOf(contract->getLoc()) << remark::add(
-            "{0} is copied with rows of {1} elements, which a product sums along", value.getType(), padding.after);
+            "{0} is copied with rows of {1} elements, over which a GEMM contracts", value.getType(), padding.after);
         ++numCopied;
       }
       rows.apply(padding);

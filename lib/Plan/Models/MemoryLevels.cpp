@@ -182,11 +182,11 @@ private:
     if (op && isProduct(op)) {
       bool isShared = schedule.getSplit() > 1;
       found.level = isShared ? MemoryLevel::Cluster : MemoryLevel::Register;
-      found.reason = isShared ? "CTAs of a cluster add their sums" : "sums of a product";
+      found.reason = isShared ? "CTAs of a cluster add their sums" : "accumulator of a GEMM";
     } else if (isRead && schedule.getEngine() != tg::Engine::Simt) {
       bool isCommon = !op && schedule.getMulticast() > 1;
       found.level = isCommon ? MemoryLevel::Cluster : MemoryLevel::Shared;
-      found.reason = isCommon ? "CTAs of a cluster read it once" : "a matrix product reads it";
+      found.reason = isCommon ? "CTAs of a cluster read it once" : "a GEMM reads it";
     } else if (isa_and_nonnull<tg::ReduceOp>(op) && schedule.getWarps() > 1 && rowOf(op) > warpThreads) {
       found.level = MemoryLevel::Shared;
       found.reason = "warps add their parts";
@@ -195,18 +195,18 @@ private:
     }
   }
 
-  /// A warp has whole rows of a fold with products: what it computes of one is in its registers for the next, the sums
-  /// of a row too. What no product made goes through shared memory to the product that reads it.
+  /// A warp has whole rows of a fold with GEMMs: what it computes of one is in its registers for the next, the sums
+  /// of a row too. What no GEMM made goes through shared memory to the GEMM that reads it.
   void chooseInside(ValueLevel &found) {
     Operation *op = found.value.getDefiningOp();
     bool hasProduct = !getFoldOf(op).getUpdate().getOps<tg::ContractOp>().empty();
     bool isRead = llvm::any_of(found.value.getUsers(), llvm::IsaPred<tg::ContractOp>);
     if (isa<tg::ContractOp>(op)) {
-      found.reason = "sums of a product";
+      found.reason = "accumulator of a GEMM";
     } else if (isRead && schedule.getEngine() != tg::Engine::Simt) {
       bool isOfProduct = dependsOnProduct(found.value);
       found.level = isOfProduct ? MemoryLevel::Register : MemoryLevel::Shared;
-      found.reason = isOfProduct ? "a product's fragments are the next one's operand" : "a matrix product reads it";
+      found.reason = isOfProduct ? "fragments of one GEMM are the next one's operand" : "a GEMM reads it";
     } else if (isa<tg::ReduceOp>(op) && !hasProduct && schedule.getWarps() > 1 && rowOf(op) > warpThreads) {
       found.level = MemoryLevel::Shared;
       found.reason = "warps add their parts";
@@ -215,7 +215,7 @@ private:
     }
   }
 
-  /// Whether an op of the same fold that `value` is computed from, or its own, is a product.
+  /// Whether an op of the same fold that `value` is computed from, or its own, is a GEMM.
   bool dependsOnProduct(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || !getFoldOf(op))

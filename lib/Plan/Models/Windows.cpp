@@ -168,7 +168,7 @@ std::optional<ScheduleChoice> chooseWindows(const KernelToSchedule &kernel, tg::
   choice.tile = best.tile;
   choice.warps = best.warps;
   choice.reason =
-      llvm::formatv("windows of {0} terms: {1} CTAs, {2} places of each thread share what they read, {3:f1} us",
+      llvm::formatv("windows of {0} terms: {1} CTAs, {2} elements of each thread share what they read, {3:f1} us",
                     windows->terms, countTiles(*windows, best.tile), best.places, best.seconds * 1e6);
   return choice;
 }

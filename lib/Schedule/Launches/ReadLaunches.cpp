@@ -21,11 +21,11 @@ static FailureOr<Places> readPlaces(func::FuncOp main) {
       continue;
     auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
     if (!numbers || numbers.size() != 2)
-      return dispatch.emitError("expected tg.launch = array<i64: launch, place>, got ") << attribute;
+      return dispatch.emitError("expected tg.launch = array<i64: launch, position>, got ") << attribute;
     if (!canShareLaunches(main))
       return dispatch.emitError("expected no tg.launch in a program with loops, branches or extents that are data");
     if (!places[numbers[0]].try_emplace(numbers[1], dispatch).second)
-      return dispatch.emitError("expected one dispatch at place ") << numbers[1] << " of launch " << numbers[0];
+      return dispatch.emitError("expected one dispatch at position ") << numbers[1] << " of launch " << numbers[0];
   }
   return places;
 }
@@ -41,8 +41,8 @@ static LogicalResult check(int64_t number, const Launch &launch) {
     return front.emitError("launch ") << number << ": " << limit << "; give it fewer dispatches";
   for (const Wire &wire : findWires(launch))
     if (wire.writer >= wire.reader)
-      return front.emitError("launch ") << number << ": expected writers before readers, got a kernel at place "
-                                        << wire.reader << " that reads what the one at place " << wire.writer
+      return front.emitError("launch ") << number << ": expected writers before readers, got a kernel at position "
+                                        << wire.reader << " that reads what the one at position " << wire.writer
                                         << " writes";
   return success();
 }

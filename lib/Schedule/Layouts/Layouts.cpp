@@ -5,7 +5,7 @@
 // Classes are related by projections: the operand of a broadcast, and the result of a reduction, lack dimensions of a
 // larger tile. Dots fix the layouts of their classes; projections follow from larger classes; of what is left the
 // largest class is laid out for its accesses of global memory, and so on. Where an op then meets a layout it cannot
-// work with, or memory would be accessed in pieces of less than a sector, a tk.convert is placed.
+// work with, or memory would be accessed in units of less than a sector, a tk.convert is placed.
 #include "TileLayouts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -462,7 +462,7 @@ void LayoutChooser::fixLines(tk::LoadOp load) {
   LinearLayout better = makeBlockedLayout(*wish);
   int64_t run = getRunLength(current, wish->fastDim, sectorBytes / bytes) * bytes;
   if (run < sectorBytes && getRunLength(better, wish->fastDim, 1) * bytes >= 2 * run)
-    convertResult(load->getResult(0), better, "lines would be read in pieces of less than a sector");
+    convertResult(load->getResult(0), better, "lines would be read in units of less than a sector");
 }
 
 /// An access in pieces of less than a sector, where its own layout would give twice as long ones, goes through another
@@ -483,7 +483,7 @@ void LayoutChooser::fixAccess(Operation *op, Value tile, OpOperand *operand) {
   int64_t run = getRunLength(current, found->dim, held) * bytes;
   if (run >= sectorBytes || getRunLength(better, found->dim, found->elements) * bytes < 2 * run)
     return;
-  StringRef why = "memory would be accessed in pieces of less than a sector";
+  StringRef why = "memory would be accessed in units of less than a sector";
   if (operand)
     convertOperand(*operand, better, why);
   else
@@ -492,7 +492,7 @@ void LayoutChooser::fixAccess(Operation *op, Value tile, OpOperand *operand) {
 
 /// Whether a result leaves in lines: its rows have no alignment at all, and an access of a warp pieces of less than a
 /// sector. Rows that are aligned to some elements take as long through another layout (H100: 0.87 to 1.03 of the time
-/// of 17 convolutions and products, aligned to 4 or 8 bytes), and a line's ends as its whole where it is short.
+/// of 17 convolutions and GEMMs, aligned to 4 or 8 bytes), and a line's ends as its whole where it is short.
 static bool leavesInLines(tk::StoreOp store) {
   constexpr int64_t leastPieces = 4;
   tk::TileType type = tileType(store.getValue());

@@ -246,7 +246,7 @@ private:
     });
   }
 
-  /// Whether the dot of `b` adds to that of `a`, both of what TMA brings: places of a window in one step.
+  /// Whether the dot of `b` adds to that of `a`, both of what TMA brings: taps of a window in one step.
   bool isNext(const Copied &a, const Copied &b) const {
     tk::DotOp first = a.dot, second = b.dot;
     return a.source.engine == tk::CopyEngine::Tma && second.getAcc() == first.getResult() && canWaitWith(b, first);

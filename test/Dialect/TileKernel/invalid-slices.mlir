@@ -47,7 +47,7 @@ func.func @f(%a: !tk.tile<64x64xf32>, %i: index) {
 // -----
 
 func.func @f(%a: !tk.tile<16x64xf16>, %b: !tk.tile<64x8xf16>, %c: !tk.tile<16x8x2xf32>) {
-  // expected-error @+1 {{expected a depth order that permutes the bits of 32 places along k, and no live depth, got array<i64: 2, 0, 0, 1, 3>}}
+  // expected-error @+1 {{expected a depth order that permutes the bits of 32 elements along k, and no live depth, got array<i64: 2, 0, 0, 1, 3>}}
   %0 = tk.dot %a, %b, %c {depth_order = array<i64: 2, 0, 0, 1, 3>} : !tk.tile<16x64xf16>, !tk.tile<64x8xf16>, !tk.tile<16x8x2xf32>
   return
 }

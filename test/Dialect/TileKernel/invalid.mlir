@@ -383,7 +383,7 @@ func.func @f(%x: !tk.global<tensor<8x1xf32>>, %i: index) {
 
 // -----
 func.func @f(%x: !tk.global<tensor<8x1xi64>>, %i: index) {
-  // expected-error @+1 {{expected a place for each of 2 dimensions, got 1}}
+  // expected-error @+1 {{expected an index for each of 2 dimensions, got 1}}
   %0 = tk.load_index %x[%i] : !tk.global<tensor<8x1xi64>>
   return
 }

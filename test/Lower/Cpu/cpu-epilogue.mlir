@@ -1,4 +1,4 @@
-// What joins a contraction: the zeros before it, and the pointwise op behind it.
+// What joins a contraction: the zeros before it, and the elementwise op behind it.
 // RUN: weft-opt %s --split-input-file --weft-cpu-contract="vector-bits=512 register-rows=8" | FileCheck %s
 
 // One block of K: sums begin as zeros in registers, and results are stored from there. Nothing has C, so it is gone. The bias of

@@ -34,7 +34,7 @@ module @broadcast {
 
 // -----
 
-// A pad becomes a generic that reads inside or yields the constant, and its pointwise producer is computed where it is read.
+// A pad becomes a generic that reads inside or yields the constant, and its elementwise producer is computed where it is read.
 // CHECK-LABEL: module @pad
 // CHECK: linalg.generic
 // CHECK: arith.cmpi ult

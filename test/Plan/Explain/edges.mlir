@@ -19,7 +19,7 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 
 // A reshape on the way is part of the edge. What another op reads too must be written anyway.
-// CPU: not-fused |{{.*}}Remark="a reshape lies between them, and those of the CPU's plan are between kernels", bytes=64, consumer=tg.exp, kernels="0,1", producer=tg.neg, saved-bytes=64
+// CPU: not-fused |{{.*}}Remark="a reshape is between them, and those of the CPU's plan are between kernels", bytes=64, consumer=tg.exp, kernels="0,1", producer=tg.neg, saved-bytes=64
 // CPU: not-fused |{{.*}}consumer=tg.concat{{.*}}producer=tg.neg, saved-bytes=64
 // GPU: fused |{{.*}}bytes=64, consumer=tg.exp{{.*}}producer=tg.neg, saved-bytes=64
 // GPU: not-fused |{{.*}}Remark="G1: {{.*}}bytes=64, consumer=tg.concat{{.*}}producer=tg.neg, saved-bytes=128

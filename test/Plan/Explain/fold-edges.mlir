@@ -11,7 +11,7 @@
 // CHECK: [Passed] fused {{.*}}bytes=65536, consumer=tg.max, consumer-node=mix, inside=tg.fold, kernel=0, producer=tg.max, producer-node=mix
 // CHECK: [Passed] fused {{.*}}consumer=tg.contract, consumer-node=mix, inside=tg.fold, kernel=0, producer=tg.exp, producer-node=softmax
 
-// LEVELS: scores (tg.contract) {{ *}}scale (tg.mul) {{ *}}register {{ *}}16.8 MB {{.*}} sums of a product
+// LEVELS: scores (tg.contract) {{ *}}scale (tg.mul) {{ *}}register {{ *}}16.8 MB {{.*}} accumulator of a GEMM
 // LEVELS: softmax (tg.reduce) {{ *}}mix (tg.max) {{ *}}register {{ *}}65.5 kB {{.*}} a warp has the whole row
 // LEVELS: mix (tg.max) {{ *}}mix (tg.max) {{ *}}register
 

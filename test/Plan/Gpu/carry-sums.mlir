@@ -23,7 +23,7 @@
 // CHECK: tg.mul %[[Y1]], %[[R]] : tensor<512x14336xf32>, tensor<512x1xf32>
 // CHECK: %[[Y2:.*]] = tg.contract %[[XG]], %arg5 {{.*}} -> tensor<512x14336xf32>
 // CHECK: tg.mul %[[Y2]], %[[R]]
-// WHY: [Passed] delayed-scale {{.*}}sums of 128 places of each row beside the product in front: {{.*}} us in the kernels of the products, {{.*}} us in one of the norm
+// WHY: [Passed] delayed-scale {{.*}}sums of 128 elements of each row beside the GEMM in front: {{.*}} us in the kernels of the GEMMs, {{.*}} us in one of the norm
 // PLAN-LABEL: func.func @norm
 // PLAN: tg.kernel {{.*}} -> tensor<512x4096xbf16>, tensor<{{32x512|512x32}}xf32>, tensor<512x4096xbf16> {
 // PLAN: tg.contract
@@ -192,7 +192,7 @@ func.func @unbounded(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %g: te
 // CHECK: %[[Y:.*]] = tg.mul %arg1
 // CHECK-NEXT: tg.contract %[[Y]], %arg2
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again, and no product in front could
+// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again, and no GEMM in front could
 func.func @input(%h: tensor<512x4096xbf16>, %g: tensor<4096xbf16>, %w: tensor<4096x14336xbf16>) -> tensor<512x14336xbf16> {
   %h32 = tg.cast %h : tensor<512x4096xbf16> to tensor<512x4096xf32>
   %sq = tg.mul %h32, %h32 : tensor<512x4096xf32>, tensor<512x4096xf32>
@@ -284,7 +284,7 @@ func.func @largest(%a: tensor<512x4096xbf16>, %o: tensor<4096x4096xbf16>, %g: te
 // The plan with fewer kernels.
 // CHECK-LABEL: func.func @tie
 // CHECK: tg.reduce add %{{.*}} axes = [2] : tensor<512x32x128xf32>
-// WHY: [Passed] delayed-scale {{.*}}sums of 128 places of each row beside the product in front: 5.{{.}} us in the kernels of the products, 4.{{.}} us in one of the norm
+// WHY: [Passed] delayed-scale {{.*}}sums of 128 elements of each row beside the GEMM in front: 5.{{.}} us in the kernels of the GEMMs, 4.{{.}} us in one of the norm
 func.func @tie(%a: tensor<512x8192xbf16>, %o: tensor<8192x4096xbf16>, %x: tensor<512x4096xbf16>, %g: tensor<4096xbf16>,
     %w1: tensor<4096x4096xbf16>, %w2: tensor<4096x1024xbf16>) -> (tensor<512x4096xbf16>, tensor<512x4096xbf16>, tensor<512x1024xbf16>) {
   %p = tg.contract %a, %o [#x, #w, #y] : tensor<512x8192xbf16>, tensor<8192x4096xbf16> -> tensor<512x4096xbf16>
@@ -309,7 +309,7 @@ func.func @tie(%a: tensor<512x8192xbf16>, %o: tensor<8192x4096xbf16>, %x: tensor
 // Of 2048 rows it loses more than that.
 // CHECK-LABEL: func.func @loss
 // CHECK-NOT: axes = [2]
-// WHY: [Missed] no-delayed-scale {{.*}}sums of 128 places of each row beside the product in front: {{.*}} us in the kernels of the products, {{.*}} us in one of the norm
+// WHY: [Missed] no-delayed-scale {{.*}}sums of 128 elements of each row beside the GEMM in front: {{.*}} us in the kernels of the GEMMs, {{.*}} us in one of the norm
 func.func @loss(%a: tensor<2048x4096xbf16>, %o: tensor<4096x4096xbf16>, %x: tensor<2048x4096xbf16>, %g: tensor<4096xbf16>,
     %w1: tensor<4096x14336xbf16>) -> (tensor<2048x4096xbf16>, tensor<2048x14336xbf16>) {
   %p = tg.contract %a, %o [#x, #w, #y] : tensor<2048x4096xbf16>, tensor<4096x4096xbf16> -> tensor<2048x4096xbf16>

@@ -1,6 +1,6 @@
 // RUN: weft-opt %s --weft-collapse-dims --split-input-file --mlir-print-local-scope | FileCheck %s
 
-// A chain of pointwise ops is one dimension; its constants become scalars.
+// A chain of elementwise ops is one dimension; its constants become scalars.
 // CHECK-LABEL: module @pointwise
 // CHECK-SAME: tg.operand_dims = [affine_map<() -> (2621440)>], tg.result_dims = [affine_map<() -> (2621440)>]
 // CHECK: tg.constant dense<2.000000e+00> : tensor<f16>

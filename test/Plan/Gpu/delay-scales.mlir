@@ -25,7 +25,7 @@
 // CHECK: %[[Y3:.*]] = tg.contract %[[KEPT3:.*]], %{{.*}} -> tensor<1x64xf32>
 // CHECK-NOT: %[[SCALE]] :
 // CHECK: return
-// WHY: [Passed] delayed-scale {{.*}}scale of a row of 512 behind 3 products: {{.*}} us in their kernels, {{.*}} us a kernel less
+// WHY: [Passed] delayed-scale {{.*}}scale of a row of 512 behind 3 GEMMs: {{.*}} us in their kernels, {{.*}} us for one fewer kernel
 func.func @norm(%x: tensor<1x512xf16>, %g: tensor<512xf16>, %w1: tensor<512x768xf16>, %w2: tensor<512x768xf16>, %w3: tensor<512x64xf16>)
     -> (tensor<1x768xf16>, tensor<1x768xf16>, tensor<1x64xf16>) {
   %c = tg.constant dense<0.001953125> : tensor<f32>
@@ -73,7 +73,7 @@ func.func @quotient(%x: tensor<1x512xf32>, %w: tensor<512x768xf32>) -> tensor<1x
 // CHECK-LABEL: func.func @refused
 // CHECK: tg.contract %[[A:.*]], %arg1 {{.*}}
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again, and no product in front could
+// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again, and no GEMM in front could
 func.func @refused(%x: tensor<64x512xf32>, %w: tensor<512x768xf32>) -> tensor<64x768xf32> {
   %sq = tg.mul %x, %x : tensor<64x512xf32>, tensor<64x512xf32>
   %s = tg.reduce add %sq axes = [1] keep_dims : tensor<64x512xf32>
@@ -90,7 +90,7 @@ func.func @refused(%x: tensor<64x512xf32>, %w: tensor<512x768xf32>) -> tensor<64
 // CHECK-LABEL: func.func @read_twice
 // CHECK: tg.contract %[[A:.*]], %arg1 {{.*}}
 // CHECK-NEXT: return %[[A]]
-// WHY: [Missed] no-delayed-scale {{.*}}others than products read it
+// WHY: [Missed] no-delayed-scale {{.*}}ops other than GEMMs read it
 func.func @read_twice(%x: tensor<1x512xf32>, %w: tensor<512x768xf32>) -> (tensor<1x512xf32>, tensor<1x768xf32>) {
   %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x512xf32>
   %a = tg.mul %x, %s : tensor<1x512xf32>, tensor<1x1xf32>
@@ -106,7 +106,7 @@ func.func @read_twice(%x: tensor<1x512xf32>, %w: tensor<512x768xf32>) -> (tensor
 // CHECK-LABEL: func.func @exact
 // CHECK: tg.contract %[[A:.*]], %arg1 {{.*}} {tg.numerics = "exact"}
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}a product's licence is exact
+// WHY: [Missed] no-delayed-scale {{.*}}a GEMM's licence is exact
 func.func @exact(%x: tensor<1x512xf32>, %w: tensor<512x768xf32>) -> tensor<1x768xf32> {
   %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x512xf32>
   %a = tg.mul %x, %s : tensor<1x512xf32>, tensor<1x1xf32>
@@ -141,7 +141,7 @@ func.func @other_extents(%x: tensor<1x512xf32>, %z: tensor<1x2048xf32>, %w: tens
 // A matrix of 4 bits: it is unpacked for rows of 16 bits. One of f32 has none to be unpacked for.
 // CHECK-LABEL: func.func @packed
 // CHECK: tg.contract %{{.*}}, %{{.*}} : tensor<1x512xf16>, tensor<768x512xf16> -> tensor<1x768xf16>
-// WHY: [Missed] no-delayed-scale {{.*}}its products take the row in 16 bits, for which they unpack their matrix in registers
+// WHY: [Missed] no-delayed-scale {{.*}}its GEMMs take the row in 16 bits, for which they unpack their matrix in registers
 func.func @packed(%x: tensor<1x512xf16>, %w: tensor<768x16x32xui4>, %scales: tensor<768x16x1xf16>) -> tensor<1x768xf16> {
   %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x512xf16>
   %a = tg.mul %x, %s : tensor<1x512xf16>, tensor<1x1xf16>
@@ -162,7 +162,7 @@ func.func @packed(%x: tensor<1x512xf16>, %w: tensor<768x16x32xui4>, %scales: ten
 // CHECK: tg.mul %arg0, %{{.*}}
 // CHECK-NEXT: tg.contract
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}scale of a row of 4096 behind 1 products: {{.*}} us in their kernels, {{.*}} us a kernel less
+// WHY: [Missed] no-delayed-scale {{.*}}scale of a row of 4096 behind 1 GEMMs: {{.*}} us in their kernels, {{.*}} us for one fewer kernel
 func.func @large(%x: tensor<1x4096xf32>, %w: tensor<4096x14336xf32>) -> tensor<1x14336xf32> {
   %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x4096xf32>
   %a = tg.mul %x, %s : tensor<1x4096xf32>, tensor<1x1xf32>
@@ -180,7 +180,7 @@ func.func @large(%x: tensor<1x4096xf32>, %w: tensor<4096x14336xf32>) -> tensor<1
 // CHECK: tg.contract %arg0, %arg1
 // CHECK: tg.contract %arg0, %{{.*}}
 // CHECK: return
-// WHY: [Passed] delayed-scale {{.*}}scale of a row of 4096 behind 2 products: 2.5 us in their kernels, 3.0 us a kernel less
+// WHY: [Passed] delayed-scale {{.*}}scale of a row of 4096 behind 2 GEMMs: 2.5 us in their kernels, 3.0 us for one fewer kernel
 func.func @rows_of_matrix(%x: tensor<1x4096xf32>, %w: tensor<7168x4096xf32>) -> (tensor<1x7168xf32>, tensor<1x7168xf32>) {
   %stored = tg.weight <"w", 0, 117440512> : tensor<4096x7168xf32>
   %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x4096xf32>
@@ -203,7 +203,7 @@ func.func @rows_of_matrix(%x: tensor<1x4096xf32>, %w: tensor<7168x4096xf32>) -> 
 // CHECK: %[[Z:.*]] = tg.contract {{.*}} -> tensor<1x64xf32>
 // CHECK: %[[B:.*]] = tg.cast %[[R]] : tensor<1x1xf16> to tensor<1x1xf32>
 // CHECK: tg.div %[[Z]], %[[B]]
-// WHY: [Passed] delayed-scale {{.*}}scale of a row of 512 behind 2 products
+// WHY: [Passed] delayed-scale {{.*}}scale of a row of 512 behind 2 GEMMs
 func.func @casts(%x: tensor<1x512xf16>, %w1: tensor<512x64xf16>, %w2: tensor<512x64xf16>) -> (tensor<1x64xf16>, tensor<1x64xf16>) {
   %q = tg.mul %x, %x : tensor<1x512xf16>, tensor<1x512xf16>
   %s = tg.reduce add %q axes = [1] keep_dims : tensor<1x512xf16>

@@ -8,9 +8,9 @@
 // 1,611 MB (research note 2.8). A CTA holds four steps of 128 x 64 and 64 x 256.
 // CHECK-LABEL: module @gemm
 // CHECK-SAME: tg.level_traffic = {read = 1610612736 : i64, registers = 65536 : i64, shared = 196608 : i64, written = 33554432 : i64}
-// CHECK-SAME: level = "register", of = "contract", reason = "sums of a product", tile = array<i64: 128, 256>
-// CHECK-SAME: bytes = 16384 : i64, level = "shared", of = "argument 0", reason = "a matrix product reads it", tile = array<i64: 128, 64>
-// CHECK-SAME: bytes = 32768 : i64, level = "shared", of = "argument 1", reason = "a matrix product reads it", tile = array<i64: 64, 256>
+// CHECK-SAME: level = "register", of = "contract", reason = "accumulator of a GEMM", tile = array<i64: 128, 256>
+// CHECK-SAME: bytes = 16384 : i64, level = "shared", of = "argument 0", reason = "a GEMM reads it", tile = array<i64: 128, 64>
+// CHECK-SAME: bytes = 32768 : i64, level = "shared", of = "argument 1", reason = "a GEMM reads it", tile = array<i64: 64, 256>
 // WHY: levels {{.*}}512 tiles of 64 steps, 0 edges inside: 1610.6 MB read and 33.6 MB written by all SMs; 192.0 KiB of shared memory and 64.0 KiB of registers a tile
 module @gemm attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 1>} {
   func.func @kernel(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
@@ -63,11 +63,11 @@ module @rows attributes {tg.schedule = #tg.schedule<tile = [1, 1024], engine = s
 // made (the values' scale) goes through shared memory. The kernel's sums leave out what is inside.
 // CHECK-LABEL: module @fold
 // CHECK-SAME: level = "register", of = "div"
-// CHECK-SAME: bytes = 4096 : i64, level = "register", of = "cast", reason = "a product's fragments are the next one's operand", tile = array<i64: 64, 32>
-// CHECK-SAME: bytes = 4096 : i64, level = "shared", of = "mul", reason = "a matrix product reads it", tile = array<i64: 32, 64>
-// CHECK-SAME: bytes = 8192 : i64, level = "register", of = "contract", reason = "sums of a product", tile = array<i64: 64, 32>
+// CHECK-SAME: bytes = 4096 : i64, level = "register", of = "cast", reason = "fragments of one GEMM are the next one's operand", tile = array<i64: 64, 32>
+// CHECK-SAME: bytes = 4096 : i64, level = "shared", of = "mul", reason = "a GEMM reads it", tile = array<i64: 32, 64>
+// CHECK-SAME: bytes = 8192 : i64, level = "register", of = "contract", reason = "accumulator of a GEMM", tile = array<i64: 64, 32>
 // VALUES-DAG: Function=fold | bytes=256, level=register, op=tg.add, readers="tg.add,tg.div", reason="element by element", tensor-bytes=512
-// VALUES-DAG: Function=fold | bytes=4096, level=shared, op=tg.mul, readers=tg.contract, reason="a matrix product reads it", tensor-bytes=32768
+// VALUES-DAG: Function=fold | bytes=4096, level=shared, op=tg.mul, readers=tg.contract, reason="a GEMM reads it", tensor-bytes=32768
 module @fold attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [32], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>} {
   func.func @kernel(%q: tensor<128x64xbf16>, %k: tensor<256x64xbf16>, %v: tensor<256x64xbf16>, %c: tensor<bf16>) -> tensor<128x64xf32> {
     %r = tg.fold over affine_map<() -> (256)> init [0.0 : f32, 0.0 : f32] update {

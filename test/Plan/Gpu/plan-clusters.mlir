@@ -1,5 +1,5 @@
 // Clusters of products, by the model: where tiles are fewer than SMs their CTAs share the steps of a tile; where L2 limits, tiles side by side read
-// once what they have in common. None where one long wave of tiles fills the card: requests of tiles that start side by side merge by themselves. An order asked for is one of tiles, not of pairs of them.
+// once what they have in common. None where one long wave of tiles fills the GPU: requests of tiles that start side by side merge by themselves. An order asked for is one of tiles, not of pairs of them.
 // RUN: weft-opt %s --weft-plan-gpu=target=H100 --remark-policy=all --remarks-filter=plan 2>&1 | FileCheck %s
 // RUN: weft-opt %s "--weft-plan-gpu=target=H100 traversal=row" | FileCheck %s --check-prefix=ALONE
 // RUN: weft-opt %s --weft-plan-gpu=target=A100-80 | FileCheck %s --check-prefix=ALONE

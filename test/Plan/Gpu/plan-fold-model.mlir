@@ -2,7 +2,7 @@
 // RUN: weft-opt %s --split-input-file --weft-derive-folds --weft-split-folds=target=sm_90a --weft-plan=gpu=true --weft-outline --weft-collapse-dims --weft-plan-gpu=target=sm_90a --remark-policy=all --remarks-filter=plan -o /dev/null 2>&1 | FileCheck %s
 
 // One step of 128 keys: CTAs of two warpgroups that go on from tile to tile. Four would take two steps, which become straight code and spill.
-// CHECK: fold of 128 places: 5534 rows of 64 columns in 24 batches, 128 rows a CTA, steps of 128: {{[0-9.]+}} us, bound by {{.*}}", schedule="#tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8, {{.*}}persistent = true
+// CHECK: fold over 128 elements: 5534 rows of 64 columns in 24 batches, 128 rows a CTA, steps of 128: {{[0-9.]+}} us, bound by {{.*}}", schedule="#tg.schedule<tile = [1, 128, 64], stream = [128], engine = wgmma, warps = 8, {{.*}}persistent = true
 func.func @main(%q: tensor<24x5534x48xf16>, %k: tensor<24x128x48xf16>, %v: tensor<24x128x48xf16>) -> tensor<24x5534x48xf16> {
   %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<24x5534x48xf16>, tensor<24x128x48xf16> -> tensor<24x5534x128xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<24x5534x128xf32>
@@ -17,7 +17,7 @@ func.func @main(%q: tensor<24x5534x48xf16>, %k: tensor<24x128x48xf16>, %v: tenso
 
 // -----
 // A query a head: threads of many CTAs on an SM hide each other's trips to memory, so there are more parts than two for an SM.
-// CHECK: fold of 16384 places, 1 rows in 30 batches on 132 SMs: {{[0-9.]+}} us whole, {{[0-9.]+}} us in {{[2-9][0-9]}} parts of
+// CHECK: fold over 16384 elements, 1 rows in 30 batches on 132 SMs: {{[0-9.]+}} us whole, {{[0-9.]+}} us in {{[2-9][0-9]}} parts of
 // CHECK: 1 rows of 32 columns in {{[0-9]+}} batches, 16 rows a CTA, steps of 64: {{[0-9.]+}} us, bound by dram
 func.func @main(%q: tensor<30x1x32xf16>, %k: tensor<30x16384x32xf16>, %v: tensor<30x16384x32xf16>) -> tensor<30x1x32xf16> {
   %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<30x1x32xf16>, tensor<30x16384x32xf16> -> tensor<30x1x16384xf32>
@@ -33,7 +33,7 @@ func.func @main(%q: tensor<30x1x32xf16>, %k: tensor<30x16384x32xf16>, %v: tensor
 
 // -----
 // 296 tiles of 64 rows: states of two parts are as large as what the fold reads, and it stays whole.
-// CHECK: fold of 2944 places, 2344 rows in 8 batches on 132 SMs: {{.*}} in 1 parts
+// CHECK: fold over 2944 elements, 2344 rows in 8 batches on 132 SMs: {{.*}} in 1 parts
 func.func @main(%q: tensor<8x2344x112xf16>, %k: tensor<8x2944x112xf16>, %v: tensor<8x2944x112xf16>) -> tensor<8x2344x112xf16> {
   %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<8x2344x112xf16>, tensor<8x2944x112xf16> -> tensor<8x2344x2944xf32>
   %m = tg.reduce max %s axes = [2] keep_dims : tensor<8x2344x2944xf32>
@@ -48,7 +48,7 @@ func.func @main(%q: tensor<8x2344x112xf16>, %k: tensor<8x2944x112xf16>, %v: tens
 
 // -----
 // A mask of indices costs the last steps alone: four warpgroups as without one.
-// CHECK: fold of 4096 places: 4096 rows of 64 columns in 120 batches, 256 rows a CTA, steps of 64
+// CHECK: fold over 4096 elements: 4096 rows of 64 columns in 120 batches, 256 rows a CTA, steps of 64
 func.func @main(%q: tensor<120x4096x64xf16>, %k: tensor<120x4096x64xf16>, %v: tensor<120x4096x64xf16>) -> tensor<120x4096x64xf16> {
   %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<120x4096x64xf16>, tensor<120x4096x64xf16> -> tensor<120x4096x4096xf32>
   %i = tg.iota 0 : tensor<4096x1xi64>

@@ -8,7 +8,7 @@
 #mn = affine_map<(h, m, n, k) -> (h, m, n)>
 
 // Warps of two fragments' rows: what they read of keys and values is multiplied twice.
-// WHY: fold of 512 places: 512 rows of 64 columns in 96 batches, 128 rows a CTA, steps of 64
+// WHY: fold over 512 elements: 512 rows of 64 columns in 96 batches, 128 rows a CTA, steps of 64
 // CHECK-COUNT-1: tg.dispatch
 // CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [64], engine = mma, warps = 4, stages = 3
 func.func @main(%q: tensor<96x512x64xf16>, %k: tensor<96x512x64xf16>, %v: tensor<96x512x64xf16>) -> tensor<96x512x64xf16> {

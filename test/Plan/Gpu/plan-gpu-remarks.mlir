@@ -42,7 +42,7 @@ module @scalar {
 
 // Two products in one kernel: each has half of the registers and of the shared memory that one would have.
 // CHECK: @gate_up attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 8, stages = 4
-// PRODUCTS: contraction 1 x 4096 x 14336 x 4096: {{.*}}; 2 products in a tile
+// PRODUCTS: contraction 1 x 4096 x 14336 x 4096: {{.*}}; 2 GEMMs in a tile
 module @gate_up {
   func.func @kernel(%x: tensor<4096x4096xf16>, %g: tensor<4096x14336xf16>, %u: tensor<4096x14336xf16>) -> tensor<4096x14336xf16> {
     %0 = tg.contract %x, %g [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]

@@ -11,7 +11,7 @@
 // A causal fold: CTAs go on from tile to tile, and every other round comes backwards, so that who had the longest tile of a round gets the
 // shortest one of the next. Heads on their own (`each`) would begin with their longest tiles in one CTA after the other. Columns of all heads
 // gain less than 3 %, and read the keys and values of all of them again and again.
-// CHECK: Function=causal | Remark="fold of 4096 places: {{[^"]*}}; order zigzag<132,row>: zigzag<132,row> 16{{[0-9.]+}} MB 45{{[0-9]}} us (L2 9{{[0-9]}} %), zigzag<132,column> 3{{[0-9.]+}} MB 44{{[0-9]}} us {{[^"]*}}", schedule={{.*}}order = "zigzag<132,row>", persistent = true
+// CHECK: Function=causal | Remark="fold over 4096 elements: {{[^"]*}}; order zigzag<132,row>: zigzag<132,row> 16{{[0-9.]+}} MB 45{{[0-9]}} us (L2 9{{[0-9]}} %), zigzag<132,column> 3{{[0-9.]+}} MB 44{{[0-9]}} us {{[^"]*}}", schedule={{.*}}order = "zigzag<132,row>", persistent = true
 // HAND: Function=causal | Remark="{{[^"]*}}; order grouped<4> of 64 x 32 tiles as asked for"
 // TWO: Function=causal | Remark="{{[^"]*}}; order column@2 of 16 x 128 tiles as asked for", schedule={{.*}}order = "column@2"
 module @causal {

@@ -12,8 +12,8 @@
 
 // Queries beside keys with values: a tile of the one product has twice the columns of a tile of the two. On an H100 each
 // would be read by clusters, which start alone.
-// WHY: [Passed] launch-tile {{.*}}2 products of one left operand: {{.*}} us as one launch of {{.*}} tiles, {{.*}} us apart
-// WHY: [Missed] no-launch-tile {{.*}}2 products of one left operand: {{[0-9.]+}} us as one launch of {{[0-9]+}} tiles, {{[0-9.]+}} us apart
+// WHY: [Passed] launch-tile {{.*}}2 GEMMs of one left operand: {{.*}} us as one launch of {{.*}} tiles, {{.*}} us apart
+// WHY: [Missed] no-launch-tile {{.*}}2 GEMMs of one left operand: {{[0-9.]+}} us as one launch of {{[0-9]+}} tiles, {{[0-9.]+}} us apart
 // WHY-NOT: launch-tile
 // CHECK-LABEL: func.func @main
 // CHECK: module @queries attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma, warps = [[W:[0-9]+]], stages = [[S:[0-9]+]],

@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -split-input-file --weft-collapse-dims --weft-plan-gpu=target=sm_90a | FileCheck %s
 
-// Steps of the three places of a column of the window: the tile has many rows of the image, outside of which it has one place.
+// Steps of the three taps of a column of the window: the tile has many rows of the image, outside of which it has one tap.
 // CHECK: #tg.schedule<tile = [1, {{[0-9]+}}, {{[0-9]+}}, {{8|16|32}}], stream = [64, 3, 1], engine = wgmma, {{.*}}stages = {{[3-6]}},
 // CHECK-LABEL: func.func @kernel(%arg0: tensor<8x56x56x256xbf16>
 #x = affine_map<(n, o, h, w, c, i, j) -> (n, h + i, w + j, c)>
@@ -30,7 +30,7 @@ module {
 }
 
 // -----
-// With a stride of two the first and the last place of the window share rows.
+// With a stride of two the first and the last tap of the window share rows.
 // CHECK: stream = [64, 3, 1], engine = wgmma
 // CHECK-LABEL: func.func @kernel(%arg0: tensor<8x57x57x256xbf16>
 #x = affine_map<(n, o, h, w, c, i, j) -> (n, h * 2 + i, w * 2 + j, c)>

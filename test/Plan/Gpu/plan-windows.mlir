@@ -13,7 +13,7 @@
 
 // A depthwise convolution of few places: each warp has its own, and a vector of channels a thread.
 // CHECK-LABEL: @main
-// PLAN: schedule{{.*}}Remark="windows of 9 terms: 784 CTAs, 1 places of each thread share what they read{{.*}}tile = [4, 1, 32], stream = [1, 1], engine = simt, warps = 1
+// PLAN: schedule{{.*}}Remark="windows of 9 terms: 784 CTAs, 1 elements of each thread share what they read{{.*}}tile = [4, 1, 32], stream = [1, 1], engine = simt, warps = 1
 func.func @main(%x: tensor<1x30x30x128xf32>, %f: tensor<3x3x128xf32>) -> tensor<1x28x28x128xf32> {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<1x30x30x128xf32>, tensor<3x3x128xf32> -> tensor<1x28x28x128xf32>
   return %0 : tensor<1x28x28x128xf32>
@@ -26,7 +26,7 @@ func.func @main(%x: tensor<1x30x30x128xf32>, %f: tensor<3x3x128xf32>) -> tensor<
 
 // One of many: eight places of a column to a thread, which read 14 rows together, not 56; columns that leave few lanes without work.
 // CHECK-LABEL: @main
-// PLAN: schedule{{.*}}Remark="windows of 49 terms: 27600 CTAs, 8 places of each thread share what they read{{.*}}tile = [1, 8, 8, 16], stream = [1, 1]
+// PLAN: schedule{{.*}}Remark="windows of 49 terms: 27600 CTAs, 8 elements of each thread share what they read{{.*}}tile = [1, 8, 8, 16], stream = [1, 1]
 func.func @main(%x: tensor<46x320x44x44xf16>, %f: tensor<320x7x7xf16>) -> tensor<46x320x38x38xf16> {
   %0 = tg.contract %x, %f [#x, #f, #y] : tensor<46x320x44x44xf16>, tensor<320x7x7xf16> -> tensor<46x320x38x38xf16>
   return %0 : tensor<46x320x38x38xf16>
@@ -164,7 +164,7 @@ func.func @main(%x: tensor<1x16x16x576xf16>, %f: tensor<3x3x576xf16>, %u: tensor
 // CHECK-LABEL: @main
 // CHECK: tg.kernel
 // CHECK-NOT: tg.kernel
-// PLAN: vector in each CTA: 32 columns, 8 places a thread, 15 CTAs
+// PLAN: vector in each CTA: 32 columns, 8 elements a thread, 15 CTAs
 func.func @main(%x: tensor<49x480xf32>, %m: tensor<1x480xf32>, %a: tensor<20x480xf32>, %b: tensor<480x20xf32>) -> tensor<49x480xf32> {
   %0 = tg.contract %m, %a [#v, #w, #r] : tensor<1x480xf32>, tensor<20x480xf32> -> tensor<1x20xf32>
   %1 = tg.sigmoid %0 : tensor<1x20xf32>
@@ -202,7 +202,7 @@ func.func @main(%x: tensor<4096x1024xf32>, %m: tensor<1x1024xf32>, %a: tensor<10
 // CHECK-LABEL: @main
 // CHECK: tg.kernel "gemm_max"
 // CHECK-NOT: tg.kernel
-// PLAN: sums of a product 49 x 1280 x 320: 80 tiles of all rows, 16 columns, steps of
+// PLAN: accumulators of a GEMM 49 x 1280 x 320: 80 tiles of all rows, 16 columns, steps of
 func.func @main(%x: tensor<49x320xf32>, %w: tensor<1280x320xf32>) -> tensor<1280xf32> {
   %z = tg.constant dense<0.0> : tensor<f32>
   %0 = tg.contract %x, %w [#p, #u, #q] : tensor<49x320xf32>, tensor<1280x320xf32> -> tensor<49x1280xf32>

@@ -4,7 +4,7 @@
 
 // TARGET: error: expected a target of sm_80, {{.*}}, got 'sm_10'
 
-// CHECK: fold of 16384 places, 4 rows in 1 batches on 132 SMs: {{.*}} us whole, {{.*}} us in 128 parts
+// CHECK: fold over 16384 elements, 4 rows in 1 batches on 132 SMs: {{.*}} us whole, {{.*}} us in 128 parts
 #x = affine_map<(r, s, c) -> (r, s)>
 #v = affine_map<(r, s, c) -> (s, c)>
 #y = affine_map<(r, s, c) -> (r, c)>
@@ -67,7 +67,7 @@ module attributes {tg.symbols = ["n"]} {
 }
 
 // -----
-// CHECK: fold of about 256 places, 4 rows in 1 batches on 132 SMs: {{.*}} us whole, {{.*}} us in {{[0-9][0-9]+}} parts
+// CHECK: fold over about 256 elements, 4 rows in 1 batches on 132 SMs: {{.*}} us whole, {{.*}} us in {{[0-9][0-9]+}} parts
 module attributes {tg.symbols = ["n"]} {
   func.func @main(%x: tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, %v: tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>>) -> tensor<4x64xf32> {
     %r = tg.fold over affine_map<()[s0] -> (s0)> init [0.0 : f32] update {
@@ -88,7 +88,7 @@ module attributes {tg.symbols = ["n"]} {
 }
 
 // -----
-// CHECK: parts may be without places, and merging such a part is not proved to change nothing
+// CHECK: parts may be empty, and merging such a part is not proved to change nothing
 module attributes {tg.symbols = ["n"]} {
   func.func @main(%x: tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, %v: tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>>) -> tensor<4x64xf32> {
     %r = tg.fold over affine_map<()[s0] -> (s0)> init [1.0 : f32] update {
@@ -131,7 +131,7 @@ module attributes {tg.symbols = ["n"]} {
 }
 
 // -----
-// CHECK: fold of 128 places, {{.*}} in 1 parts
+// CHECK: fold over 128 elements, {{.*}} in 1 parts
 module attributes {tg.symbols = ["n"]} {
   func.func @main(%x: tensor<4x128xf32>, %v: tensor<128x64xf32>) -> tensor<4x64xf32> {
     %r = tg.fold over affine_map<() -> (128)> init [0.0 : f32] update {
@@ -152,7 +152,7 @@ module attributes {tg.symbols = ["n"]} {
 }
 
 // -----
-// CHECK: fold of 16381 places, {{.*}} in 128 parts
+// CHECK: fold over 16381 elements, {{.*}} in 128 parts
 module attributes {tg.symbols = ["n"]} {
   func.func @main(%x: tensor<4x16381xf32>, %v: tensor<16381x64xf32>) -> tensor<4x64xf32> {
     %r = tg.fold over affine_map<() -> (16381)> init [0.0 : f32] update {
@@ -174,7 +174,7 @@ module attributes {tg.symbols = ["n"]} {
 
 // -----
 // A plan for lengths like one: the parts for that.
-// CHECK: fold of about 128 places, {{.*}} in 1 parts
+// CHECK: fold over about 128 elements, {{.*}} in 1 parts
 module attributes {tg.likely = array<i64: 128>, tg.symbols = ["n"]} {
   func.func @main(%x: tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, %v: tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>>) -> tensor<4x64xf32> {
     %r = tg.fold over affine_map<()[s0] -> (s0)> init [0.0 : f32] update {
@@ -195,7 +195,7 @@ module attributes {tg.likely = array<i64: 128>, tg.symbols = ["n"]} {
 }
 
 // -----
-// CHECK: fold of about 16384 places, {{.*}} in 128 parts
+// CHECK: fold over about 16384 elements, {{.*}} in 128 parts
 module attributes {tg.likely = array<i64: 16384>, tg.symbols = ["n"]} {
   func.func @main(%x: tensor<4x?xf32, #tg.dims<()[s0] -> (4, s0)>>, %v: tensor<?x64xf32, #tg.dims<()[s0] -> (s0, 64)>>) -> tensor<4x64xf32> {
     %r = tg.fold over affine_map<()[s0] -> (s0)> init [0.0 : f32] update {

@@ -19,7 +19,7 @@
 // CHECK-DAG: %[[MEANS:.*]] = tg.reshape %[[PM]] : tensor<2x320x[[P]]x1xf32> to tensor<2x32x[[T:[0-9]+]]xf32>
 // CHECK-DAG: tg.reshape %[[PV]] : tensor<2x320x[[P]]x1xf32> to tensor<2x32x[[T]]xf32>
 // CHECK: tg.reduce add %[[MEANS]] axes = [2] keep_dims : tensor<2x32x[[T]]xf32>
-// WHY: us in tiles of {{.*}} places of a product
+// WHY: us in tiles of {{.*}} elements of a GEMM
 // The parts are results of its kernel; the next one merges and normalizes.
 // PLAN-LABEL: func.func @convolved
 // PLAN: tg.kernel {{.*}} -> tensor<2x320x64x64xbf16>, tensor<2x320x[[P:[0-9]+]]x1xf32>, tensor<2x320x[[P]]x1xf32> {

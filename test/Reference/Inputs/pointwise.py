@@ -1,4 +1,4 @@
-"""Pointwise ops of every element type against numpy, special values and edge cases included."""
+"""Elementwise ops of every element type against numpy, special values and edge cases included."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import itertools
 import math
@@ -172,4 +172,4 @@ for int_name in INTS:
     integers(int_name)
 booleans_and_broadcast()
 assert set(MLIR_NAMES) >= set(FLOATS + INTS)
-finish("pointwise")
+finish("elementwise")

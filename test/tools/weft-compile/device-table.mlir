@@ -15,7 +15,7 @@
 // MEASURED: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by
 // SLOW: contraction 1 x 8192 x 256 x 256: {{.*}} us, bound by dram
 // EXPLAIN: gemm {{.*}}memory
-// EMULATED: expected the calibration of a card, got one of an emulated card
+// EMULATED: expected the calibration of a GPU, got one of an emulated GPU
 // JSON: --device-table: {{.*}}: expected
 // NONE: --device-table: {{.*}}No such file
 module {

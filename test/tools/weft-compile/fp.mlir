@@ -2,7 +2,7 @@
 // RUN: weft-compile %s --emit=llvm --cpu=x86-64-v3 | FileCheck %s --check-prefix=STRICT
 // RUN: weft-compile %s --emit=llvm --cpu=x86-64-v3 --fp=fast | FileCheck %s --check-prefix=FAST
 
-// A pointwise chain has no flag at all: x * y + x rounds twice.
+// An elementwise chain has no flag at all: x * y + x rounds twice.
 // STRICT-LABEL: define internal fastcc void @body(
 // STRICT-NOT:   contract
 // STRICT-NOT:   reassoc

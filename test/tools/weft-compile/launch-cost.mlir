@@ -1,4 +1,4 @@
-// --launch-cost: what one kernel more costs, in place of the device table's 3 us: windows in front of a product wait for its sums on sm_80, and have a kernel of their own where a launch costs nothing.
+// --launch-cost: what one more kernel costs, in place of the device table's 3 us: windows in front of a product wait for its sums on sm_80, and have a kernel of their own where a launch costs nothing.
 // DEFINE: %{exits} = %python -c "import subprocess, sys; sys.exit(subprocess.run(sys.argv[2:]).returncode != int(sys.argv[1]))"
 // RUN: weft-compile %s --target=sm_80 --emit=mlir:group -o - | FileCheck %s --check-prefix=ONE
 // RUN: weft-compile %s --target=sm_80 --launch-cost=3 --emit=mlir:group -o - | FileCheck %s --check-prefix=ONE

@@ -27,7 +27,7 @@
 
 
 // RUN: weft explain %t.weft --target=sm_90a --why-not Tanh_2,Norm_3 | FileCheck %s --check-prefix=WHYNOT --match-full-lines
-//      WHYNOT:not fused on sm_90a: "Tanh_2" -> "Norm_3": G5: a widening cast belongs to its reader
+//      WHYNOT:not fused on sm_90a: "Tanh_2" -> "Norm_3": G5: a widening cast belongs to its consumer
 //      WHYNOT:  kernel 0 (gemm_add_tanh), kernel 1 (norm)
 // WHYNOT-NEXT:  tg.tanh -> tg.cast
 // WHYNOT-NEXT:  1.05 MB go through L2; fusing would save 2.10 MB of traffic, 0.63 us at 3.35 TB/s
@@ -35,7 +35,7 @@
 
 // RUN: weft explain %t.weft --target=cpu --why MatMul_0,Norm_3 | FileCheck %s --check-prefix=APART
 //      APART: fused on cpu: no edge leads from "MatMul_0" to "Norm_3"
-// APART-NEXT: both in kernel 0 (gemm_add_tanh), by what lies between or as parts of one op
+// APART-NEXT: both in kernel 0 (gemm_add_tanh), by what is between them or as parts of one op
 // APART-NEXT: "MatMul_0" is read by "Add_1"
 // APART-NEXT: "Norm_3" reads "Tanh_2"
 
@@ -57,7 +57,7 @@
 // LEVELS-NEXT: {{ *}}0 MatMul_0 (tg.contract) Add_1 (tg.add) cache 1.05 MB - tiles of a nest of loops
 // LEVELS:      0 -> 1 Norm_3 (tg.cast) Norm_3 (tg.mul) memory 2.10 MB - a buffer between kernels
 // LEVELS:      program   sm_90a
-// LEVELS:      0 MatMul_0 (tg.contract) Add_1 (tg.add) register 1.05 MB {{[0-9.]+}} kB sums of a product
+// LEVELS:      0 MatMul_0 (tg.contract) Add_1 (tg.add) register 1.05 MB {{[0-9.]+}} kB accumulator of a GEMM
 // LEVELS:      0 -> 1 Tanh_2 (tg.tanh) Norm_3 (tg.cast) L2 1.05 MB - 6.29 MB move from its making on, the L2 keeps 47.2 MB
 // LEVELS:      1 Norm_3 (tg.reduce) Norm_3 (tg.rsqrt) shared 2.05 kB 4 B warps add their parts
 // LEVELS-NEXT: 1 Norm_3 (tg.cast) Norm_3 (tg.mul) register 2.10 MB {{[0-9.]+}} kB element by element

@@ -197,7 +197,7 @@ function searchOptimum() {
   stop();
   const grid = state.grids[0], bits = grid.rows * grid.cols + grid.rows + grid.cols;
   if (state.config.problem.kind !== "gemm" || bits > maxPageSearchBits) {
-    say("the exact search is for products of at most 4 x 4 tiles", true);
+    say("the exact search is for GEMMs of at most 4 x 4 tiles", true);
     return;
   }
   say("searching all orders and replacements...");
@@ -447,7 +447,7 @@ function onKey(event) {
       [stage, col] = [stage - 1, state.grids[stage - 1].cols - 1];
     const grid = state.grids[stage];
     focus = { stage, row: Math.min(Math.max(row, 0), grid.rows - 1), col: Math.min(Math.max(col, 0), grid.cols - 1) };
-    say(`tile (${focus.row}, ${focus.col})${state.grids.length > 1 ? ` of product ${focus.stage + 1}` : ""}: ${state.getObstacle(focus) || "ready"}`);
+    say(`tile (${focus.row}, ${focus.col})${state.grids.length > 1 ? ` of GEMM ${focus.stage + 1}` : ""}: ${state.getObstacle(focus) || "ready"}`);
     drawBoard();
   } else if (event.key === "Enter" || event.key === " ") {
     onTile(focus);

@@ -10,7 +10,7 @@ const problemFields = {
   attention: { heads: 16, group: 4, queries: 1024, keys: 1024, headDim: 128, causal: false },
 };
 const fieldNames = {
-  m: "M (rows)", n: "N (columns)", k: "K (depth)", l: "L (between the products)", heads: "heads x batch", group: "heads that share keys",
+  m: "M (rows)", n: "N (columns)", k: "K (depth)", l: "L (between the GEMMs)", heads: "heads x batch", group: "heads that share keys",
   queries: "queries", keys: "keys", headDim: "size of a head", causal: "causal",
 };
 const maxPagePanels = 1 << 18;
@@ -159,7 +159,7 @@ class State {
     if (tile.stage === 1) {
       const ready = done.filter((other) => other.stage === 0 && other.row === tile.row).length, needed = this.grids[0].cols;
       if (ready < needed)
-        return `needs row ${tile.row} of the first product: ${ready} of ${needed} tiles are computed`;
+        return `needs row ${tile.row} of the first GEMM: ${ready} of ${needed} tiles are computed`;
     }
     return "";
   }

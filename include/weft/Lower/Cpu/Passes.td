@@ -21,9 +21,9 @@ def RecordShapes : Pass<"weft-cpu-record", "::mlir::ModuleOp"> {
 }
 
 def FuseElementwise : Pass<"weft-cpu-fuse", "::mlir::ModuleOp"> {
-  let summary = "fuse pointwise linalg ops into their consumers";
+  let summary = "fuse elementwise linalg ops into their consumers";
   let description = [{
-    Generalises named ops, then folds pointwise producers (casts, transposes, arithmetic) into consumers. A producer with several
+    Generalises named ops, then folds elementwise producers (casts, transposes, arithmetic) into consumers. A producer with several
     uses, or one that its consumer would repeat along a broadcast dimension, is folded only if its body is cheap.
   }];
 }

@@ -18,7 +18,7 @@ def LowerToLinalg : Pass<"weft-lower-to-linalg", "::mlir::func::FuncOp"> {
       above the type's width are zero) inside the function, and packed as ONNX packs them (low bits first, one
       dimension) where they are arguments or results.
 
-    Pointwise ops are `linalg.generic` over the op's own `buildScalar`, with one rounding per op. Reductions and
+    Elementwise ops are `linalg.generic` over the op's own `buildScalar`, with one rounding per op. Reductions and
     contractions accumulate in f32 (f64 for f64) and round in a generic of their own. `tg.transpose`, `tg.broadcast`
     and `tg.window` are composed into the indexing maps of the ops that read them; a window under a reduction is one
     generic with a shape-only operand.

@@ -8,8 +8,8 @@ include "mlir/Pass/PassBase.td"
 def ChooseLaunches : Pass<"weft-choose-launches", "::mlir::ModuleOp"> {
   let summary = "choose which kernels start as one";
   let description = [{
-    On a program of kernels with places in shared memory, which say what they need of a launch. A program whose dispatches have launches keeps them. Dispatches of one level (the longest chain of kernels in front of them) get one
-    launch: `tg.launch = array<i64: number, place>`, whose CTAs begin in the order of places, products before maps. A dispatch stays alone where it or another
+    On a program of kernels with offsets in shared memory, which say what they need of a launch. A program whose dispatches have launches keeps them. Independent dispatches (equally many dependent kernels in front of them) get one
+    launch: `tg.launch = array<i64: number, position>`, whose CTAs begin in the order of positions, GEMMs before maps. A dispatch stays alone where it or another
     one would lose CTAs of an SM that it can fill, where registers do not suffice beside more warps, where its grid depends on symbols, and where its CTAs meet (in clusters, or in memory).
 
     With `chains`, a launch also goes behind the launch whose results it reads, if no other kernel has to run between them: a chain. The CTAs of a chain of two

@@ -79,7 +79,7 @@ class WeftProgram:
         self.flags = {"explain": "off", **flags}
         if "target" not in self.flags:
             if device.startswith("cuda"):
-                raise Failed("expected --compile-flag=--target=CARD, since a model is compiled for a card")
+                raise Failed("expected --compile-flag=--target=GPU, since a model is compiled for a GPU")
             self.flags["target"] = device.removeprefix("emu:").partition(",")[0]
 
     def evaluate(self, names: Sequence[str], feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -132,7 +132,7 @@ def to_json(outcome: Outcome, mine, other) -> str:
 
 def add_program_flags(parser: argparse.ArgumentParser) -> None:
     """What `compare` and `reduce` have in common."""
-    parser.add_argument("--device", default="cpu", metavar="DEVICE", help="device of Weft: cpu (default), cuda[:N], emu:CARD")
+    parser.add_argument("--device", default="cpu", metavar="DEVICE", help="device of Weft: cpu (default), cuda[:N], emu:GPU")
     parser.add_argument("--other", metavar="WHAT", help="what it is compared with: onnxruntime (default), or a device of Weft")
     parser.add_argument("--compile-flag", action="append", default=[], metavar="FLAG", help="flag of `weft compile` for Weft; may repeat")
     parser.add_argument("--other-compile-flag", action="append", default=[], metavar="FLAG", help="the same for --other, where it is Weft's")

@@ -21,7 +21,7 @@ class Graph:
     bounds: dict[str, str]
 
     def on_host(self) -> dict[str, object]:
-        """The parameters' bytes; of a card's, copies."""
+        """The parameters' bytes; of a GPU's, copies."""
         return {location: tensor.cpu().reshape(-1).view(torch.uint8).numpy() for location, tensor in self.parameters.items()}
 
 

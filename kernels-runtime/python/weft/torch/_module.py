@@ -24,12 +24,12 @@ def target_of(device: torch.device) -> str:
         raise Error(3, f"expected a device cpu or cuda, got {device}")
     capability = torch.cuda.get_device_capability(device)
     if capability not in _TARGETS:
-        raise Error(3, f"expected a card of compute capability {', '.join('%d.%d' % each for each in _TARGETS)}, got {'%d.%d' % capability}")
+        raise Error(3, f"expected a GPU of compute capability {', '.join('%d.%d' % each for each in _TARGETS)}, got {'%d.%d' % capability}")
     return _TARGETS[capability]
 
 
 def device_of(tensors) -> torch.device:
-    """Where all of them are; the card's number is part of it."""
+    """Where all of them are; the GPU's number is part of it."""
     devices = {tensor.device for tensor in tensors}
     if len(devices) > 1:
         raise Error(2, f"expected all tensors on one device, got some on {' and '.join(sorted(map(str, devices)))}")
@@ -38,7 +38,7 @@ def device_of(tensors) -> torch.device:
 
 
 def open_runner(graph: Graph, device: torch.device, threads: int | None, options: Mapping[str, object]) -> Runner:
-    """Compiles and loads. A card's parameters are copied to the host while that goes on, where weights are folded and hashed."""
+    """Compiles and loads. A GPU's parameters are copied to the host while that goes on, where weights are folded and hashed."""
     given = dict(options)
     given.setdefault("target", target_of(device))
     if "allow_tf32" not in given and torch.get_float32_matmul_precision() != "highest":

@@ -325,7 +325,7 @@ Error Scheduler::run() {
   if (resident.empty())
     return makeError(ErrorCode::Resource,
                      "a %s of %llu threads, %u registers per thread and %u bytes of shared memory per cta does not fit "
-                     "on card %s",
+                     "on GPU %s",
                      machine.spec.cluster.count() > 1 ? "cluster" : "cta",
                      (unsigned long long)(machine.spec.block.count() * machine.spec.cluster.count()),
                      machine.entry.registersPerThread, sharedPerCta, std::string(machine.card.name).c_str());

@@ -362,7 +362,7 @@ static void bindRedux(Binder &b) {
   bool isMinMax = op == ReduxMin || op == ReduxMax;
   if (isMinMax) {
     if (b.peek() == "abs" || b.peek() == "NaN" || b.peek() == "f32")
-      return b.fail("requires sm_100a: no card that is emulated has redux.sync.f32");
+      return b.fail("requires sm_100a: no GPU that is emulated has redux.sync.f32");
   }
   Type type = b.type(op >= ReduxAnd ? TypeSet{Type::B32} : TypeSet{Type::U32, Type::S32});
   payload->mode = uint8_t(type == Type::S32 && isMinMax ? op - ReduxMin + ReduxMinSigned : op);

@@ -58,7 +58,7 @@ static LogicalResult readTransposedUpdates(ScatterOp op, PatternRewriter &rewrit
   for (unsigned d = 0; d < rank; ++d)
     others += !llvm::is_contained(op.getDataMap().getResults(), rewriter.getAffineDimExpr(d));
   if (others > 1)
-    return rewriter.notifyMatchFailure(op, "the order of updates of one place would be another");
+    return rewriter.notifyMatchFailure(op, "the order of updates of one element would be another");
   SmallVector<AffineExpr> dims;
   for (int64_t from : transpose.getPermutation())
     dims.push_back(rewriter.getAffineDimExpr(unsigned(from)));

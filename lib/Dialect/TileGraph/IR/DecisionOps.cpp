@@ -19,6 +19,6 @@ LogicalResult EdgeOp::verify() {
   if (int64_t least = std::min({getFromAttr().getInt(), getToAttr().getInt(), getBytesAttr().getInt()}); least < -1)
     return emitOpError("expected numbers of dispatches and bytes, or -1, got ") << least;
   if (getApart() && (getLevel() || getInFold()))
-    return emitOpError("expected a level of what shares a kernel, got one of ops that are apart");
+    return emitOpError("expected a memory level of what shares a kernel, got one of ops that are apart");
   return success();
 }

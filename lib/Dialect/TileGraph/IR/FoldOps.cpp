@@ -76,7 +76,7 @@ LogicalResult FoldOp::verify() {
     ++streamed;
     std::optional<AffineExpr> reduced = reducedExtent(op);
     if (!reduced || !isEqual(*reduced, extent.getResult(0)))
-      return op.emitOpError("expected a streamed op to reduce ") << AffineMapAttr::get(extent) << " places";
+      return op.emitOpError("expected a streamed op to reduce ") << AffineMapAttr::get(extent) << " elements";
   }
   return streamed ? success() : emitOpError("expected an op with `tg.streamed` in `update`");
 }

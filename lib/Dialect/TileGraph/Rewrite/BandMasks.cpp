@@ -79,7 +79,7 @@ private:
   std::string refuse(const MaskConditions &mask, Operation *op, ReduceOp most, MaskGuard &guard,
                      const SymbolFacts &facts) {
     if (mask.emptyRow)
-      return llvm::formatv("row {0} keeps no place: with {1:e3} its weights are equal, not zero", *mask.emptyRow,
+      return llvm::formatv("row {0} keeps no element: with {1:e3} its weights are equal, not zero", *mask.emptyRow,
                            mask.masked);
     if (!isOnlySoftmax(op->getResult(0), most))
       return "the masked scores are read by more than a softmax";
@@ -118,7 +118,7 @@ private:
       build(mask, op, dims, g, guard.isTested());
       ++numMasks;
       remark::passed(op->getLoc(), options("band-mask"))
-          << remark::add("a mask keeps places j of rows i with {0}: compared, not read", describe(mask.forms));
+          << remark::add("a mask keeps elements j of rows i with {0}: compared, not read", describe(mask.forms));
     }
     reader.undo();
   }

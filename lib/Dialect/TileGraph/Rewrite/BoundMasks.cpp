@@ -392,17 +392,17 @@ struct BoundMasks : impl::BoundMasksBase<BoundMasks> {
         continue;
       auto options = [](StringRef name) { return remark::RemarkOpts::name(name).category("fold"); };
       std::optional<int64_t> places = getConstant(fold.getExtent().getResult(0));
-      std::string reason = places && *places < leastPlaces ? "fewer than " + std::to_string(leastPlaces) + " places"
+      std::string reason = places && *places < leastPlaces ? "fewer than " + std::to_string(leastPlaces) + " elements"
                                                            : bounds.build(fold);
       if (!reason.empty()) {
         remark::missed(select.getLoc(), options("no-bounds")) << remark::add("{0}", reason);
         continue;
       }
       ++numMasks;
-      remark::passed(select.getLoc(), options("mask-bounds"))
-          << remark::add("the mask depends on data: the first and last place that it may keep are computed for each of "
-                         "{0} blocks of {1} rows",
-                         bounds.describeBlocks(), bounds.rows);
+      remark::passed(select.getLoc(), options("mask-bounds")) << remark::add(
+          "the mask depends on data: the first and last element that it may keep are computed for each of "
+          "{0} blocks of {1} rows",
+          bounds.describeBlocks(), bounds.rows);
     }
   }
 

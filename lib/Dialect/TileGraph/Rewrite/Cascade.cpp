@@ -114,7 +114,7 @@ std::string Cascade::findLoss() {
   for (ContractOp inner : tree->getContractions()) {
     for (Operation *user : inner.getResult().getUsers())
       if (user != root && !llvm::any_of(user->getResults(), [&](Value result) { return tree->contains(result); }))
-        return "the streamed operand's contraction has other readers";
+        return "the streamed operand's contraction has other consumers";
     std::optional<int64_t> depth = extentOf(inner, [&](unsigned dim) { return !inner.getMap(2).isFunctionOfDim(dim); });
     if (columns.value_or(maxResident + 1) > maxResident || depth.value_or(maxResident + 1) > maxResident)
       return "expected at most " + std::to_string(maxResident) +

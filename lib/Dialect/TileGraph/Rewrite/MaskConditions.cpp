@@ -96,7 +96,7 @@ bool MaskReader::addTable(const std::optional<Table> &table, ArrayRef<AffineExpr
   if (!table)
     return false;
   if (!table->band) {
-    found.refused = "the places that it keeps are no band";
+    found.refused = "the elements that it keeps are no band";
     return false;
   }
   AffineExpr distance = at.back();

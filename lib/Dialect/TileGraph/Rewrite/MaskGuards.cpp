@@ -144,9 +144,9 @@ std::string MaskGuard::sortTerms() {
     }
     bool isScore = term.kind == MaskTerm::Kind::Number && (hasRows || !row || findProduct(term.value).product);
     if (!isScore && hasRows)
-      return "data mask places of some rows";
+      return "data mask elements of some rows";
     if (!isPlain)
-      return "what data mask is read at other places";
+      return "the mask of data is read at other indices";
     (isScore ? scores : data).push_back(term);
   }
   return scores.empty() ? "nothing is known of the scores" : "";
@@ -185,7 +185,7 @@ std::string MaskGuard::refuseRows(const SymbolFacts &facts) {
   });
   if ((isFirstKept && !data.empty()) || keepsPlaces(mask.forms, dims, facts))
     return "";
-  return llvm::formatv("a row may keep no place: with {0:e3} its weights are equal, not zero", mask.masked);
+  return llvm::formatv("a row may keep no element: with {0:e3} its weights are equal, not zero", mask.masked);
 }
 
 /// Whether a test of the operands of `term`'s products costs less than the steps that it saves.

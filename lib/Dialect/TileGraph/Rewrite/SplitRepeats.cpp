@@ -112,7 +112,7 @@ std::optional<Repeat> findRepeat(Value value, int64_t dim) {
     auto place = carryReshape(getDims(reshape.getType()), getDims(reshape.getInput().getType()), dim);
     return place ? findRepeat(reshape.getInput(), *place) : std::nullopt;
   }
-  if (!op || op->getNumResults() != 1 || !op->hasOneUse() || !isOfKind(op, "pointwise"))
+  if (!op || op->getNumResults() != 1 || !op->hasOneUse() || !isOfKind(op, "elementwise"))
     return std::nullopt;
   std::optional<Repeat> all;
   for (Value operand : op->getOperands()) {
@@ -235,7 +235,7 @@ private:
       return carryReshape(getDims(reshape.getInput().getType()), getDims(reshape.getType()), at);
     if (auto contract = dyn_cast<ContractOp>(op))
       return carryContract(contract, use.getOperandNumber(), at);
-    if (op->getNumResults() != 1 || !isOfKind(op, "pointwise"))
+    if (op->getNumResults() != 1 || !isOfKind(op, "elementwise"))
       return std::nullopt;
     return at + int64_t(getDims(op->getResult(0).getType()).size() - getDims(use.get().getType()).size());
   }

@@ -196,7 +196,7 @@ class UnrollFolds : public impl::UnrollFoldsBase<UnrollFolds> {
     OpBuilder builder(fold);
     std::optional<int64_t> extent = getConstant(fold.getExtent().getResult(0));
     std::string reason = fold.getParts()                    ? "its parts are results"
-                         : steps > 1 && !extent             ? "the number of places is not constant"
+                         : steps > 1 && !extent             ? "the extent is not constant"
                          : merge && fold.getMerge().empty() ? "there is no merge"
                                                             : "";
     int64_t number = extent ? std::clamp<int64_t>(steps, 1, std::max<int64_t>(*extent, 1)) : 1;

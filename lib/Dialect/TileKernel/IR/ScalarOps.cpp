@@ -16,7 +16,7 @@ LogicalResult LoadIndexOp::verify() {
     return emitOpError("expected a tensor of constant extents behind the first with elements of i32 or i64, got ")
            << tensor;
   if (int64_t(getPlaces().size()) != tensor.getRank())
-    return emitOpError("expected a place for each of ")
+    return emitOpError("expected an index for each of ")
            << tensor.getRank() << " dimensions, got " << getPlaces().size();
   return success();
 }

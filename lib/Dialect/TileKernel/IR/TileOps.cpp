@@ -355,7 +355,7 @@ LogicalResult DotOp::verify() {
     if (!llvm::isPowerOf2_64(uint64_t(depth)) || int64_t(1) << order->size() != depth || !places.all() ||
         getLiveDepth())
       return emitOpError("expected a depth order that permutes the bits of ")
-             << depth << " places along k, and no live depth, got " << getDepthOrderAttr();
+             << depth << " elements along k, and no live depth, got " << getDepthOrderAttr();
   }
   return success();
 }

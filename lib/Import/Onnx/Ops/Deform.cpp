@@ -51,7 +51,7 @@ FailureOr<DeformShape> readDeformShape(NodeContext &c, Value x, Value w) {
   for (size_t d : {0, 1})
     if ((*extents)[d] > (int64_t(1) << 24) || (*windows)[0].size * (*windows)[1].size > maxTableEntries ||
         (*windows)[0].size * (*windows)[1].size * *tg::getConstant((*windows)[d].output) > maxTableEntries)
-      return c.limit("a deformed window of more than " + Twine(maxTableEntries) + " places");
+      return c.limit("a deformed window of more than " + Twine(maxTableEntries) + " elements");
   return DeformShape{*weights, *windows, *groups, (*extents)[0], (*extents)[1]};
 }
 

@@ -205,7 +205,7 @@ FailureOr<PackedAttrs> readPackedAttrs(NodeContext &n) {
     return failure();
   if (*type != "int")
     return n.unsupported("attribute `quant_type` = " + *type +
-                             " is not supported: its scales lie as cards of compute capability 10 read them",
+                             " is not supported: its scales lie as GPUs of compute capability 10 read them",
                          "quantise to integers");
   if (*prepacked > 0)
     return n.unsupported("weights that were packed for one kernel of onnxruntime (`weights_prepacked` = " +

@@ -136,7 +136,7 @@ LogicalResult svmRegressor(NodeContext &n) {
 ArrayRef<OpEntry> getLinearOps() {
   static const OpEntry table[] = {
       {"ai.onnx.ml", "LinearClassifier", 1, anyOpset, linearClassifier,
-       "no post transform PROBIT; labels that are strings as their places"},
+       "no post transform PROBIT; labels that are strings as their indices"},
       {"ai.onnx.ml", "LinearRegressor", 1, anyOpset, linearRegressor, "no post transform PROBIT"},
       {"ai.onnx.ml", "SVMRegressor", 1, anyOpset, svmRegressor, "no post transform PROBIT"},
   };

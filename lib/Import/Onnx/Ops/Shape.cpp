@@ -131,7 +131,7 @@ static llvm::LogicalResult importReshape(NodeContext &ctx) {
       return ctx.error("shape entry " + llvm::Twine(*extent) + " is negative");
     if (extent && *extent == 0 && !*allowZero) {
       if (i >= own.size())
-        return ctx.error("shape entry 0 at place " + llvm::Twine(i) + " copies a dimension that the operand lacks");
+        return ctx.error("shape entry 0 at index " + llvm::Twine(i) + " copies a dimension that the operand lacks");
       expr = own[i];
     }
     if (extent && *extent == -1) {

@@ -536,7 +536,7 @@ ArrayRef<OpEntry> getTreesOps() {
       {"ai.onnx.ml", "TreeEnsemble", 5, anyOpset, treeEnsemble, "no post transform PROBIT"},
       {"ai.onnx.ml", "TreeEnsembleRegressor", 1, anyOpset, treeEnsembleRegressor, "no post transform PROBIT"},
       {"ai.onnx.ml", "TreeEnsembleClassifier", 1, anyOpset, treeEnsembleClassifier,
-       "no post transform PROBIT; labels that are strings as their places"},
+       "no post transform PROBIT; labels that are strings as their indices"},
   };
   return table;
 }

@@ -21,7 +21,7 @@ bool weft::plan::checkCache(const CacheConfig &config, std::string &error) {
   else if (config.partitions != 1 && config.partitions != 2)
     error = "expected a cache of 1 or 2 partitions, got " + std::to_string(config.partitions);
   else if (config.ways < 0 || config.ways > 1024)
-    error = "expected 0 (any place) to 1024 ways, got " + std::to_string(config.ways);
+    error = "expected 0 (fully associative) to 1024 ways, got " + std::to_string(config.ways);
   else if (config.bytes < config.partitions * config.lineBytes || config.bytes > int64_t(1) << 36)
     error = "expected a cache of one line for each partition to 64 GiB, got " + std::to_string(config.bytes) + " bytes";
   return error.empty();

@@ -143,7 +143,7 @@ static bool addPart(const ChainPart &part, const std::vector<std::string> &linke
     access.array = places[access.array];
     if (!moveIndex(access.outer, stage.grid, cols, access.rowDivisor) ||
         !moveIndex(access.byte, stage.grid, cols, access.rowDivisor)) {
-      error = "the places of " + result.arrays[access.array].name + " do not go by rows";
+      error = "the accesses of " + result.arrays[access.array].name + " do not go by rows";
       return false;
     }
     access.rowDivisor = 1;

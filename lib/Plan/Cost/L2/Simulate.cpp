@@ -293,7 +293,7 @@ bool Simulation::run(std::string &error) {
     }
     if (!isMoving) {
       error = "expected an order in which blocks wait for earlier ones; all " + std::to_string(result.resident) +
-              " places hold blocks that wait";
+              " slots hold blocks that wait";
       return false;
     }
     ++result.ticks;

@@ -31,7 +31,7 @@ tg.decisions {
 // -----
 
 tg.decisions {
-  // expected-error @+1 {{expected a level of what shares a kernel, got one of ops that are apart}}
+  // expected-error @+1 {{expected a memory level of what shares a kernel, got one of ops that are apart}}
   tg.edge "tg.exp" "" in 0 -> "tg.neg" "" in 1 moves 0 saves 0 apart "R1" in_fold
 }
 

@@ -89,7 +89,7 @@ func.func @f(%x: tensor<4x64xf32>) {
 func.func @f(%x: tensor<4x64xf32>) {
   %r = tg.fold over affine_map<() -> (32)> init [0.0 : f32] update {
   ^bb0(%l: tensor<4xf32>):
-    // expected-error @+1 {{expected a streamed op to reduce affine_map<() -> (32)> places}}
+    // expected-error @+1 {{expected a streamed op to reduce affine_map<() -> (32)> elements}}
     %s = tg.reduce add %x axes = [1] {tg.streamed} : tensor<4x64xf32>
     %n = tg.add %l, %s : tensor<4xf32>, tensor<4xf32>
     tg.fold_yield %n : tensor<4xf32>

@@ -1,4 +1,4 @@
-// One case for each message of the pointwise ops' verifiers and type inference.
+// One case for each message of the elementwise ops' verifiers and type inference.
 // RUN: weft-opt %s --split-input-file --verify-diagnostics
 
 func.func @element_types(%x: tensor<4xf32>, %y: tensor<4xf16>) {

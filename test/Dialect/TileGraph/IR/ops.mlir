@@ -1,4 +1,4 @@
-// Every op that is not pointwise parses, prints and infers its types.
+// Every op that is not elementwise parses, prints and infers its types.
 // RUN: weft-opt %s | weft-opt | FileCheck %s
 
 module attributes {tg.symbols = ["batch", "seq"]} {

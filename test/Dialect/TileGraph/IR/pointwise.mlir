@@ -1,4 +1,4 @@
-// Every pointwise op parses, prints and infers its type.
+// Every elementwise op parses, prints and infers its type.
 // RUN: weft-opt %s | weft-opt | FileCheck %s
 
 // CHECK-LABEL: @unary

@@ -1,5 +1,5 @@
 // Bounds of masks that compare data where the rows are no multiple of a block's, or their number and that of the places are symbolic.
-// RUN: weft-opt %s --split-input-file --weft-bound-masks=least-places=64 --remarks-filter=fold --remark-format=emitRemark 2>%t.remarks | FileCheck %s
+// RUN: weft-opt %s --split-input-file --weft-bound-masks=least-elements=64 --remarks-filter=fold --remark-format=emitRemark 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
 
 // The last block is not full: it has the last row again.

@@ -1,9 +1,9 @@
 // Bounds of masks that compare data.
-// RUN: weft-opt %s --split-input-file '--weft-bound-masks=least-places=64' --remarks-filter=fold --remark-format=emitRemark 2>%t.remarks | FileCheck %s
+// RUN: weft-opt %s --split-input-file '--weft-bound-masks=least-elements=64' --remarks-filter=fold --remark-format=emitRemark 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t.remarks
 // RUN: weft-opt %s --split-input-file --weft-bound-masks --remarks-filter=fold --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=DEFAULT
 // DEFAULT-NOT: tg.implied
-// DEFAULT: Remark="fewer than 1024 places"
+// DEFAULT: Remark="fewer than 1024 elements"
 
 // Documents: blocks of 64 rows, the least and greatest id of each, the first and last place with an id between them.
 // CHECK-LABEL: func.func @documents
@@ -33,7 +33,7 @@
 // CHECK: tg.cmp le
 // CHECK: %[[MASK:.*]] = tg.and %[[KEEP]], %{{.*}} {tg.implied} : tensor<128x256xi1>, tensor<128x256xi1>
 // CHECK: tg.select %[[MASK]], %arg0
-// WHY: [Passed] mask-bounds {{.*}} Remark="the mask depends on data: the first and last place that it may keep are computed for each of 2 blocks of 64 rows"
+// WHY: [Passed] mask-bounds {{.*}} Remark="the mask depends on data: the first and last element that it may keep are computed for each of 2 blocks of 64 rows"
 func.func @documents(%s: tensor<128x256xf32>, %x: tensor<128x1xi64>, %y: tensor<1x256xi64>) -> tensor<128x1xf32> {
   %inf = tg.constant dense<0xFF800000> : tensor<f32>
   %r = tg.fold over affine_map<() -> (256)> init [0xFF800000 : f32] update {

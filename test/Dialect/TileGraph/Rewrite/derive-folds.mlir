@@ -119,7 +119,7 @@ func.func @wide(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x512xf32
 
 // -----
 
-// REMARK: Remark="the streamed operand's contraction has other readers"
+// REMARK: Remark="the streamed operand's contraction has other consumers"
 func.func @shared(%q: tensor<4x8xf32>, %k: tensor<16x8xf32>, %v: tensor<16x8xf32>) -> (tensor<4x8xf32>, tensor<16x4xf32>) {
   %s = tg.contract %q, %k [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
       : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>

@@ -79,7 +79,7 @@ func.func @window(%s: tensor<16x16xf16>, %added: tensor<1x16xf32>) -> tensor<16x
 // Data that mask other places of each row: no number for a sequence says that its rows keep one.
 // CHECK-LABEL: func.func @rows(
 // CHECK-NOT: tg.constant dense<1073741824>
-// REMARK: [Missed] no-band {{.*}}data mask places of some rows
+// REMARK: [Missed] no-band {{.*}}data mask elements of some rows
 func.func @rows(%s: tensor<16x16xf16>, %keep: tensor<16x16xi1>) -> tensor<16x1xf32> {
   %h = tg.tanh %s : tensor<16x16xf16>
   %w = tg.cast %h : tensor<16x16xf16> to tensor<16x16xf32>

@@ -22,7 +22,7 @@
   seen.reversed = document.querySelector("#kernels tbody tr").children[8].textContent;
   seen.edges = byId("edges-count").textContent;
   click("edges-missed");
-  seen.missed = [byId("edges-count").textContent, byId("edges").textContent.includes("G5: a widening cast belongs to its reader")];
+  seen.missed = [byId("edges-count").textContent, byId("edges").textContent.includes("G5: a widening cast belongs to its consumer")];
   click("edges-missed");
   type("edges-filter", "MatMul_0 tg.add");
   seen.filtered = byId("edges-count").textContent;

@@ -142,7 +142,7 @@ EXPECTED = {
     "twice": "tile (0, 0): this tile is computed already", "undone": ["1 / 2", "2.10 MB"], "redone": ["2 / 2", "3.15 MB"],
     "byKeys": ["tile (1, 1) computed", "3 / 3"], "arrows": 2, "hilbert": ["64 / 64", 12],
     "unknown": "traversal 'hilbrt': expected one of row, column, serpentine, grouped, grouped-snake, cutlass, morton, hilbert, table, chain, each, zigzag, got 'hilbrt'",
-    "chain": [2, 64, "chain<1>"], "tooEarly": "tile (0, 0): needs row 0 of the first product: 0 of 8 tiles are computed",
+    "chain": [2, 64, "chain<1>"], "tooEarly": "tile (0, 0): needs row 0 of the first GEMM: 0 of 8 tiles are computed",
     "hints": ["A=evict_last", "hints: expected an array of A, B, C, got 'Z'"], "attention": "16 x 8 tiles", "device": ["132", "51200", "2"], "outOfRange": "some settings are out of range",
     "optimum": ["no order loads fewer than 11 panels with room for 3 operand panels (results take no room in this count)", "table<"], "requests": 0,
 }

@@ -11,7 +11,7 @@ def Classify : Pass<"weft-classify"> {
     Sets the attribute `tg.class` of every `tg` op that computes or moves tensors: the op's mapping type and that of each operand, both derived from
     the op's maps; for each operand what the combination table (weft/Dialect/TileGraph/Analysis/Classify.h) says of fusing its producer
     with the op (`none` where no op produces it); the bytes of the result (IRS) where they are static; whether fusion can remove the result
-    (every user may be fused and none is a terminator); and the mathematical properties of pointwise ops. Changes nothing else. Many-to-Many
+    (every user may be fused and none is a terminator); and the mathematical properties of elementwise ops. Changes nothing else. Many-to-Many
     is printed refined: `contraction`, `reduction` or `window`.
 
     ```mlir

@@ -37,7 +37,7 @@ def IntegerContractions : Pass<"weft-integer-contractions"> {
   let summary = "contractions of quantised values as contractions of their integers";
   let description = [{
     A contraction whose operands are `(ints - zero)`, in i32, or `(ints - zero) * scale`, in f32, with `ints` of 8 bits, becomes one of the integers
-    in i32, less `zero` times the sums of the other operand, times the scales. `zero` is one element; a scale is one element or has one for each place
+    in i32, less `zero` times the sums of the other operand, times the scales. `zero` is one element; a scale is one element or has one for each index
     of a dimension of the result. Pads (by zero), transpositions and reshapes between are looked through.
 
     In i32 the result is the same for every input. In f32 it has three roundings where the sum of floats has one a term: the sum in i32 is exact, which
@@ -63,7 +63,7 @@ def Simplify : Pass<"weft-simplify"> {
   let description = [{
     Applies the canonicalisation patterns and folders of all loaded dialects, and rewrites that give the same values for every
     input (each pattern states why): neutral elements, double negation, lossless chains of casts, division by powers of two, squares,
-    chains of views, broadcasts that pointwise ops do by themselves, checks that hold at compile time. No rewrite
+    chains of views, broadcasts that elementwise ops do by themselves, checks that hold at compile time. No rewrite
     reassociates, and none changes a NaN to a number or back.
 
     ```mlir
@@ -176,7 +176,7 @@ def SplitRepeats : Pass<"weft-split-repeats"> {
     Keys that are repeated for the query heads of their group (a broadcast dimension that a reshape merges with the one beside it) are another
     tensor to every contraction that reads them. Where a dimension of a contraction's operand is such a merge, the dimension is divided into its
     parts, in the contraction and in all ops from there to the next contraction whose operand is repeated alike (scale, mask and softmax of
-    attention), and the operand has no part that repeats: the rows of a group are rows of one product. Exact.
+    attention), and the operand has no part that repeats: the rows of a group are rows of one GEMM. Exact.
 
     ```mlir
     func.func @main(%q: tensor<8x3x16xf32>, %k: tensor<2x1x5x16xf32>) -> tensor<8x3x5xf32> {
@@ -193,13 +193,13 @@ def SplitRepeats : Pass<"weft-split-repeats"> {
 def MoveViews : Pass<"weft-move-views"> {
   let summary = "transpositions and reshapes go behind arithmetic with scalars, slices in front of what is sliced";
   let description = [{
-    A pointwise op of one moved tensor (and scalars) is computed before the movement, unless its elements are wider than the tensor's; a
+    An elementwise op of one moved tensor (and scalars) is computed before the movement, unless its elements are wider than the tensor's; a
     transposition of merged dimensions that were transposed before comes before the merge. So movements meet the contractions that read them, and become their maps.
     Where a transposed tensor is a result of the function, contractions read that one. For GPUs, where the kernel that makes a value should store it as it comes.
 
-    Of pointwise ops, reductions and contractions whose result is only read in part, the part is computed (the rules "slices"): a norm of the tokens
-    but the first, the logits of the last one. A result that is read in several parts, none of which has an element of another, is computed part by part where pointwise
-    ops bring these together again (the gate and the other half of one product). Exact.
+    Of elementwise ops, reductions and contractions whose result is only read in part, the part is computed (the rules "slices"): a norm of the tokens
+    but the first, the logits of the last one. A result that is read in several parts, none of which has an element of another, is computed part by part where elementwise
+    ops bring these together again (the gate and the other half of one GEMM). Exact.
 
     ```mlir
     func.func @main(%x: tensor<4x8x2xf32>, %c: tensor<f32>) -> tensor<8x8xf32> {
@@ -216,7 +216,7 @@ def MoveViews : Pass<"weft-move-views"> {
 def JoinRows : Pass<"weft-join-rows"> {
   let summary = "norms of parts that are concatenated become the norm of the concatenation";
   let description = [{
-    Where all parts of a concatenation end in the same pointwise ops and reductions over other axes, and nothing else reads these, the parts are concatenated in front
+    Where all parts of a concatenation end in the same elementwise ops and reductions over other axes, and nothing else reads these, the parts are concatenated in front
     of the reductions: `concat(f(a1, w1), f(a2, w2)) = f(concat(a1, a2), concat(w1, w2))`. So the queries of two streams of tokens (text and image) have one norm, whose
     kernel reads both and takes in the rotary embedding behind. Arithmetic in front of what the reductions read stays with the parts, as the epilogues of their
     products. Exact: each row is computed as before. For GPUs, whose kernels read a concatenation in place.
@@ -287,17 +287,17 @@ def DeriveFolds : Pass<"weft-derive-folds"> {
 }
 
 def BandMasks : Pass<"weft-band-masks"> {
-  let summary = "masks of softmax become comparisons of places";
+  let summary = "masks of softmax become comparisons of indices";
   let description = [{
     What masks the scores of a softmax is read as exporters spell it: a number far below, added where (or put in the place of scores where) a condition fails, by choices,
-    triangles, products with booleans, and sums of these. What of the condition compares functions of places and extents (known or not), and constants of which each row keeps a
-    band, become comparisons of the streamed place, moved by extents, with the row's: causal masks, windows, lengths. Kernels do not read those, and take the bounds of their
+    triangles, products with booleans, and sums of these. What of the condition compares functions of indices and extents (known or not), and constants of which each row keeps a
+    band, become comparisons of the streamed index, moved by extents, with the row's: causal masks, windows, lengths. Kernels do not read those, and take the bounds of their
     loops from them. What depends on data stays beside them. Every element is as it was, with -inf.
 
-    A finite number (exporters add -65504 or -3.4e38) becomes -inf if the weights of masked places are 0 in both: each row keeps a place (from the ranges of symbols
+    A finite number (exporters add -65504 or -3.4e38) becomes -inf if the weights of masked elements are 0 in both: each row keeps an element (from the ranges of symbols
     and what the program checks of them), the masked scores are read by the softmax alone, and scores are bounded by S (from types of 16 bits and the ops between, for inputs that are
     numbers) with 2 S + v < -104, where exp in f32 is 0 (S + v where the number replaces the score). What is not known is tested by each run, as far as tests pay: that the first
-    place (or each) of a sequence is no padding, and max|q| max|k| of what the scores are products of. Places are then moved by U, a number for each sequence and head: 0 where the test holds, else 2^30,
+    element (or each) of a sequence is no padding, and max|q| max|k| of what the scores are products of. Indices are then moved by U, a number for each sequence and head: 0 where the test holds, else 2^30,
     which makes the comparisons hold everywhere, and the mask stays beside them. With `finite` all that is taken for granted. Who is left alone gets a missed remark `no-band` of category `fold` with the reason.
 
     ```mlir
@@ -311,8 +311,8 @@ def BandMasks : Pass<"weft-band-masks"> {
   }];
   let options = [
     Option<"finite", "finite", "bool", /*default=*/"false", "scores are within what finite numbers of masks leave: they count as -inf">,
-    Option<"testKernel", "test-kernel", "double", /*default=*/"-1", "operations of products in the time of one kernel more, what tests of scores are weighed by (less than 0: no such tests)">,
-    Option<"testByte", "test-byte", "double", /*default=*/"0", "operations of products in the time of reading a byte">,
+    Option<"testKernel", "test-kernel", "double", /*default=*/"-1", "multiply-adds in the time of one more kernel, what tests of scores are weighed by (less than 0: no such tests)">,
+    Option<"testByte", "test-byte", "double", /*default=*/"0", "multiply-adds in the time of reading a byte">,
   ];
   let statistics = [Statistic<"numMasks", "masks", "masks that became comparisons">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
@@ -321,13 +321,13 @@ def BandMasks : Pass<"weft-band-masks"> {
 def BoundMasks : Pass<"weft-bound-masks"> {
   let summary = "masks of folds that compare data get bounds, computed at run time";
   let description = [{
-    Where a `select` of -inf in a fold compares integers x of the rows with integers y of the streamed places (document or segment ids: x = y; positions that are
-    data: y <= x), the first and the last place that the mask may keep are computed for blocks of up to 64 rows: those with y within the least and
-    greatest x of the block. This holds for any ids; where documents follow each other it leaves the document's places. The condition gets "first <= place <= last" as an
-    operand that it implies (`tg.implied`): it need not be evaluated, and kernels start and end their loops by it. Comparisons of places alone (causal masks,
+    Where a `select` of -inf in a fold compares integers x of the rows with integers y of the streamed axis (document or segment ids: x = y; positions that are
+    data: y <= x), the first and the last index that the mask may keep are computed for blocks of up to 64 rows: those with y within the least and
+    greatest x of the block. This holds for any ids; where documents follow each other it leaves the document's elements. The condition gets "first <= index <= last" as an
+    operand that it implies (`tg.implied`): it need not be evaluated, and kernels start and end their loops by it. Comparisons of indices alone (causal masks,
     windows) need no data and are left as they are.
 
-    A mask that is data itself (a tensor of booleans) is left alone; one of another form, or of other symbolic extents than the places and outermost rows, gets a
+    A mask that is data itself (a tensor of booleans) is left alone; one of another form, or of other symbolic extents than the streamed axis and the outermost rows, gets a
     missed remark of category `fold`.
 
     ```mlir
@@ -350,7 +350,7 @@ def BoundMasks : Pass<"weft-bound-masks"> {
     ```
   }];
   let options = [
-    Option<"leastPlaces", "least-places", "int64_t", /*default=*/"1024", "streamed places from which on bounds pay for the kernels that compute them">,
+    Option<"leastPlaces", "least-elements", "int64_t", /*default=*/"1024", "streamed elements from which on bounds pay for the kernels that compute them">,
   ];
   let statistics = [Statistic<"numMasks", "masks", "masks with bounds">];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
@@ -359,9 +359,9 @@ def BoundMasks : Pass<"weft-bound-masks"> {
 def UnrollFolds : Pass<"weft-unroll-folds"> {
   let summary = "folds become their updates, one after the other";
   let description = [{
-    Each `tg.fold` becomes `steps` copies of its update, each on its slice of the streamed dimension (with `merge`: each from the first states, then merged), and its finish: plain ops. The law of the fold says
+    Each `tg.fold` becomes `steps` copies of its update, each on its slice of the streamed axis (with `merge`: each from the first states, then merged), and its finish: plain ops. The law of the fold says
     that the number of steps changes no more than rounding. One step (what the CPU gets) works for every fold; several want a constant extent
-    and reductions whose operands' streamed dimension can be told, else the fold stays and gets a missed remark `no-unroll` of category `fold`.
+    and reductions whose operands' streamed dimension is known, else the fold stays and gets a missed remark `no-unroll` of category `fold`.
 
     ```mlir
     func.func @main(%x: tensor<4x16xf32>) -> tensor<4x1xf32> {
@@ -380,7 +380,7 @@ def UnrollFolds : Pass<"weft-unroll-folds"> {
     ```
   }];
   let options = [
-    Option<"steps", "steps", "unsigned", /*default=*/"1", "slices of the streamed dimension">,
+    Option<"steps", "steps", "unsigned", /*default=*/"1", "slices of the streamed axis">,
     Option<"merge", "merge", "bool", /*default=*/"false", "each slice by itself, then the fold's merge of their states">,
   ];
   let statistics = [Statistic<"numUnrolled", "unrolled", "folds unrolled">];
@@ -415,7 +415,7 @@ def Shard : Pass<"weft-shard", "::mlir::ModuleOp"> {
   let options = [
     Option<"ranks", "ranks", "int64_t", "1", "ranks of the program; 1: nothing changes">,
     ListOption<"requests", "requests", "std::string", "what is split, each PATTERN:DIM">,
-    Option<"linkCost", "link-cost", "double", "8", "bytes of a card's memory that move while one goes over its links">,
+    Option<"linkCost", "link-cost", "double", "8", "bytes of a GPU's memory that move while one goes over its links">,
   ];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }

@@ -98,7 +98,7 @@ void populateCanonicalRules(RewritePatternSet &patterns, ArrayRef<StringRef> fam
       continue;
     StringRef root = getBefore(rule).name;
     std::unique_ptr<RewritePattern> pattern;
-    if (root == "pointwise")
+    if (root == "elementwise")
       pattern = std::make_unique<CanonicalPattern>(rule, PointwiseOpInterface::getInterfaceID(), context);
     else
       pattern = std::make_unique<CanonicalPattern>(

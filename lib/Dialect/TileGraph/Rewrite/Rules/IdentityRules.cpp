@@ -1,4 +1,4 @@
-// Canonical rules of pointwise ops: what identities, inverses, casts and choices say, bit for bit except which NaN a
+// Canonical rules of elementwise ops: what identities, inverses, casts and choices say, bit for bit except which NaN a
 // NaN is.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RuleBuilder.h"
@@ -81,7 +81,7 @@ static bool keepsResult(Operation *op, unsigned replaced, Value by) {
   return joint && *joint == getDims(op->getResult(0).getType());
 }
 
-/// A pointwise op stretches its operands itself.
+/// An elementwise op stretches its operands itself.
 static Value dropBroadcastOperand(const Match &match, OpBuilder &builder, Guards &guards) {
   Operation *op = match.root;
   OpOperand *stretched = nullptr;
@@ -132,7 +132,7 @@ void addIdentityRules(std::vector<Rule> &rules) {
   add("choice-known", P::Identity, "(select ?c ?a ?b)", "`?a` or `?b`", "mn -> 0", {"known(c)"}, chooseBranch);
   add("cast-of-cast", P::Homomorphism, "(cast (cast ?a))", "`(cast ?a)` or `?a`", "0 -> 0",
       {"lossless(a)", "no-wrap(a)"}, composeCasts);
-  add("operand-stretched", P::Movement, "(pointwise ...)", "the op on the operand of its operand `(broadcast ?a)`",
+  add("operand-stretched", P::Movement, "(elementwise ...)", "the op on the operand of its operand `(broadcast ?a)`",
       "0 -> 0", {"stretched-by-others"}, dropBroadcastOperand);
 }
 

@@ -58,7 +58,7 @@ bool isOfKind(Operation *op, llvm::StringRef name) {
     return false;
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return name == "reduce" || (name.consume_front("reduce.") && stringifyMonoid(reduce.getKind()) == name);
-  if (name == "pointwise")
+  if (name == "elementwise")
     return isa<PointwiseOpInterface>(op);
   return kind == name;
 }

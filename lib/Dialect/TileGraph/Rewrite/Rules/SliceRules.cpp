@@ -86,7 +86,7 @@ static Dims withoutOnes(Value value) {
   return llvm::filter_to_vector(getDims(value.getType()), [](AffineExpr extent) { return getConstant(extent) != 1; });
 }
 
-/// Whether what pointwise ops compute of `values` comes together in one of them, before anything else reads it.
+/// Whether what elementwise ops compute of `values` comes together in one of them, before anything else reads it.
 static bool doMeet(ArrayRef<SliceOp> values) {
   constexpr unsigned mostOps = 32;
   llvm::SmallSetVector<Operation *, 8> open;
@@ -418,16 +418,16 @@ void addSliceRules(std::vector<Rule> &rules) {
     rules.push_back({name, "slices", P::Movement, C::Exact, before, after, gain, std::move(guards), std::move(build)});
     rules.back().isCanonical = true;
   };
-  add("slice-before-arithmetic", "(slice (pointwise ...))", "the op on slices of its operands", "2mn -> mn",
+  add("slice-before-arithmetic", "(slice (elementwise ...))", "the op on slices of its operands", "2mn -> mn",
       {"smaller(a)", "read-in-parts", "no-product(a)"}, sliceOperands);
   add("slice-before-reduction", "(slice (reduce ?a))", "the reduction of a slice", "2mn -> mn",
       {"smaller(a)", "read-in-parts"}, sliceReduced);
   add("slice-before-contraction", "(slice (contract ?a ?b))", "the contraction of slices", "4mnk -> 2mnk",
       {"smaller(a)", "read-in-parts", "plain-places(a)", "as-stored(a)"}, sliceFactors);
   const char *read = "the contraction of the op on what it reads";
-  add("part-before-contraction-lhs", "(contract (pointwise ...) ?b)", read, "2mn -> mn",
+  add("part-before-contraction-lhs", "(contract (elementwise ...) ?b)", read, "2mn -> mn",
       {"one-reader", "no-product(a)"}, sliceRead<0>);
-  add("part-before-contraction-rhs", "(contract ?b (pointwise ...))", read, "2mn -> mn",
+  add("part-before-contraction-rhs", "(contract ?b (elementwise ...))", read, "2mn -> mn",
       {"one-reader", "no-product(a)"}, sliceRead<1>);
   add("slice-before-reshape", "(slice (reshape ?a))", "the reshape of a slice", "0 -> 0",
       {"smaller(a)", "read-in-parts", "progression(a)"}, sliceReshaped);

@@ -229,7 +229,7 @@ void addViewRules(std::vector<Rule> &rules) {
   add("views", "concat-of-concat", "(concat ...)", "one concatenation", {"same-axis", "one-reader"}, flattenConcat);
   add("views", "weight-reshaped", "(reshape (weight))", weight, {"row-major"}, retypeWeight);
   add("views", "weight-bitcast", "(bitcast (weight))", weight, {"row-major"}, retypeWeight);
-  add("movements", "movement-behind-arithmetic", "(pointwise ...)",
+  add("movements", "movement-behind-arithmetic", "(elementwise ...)",
       "the movement `(transpose ?a)` or `(reshape ?a)` of its one operand that is no scalar, of the op on `?a`",
       {"others-scalar", "one-reader", "no-wider"}, moveBehind);
   add("movements", "transpose-before-merge", "(transpose (reshape (transpose ?a)))",

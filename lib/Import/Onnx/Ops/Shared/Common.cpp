@@ -42,8 +42,8 @@ Value broadcastInput(NodeContext &c, unsigned i) {
   if (!*broadcasts || room == first)
     return y;
   if (first < 0 || first > room) {
-    (void)c.error("attribute `axis`: expected a place of " + Twine(c.rank(y)) + " dimensions among " +
-                  Twine(c.rank(x)) + ", got " + Twine(*axis));
+    (void)c.error("attribute `axis`: expected the first of " + Twine(c.rank(y)) + " axes among " + Twine(c.rank(x)) +
+                  ", got " + Twine(*axis));
     return {};
   }
   tg::Dims dims = c.dims(y);

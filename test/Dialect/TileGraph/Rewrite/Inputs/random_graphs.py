@@ -1,4 +1,4 @@
-"""Random graphs of pointwise ops and views: --weft-simplify and --weft-normalize must not change one bit of their results.
+"""Random graphs of elementwise ops and views: --weft-simplify and --weft-normalize must not change one bit of their results.
 
     random_graphs.py [first seed] [number of graphs]
 """

@@ -1,14 +1,14 @@
-// weft-fuse-chains: products of a product's result, in one kernel where that moves fewer bytes.
+// weft-fuse-gemm-chains: GEMMs of a GEMM's result, in one kernel where that moves fewer bytes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A chain E = f(A B) D has two ways to use a fast memory of S elements: rows of A and E stay while B and D pass by, or
 // all four are cut in tiles. Rows move m l (k + n)^2 / S, tiles 2 m l (k + n) / sqrt S: rows win where k + n < 2 sqrt S
 // (weft/Plan/Cost/BlockOrder.h finds the order and the tiles). What the lowering has is the kernel with resident rows,
-// the fold. S is a CTA's shared memory; a chain that does not pass stays two products, each tiled for itself.
+// the fold. S is a CTA's shared memory; a chain that does not pass stays two GEMMs, each tiled for itself.
 //
-// Seconds: a product reaches 0.78 of the matrix peak (761 to 800 of 989 TFLOP/s, gemm_4096 and gemm_8192 on an H100), a
+// Seconds: a GEMM reaches 0.78 of the matrix peak (761 to 800 of 989 TFLOP/s, gemm_4096 and gemm_8192 on an H100), a
 // fold 0.6 (attn_B2_H32: 537, attn_B1_H32_S16384: 669). Apart, the intermediate is written and read, in the L2 where it
-// fits, and there is one kernel more.
+// fits, and there is one more kernel.
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,7 +24,7 @@
 #include <map>
 
 namespace weft::plan {
-#define GEN_PASS_DEF_FUSECHAINS
+#define GEN_PASS_DEF_FUSEGEMMCHAINS
 #include "weft/Plan/LevelPasses.h.inc"
 } // namespace weft::plan
 
@@ -67,7 +67,7 @@ void estimateSeconds(const tg::ChainShape &s, const Device &device, ChainCost &c
 /// The numbers, or why there are none.
 std::optional<ChainCost> estimate(const tg::ChainShape &shape, const Device &device, std::string &reason) {
   if (std::min({shape.batch, shape.m, shape.k, shape.l, shape.n}) < 1) {
-    reason = "the extents of the chain are not known";
+    reason = "the extents of the GEMMs are not known";
     return std::nullopt;
   }
   ChainCost cost;
@@ -90,7 +90,7 @@ std::optional<ChainCost> estimate(const tg::ChainShape &shape, const Device &dev
 
 std::string describe(const tg::ChainShape &shape, const ChainCost &cost) {
   return llvm::formatv(
-      "chain of {0} x {1} x {2} x {3}, {4} times: k + n = {5} {6} 2 sqrt S = {7} (S = {8} elements of "
+      "GEMMs {0} x {1} x {2} x {3}, {4} times: k + n = {5} {6} 2 sqrt S = {7} (S = {8} elements of "
       "shared memory); {9:f1} MB to the SMs in one kernel ({10}), {11:f1} MB in two; {12:f1} us fused, "
       "{13:f1} us apart",
       shape.m, shape.k, shape.l, shape.n, shape.batch, shape.k + shape.n,
@@ -99,7 +99,7 @@ std::string describe(const tg::ChainShape &shape, const ChainCost &cost) {
       cost.unfused * 1e6);
 }
 
-struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
+struct FuseGemmChainsPass : weft::plan::impl::FuseGemmChainsBase<FuseGemmChainsPass> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -117,7 +117,7 @@ struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
     });
     for (tg::FoldOp fold : folds)
       explain(fold, *device);
-    // The last first: the product before it is gone then, or part of another chain.
+    // The last first: the GEMM before it is gone then, or part of another chain.
     llvm::SmallPtrSet<Operation *, 8> gone;
     for (tg::ContractOp sum : llvm::reverse(sums))
       if (!gone.contains(sum))
@@ -135,13 +135,13 @@ struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
     return cost;
   }
 
-  /// Of a fold that was derived: a chain with a softmax between its products.
+  /// Of a fold that was derived: a chain with a softmax between its GEMMs.
   void explain(tg::FoldOp fold, const Device &device) {
     std::optional<tg::ChainShape> shape = tg::describeChain(fold);
     std::string reason;
     std::optional<ChainCost> cost = shape ? price(*shape, device, reason) : std::nullopt;
     if (cost)
-      remark::analysis(fold.getLoc(), remark::RemarkOpts::name("chain").category("plan"))
+      remark::analysis(fold.getLoc(), remark::RemarkOpts::name("gemm-chain").category("plan"))
           << remark::add("{0}", describe(*shape, *cost));
   }
 
@@ -153,21 +153,21 @@ struct FuseChainsPass : weft::plan::impl::FuseChainsBase<FuseChainsPass> {
     Location loc = sum.getLoc();
     std::optional<ChainCost> cost;
     if (shape->elementBytes != 2 || std::min(shape->m, shape->l) < leastSide || (shape->k | shape->n) % leastTile != 0)
-      reason = "a fold pays with 16-bit elements, 64 rows and places, and multiples of 16 terms and columns";
+      reason = "a fold pays with 16-bit elements, 64 rows and streamed elements, and multiples of 16 terms and columns";
     else
       cost = price(*shape, device, reason);
     bool pays = cost && cost->staysResident && cost->resident < cost->apart && cost->fused < cost->unfused;
     std::string text = cost ? describe(*shape, *cost) : reason;
     Operation *root = sum;
     if (!pays || !tg::foldChain(sum, reason)) {
-      remark::missed(loc, remark::RemarkOpts::name("no-chain").category("plan"))
+      remark::missed(loc, remark::RemarkOpts::name("no-gemm-chain").category("plan"))
           << remark::add("{0}", pays ? reason : text);
       return;
     }
     gone.insert(root);
     eraseDead(gone);
     ++numChains;
-    remark::passed(loc, remark::RemarkOpts::name("chain").category("plan")) << remark::add("{0}", text);
+    remark::passed(loc, remark::RemarkOpts::name("gemm-chain").category("plan")) << remark::add("{0}", text);
   }
 
   std::map<std::array<int64_t, 6>, std::pair<std::optional<ChainCost>, std::string>> prices;

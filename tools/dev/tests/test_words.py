@@ -1,0 +1,50 @@
+"""Messages, remarks and help use the field's words: what docs/glossary.md replaces is in no text that a tool prints."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SOURCES = ("lib/**/*.cpp", "lib/**/*.h", "include/**/*.h", "include/**/*Passes.td", "tools/**/*.cpp", "tools/**/*.h", "kernels-runtime/src/**/*.cpp", "kernels-runtime/src/**/*.h",
+           "kernels-runtime/python/weft/**/*.py", "integrations/**/*.cpp")
+# Each with what to write instead.
+PRIVATE = {r"\bcards?\b|\bCARD\b": "GPU", r"(?<!in )\bplaces?\b(?! it there)": "element, index, offset or position", r"\bpointwise\b(?! convolution)": "elementwise",
+           r"\b(sums? of a|matrix) products?\b": "GEMM", r"\bsums? along\b": "contract over", r"\bkernels? (less|more)\b": "one fewer kernel, one more kernel",
+           r"\bdear(er)?\b": "expensive", r"\btells\b": "says, shows, measures"}
+ALLOWED = ("last place", "in place of", "in the place of")  # Units in the last place; instead of.
+_COMMENT = re.compile(r"(?<!:)//.*")
+_LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def texts(source: str) -> list[str]:
+    """Literals that people read: with a blank, and be it between a number that is put in and its unit."""
+    code = "\n".join(_COMMENT.sub("", line) for line in source.splitlines() if not line.lstrip().startswith("#include"))
+    return [text for text in _LITERAL.findall(code) if re.search(r" [a-z`'{%\"]|[a-z`'] ", text)]
+
+
+def private_words(source: str) -> list[tuple[str, str]]:
+    found = []
+    for text in texts(source):
+        plain = re.sub(r"\{[a-z][^{}]*\}", "", text)  # A value that Python puts in.
+        plain = re.sub(r'\\"\w+\\": |%[a-z]\w+', "", plain)  # A key of JSON, a register of PTX.
+        for phrase in ALLOWED:
+            plain = plain.replace(phrase, "")
+        found += [(text, instead) for pattern, instead in PRIVATE.items() if re.search(pattern, plain)]
+    return found
+
+
+class Words(unittest.TestCase):
+    def test_finds_them(self):
+        self.assertEqual([instead for _, instead in private_words('f("expected a card of 4 SMs"); // a card\n g("two places of it", "card", "a good text");')],
+                         ["GPU", "element, index, offset or position"])
+        self.assertEqual(private_words('f("units in the last place are allowed", "caches in place", "a pointwise convolution");'), [])
+
+    def test_texts_of_the_tools(self):
+        files = sorted({path for pattern in SOURCES for path in ROOT.glob(pattern)})
+        self.assertGreater(len(files), 500)
+        found = [f"{path.relative_to(ROOT)}: \"{text}\": write {instead}" for path in files for text, instead in private_words(path.read_text())]
+        self.assertEqual(found, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
