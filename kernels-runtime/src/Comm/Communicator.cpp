@@ -71,27 +71,34 @@ Error Communicator::attach(Device &device) {
   return failure;
 }
 
+Error Communicator::begin(const std::vector<Collective> *collectives) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return failure ? failure : fail(transport->begin(collectives));
+}
+
 Error Communicator::run(const Collective &collective, Device &device) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (!failure)
-    failure = transport->run(collective, device);
-  return failure;
+  return failure ? failure : fail(transport->run(collective, device));
 }
 
 Error Communicator::wait(Device &device) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (failure)
-    return failure;
-  return failure = transport->wait(device);
+  return failure ? failure : fail(transport->wait(device));
 }
 
 void Communicator::abort(std::string_view reason) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (failure)
-    return;
-  std::string text = "rank " + std::to_string(options.rank) + ": " + std::string(reason);
-  failure = Error(ErrorCode::Device, text);
-  links.abort(text);
+  if (!failure)
+    (void)fail(Error(ErrorCode::Device, "rank " + std::to_string(options.rank) + ": " + std::string(reason)));
+}
+
+/// The others hear of it, if they have not: a rank that fails must not look as if it had done its part.
+Error Communicator::fail(Error error) {
+  if (!error)
+    return error;
+  failure = std::move(error);
+  links.abort(failure.getMessage());
   if (transport)
     transport->abort();
+  return failure;
 }

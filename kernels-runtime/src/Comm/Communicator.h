@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace weft {
 
@@ -36,6 +37,9 @@ public:
   virtual bundle::Error run(const Collective &collective, Device &device) = 0;
   /// Whether runs with collectives can be recorded.
   virtual bool canRecord() const = 0;
+  /// A run begins and does these, or some of them: before any is started. Error: other ranks do others. Null: what it
+  /// does depends on data.
+  virtual bundle::Error begin(const std::vector<Collective> *collectives) = 0;
   /// Waits for all that was started on the device, or until a rank does not go on.
   virtual bundle::Error wait(Device &device) = 0;
   /// Ends what is going on.
@@ -56,6 +60,8 @@ public:
   /// It ends. The transport goes with the last one, while its device is still there.
   void detach();
   bool canRecord() const { return transport && transport->canRecord(); }
+  /// A run begins; see Transport::begin.
+  bundle::Error begin(const std::vector<Collective> *collectives);
   bundle::Error run(const Collective &collective, Device &device);
   /// Waits for what a run started.
   bundle::Error wait(Device &device);
@@ -64,6 +70,7 @@ public:
 
 private:
   explicit Communicator(const CommunicatorOptions &options) : options(options) {}
+  bundle::Error fail(bundle::Error error);
 
   CommunicatorOptions options;
   std::recursive_mutex mutex;
@@ -75,6 +82,8 @@ private:
   bundle::Error failure;    ///< The first one: every later call has it.
 };
 
+/// "all_reduce add of 16 bytes of f32".
+std::string describe(uint8_t kind, uint8_t reduction, uint8_t dtype, uint64_t bytes);
 /// "all_reduce \"/layers.0/mlp\"".
 std::string describe(const Collective &collective);
 

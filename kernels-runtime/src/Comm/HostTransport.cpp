@@ -121,6 +121,7 @@ public:
       : rank(options.rank), ranks(options.ranks), links(links) {}
   Error run(const Collective &collective, Device &device) override;
   bool canRecord() const override { return false; }
+  Error begin(const std::vector<Collective> *) override;
   Error wait(Device &device) override { return device.synchronise(); }
   void abort() override {}
 
@@ -169,6 +170,12 @@ Error HostTransport::run(const Collective &collective, Device &device) {
   if (Error error = device.upload(collective.destination, destination.get(), resultBytes))
     return error;
   return device.synchronise();
+}
+
+/// What ranks do is compared at each step.
+Error HostTransport::begin(const std::vector<Collective> *) {
+  (void)links.beginRun();
+  return {};
 }
 
 Error HostTransport::exchange(const Collective &collective, const std::vector<Links::Transfer> &transfers) {

@@ -4,8 +4,12 @@
 // Rank 0 hears a greeting of every other rank and answers with where the others listen; then each rank connects to
 // those of lower numbers. A message is a frame, which says what the sender does, and its bytes; a frame may say instead
 // that the sender gives up, and why.
+//
+// A rank that ends says so, and how many runs it has begun: it has done its part in those, and cards may still be at
+// work on theirs. A connection that ends without a word is a death.
 #include "Links.h"
 
+#include "Communicator.h"
 #include "Sockets.h"
 #include "weft/Bundle/DType.h"
 
@@ -23,8 +27,10 @@ namespace {
 constexpr uint32_t kFrameMagic = 0x43465457; // "WTFC"
 constexpr uint64_t kMostReason = 2048;       ///< Bytes of a reason to give up.
 constexpr int64_t kFarewellMs = 500;         ///< For peers to read why before a connection ends.
+constexpr int64_t kAnswerMs = 2000;          ///< For all peers to say how far they are.
 
-enum class FrameType : uint8_t { Data = 1, Abort = 2 };
+/// Ask: how many runs the other one has begun; Tell: that; Farewell: that, of a rank that ends.
+enum class FrameType : uint8_t { Data = 1, Abort = 2, Ask = 3, Tell = 4, Farewell = 5 };
 
 struct Frame {
   uint32_t magic;
@@ -55,17 +61,22 @@ struct Links::Progress {
 
 Links::~Links() {
   for (Peer &peer : peers)
-    if (peer.socket >= 0)
+    if (peer.socket >= 0) {
+      if (isJoined && !isAborted && !peer.isBroken)
+        (void)sendCount(peer, uint8_t(FrameType::Farewell));
       ::shutdown(peer.socket, SHUT_WR);
+    }
   // A connection that is closed with unread bytes drops what the peer has not read yet.
   int64_t deadline = nowMs() + kFarewellMs;
   for (Peer &peer : peers) {
+    if (peer.socket < 0)
+      continue;
     char ignored[4096];
-    while (isAborted && peer.socket >= 0 && receiveAll(peer.socket, ignored, 1, deadline))
+    do
       while (::recv(peer.socket, ignored, sizeof ignored, 0) > 0)
         ;
-    if (peer.socket >= 0)
-      ::close(peer.socket);
+    while (isAborted && receiveAll(peer.socket, ignored, 1, deadline));
+    ::close(peer.socket);
   }
 }
 
@@ -91,6 +102,7 @@ Error Links::connect(const CommunicatorOptions &given) {
   if (options.ranks == 1)
     return {};
   Error error = meet(nowMs() + options.timeoutMs);
+  isJoined = !error;
   return error ? std::move(error).within(self() + " at " + quote(options.address)) : Error();
 }
 
@@ -229,37 +241,155 @@ Error Links::fail(std::string message) {
   return Error(ErrorCode::Device, std::move(message));
 }
 
+/// Of a peer that gives up: what it says, if it is the next message.
+Error Links::readReason(uint32_t peer, const std::string &place) {
+  Frame frame;
+  int64_t deadline = nowMs() + kFarewellMs;
+  if (::recv(peers[peer].socket, &frame, sizeof frame, MSG_PEEK) != sizeof frame ||
+      frame.type != uint8_t(FrameType::Abort) || !receiveAll(peers[peer].socket, &frame, sizeof frame, deadline))
+    return {};
+  std::string reason(std::min(frame.payload, kMostReason), '\0');
+  (void)receiveAll(peers[peer].socket, reason.data(), reason.size(), deadline);
+  return fail(place + " gave up: " + reason);
+}
+
+/// A message of a run's plan stays for the run; behind it a peer may have given up.
+Error Links::checkPlan(uint32_t peer, const std::string &place) {
+  char bytes[2 * sizeof(Frame) + sizeof(uint64_t) + kMostReason];
+  ssize_t got = ::recv(peers[peer].socket, bytes, sizeof bytes, MSG_PEEK);
+  Frame frame, next;
+  if (got < ssize_t(sizeof frame))
+    return {};
+  std::memcpy(&frame, bytes, sizeof frame);
+  if (frame.type != uint8_t(FrameType::Data) || frame.kind != kPlanStep)
+    return {};
+  if (frame.number <= runs)
+    return fail(place + " begins run " + std::to_string(frame.number) +
+                " with other extents than before, this rank with the same; all ranks run one program with inputs of "
+                "the same shapes");
+  size_t behind = sizeof frame + std::min<uint64_t>(frame.payload, sizeof bytes);
+  if (size_t(got) < behind + sizeof next)
+    return {};
+  std::memcpy(&next, bytes + behind, sizeof next);
+  if (next.type != uint8_t(FrameType::Abort))
+    return {};
+  size_t reason = std::min<uint64_t>(next.payload, size_t(got) - behind - sizeof next);
+  return fail(place + " gave up: " + std::string(bytes + behind + sizeof next, reason));
+}
+
+uint64_t Links::beginRun() {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return ++runs;
+}
+
 Error Links::check(const std::string &what) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   for (uint32_t i = 0; i < peers.size(); ++i) {
-    if (peers[i].socket < 0)
+    Peer &peer = peers[i];
+    if (peer.socket < 0)
       continue;
-    Frame frame;
-    ssize_t got = ::recv(peers[i].socket, &frame, sizeof frame, MSG_PEEK);
-    std::string place = self() + ": " + what + ": rank " + std::to_string(i);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-      return fail(place + " has ended");
-    if (got == sizeof frame && frame.type == uint8_t(FrameType::Abort)) {
-      std::string text(sizeof frame + std::min(frame.payload, kMostReason), '\0');
-      (void)receiveAll(peers[i].socket, text.data(), text.size(), nowMs() + kFarewellMs);
-      return fail(place + " gave up: " + text.substr(sizeof frame));
-    }
+    while (!peer.hasLeft && readNotice(i))
+      ;
+    std::string place = self() + ": " + what + ": ";
+    if (peer.hasLeft && runs <= *peer.runs)
+      continue; // It has done its part, and need not be there until all have.
+    char first;
+    ssize_t got = ::recv(peer.socket, &first, sizeof first, MSG_PEEK);
+    if (peer.hasLeft || got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+      return fail(place + describeEnd(i));
+    if (got < 0)
+      continue;
+    place += "rank " + std::to_string(i);
+    if (Error error = readReason(i, place))
+      return error;
+    if (Error error = checkPlan(i, place))
+      return error;
   }
   return {};
+}
+
+/// "rank 1 has ended", of one that died; of one that left: after which run.
+std::string Links::describeEnd(uint32_t peer) const {
+  std::string text = "rank " + std::to_string(peer) + " has ended";
+  if (!peers[peer].hasLeft)
+    return text;
+  return text + (*peers[peer].runs ? " after run " + std::to_string(*peers[peer].runs) : " before the first run");
+}
+
+/// Says how many runs this rank has begun.
+bool Links::sendCount(Peer &peer, uint8_t type) {
+  Frame frame = {kFrameMagic, type, 0, 0, 0, runs, 0, 0};
+  return sendAll(peer.socket, &frame, sizeof frame, nowMs() + kFarewellMs);
+}
+
+/// What a frame of `type` says, of those that are no part of a step.
+void Links::note(uint32_t peer, uint8_t type, uint64_t number) {
+  if (type != uint8_t(FrameType::Ask))
+    peers[peer].runs = number;
+  else if (!peers[peer].isBroken)
+    (void)sendCount(peers[peer], uint8_t(FrameType::Tell));
+  peers[peer].hasLeft |= type == uint8_t(FrameType::Farewell);
+}
+
+static bool isNotice(uint8_t type) {
+  return type == uint8_t(FrameType::Ask) || type == uint8_t(FrameType::Tell) || type == uint8_t(FrameType::Farewell);
+}
+
+/// The message that is there, if it is one of those.
+bool Links::readNotice(uint32_t peer) {
+  Frame frame;
+  if (::recv(peers[peer].socket, &frame, sizeof frame, MSG_PEEK) != sizeof frame || frame.magic != kFrameMagic ||
+      !isNotice(frame.type) || !receiveAll(peers[peer].socket, &frame, sizeof frame, nowMs() + kFarewellMs))
+    return false;
+  note(peer, frame.type, frame.number);
+  return true;
+}
+
+std::vector<std::optional<uint64_t>> Links::ask() {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  for (Peer &peer : peers)
+    if (peer.socket >= 0 && !peer.hasLeft) {
+      peer.runs.reset();
+      if (!peer.isBroken)
+        (void)sendCount(peer, uint8_t(FrameType::Ask));
+    }
+  std::vector<bool> isOver(peers.size());
+  int64_t deadline = nowMs() + kAnswerMs;
+  for (bool isWaiting = true; isWaiting && nowMs() < deadline;) {
+    isWaiting = false;
+    for (uint32_t i = 0; i < peers.size(); ++i) {
+      if (peers[i].socket < 0 || peers[i].runs || isOver[i])
+        continue;
+      char first;
+      ssize_t got = ::recv(peers[i].socket, &first, sizeof first, MSG_PEEK);
+      isOver[i] = got == 0 || (got > 0 && !readNotice(i));
+      isWaiting |= !isOver[i] && !peers[i].runs;
+    }
+    (void)::poll(nullptr, 0, isWaiting ? 1 : 0);
+  }
+  std::vector<std::optional<uint64_t>> counts(peers.size());
+  for (uint32_t i = 0; i < peers.size(); ++i)
+    counts[i] = peers[i].runs;
+  return counts;
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
 // Steps
 //===--------------------------------------------------------------------------------------------------------------===//
 
-static std::string describe(uint8_t kind, uint8_t reduction, uint8_t dtype, uint64_t number, uint64_t bytes) {
-  static constexpr const char *kinds[] = {"session", "all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+std::string weft::describe(uint8_t kind, uint8_t reduction, uint8_t dtype, uint64_t bytes) {
+  static constexpr const char *kinds[] = {"session",        "all_reduce", "all_gather",
+                                          "reduce_scatter", "all_to_all", "begin of a run"};
   static constexpr const char *reductions[] = {"", " add", " mul", " max", " min"};
-  std::string text = "step " + std::to_string(number) + ", " + (kind < 5 ? kinds[kind] : "?");
-  if (kind == 0)
+  std::string text = kind < 6 ? kinds[kind] : "?";
+  if (kind == 0 || kind == kPlanStep)
     return text;
   return text + (reduction < 5 ? reductions[reduction] : "?") + " of " + std::to_string(bytes) + " bytes of " +
          getName(DType(dtype));
+}
+
+static std::string describeStep(uint8_t kind, uint8_t reduction, uint8_t dtype, uint64_t number, uint64_t bytes) {
+  return "step " + std::to_string(number) + ", " + describe(kind, reduction, dtype, bytes);
 }
 
 /// The frame is here: what it says, against what this rank does.
@@ -274,13 +404,18 @@ Error Links::readFrame(uint32_t peer, Progress &progress, const Step &step, cons
     return fail(place + " gave up: " + progress.reason);
   }
   moved = true;
+  if (isNotice(frame.type)) {
+    note(peer, frame.type, frame.number);
+    progress.got = 0;
+    return peers[peer].hasLeft ? fail(self() + ": " + what + ": " + describeEnd(peer)) : Error();
+  }
   bool agrees = frame.kind == step.kind && frame.reduction == step.reduction && frame.dtype == step.dtype &&
                 frame.number == step.number && frame.bytes == step.bytes &&
                 frame.payload == progress.transfer->receiveBytes;
   return agrees ? Error()
                 : fail(place + ": expected what this rank does, " +
-                       describe(step.kind, step.reduction, step.dtype, step.number, step.bytes) + ", got " +
-                       describe(frame.kind, frame.reduction, frame.dtype, frame.number, frame.bytes) +
+                       describeStep(step.kind, step.reduction, step.dtype, step.number, step.bytes) + ", got " +
+                       describeStep(frame.kind, frame.reduction, frame.dtype, frame.number, frame.bytes) +
                        "; all ranks run one program with inputs of the same shapes");
 }
 
@@ -288,8 +423,10 @@ Error Links::readFrame(uint32_t peer, Progress &progress, const Step &step, cons
 Error Links::advance(uint32_t peer, Progress &progress, const Step &step, const std::string &what, bool &moved) {
   int socket = peers[peer].socket;
   auto ended = [&] {
+    std::string place = self() + ": " + what + ": rank " + std::to_string(peer);
     peers[peer].isBroken = true;
-    return fail(self() + ": " + what + ": rank " + std::to_string(peer) + " has ended");
+    Error reason = progress.hasReceived() ? readReason(peer, place) : Error();
+    return reason ? std::move(reason) : fail(self() + ": " + what + ": " + describeEnd(peer));
   };
   while (!progress.hasReceived()) {
     bool isFrame = progress.got < sizeof(Frame);

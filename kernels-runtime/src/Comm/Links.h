@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,10 +28,13 @@ struct CommunicatorOptions {
 
 /// What a rank is about to do; all ranks must say the same.
 struct Step {
-  uint8_t kind, reduction, dtype; ///< Codes of bundle_format.h; `kind` 0: nothing of a program.
+  uint8_t kind, reduction, dtype; ///< Codes of bundle_format.h; `kind` 0: nothing of a program; kPlanStep.
   uint64_t number;                ///< Counts steps.
   uint64_t bytes;                 ///< That each rank gives.
 };
+
+/// What a rank is going to do in a run, before it starts anything of it; `number` is the run's.
+inline constexpr uint8_t kPlanStep = 5;
 
 class Links {
 public:
@@ -57,13 +61,22 @@ public:
   /// Tells the others that this rank gives up, unless they know.
   void abort(std::string_view reason);
 
-  /// Whether some rank has ended or given up meanwhile; for a thread that watches while no exchange goes on.
+  /// A run begins: its number, from 1 on.
+  uint64_t beginRun();
+
+  /// Whether some rank has died or given up meanwhile, has ended before a run that this rank has begun, or says of such
+  /// a run that it does something else there; for a thread that watches while no exchange goes on.
   bundle::Error check(const std::string &what);
+
+  /// Asks all others how many runs they have begun, within a time of its own: by ranks; none where nothing came.
+  std::vector<std::optional<uint64_t>> ask();
 
 private:
   struct Peer {
     int socket = -1;
     bool isBroken = false; ///< In the middle of a message, or gone: nothing more can be said.
+    bool hasLeft = false;  ///< It ended as it should, after the run `runs`: all that it had to give is on its way.
+    std::optional<uint64_t> runs; ///< That it has begun, as far as it said.
   };
   struct Progress;
 
@@ -75,13 +88,20 @@ private:
   bundle::Error advance(uint32_t peer, Progress &progress, const Step &step, const std::string &what, bool &moved);
   bundle::Error readFrame(uint32_t peer, Progress &progress, const Step &step, const std::string &what, bool &moved);
   bundle::Error fail(std::string message);
+  bundle::Error readReason(uint32_t peer, const std::string &place);
+  bundle::Error checkPlan(uint32_t peer, const std::string &place);
+  bool sendCount(Peer &peer, uint8_t type);
+  bool readNotice(uint32_t peer);
+  void note(uint32_t peer, uint8_t type, uint64_t number);
+  std::string describeEnd(uint32_t peer) const;
   std::string self() const;
   std::string listMissing() const;
 
   CommunicatorOptions options;
   std::recursive_mutex mutex; ///< One call at a time.
   std::vector<Peer> peers;
-  bool isAborted = false;
+  uint64_t runs = 0; ///< That this rank has begun.
+  bool isJoined = false, isAborted = false;
 };
 
 } // namespace weft

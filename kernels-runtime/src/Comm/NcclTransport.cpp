@@ -60,6 +60,7 @@ public:
 
   Error run(const Collective &collective, Device &device) override;
   bool canRecord() const override { return true; }
+  Error begin(const std::vector<Collective> *collectives) override;
   Error wait(Device &device) override;
   void abort() override;
 
@@ -67,6 +68,9 @@ private:
   Error start(const Collective &collective, nccl::Stream stream);
   Error allToAll(const Collective &collective, nccl::DataType type, uint64_t count, nccl::Stream stream);
   Error findFailure();
+  Error compare(const std::vector<Collective> &list);
+  std::string self() const;
+  std::string describeStall();
   void watch();
 
   CommunicatorOptions options;
@@ -76,6 +80,9 @@ private:
   nccl::Comm comm = nullptr;
   Error failure;
   bool isEnding = false;
+  uint64_t number = 0;                        ///< Of the last run that has begun.
+  std::string place = "before the first run"; ///< Its first collective.
+  std::string agreed; ///< What all ranks said that they do, in the last run that did something new.
   std::condition_variable ending;
   std::thread watcher;
 };
@@ -168,9 +175,11 @@ Error NcclTransport::findFailure() {
   if (!failure)
     failure = library.check(state, "NCCL");
   if (failure)
+    failure = std::move(failure).within(self() + ": " + place);
+  if (failure)
     links.abort(failure.getMessage());
   else
-    failure = links.check("NCCL");
+    failure = links.check(place);
   if (failure)
     (void)library.commAbort(std::exchange(comm, nullptr));
   return failure;
@@ -226,12 +235,110 @@ Error NcclTransport::start(const Collective &collective, nccl::Stream stream) {
 }
 
 Error NcclTransport::run(const Collective &collective, Device &device) {
-  Error error = device.withStream([&](void *stream) {
+  return device.withStream([&](void *stream) {
     std::lock_guard<std::mutex> lock(mutex);
-    return comm ? start(collective, stream) : failure;
+    Error error = comm ? start(collective, stream) : Error();
+    if (!comm)
+      return failure;
+    return error ? std::move(error).within(self() + ": " + describe(collective)) : Error();
   });
-  return error ? std::move(error).within("rank " + std::to_string(options.rank) + ": " + describe(collective))
-               : Error();
+}
+
+//===--- What ranks are going to do ---===//
+
+std::string NcclTransport::self() const {
+  return "rank " + std::to_string(options.rank) + " of " + std::to_string(options.ranks);
+}
+
+static std::string getLine(const Collective &collective) {
+  return describe(collective) + ", " +
+         describe(uint8_t(collective.kind), uint8_t(collective.reduction), uint8_t(collective.dtype), collective.bytes);
+}
+
+/// The first line in which they differ.
+static std::string findDifference(const std::vector<Collective> &list, const std::string &others,
+                                  const std::string &who) {
+  size_t begin = 0;
+  for (const Collective &each : list) {
+    std::string mine = getLine(each);
+    begin = std::min(begin, others.size());
+    size_t end = std::min(others.find('\n', begin), others.size());
+    std::string theirs = others.substr(begin, end - begin);
+    if (mine != theirs)
+      return describe(each) + ": " + who + ": expected what this rank does, " + mine + ", got " +
+             (theirs.empty() ? "no more" : theirs) + "; all ranks run one program with inputs of the same shapes";
+    begin = end + 1;
+  }
+  return who + ": expected no more collectives than this rank's, got others";
+}
+
+/// NCCL does not compare what ranks do, and what differs may end as wrong numbers. So before a run that does something
+/// else than the one before, all ranks say what.
+Error NcclTransport::begin(const std::vector<Collective> *list) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure || !comm)
+    return failure;
+  number = links.beginRun(); // Under the mutex: the watcher would take others' plans of this run for other ones.
+  place = list && !list->empty() ? describe(list->front()) : "run " + std::to_string(number);
+  if (!list)
+    return {};
+  std::string mine;
+  for (const Collective &each : *list)
+    mine += getLine(each) + "\n";
+  if (mine == agreed)
+    return {};
+  agreed = std::move(mine);
+  failure = compare(*list);
+  if (failure && comm)
+    (void)library.commAbort(std::exchange(comm, nullptr));
+  return failure;
+}
+
+Error NcclTransport::compare(const std::vector<Collective> &list) {
+  const Step step = {kPlanStep, 0, 0, number, 0};
+  uint64_t size = agreed.size();
+  std::vector<uint64_t> sizes(options.ranks, size);
+  std::vector<Links::Transfer> transfers(options.ranks);
+  for (uint32_t i = 0; i < options.ranks; ++i)
+    transfers[i] = {&size, sizeof size, &sizes[i], sizeof size};
+  if (Error error = links.exchange(step, transfers, place))
+    return error;
+  constexpr uint64_t most = 1 << 26; // A million collectives.
+  std::vector<std::string> texts(options.ranks);
+  for (uint32_t i = 0; i < options.ranks; ++i) {
+    texts[i].resize(std::min(sizes[i], most));
+    transfers[i] = {agreed.data(), agreed.size(), texts[i].data(), texts[i].size()};
+  }
+  if (Error error = links.exchange(step, transfers, place))
+    return error;
+  for (uint32_t i = 0; i < options.ranks; ++i)
+    if (i != options.rank && texts[i] != agreed) {
+      Error error(ErrorCode::Device, self() + ": " + findDifference(list, texts[i], "rank " + std::to_string(i)));
+      links.abort(error.getMessage());
+      return error;
+    }
+  return {};
+}
+
+/// Of the clock: who has not come, as far as the others say, and to what.
+std::string NcclTransport::describeStall() {
+  std::vector<std::optional<uint64_t>> begun = links.ask();
+  std::string late, silent;
+  for (uint32_t i = 0; i < options.ranks; ++i) {
+    std::string who = "rank " + std::to_string(i);
+    if (i == options.rank)
+      continue;
+    if (!begun[i])
+      silent += (silent.empty() ? "does not answer: " : ", ") + who;
+    else if (*begun[i] < number)
+      late += (late.empty() ? "is late: " : ", ") + who + " (run " + std::to_string(*begun[i]) + ")";
+  }
+  bool haveAllCome = late.empty() && silent.empty();
+  std::string text = self() + ": " + place + ": expected " + (haveAllCome ? "the collectives of run " : "all in run ") +
+                     std::to_string(number) + " within " + std::to_string(options.timeoutMs) + " ms, ";
+  if (haveAllCome)
+    return text + "which all ranks have begun; the links between the cards may have failed";
+  return text + late + (late.empty() || silent.empty() ? "" : "; ") + silent;
 }
 
 /// Polls the stream: a wait in the driver could not be ended.
@@ -251,9 +358,10 @@ Error NcclTransport::wait(Device &device) {
     checked = now;
     std::lock_guard<std::mutex> lock(mutex);
     if (!findFailure() && now - begin > std::chrono::milliseconds(options.timeoutMs)) {
-      failure = Error(ErrorCode::Device, "rank " + std::to_string(options.rank) +
-                                             ": expected the other ranks to take part in collectives within " +
-                                             std::to_string(options.timeoutMs) + " ms, some did not");
+      std::string stall = describeStall();
+      failure = links.check(place); // One that gave up meanwhile answers no more, and has said why.
+      if (!failure)
+        failure = Error(ErrorCode::Device, stall);
       links.abort(failure.getMessage());
       if (comm)
         (void)library.commAbort(std::exchange(comm, nullptr));

@@ -85,13 +85,14 @@ Error Session::execute() {
   hasLaunched = false;
   isOverwritten.assign(inputOfOutput.empty() ? 0 : entry.buffers.size, false);
   turnsLeft = turnLimit;
-  if (!isRecordable)
-    return startCommands(0, entry.commands.size, /*isRecorded=*/false);
-  if (Error error = evaluate(entry.commands[0], segments[0]))
+  if (isForeseeable)
+    if (Error error = evaluate(entry.commands[0], segments[0]))
+      return error;
+  if (Error error = beginCollectives())
     return error;
-  if (!isBranching())
-    return startCommands(1, entry.commands.size, /*isRecorded=*/false);
-  return replay({registers, addresses}) ? Error() : startCommands(1, entry.commands.size, /*isRecorded=*/false);
+  if (isRecordable && isBranching() && replay({registers, addresses}))
+    return {};
+  return startCommands(isForeseeable, entry.commands.size, /*isRecorded=*/false);
 }
 
 /// Whether no loop of this run has more than one turn: recordings hold each command once.
@@ -433,6 +434,20 @@ Error Session::copy(const CommandRecord &command) {
   error = device->copy(destination, source, uint64_t(bytes));
   note(WEFT_EVENT_COPY, -1, bytes, begin, timeline.keepsEvents() ? nowNs() - begin : 0);
   return error;
+}
+
+/// The ranks hear of what a run does, if it is known.
+Error Session::beginCollectives() {
+  if (!communicator)
+    return {};
+  if (!isForeseeable)
+    return communicator->begin(nullptr);
+  std::vector<Collective> list;
+  for (const CommandRecord &command : entry.commands)
+    if (CommandKind(command.kind) == CommandKind::Collective)
+      list.push_back({CollectiveKind(command.inputs), Reduction(command.d), DType(entry.buffers[command.a].dtype),
+                      nullptr, nullptr, uint64_t(registers[command.b]), getTables().getString(command.e)});
+  return communicator->begin(&list);
 }
 
 Error Session::collective(const CommandRecord &command) {

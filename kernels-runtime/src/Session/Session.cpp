@@ -165,7 +165,8 @@ void Session::prepareSegments() {
   scalarValues.resize(scalarCount);
   segments = std::vector<Segment>(segmentCount);
   // One evaluation, before all work: what follows is fixed, turns of loops too. A single kernel gains nothing.
-  isRecordable = segmentCount == 1 && !hasCondition && entry.commands.size > 2;
+  isForeseeable = segmentCount == 1 && !hasCondition;
+  isRecordable = isForeseeable && entry.commands.size > 2;
   std::vector<uint8_t> isExtent(entry.instructions.size);
   for (uint32_t i = 0; i < entry.buffers.size; ++i) {
     const BufferRecord &buffer = entry.buffers[i];

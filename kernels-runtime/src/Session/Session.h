@@ -129,6 +129,7 @@ private:
   /// An event of this run, if any are kept.
   void note(int32_t kind, int32_t dispatch, int64_t size, uint64_t begin, uint64_t nanoseconds);
   bundle::Error collective(const bundle::CommandRecord &command);
+  bundle::Error beginCollectives();
   bundle::Error load(uint32_t buffer, int64_t index, int64_t &value);
   bundle::Error offsetAddress(uint32_t buffer, uint32_t offsetRegister, int64_t bytes, void *&address) const;
 
@@ -166,7 +167,8 @@ private:
   std::vector<Segment> segments;
   std::vector<DispatchState> dispatches;
   std::vector<uint32_t> placeOfCommand; ///< In `segments` or `dispatches`.
-  bool isRecordable = false;            ///< Nothing that a run starts depends on the data of a buffer that it writes.
+  bool isForeseeable = false;           ///< Nothing that a run starts depends on the data of a buffer that it writes.
+  bool isRecordable = false;            ///< So it can be recorded.
   RecordedRuns recordings;
 
   int64_t turn = 0;            ///< Of the innermost loop that runs.

@@ -168,6 +168,29 @@ TEST(Communicator, NamesTheRankThatHasEnded) {
   EXPECT_NE(errors[1].find("rank 1 of 3: session on cpu: rank "), std::string::npos) << errors[1];
 }
 
+TEST(Communicator, NamesTheRunBeforeWhichARankHasEnded) {
+  std::vector<uint8_t> bytes = buildCollective(CollectiveKind::AllReduce, Reduction::Add, 2);
+  Texts results = runRanks(2, [&](uint32_t rank, const std::string &address) {
+    std::shared_ptr<LoadedBundle> bundle;
+    EXPECT_FALSE(LoadedBundle::openMemory(bytes.data(), bytes.size(), {}, bundle));
+    SessionOptions options;
+    options.threads = 1;
+    EXPECT_FALSE(Communicator::create(makeOptions(rank, 2, address), options.communicator));
+    std::unique_ptr<Session> session;
+    EXPECT_FALSE(Session::create(bundle, "cpu", options, session));
+    options.communicator.reset();
+    std::string text;
+    for (uint32_t run = 0; run < 2 + rank; ++run) { // One more on rank 1.
+      Floats x{{1}, {float(rank + 1)}};
+      weft_tensor input = x.view(), output = {};
+      Error error = session->run(&input, 1, &output, 1);
+      text += error ? error.getMessage() : std::to_string(int(*static_cast<const float *>(output.data)));
+    }
+    return text;
+  });
+  EXPECT_EQ(results, (Texts{"33", "33rank 1 of 2: all_reduce \"/block/mlp\": rank 0 has ended after run 2"}));
+}
+
 TEST(Communicator, EndsAllRanksWhenARunFails) {
   std::vector<uint8_t> bytes = buildCollective(CollectiveKind::ReduceScatter, Reduction::Add, 2);
   Texts errors = runRanks(2, [&](uint32_t rank, const std::string &address) { // 5 elements are no 2 parts.

@@ -6,6 +6,7 @@
 
 #include "Comm/NcclApi.h"
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <sched.h>
@@ -22,7 +23,7 @@ struct weft::nccl::ncclComm {
 };
 
 namespace {
-constexpr Result kSystemError = 2, kInvalidArgument = 4;
+constexpr Result kInvalidArgument = 4;
 FakeNccl state;
 
 struct Operation {
@@ -48,6 +49,11 @@ void start(Comm comm, const Operation &operation) {
     ++memory.arrived[step];
     while (memory.arrived[step] < comm->ranks && !comm->isAborted)
       ::sched_yield();
+    if (uint32_t awaited = state.awaitedGone) {
+      while (memory.gone < awaited && !comm->isAborted)
+        ::sched_yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
     if (!comm->isAborted)
       operation.finish(memory.slots[step]);
     --comm->running;
@@ -57,6 +63,8 @@ void start(Comm comm, const Operation &operation) {
 Result enqueue(Comm comm, void *stream, size_t bytes, const Operation &operation) {
   if (bytes > FakeNcclMemory::kBytes || comm->ranks > FakeNcclMemory::kRanks || state.cuda->contextStack.empty())
     return kInvalidArgument;
+  if (int error = state.startError)
+    return error;
   auto capture = state.cuda->captures.find(stream);
   if (capture == state.cuda->captures.end()) {
     start(comm, operation);

@@ -18,15 +18,17 @@ struct FakeNcclMemory {
   static constexpr unsigned kSteps = 64, kRanks = 4, kBytes = 256;
   std::atomic<uint32_t> arrived[kSteps];
   uint8_t slots[kSteps][kRanks][kBytes];
-  char id[128]; ///< That rank 0 has made.
+  std::atomic<uint32_t> gone; ///< Ranks whose sessions and communicators are gone.
+  char id[128];               ///< That rank 0 has made.
 };
 
-/// Of one process.
+/// Of one process. The test's thread and those of the transport and of collectives share it.
 struct FakeNccl {
   FakeNcclMemory *memory = nullptr;
   FakeCuda *cuda = nullptr;
-  int asyncError = 0;
-  unsigned aborts = 0, destroyed = 0, captured = 0;
+  std::atomic<int> asyncError = 0, startError = 0; ///< Of collectives that run, and of calls that start them.
+  std::atomic<unsigned> aborts = 0, destroyed = 0, captured = 0;
+  std::atomic<unsigned> awaitedGone = 0; ///< Collectives end half a second after so many other ranks are gone.
 };
 
 } // namespace weft::test

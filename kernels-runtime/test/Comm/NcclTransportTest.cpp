@@ -9,6 +9,8 @@
 #include "Memory/LoadedBundle.h"
 #include "Session/Session.h"
 
+#include <chrono>
+#include <csignal>
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -44,7 +46,7 @@ protected:
   }
 
   /// What `work` returns in each process.
-  std::vector<std::string> runRanks(uint32_t ranks, CollectiveKind kind, const Work &work, int64_t timeoutMs = 20000) {
+  std::vector<std::string> runRanks(uint32_t ranks, CollectiveKind kind, const Work &work, int64_t timeoutMs = 60000) {
     std::vector<uint8_t> bytes = build(kind, ranks);
     void *memory = ::mmap(nullptr, sizeof(FakeNcclMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     SocketAddress place;
@@ -103,7 +105,14 @@ protected:
     std::string text = work(options.rank, *session, nccl);
     bool isAborted = nccl.aborts > 0;
     session.reset();
+    ++memory->gone;
     return text + (nccl.destroyed + nccl.aborts == 1 ? "" : ", not ended once") + (isAborted ? ", aborted" : "");
+  }
+
+  /// Until the sessions of so many ranks are gone.
+  static void awaitEnds(const FakeNccl &nccl, uint32_t ranks) {
+    for (int i = 0; i < 20000 && nccl.memory->gone < ranks; ++i)
+      ::usleep(1000);
   }
 
   /// One run on `count` numbers from rank * 10 on.
@@ -150,40 +159,140 @@ TEST_F(NcclTransportTest, EndsWhenARankDies) {
       ::_exit(1);
     return runOnce(rank, session, 4);
   });
-  EXPECT_EQ(texts[0], "rank 0 of 2: NCCL: rank 1 has ended, aborted");
+  EXPECT_EQ(texts[0], "rank 0 of 2: all_reduce \"/mlp\": rank 1 has ended, aborted");
+}
+
+/// The work of a card goes on when another rank, which has done its part in it, is gone.
+TEST_F(NcclTransportTest, OutlivesRanksThatHaveDoneTheirPart) {
+  auto work = [](uint32_t rank, Session &session, FakeNccl &nccl) {
+    nccl.awaitedGone = rank;
+    return runOnce(rank, session, 4);
+  };
+  EXPECT_EQ(runRanks(3, CollectiveKind::AllReduce, work), Texts(3, "30 33 36 39"));
+}
+
+/// Of the same extents as the run before, which the cards begin at once, and of others, which the ranks speak of first.
+TEST_F(NcclTransportTest, EndsWhenARunNeedsARankThatHasLeft) {
+  for (int64_t count : {4, 6}) {
+    auto work = [count](uint32_t rank, Session &session, FakeNccl &nccl) {
+      nccl.awaitedGone = rank;
+      std::string text = runOnce(rank, session, 4);
+      if (rank == 0)
+        return text;
+      auto begin = std::chrono::steady_clock::now();
+      text += "; " + runOnce(rank, session, count);
+      bool isPrompt = std::chrono::steady_clock::now() - begin < std::chrono::seconds(10);
+      return text + (isPrompt ? "" : ", late");
+    };
+    EXPECT_EQ(runRanks(2, CollectiveKind::AllReduce, work),
+              (Texts{"10 12 14 16", "10 12 14 16; rank 1 of 2: all_reduce \"/mlp\": rank 0 has ended after run 1, "
+                                    "aborted"}));
+  }
 }
 
 TEST_F(NcclTransportTest, EndsWhenARankIsLate) {
   Texts texts = runRanks(
       2, CollectiveKind::AllReduce,
-      [](uint32_t rank, Session &session, FakeNccl &) {
+      [](uint32_t rank, Session &session, FakeNccl &nccl) {
         if (rank == 1)
-          ::usleep(900000);
+          awaitEnds(nccl, 1);
         return runOnce(rank, session, 4);
       },
-      300);
+      2000);
   EXPECT_EQ(texts[0],
-            "rank 0: expected the other ranks to take part in collectives within 300 ms, some did not, aborted");
+            "rank 0 of 2: all_reduce \"/mlp\": expected rank 1 to go on within 2000 ms, nothing came, aborted");
   EXPECT_NE(texts[1].find("rank 0 gave up: " + texts[0].substr(0, 40)), std::string::npos) << texts[1];
+}
+
+TEST_F(NcclTransportTest, NamesTheRankThatIsLateInARunLikeTheOneBefore) {
+  auto work = [](uint32_t rank, Session &session, FakeNccl &nccl) {
+    std::string first = runOnce(rank, session, 4);
+    if (rank == 2)
+      awaitEnds(nccl, 2);
+    return first.substr(0, 2) + "; " + runOnce(rank, session, 4);
+  };
+  Texts texts = runRanks(3, CollectiveKind::AllReduce, work, 2000);
+  std::string late = "all_reduce \"/mlp\": expected all in run 2 within 2000 ms, is late: rank 2 (run 1)";
+  for (const std::string &text : {texts[0], texts[1]}) // Who asks first tells the other.
+    EXPECT_NE(text.find(late), std::string::npos) << text;
+  EXPECT_NE(texts[2].find("gave up: "), std::string::npos) << texts[2];
+}
+
+TEST_F(NcclTransportTest, NamesTheRankThatDoesNotAnswer) {
+  auto work = [](uint32_t rank, Session &session, FakeNccl &nccl) {
+    std::string first = runOnce(rank, session, 4);
+    if (rank == 1) { // Stopped with all its threads, until the other one has ended.
+      pid_t self = ::getpid();
+      if (::fork() == 0) {
+        awaitEnds(nccl, 1);
+        ::kill(self, SIGCONT);
+        ::_exit(0);
+      }
+      ::kill(self, SIGSTOP);
+    }
+    return runOnce(rank, session, 4);
+  };
+  Texts texts = runRanks(2, CollectiveKind::AllReduce, work, 2000);
+  EXPECT_EQ(texts[0],
+            "rank 0 of 2: all_reduce \"/mlp\": expected all in run 2 within 2000 ms, does not answer: rank 1, aborted");
+}
+
+TEST_F(NcclTransportTest, EndsWhenRanksDisagreeAboutShapes) {
+  // From the beginning; both new; and of one alone, which the other one hears of in its run.
+  for (uint32_t changes : {0u, 1u, 2u}) {
+    auto work = [changes](uint32_t rank, Session &session, FakeNccl &) {
+      std::string before = changes ? runOnce(rank, session, 4) : "";
+      return before + " " + runOnce(rank, session, rank == 0 ? 6 : changes == 2 ? 4 : 8);
+    };
+    Texts texts = runRanks(2, CollectiveKind::AllReduce, work);
+    for (uint32_t rank : {0u, 1u}) {
+      EXPECT_NE(texts[rank].find("rank " + std::to_string(rank) + " of 2: all_reduce \"/mlp\": rank " +
+                                 std::to_string(1 - rank)),
+                std::string::npos)
+          << texts[rank];
+      EXPECT_NE(texts[rank].find("inputs of the same shapes"), std::string::npos) << texts[rank];
+    }
+    if (changes < 2)
+      EXPECT_NE(
+          texts[0].find("expected what this rank does, all_reduce \"/mlp\", all_reduce add of 24 bytes of f32, got "
+                        "all_reduce \"/mlp\", all_reduce add of 32 bytes of f32"),
+          std::string::npos)
+          << texts[0];
+  }
 }
 
 TEST_F(NcclTransportTest, EndsWhenNcclFails) {
   Texts texts = runRanks(2, CollectiveKind::AllReduce, [](uint32_t rank, Session &session, FakeNccl &nccl) {
     if (rank == 0)
       nccl.asyncError = 2;
-    ::usleep(rank ? 0 : 300000);
+    for (int i = 0; rank == 0 && i < 20000 && nccl.aborts == 0; ++i) // Until the watcher has seen it.
+      ::usleep(1000);
     return runOnce(rank, session, 4);
   });
-  EXPECT_EQ(texts[0], "rank 0: all_reduce \"/mlp\": NCCL: unhandled, aborted");
+  EXPECT_EQ(texts[0], "rank 0 of 2: before the first run: NCCL: unhandled, aborted");
   EXPECT_NE(texts[1].find("rank 0 gave up: "), std::string::npos) << texts[1];
+}
+
+/// A rank that failed does not leave as one that has done its part.
+TEST_F(NcclTransportTest, EndsWhenACollectiveDoesNotStart) {
+  Texts texts = runRanks(2, CollectiveKind::AllReduce, [](uint32_t rank, Session &session, FakeNccl &nccl) {
+    nccl.startError = rank ? 2 : 0;
+    return runOnce(rank, session, 4);
+  });
+  std::string failed = "rank 1 of 2: all_reduce \"/mlp\": ncclAllReduce: unhandled";
+  EXPECT_EQ(texts[1], failed + ", aborted");
+  EXPECT_EQ(texts[0], "rank 0 of 2: all_reduce \"/mlp\": rank 1 gave up: " + failed + ", aborted");
 }
 
 TEST_F(NcclTransportTest, EndsWhenARunFails) {
   Texts texts = runRanks(2, CollectiveKind::ReduceScatter, [](uint32_t rank, Session &session, FakeNccl &) {
-    return runOnce(rank, session, rank ? 5 : 4); // 5 numbers are no 2 parts.
+    if (rank == 0)
+      return runOnce(rank, session, 4);
+    Floats x{{2, 2}, {1, 2, 3, 4}}; // Of another rank than the program's input.
+    weft_tensor input = x.view(), output = {};
+    return session.run(&input, 1, &output, 1).getMessage();
   });
-  EXPECT_NE(texts[0].find("rank 1 gave up: rank 1: collective \"/mlp\": expected 2 equal parts"), std::string::npos)
-      << texts[0];
+  EXPECT_NE(texts[0].find("reduce_scatter \"/mlp\": rank 1 gave up: rank 1: "), std::string::npos) << texts[0];
 }
 
 } // namespace
