@@ -317,7 +317,7 @@ def BandMasks : Pass<"weft-band-masks"> {
   let summary = "masks of softmax become comparisons of places";
   let description = [{
     What masks the scores of a softmax is read as exporters spell it: a number far below, added where (or put in the place of scores where) a condition fails, by choices,
-    triangles, products with booleans, and sums of these. What of the condition compares functions of places and extents (known or not), and constants of which each row keeps a
+    triangles, products with booleans, and sums of these. What of the condition compares functions of places and extents (known or not), and constants (or slices of them by extents) of which each row keeps a
     band, become comparisons of the streamed place, moved by extents, with the row's: causal masks, windows, lengths. Kernels do not read those, and take the bounds of their
     loops from them. What depends on data stays beside them. Every element is as it was, with -inf.
 
