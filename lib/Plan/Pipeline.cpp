@@ -29,6 +29,8 @@ static tg::BandMasksOptions getMaskOptions(const PlanOptions &options) {
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
   if (!options.gpu) // The CPU has no loop for folds: what a file may have of them becomes plain ops.
     pm.addPass(tg::createUnrollFolds());
+  if (options.fuse && (!options.gpu || !options.target.empty()))
+    pm.addPass(createReadRouted({options.gpu ? options.target : ""}));
   if (!options.gpu)
     pm.addPass(createPackQuads());
   if (!options.gpu && options.fuse)

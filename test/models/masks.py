@@ -108,12 +108,18 @@ def cumsum(g: Graph) -> str:
     return g.additive(g.op("LessOrEqual", columns, g.rows()))
 
 
-def buffer_slice(g: Graph) -> str:
+def buffer_slice(g: Graph, dtype: type = np.bool_) -> str:
     """GPT-2: tril(ones(n, n), bool)[past:total, :total] of a stored buffer."""
-    table = numpy_helper.from_array(np.tril(np.ones((1, 1, 128, 128), np.bool_)), "bias")
+    table = numpy_helper.from_array(np.tril(np.ones((1, 1, 128, 128), dtype)), "bias")
     g.weights.append(table)
     rows = g.op("Slice", "bias", g.op("Unsqueeze", g.past, g.array([0])), g.op("Unsqueeze", g.keys, g.array([0])), g.array([2]), g.array([1]))
-    return g.additive(g.op("Slice", rows, g.array([0]), g.op("Unsqueeze", g.keys, g.array([0])), g.array([3]), g.array([1])))
+    seen = g.op("Slice", rows, g.array([0]), g.op("Unsqueeze", g.keys, g.array([0])), g.array([3]), g.array([1]))
+    return g.additive(seen if dtype == np.bool_ else g.cast(seen, np.bool_))
+
+
+def buffer_bytes(g: Graph) -> str:
+    """The same of bytes, as GPT-2 stored them up to transformers 4.29."""
+    return buffer_slice(g, np.uint8)
 
 
 def window(g: Graph, width: int = 24) -> str:
@@ -174,7 +180,7 @@ def vmap(g: Graph) -> str:
     return g.additive(g.op("And", g.op("LessOrEqual", columns, rows), seen))
 
 
-SPELLINGS = {f.__name__: f for f in (range_less, greater, trilu_bool, trilu_full, full_times, cumsum, buffer_slice, window, window_or, positions,
+SPELLINGS = {f.__name__: f for f in (range_less, greater, trilu_bool, trilu_full, full_times, cumsum, buffer_slice, buffer_bytes, window, window_or, positions,
                                      causal_padding, causal_plus_padding, padding_filled, padding, vmap)}
 
 

@@ -30,7 +30,7 @@ LENGTHS = ((0, 1), (0, 37), (5, 70), (83, 1), (29, 50))  # Past and prompt.
 WITHIN = 3e-3
 # Spellings whose masked steps are left out, or not; others depend on data. Finite numbers are taken as -inf where products that are numbers are
 # small beside them; a run looks whether they are where that pays, for long prompts, or the licence takes it for granted.
-SKIPPED = {"range_less", "greater", "trilu_bool", "trilu_full", "cumsum", "window", "window_or", "causal_padding", "causal_plus_padding", "vmap"}
+SKIPPED = {"range_less", "greater", "trilu_bool", "trilu_full", "cumsum", "buffer_slice", "buffer_bytes", "window", "window_or", "causal_padding", "causal_plus_padding", "vmap"}
 PRODUCTS = {"full_times", "padding_filled", "padding"}  # 0 * -inf is NaN.
 FINITE = SKIPPED | {"full_times"}
 LEFT_OUT = {"inf": SKIPPED | {"positions"}, "least": FINITE, "wide": FINITE, "early": FINITE, "fast": FINITE | {"padding_filled"}}

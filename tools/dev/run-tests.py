@@ -298,6 +298,7 @@ ROUNDTRIP = ["--param", "roundtrip=1"]  # Every module is printed and parsed aga
 NODES, EDGES, CASES, MODELS = "test/onnx/run_node_suite.py", "test/onnx/run_edges.py", "bench/check_cases.py", "test/models/run_models.py"
 PROGRAMS = "test/onnx/run_programs.py"
 DECODERS = "test/models/run_decoders.py"
+EXPERTS = "test/models/run_experts.py"
 
 # The longest first among those that use one core, so that pairs end together.
 STEPS: dict[str, Step] = {
@@ -341,7 +342,8 @@ EMULATED = {
     "emulated-edges": {target: [ROOT / EDGES, f"--target={target}", "--quiet"] for target in ("sm_80", "sm_90a")},
     "emulated-programs": {target: [ROOT / PROGRAMS, f"--target={target}"] for target in ("sm_80", "sm_90a")},
     "decoders": {"cpu": [ROOT / DECODERS], **{target: [ROOT / DECODERS, f"--target={target}"] for target in ("sm_80", "sm_90a")},
-                 "masks": [ROOT / "test/models/run_masks.py"]},
+                 "masks": [ROOT / "test/models/run_masks.py"], "experts": [ROOT / EXPERTS],
+                 **{f"experts-{target}": [ROOT / EXPERTS, f"--target={target}"] for target in ("sm_80", "sm_90a")}},
     "emulated-models": {target: [ROOT / MODELS, "--emulated", f"--target={target}"] for target in ("sm_80", "sm_90a")},
     "emulated-cases": {
         "sm_80": [ROOT / CASES, "--target=sm_80", "--dtype=f16"],
@@ -351,7 +353,7 @@ EMULATED = {
 }
 CHOSEN = ("emulated-nodes", "emulated-edges", "emulated-models")  # Those of them that can take a part of their cases.
 STEPS.update({
-    "decoders": Step("caches in place, at any length from one bundle; the examples that generate; masks as exporters spell them", lambda c: emulated(c, "decoders")),
+    "decoders": Step("caches in place, at any length from one bundle; the examples that generate; masks as exporters spell them; experts that nobody chose", lambda c: emulated(c, "decoders")),
     "emulated-models": Step("whole models on a GPU: launches, buffers, dynamic extents", lambda c: emulated(c, "emulated-models"), 1),
     "emulated-cases": Step("the kernels that are measured: wgmma, TMA, clusters, roles, races between them", lambda c: emulated(c, "emulated-cases"), 1),
     "emulated-nodes": Step("an operator's code for a GPU", lambda c: emulated(c, "emulated-nodes")),

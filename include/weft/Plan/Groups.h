@@ -37,8 +37,8 @@
 //      which none needs another's result. After it: pointwise ops over its result, seen through transpositions and
 //      reshapes; of a vector, one wave of CTAs may compute it again for more places. Before it: views and casts;
 //      arithmetic, sums over windows and vectors that other contractions make (lib/Plan/Groups/InnerContractions.h)
-//      where the model says that recomputing costs less than the bytes and the kernel it saves. A pad that contractions
-//      alone read is theirs.
+//      where the model says that recomputing costs less than the bytes and the kernel it saves; of what a vector is
+//      multiplied by, gathers of rows and what is computed of these. A pad that contractions alone read is theirs.
 //
 //  G3  Reductions run over the same axes of the same dimensions; every op after them has those of the rows, whole or
 //      reduced, or reads them at other places of the same row (lib/Plan/Groups/RowMoves.h). Before them: row-shaped

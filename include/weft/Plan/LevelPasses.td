@@ -32,6 +32,36 @@ def FuseGemmChains : Pass<"weft-fuse-gemm-chains", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def ReadRouted : Pass<"weft-read-routed", "::mlir::ModuleOp"> {
+  let summary = "sums over experts read those that a router chose";
+  let description = [{
+    A contraction that sums over experts with a factor that is `tg.scatter` of 0 and `kind` add, at places p[t, c] that a router chose for token t, becomes a sum over choices c: the
+    factor is what was scattered (0 where p is no place), and all else that depends on experts is read at p[t, c]. Arithmetic, views and products per expert are computed there; what is in
+    memory goes through a `tg.gather`, which the products' kernels read through. Done where that takes less time, by bytes read and points multiplied: a few tokens. Equal up to the
+    order of the sum; what experts compute that nobody chose is not computed (0 times infinity).
+
+    Each sum gets a remark of category `plan`: `chosen-experts` (passed) or `all-experts` (missed).
+
+    ```mlir
+    func.func @main(%x: tensor<1x32xf16>, %w: tensor<8x64x32xf16>, %p: tensor<1x2xi64>, %g: tensor<1x2xf16>) -> tensor<1x64xf16> {
+      %none = tg.constant dense<0.0> : tensor<1x8xf16>
+      %gate = tg.scatter %none, %p, %g data_map = affine_map<(t, c)[e] -> (t, e)> index_maps = [affine_map<(t, c) -> (t, c)>] {kind = #tg<monoid add>}
+          : tensor<1x8xf16>, tensor<1x2xi64>, tensor<1x2xf16>
+      %y = tg.contract %x, %w [affine_map<(t, e, o, i) -> (t, i)>, affine_map<(t, e, o, i) -> (e, o, i)>, affine_map<(t, e, o, i) -> (t, e, o)>]
+          : tensor<1x32xf16>, tensor<8x64x32xf16> -> tensor<1x8x64xf16> // of tensor<1x2x64x32xf16>, gathered
+      %r = tg.contract %gate, %y [affine_map<(t, e, o) -> (t, e)>, affine_map<(t, e, o) -> (t, e, o)>, affine_map<(t, e, o) -> (t, o)>]
+          : tensor<1x8xf16>, tensor<1x8x64xf16> -> tensor<1x64xf16>
+      return %r : tensor<1x64xf16>
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"", "architecture, or device of the table in lib/Target; none: the CPU">,
+  ];
+  let statistics = [Statistic<"numSums", "sums", "sums over experts that became sums over choices">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def PackQuads : Pass<"weft-pack-quads"> {
   let summary = "contractions of bytes by words of four";
   let description = [{

@@ -47,7 +47,8 @@ public:
   bool isQuicklyRead(const Device &device) const;
 
   DenseSet<Value> steady, copied;
-  DenseSet<Value> late; ///< Steady ones that are read behind a wait or a loop.
+  DenseSet<Value> late;   ///< Steady ones that are read behind a wait or a loop,
+  DenseSet<Value> chosen; ///< of which data choose the places.
 
 private:
   bool touchesTransients(Operation *op) const;
@@ -118,6 +119,8 @@ void GridWaits::noteLate(Operation *op) {
     for (Value operand : inner->getOperands())
       if (steady.contains(operand))
         late.insert(operand);
+    if (auto load = dyn_cast<tk::LoadOp>(inner); load && !load.getIndices().empty())
+      chosen.insert(load.getSource());
   });
 }
 
@@ -171,6 +174,8 @@ std::optional<SmallVector<SteadyTensor>> weft::gpu::placeGridWaits(func::FuncOp 
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = dyn_cast<tk::GlobalType>(argument.getType());
     if (!type || !waits.late.contains(argument) || waits.copied.contains(argument))
+      continue;
+    if (waits.chosen.contains(argument)) // A few rows of many, nobody knows which.
       continue;
     std::optional<int64_t> bytes = tg::getByteSize(type.getTensor());
     if (bytes && *bytes >= bulkAlignment)

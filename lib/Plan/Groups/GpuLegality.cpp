@@ -56,7 +56,8 @@ struct Prologue {
   bool followed = false;            ///< It reads a GEMM that it could be the epilogue of.
   bool isStored = true;             ///< All it reads are weights and constants.
   Value packed;                     ///< The largest tensor of integers that share words.
-  Operation *moved = nullptr;       ///< A gather, concatenation or window.
+  Operation *moved = nullptr;       ///< A gather, concatenation or window,
+  bool choosesRows = true;          ///< of which all are gathers that take rows whole.
 };
 
 /// A group with what its rules ask again and again.
@@ -306,8 +307,10 @@ void Checker::sumUpPrologue(Operation *last, Prologue &before) {
     Operation *op = work.pop_back_val();
     if (!seen.insert(op).second)
       continue;
-    if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op) && !before.moved)
-      before.moved = op;
+    if (isa<tg::GatherOp, tg::ConcatOp, tg::WindowOp>(op)) {
+      before.moved = before.moved ? before.moved : op;
+      before.choosesRows &= takesRows(op);
+    }
     auto contract = dyn_cast<tg::ContractOp>(op);
     if (contract) {
       before.operations += pointsOf(contract);
@@ -340,6 +343,8 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   sumUpPrologue(producer, before);
   bool isFree =
       staysPacked(contract, operand, before); // It reads less than the copy would take, and no kernel makes it.
+  // A vector's kernel reads each row of the matrix once, wherever it lies, and computes nothing of it twice.
+  isFree |= before.moved && before.choosesRows && countOtherRows(contract, operand) == 1;
   if (before.moved && !(isa<tg::GatherOp>(before.moved) && isFree))
     return "G2: " + nameOf(before.moved) + " before a contraction";
   if (before.operations == 0 || isMeasured || isFree)

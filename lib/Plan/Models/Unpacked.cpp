@@ -47,6 +47,17 @@ int64_t countOtherRows(tg::ContractOp contract, unsigned operand) {
   return rows;
 }
 
+bool takesRows(Operation *op) {
+  auto gather = dyn_cast<tg::GatherOp>(op);
+  AffineMap data = gather ? gather.getDataMap() : AffineMap();
+  if (!gather || data.getNumDims() == 0 || data.getNumResults() == 0)
+    return false;
+  unsigned last = data.getNumDims() - 1;
+  return data.getResults().back() == getAffineDimExpr(last, gather.getContext()) &&
+         llvm::none_of(llvm::seq(gather.getIndexMaps().size()),
+                       [&](unsigned j) { return gather.getIndexMap(j).isFunctionOfDim(last); });
+}
+
 bool paysByWarpgroups(const UnpackedProduct &product, const Device &device) {
   constexpr int64_t leastColumns = 64, mostBits = 4; // A lane's words of wider numbers are not side by side.
   if (!device.hasWgmma() || product.bits > mostBits || product.columns < leastColumns)

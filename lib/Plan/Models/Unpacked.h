@@ -32,6 +32,9 @@ int64_t countPacked(mlir::Value value);
 
 /// Places of a contraction's result that an element of the operand is multiplied for.
 int64_t countOtherRows(tg::ContractOp contract, unsigned operand);
+/// Whether `op` is a gather of rows: neighbours in its result lie side by side in what it reads, so that a product
+/// reads them as it would read the whole.
+bool takesRows(mlir::Operation *op);
 
 /// The tensor of numbers of at most 8 bits that the factor `operand` of a product is computed from place by place, if
 /// it lies in whole words and may be unpacked for factors of the operand's type; null if there is none.

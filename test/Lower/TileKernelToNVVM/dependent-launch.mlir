@@ -101,3 +101,24 @@ func.func @kernel(%x: !tk.global<tensor<25600xf16>>, %y: !tk.global<tensor<25600
   return
 }
 }
+
+// -----
+
+// Not asked for: a tensor of which data choose the rows.
+// CHECK-LABEL: llvm.func @kernel
+// CHECK-NOT: prefetch
+// CHECK: "griddepcontrol.wait;", "~{memory}"
+// CHECK: return
+#layout = #tk.layout<"linear(register=[[1],[2],[4],[256],[512],[1024]], lane=[[8],[16],[32],[64],[128]] -> dim0=2048)">
+#m = affine_map<(d0)[s0] -> (s0 * 2048 + d0)>
+module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 1>} {
+func.func @kernel(%x: !tk.global<tensor<204800xi32>>, %w: !tk.global<tensor<16000xf16>>, %y: !tk.global<tensor<204800xf16>>) attributes {tk.warps = 1 : i64} {
+  tk.for_tiles (%i) in affine_map<() -> (100)> {
+    %0 = tk.load %x[%i] map #m : !tk.global<tensor<204800xi32>> -> !tk.tile<2048xi32, #layout>
+    %1 = tk.load %w[] map affine_map<(d0, d1) -> (d1)> indices(%0 : !tk.tile<2048xi32, #layout>) : !tk.global<tensor<16000xf16>> -> !tk.tile<2048xf16, #layout>
+    tk.store %1, %y[%i] map #m : !tk.tile<2048xf16, #layout>, !tk.global<tensor<204800xf16>>
+    tk.yield
+  }
+  return
+}
+}

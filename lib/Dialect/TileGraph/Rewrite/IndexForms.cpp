@@ -203,4 +203,27 @@ bool SymbolFacts::isNonNegative(const PlaceForm &form, ArrayRef<AffineExpr> dims
   return isNonNegative(tidy(least));
 }
 
+bool SymbolFacts::isInside(AffineExpr index, AffineExpr extent, ArrayRef<AffineExpr> dims) const {
+  std::optional<PlaceForm> low = splitLinear(tidy(index), dims.size()),
+                           high = splitLinear(tidy(extent - 1 - index), dims.size());
+  return low && high && isNonNegative(*low, dims) && isNonNegative(*high, dims);
+}
+
+std::optional<Places> getGatheredPlaces(GatherOp op, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> dims,
+                                        const SymbolFacts &facts) {
+  Places places;
+  for (auto [expr, extent] : llvm::zip_equal(op.getDataMap().getResults(), getDims(op.getData().getType()))) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+    if (!symbol) {
+      places.push_back(tidy(expr.replaceDims(at)));
+      continue;
+    }
+    AffineExpr index = getIndexForm(op.getIndices(), compose(op.getIndexMap(symbol.getPosition()), at));
+    if (!index || !facts.isInside(index, extent, dims))
+      return std::nullopt;
+    places.push_back(index);
+  }
+  return places;
+}
+
 } // namespace weft::tg

@@ -45,6 +45,8 @@ public:
   bool isNonNegative(mlir::AffineExpr expr) const;
   /// The same for every place of a tensor of extents `dims`.
   bool isNonNegative(const PlaceForm &form, llvm::ArrayRef<mlir::AffineExpr> dims) const;
+  /// Whether `index`, linear in places of a tensor of extents `dims`, is in [0, extent) at all of them.
+  bool isInside(mlir::AffineExpr index, mlir::AffineExpr extent, llvm::ArrayRef<mlir::AffineExpr> dims) const;
 
 private:
   bool isShown(mlir::AffineExpr expr) const;
@@ -52,6 +54,12 @@ private:
   llvm::SmallVector<std::pair<int64_t, int64_t>> ranges;
   llvm::SmallVector<mlir::AffineExpr> facts; ///< Each at least 0.
 };
+
+/// The places of the data of a gather that is asked for at `at`, dimensions of a tensor of extents `dims`: where its
+/// indices are functions of places and extents that are in bounds in every run, so that none wraps or is clamped. Else
+/// none.
+std::optional<Places> getGatheredPlaces(GatherOp op, llvm::ArrayRef<mlir::AffineExpr> at,
+                                        llvm::ArrayRef<mlir::AffineExpr> dims, const SymbolFacts &facts);
 
 } // namespace weft::tg
 

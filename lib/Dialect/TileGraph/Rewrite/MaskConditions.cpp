@@ -138,6 +138,13 @@ bool MaskReader::addComparison(CmpOp op, bool holds, ArrayRef<AffineExpr> at) {
   return predicate == (holds ? P::Eq : P::Ne) && addForm(lhs - rhs) && addForm(rhs - lhs);
 }
 
+/// The places of what `op` moves; exporters slice a stored table with run-time offsets, which is a gather.
+std::optional<Places> MaskReader::findPlaces(Operation *op, ArrayRef<AffineExpr> at) const {
+  if (auto gather = dyn_cast_or_null<GatherOp>(op))
+    return getGatheredPlaces(gather, at, dims, facts);
+  return getViewedPlaces(op, at);
+}
+
 /// Captures that `value` is not 0 (is 0, unless it `holds`).
 bool MaskReader::readNonZero(Value value, bool holds, ArrayRef<AffineExpr> at, unsigned depth) {
   Operation *op = value.getDefiningOp();
@@ -145,13 +152,13 @@ bool MaskReader::readNonZero(Value value, bool holds, ArrayRef<AffineExpr> at, u
     return false;
   if (GraphBuilder::elementOf(value).isInteger(1))
     return !readCondition(value, holds, at, depth);
-  if (std::optional<Places> through = getViewedPlaces(op, at))
+  if (std::optional<Places> through = findPlaces(op, at))
     return readNonZero(op->getOperand(0), holds, *through, depth - 1);
   if (isa<CastOp>(op))
     return readNonZero(op->getOperand(0), holds, at, depth - 1);
   auto select = dyn_cast<SelectOp>(op);
   if (!select)
-    return false;
+    return addTable(tables.readBooleans(value, holds), at);
   std::optional<double> yes = getSplatNumber(select.getOnTrue()), no = getSplatNumber(select.getOnFalse());
   if (!yes || !no || (*yes == 0) == (*no == 0))
     return false;
@@ -216,7 +223,7 @@ Value MaskReader::readCondition(Value condition, bool holds, ArrayRef<AffineExpr
     made.push_back(result.getDefiningOp());
     return result;
   };
-  if (std::optional<Places> through = getViewedPlaces(op, at)) {
+  if (std::optional<Places> through = findPlaces(op, at)) {
     Value left = readCondition(op->getOperand(0), holds, *through, depth - 1);
     return !left ? Value() : left == op->getOperand(0) ? condition : cloneView(op, left);
   }
@@ -358,7 +365,7 @@ Value MaskReader::readParts(Value value, ArrayRef<AffineExpr> at, unsigned depth
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0 || !isa<FloatType>(GraphBuilder::elementOf(value)))
     return value;
-  if (std::optional<Places> through = getViewedPlaces(op, at))
+  if (std::optional<Places> through = findPlaces(op, at))
     return readView(op, *through, depth);
   if (isa<CastOp>(op))
     return readView(op, at, depth);

@@ -48,6 +48,7 @@ private:
   mlir::Value readParts(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readSelect(SelectOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readProduct(MulOp op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
+  std::optional<Places> findPlaces(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at) const;
   mlir::Value cloneView(mlir::Operation *op, mlir::Value value);
   mlir::Value readView(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);
   mlir::Value readCondition(mlir::Value condition, bool holds, llvm::ArrayRef<mlir::AffineExpr> at, unsigned depth);

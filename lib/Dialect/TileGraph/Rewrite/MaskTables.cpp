@@ -126,13 +126,19 @@ std::optional<Table> Tables::makeNumbers(Value value) {
 }
 
 std::optional<Table> Tables::makeBooleans(Value condition, bool kept) {
+  if (!GraphBuilder::elementOf(condition).isIntOrFloat())
+    return std::nullopt;
   std::optional<Table> table = readShape(cast<RankedTensorType>(condition.getType()));
   DenseElementsAttr elements = table ? evaluate(condition) : DenseElementsAttr();
   if (!elements)
     return std::nullopt;
   std::vector<uint8_t> keeps;
-  for (bool each : elements.getValues<bool>())
-    keeps.push_back(each == kept);
+  if (isa<FloatType>(elements.getElementType()))
+    for (const APFloat &each : elements.getValues<APFloat>())
+      keeps.push_back(each.isNonZero() == kept);
+  else
+    for (const APInt &each : elements.getValues<APInt>())
+      keeps.push_back(each.isZero() != kept);
   describe(*table, keeps);
   return table;
 }

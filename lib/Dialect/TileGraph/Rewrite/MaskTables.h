@@ -34,7 +34,8 @@ class Tables {
 public:
   /// `value` as numbers of 0 and one other, far below; none if it is not constant or not such.
   std::optional<Table> readNumbers(mlir::Value value);
-  /// `condition` as booleans that are `kept` where a place is kept.
+  /// `condition` as booleans, or as numbers that count as true where they are not 0, that are `kept` where a place is
+  /// kept.
   std::optional<Table> readBooleans(mlir::Value condition, bool kept);
 
 private:

@@ -1,6 +1,7 @@
 // com.microsoft mixtures of experts: MoE, and QMoE with weights of few bits. Each token is routed to k experts, whose
 // results are weighted. All experts are computed for all tokens, with a gate that is 0 where a token is not routed: two
 // contractions without any rearrangement of tokens, of which the second sums over experts and hidden columns at once.
+// Where few tokens choose few experts, --weft-read-routed makes sums over choices of them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/BlockQuantization.h"
 #include "Shared/Common.h"
@@ -78,7 +79,7 @@ Value routeTokens(NodeContext &n, const MixtureAttrs &attrs, Value scores, Value
   return n.make<tg::ScatterOp>(full(n, 0, f32, n.dims(scores)), places, Value(gates),
                                AffineMapAttr::get(AffineMap::get(2, 1, {token, expert}, context)),
                                n.b.getAffineMapArrayAttr({AffineMap::get(2, 0, {token, choice}, context)}),
-                               tg::MonoidAttr());
+                               tg::MonoidAttr::get(context, tg::Monoid::Add));
 }
 
 //===--- Experts ---===//

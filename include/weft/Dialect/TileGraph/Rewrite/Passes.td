@@ -290,8 +290,8 @@ def BandMasks : Pass<"weft-band-masks"> {
   let summary = "masks of softmax become comparisons of indices";
   let description = [{
     What masks the scores of a softmax is read as exporters spell it: a number far below, added where (or put in the place of scores where) a condition fails, by choices,
-    triangles, products with booleans, and sums of these. What of the condition compares functions of indices and extents (known or not), and constants of which each row keeps a
-    band, become comparisons of the streamed index, moved by extents, with the row's: causal masks, windows, lengths. Kernels do not read those, and take the bounds of their
+    triangles, products with booleans, and sums of these. What of the condition compares functions of indices and extents (known or not), and constants (or slices of them by extents) of which each row keeps
+    a band, become comparisons of the streamed index, moved by extents, with the row's: causal masks, windows, lengths. Kernels do not read those, and take the bounds of their
     loops from them. What depends on data stays beside them. Every element is as it was, with -inf.
 
     A finite number (exporters add -65504 or -3.4e38) becomes -inf if the weights of masked elements are 0 in both: each row keeps an element (from the ranges of symbols
