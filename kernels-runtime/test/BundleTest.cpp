@@ -3,6 +3,7 @@
 //
 // What the builder writes is what the reader sees; registers are shared, folded, and put where they can be evaluated;
 // arithmetic is checked; files are the same bytes every time.
+#include "Repair.h"
 #include "TestBundles.h"
 #include "weft/Bundle/DType.h"
 #include "weft/Bundle/Hash.h"
@@ -51,6 +52,21 @@ TEST(Builder, RoundTrip) {
 }
 
 TEST(Builder, SameCallsSameBytes) { EXPECT_EQ(buildExample(), buildExample()); }
+
+TEST(Reader, TakesEveryOlderMinor) {
+  std::vector<uint8_t> bytes = buildExample();
+  for (uint16_t minor = 0; minor <= kFormatMinor; ++minor) {
+    reinterpret_cast<FileHeader *>(bytes.data())->formatMinor = minor;
+    repairHashes(bytes.data(), bytes.size());
+    BundlePtr bundle = open(bytes);
+    SessionPtr session = createSession(bundle.get(), "positions", 1);
+    Floats x = {{4}, {1, -1, 0, 5}};
+    weft_tensor input = x.view(), output = {};
+    EXPECT_EQ(take(weft_session_run(session.get(), &input, 1, &output, 1)), "");
+    ASSERT_EQ(output.dims[0], 2);
+    EXPECT_EQ(static_cast<const int64_t *>(output.data)[1], 3);
+  }
+}
 
 TEST(Builder, SharesAndFoldsRegisters) {
   Builder builder("weft test");

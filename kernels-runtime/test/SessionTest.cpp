@@ -260,6 +260,36 @@ TEST_F(SessionTest, RefusesWhatItDoesNotHave) {
             "expected options.struct_size to be the size of the struct");
 }
 
+TEST_F(SessionTest, TakesOptionsOfOlderAndNewerCallers) {
+  struct {
+    weft_session_options known;
+    uint64_t later;
+  } newer = {};
+  newer.known.struct_size = sizeof newer;
+  newer.known.entry = "sum";
+  newer.known.threads = 1;
+  weft_session *session = nullptr;
+  EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &newer.known, &session)), "");
+  EXPECT_EQ(weft_session_input_count(session), 2u);
+  weft_session_release(session);
+  newer.later = 1;
+  EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &newer.known, &session)),
+            "options: have fields that this version of the runtime does not know");
+  // What an older caller's struct does not have is not read.
+  weft_session_options older = {
+      offsetof(weft_session_options, entry), 1, 0, reinterpret_cast<const char *>(8), 0, nullptr, nullptr, 0, 0};
+  EXPECT_EQ(take(weft_session_create(bundle.get(), "cpu", &older, &session)), "");
+  weft_statistics all = {}, some = {};
+  all.struct_size = sizeof all;
+  weft_session_statistics(session, &all);
+  some.struct_size = offsetof(weft_statistics, last_run_ns);
+  some.last_run_ns = 77;
+  weft_session_statistics(session, &some);
+  EXPECT_EQ(some.last_run_ns, 77u);
+  EXPECT_EQ(all.threads, 1u);
+  weft_session_release(session);
+}
+
 TEST(CpuCode, RefusesCodeForAnotherMachine) {
   Builder builder("weft test");
   addKernels(builder, {"avx512f", "not-a-feature"});

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 MAX_BYTES = 1_500_000
+MAX_GLIBC = (2, 27)
 LIBC_FAMILY = re.compile(r"^(libc|libm|libdl|libpthread|librt|ld-linux[\w-]*)\.so\.\d+$")
 
 
@@ -34,6 +35,11 @@ def main() -> int:
     failures += [f"needs {name}, expected the libc family only" for name in needed if not LIBC_FAMILY.match(name)]
     if not needed:
         failures.append("readelf shows no needed library")
+    versions = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", output(find_tool("readelf"), "-V", library))
+    failures += [f"asks for GLIBC_{a}.{b}, expected {MAX_GLIBC[0]}.{MAX_GLIBC[1]} at most (src/OldGlibc.c)"
+                 for a, b in sorted({(int(a), int(b)) for a, b in versions}) if (a, b) > MAX_GLIBC]
+    if not versions:
+        failures.append("readelf shows no versions of glibc")
     declared = set(re.findall(r"WEFT_EXPORT[^;(]*?\b(weft_\w+)\s*\(", header))
     symbols = output(find_tool("nm"), "-D", "--defined-only", library).split("\n")
     exported = {line.split()[-1].split("@")[0] for line in symbols if line and " A " not in line}

@@ -65,6 +65,7 @@ bool tools::parse(CLI::App &app, int argc, char **argv, int &exitCode) {
   }
   std::reverse(arguments.begin(), arguments.end()); // the order CLI11 wants
   app.allow_extras();
+  app.set_version_flag("--version", getVersionText());
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::Success &success) {

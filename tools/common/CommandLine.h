@@ -18,9 +18,9 @@ namespace weft::tools {
 /// "weft 0.1.0, bundle format 1.2".
 std::string getVersionText();
 
-/// Parses the command line into the variables bound to `app`; `--flagfile=F` stands for the flags in F, one to a line
-/// (# begins a comment line). True if the program is to end with `exitCode`: help and version were printed, or the
-/// error was.
+/// Parses the command line into the variables bound to `app`, with --version; `--flagfile=F` stands for the flags in F,
+/// one to a line (# begins a comment line). True if the program is to end with `exitCode`: help and version were
+/// printed, or the error was.
 bool parse(CLI::App &app, int argc, char **argv, int &exitCode);
 
 /// Prints "TOOL: error: MESSAGE" to stderr and returns the exit code.

@@ -60,6 +60,16 @@ def example() -> str:
     return found[1]
 
 
+def check_tags(python: pathlib.Path, wheels: list[pathlib.Path]) -> None:
+    """auditwheel, which is not ours, finds the tag that a wheel has. It does not know of a wheel that needs another one's libraries."""
+    for wheel in wheels:
+        if wheel.name.startswith(("weft_runtime", "weft_compiler")):
+            said = subprocess.run([python, "-m", "auditwheel", "show", wheel], check=True, capture_output=True, text=True).stdout
+            tag = re.search(r"manylinux_\d+_\d+_x86_64", wheel.name)[0]
+            if f'"{tag}"' not in " ".join(said.split()).split("The wheel references")[0]:
+                raise SystemExit(f"check-wheels: {wheel.name}: expected the tag {tag}, got {said}")
+
+
 def main() -> int:
     wheels = sorted(pathlib.Path(sys.argv[1]).resolve().glob("*.whl"))
     versions = sys.argv[2:] or ["onnxruntime>=1.23"]
@@ -68,7 +78,8 @@ def main() -> int:
         venv.create(home / "env", with_pip=True)
         python = home / "env" / "bin" / "python"
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "5", "--only-binary=:all:"]
-        subprocess.run([*pip, *wheels, "onnx"], check=True, cwd=home)
+        subprocess.run([*pip, *wheels, "onnx", "auditwheel"], check=True, cwd=home)
+        check_tags(python, wheels)
         for version in versions:
             subprocess.run([*pip, version], check=True, cwd=home)
             for text in (USE, example()):

@@ -22,9 +22,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 # Debian packages whose code is in a wheel: their copyright files go along.
-INSIDE = {"weft-runtime": ("libstdc++6", "libxxhash-dev"), "onnxruntime-ep-weft": ("libstdc++6",),
-          "weft-compiler": ("libllvm22", "libstdc++6", "libxxhash-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
-CARRIED = ("libonnx_proto.so.1", "libprotobuf.so.32")  # There are no archives of them.
+INSIDE = {"weft-runtime": ("libstdc++6", "libgcc-s1", "libxxhash-dev"), "onnxruntime-ep-weft": ("libstdc++6", "libgcc-s1"),
+          "weft-compiler": ("libllvm22", "libstdc++6", "libgcc-s1", "libxxhash-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
+# The archive of protobuf is not for shared libraries (arena.o has the thread's variables at fixed places), and of the other there is none.
+CARRIED = ("libonnx_proto.so.1", "libprotobuf.so.32")
+# The newest glibc that a wheel may ask for, and its bytes at most. OldGlibc.c keeps our own libraries at 2.27; Debian's protobuf asks for 2.34.
+BOUNDS = {"weft-runtime": ((2, 27), 1_000_000), "onnxruntime-ep-weft": ((2, 27), 1_000_000), "weft-compiler": ((2, 34), 60_000_000)}
+# The glibc of the oldest system whose libstdc++ has a version of symbols (manylinux, by GCC 7 to 12).
+LIBSTDCXX = [((3, 4, 24), (2, 27)), ((3, 4, 25), (2, 28)), ((3, 4, 28), (2, 31)), ((3, 4, 29), (2, 34)), ((3, 4, 30), (2, 35))]
 # What every machine of a manylinux tag has (PEP 600).
 EVERYWHERE = re.compile(r"^(libc|libm|libdl|librt|libpthread|ld-linux-x86-64|libgcc_s|libstdc\+\+|libz)\.so\.\d+$")
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -46,20 +51,33 @@ def stripped(library: pathlib.Path) -> bytes:
         return path.read_bytes()
 
 
-def needs(library: pathlib.Path) -> tuple[list[str], tuple[int, int]]:
-    """Libraries that it names, and the newest glibc whose symbols it uses."""
+def numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def needs(library: pathlib.Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
+    """Libraries that it names, and the glibc that each version of symbols asks for, its own or libstdc++'s."""
     named = re.findall(r"NEEDED.*\[(.+?)\]", output_of(LLVM / "llvm-readelf", "-d", library))
-    versions = [(int(a), int(b)) for a, b in re.findall(r"GLIBC_(\d+)\.(\d+)", output_of(LLVM / "llvm-readelf", "-V", library))]
-    return named, max(versions, default=(2, 17))
+    versions = {}
+    needed = output_of(LLVM / "llvm-readelf", "-V", library).partition("Version needs section")[2]
+    for family, number in re.findall(r"Name: (GLIBC|GLIBCXX)_([\d.]+)", needed):
+        if family == "GLIBC":
+            versions[f"{family}_{number}"] = numbers(number)[:2]
+        else:
+            versions[f"{family}_{number}"] = next((glibc for newest, glibc in LIBSTDCXX if numbers(number) <= newest), (2, 99))
+    return named, versions
 
 
-def tag_of(libraries: list[pathlib.Path], required: tuple[str, ...] = ()) -> str:
-    """The manylinux tag; an error for a library that a machine of it may lack, and no wheel that is `required` has."""
-    newest = (2, 17)
+def tag_of(name: str, libraries: list[pathlib.Path], required: tuple[str, ...] = ()) -> str:
+    """The manylinux tag; an error for symbols beyond a wheel's bound, and for a library that a machine may lack, and no wheel that is `required` has."""
+    newest, bound = (2, 17), BOUNDS[name][0]
     carried = {path.name for path in libraries} | set(required)
     for library in libraries:
-        named, glibc = needs(library)
-        newest = max(newest, glibc)
+        named, versions = needs(library)
+        if late := sorted(version for version, glibc in versions.items() if glibc > bound):
+            raise SystemExit(f"make-wheels: {library}: expected symbols of glibc {bound[0]}.{bound[1]} at most, got {', '.join(late)}; "
+                             "`objdump -T` names them, kernels-runtime/src/OldGlibc.c says them with older ones")
+        newest = max(newest, *versions.values())
         if strange := [name for name in named if not EVERYWHERE.match(name) and name not in carried]:
             raise SystemExit(f"make-wheels: {library}: needs {', '.join(strange)}, which a wheel cannot count on; link them statically")
     return f"manylinux_{newest[0]}_{newest[1]}_x86_64"
@@ -113,6 +131,8 @@ def write_wheel(folder: pathlib.Path, name: str, tag: str, summary: str, require
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (0o755 if ".so" in path else 0o644) << 16
             archive.writestr(entry, files[path])
+    if wheel.stat().st_size > (limit := BOUNDS.get(name, (None, 100_000))[1]):
+        raise SystemExit(f"make-wheels: {wheel}: expected at most {limit} bytes, got {wheel.stat().st_size}")
     return wheel
 
 
@@ -122,7 +142,7 @@ def make_runtime(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     files = {f"weft/{path.relative_to(package)}": path.read_bytes() for path in package.rglob("*.py")}
     files["weft/libweft_runtime.so.2"] = stripped(library)
     files["weft/include/weft/runtime.h"] = (ROOT / "kernels-runtime/include/weft/runtime.h").read_bytes()
-    return write_wheel(folder, "weft-runtime", tag_of([library]), "Runs bundles of the Weft compiler: no LLVM, no CUDA toolkit", ["numpy"], files,
+    return write_wheel(folder, "weft-runtime", tag_of("weft-runtime", [library]), "Runs bundles of the Weft compiler: no LLVM, no CUDA toolkit", ["numpy"], files,
                        "[torch_dynamo_backends]\nweft = weft.torch:backend\n\n"
                        "[console_scripts]\nweft-compare = weft.tools.compare:main\nweft-reduce = weft.tools.reduce:main\n")
 
@@ -134,7 +154,7 @@ def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     files["weft_compiler/__init__.py"] = b'"""The library of the Weft compiler; `weft.compile` of weft-runtime is its interface."""\n'
     files["weft_compiler/share/weft/records.jsonl"] = (ROOT / "share/weft/records.jsonl").read_bytes()
     files["weft_compiler/include/weft/compiler.h"] = (ROOT / "include/weft/compiler.h").read_bytes()
-    return write_wheel(folder, "weft-compiler", tag_of([library, *carried]), "Compiles ONNX models to bundles: LLVM inside",
+    return write_wheel(folder, "weft-compiler", tag_of("weft-compiler", [library, *carried]), "Compiles ONNX models to bundles: LLVM inside",
                        [f"weft-runtime=={version()}"], files)
 
 
@@ -144,7 +164,7 @@ def make_provider(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     files = {f"onnxruntime_ep_weft/{path.name}": path.read_bytes() for path in package.glob("*.py")}
     files[f"onnxruntime_ep_weft/{library.name}"] = stripped(library)
     # Not of onnxruntime itself, which has several packages.
-    return write_wheel(folder, "onnxruntime-ep-weft", tag_of([library], ("libweft_runtime.so.2", "libweft_compiler.so.1")),
+    return write_wheel(folder, "onnxruntime-ep-weft", tag_of("onnxruntime-ep-weft", [library], ("libweft_runtime.so.2", "libweft_compiler.so.1")),
                        "Weft as an execution provider of onnxruntime", [f"weft-runtime=={version()}", f"weft-compiler=={version()}"], files)
 
 

@@ -65,6 +65,7 @@ static Error measureSeries(const Options &options, Meter &meter, Results &result
     for (bool isCold : getTemperatures(options)) {
       if (clock == Clock::Pipelined && isCold) // Runs follow each other.
         continue;
+      options.began(std::string("measure ") + getName(clock) + (isCold ? ", cold" : ", hot"));
       Series series{clock, isCold, {}, {}};
       if (Error error = runFor(meter, clock, isCold, options.duration, options.iterations, series.times))
         return error;
@@ -125,6 +126,7 @@ static Error compare(const Options &options, Side &program, Side &baseline, Resu
   std::vector<bool> temperatures = getTemperatures(options);
   std::vector<std::vector<double>> logRatios(temperatures.size());
   for (int pair = 0; pair < pairs; ++pair) {
+    options.began("compare with the baseline, pair " + std::to_string(pair + 1) + " of " + std::to_string(pairs));
     bool isReversed = pair % 2, comesLater = pair / 2 % 2;
     Side *sides[] = {isReversed ? &b : &a, isReversed ? &a : &b};
     for (Side *side : sides)
@@ -158,12 +160,15 @@ Error weft::bench::measure(const Options &options, Side &program, Side *baseline
       results.baselineCounts = readCounts(*baseline->runner);
     return {};
   }
+  options.began("warm up");
   if (Error error = warmUp(*program.meter, options.warmUp))
     return error;
   if (Error error = measureSeries(options, *program.meter, results))
     return error;
-  if (options.kernels)
+  if (options.kernels) {
+    options.began("measure kernels");
     if (Error error = measureKernels(options.program, options.duration, results.kernels))
       return error;
+  }
   return baseline ? compare(options, program, *baseline, results) : Error();
 }

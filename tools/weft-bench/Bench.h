@@ -10,6 +10,8 @@
 #include "Meter.h"
 #include "Statistics.h"
 
+#include <functional>
+
 namespace weft::bench {
 
 /// What the command line says; see `weft-bench --help`. Times in milliseconds.
@@ -22,8 +24,9 @@ struct Options {
   std::vector<double> percentiles = {50, 90, 95, 99};
   bool includesTransfers = false, json = false;
   std::string exportTimes;
-  double failIfSlower = -1; ///< Per cent; negative: never.
-  int kernels = 0;          ///< That are listed with their times.
+  double failIfSlower = -1;                                                    ///< Per cent; negative: never.
+  int kernels = 0;                                                             ///< That are listed with their times.
+  std::function<void(const std::string &)> began = [](const std::string &) {}; ///< What is measured next.
 };
 
 /// A program that is ready to run.

@@ -3,11 +3,13 @@
 //
 // The command line of weft-bench. Links the runtime only: no compiler, no CUDA.
 #include "../common/CommandLine.h"
+#include "../common/Progress.h"
 #include "Generate.h"
 #include "Report.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <optional>
 
 using namespace weft;
 using namespace weft::bench;
@@ -140,8 +142,11 @@ static Error finishOptions(const RawOptions &raw, Options &options) {
 }
 
 /// 0, or 1 if the program is slower than it may be.
-static Error runTool(const Options &options, int &exitCode) {
+static Error runTool(Options &options, int &exitCode) {
+  std::optional<tools::Progress> progress(std::in_place, "weft-bench", tools::Progress::whereWatched());
+  options.began = [&](const std::string &activity) { progress->begin(activity); };
   Side program(options.program), baseline(options.baseline);
+  options.began("open the program");
   if (Error error = program.open(options.includesTransfers))
     return error;
   if (options.hasBaseline)
@@ -150,6 +155,7 @@ static Error runTool(const Options &options, int &exitCode) {
   Results results;
   if (Error error = measure(options, program, options.hasBaseline ? &baseline : nullptr, results))
     return error;
+  progress.reset();
   options.json ? printJson(options, program, results) : printText(options, program, results);
   for (const Comparison &comparison : results.comparisons)
     if (options.failIfSlower >= 0 && comparison.ratio.high < 1 / (1 + options.failIfSlower / 100))
@@ -162,7 +168,6 @@ int main(int argc, char **argv) {
   RawOptions raw;
   CLI::App app(kDescription, "weft-bench");
   declareFlags(app, options, raw);
-  app.set_version_flag("--version", tools::getVersionText());
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;

@@ -45,7 +45,6 @@ int main(int argc, char **argv) {
                "weft-calibrate");
   app.add_option("--device", device, "cuda:N (default cuda:0), or emu:GPU to see that the benchmarks run");
   app.add_option("-o", output, "Where the table goes (JSON; -: standard output)")->option_text("FILE");
-  app.set_version_flag("--version", tools::getVersionText());
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;

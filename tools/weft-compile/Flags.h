@@ -16,7 +16,7 @@ struct CompileFlags : CompileOptions {
                            "Output (default: the model's name with .weft; - is stdout for text)"};
   Flag<std::string> progress{
       *this, "progress", "auto", "when",
-      "Say on stderr what is being done: auto (after 5 s, if that is a terminal), on (always), or off"};
+      "Say on stderr what is being done: auto (after 2 s, if that is a terminal), on (always), or off"};
   Flag<bool> timeReport{*this, "time-report", false, "", "Print the time of each phase"};
   Flag<std::string> diagFormat{*this, "diag-format", "text", "", "Problems as text or json"};
   Flag<std::string> cache{

@@ -1,13 +1,12 @@
 // weft-compile: an ONNX model (or a module of any phase) to a bundle.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "../common/Progress.h"
 #include "../common/ToolFlags.h"
 #include "Flags.h"
-#include "Progress.h"
 #include "weft/Compiler/Compilation.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace weft;
@@ -64,11 +63,10 @@ int main(int argc, char **argv) {
     return tools::failUsage("weft-compile", "expected a model; see --help");
   weft::onnx::Diagnostics own;
   checkFlags(flags, own);
-  bool isWatched = llvm::sys::Process::StandardErrIsDisplayed() && !flags.quiet;
-  std::optional<tools::Progress> progress(std::in_place, flags.progress == "on" ? tools::Progress::All
-                                                         : flags.progress == "auto" && isWatched
-                                                             ? tools::Progress::Long
-                                                             : tools::Progress::Off);
+  std::optional<tools::Progress> progress(std::in_place, "weft-compile",
+                                          flags.progress == "on"                     ? tools::Progress::All
+                                          : flags.progress == "auto" && !flags.quiet ? tools::Progress::whereWatched()
+                                                                                     : tools::Progress::Off);
   std::optional<BundleCache> cache;
   CompileRequest request;
   if (std::string folder = getCacheFolder(flags); !folder.empty()) {
@@ -80,7 +78,7 @@ int main(int argc, char **argv) {
   }
   request.model = flags.input;
   request.output = flags.output;
-  request.began = [&](llvm::StringRef activity) { progress->begin(activity); };
+  request.began = [&](llvm::StringRef activity) { progress->begin(activity.str()); };
   Compilation compilation(flags, request);
   report(flags, own);
   if (!own.empty())

@@ -122,7 +122,6 @@ static void checkFolder(Findings &findings, const char *subject, const std::stri
 int main(int argc, char **argv) {
   std::string device;
   CLI::App app("What of Weft works on this machine, and what to do about the rest", "weft-doctor");
-  app.set_version_flag("--version", tools::getVersionText());
   app.add_option("--device", device, "A device that must work: cpu or cuda")->option_text("NAME");
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))

@@ -258,7 +258,6 @@ int main(int argc, char **argv) {
   CLI::App app("Runs one kernel of a PTX file on the emulator: weft-emu KERNEL.ptx --grid=... --block=... --arg=...",
                "weft-emu");
   declareFlags(app, options);
-  app.set_version_flag("--version", tools::getVersionText());
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;

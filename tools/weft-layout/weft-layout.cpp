@@ -116,7 +116,6 @@ int main(int argc, char **argv) {
   app.add_option("--convert", options.convert, "Convert to this register layout of the same tile");
   app.add_option("--bits", options.bits, "Width of an element (default 16)");
   app.add_flag("--grid", options.isGrid, "Print which lane:register, or which offset, holds each element");
-  app.set_version_flag("--version", tools::getVersionText());
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;

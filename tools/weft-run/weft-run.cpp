@@ -138,7 +138,6 @@ int main(int argc, char **argv) {
   Options options;
   CLI::App app("Runs a Weft bundle: weft-run BUNDLE [--input=...]", "weft-run");
   declareFlags(app, options);
-  app.set_version_flag("--version", tools::getVersionText());
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;

@@ -156,7 +156,6 @@ int main(int argc, char **argv) {
   Flags flags;
   CLI::App app(kDescription, "weft-tune");
   declareFlags(app, flags);
-  app.set_version_flag("--version", tools::getVersionText());
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;

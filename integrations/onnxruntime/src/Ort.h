@@ -111,12 +111,20 @@ public:
   explicit Api(const void *table = nullptr) : entries(static_cast<void *const *>(table)) {}
   explicit operator bool() const { return entries; }
 
+#ifdef WEFT_ORT_NOTES // Of the tests: which functions were called.
+  static inline bool called[400] = {};
+#define ORT_NOTE(PLACE) called[PLACE] = true
+#else
+#define ORT_NOTE(PLACE)
+#endif
 #define ORT_ENTRY(NAME, PLACE, RESULT, ...)                                                                            \
   template <typename... Arguments> RESULT NAME(Arguments... arguments) const {                                         \
+    ORT_NOTE(PLACE);                                                                                                   \
     return reinterpret_cast<RESULT (*)(__VA_ARGS__)>(entries[PLACE])(arguments...);                                    \
   }
 #include "OrtEntries.def"
 #undef ORT_ENTRY
+#undef ORT_NOTE
 
 private:
   void *const *entries;

@@ -233,3 +233,17 @@ WEFT_ORT_EXPORT Status *ReleaseEpFactory(EpFactory *factory) {
   delete static_cast<Factory *>(factory);
   return nullptr;
 }
+
+#ifdef WEFT_ORT_NOTES
+/// The functions of OrtEntries.def that nobody has called, a line each.
+WEFT_ORT_EXPORT const char *weft_ort_uncalled() {
+  static std::string names;
+  names.clear();
+#define ORT_ENTRY(NAME, PLACE, ...)                                                                                    \
+  if (!Api::called[PLACE])                                                                                             \
+    names += #NAME "\n";
+#include "OrtEntries.def"
+#undef ORT_ENTRY
+  return names.c_str();
+}
+#endif

@@ -4,7 +4,9 @@
 #include "Model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 using namespace weft::triton;
 
@@ -45,21 +47,47 @@ Failure weft::triton::take(weft_error *error) {
 
 Model::~Model() { weft_bundle_release(bundle); }
 
+/// Null if it is no JSON.
 static Json readMessage(TRITONSERVER_Message *message) {
   const char *text = nullptr;
   size_t size = 0;
   TRITONSERVER_Error *error = TRITONSERVER_MessageSerializeToJson(message, &text, &size);
   if (error)
     TRITONSERVER_ErrorDelete(error);
-  return error ? Json() : Json::parse({text, size});
+  Json json = error ? Json() : Json::parse(text, text + size, nullptr, /*allow_exceptions=*/false);
+  return json.is_discarded() ? Json() : json;
 }
 
-std::string Model::getParameter(const char *key) const { return parameters.get(key).get("string_value").getText(); }
+/// Null if it is not there.
+static const Json &get(const Json &json, const char *key) {
+  static const Json none;
+  auto found = json.find(key);
+  return found == json.end() ? none : *found;
+}
+
+static std::string getText(const Json &json) { return json.is_string() ? json.get<std::string>() : ""; }
+
+/// 0 if it is none.
+static int64_t getInteger(const std::string &text) {
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+/// A number, or a text that holds one: the server writes those of 64 bits so.
+static int64_t getInteger(const Json &json) {
+  return json.is_number_integer() ? json.get<int64_t>() : getInteger(getText(json));
+}
+
+std::string Model::getParameter(const std::string &key) const {
+  auto found = parameters.find(key);
+  return found == parameters.end() ? "" : found->second;
+}
 
 Failure Model::makeSession(const std::string &device, weft_session *&session) const {
   weft_session_options options = {};
   options.struct_size = sizeof options;
-  options.threads = int32_t(parameters.get("threads").get("string_value").getInteger(0));
+  options.threads = int32_t(getInteger(getParameter("threads")));
   std::string entry = getParameter("entry"), own = getParameter("device");
   options.entry = entry.empty() ? nullptr : entry.c_str();
   return take(weft_session_create(bundle, own.empty() ? device.c_str() : own.c_str(), &options, &session));
@@ -113,24 +141,24 @@ std::string Model::findBatchSymbol() const {
 
 /// Names, types and extents of a configuration that has them.
 Failure Model::check(const Json &config, const char *key, const std::vector<Port> &ports) const {
-  for (const Json &item : config.get(key).getItems()) {
-    const std::string &name = item.get("name").getText();
+  for (const Json &item : get(config, key)) {
+    std::string name = getText(get(item, "name"));
     auto found = std::find_if(ports.begin(), ports.end(), [&](const Port &port) { return port.name == name; });
     if (found == ports.end())
       return {kTritonInvalid, std::string(key) + " '" + name + "': the bundle has none of this name"};
-    const std::string &type = item.get("data_type").getText();
+    std::string type = getText(get(item, "data_type"));
     if (type != getTypeName(found->dtype))
       return {kTritonInvalid,
               std::string(key) + " '" + name + "': expected " + getTypeName(found->dtype) + ", got " + type};
     std::vector<int64_t> dims;
     if (mostRows)
       dims.push_back(-1);
-    for (const Json &dim : item.get("dims").getItems())
-      dims.push_back(dim.getInteger(0));
+    for (const Json &dim : get(item, "dims"))
+      dims.push_back(getInteger(dim));
     bool fits = dims.size() == found->dims.size();
     for (size_t i = 0; fits && i < dims.size(); ++i)
       fits = dims[i] == -1 || found->dims[i] == -1 || dims[i] == found->dims[i];
-    if (!fits && item.get("reshape").getItems().empty())
+    if (!fits && get(item, "reshape").empty())
       return {kTritonInvalid, std::string(key) + " '" + name + "': its dims do not fit those of the bundle" +
                                   (mostRows ? ", the first of which is the batch of max_batch_size" : "")};
   }
@@ -138,38 +166,34 @@ Failure Model::check(const Json &config, const char *key, const std::vector<Port
 }
 
 static Json describeJson(const Port &port, bool isBatched) {
-  Json json = Json::object(), dims = Json::list();
+  Json json = {{"name", port.name}, {"data_type", getTypeName(port.dtype)}}, dims = Json::array();
   for (size_t i = isBatched; i < port.dims.size(); ++i)
-    dims.add(Json::number(port.dims[i]));
-  json.set("name", Json::text(port.name));
-  json.set("data_type", Json::text(getTypeName(port.dtype)));
-  if (dims.isEmpty()) { // The server wants dims: it takes the 1 away, or puts it there.
-    Json shape = Json::object();
-    shape.set("shape", Json::list());
-    json.set("reshape", std::move(shape));
-    dims.add(Json::number(1));
+    dims.push_back(port.dims[i]);
+  if (dims.empty()) { // The server wants dims: it takes the 1 away, or puts it there.
+    json["reshape"]["shape"] = Json::array();
+    dims.push_back(1);
   }
-  json.set("dims", std::move(dims));
+  json["dims"] = std::move(dims);
   return json;
 }
 
 /// As the server's own backends do it: what is given stays; a batch that nobody speaks of has the server's default size
 /// and joins requests.
 void Model::complete(Json &config, int64_t defaultRows) {
-  bool isOpen = config.get("input").isEmpty() && config.get("output").isEmpty();
+  bool isOpen = get(config, "input").empty() && get(config, "output").empty();
   if (isOpen && !mostRows && mostBatch > 1 && defaultRows > 0) {
     mostRows = std::min(mostBatch, defaultRows);
-    config.set("max_batch_size", Json::number(mostRows));
-    if (mostRows > 1 && config.get("dynamic_batching").isEmpty() && config.get("sequence_batching").isEmpty())
-      config.set("dynamic_batching", Json::object());
+    config["max_batch_size"] = mostRows;
+    if (mostRows > 1 && get(config, "dynamic_batching").empty() && get(config, "sequence_batching").empty())
+      config["dynamic_batching"] = Json::object();
   }
   for (auto [key, ports] : {std::pair("input", &inputs), std::pair("output", &outputs)}) {
-    if (!config.get(key).isEmpty())
+    if (!get(config, key).empty())
       continue;
-    Json list = Json::list();
+    Json list = Json::array();
     for (const Port &port : *ports)
-      list.add(describeJson(port, mostRows > 0));
-    config.set(key, std::move(list));
+      list.push_back(describeJson(port, mostRows > 0));
+    config[key] = std::move(list);
   }
 }
 
@@ -190,22 +214,25 @@ Failure Model::open(TRITONBACKEND_Model *model) {
     }
   Json config = readMessage(message);
   TRITONSERVER_MessageDelete(message);
-  parameters = config.get("parameters");
-  std::string file = config.get("default_model_filename").getText();
+  if (!config.is_object())
+    return {kTritonInternal, "the server's configuration is no JSON"};
+  for (const auto &[key, value] : get(config, "parameters").items())
+    parameters[key] = getText(get(value, "string_value"));
+  std::string file = getText(get(config, "default_model_filename"));
   std::string path = std::string(location) + "/" + std::to_string(version) + "/" + (file.empty() ? "model.weft" : file);
   if (Failure failure = take(weft_bundle_open(path.c_str(), nullptr, &bundle)))
     return failure;
   if (Failure failure = describe())
     return failure;
-  mostRows = config.get("max_batch_size").getInteger(0);
+  mostRows = getInteger(get(config, "max_batch_size"));
   if (completes) {
     int64_t defaultRows = 0;
     if (TRITONSERVER_Error *error = TRITONBACKEND_BackendConfig(backend, &message))
       TRITONSERVER_ErrorDelete(error);
     else
-      defaultRows = readMessage(message).get("cmdline").get("default-max-batch-size").getInteger(0);
+      defaultRows = getInteger(get(get(readMessage(message), "cmdline"), "default-max-batch-size"));
     complete(config, defaultRows);
-    std::string text = config.write();
+    std::string text = config.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (TRITONSERVER_Error *error = TRITONSERVER_MessageNewFromSerializedJson(&message, text.data(), text.size()))
       return TRITONSERVER_ErrorDelete(error), Failure{kTritonInternal, "the server does not take its configuration"};
     TRITONSERVER_Error *error = TRITONBACKEND_ModelSetConfig(model, 1, message);

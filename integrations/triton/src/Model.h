@@ -3,11 +3,18 @@
 #ifndef WEFT_TRITON_MODEL_H
 #define WEFT_TRITON_MODEL_H
 
-#include "Json.h"
 #include "Triton.h"
 #include "weft/runtime.h"
 
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
 namespace weft::triton {
+
+using Json = nlohmann::ordered_json;
 
 /// A failure on its way to the server.
 struct Failure {
@@ -47,12 +54,12 @@ private:
   Failure check(const Json &config, const char *key, const std::vector<Port> &ports) const;
   void complete(Json &config, int64_t defaultRows);
   std::string findBatchSymbol() const;
-  std::string getParameter(const char *key) const;
+  std::string getParameter(const std::string &key) const;
 
   weft_bundle *bundle = nullptr;
   std::vector<Port> inputs, outputs;
   int64_t mostRows = 0, mostBatch = 0;
-  Json parameters;
+  std::map<std::string, std::string> parameters;
 };
 
 /// "TYPE_FP32", or empty; the server's number.

@@ -52,7 +52,7 @@ class TritonTest(unittest.TestCase):
     def setUpClass(cls):
         weft.load_library(BUILD), weft.load_compiler(BUILD)
         home = BUILD / "triton"
-        if subprocess.run([sys.executable, ROOT / "tools" / "dev" / "get-triton.py", home], capture_output=True).returncode:
+        if subprocess.run([sys.executable, ROOT / "tools" / "dev" / "get-wheel.py", "triton", home], capture_output=True).returncode:
             raise unittest.SkipTest("the server cannot be had: PyPI is not reached")
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)

@@ -20,7 +20,7 @@
  *  - Strings that are returned belong to the handle they came from and live as long as it. They are UTF-8 from a file:
  * escape them before you print them.
  *  - Options start with their own size (`sizeof`), so that they can grow; unset fields are zero, and zero means the
- * default.
+ * default. A library that is older than its caller refuses fields that it does not know, unless they are zero.
  *  - A bundle holds native code: opening and querying one is safe for any bytes, *running* one is as safe as its
  * author.
  */

@@ -34,13 +34,18 @@ static weft_error *convert(const Error &error) {
   return error ? new weft_error{int(error.getCode()), error.getMessage()} : nullptr;
 }
 
-/// Reads caller options of any known size; fields beyond the caller's struct keep their defaults.
+/// Reads caller options of any size: fields beyond the caller's struct keep their defaults, those beyond ours must not
+/// ask for anything.
 template <class Options> static Error readOptions(const Options *given, Options &options) {
   options = {};
   if (!given)
     return {};
   if (given->struct_size < sizeof(size_t))
     return Error(ErrorCode::Usage, "expected options.struct_size to be the size of the struct");
+  const char *bytes = reinterpret_cast<const char *>(given);
+  for (size_t i = sizeof options; i < given->struct_size; ++i)
+    if (bytes[i])
+      return Error(ErrorCode::Usage, "options: have fields that this version of the runtime does not know");
   std::memcpy(static_cast<void *>(&options), given, std::min(given->struct_size, sizeof options));
   return {};
 }

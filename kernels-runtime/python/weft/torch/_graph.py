@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
+import contextlib
+import copy
 import dataclasses
+import threading
 import warnings
 
 import torch
@@ -56,6 +59,38 @@ def _may_fold(node) -> bool | None:
     return False if any(value is not None and _parameter(value) is not None for value in node.inputs) else None
 
 
+_registries: dict = {}
+_exporting = threading.RLock()
+
+
+@contextlib.contextmanager
+def _kept_registry():
+    """PyTorch's exporter reads the sources of onnxscript's five hundred functions in every export, a quarter of its time: here once for the process. Who
+    exports beside us gets a copy, too."""
+    try:
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+        method = vars(ONNXRegistry)["from_torchlib"]
+    except (ImportError, KeyError):  # A version that does it in another way.
+        yield
+        return
+    make = method.__get__(None, ONNXRegistry)
+
+    def from_torchlib(*args, **kwargs):
+        key = (args, tuple(sorted(kwargs.items())))
+        if key not in _registries:
+            _registries[key] = make(*args, **kwargs)
+        registry = copy.copy(_registries[key])
+        registry.functions = {name: list(found) for name, found in registry.functions.items()}
+        return registry
+
+    with _exporting:
+        ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
+        try:
+            yield
+        finally:
+            ONNXRegistry.from_torchlib = method
+
+
 def convert(program: torch.export.ExportedProgram) -> Graph:
     """Raises what the exporter raises where it has no ONNX for an operation."""
     try:
@@ -64,10 +99,10 @@ def convert(program: torch.export.ExportedProgram) -> Graph:
     except ImportError as error:
         raise Error(3, f"PyTorch's ONNX exporter needs the package onnxscript: {error}; pip install onnxscript") from error
     refuse_effects(program)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _kept_registry():
         warnings.simplefilter("ignore")
         model = torch.onnx.export(program, dynamo=True, verbose=False, optimize=False).model
-        onnxscript.optimizer.optimize_ir(model, should_fold=_may_fold)
+        onnxscript.optimizer.optimize_ir(model, num_iterations=1, should_fold=_may_fold)  # A second one finds little, and the compiler folds, too.
     parameters = {}
     for name, value in model.graph.initializers.items():
         if (tensor := _parameter(value)) is None:

@@ -1,9 +1,8 @@
-// What a compilation that takes long is doing, for whoever waits.
+// What work that takes long is doing, for whoever waits.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef WEFT_TOOLS_WEFT_COMPILE_PROGRESS_H
-#define WEFT_TOOLS_WEFT_COMPILE_PROGRESS_H
+#ifndef WEFT_TOOLS_COMMON_PROGRESS_H
+#define WEFT_TOOLS_COMMON_PROGRESS_H
 
-#include "llvm/ADT/Twine.h"
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -17,18 +16,21 @@ class Progress {
 public:
   enum Mode {
     Off,
-    Long, ///< What a compilation does after 5 s, and what it begins from then on.
+    Long, ///< What is going on after 2 s, and what begins from then on.
     All
   };
-  explicit Progress(Mode mode);
+  /// Long where somebody watches stderr, else Off.
+  static Mode whereWatched();
+  Progress(const char *tool, Mode mode);
   ~Progress();
   /// From any thread.
-  void begin(const llvm::Twine &activity);
+  void begin(const std::string &activity);
 
 private:
   void print();
   void wait();
 
+  const char *const tool;
   const Mode mode;
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::mutex mutex;
@@ -40,4 +42,4 @@ private:
 
 } // namespace weft::tools
 
-#endif // WEFT_TOOLS_WEFT_COMPILE_PROGRESS_H
+#endif // WEFT_TOOLS_COMMON_PROGRESS_H

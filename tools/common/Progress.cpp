@@ -1,14 +1,17 @@
-// A thread that waits until a compilation has taken long.
+// A thread that waits until work has taken long.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Progress.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
+
+#include <cstdio>
+#include <unistd.h>
 
 namespace weft::tools {
 
-static constexpr std::chrono::seconds longTime(5);
+static constexpr std::chrono::seconds longTime(2);
 
-Progress::Progress(Mode mode) : mode(mode) {
+Progress::Mode Progress::whereWatched() { return isatty(STDERR_FILENO) ? Long : Off; }
+
+Progress::Progress(const char *tool, Mode mode) : tool(tool), mode(mode) {
   if (mode == Long)
     waiter = std::thread([this] { wait(); });
 }
@@ -23,16 +26,16 @@ Progress::~Progress() {
     waiter.join();
 }
 
-void Progress::begin(const llvm::Twine &activity) {
+void Progress::begin(const std::string &activity) {
   std::lock_guard<std::mutex> lock(mutex);
-  current = activity.str();
+  current = activity;
   if (mode == All || (mode == Long && std::chrono::steady_clock::now() - start >= longTime))
     print();
 }
 
 void Progress::print() {
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  llvm::errs() << "weft-compile: " << llvm::format("%.0f s: ", passed.count()) << current << '\n';
+  std::fprintf(stderr, "%s: %.0f s: %s\n", tool, passed.count(), current.c_str());
 }
 
 void Progress::wait() {
