@@ -202,7 +202,7 @@ def TkStage : Pass<"weft-tk-stage", "::mlir::ModuleOp"> {
   let description = [{
     An operand of `tk.dot` that is a plain `tk.load` (a `tk.broadcast` that transposes it becomes part of the access) is copied asynchronously
     through a channel of `stages` slots of `#tg.schedule` (module attribute `tg.schedule`; one slot where nothing repeats the copy); operands of dots
-    that share one, or add to each other's sum, wait together. Boxes of one tensor that lie a constant number of rows apart (taps of a window in one step) share
+    that share one, or add to each other's sum, wait together. Boxes of one tensor that lie a constant number of rows apart (elements of a window in one step) share
     a buffer whose slots are rows (`tk.slot`). The engine is tma if `engine = wgmma`
     and the access is a box: each index is one tile dimension or none plus multiples of symbols, strides are multiples of 16 bytes; and, where the target has TMA, if `engine = mma`, all operands of
     the kernel are boxes of 16-bit elements, and steps read overlapping boxes of one (the window of a convolution slides). Else it is cp_async, in vectors of

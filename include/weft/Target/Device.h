@@ -60,7 +60,7 @@ struct TileClocks {
   double tall, narrow, straddling;
 };
 
-/// Steps of several taps of a window, by boxes.
+/// Steps of several places of a window, by boxes.
 struct WindowClocks {
   double step; ///< Of a step, beside its work.
   double turn; ///< Of a tile, beside its steps and its stores.

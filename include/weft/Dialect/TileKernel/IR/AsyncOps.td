@@ -27,7 +27,7 @@ def TK_SlotOp : TK_Op<"slot", [Pure]> {
   let description = [{
     A buffer may be filled `each` slots at a time; then it is slot number `from` of the i-th so many. A result that is longer along one dimension
     is as many slots, one behind the other along it: they must lie so in its layout, too. Results may overlap (rows of an image that
-    the taps of a window have in common), and end behind the buffer's slots, where they are columns of a `tk.dot` that are not live: more
+    the places of a window have in common), and end behind the buffer's slots, where they are columns of a `tk.dot` that are not live: more
     than half of a result is there.
 
     ```mlir
