@@ -133,6 +133,8 @@ public:
   /// The elements of a small integer tensor as expressions: what is known at import, else symbols of its own that the
   /// program binds when it runs (the values must be at least 0 then). `what` names the symbols and the check.
   mlir::FailureOr<tg::Dims> runtimeDims(mlir::Value value, const llvm::Twine &what);
+  /// Whether `extent` depends on data: on a symbol of runtimeDims.
+  bool isData(mlir::AffineExpr extent) const;
   /// Input `i` as constant integers; an error that names the input and suggests --bind if it is not constant.
   mlir::FailureOr<llvm::SmallVector<int64_t>> requiredInts(unsigned i, llvm::StringRef meaning);
   mlir::FailureOr<llvm::SmallVector<double>> requiredFloats(unsigned i, llvm::StringRef meaning);
