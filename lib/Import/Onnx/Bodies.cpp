@@ -31,6 +31,7 @@ FailureOr<tg::Dims> NodeContext::runtimeDims(Value value, const llvm::Twine &wha
     std::string name = (displayName(node) + ":" + what).str();
     symbols.push_back(freshSymbol(*count == 1 ? name : name + std::to_string(i)));
     numbers.push_back(llvm::cast<mlir::AffineSymbolExpr>(symbols.back()).getPosition());
+    importer.dataSymbols.insert(static_cast<unsigned>(numbers.back()));
   }
   Value flat = reshape(cast(value, b.getI64Type()), llvm::ArrayRef<int64_t>{*count});
   if (!flat)
@@ -39,6 +40,15 @@ FailureOr<tg::Dims> NodeContext::runtimeDims(Value value, const llvm::Twine &wha
                             b.getStringAttr("node `" + displayName(node) + "`: " + what + ": expected at least 0"));
   importer.contents.set(value, symbols);
   return symbols;
+}
+
+bool NodeContext::isData(mlir::AffineExpr extent) const {
+  bool found = false;
+  extent.walk([&](mlir::AffineExpr part) {
+    auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part);
+    found |= symbol && importer.dataSymbols.contains(symbol.getPosition());
+  });
+  return found;
 }
 
 /// Makes each value from outside that `block` reads an argument, or for constants a copy inside.

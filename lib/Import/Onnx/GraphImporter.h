@@ -125,6 +125,7 @@ public:
   SymbolNames symbols;
   mlir::Block *mainBlock = nullptr; ///< Where tensors of the model are, which bodies of loops may read too.
   tg::SymbolicContents contents;
+  llvm::SmallDenseSet<unsigned> dataSymbols; ///< Those that the program binds.
   Frame modelFrame;
 
 private:

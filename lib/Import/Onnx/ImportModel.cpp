@@ -420,6 +420,11 @@ bool ModelImport::importOutputs(llvm::SmallVectorImpl<mlir::Value> &results) {
       resultNames.push_back(name);
       continue;
     }
+    if (NodeContext::stackedRows(found.value))
+      importer.report(ErrorClass::Unsupported,
+                      "output `" + llvm::Twine(name) + "` is a sequence of a length known when the model runs",
+                      "where a Loop or a SplitToSequence gives it, say the number of elements with --elements=" + name +
+                          "=COUNT, which is checked then; else join the elements with ConcatFromSequence");
     if (NodeContext::isEmptyOptional(found.value))
       importer.report(ErrorClass::Unsupported, "output `" + llvm::Twine(name) + "` is an empty optional");
     for (auto [i, element] : llvm::enumerate(NodeContext::elements(found.value))) {

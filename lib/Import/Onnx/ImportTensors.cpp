@@ -161,6 +161,8 @@ std::string GraphImporter::typeText(mlir::Type type) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto list = llvm::dyn_cast<mlir::TupleType>(type)) {
+    if (list.size() == 1 && llvm::isa<mlir::TupleType>(list.getType(0)))
+      return "a sequence of a length known when the model runs";
     os << "a sequence of " << list.size();
     return text;
   }

@@ -217,6 +217,19 @@ mlir::Value NodeContext::list(llvm::ArrayRef<mlir::Value> elements, bool isOptio
   return list;
 }
 
+mlir::Value NodeContext::stackedList(mlir::Value rows) {
+  if (!rows)
+    return {};
+  mlir::Type type = b.getTupleType(mlir::Type(b.getTupleType(rows.getType())));
+  return mlir::UnrealizedConversionCastOp::create(b, type, rows).getResult(0);
+}
+
+mlir::Value NodeContext::stackedRows(mlir::Value list) {
+  auto type = list ? llvm::dyn_cast<mlir::TupleType>(list.getType()) : mlir::TupleType();
+  bool isStacked = type && type.size() == 1 && llvm::isa<mlir::TupleType>(type.getType(0));
+  return isStacked ? list.getDefiningOp()->getOperand(0) : mlir::Value();
+}
+
 mlir::OperandRange NodeContext::elements(mlir::Value list) { return list.getDefiningOp()->getOperands(); }
 
 /// Whether output `i` is, by its name, a result of the model.

@@ -71,7 +71,12 @@ AffineExpr asSymbolExpr(func::FuncOp func, OpFoldResult value) {
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
     return applyMap(func, apply.getAffineMap(), apply.getMapOperands());
   auto binary = [&](auto combine) -> AffineExpr {
-    AffineExpr lhs = asSymbolExpr(func, op->getOperand(0)), rhs = asSymbolExpr(func, op->getOperand(1));
+    // A divisor is kept from being 0, which an extent that one divides by is not.
+    Value second = op->getOperand(1);
+    auto guard = isa<arith::CeilDivSIOp, arith::FloorDivSIOp>(op) ? second.getDefiningOp<arith::MaxSIOp>() : nullptr;
+    if (guard && getConstantIntValue(guard.getRhs()) == 1)
+      second = guard.getLhs();
+    AffineExpr lhs = asSymbolExpr(func, op->getOperand(0)), rhs = asSymbolExpr(func, second);
     return lhs && rhs ? combine(lhs, rhs) : nullptr;
   };
   if (isa<arith::AddIOp>(op))

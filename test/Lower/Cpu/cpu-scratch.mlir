@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --weft-cpu-scratch | FileCheck %s
+// RUN: weft-opt %s --weft-cpu-scratch --split-input-file | FileCheck %s
 
 // A small temporary goes to the stack; one whose size depends on a symbol becomes an argument with a bound over the symbols.
 // CHECK: #[[PART:.*]] = affine_map<()[s0] -> (s0 * 32)>
@@ -21,3 +21,22 @@ module @two {
   }
 }
 
+// -----
+
+// An extent that is a quotient of symbols, whose divisor is kept from being 0.
+// CHECK: #[[QUOTIENT:.*]] = affine_map<()[s0, s1] -> ((s1 floordiv s0) * 32)>
+// CHECK: module @quotient attributes {tg.scratch_parts = [#[[QUOTIENT]]]}
+module @quotient {
+  func.func @kernel(%out: memref<f32>, %n: index, %m: index) {
+    %c1 = arith.constant 1 : index
+    %divisor = arith.maxsi %n, %c1 : index
+    %size = arith.floordivsi %m, %divisor : index
+    scf.forall (%i) = (0) to (%n) step (4) {
+      %large = memref.alloc(%size) : memref<?x8xf32>
+      %c0 = arith.constant 0 : index
+      %v = memref.load %out[] : memref<f32>
+      memref.store %v, %large[%c0, %c0] : memref<?x8xf32>
+    }
+    return
+  }
+}

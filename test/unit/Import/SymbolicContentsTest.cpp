@@ -41,6 +41,14 @@ TEST_F(SymbolicContentsTest, Signs) {
   mlir::AffineExpr a = symbol(0), b = symbol(1);
   EXPECT_TRUE(tg::isNonNegative(a * 2 + b));
   EXPECT_FALSE(tg::isNonNegative(a - 1));
+  // A remainder is less than its divisor.
+  EXPECT_TRUE(tg::isNonNegative(7 - a % 8));
+  EXPECT_FALSE(tg::isNonNegative(6 - a % 8));
+  EXPECT_TRUE(tg::isNonNegative(3 - (a % 8).floorDiv(2)));
+  EXPECT_TRUE(tg::isNonNegative(4 - (a % 8).ceilDiv(2)));
+  EXPECT_FALSE(tg::isNonNegative(3 - (a % 8).ceilDiv(2)));
+  EXPECT_FALSE(tg::isNonNegative(7 - a % b));
+  EXPECT_TRUE(tg::isNonNegative(a.floorDiv(b) * b));
   EXPECT_EQ(tg::compareExprs(a + 1, a), 1);
   EXPECT_EQ(tg::compareExprs(a, a + b + 1), -1);
   EXPECT_EQ(tg::compareExprs(a + b, b + a), 0);
@@ -61,6 +69,21 @@ TEST_F(SymbolicContentsTest, Arithmetic) {
                        "%r = tg.div %c, %d : tensor<1xi64>, tensor<1xi64>",
                        "tensor<1xi64>"),
             "-3");
+}
+
+// That with the divisor's sign is AffineExpr's for any dividend; C's is where no operand is negative.
+TEST_F(SymbolicContentsTest, Remainders) {
+  auto remainder = [&](const std::string &op, const std::string &extent) {
+    return contentsOf("%e = tg.extents affine_map<()[s0] -> (" + extent +
+                          ")>\n%c = tg.constant dense<8> : tensor<1xi64>\n%r = tg." + op +
+                          " %e, %c : tensor<1xi64>, tensor<1xi64>",
+                      "tensor<1xi64>");
+  };
+  std::string rest = "s0 + (s0 + 3) floordiv 8 * -8 + 3";
+  EXPECT_EQ(remainder("mod", "s0 + 3"), rest);
+  EXPECT_EQ(remainder("mod", "s0 - 3"), "s0 + (s0 + -3) floordiv 8 * -8 + -3");
+  EXPECT_EQ(remainder("fmod", "s0 + 3"), rest);
+  EXPECT_EQ(remainder("fmod", "s0 - 3"), "?");
 }
 
 TEST_F(SymbolicContentsTest, ComparisonSelects) {

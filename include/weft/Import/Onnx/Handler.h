@@ -111,6 +111,10 @@ public:
   /// A list of tensors; an optional without an element is a list too, of none and with `isOptional`.
   mlir::Value list(llvm::ArrayRef<mlir::Value> elements, bool isOptional = false);
   static bool isEmptyOptional(mlir::Value value);
+  /// A list of tensors of one type, the rows of `rows`: as many as dimension 0 has, which only the run may know.
+  mlir::Value stackedList(mlir::Value rows);
+  /// The rows of a stacked list; null for other values, of which `elements` tells.
+  static mlir::Value stackedRows(mlir::Value list);
   static mlir::OperandRange elements(mlir::Value list);
   /// How many elements output `i`, a list among the graph's results, has by the word of the user (--elements).
   std::optional<int64_t> toldElements(unsigned i) const;
@@ -133,6 +137,8 @@ public:
   /// The elements of a small integer tensor as expressions: what is known at import, else symbols of its own that the
   /// program binds when it runs (the values must be at least 0 then). `what` names the symbols and the check.
   mlir::FailureOr<tg::Dims> runtimeDims(mlir::Value value, const llvm::Twine &what);
+  /// Whether `extent` depends on data: on a symbol of runtimeDims.
+  bool isData(mlir::AffineExpr extent) const;
   /// Input `i` as constant integers; an error that names the input and suggests --bind if it is not constant.
   mlir::FailureOr<llvm::SmallVector<int64_t>> requiredInts(unsigned i, llvm::StringRef meaning);
   mlir::FailureOr<llvm::SmallVector<double>> requiredFloats(unsigned i, llvm::StringRef meaning);

@@ -15,27 +15,71 @@ using Contents = std::optional<Dims>;
 
 //===--- Signs ---===//
 
-bool tg::isNonNegative(AffineExpr expr) {
+namespace {
+
+/// Least and largest value of an expression; none: not known.
+struct Interval {
+  std::optional<int64_t> low, high;
+};
+
+using Bound = std::optional<int64_t>;
+
+Bound combineBounds(Bound x, Bound y, bool (*overflows)(int64_t, int64_t, int64_t *)) {
+  int64_t result;
+  return !x || !y || overflows(*x, *y, &result) ? Bound() : Bound(result);
+}
+
+Bound plus(Bound x, Bound y) {
+  return combineBounds(x, y, [](int64_t a, int64_t b, int64_t *r) { return __builtin_add_overflow(a, b, r); });
+}
+
+Bound times(Bound x, Bound y) {
+  return combineBounds(x, y, [](int64_t a, int64_t b, int64_t *r) { return __builtin_mul_overflow(a, b, r); });
+}
+
+bool isAtLeast(Bound x, int64_t least) { return x && *x >= least; }
+
+Interval intervalOf(AffineExpr expr) {
   if (auto constant = getConstant(expr))
-    return *constant >= 0;
+    return {constant, constant};
   if (isa<AffineSymbolExpr>(expr))
-    return true;
+    return {0, std::nullopt};
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary)
-    return false;
-  AffineExpr lhs = binary.getLHS(), rhs = binary.getRHS();
+    return {};
+  Interval x = intervalOf(binary.getLHS()), y = intervalOf(binary.getRHS());
+  std::optional<int64_t> by = getConstant(binary.getRHS());
   switch (binary.getKind()) {
   case AffineExprKind::Add:
+    return {plus(x.low, y.low), plus(x.high, y.high)};
   case AffineExprKind::Mul:
+    if (by)
+      return *by >= 0 ? Interval{times(x.low, by), times(x.high, by)} : Interval{times(x.high, by), times(x.low, by)};
+    return isAtLeast(x.low, 0) && isAtLeast(y.low, 0) ? Interval{times(x.low, y.low), times(x.high, y.high)}
+                                                      : Interval{};
   case AffineExprKind::FloorDiv:
-  case AffineExprKind::CeilDiv:
-    return isNonNegative(lhs) && isNonNegative(rhs);
+  case AffineExprKind::CeilDiv: {
+    bool isFloor = binary.getKind() == AffineExprKind::FloorDiv;
+    auto divided = [&](Bound bound) -> Bound {
+      if (!bound || !by || *by < 1)
+        return std::nullopt;
+      return isFloor ? llvm::divideFloorSigned(*bound, *by) : llvm::divideCeilSigned(*bound, *by);
+    };
+    Interval result{divided(x.low), divided(x.high)};
+    if (!result.low && isAtLeast(x.low, 0) && isAtLeast(y.low, 0))
+      result.low = 0;
+    return result;
+  }
   case AffineExprKind::Mod:
-    return true;
+    return {0, by && *by > 0 ? Bound(*by - 1) : std::nullopt};
   default:
-    return false;
+    return {};
   }
 }
+
+} // namespace
+
+bool tg::isNonNegative(AffineExpr expr) { return isAtLeast(intervalOf(expr).low, 0); }
 
 std::optional<int> tg::compareExprs(AffineExpr a, AffineExpr b) {
   AffineExpr difference = simplify(a - b);
@@ -74,7 +118,7 @@ Element divide(AffineExpr a, AffineExpr b) {
   return std::nullopt;
 }
 
-/// Both remainders agree where both operands are not negative.
+/// Both remainders agree where both operands are not negative; that with the divisor's sign is AffineExpr's.
 Element remainder(AffineExpr a, AffineExpr b, bool signOfDivisor) {
   auto x = getConstant(a), y = getConstant(b);
   if (x && y) {
@@ -85,7 +129,7 @@ Element remainder(AffineExpr a, AffineExpr b, bool signOfDivisor) {
       rest += *y;
     return constantElement(a.getContext(), rest);
   }
-  if (y && *y > 0 && isNonNegative(a))
+  if (y && *y > 0 && (signOfDivisor || isNonNegative(a)))
     return simplify(a % b);
   return std::nullopt;
 }

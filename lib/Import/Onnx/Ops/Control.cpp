@@ -21,10 +21,13 @@ using mlir::Value;
 static Value conditionOperand(NodeContext &ctx, Value condition) {
   if (!condition || failed(ctx.checkTensor(condition, "the condition")))
     return {};
-  if (!ctx.elementType(condition).isInteger(1) || tg::getConstant(tg::getNumElements(condition.getType())) != 1) {
+  mlir::AffineExpr count = tg::getNumElements(condition.getType());
+  if (!ctx.elementType(condition).isInteger(1) || tg::getConstant(count).value_or(1) != 1) {
     (void)ctx.error("expected a condition of one boolean");
     return {};
   }
+  if (failed(ctx.assumeEqual(count, ctx.constExpr(1), "booleans of the condition")))
+    return {};
   return ctx.reshape(condition, llvm::ArrayRef<int64_t>());
 }
 
@@ -36,6 +39,8 @@ static Value selectValue(NodeContext &ctx, Value condition, Value x, Value y) {
     return x;
   if (!NodeContext::isList(x))
     return ctx.make<tg::SelectOp>(condition, x, y);
+  if (Value rows = NodeContext::stackedRows(x))
+    return ctx.stackedList(selectValue(ctx, condition, rows, NodeContext::stackedRows(y)));
   SmallVector<Value> elements;
   for (auto [a, b] : llvm::zip(NodeContext::elements(x), NodeContext::elements(y)))
     elements.push_back(selectValue(ctx, condition, a, b));
@@ -95,7 +100,8 @@ static llvm::LogicalResult importIfOfLists(NodeContext &ctx, Value condition, co
   auto count = [](Value value) { return static_cast<int64_t>(NodeContext::elements(value).size()); };
   for (unsigned i = 0; i < std::min<size_t>(ctx.numOutputs(), onTrue->size()); ++i) {
     Value x = (*onTrue)[i], y = (*onFalse)[i];
-    if (!NodeContext::isList(x) || !NodeContext::isList(y) || count(x) == count(y))
+    if (!NodeContext::isList(x) || !NodeContext::isList(y) || NodeContext::stackedRows(x) ||
+        NodeContext::stackedRows(y) || count(x) == count(y))
       continue;
     std::optional<int64_t> told = ctx.toldElements(i);
     if (told && (*told == count(x) || *told == count(y))) {
@@ -236,9 +242,11 @@ static bool hasKnownBounds(NodeContext &ctx) {
   return !condition || NodeContext::isList(condition) || ctx.constantInt(condition);
 }
 
-static bool carriesLists(const NodeContext &ctx) {
+/// Whether a loop changes lists in other ways than a scan output does, or gives some that the user says the length of.
+static bool needsTurns(const NodeContext &ctx, const ::onnx::GraphProto &body) {
   for (unsigned i = 2; i < ctx.numInputs(); ++i)
-    if (ctx.input(i) && NodeContext::isList(ctx.input(i)))
+    if (ctx.input(i) && NodeContext::isList(ctx.input(i)) &&
+        (ctx.toldElements(i - 2) || (!isPassedOn(body, i) && !isOnlyAppended(body, i))))
       return true;
   return false;
 }
@@ -248,7 +256,7 @@ static llvm::LogicalResult importLoop(NodeContext &ctx) {
   if (failed(body))
     return failure();
   if (!hasKnownBounds(ctx))
-    return carriesLists(ctx) ? importToldLoop(ctx, **body) : importRuntimeLoop(ctx, **body);
+    return needsTurns(ctx, **body) ? importToldLoop(ctx, **body) : importRuntimeLoop(ctx, **body);
   FailureOr<LoopBounds> bounds = loopBounds(ctx);
   if (failed(bounds))
     return failure();

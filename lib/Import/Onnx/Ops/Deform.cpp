@@ -2,6 +2,7 @@
 // weights.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Convolution.h"
+#include "Shared/Extents.h"
 #include "Shared/Sampling.h"
 
 using namespace mlir;
@@ -12,23 +13,23 @@ namespace {
 /// Undeformed places along one dimension: tap (outer or inner part of K) and output position, as a tensor K x
 /// positions, with the other dimension's positions left to broadcasting.
 Value basePlaces(NodeContext &c, const Windows &windows, size_t d, Type element) {
-  int64_t taps = windows[0].size * windows[1].size, positions = *tg::getConstant(windows[d].output);
-  SmallVector<double> places;
-  for (int64_t k = 0; k < taps; ++k)
-    for (int64_t o = 0; o < positions; ++o) {
-      int64_t tap = d == 0 ? k / windows[1].size : k % windows[1].size;
-      places.push_back(static_cast<double>(o * windows[d].stride - windows[d].low + tap * windows[d].dilation));
-    }
-  SmallVector<int64_t> shape{taps, 1, 1};
-  shape[1 + d] = positions;
-  return floatTable(c, places, shape, element);
+  int64_t taps = windows[0].size * windows[1].size;
+  SmallVector<double> offsets;
+  for (int64_t k = 0; k < taps; ++k) {
+    int64_t tap = d == 0 ? k / windows[1].size : k % windows[1].size;
+    offsets.push_back(static_cast<double>(tap * windows[d].dilation - windows[d].low));
+  }
+  tg::Dims line(2, c.constExpr(1));
+  line[d] = windows[d].output;
+  Expr positions = Expr(c, iota(c, windows[d].output)).cast(element) * static_cast<double>(windows[d].stride);
+  return foldTable(c, Expr(c, floatTable(c, offsets, {taps, 1, 1}, element)) + positions.reshape(line));
 }
 
 struct DeformShape {
   ConvWeights weights;
   Windows windows;
   int64_t offsetGroups = 1;
-  int64_t height = 0, width = 0;
+  tg::Dims extents; ///< Height and width.
 
   int64_t taps() const { return windows[0].size * windows[1].size; }
 };
@@ -39,7 +40,7 @@ FailureOr<DeformShape> readDeformShape(NodeContext &c, Value x, Value w) {
   DeformShape shape;
   FailureOr<ConvWeights> weights = readConvWeights(c, x, w, /*transposed=*/false);
   FailureOr<int64_t> groups = c.intAttr("offset_group", 1);
-  FailureOr<SmallVector<int64_t>> extents = staticDims(c, x, 2, "X");
+  FailureOr<tg::Dims> extents = sampledExtents(c, x);
   if (failed(weights) || failed(groups) || failed(extents))
     return failure();
   if (*groups < 1 || weights->channelsIn() % *groups != 0)
@@ -48,11 +49,9 @@ FailureOr<DeformShape> readDeformShape(NodeContext &c, Value x, Value w) {
   FailureOr<Windows> windows = readWindows(c, x, weights->kernel, /*mayCeil=*/false);
   if (failed(windows))
     return failure();
-  for (size_t d : {0, 1})
-    if ((*extents)[d] > (int64_t(1) << 24) || (*windows)[0].size * (*windows)[1].size > maxTableEntries ||
-        (*windows)[0].size * (*windows)[1].size * *tg::getConstant((*windows)[d].output) > maxTableEntries)
-      return c.limit("a deformed window of more than " + Twine(maxTableEntries) + " elements");
-  return DeformShape{*weights, *windows, *groups, (*extents)[0], (*extents)[1]};
+  if ((*windows)[0].size * (*windows)[1].size > maxTableEntries)
+    return c.limit("a deformed window of more than " + Twine(maxTableEntries) + " elements");
+  return DeformShape{*weights, *windows, *groups, *extents};
 }
 
 /// `value` (N x groups * perGroup x oh x ow) as N x groups x perGroup.. x oh x ow, after a check of its shape.
@@ -87,7 +86,6 @@ LogicalResult importDeformConv(NodeContext &c) {
     return failure();
 
   Type compute = c.elementType(c.toCompute(x));
-  int64_t extents[] = {shape->height, shape->width};
   SmallVector<AxisTaps> axes;
   for (int64_t d : {0, 1}) {
     Value part = c.slice(c.cast(*offsets, compute), 3, d, c.constExpr(1));
@@ -95,11 +93,11 @@ LogicalResult importDeformConv(NodeContext &c) {
         Expr(c, part ? c.squeeze(part, {3}) : Value()) + Expr(c, basePlaces(c, shape->windows, d, compute));
     if (!coordinate)
       return failure();
-    axes.push_back(linearTaps(coordinate, extents[d]));
+    axes.push_back(linearTaps(coordinate, {c, extentScalar(c, tg::simplify(shape->extents[d] - 1), compute)}));
   }
-  BoxTaps box = combineTaps(c, axes, extents);
+  BoxTaps box = combineTaps(c, axes, shape->extents);
   tg::Dims plane{c.dim(x, 0), c.constExpr(offsetGroups), c.constExpr(shape->weights.channelsIn() / offsetGroups),
-                 c.constExpr(shape->height * shape->width)};
+                 productOf(c, shape->extents)};
   // N x offset groups x channels of a group x taps x oh x ow.
   Expr sampled(c, sampleBox(c, c.reshape(x, plane), /*batchDims=*/2, box));
   if (mask) {
@@ -124,7 +122,7 @@ LogicalResult importDeformConv(NodeContext &c) {
 
 ArrayRef<OpEntry> getDeformOps() {
   static const OpEntry ops[] = {
-      {"", "DeformConv", 19, newestOpset, importDeformConv, "2 static spatial dimensions"},
+      {"", "DeformConv", 19, newestOpset, importDeformConv, "2 spatial dimensions"},
   };
   return ops;
 }

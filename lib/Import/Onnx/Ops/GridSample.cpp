@@ -28,28 +28,33 @@ FailureOr<GridSpec> readGridSpec(NodeContext &c) {
   return GridSpec{static_cast<Interpolation>(plain), static_cast<Padding>(*padding), *align};
 }
 
-/// Triangle wave: `x` reflected at `low` and `high` until it lies between them. low < high.
-Expr reflect(Expr x, double low, double high) {
-  double range = high - low;
+/// Triangle wave: `x` reflected at `low` and `low + range` until it lies between them. A range below 1, of a single
+/// element, counts as 1.
+Expr reflect(Expr x, double low, Expr range) {
+  range = range.max(1.0);
   Expr distance = (x - low).unary<tg::AbsOp>();
   Expr turns = (distance / range).unary<tg::FloorOp>();
   Expr rest = distance - turns * range;
   Expr half = turns * 0.5;
   Expr odd = (half - half.unary<tg::FloorOp>()).compare(tg::CmpPredicate::Gt, 0.0);
-  return odd.select(high - rest, rest + low);
+  return odd.select(range + low - rest, rest + low);
 }
 
 /// Taps along a dimension of `extent` elements at normalised coordinates `grid` in [-1, 1].
-AxisTaps gridTaps(Expr grid, int64_t extent, const GridSpec &spec) {
+AxisTaps gridTaps(Expr grid, AffineExpr extent, const GridSpec &spec) {
   NodeContext &c = grid.ctx();
-  auto n = static_cast<double>(extent);
-  double low = spec.alignCorners ? 0 : -0.5, high = spec.alignCorners ? n - 1 : n - 0.5;
-  Expr x = spec.alignCorners ? (grid + 1.0) * ((n - 1) / 2) : ((grid + 1.0) * n - 1.0) * 0.5;
+  if (!grid)
+    return {};
+  Expr n(c, extentScalar(c, extent, c.elementType(grid))), last = n - 1.0;
+  double low = spec.alignCorners ? 0 : -0.5;
+  Expr range = spec.alignCorners ? last : n;
+  Expr x = spec.alignCorners ? (grid + 1.0) * (last / 2) : ((grid + 1.0) * n - 1.0) * 0.5;
   if (spec.mode == Interpolation::Nearest)
     x = x.unary<tg::RoundOp>();
-  auto reflected = [&](Expr place) { return high > low ? reflect(place, low, high) : place * 0.0; };
+  auto reflected = [&](Expr place) { return reflect(place, low, range); };
   if (spec.padding == Padding::Border)
-    x = (x.compare(tg::CmpPredicate::Lt, low) | x.compare(tg::CmpPredicate::Gt, high)).select(x.clamp(0, n - 1), x);
+    x = (x.compare(tg::CmpPredicate::Lt, low) | x.compare(tg::CmpPredicate::Gt, range + low))
+            .select(x.max(0.0).min(last), x);
   else if (spec.padding == Padding::Reflection)
     x = reflected(x);
 
@@ -77,10 +82,10 @@ AxisTaps gridTaps(Expr grid, int64_t extent, const GridSpec &spec) {
   }
   Value inside;
   if (spec.padding == Padding::Zeros)
-    inside = place.compare(tg::CmpPredicate::Ge, 0.0) & place.compare(tg::CmpPredicate::Le, n - 1);
+    inside = place.compare(tg::CmpPredicate::Ge, 0.0) & place.compare(tg::CmpPredicate::Le, last);
   else if (spec.padding == Padding::Reflection && weighted)
     place = reflected(place);
-  return {place.clamp(0, n - 1).cast(c.b.getI64Type()), weighted ? Value(weight) : Value(), inside};
+  return {place.max(0.0).min(last).cast(c.b.getI64Type()), weighted ? Value(weight) : Value(), inside};
 }
 
 LogicalResult importGridSample(NodeContext &c) {
@@ -89,19 +94,13 @@ LogicalResult importGridSample(NodeContext &c) {
       failed(c.checkRank(grid, c.rank(x), c.rank(x), "grid")) || failed(checkSameFloat(c, grid, {}, "")))
     return failure();
   FailureOr<GridSpec> spec = readGridSpec(c);
-  FailureOr<SmallVector<int64_t>> extents = staticDims(c, x, 2, "X");
+  FailureOr<tg::Dims> extents = sampledExtents(c, x);
   if (failed(spec) || failed(extents))
     return failure();
   int64_t spatial = extents->size();
   if (c.staticDim(grid, spatial + 1) != spatial)
     return c.error("expected " + Twine(spatial) + " coordinates in the last dimension of `grid`, got type " +
                    typeName(grid.getType()));
-  // Coordinates are f32, which counts exactly up to 2^24; flat places stay far below 2^63.
-  double plane = 1;
-  for (int64_t extent : *extents)
-    plane *= static_cast<double>(extent);
-  if (plane > 1e15 || llvm::any_of(*extents, [](int64_t extent) { return extent < 1 || extent > (int64_t(1) << 24); }))
-    return c.error("expected spatial extents of `X` in [1, 2^24] and at most 1e15 elements in all");
   if (spec->mode != Interpolation::Nearest && failed(checkSameFloat(c, x, {}, "")))
     return failure();
   if (failed(c.assumeEqual(c.dim(x, 0), c.dim(grid, 0), "batch of `X` and `grid`")))
@@ -116,7 +115,7 @@ LogicalResult importGridSample(NodeContext &c) {
       return failure();
     axes.push_back(gridTaps(Expr(c, c.squeeze(coordinate, {spatial + 1})), (*extents)[d], *spec));
   }
-  tg::Dims flat{c.dim(x, 0), c.dim(x, 1), c.constExpr(llvm::product_of(*extents))};
+  tg::Dims flat{c.dim(x, 0), c.dim(x, 1), productOf(c, *extents)};
   BoxTaps taps = combineTaps(c, axes, *extents);
   return deliver(c, c.cast(sampleBox(c, c.reshape(x, flat), /*batchDims=*/1, taps), c.elementType(x)));
 }
@@ -177,7 +176,7 @@ LogicalResult importAffineGrid(NodeContext &c) {
 
 ArrayRef<OpEntry> getGridSampleOps() {
   static const OpEntry ops[] = {
-      {"", "GridSample", 16, newestOpset, importGridSample, "1 to 3 static spatial dimensions"},
+      {"", "GridSample", 16, newestOpset, importGridSample, "1 to 3 spatial dimensions"},
       {"", "AffineGrid", 20, newestOpset, importAffineGrid, ""},
   };
   return ops;

@@ -133,8 +133,14 @@ Value countAlong(NodeContext &c, Value x, size_t d, const WindowDim &window, boo
     return c.scalar(window.size, element);
   if (!extent || *tg::getConstant(window.output) > maxTableEntries) {
     // The count is a pooling of ones.
-    Value ones = c.broadcastTo(c.scalar(1, element), {c.dim(x, 2 + d)});
-    ones = padOrCrop(c, ones, c.scalar(0, element), {window.low}, {window.high + window.overhang});
+    WindowDim outside = window;
+    AffineExpr counted = c.dim(x, 2 + d);
+    if (countPadding) {
+      counted = tg::simplify(counted + window.low + window.high);
+      outside.low = outside.high = 0;
+    }
+    Value ones = c.broadcastTo(c.scalar(1, element), {counted});
+    ones = padForWindows(c, ones, c.scalar(0, element), outside, /*from=*/0);
     Value taken = c.make<tg::WindowOp>(ones, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{window.size},
                                        ArrayRef<int64_t>{window.stride}, ArrayRef<int64_t>{window.dilation});
     return c.reduce(tg::Monoid::Add, taken, {1}, /*keepDims=*/false);

@@ -1,5 +1,6 @@
 // Regions of interest: RoiAlign as bilinear samples and one contraction, and NonMaxSuppression.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Extents.h"
 #include "Shared/NonMaxSuppression.h"
 #include "Shared/Sampling.h"
 #include "Shared/Window.h"
@@ -13,7 +14,7 @@ struct RoiSpec {
   bool maximum = false;
   bool halfPixel = true;
   int64_t outputs[2] = {1, 1}; ///< Bins along height and width.
-  int64_t samples = 1;         ///< Sample points along each dimension of a bin.
+  int64_t samples = 1;         ///< Sample points along each dimension of a bin; 0: one for each element it spans.
   double scale = 1;
 };
 
@@ -31,58 +32,88 @@ FailureOr<RoiSpec> readRoiSpec(NodeContext &c) {
   if (*height < 1 || *width < 1 || *height > most || *width > most || *ratio < 0 || *ratio > most)
     return c.error(
         "expected attributes `output_height`, `output_width` in [1, 4096] and `sampling_ratio` in [0, 4096]");
-  if (*ratio == 0)
-    return c.unsupported("`sampling_ratio` 0, by which the number of samples depends on data, is not supported",
-                         "export with a positive `sampling_ratio`");
   return RoiSpec{*mode == 1, *transform == 0, {*height, *width}, *ratio, *scale};
 }
 
-/// Places of the sample points of one dimension: rois x bins x samples. `rois` is R x 4 as (x1, y1, x2, y2); d = 0 is
-/// height.
-Expr samplePlaces(NodeContext &c, Value rois, unsigned d, const RoiSpec &spec) {
+/// The sample points along one dimension.
+struct RoiSamples {
+  Expr place; ///< Rois x bins x samples.
+  Expr valid; ///< Which there are, rois x 1 x samples; null: all.
+  Expr count; ///< How many each bin has: rois, or of rank 0.
+};
+
+/// The sample points along dimension d, 0 is height. `rois` is R x 4 as (x1, y1, x2, y2).
+FailureOr<RoiSamples> samplePoints(NodeContext &c, Value rois, unsigned d, const RoiSpec &spec) {
+  if (!rois)
+    return failure();
+  Type element = c.elementType(rois);
+  AffineExpr rows = c.dim(rois, 0), one = c.constExpr(1), most = c.constExpr(spec.samples);
   auto corner = [&](int64_t column) {
-    Expr value(c, c.slice(rois, 1, column, c.constExpr(1)));
+    Expr value(c, c.reshape(c.slice(rois, 1, column, one), {rows, one, one}));
     return value * spec.scale - (spec.halfPixel ? 0.5 : 0.0);
   };
-  Expr begin = corner(d == 0 ? 1 : 0), extent = corner(d == 0 ? 3 : 2) - begin;
+  Expr begin = corner(d == 0 ? 1 : 0), extent = corner(d == 0 ? 3 : 2) - begin, valid(c, {});
   if (!spec.halfPixel)
     extent = extent.max(1.0);
-  // Sample s of bin b lies at begin + (b + (s + 1/2) / samples) * extent / bins.
-  SmallVector<double> fractions;
-  auto bins = static_cast<double>(spec.outputs[d]), samples = static_cast<double>(spec.samples);
-  for (int64_t b = 0; b < spec.outputs[d]; ++b)
-    for (int64_t s = 0; s < spec.samples; ++s)
-      fractions.push_back((static_cast<double>(b) + (static_cast<double>(s) + 0.5) / samples) / bins);
-  AffineExpr count = c.dim(rois, 0), one = c.constExpr(1);
-  Expr table(c, floatTable(c, fractions, {spec.outputs[d], spec.samples}, c.elementType(rois)));
-  return begin.reshape({count, one, one}) + extent.reshape({count, one, one}) * table;
+  auto bins = static_cast<double>(spec.outputs[d]);
+  Expr count(c, c.scalar(static_cast<double>(spec.samples), element));
+  if (spec.samples == 0) {
+    count = (extent / bins).unary<tg::CeilOp>().max(0.0);
+    Expr largest(c, c.reduce(tg::Monoid::Max, count, {0, 1, 2}, /*keepDims=*/false));
+    FailureOr<tg::Dims> bound = c.runtimeDims(largest.max(1.0).cast(c.b.getI64Type()), "most samples of a bin");
+    if (failed(bound))
+      return failure();
+    most = bound->front();
+  }
+  // Sample s of bin b lies at begin + (b + (s + 1/2) / count) * extent / bins.
+  Expr sample(c, c.reshape(c.cast(iota(c, most), element), {one, one, most}));
+  Expr bin(c, c.reshape(c.cast(iota(c, c.constExpr(spec.outputs[d])), element), {c.constExpr(spec.outputs[d]), one}));
+  if (spec.samples == 0)
+    valid = sample.compare(tg::CmpPredicate::Lt, count);
+  Expr fraction(c, foldTable(c, (bin + (sample + 0.5) / count.max(1.0)) / bins));
+  if (spec.samples == 0)
+    count = count.reshape({rows});
+  return RoiSamples{begin + extent * fraction, valid, count};
 }
 
 /// Two taps for each place; places more than one element outside weigh nothing, others are clamped.
-AxisTaps roiTaps(NodeContext &c, Expr place, int64_t extent) {
-  auto n = static_cast<double>(extent);
-  Expr valid = place.compare(tg::CmpPredicate::Ge, -1.0) & place.compare(tg::CmpPredicate::Le, n);
-  AxisTaps taps = linearTaps(place.clamp(0, n - 1), extent);
+AxisTaps roiTaps(NodeContext &c, const RoiSamples &samples, AffineExpr extent) {
+  if (!samples.place)
+    return {};
+  Type element = c.elementType(samples.place);
+  Expr n(c, extentScalar(c, extent, element)), last(c, extentScalar(c, tg::simplify(extent - 1), element));
+  Expr valid = samples.place.compare(tg::CmpPredicate::Ge, -1.0) & samples.place.compare(tg::CmpPredicate::Le, n);
+  AxisTaps taps = linearTaps(samples.place.max(0.0).min(last), last);
   if (!taps.weight)
     return {};
   Expr weight(c, taps.weight);
-  return {taps.index, Expr(c, withTapDim(c, valid)).select(weight, 0.0), {}};
+  Value counted = samples.valid ? withTapDim(c, samples.valid) : Value();
+  return {taps.index, Expr(c, withTapDim(c, valid)).select(weight, 0.0), counted};
 }
 
-/// All taps of all rois: rois x bins x samples x bins x samples x 2 x 2, height first.
-BoxTaps roiBox(NodeContext &c, Value rois, const RoiSpec &spec, ArrayRef<int64_t> extents) {
+struct RoiBox {
+  BoxTaps taps; ///< Rois x bins x samples x bins x samples x 2 x 2, height first.
+  Expr count;   ///< Samples of a bin: rois, or of rank 0.
+};
+
+FailureOr<RoiBox> roiBox(NodeContext &c, Value rois, const RoiSpec &spec, ArrayRef<AffineExpr> extents) {
   SmallVector<AxisTaps> axes;
+  Expr count(c, {});
   for (unsigned d : {0, 1}) {
-    AxisTaps taps = roiTaps(c, samplePlaces(c, rois, d, spec), extents[d]);
+    FailureOr<RoiSamples> samples = samplePoints(c, rois, d, spec);
+    if (failed(samples))
+      return failure();
+    AxisTaps taps = roiTaps(c, *samples, extents[d]);
     if (!taps.index || !taps.weight)
-      return {};
+      return failure();
     auto spread = [&](Value value) {
       SmallVector<int64_t> fresh = d == 0 ? SmallVector<int64_t>{3, 4} : SmallVector<int64_t>{1, 2};
-      return c.unsqueeze(value, fresh);
+      return value ? c.unsqueeze(value, fresh) : Value();
     };
-    axes.push_back({spread(taps.index), spread(taps.weight), {}});
+    axes.push_back({spread(taps.index), spread(taps.weight), spread(taps.inside)});
+    count = count ? count * samples->count : samples->count;
   }
-  return combineTaps(c, axes, extents);
+  return RoiBox{combineTaps(c, axes, extents), count};
 }
 
 /// x[batch[r], c, index[r, ..]]: the images of the rois' batch entries are not copied.
@@ -123,27 +154,39 @@ LogicalResult importRoiAlign(NodeContext &c) {
   if (failed(c.assumeEqual(c.dim(rois, 0), c.dim(batch, 0), "number of `rois` and `batch_indices`")))
     return failure();
   FailureOr<RoiSpec> spec = readRoiSpec(c);
-  FailureOr<SmallVector<int64_t>> extents = staticDims(c, x, 2, "X");
+  FailureOr<tg::Dims> extents = sampledExtents(c, x);
   if (failed(spec) || failed(extents))
     return failure();
-  if (llvm::any_of(*extents, [](int64_t extent) { return extent < 1 || extent > (int64_t(1) << 24); }))
-    return c.error("expected spatial extents of `X` in [1, 2^24]");
 
-  BoxTaps taps = roiBox(c, c.toCompute(rois), *spec, *extents);
-  if (!taps.index || !taps.weight)
+  FailureOr<RoiBox> box = roiBox(c, c.toCompute(rois), *spec, *extents);
+  if (failed(box) || !box->taps.index || !box->taps.weight)
     return failure();
-  tg::Dims plane{c.dim(x, 0), c.dim(x, 1), c.constExpr((*extents)[0] * (*extents)[1])};
+  const BoxTaps &taps = box->taps;
+  tg::Dims plane{c.dim(x, 0), c.dim(x, 1), productOf(c, *extents)};
   Expr gathered(c, c.toCompute(gatherRois(c, c.reshape(x, plane), batch, taps.index)));
   if (!gathered)
     return failure();
-  Value y;
+  Expr weight(c, taps.weight), counted(c, taps.inside), y(c, {});
+  auto perRoi = [&](Expr value, int64_t rank) {
+    tg::Dims dims(rank, c.constExpr(1));
+    if (c.rank(value) == 0)
+      return value;
+    dims.front() = c.dim(value, 0);
+    return value.reshape(dims);
+  };
   if (spec->maximum) {
-    // The greatest weighted tap, as ONNX has it, not the greatest sample.
-    Expr weighted = gathered * Expr(c, c.unsqueeze(taps.weight, {1}));
-    y = c.reduce(tg::Monoid::Max, weighted, {3, 5, 6, 7}, /*keepDims=*/false);
+    // The greatest weighted tap, as ONNX has it, not the greatest sample; 0 for a bin without samples.
+    Expr weighted = gathered * Expr(c, c.unsqueeze(weight, {1}));
+    if (counted)
+      weighted = Expr(c, c.unsqueeze(counted, {1})).select(weighted, -std::numeric_limits<double>::infinity());
+    y = Expr(c, c.reduce(tg::Monoid::Max, weighted, {3, 5, 6, 7}, /*keepDims=*/false));
+    if (counted)
+      y = perRoi(box->count.compare(tg::CmpPredicate::Gt, 0.0), 4).select(y, 0.0);
   } else {
-    Expr weight = Expr(c, taps.weight) * (1.0 / static_cast<double>(spec->samples * spec->samples));
-    y = c.contract(gathered, weight, "rcaibjyx,raibjyx->rcab", c.elementType(gathered));
+    if (counted)
+      weight = counted.select(weight, 0.0);
+    weight = weight * perRoi(1.0 / box->count.max(1.0), c.rank(weight));
+    y = Expr(c, c.contract(gathered, weight, "rcaibjyx,raibjyx->rcab", c.elementType(gathered)));
   }
   return deliver(c, c.cast(y, c.elementType(x)));
 }
@@ -191,7 +234,7 @@ LogicalResult importNonMaxSuppression(NodeContext &c) {
 
 ArrayRef<OpEntry> getRoiOps() {
   static const OpEntry ops[] = {
-      {"", "RoiAlign", 10, newestOpset, importRoiAlign, "positive sampling_ratio, static spatial dimensions"},
+      {"", "RoiAlign", 10, newestOpset, importRoiAlign, ""},
       {"", "NonMaxSuppression", 10, newestOpset, importNonMaxSuppression, ""},
   };
   return ops;

@@ -1,6 +1,7 @@
-// Sequences and optionals. They are lists of the importer, known in length when it runs; nothing of them reaches the
-// IR.
+// Sequences and optionals. They are lists of the importer, and nothing of them reaches the IR: a sequence of a known
+// length is its elements, one of a length that only the run knows is a tensor whose rows are its elements.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shared/Compose.h"
 #include "Shared/Extents.h"
 #include "Shared/RuntimeShapes.h"
 #include "weft/Import/Onnx/ModelReader.h"
@@ -11,9 +12,15 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
-/// Input `i` as a sequence; null after an error.
-Value sequence(NodeContext &n, unsigned i) {
+/// Input `i` as a sequence, which may be stacked if `mayStack`; null after an error.
+Value sequence(NodeContext &n, unsigned i, bool mayStack = false) {
   Value list = n.required(i);
+  if (list && !mayStack && NodeContext::stackedRows(list)) {
+    (void)n.unsupported("input " + Twine(i) +
+                            " is a sequence of a length known when the model runs; expected one of a known length",
+                        "if the length comes from an extent or a graph input, fix that with --dim or --bind");
+    return {};
+  }
   if (list && (!NodeContext::isList(list) || NodeContext::isEmptyOptional(list))) {
     (void)n.error("input " + Twine(i) + ": expected a sequence");
     return {};
@@ -68,7 +75,7 @@ LogicalResult deliver(NodeContext &n, ArrayRef<Value> elements, unsigned output 
 
 LogicalResult sequenceEmpty(NodeContext &n) {
   n.ignoreAttr("dtype");
-  return deliver(n, {});
+  return deliver(n, ArrayRef<Value>());
 }
 
 LogicalResult sequenceConstruct(NodeContext &n) {
@@ -78,10 +85,28 @@ LogicalResult sequenceConstruct(NodeContext &n) {
   return deliver(n, elements);
 }
 
+/// The rows of a stacked list with those of `element` behind it.
+Value appendRow(NodeContext &n, Value rows, Value element) {
+  if (!element || failed(n.checkTensor(element, "the element")))
+    return {};
+  return n.concat({rows, n.unsqueeze(element, {0})}, 0);
+}
+
 LogicalResult sequenceAt(NodeContext &n) {
-  Value list = sequence(n, 0);
+  Value list = sequence(n, 0, /*mayStack=*/true);
   if (!list || failed(n.checkNumInputs(2, 2)))
     return failure();
+  if (Value rows = NodeContext::stackedRows(list)) {
+    Value place = n.required(1);
+    if (!place || failed(n.checkTensor(place, "the position")))
+      return failure();
+    Expr at(n, n.reshape(n.cast(place, n.b.getI64Type()), ArrayRef<int64_t>()));
+    at = at.compare(tg::CmpPredicate::Lt, 0.0)
+             .select(at + Expr(n, extentScalar(n, n.dim(rows, 0), n.b.getI64Type())), at);
+    Value row = takeAlong(n, rows, at, 0);
+    n.output(0, row);
+    return success(bool(row));
+  }
   OperandRange elements = NodeContext::elements(list);
   int64_t count = int64_t(elements.size());
   if (Value place = elements.empty() ? Value() : runtimePosition(n, 1, count, count)) {
@@ -101,17 +126,26 @@ LogicalResult sequenceAt(NodeContext &n) {
 }
 
 LogicalResult sequenceLength(NodeContext &n) {
-  Value list = sequence(n, 0);
+  Value list = sequence(n, 0, /*mayStack=*/true);
   if (!list)
     return failure();
+  if (Value rows = NodeContext::stackedRows(list)) {
+    n.output(0, extentScalar(n, n.dim(rows, 0), n.b.getI64Type()));
+    return success();
+  }
   n.output(0, n.scalarInt(int64_t(NodeContext::elements(list).size()), n.b.getI64Type()));
   return success();
 }
 
 LogicalResult sequenceInsert(NodeContext &n) {
-  Value list = sequence(n, 0), element = n.required(1);
+  Value list = sequence(n, 0, /*mayStack=*/!n.input(2)), element = n.required(1);
   if (!list || !element)
     return failure();
+  if (Value rows = NodeContext::stackedRows(list)) {
+    Value longer = n.stackedList(appendRow(n, rows, element));
+    n.output(0, longer);
+    return success(bool(longer));
+  }
   SmallVector<Value> elements(NodeContext::elements(list));
   int64_t count = int64_t(elements.size());
   if (Value place = runtimePosition(n, 2, count + 1, count)) {
@@ -163,12 +197,32 @@ LogicalResult sequenceErase(NodeContext &n) {
   return deliver(n, elements);
 }
 
+/// The rows side by side along `axis` of one, or of one with a new dimension there.
+LogicalResult concatRows(NodeContext &n, Value rows, int64_t axis, bool isNew) {
+  FailureOr<int64_t> place = n.normalizeAxis(axis, n.rank(rows) - !isNew);
+  if (failed(place))
+    return failure();
+  SmallVector<int64_t> order = axisRange(1, n.rank(rows));
+  order.insert(order.begin() + *place, 0);
+  Value joined = n.transpose(rows, order);
+  if (!isNew && joined) {
+    tg::Dims dims = n.dims(joined);
+    dims[*place] = tg::simplify(dims[*place] * dims[*place + 1]);
+    dims.erase(dims.begin() + *place + 1);
+    joined = n.reshape(joined, dims);
+  }
+  n.output(0, joined);
+  return success(bool(joined));
+}
+
 LogicalResult concatFromSequence(NodeContext &n) {
-  Value list = sequence(n, 0);
+  Value list = sequence(n, 0, /*mayStack=*/true);
   FailureOr<int64_t> axis = n.intAttr("axis");
   FailureOr<bool> isNew = n.boolAttr("new_axis", false);
   if (!list || failed(axis) || failed(isNew))
     return failure();
+  if (Value rows = NodeContext::stackedRows(list))
+    return concatRows(n, rows, *axis, *isNew);
   SmallVector<Value> elements(NodeContext::elements(list));
   if (elements.empty())
     return n.error("the sequence is empty");
@@ -249,6 +303,10 @@ FailureOr<tg::Dims> pieceSizes(NodeContext &n, AffineExpr extent) {
   return n.constDims(sizes);
 }
 
+bool isOne(NodeContext &n, Value size) {
+  return !NodeContext::isList(size) && n.rank(size) == 0 && n.constantInt(size) == 1;
+}
+
 LogicalResult splitToSequence(NodeContext &n) {
   Value x = n.required(0);
   FailureOr<int64_t> axis = n.intAttr("axis", 0);
@@ -256,6 +314,16 @@ LogicalResult splitToSequence(NodeContext &n) {
   if (!x || failed(axis) || failed(keepDims) || failed(axis = n.normalizeAxis(*axis, n.rank(x))) ||
       (n.input(1) && failed(n.checkRank(n.input(1), 0, 1, "split"))))
     return failure();
+  // Pieces of 1 are rows, however many there are.
+  if (!n.staticDim(x, *axis) && !n.toldElements(0) && (!n.input(1) || isOne(n, n.input(1)))) {
+    SmallVector<int64_t> order = axisRange(0, n.rank(x));
+    order.erase(order.begin() + *axis);
+    order.insert(order.begin(), *axis);
+    Value rows = n.transpose(x, order);
+    Value list = n.stackedList(rows && (*keepDims || n.input(1)) ? n.unsqueeze(rows, {*axis + 1}) : rows);
+    n.output(0, list);
+    return success(bool(list));
+  }
   FailureOr<tg::Dims> sizes = pieceSizes(n, n.dim(x, *axis));
   if (failed(sizes))
     return failure();
@@ -279,8 +347,10 @@ LogicalResult sequenceMap(NodeContext &n) {
   size_t count = NodeContext::elements(first).size();
   SmallVector<SmallVector<Value>> results((*body)->output_size());
   for (unsigned i = 1; i < n.numInputs(); ++i)
-    if (Value x = n.required(i); !x || (NodeContext::isList(x) && NodeContext::elements(x).size() != count))
-      return x ? n.error("expected sequences of one length") : failure();
+    if (Value x = n.required(i); !x || (NodeContext::isList(x) && !sequence(n, i)))
+      return failure();
+    else if (NodeContext::isList(x) && NodeContext::elements(x).size() != count)
+      return n.error("expected sequences of one length");
   for (size_t at = 0; at < count; ++at) {
     SmallVector<Value> inputs;
     for (unsigned i = 0; i < n.numInputs(); ++i)
@@ -333,7 +403,7 @@ ArrayRef<OpEntry> getSequenceOps() {
       {"", "SequenceErase", 11, newestOpset, sequenceErase, "", true},
       {"", "SequenceMap", 17, newestOpset, sequenceMap, "", true},
       {"", "ConcatFromSequence", 11, newestOpset, concatFromSequence, "", true},
-      {"", "SplitToSequence", 11, newestOpset, splitToSequence, "known number of pieces"},
+      {"", "SplitToSequence", 11, newestOpset, splitToSequence, "known number of pieces, or pieces of 1"},
       {"", "Optional", 15, newestOpset, optional, "", true},
       {"", "OptionalHasElement", 15, newestOpset, optionalHasElement, "", true},
       {"", "OptionalGetElement", 15, newestOpset, optionalGetElement, "", true},

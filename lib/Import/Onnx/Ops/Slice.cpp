@@ -3,6 +3,7 @@
 #include "Shared/Extents.h"
 #include "Shared/RuntimeShapes.h"
 #include "weft/Dialect/TileGraph/Analysis/SymbolicContents.h"
+#include <array>
 #include <cmath>
 
 using namespace weft;
@@ -95,6 +96,13 @@ namespace {
 /// One axis of a slice: places offset + i * step, `size` of them.
 struct AxisSlice {
   AffineExpr offset, size;
+  int64_t step;
+};
+
+/// What a node says of one axis.
+struct AxisBounds {
+  int64_t axis;
+  AffineExpr start, end;
   int64_t step;
 };
 
@@ -191,10 +199,10 @@ static FailureOr<AxisSlice> backwardSlice(NodeContext &ctx, AffineExpr start, Af
   return AxisSlice{*first, tg::simplify((length + (-step - 1)).floorDiv(-step)), step};
 }
 
-static llvm::LogicalResult sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<AffineExpr> starts,
-                                     llvm::ArrayRef<AffineExpr> ends,
-                                     const std::optional<SmallVector<int64_t>> &givenAxes,
-                                     std::optional<SmallVector<int64_t>> steps) {
+static FailureOr<SmallVector<AxisBounds>> readBounds(NodeContext &ctx, Value x, const tg::Dims &starts,
+                                                     const tg::Dims &ends,
+                                                     const std::optional<SmallVector<int64_t>> &givenAxes,
+                                                     const std::optional<SmallVector<int64_t>> &steps) {
   SmallVector<int64_t> axes;
   for (size_t i = 0; i < starts.size(); ++i)
     axes.push_back(static_cast<int64_t>(i));
@@ -202,74 +210,112 @@ static llvm::LogicalResult sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<A
   if (failed(normal))
     return failure();
   if (ends.size() != starts.size() || normal->size() != starts.size() || (steps && steps->size() != starts.size()))
-    return ctx.error("expected as many ends, axes and steps as starts (" + llvm::Twine(starts.size()) + ")");
+    return FailureOr<SmallVector<AxisBounds>>(
+        ctx.error("expected as many ends, axes and steps as starts (" + llvm::Twine(starts.size()) + ")"));
+  constexpr int64_t mostStep = int64_t(1) << 40;
+  SmallVector<AxisBounds> bounds;
   for (auto [i, axis] : llvm::enumerate(*normal)) {
     int64_t step = steps ? (*steps)[i] : 1;
-    AffineExpr extent = ctx.dim(x, axis);
     if (step == 0)
-      return ctx.error("step 0");
-    if (step < -(int64_t(1) << 40) || step > (int64_t(1) << 40))
-      step = step < 0 ? -(int64_t(1) << 40) : int64_t(1) << 40;
-    FailureOr<AxisSlice> slice = step > 0 ? forwardSlice(ctx, starts[i], ends[i], step, extent)
-                                          : backwardSlice(ctx, starts[i], ends[i], step, extent);
+      return FailureOr<SmallVector<AxisBounds>>(ctx.error("step 0"));
+    bounds.push_back({axis, starts[i], ends[i], std::clamp(step, -mostStep, mostStep)});
+  }
+  return bounds;
+}
+
+static Value sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<AxisBounds> bounds) {
+  for (const AxisBounds &each : bounds) {
+    AffineExpr extent = ctx.dim(x, each.axis);
+    FailureOr<AxisSlice> slice = each.step > 0 ? forwardSlice(ctx, each.start, each.end, each.step, extent)
+                                               : backwardSlice(ctx, each.start, each.end, each.step, extent);
     if (failed(slice))
-      return failure();
+      return {};
     // At most one place: the step is never taken.
     if (tg::getConstant(slice->size) && *tg::getConstant(slice->size) <= 1)
       slice->step = 1;
-    x = takeRange(ctx, x, axis, slice->offset, slice->size, slice->step);
+    x = takeRange(ctx, x, each.axis, slice->offset, slice->size, slice->step);
     if (!x)
-      return failure();
+      return {};
   }
-  ctx.output(0, x);
-  return success();
+  return x;
 }
 
-/// Whether `sliceAxes` can take these bounds. What it refuses for other reasons is its to say.
-static bool haveKnownSigns(NodeContext &ctx, Value x, llvm::ArrayRef<AffineExpr> starts,
-                           llvm::ArrayRef<AffineExpr> ends, const std::optional<SmallVector<int64_t>> &axes) {
-  int64_t rank = ctx.rank(x);
-  for (size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
-    int64_t axis = !axes ? static_cast<int64_t>(i) : i < axes->size() ? (*axes)[i] : rank;
-    axis += axis < 0 ? rank : 0;
-    if (axis >= 0 && axis < rank &&
-        (!hasKnownSign(starts[i], ctx.dim(x, axis)) || !hasKnownSign(ends[i], ctx.dim(x, axis))))
-      return false;
+/// Whether a constant bound may lie outside of an extent that is data: the first ten of the boxes that there are.
+/// Extents of inputs are taken to hold what is written (see clampBound): what is cut then has a constant extent.
+static bool mayLieOutside(NodeContext &ctx, AffineExpr bound, AffineExpr extent, int64_t step) {
+  std::optional<int64_t> constant = tg::getConstant(bound);
+  if (!constant || *constant == 0 || std::abs(*constant) >= leastEnd || !ctx.isData(extent))
+    return false;
+  return step > 0 || *constant != -1; // A backward slice from -1 begins behind the last place, if there is one.
+}
+
+/// Whether `sliceAxes` can take these bounds of an axis of this extent.
+static bool canSlice(NodeContext &ctx, const AxisBounds &bounds, AffineExpr extent) {
+  return llvm::all_of(std::array{bounds.start, bounds.end}, [&](AffineExpr bound) {
+    return hasKnownSign(bound, extent) && !mayLieOutside(ctx, bound, extent, bounds.step);
+  });
+}
+
+/// Axes whose bounds only the data of a run tell get extents of their own.
+static Value sliceKnown(NodeContext &ctx, Value x, llvm::ArrayRef<AxisBounds> bounds) {
+  SmallVector<AxisBounds> now;
+  tg::Dims starts, ends;
+  SmallVector<int64_t> axes, steps;
+  for (const AxisBounds &each : bounds) {
+    if (canSlice(ctx, each, ctx.dim(x, each.axis))) {
+      now.push_back(each);
+      continue;
+    }
+    starts.push_back(each.start);
+    ends.push_back(each.end);
+    axes.push_back(each.axis);
+    steps.push_back(each.step);
   }
-  return true;
+  x = sliceAxes(ctx, x, now);
+  return !x || axes.empty() ? x
+                            : runtimeSlice(ctx, x, ctx.extents(starts), ctx.extents(ends), ctx.intsConstant(axes),
+                                           ctx.intsConstant(steps));
 }
 
 static llvm::LogicalResult importSlice(NodeContext &ctx) {
   Value x = ctx.required(0);
   if (!x)
     return failure();
+  std::optional<tg::Dims> starts, ends;
+  std::optional<SmallVector<int64_t>> axes, steps;
+  bool isKnown = true;
   if (ctx.opset < 10) {
-    FailureOr<SmallVector<int64_t>> starts = ctx.intsAttr("starts"), ends = ctx.intsAttr("ends");
-    if (failed(starts) || failed(ends))
+    FailureOr<SmallVector<int64_t>> first = ctx.intsAttr("starts"), last = ctx.intsAttr("ends");
+    if (failed(first) || failed(last))
       return failure();
-    std::optional<SmallVector<int64_t>> axes;
+    starts = ctx.constDims(*first);
+    ends = ctx.constDims(*last);
     if (ctx.hasAttr("axes")) {
       FailureOr<SmallVector<int64_t>> given = ctx.intsAttr("axes");
       if (failed(given))
         return failure();
       axes = *given;
     }
-    return sliceAxes(ctx, x, ctx.constDims(*starts), ctx.constDims(*ends), axes, std::nullopt);
+  } else {
+    Value first = ctx.required(1), last = ctx.required(2);
+    if (!first || !last)
+      return failure();
+    starts = ctx.shapeContents(first);
+    ends = ctx.shapeContents(last);
+    isKnown = starts && ends;
+    for (auto [i, list] : {std::pair{3, &axes}, std::pair{4, &steps}})
+      if (ctx.input(i))
+        isKnown &= (*list = ctx.constantInts(ctx.input(i))).has_value();
   }
-  Value first = ctx.required(1), last = ctx.required(2);
-  if (!first || !last)
-    return failure();
-  std::optional<tg::Dims> starts = ctx.shapeContents(first), ends = ctx.shapeContents(last);
-  std::optional<SmallVector<int64_t>> axes, steps;
-  bool isKnown = starts && ends;
-  for (auto [i, list] : {std::pair{3, &axes}, std::pair{4, &steps}})
-    if (ctx.input(i))
-      isKnown &= (*list = ctx.constantInts(ctx.input(i))).has_value();
-  isKnown = isKnown && haveKnownSigns(ctx, x, *starts, *ends, axes);
-  if (isKnown)
-    return sliceAxes(ctx, x, *starts, *ends, axes, steps);
-  ctx.output(0, runtimeSlice(ctx, x, first, last, ctx.input(3), ctx.input(4)));
-  return success();
+  Value result;
+  if (isKnown) {
+    FailureOr<SmallVector<AxisBounds>> bounds = readBounds(ctx, x, *starts, *ends, axes, steps);
+    result = failed(bounds) ? Value() : sliceKnown(ctx, x, *bounds);
+  } else {
+    result = runtimeSlice(ctx, x, ctx.input(1), ctx.input(2), ctx.input(3), ctx.input(4));
+  }
+  ctx.output(0, result);
+  return success(bool(result));
 }
 
 //===--- Tensors of indices ---===//

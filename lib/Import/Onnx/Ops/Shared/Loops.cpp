@@ -159,6 +159,31 @@ std::optional<AffineExpr> exprOf(NodeContext &ctx, Value value) {
 /// Turns that the runtime grants one loop (kMaxTurns of bundle_format.h).
 constexpr int64_t mostTurns = int64_t(1) << 24;
 
+/// How often the nodes of `graph` and of the graphs in them read `name`, and the last one that does.
+int countReaders(const ::onnx::GraphProto &graph, StringRef name, const ::onnx::NodeProto *&reader) {
+  int count = 0;
+  for (const ::onnx::NodeProto &node : graph.node()) {
+    int reads = static_cast<int>(llvm::count(node.input(), name));
+    if (reads)
+      reader = &node;
+    for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+      const ::onnx::NodeProto *inner = nullptr;
+      if (attribute.has_g())
+        count += 2 * countReaders(attribute.g(), name, inner); // No chain goes on through a graph of its own.
+    }
+    count += reads;
+  }
+  return count;
+}
+
+/// Through Identity nodes that alone read what is before them.
+std::string throughCopies(const ::onnx::GraphProto &graph, std::string name) {
+  const ::onnx::NodeProto *reader = nullptr;
+  while (countReaders(graph, name, reader) == 1 && reader->op_type() == "Identity")
+    name = reader->output(0);
+  return name;
+}
+
 class RuntimeLoop {
 public:
   RuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &graph) : ctx(ctx), graph(graph) {}
@@ -176,6 +201,10 @@ private:
   LogicalResult chooseTrips();
   std::optional<AffineExpr> countTurns(Value next);
   LogicalResult deliver(const LoopResults &results);
+  Value withCollected(Value list, Value rows);
+
+  /// What becomes of a value that the node carries, where it has no place among what the program's loop carries.
+  enum Place : int { Passed = -1, Appended = -2 };
 
   NodeContext &ctx;
   const ::onnx::GraphProto &graph;
@@ -185,7 +214,7 @@ private:
   std::optional<AffineExpr> given; ///< The trip count.
   bool isEndless = false;          ///< It is given, and more than a loop may have.
   SmallVector<Value> outer;        ///< Initial values of what the node carries.
-  SmallVector<int> place;          ///< In spec.initial; -1: the body passes it on as it is.
+  SmallVector<int> place;          ///< In spec.initial, or a `Place`.
   size_t pieces = 0;
 };
 
@@ -212,13 +241,14 @@ LogicalResult RuntimeLoop::readOperands() {
     Value value = ctx.required(i);
     if (!value)
       return failure();
-    if (NodeContext::isList(value))
+    bool isPassed = isPassedOn(graph, i);
+    bool isAppended =
+        !isPassed && NodeContext::isList(value) && !NodeContext::isEmptyOptional(value) && isOnlyAppended(graph, i);
+    if (NodeContext::isList(value) && !isPassed && !isAppended)
       return ctx.unsupported("the condition of a loop that carries a sequence or an optional depends on data");
-    bool isPassed = static_cast<int>(i) - 1 < graph.output_size() && static_cast<int>(i) < graph.input_size() &&
-                    graph.output(i - 1).name() == graph.input(i).name();
     outer.push_back(value);
-    place.push_back(isPassed ? -1 : static_cast<int>(spec.initial.size()));
-    if (!isPassed)
+    place.push_back(isPassed ? Passed : isAppended ? Appended : static_cast<int>(spec.initial.size()));
+    if (!isPassed && !isAppended)
       spec.initial.push_back(value);
   }
   int rest = graph.output_size() - 1 - static_cast<int>(outer.size());
@@ -226,7 +256,7 @@ LogicalResult RuntimeLoop::readOperands() {
     return ctx.error("expected at least " + Twine(outer.size() + 1) + " outputs of the body, got " +
                      Twine(graph.output_size()));
   pieces = rest;
-  spec.collectedReversed.assign(pieces, false);
+  spec.collectedReversed.assign(pieces + llvm::count(place, int(Appended)), false);
   return success();
 }
 
@@ -237,7 +267,7 @@ LogicalResult RuntimeLoop::build() {
   auto fill = [&](ValueRange arguments) -> FailureOr<SmallVector<Value>> {
     SmallVector<Value> inputs{arguments[0], ctx.scalarInt(1, ctx.b.getI1Type())};
     for (auto [value, at] : llvm::zip(outer, place))
-      inputs.push_back(at < 0 ? value : arguments[at]);
+      inputs.push_back(at == Passed ? value : at == Appended ? ctx.list({}) : arguments[at]);
     FailureOr<SmallVector<Value>> given = ctx.inlineGraph(graph, inputs);
     if (failed(given))
       return failure();
@@ -247,6 +277,12 @@ LogicalResult RuntimeLoop::build() {
         results.push_back(matchType(ctx, (*given)[1 + i], types[at], "value " + Twine(i) + " that the loop carries"));
     for (size_t i = 1 + place.size(); i < given->size(); ++i)
       results.push_back(withDeclaredExtents(ctx, (*given)[i], graph.output(int(i))));
+    for (auto [i, at] : llvm::enumerate(place))
+      if (at == Appended) // The body found an empty list and put one element in it.
+        results.push_back(NodeContext::elements((*given)[1 + i]).front());
+    for (Value result : results)
+      if (!result || failed(ctx.checkTensor(result, "a result of the body")))
+        return failure();
     return results;
   };
   FailureOr<Body> built = ctx.buildBody("loop", types, /*hoist=*/true, fill);
@@ -315,25 +351,44 @@ LogicalResult RuntimeLoop::chooseTrips() {
   }
   spec.condition = started ? ctx.reshape(started, ArrayRef<int64_t>()) : ctx.scalarInt(1, ctx.b.getI1Type());
   // Pieces need memory for all turns that there may be.
-  int64_t most = pieces > 0 ? ctx.limits().maxTripCount : mostTurns;
+  int64_t most = !spec.collectedReversed.empty() ? ctx.limits().maxTripCount : mostTurns;
   spec.trips = given ? *given : ctx.constExpr(most);
   if (!given)
     spec.endless = ("node `" + ctx.node.name() + "`: expected a loop of at most " + Twine(most) + " turns").str();
   return success(static_cast<bool>(spec.condition));
 }
 
+/// `list` with `rows` behind its elements.
+Value RuntimeLoop::withCollected(Value list, Value rows) {
+  SmallVector<Value> parts;
+  if (Value before = NodeContext::stackedRows(list))
+    parts.push_back(before);
+  else
+    for (Value element : NodeContext::elements(list))
+      parts.push_back(ctx.unsqueeze(element, {0}));
+  parts.push_back(rows);
+  return ctx.stackedList(parts.size() == 1 ? rows : ctx.concat(parts, 0));
+}
+
 LogicalResult RuntimeLoop::deliver(const LoopResults &results) {
-  for (auto [i, at] : llvm::enumerate(place))
-    ctx.output(i, at < 0 ? outer[i] : results.carried[at]);
   AffineExpr turns = spec.trips;
   bool isUsed = false;
   for (size_t i = 0; i < pieces; ++i)
     isUsed |= ctx.outputUsed(place.size() + i);
+  for (auto [i, at] : llvm::enumerate(place))
+    isUsed |= at == Appended && ctx.outputUsed(i);
   if (spec.condition && isUsed) {
     FailureOr<tg::Dims> bound = ctx.runtimeDims(results.carried.front(), "turns");
     if (failed(bound))
       return failure();
     turns = bound->front();
+  }
+  size_t appended = pieces;
+  for (auto [i, at] : llvm::enumerate(place)) {
+    Value rows = at == Appended ? results.collected[appended++] : Value();
+    ctx.output(i, at == Passed ? outer[i]
+                  : rows       ? withCollected(outer[i], ctx.slice(rows, 0, 0, turns))
+                               : results.carried[at]);
   }
   for (size_t i = 0; i < pieces; ++i)
     if (ctx.outputUsed(place.size() + i))
@@ -342,6 +397,25 @@ LogicalResult RuntimeLoop::deliver(const LoopResults &results) {
 }
 
 } // namespace
+
+bool isPassedOn(const ::onnx::GraphProto &body, unsigned i) {
+  int at = static_cast<int>(i);
+  return at <= body.output_size() && at < body.input_size() && body.output(at - 1).name() == body.input(at).name();
+}
+
+bool isOnlyAppended(const ::onnx::GraphProto &body, unsigned i) {
+  if (static_cast<int>(i) > body.output_size() || static_cast<int>(i) >= body.input_size())
+    return false;
+  std::string name = throughCopies(body, body.input(static_cast<int>(i)).name());
+  const ::onnx::NodeProto *insert = nullptr;
+  if (countReaders(body, name, insert) != 1 || insert->op_type() != "SequenceInsert" || insert->input(0) != name ||
+      (insert->input_size() > 2 && !insert->input(2).empty()))
+    return false;
+  std::string longer = throughCopies(body, insert->output(0));
+  auto isLonger = [&](const ::onnx::ValueInfoProto &output) { return output.name() == longer; };
+  return countReaders(body, longer, insert) == 0 && llvm::count_if(body.output(), isLonger) == 1 &&
+         isLonger(body.output(static_cast<int>(i) - 1));
+}
 
 LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body) {
   return RuntimeLoop(ctx, body).import();

@@ -41,6 +41,13 @@ mlir::Value withDeclaredExtents(NodeContext &ctx, mlir::Value value, const ::onn
 /// ONNX Loop whose number of turns is only known when the model runs.
 llvm::LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body);
 
+/// Whether `body` gives input `i` of its loop to the next turn as it is.
+bool isPassedOn(const ::onnx::GraphProto &body, unsigned i);
+
+/// Whether all that `body` does with the sequence that input `i` of its loop is, is to put one element behind it: the
+/// elements of all turns are then a scan output.
+bool isOnlyAppended(const ::onnx::GraphProto &body, unsigned i);
+
 /// ONNX Loop that carries sequences and whose number of turns is data: as many as make the sequence that is a result of
 /// the model as long as the user says, which the program checks.
 llvm::LogicalResult importToldLoop(NodeContext &ctx, const ::onnx::GraphProto &body);

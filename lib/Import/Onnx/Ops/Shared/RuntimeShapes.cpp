@@ -147,14 +147,48 @@ Value spreadOverAxes(NodeContext &ctx, Value values, Value axes, int64_t rank, i
 /// Behind the end of every dimension.
 static constexpr int64_t farEnd = int64_t(1) << 40;
 
+/// `value`, of one element, as a sum of another one and a constant.
+static std::pair<Value, int64_t> splitConstant(NodeContext &ctx, Value value) {
+  uint64_t constant = 0;
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<tg::ReshapeOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    if (!isa<tg::AddOp>(op))
+      break;
+    std::optional<int64_t> left = ctx.constantInt(op->getOperand(0)), right = ctx.constantInt(op->getOperand(1));
+    if (!left && !right)
+      break;
+    constant += static_cast<uint64_t>(right ? *right : *left);
+    value = op->getOperand(right ? 0 : 1);
+  }
+  return {value, static_cast<int64_t>(constant)};
+}
+
+/// Whether bounds of one axis are `i` and `i + 1`, which is how exporters write that they take row i.
+static bool isOneRow(NodeContext &ctx, Value starts, Value ends, Value steps) {
+  if (ctx.staticDim(starts, 0) != 1 || (steps && ctx.constantInt(steps) != 1))
+    return false;
+  auto [first, from] = splitConstant(ctx, starts);
+  auto [last, to] = splitConstant(ctx, ends);
+  return first == last && from < to && to - from == 1;
+}
+
 Value runtimeSlice(NodeContext &ctx, Value x, Value starts, Value ends, Value axes, Value steps) {
   int64_t rank = ctx.rank(x);
   std::optional<SmallVector<int64_t>> known = axes ? ctx.constantInts(axes) : std::nullopt;
-  FailureOr<int64_t> count = countOf(ctx, starts, "starts");
-  if (failed(count))
+  // As many as there are axes; else bounds whose number only the run tells are one, as slices of slices are.
+  if (failed(ctx.checkRank(starts, 1, 1, "starts")) || failed(ctx.checkRank(ends, 1, 1, "ends")))
     return {};
+  int64_t count = ctx.staticDim(starts, 0).value_or(known ? int64_t(known->size()) : 1);
+  for (Value *bounds : {&starts, &ends}) {
+    if (failed(ctx.assumeEqual(ctx.dim(*bounds, 0), ctx.constExpr(count), "number of bounds")) ||
+        !(*bounds = ctx.reshape(*bounds, ArrayRef<int64_t>{count})))
+      return {};
+  }
   SmallVector<bool> isCut(rank, !known && axes);
-  for (int64_t i = 0; i < *count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     int64_t axis = known ? (*known)[i] + ((*known)[i] < 0 ? rank : 0) : i;
     if (axis >= 0 && axis < rank)
       isCut[axis] = true;
@@ -178,6 +212,12 @@ Value runtimeSlice(NodeContext &ctx, Value x, Value starts, Value ends, Value ax
       wanted.push_back(elementAt(ctx, sizes, d));
   if (wanted.empty())
     return x;
+  if (wanted.size() == 1 && isOneRow(ctx, starts, ends, steps)) {
+    int64_t d = llvm::find(isCut, true) - isCut.begin();
+    return failed(assumeNumber(ctx, wanted.front(), 1, "places of the slice"))
+               ? Value()
+               : takeAlong(ctx, x, Expr(ctx, ctx.reshape(elementAt(ctx, first, d), ArrayRef<int64_t>{1})), d);
+  }
   FailureOr<tg::Dims> bound = ctx.runtimeDims(joinScalars(ctx, wanted), "slice");
   if (failed(bound))
     return {};

@@ -8,7 +8,23 @@ namespace weft::onnx {
 
 Value withTapDim(NodeContext &c, Value value) { return value ? c.unsqueeze(value, {c.rank(value)}) : Value(); }
 
-AxisTaps linearTaps(Expr coordinate, int64_t extent) {
+FailureOr<tg::Dims> sampledExtents(NodeContext &c, Value x) {
+  constexpr int64_t most = int64_t(1) << 24;
+  tg::Dims extents = llvm::to_vector(ArrayRef<AffineExpr>(c.dims(x)).drop_front(2));
+  double plane = 1; // Flat places stay far below 2^63.
+  for (AffineExpr extent : extents) {
+    std::optional<int64_t> known = tg::getConstant(extent);
+    plane *= static_cast<double>(known.value_or(1));
+    if ((known && (*known < 1 || *known > most)) || plane > 1e15)
+      return c.error("expected spatial extents of `X` in [1, 2^24] and at most 1e15 elements in all");
+    if (!known && (failed(c.assumeAtMost(c.constExpr(1), extent, "spatial extent of `X`")) ||
+                   failed(c.assumeAtMost(extent, c.constExpr(most), "spatial extent of `X`"))))
+      return failure();
+  }
+  return extents;
+}
+
+AxisTaps linearTaps(Expr coordinate, Expr last) {
   NodeContext &c = coordinate.ctx();
   Expr floor = coordinate.unary<tg::FloorOp>();
   Expr fraction = coordinate - floor;
@@ -18,9 +34,8 @@ AxisTaps linearTaps(Expr coordinate, int64_t extent) {
   if (!place || !weight)
     return {};
   place = place + Expr(c, floatTable(c, {0.0, 1.0}, {2}, c.elementType(place)));
-  auto last = static_cast<double>(extent - 1);
   Expr inside = place.compare(tg::CmpPredicate::Ge, 0.0) & place.compare(tg::CmpPredicate::Le, last);
-  return {place.clamp(0, last).cast(c.b.getI64Type()), weight, inside};
+  return {place.max(0.0).min(last).cast(c.b.getI64Type()), weight, inside};
 }
 
 /// Moves the tap dimension of `value` (its last) to place `i` of `count` trailing tap dimensions.
@@ -34,24 +49,24 @@ static Value placeTapDim(NodeContext &c, Value value, size_t i, size_t count) {
   return c.reshape(value, dims);
 }
 
-BoxTaps combineTaps(NodeContext &c, ArrayRef<AxisTaps> axes, ArrayRef<int64_t> extents) {
+BoxTaps combineTaps(NodeContext &c, ArrayRef<AxisTaps> axes, ArrayRef<AffineExpr> extents) {
   size_t count = axes.size();
   BoxTaps box;
   box.spatial = count;
-  int64_t pitch = 1;
+  AffineExpr pitch = c.constExpr(1);
   for (size_t i = count; i-- > 0;) {
     auto place = [&](Value value) { return Expr(c, placeTapDim(c, value, i, count)); };
     if (!axes[i].index)
       return {};
     Expr index = place(axes[i].index);
-    if (pitch != 1)
-      index = index * static_cast<double>(pitch);
+    if (tg::getConstant(pitch) != 1)
+      index = index * Expr(c, extentScalar(c, pitch, c.b.getI64Type()));
     box.index = box.index ? Value(Expr(c, box.index) + index) : Value(index);
     if (axes[i].weight)
       box.weight = box.weight ? Value(Expr(c, box.weight) * place(axes[i].weight)) : Value(place(axes[i].weight));
     if (axes[i].inside)
       box.inside = box.inside ? Value(Expr(c, box.inside) & place(axes[i].inside)) : Value(place(axes[i].inside));
-    pitch *= extents[i];
+    pitch = tg::simplify(pitch * extents[i]);
   }
   return box;
 }

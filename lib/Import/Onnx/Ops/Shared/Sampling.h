@@ -31,12 +31,16 @@ struct BoxTaps {
 /// `value` with a trailing dimension of extent 1.
 mlir::Value withTapDim(NodeContext &c, mlir::Value value);
 
-/// The two taps of linear interpolation at `coordinate` (a float tensor, in elements) over `extent` elements, outside
-/// ones marked.
-AxisTaps linearTaps(Expr coordinate, int64_t extent);
+/// The spatial extents (dimensions 2..) of `x`, each in [1, 2^24]: coordinates are f32, which counts exactly up to
+/// there. Symbolic ones are checked when the model runs.
+mlir::FailureOr<tg::Dims> sampledExtents(NodeContext &c, mlir::Value x);
+
+/// The two taps of linear interpolation at `coordinate` (a float tensor, in elements) over elements 0 to `last` (of
+/// rank 0 and the same type), outside ones marked.
+AxisTaps linearTaps(Expr coordinate, Expr last);
 
 /// Combines taps of the dimensions with extents `extents`, outermost first.
-BoxTaps combineTaps(NodeContext &c, llvm::ArrayRef<AxisTaps> axes, llvm::ArrayRef<int64_t> extents);
+BoxTaps combineTaps(NodeContext &c, llvm::ArrayRef<AxisTaps> axes, llvm::ArrayRef<mlir::AffineExpr> extents);
 
 /// Sum over the taps of weight * element, 0 for taps outside. `x` is batch.. x channels x plane, the taps' shape
 /// batch.. x samples.. x taps..; the result batch.. x channels x samples.., of the element type of the weights (of `x`

@@ -2,6 +2,7 @@
 // padding.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Window.h"
+#include "Extents.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -40,6 +41,24 @@ namespace {
 
 enum AutoPad : unsigned { NotSet, SameUpper, SameLower, Valid };
 
+/// The padding in all depends on n mod stride, and lies between reach - stride and reach - 1. The operand gets the most
+/// of it on both sides, and the first window starts where the least of it would.
+LogicalResult resolveSymbolicSame(NodeContext &c, AffineExpr extent, bool upper, WindowDim &window) {
+  int64_t reach = window.reach(), most = reach - 1;
+  if (reach > 1 && reach < window.stride)
+    return c.unsupported("`auto_pad` SAME with a window of " + Twine(reach) + " elements and stride " +
+                             Twine(window.stride) + " over a symbolic extent is not supported",
+                         "fix the extent with --dim, or export with explicit pads");
+  window.output = tg::simplify((extent - 1).floorDiv(window.stride) + 1);
+  window.low = upper ? most / 2 : most - most / 2;
+  window.high = most - window.low;
+  AffineExpr padding = tg::simplify((window.output - 1) * window.stride + reach - extent);
+  int64_t least = std::max<int64_t>(reach - window.stride, 0);
+  if (window.low != (upper ? least / 2 : least - least / 2))
+    window.first = tg::simplify(window.low - (upper ? padding : padding + 1).floorDiv(2));
+  return c.assumeAtMost(c.constExpr(1), extent, "spatial extent");
+}
+
 /// Splits the padding that keeps ceil(n / stride) positions; the odd element goes after (SAME_UPPER) or before.
 LogicalResult resolveSame(NodeContext &c, AffineExpr extent, bool upper, WindowDim &window) {
   int64_t total;
@@ -53,9 +72,7 @@ LogicalResult resolveSame(NodeContext &c, AffineExpr extent, bool upper, WindowD
     total = window.reach() - 1;
     window.output = extent;
   } else {
-    return c.unsupported("`auto_pad` SAME with stride " + Twine(window.stride) +
-                             " over a symbolic extent is not supported",
-                         "fix the extent with --dim, or export with explicit pads");
+    return resolveSymbolicSame(c, extent, upper, window);
   }
   window.low = upper ? total / 2 : total - total / 2;
   window.high = total - window.low;
@@ -67,12 +84,13 @@ LogicalResult resolveExplicit(NodeContext &c, AffineExpr extent, int64_t d, bool
   int64_t padding = window.low + window.high;
   std::optional<int64_t> n = tg::getConstant(extent);
   if (!n) {
-    if (ceil && window.stride != 1)
-      return c.unsupported("`ceil_mode` with stride " + Twine(window.stride) +
-                               " over a symbolic extent is not supported",
-                           "fix the extent with --dim");
-    window.output = tg::simplify((extent + (padding - window.reach())).floorDiv(window.stride) + 1);
-    return c.assumeAtMost(c.constExpr(window.reach()), tg::simplify(extent + padding),
+    // With ceil_mode, stride - 1 elements more let a last window overhang that is not whole; but it has to start inside
+    // the operand or its left padding, which has its own bound on what the windows need behind the operand.
+    if (ceil)
+      window.overhang = std::max<int64_t>(std::min(window.stride, window.reach() - window.high) - 1, 0);
+    int64_t room = padding + window.overhang;
+    window.output = tg::simplify((extent + (room - window.reach())).floorDiv(window.stride) + 1);
+    return c.assumeAtMost(c.constExpr(window.reach()), tg::simplify(extent + room),
                           "window along spatial dimension " + Twine(d));
   }
   int64_t room = *n + padding - window.reach();
@@ -157,15 +175,20 @@ Value padOrCrop(NodeContext &c, Value x, Value value, ArrayRef<int64_t> low, Arr
   return x;
 }
 
-Value padForWindows(NodeContext &c, Value x, Value value, ArrayRef<WindowDim> windows) {
+Value padForWindows(NodeContext &c, Value x, Value value, ArrayRef<WindowDim> windows, int64_t from) {
   if (!x)
     return {};
-  SmallVector<int64_t> low(2, 0), high(2, 0);
+  SmallVector<int64_t> low(from, 0), high(from, 0);
   for (const WindowDim &window : windows) {
     low.push_back(window.low);
     high.push_back(window.high + window.overhang);
   }
-  return padOrCrop(c, x, value, low, high);
+  x = padOrCrop(c, x, value, low, high);
+  for (auto [i, window] : llvm::enumerate(windows))
+    if (window.first)
+      x = takeRange(c, x, from + i, window.first, tg::simplify((window.output - 1) * window.stride + window.reach()),
+                    1);
+  return x;
 }
 
 Value takeWindows(NodeContext &c, Value x, ArrayRef<WindowDim> windows) {

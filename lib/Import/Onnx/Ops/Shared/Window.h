@@ -18,6 +18,7 @@ struct WindowDim {
   int64_t low = 0, high = 0; ///< Padding before and after, not negative.
   int64_t overhang = 0;      ///< Elements that the last window needs beyond the padding (ceil_mode).
   mlir::AffineExpr output;   ///< Number of window positions.
+  mlir::AffineExpr first;    ///< SAME over a symbolic extent: place of the first window in the padded operand.
 
   /// Elements from the first to the last tap.
   int64_t reach() const { return (size - 1) * dilation + 1; }
@@ -43,8 +44,10 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> readKernelShape(NodeContext &c, mlir
 mlir::Value padOrCrop(NodeContext &c, mlir::Value x, mlir::Value value, llvm::ArrayRef<int64_t> low,
                       llvm::ArrayRef<int64_t> high, llvm::ArrayRef<int64_t> interior = {});
 
-/// `x` with the windows' padding and overhang, filled with `value`; `x` itself if there is none.
-mlir::Value padForWindows(NodeContext &c, mlir::Value x, mlir::Value value, llvm::ArrayRef<WindowDim> windows);
+/// `x`, whose dimensions from `from` on are the windows', with their padding and overhang, filled with `value`, from
+/// the first window on; `x` itself if there is no padding.
+mlir::Value padForWindows(NodeContext &c, mlir::Value x, mlir::Value value, llvm::ArrayRef<WindowDim> windows,
+                          int64_t from = 2);
 
 /// `tg.window` over the spatial dimensions: N x C x positions x sizes.
 mlir::Value takeWindows(NodeContext &c, mlir::Value x, llvm::ArrayRef<WindowDim> windows);
