@@ -4,6 +4,7 @@
 #define WEFT_TOOLS_COMMON_TOOLFLAGS_H
 
 #include "weft/Support/Flags.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("WEFT_TEST_BUILD", PACKAGE.parents[1] / "build"))
@@ -96,6 +97,25 @@ class TorchCompileTest(unittest.TestCase):
             torch.testing.assert_close(fast(x), module(x).detach(), rtol=1e-2, atol=1e-2)
             self.assertEqual(len(fast.bundle._weights), 3, "two weights and the bias of 512")
             self.assertLess(len(fast.bundle.data), 100_000, "code: the smaller weight alone has as much")
+
+    def test_the_exporters_functions_are_read_once(self):
+        try:
+            from torch.onnx._internal.exporter._registration import ONNXRegistry
+            theirs = vars(ONNXRegistry)["from_torchlib"]
+        except (ImportError, KeyError):
+            self.skipTest("a PyTorch that keeps them in another way")
+        program = torch.export.export(self.module, (self.x,))
+        weft.torch._graph.convert(program)
+        self.assertIs(vars(ONNXRegistry)["from_torchlib"], theirs, "others export as before")
+
+        def fail(*args, **kwargs):
+            raise AssertionError("read again")
+
+        with unittest.mock.patch.object(ONNXRegistry, "from_torchlib", classmethod(fail)):
+            again = weft.torch._graph.convert(program)
+            with self.assertRaises(Exception):
+                torch.onnx.export(program, dynamo=True, verbose=False)
+        self.assertEqual(len(again.parameters), 2, "what a conversion takes from its copy is not missing in the next")
 
     def test_what_is_refused(self):
         class Writes(nn.Module):
