@@ -161,17 +161,25 @@ bool Compilation::checkChoices() {
   return diagnostics.empty();
 }
 
+static constexpr int64_t mostRanks = 1024; // As bundles have them.
+
 bool Compilation::parseMesh() {
-  constexpr int64_t most = 1024; // As bundles have them.
+  if (!programs.empty() && programs.back().gpu)
+    mesh.target = programs.back().gpu->name;
   if (flags.mesh.empty())
-    return flags.shard.empty() || fail(ErrorClass::Usage, "--shard: expected --mesh=tp:N, which says how many ranks "
-                                                          "there are");
+    return (flags.shard.empty() && flags.link.empty()) ||
+           fail(ErrorClass::Usage, (flags.shard.empty() ? "--link" : "--shard") +
+                                       llvm::Twine(": expected --mesh=tp:N, which says how many ranks there are"));
   auto [name, count] = llvm::StringRef(flags.mesh).split(':');
-  if (name.empty() || count.getAsInteger(10, ranks) || ranks < 2 || ranks > most)
-    return fail(ErrorClass::Usage, "--mesh: expected a name and 2 to " + llvm::Twine(most) +
+  if (name.empty() || count.getAsInteger(10, mesh.ranks) || mesh.ranks < 2 || mesh.ranks > mostRanks)
+    return fail(ErrorClass::Usage, "--mesh: expected a name and 2 to " + llvm::Twine(mostRanks) +
                                        " ranks such as tp:4 (one axis), got `" + flags.mesh + "`");
-  if (flags.shard.empty())
-    return fail(ErrorClass::Usage, "--mesh: expected --shard=PATTERN:DIM, which says what is split over the ranks");
+  auto [rate, latency] = llvm::StringRef(flags.link).split(':');
+  if (!flags.link.empty() &&
+      (rate.getAsDouble(mesh.linkRate) || latency.getAsDouble(mesh.linkLatency) ||
+       !(mesh.linkRate > 0 && mesh.linkRate <= 1e6) || !(mesh.linkLatency >= 0 && mesh.linkLatency <= 1e6)))
+    return fail(ErrorClass::Usage, "--link: expected GB/s and us, as 450:6, got `" + flags.link + "`");
+  mesh.shards = flags.shard;
   return from < Phase::Normalize ||
          fail(ErrorClass::Usage,
               "--mesh: expected a model that is not normalized yet, got --compile-from=" + flags.compileFrom);
@@ -249,6 +257,8 @@ void Compilation::setUpThreads() {
           (lowering + (lowering.empty() ? "" : ": ") + (node.empty() ? "" : "node `" + node + "`: ") + diagnostic.str())
               .str());
     }
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+      warnings.push_back(diagnostic.str());
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     if (std::optional<ErrorClass> request = classifyRequest(diagnostic.str())) {
