@@ -185,6 +185,54 @@ bool Compilation::parseMesh() {
               "--mesh: expected a model that is not normalized yet, got --compile-from=" + flags.compileFrom);
 }
 
+/// The name as a pattern that nothing else matches.
+static std::string escapePattern(llvm::StringRef name) {
+  std::string pattern;
+  for (char c : name) {
+    if (llvm::StringRef("*?[]{}\\").contains(c))
+      pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+/// What the model itself says of devices, where --shard does not.
+bool Compilation::useModelMesh() {
+  const onnx::DeviceConfiguration *found = nullptr;
+  std::string names;
+  for (const onnx::DeviceConfiguration &each : summary.devices) {
+    if (each.splits.empty())
+      continue;
+    bool isNamed = llvm::StringRef(flags.mesh).starts_with(each.name + ":");
+    found = isNamed || names.empty() ? &each : found;
+    names = isNamed ? each.name : names.empty() ? each.name : names + "`, `" + each.name;
+    if (isNamed)
+      break;
+  }
+  if (flags.shard.empty() && found && names != found->name)
+    return fail(ErrorClass::Usage,
+                "--mesh: expected NAME:N of a configuration of the model (`" + names + "`), which has several");
+  if (!found || !flags.shard.empty()) {
+    for (const onnx::DeviceConfiguration &each : summary.devices)
+      if (flags.mesh.empty() && each.devices > 1)
+        warnings.push_back("the model is for " + std::to_string(each.devices) + " devices (configuration `" +
+                           each.name + "`) and does not say how it is split; say it by --mesh");
+    return true;
+  }
+  if (found->devices > mostRanks)
+    return fail(ErrorClass::Unsupported, "configuration `" + found->name + "`: expected at most " +
+                                             llvm::Twine(mostRanks) + " devices, got " + llvm::Twine(found->devices));
+  if (!flags.mesh.empty() && mesh.ranks != found->devices)
+    return fail(ErrorClass::Usage, "--mesh: expected " + llvm::Twine(found->devices) +
+                                       " ranks, for which the model's configuration `" + found->name +
+                                       "` splits it, got " + llvm::Twine(mesh.ranks));
+  mesh.ranks = found->devices;
+  mesh.isOfModel = true;
+  for (const auto &[name, axis] : found->splits)
+    mesh.shards.push_back(escapePattern(name) + ":" + std::to_string(axis));
+  return true;
+}
+
 bool Compilation::parseFlags() {
   importOptions = flags.get(diagnostics);
   if (!useMeasuredRates())
@@ -326,6 +374,8 @@ bool Compilation::readInput() {
                                                diagnostics, &summary)
                            : onnx::importModel(request.model, importOptions, *context, diagnostics, &summary);
     llvm::append_range(warnings, diagnostics.warnings());
+    if (!useModelMesh())
+      return false;
     if (module)
       flags.setRanges(*module, diagnostics);
     return module && diagnostics.empty();

@@ -4,7 +4,7 @@
     run_sharded.py [--build=build] [--model=decoder,bert,mlp] [--ranks=2,3,4] [--target=sm_80 --device=emu:sm_80] [--json=FILE]
 
 Each model is compiled once whole, and for each mesh with the splits that its case names, with those that the compiler finds where the links cost
-nothing. All ranks must give what the whole program gives (outputs that are split, their
+nothing, and, `annotated`, with those that the model itself says. All ranks must give what the whole program gives (outputs that are split, their
 part of it), and have no more of the weights' bytes than their part. Then a rank that dies in the middle of a sequence: the others must end
 soon, with an error that names it.
 """
@@ -41,6 +41,7 @@ class Case:
     feeds: list[dict[str, np.ndarray]]  # One a run.
     shards: Callable[[int], list[str]]  # By ranks.
     split: dict[str, int]  # Inputs and outputs by name, with their dimension.
+    whole: pathlib.Path | None = None  # The same model without annotations.
 
 
 def make_decoder(folder: pathlib.Path) -> Case:
@@ -126,7 +127,25 @@ def make_uneven(folder: pathlib.Path) -> Case:
     return Case(path, [feed], lambda ranks: ["*.intermediate.matmul:-1", "word_embeddings:0"], {})
 
 
-MAKERS = {"decoder": make_decoder, "bert": make_bert, "mlp": make_mlp, "experts": make_experts, "uneven": make_uneven}
+def make_annotated(folder: pathlib.Path) -> Case:
+    """As IR version 11 says it, by three nodes of an MLP: nothing is named to the compiler."""
+    import onnx
+
+    case = make_mlp(folder)
+    model = onnx.load(case.model)
+    model.ir_version = 11
+    for ranks in (2, 3, 4):
+        model.configuration.add(name=f"tp{ranks}", num_devices=ranks)
+        for node, tensor, axis in ((0, "w1", 1), (2, "w2", -2), (3, "y", 1)):
+            of = model.graph.node[node].device_configurations.add(configuration_id=f"tp{ranks}")
+            spec = of.sharding_spec.add(tensor_name=tensor, device=range(ranks))
+            spec.sharded_dim.add(axis=axis).simple_sharding.add(num_shards=ranks)
+            of.sharding_spec.add(tensor_name=model.graph.node[node].input[0], device=range(ranks))
+    onnx.save(model, folder / "annotated.onnx")
+    return Case(folder / "annotated.onnx", case.feeds, lambda ranks: [], {"y": 1}, case.model)
+
+
+MAKERS = {"decoder": make_decoder, "bert": make_bert, "mlp": make_mlp, "experts": make_experts, "uneven": make_uneven, "annotated": make_annotated}
 
 
 def part(array: np.ndarray, dim: int, rank: int, ranks: int) -> np.ndarray:
@@ -231,11 +250,11 @@ def check(name: str, case: Case, meshes: list[int], args: argparse.Namespace, fo
     import weft
 
     whole, failures = folder / f"{name}.weft", []
-    compile_model(args.build, case, args.target, whole, [])
+    compile_model(args.build, dataclasses.replace(case, model=case.whole or case.model), args.target, whole, [])
     with weft.Session(str(whole), device=args.device, threads=1) as session:
         want = [{key: np.array(value) for key, value in session.run(feed).items()} for feed in case.feeds]
     for ranks in meshes:
-        for isFound in (False, True):
+        for isFound in (False, True) if not case.whole else (False,):
             found = check_mesh(name, case, ranks, isFound, want, args, folder)
             print(f"{name}, {ranks} ranks, {'found' if isFound else 'named'}: {'FAILED' if found else 'ok'}", flush=True)
             failures += found

@@ -97,6 +97,7 @@ private:
   bool parseFlags();
   bool checkChoices();
   bool parseMesh();
+  bool useModelMesh();
   bool checkCancelled();
   bool useMeasuredRates();
   bool useLaunchCost();

@@ -36,6 +36,7 @@ void weft::tg::buildNormalizePipeline(OpPassManager &pm, const NormalizeOptions 
     ShardOptions shard;
     shard.ranks = options.mesh.ranks;
     shard.requests.assign(options.mesh.shards.begin(), options.mesh.shards.end());
+    shard.isOfModel = options.mesh.isOfModel;
     shard.target = options.mesh.target;
     shard.linkRate = options.mesh.linkRate;
     shard.linkLatency = options.mesh.linkLatency;

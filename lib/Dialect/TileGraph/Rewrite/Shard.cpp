@@ -33,9 +33,10 @@ struct Request {
 
 class Partition {
 public:
-  Partition(func::FuncOp main, int64_t ranks, const LayoutRates &rates, MutableArrayRef<Request> requests)
-      : main(main), ranks(ranks), rates(rates), requests(requests), builder(main.getContext()), values(builder, ranks) {
-  }
+  Partition(func::FuncOp main, int64_t ranks, const LayoutRates &rates, MutableArrayRef<Request> requests,
+            bool isOfModel)
+      : main(main), ranks(ranks), rates(rates), requests(requests), isOfModel(isOfModel), builder(main.getContext()),
+        values(builder, ranks) {}
 
   LogicalResult run();
 
@@ -58,6 +59,7 @@ private:
   int64_t ranks;
   LayoutRates rates;
   MutableArrayRef<Request> requests;
+  bool isOfModel; ///< The model itself has them.
   OpBuilder builder;
   ShardedValues values;
   llvm::DenseSet<Operation *> replaced; ///< Those that a rank does on other operands.
@@ -328,10 +330,14 @@ LogicalResult Partition::run() {
   FailureOr<Layout> layout = findLayout(problem);
   if (failed(layout))
     return failure();
-  for (Request &request : requests)
-    if (!request.isUsed)
+  for (Request &request : requests) {
+    if (!request.isUsed && !isOfModel)
       return emitError(main.getLoc()) << "shard: `" << request.text
                                       << "`: expected the name of a node, weight, input or output, none matches";
+    if (!request.isUsed) // Folded, or its result is another op's.
+      emitWarning(main.getLoc()) << "shard: `" << request.text
+                                 << "`, as the model says it: nothing is left of that name to be split";
+  }
   if (requests.empty())
     noteLayout(*layout);
   for (BlockArgument argument : main.getArguments()) {
@@ -393,7 +399,7 @@ struct Shard : impl::ShardBase<Shard> {
       rates.links.bytes = linkRate * giga;
     if (linkLatency >= 0)
       rates.links.seconds = linkLatency * micro;
-    if (failed(Partition(main, ranks, rates, parsed).run()))
+    if (failed(Partition(main, ranks, rates, parsed, isOfModel).run()))
       return signalPassFailure();
     getOperation()->setAttr(ranksAttr, Builder(&getContext()).getI64IntegerAttr(ranks));
   }

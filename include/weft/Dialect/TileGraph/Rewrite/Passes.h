@@ -33,6 +33,7 @@ void populateAttentionDecompositions(mlir::RewritePatternSet &patterns);
 struct MeshOptions {
   int64_t ranks = 1;
   std::vector<std::string> shards; ///< What is split, each "PATTERN:DIM"; none: what the cost model finds.
+  bool isOfModel = false;          ///< The model itself says what is split.
   std::string target;              ///< The device that prices it; empty: the CPU.
   double linkRate = 0;             ///< GB/s; 0: the device's.
   double linkLatency = -1;         ///< us; below 0: the device's.

@@ -446,6 +446,7 @@ def Shard : Pass<"weft-shard", "::mlir::ModuleOp"> {
   let options = [
     Option<"ranks", "ranks", "int64_t", "1", "ranks of the program; 1: nothing changes">,
     ListOption<"requests", "requests", "std::string", "what is split, each PATTERN:DIM">,
+    Option<"isOfModel", "of-model", "bool", "false", "the model itself has the requests: of one that matches nothing any more there is a warning">,
     Option<"target", "target", "std::string", "\"\"", "device by whose rates layouts are priced; empty: the CPU">,
     Option<"linkRate", "link-rate", "double", "0", "GB/s that a rank sends, in place of the device's; 0: the device's">,
     Option<"linkLatency", "link-latency", "double", "-1", "us of a collective beside its bytes, in place of the device's; below 0: the device's">,
