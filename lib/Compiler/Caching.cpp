@@ -59,6 +59,8 @@ std::optional<std::string> Compilation::makeKey() {
       return std::nullopt;
   key.add(llvm::sys::path::filename(request.model));
   key.add(summary.nodes);
+  key.add(mesh.ranks); // The model may say them.
+  key.add(llvm::join(mesh.shards, ","));
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os, OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/true));

@@ -163,20 +163,76 @@ bool Compilation::checkChoices() {
   return diagnostics.empty();
 }
 
+static constexpr int64_t mostRanks = 1024; // As bundles have them.
+
 bool Compilation::parseMesh() {
-  constexpr int64_t most = 1024; // As bundles have them.
+  if (!programs.empty() && programs.back().gpu)
+    mesh.target = programs.back().gpu->name;
   if (flags.mesh.empty())
-    return flags.shard.empty() || fail(ErrorClass::Usage, "--shard: expected --mesh=tp:N, which says how many ranks "
-                                                          "there are");
+    return (flags.shard.empty() && flags.link.empty()) ||
+           fail(ErrorClass::Usage, (flags.shard.empty() ? "--link" : "--shard") +
+                                       llvm::Twine(": expected --mesh=tp:N, which says how many ranks there are"));
   auto [name, count] = llvm::StringRef(flags.mesh).split(':');
-  if (name.empty() || count.getAsInteger(10, ranks) || ranks < 2 || ranks > most)
-    return fail(ErrorClass::Usage, "--mesh: expected a name and 2 to " + llvm::Twine(most) +
+  if (name.empty() || count.getAsInteger(10, mesh.ranks) || mesh.ranks < 2 || mesh.ranks > mostRanks)
+    return fail(ErrorClass::Usage, "--mesh: expected a name and 2 to " + llvm::Twine(mostRanks) +
                                        " ranks such as tp:4 (one axis), got `" + flags.mesh + "`");
-  if (flags.shard.empty())
-    return fail(ErrorClass::Usage, "--mesh: expected --shard=PATTERN:DIM, which says what is split over the ranks");
+  auto [rate, latency] = llvm::StringRef(flags.link).split(':');
+  if (!flags.link.empty() &&
+      (rate.getAsDouble(mesh.linkRate) || latency.getAsDouble(mesh.linkLatency) ||
+       !(mesh.linkRate > 0 && mesh.linkRate <= 1e6) || !(mesh.linkLatency >= 0 && mesh.linkLatency <= 1e6)))
+    return fail(ErrorClass::Usage, "--link: expected GB/s and us, as 450:6, got `" + flags.link + "`");
+  mesh.shards = flags.shard;
   return from < Phase::Normalize ||
          fail(ErrorClass::Usage,
               "--mesh: expected a model that is not normalized yet, got --compile-from=" + flags.compileFrom);
+}
+
+/// The name as a pattern that nothing else matches.
+static std::string escapePattern(llvm::StringRef name) {
+  std::string pattern;
+  for (char c : name) {
+    if (llvm::StringRef("*?[]{}\\").contains(c))
+      pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+/// What the model itself says of devices, where --shard does not.
+bool Compilation::useModelMesh() {
+  const onnx::DeviceConfiguration *found = nullptr;
+  std::string names;
+  for (const onnx::DeviceConfiguration &each : summary.devices) {
+    if (each.splits.empty())
+      continue;
+    bool isNamed = llvm::StringRef(flags.mesh).starts_with(each.name + ":");
+    found = isNamed || names.empty() ? &each : found;
+    names = isNamed ? each.name : names.empty() ? each.name : names + "`, `" + each.name;
+    if (isNamed)
+      break;
+  }
+  if (flags.shard.empty() && found && names != found->name)
+    return fail(ErrorClass::Usage,
+                "--mesh: expected NAME:N of a configuration of the model (`" + names + "`), which has several");
+  if (!found || !flags.shard.empty()) {
+    for (const onnx::DeviceConfiguration &each : summary.devices)
+      if (flags.mesh.empty() && each.devices > 1)
+        warnings.push_back("the model is for " + std::to_string(each.devices) + " devices (configuration `" +
+                           each.name + "`) and does not say how it is split; say it by --mesh");
+    return true;
+  }
+  if (found->devices > mostRanks)
+    return fail(ErrorClass::Unsupported, "configuration `" + found->name + "`: expected at most " +
+                                             llvm::Twine(mostRanks) + " devices, got " + llvm::Twine(found->devices));
+  if (!flags.mesh.empty() && mesh.ranks != found->devices)
+    return fail(ErrorClass::Usage, "--mesh: expected " + llvm::Twine(found->devices) +
+                                       " ranks, for which the model's configuration `" + found->name +
+                                       "` splits it, got " + llvm::Twine(mesh.ranks));
+  mesh.ranks = found->devices;
+  mesh.isOfModel = true;
+  for (const auto &[name, axis] : found->splits)
+    mesh.shards.push_back(escapePattern(name) + ":" + std::to_string(axis));
+  return true;
 }
 
 bool Compilation::parseFlags() {
@@ -239,6 +295,8 @@ void Compilation::setUpThreads() {
           (lowering + (lowering.empty() ? "" : ": ") + (node.empty() ? "" : "node `" + node + "`: ") + diagnostic.str())
               .str());
     }
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+      warnings.push_back(diagnostic.str());
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     if (std::optional<ErrorClass> request = classifyRequest(diagnostic.str())) {
@@ -306,6 +364,8 @@ bool Compilation::readInput() {
                                                diagnostics, &summary)
                            : onnx::importModel(request.model, importOptions, *context, diagnostics, &summary);
     llvm::append_range(warnings, diagnostics.warnings());
+    if (!useModelMesh())
+      return false;
     if (module)
       flags.setRanges(*module, diagnostics);
     return module && diagnostics.empty();

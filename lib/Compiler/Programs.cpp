@@ -37,8 +37,7 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
   options.nameSubgraphs = isExplaining() && emission.kind == Emission::Bundle;
   options.emitPlan = flags.emitPlan;
   options.printsPhases = !flags.dump.empty();
-  options.ranks = ranks;
-  options.shards = flags.shard;
+  options.mesh = mesh;
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.addsQuads = llvm::is_contained(cpu.features, "avx512vnni");
   options.strategy.fastMath = flags.fp == "fast";

@@ -46,8 +46,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Normalize: {
     tg::NormalizeOptions normalize;
     normalize.licence = options.strategy.fastMath ? "approximating" : "exact";
-    normalize.ranks = options.ranks;
-    normalize.shards = options.shards;
+    normalize.mesh = options.mesh;
     return tg::buildNormalizePipeline(pm, normalize);
   }
   case Phase::Group: {

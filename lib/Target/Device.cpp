@@ -1,4 +1,5 @@
 // The table of GPUs.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sources. Residency limits and shared memory: CUDA C++ programming guide, "Compute capabilities", technical
 // specifications per compute capability. SM counts, clocks, L2, bandwidths and peak rates: NVIDIA's A100, GA102, Ada
@@ -41,7 +42,11 @@
 //
 // Steps of folds: 299 clocks by wgmma, 133 by mma.sync on an H100 (2026-11-22, `weft calibrate`); Ampere and Ada are
 // taken to have the latter.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Links: a direction of NVLink as NVIDIA's data sheets quote it (half of 600 and 900 GB/s; of an A40's bridge, half of
+// 112.5), else of PCIe with 16 lanes (8 of an RTX 3050's), 4.0 or 5.0. Seconds of a collective beside its bytes were
+// not measured, since no two cards were at hand: they are taken to be two launches by NVLink, and twice that through
+// the host. `weft calibrate --rank` measures both.
 #include "weft/Target/DeviceTable.h"
 #include <vector>
 
@@ -151,7 +156,8 @@ constexpr const Capabilities &capabilitiesOf(const Family &family) {
 }
 
 constexpr Device device(const char *name, const Family &family, unsigned sms, uint64_t l2, uint64_t memory,
-                        double bandwidth, unsigned l2PerClock, double clock, MatrixRates matrix, MatrixRates mmaSync) {
+                        double bandwidth, unsigned l2PerClock, double clock, MatrixRates matrix, MatrixRates mmaSync,
+                        LinkRates links) {
   return {
       name, family.architecture, family.computeVersion, capabilitiesOf(family), sms, family.threadsPerSm,
       family.ctasPerSm,
@@ -174,7 +180,7 @@ constexpr Device device(const char *name, const Family &family, unsigned sms, ui
       // layer, of an H100 in graphs (docs/notes/unet-kernels.md); kernels before had 0.2 to 1.1 (docs/notes/chains.md).
       /*waitSeconds=*/3.4e-6,
       /*mergeSeconds=*/1e-6,
-      /*memorySeconds=*/600e-9, kGroups};
+      /*memorySeconds=*/600e-9, kGroups, links};
 }
 
 //                             f16   tf32  f8    i8
@@ -187,18 +193,21 @@ constexpr MatrixRates kBlackwellGeForce = {512, 256, 1024, 2048};
 constexpr MatrixRates kHopper = {4096, 2048, 8192, 8192};
 constexpr MatrixRates kHopperMmaSync = {2540, 1270, 5080, 5080};
 
+constexpr LinkRates kNvLink3 = {300e9, 6e-6}, kNvLink4 = {450e9, 6e-6}, kBridge = {56e9, 6e-6};
+constexpr LinkRates kPcie4x8 = {16e9, 12e-6}, kPcie4 = {32e9, 12e-6}, kPcie5 = {64e9, 12e-6};
+
 // clang-format off
 constexpr Device kDevices[] = {
-  //     name        family SMs  L2        memory      bytes/s  L2/clk clock    matrix         mma.sync
-  device("A100-80",  kSm80, 108, 40 * kMiB, 80 * kGiB, 2039e9, 5120, 1410e6, kAmpere,       kAmpere),
-  device("A100-40",  kSm80, 108, 40 * kMiB, 40 * kGiB, 1555e9, 5120, 1410e6, kAmpere,       kAmpere),
-  device("A40",      kSm86,  84,  6 * kMiB, 48 * kGiB,  696e9, 1536, 1740e6, kGa102,        kGa102),
-  device("RTX3050",  kSm86,  20,  2 * kMiB,  8 * kGiB,  224e9,  512, 1777e6, kGa102GeForce, kGa102GeForce),
-  device("RTX4090",  kSm89, 128, 72 * kMiB, 24 * kGiB, 1008e9, 2048, 2520e6, kAdaGeForce,   kAdaGeForce),
-  device("L40S",     kSm89, 142, 96 * kMiB, 48 * kGiB,  864e9, 2048, 2520e6, kAda,          kAda),
-  device("H100",     kSm90, 132, 50 * kMiB, 80 * kGiB, 3352e9, 3072, 1830e6, kHopper,       kHopperMmaSync),
-  device("H200",     kSm90, 132, 50 * kMiB, 141 * kGiB, 4800e9, 3072, 1830e6, kHopper,      kHopperMmaSync),
-  device("RTX5090",  kSm120, 170, 96 * kMiB, 32 * kGiB, 1792e9, 2560, 2407e6, kBlackwellGeForce, kBlackwellGeForce),
+  //     name        family SMs  L2        memory      bytes/s  L2/clk clock    matrix         mma.sync        links
+  device("A100-80",  kSm80, 108, 40 * kMiB, 80 * kGiB, 2039e9, 5120, 1410e6, kAmpere,       kAmpere, kNvLink3),
+  device("A100-40",  kSm80, 108, 40 * kMiB, 40 * kGiB, 1555e9, 5120, 1410e6, kAmpere,       kAmpere, kNvLink3),
+  device("A40",      kSm86,  84,  6 * kMiB, 48 * kGiB,  696e9, 1536, 1740e6, kGa102,        kGa102, kBridge),
+  device("RTX3050",  kSm86,  20,  2 * kMiB,  8 * kGiB,  224e9,  512, 1777e6, kGa102GeForce, kGa102GeForce, kPcie4x8),
+  device("RTX4090",  kSm89, 128, 72 * kMiB, 24 * kGiB, 1008e9, 2048, 2520e6, kAdaGeForce,   kAdaGeForce, kPcie4),
+  device("L40S",     kSm89, 142, 96 * kMiB, 48 * kGiB,  864e9, 2048, 2520e6, kAda,          kAda, kPcie4),
+  device("H100",     kSm90, 132, 50 * kMiB, 80 * kGiB, 3352e9, 3072, 1830e6, kHopper,       kHopperMmaSync, kNvLink4),
+  device("H200",     kSm90, 132, 50 * kMiB, 141 * kGiB, 4800e9, 3072, 1830e6, kHopper,      kHopperMmaSync, kNvLink4),
+  device("RTX5090",  kSm120, 170, 96 * kMiB, 32 * kGiB, 1792e9, 2560, 2407e6, kBlackwellGeForce, kBlackwellGeForce, kPcie5),
 };
 // clang-format on
 

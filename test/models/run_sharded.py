@@ -3,7 +3,8 @@
 
     run_sharded.py [--build=build] [--model=decoder,bert,mlp] [--ranks=2,3,4] [--target=sm_80 --device=emu:sm_80] [--json=FILE]
 
-Each model is compiled once whole and once for each mesh. All ranks must give what the whole program gives (outputs that are split, their
+Each model is compiled once whole, and for each mesh with the splits that its case names, with those that the compiler finds where the links cost
+nothing, and, `annotated`, with those that the model itself says. All ranks must give what the whole program gives (outputs that are split, their
 part of it), and have no more of the weights' bytes than their part. Then a rank that dies in the middle of a sequence: the others must end
 soon, with an error that names it.
 """
@@ -16,6 +17,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -39,6 +41,7 @@ class Case:
     feeds: list[dict[str, np.ndarray]]  # One a run.
     shards: Callable[[int], list[str]]  # By ranks.
     split: dict[str, int]  # Inputs and outputs by name, with their dimension.
+    whole: pathlib.Path | None = None  # The same model without annotations.
 
 
 def make_decoder(folder: pathlib.Path) -> Case:
@@ -91,14 +94,71 @@ def make_mlp(folder: pathlib.Path) -> Case:
     return Case(path, [feed], lambda ranks: ["w1:1", "y:1"], {"y": 1})
 
 
-MAKERS = {"decoder": make_decoder, "bert": make_bert, "mlp": make_mlp}
+def make_experts(folder: pathlib.Path) -> Case:
+    """12 experts, all of them done, weighed by a softmax: by rank, the weighted sum is one over the ranks."""
+    import generate
+    import onnx
+
+    b = generate.Builder(folder, "experts", seed=8)
+    b.op("MatMul", ["x", b.weight("router", (10, 12), 0.5)], "scores")
+    b.op("Softmax", ["scores"], "gates", axis=-1)
+    b.op("Transpose", ["gates"], "by_expert", perm=[1, 0])
+    b.constant("first", np.array([0], np.int64))
+    b.constant("last", np.array([2], np.int64))
+    b.op("Unsqueeze", ["by_expert", "last"], "weights")
+    b.op("MatMul", ["x", b.weight("up", (12, 10, 14), 0.3)], "ups")
+    b.op("Relu", ["ups"], "hidden")
+    b.op("MatMul", ["hidden", b.weight("down", (12, 14, 10), 0.3)], "downs")
+    b.op("Mul", ["downs", "weights"], "weighed")
+    b.op("ReduceSum", ["weighed", "first"], "y", keepdims=0)
+    x, y = (onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s) for n, s in (("x", [7, 10]), ("y", [7, 10])))
+    path = b.save([x], [y])
+    feed = {"x": np.random.default_rng(6).standard_normal((7, 10), np.float32)}
+    return Case(path, [feed], lambda ranks: ["up:0"], {})
+
+
+def make_uneven(folder: pathlib.Path) -> Case:
+    """10 heads, of which 2 ranks have 5 each, and 3 or 4 ranks none: attention is whole there, the MLP is not."""
+    import generate
+
+    path = generate.bert(folder, "uneven", layers=1, hidden=60, heads=10, vocab=36, seq=5)
+    rng = np.random.default_rng(9)
+    feed = {"input_ids": rng.integers(-36, 36, (1, 5)), "attention_mask": (np.arange(5) < 4).astype(np.int64)[None]}
+    return Case(path, [feed], lambda ranks: ["*.intermediate.matmul:-1", "word_embeddings:0"], {})
+
+
+def make_annotated(folder: pathlib.Path) -> Case:
+    """As IR version 11 says it, by three nodes of an MLP: nothing is named to the compiler."""
+    import onnx
+
+    case = make_mlp(folder)
+    model = onnx.load(case.model)
+    model.ir_version = 11
+    for ranks in (2, 3, 4):
+        model.configuration.add(name=f"tp{ranks}", num_devices=ranks)
+        for node, tensor, axis in ((0, "w1", 1), (2, "w2", -2), (3, "y", 1)):
+            of = model.graph.node[node].device_configurations.add(configuration_id=f"tp{ranks}")
+            spec = of.sharding_spec.add(tensor_name=tensor, device=range(ranks))
+            spec.sharded_dim.add(axis=axis).simple_sharding.add(num_shards=ranks)
+            of.sharding_spec.add(tensor_name=model.graph.node[node].input[0], device=range(ranks))
+    onnx.save(model, folder / "annotated.onnx")
+    return Case(folder / "annotated.onnx", case.feeds, lambda ranks: [], {"y": 1}, case.model)
+
+
+MAKERS = {"decoder": make_decoder, "bert": make_bert, "mlp": make_mlp, "experts": make_experts, "uneven": make_uneven, "annotated": make_annotated}
 
 
 def part(array: np.ndarray, dim: int, rank: int, ranks: int) -> np.ndarray:
     return np.ascontiguousarray(np.split(array, ranks, dim)[rank])
 
 
-def run_rank(rank: int, ranks: int, address: str, build: str, bundle: str, device: str, feeds: list, split: dict, dies: int, queue) -> None:
+def find_split(whole: tuple, own: tuple, ranks: int) -> int | None:
+    """Along which dimension the one is a part of the other."""
+    found = [d for d, (a, b) in enumerate(zip(whole, own)) if a != b and isinstance(b, int) and a == b * ranks]
+    return found[0] if found else None
+
+
+def run_rank(rank: int, ranks: int, address: str, build: str, bundle: str, device: str, feeds: list, dies: int, queue) -> None:
     """`dies`: the run before which rank 1 ends without a word; -1: none."""
     import weft
 
@@ -106,11 +166,12 @@ def run_rank(rank: int, ranks: int, address: str, build: str, bundle: str, devic
     try:
         with weft.Communicator(rank, ranks, address, timeout=TIMEOUT) as communicator:
             session = weft.Session(bundle, device=device, threads=1, communicator=communicator)
-            results = []
+            results, ports = [], {port.name: port.dims for port in session.inputs}
+            split = {name: find_split(value.shape, ports[name], ranks) for name, value in feeds[0].items()}
             for number, feed in enumerate(feeds):
                 if number == dies and rank == 1:
                     os._exit(9)
-                own = {name: part(value, split[name], rank, ranks) if name in split else value for name, value in feed.items()}
+                own = {name: part(value, split[name], rank, ranks) if split[name] is not None else value for name, value in feed.items()}
                 results.append({name: np.array(value) for name, value in session.run(own).items()})
         queue.put((rank, results))
     except weft.Error as error:
@@ -135,48 +196,68 @@ def run_ranks(ranks: int, *arguments, dies: int = -1) -> dict:
     return answers
 
 
-def compile_model(build: pathlib.Path, case: Case, target: str, output: pathlib.Path, options: list[str]) -> None:
+def compile_model(build: pathlib.Path, case: Case, target: str, output: pathlib.Path, options: list[str]) -> str:
     command = [str(build / "bin" / "weft-compile"), str(case.model), f"--target={target}", "-o", str(output), *options]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)}: {result.stderr}")
+    return result.stderr
 
 
-def compare(want: list[dict], got: list[dict], split: dict, rank: int, ranks: int) -> list[str]:
+def compare(want: list[dict], got: list[dict], split: dict | None, rank: int, ranks: int) -> list[str]:
+    """`split`: which outputs are parts; None: those that have the extents of one."""
     failures = []
     for number, (whole, own) in enumerate(zip(want, got)):
         for name, value in whole.items():
-            expected = part(value, split[name], rank, ranks) if name in split else value
+            dim = split.get(name) if split is not None else find_split(value.shape, own[name].shape, ranks)
+            expected = value if dim is None else part(value, dim, rank, ranks)
             error = np.linalg.norm(expected - own[name]) / max(np.linalg.norm(expected), 1e-30) if expected.shape == own[name].shape else np.inf
             if not error <= WITHIN:
                 failures.append(f"run {number}, rank {rank}: `{name}` {own[name].shape} is off by {error:.1e}")
     return failures
 
 
+def check_death(ranks: int, arguments: tuple) -> list[str]:
+    """Rank 1 ends between two runs."""
+    failures, begin = [], time.monotonic()
+    for rank, answer in run_ranks(ranks, *arguments, dies=1).items():
+        if not isinstance(answer, str) or "rank 1 has ended" not in answer:
+            failures.append(f"of which 1 dies: rank {rank}: expected an error that names it, got {str(answer)[:200]}")
+    if time.monotonic() - begin > TIMEOUT:
+        failures.append(f"of which 1 dies: the others took {time.monotonic() - begin:.0f} s to end")
+    return failures
+
+
+def check_mesh(name: str, case: Case, ranks: int, isFound: bool, want: list[dict], args: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+    shards = case.shards(ranks)
+    split = {key: dim for key, dim in case.split.items() if not shards or any(key.startswith(s.partition(":")[0].rstrip("*")) for s in shards)}
+    bundle, options = folder / f"{name}.{ranks}.weft", [f"--shard={','.join(shards)}"] if shards else []
+    if isFound:
+        options = ["--link=1e6:0", "--remarks=shard"]
+    said = compile_model(args.build, case, args.target, bundle, [f"--mesh=tp{'' if shards or isFound else ranks}:{ranks}", *options])
+    failures = []
+    if isFound and not re.search(r"a layout for \d+ ranks: [1-9]\d* of", said):
+        failures.append(f"expected products in parts, got {said[:300]}")
+    arguments = (str(args.build), str(bundle), args.device, case.feeds)
+    for rank, answer in sorted(run_ranks(ranks, *arguments).items()):
+        failures += [f"rank {rank}: {answer}"] if isinstance(answer, str) else compare(want, answer, None if isFound else split, rank, ranks)
+    if len(case.feeds) > 1 and not isFound and ranks == 4:
+        failures += check_death(ranks, arguments)
+    return [f"{name}, {ranks} ranks, {'found' if isFound else 'named'}: {text}" for text in failures]
+
+
 def check(name: str, case: Case, meshes: list[int], args: argparse.Namespace, folder: pathlib.Path) -> list[str]:
     import weft
 
     whole, failures = folder / f"{name}.weft", []
-    compile_model(args.build, case, args.target, whole, [])
+    compile_model(args.build, dataclasses.replace(case, model=case.whole or case.model), args.target, whole, [])
     with weft.Session(str(whole), device=args.device, threads=1) as session:
         want = [{key: np.array(value) for key, value in session.run(feed).items()} for feed in case.feeds]
     for ranks in meshes:
-        shards = case.shards(ranks)
-        split = {key: dim for key, dim in case.split.items() if any(key.startswith(s.partition(":")[0].rstrip("*")) for s in shards)}
-        bundle = folder / f"{name}.{ranks}.weft"
-        compile_model(args.build, case, args.target, bundle, [f"--mesh=tp:{ranks}", f"--shard={','.join(shards)}"])
-        arguments = (str(args.build), str(bundle), args.device, case.feeds, split)
-        for rank, answer in sorted(run_ranks(ranks, *arguments).items()):
-            failures += [f"{name}, {ranks} ranks: rank {rank}: {answer}"] if isinstance(answer, str) else [
-                f"{name}, {ranks} ranks: {text}" for text in compare(want, answer, split, rank, ranks)]
-        if len(case.feeds) > 1 and ranks == meshes[-1]:
-            begin = time.monotonic()
-            for rank, answer in run_ranks(ranks, *arguments, dies=1).items():
-                if not isinstance(answer, str) or "rank 1 has ended" not in answer:
-                    failures.append(f"{name}, {ranks} ranks, of which 1 dies: rank {rank}: expected an error that names it, got {str(answer)[:200]}")
-            if time.monotonic() - begin > TIMEOUT:
-                failures.append(f"{name}, {ranks} ranks, of which 1 dies: the others took {time.monotonic() - begin:.0f} s to end")
-        print(f"{name}, {ranks} ranks: {'FAILED' if failures else 'ok'}", flush=True)
+        for isFound in (False, True) if not case.whole else (False,):
+            found = check_mesh(name, case, ranks, isFound, want, args, folder)
+            print(f"{name}, {ranks} ranks, {'found' if isFound else 'named'}: {'FAILED' if found else 'ok'}", flush=True)
+            failures += found
     return failures
 
 

@@ -293,6 +293,14 @@ static void append(std::string &text, const char *format, ...) {
   text += line;
 }
 
+std::string weft::calibrate::formatLinks(const LinkTimes &links) {
+  std::string text;
+  if (links.ranks)
+    append(text, " \"linkRanks\": %u, \"linkBytesPerSecond\": %.4g, \"linkSeconds\": %.3g", links.ranks,
+           links.bytesPerSecond, links.seconds);
+  return text;
+}
+
 std::string weft::calibrate::formatCalibration(const Calibration &c) {
   std::time_t now = std::time(nullptr);
   char date[32] = "";
@@ -324,6 +332,8 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
          c.clusterBarrierClocks, c.clusterBytesPerClock, c.clusterMergeClocks, (long long)c.clusteredSms);
   append(text, " \"mmaFoldClocks\": %.0f, \"foldClocks\": %.0f,\n", c.mmaFoldClocks, c.foldClocks);
   text += formatTileTimes(c.tiles);
+  if (c.links.ranks)
+    text += formatLinks(c.links) + ",\n";
   append(text, " \"mmaSyncF16Flops\": %.4g, \"wgmmaF16Flops\": %.4g,\n \"workingSets\": [", c.mmaFlops, c.wgmmaFlops);
   for (const WorkingSet &set : c.workingSets)
     append(text, "%s\n  {\"bytes\": %lld, \"own\": %.4g, \"shifted\": %.4g}", &set == c.workingSets.data() ? "" : ",",
@@ -344,6 +354,9 @@ std::string weft::calibrate::formatCalibration(const Calibration &c) {
           "  \"mmaFoldClocks, foldClocks: of one m16n8k16 (m64n16k16), the maximum of its rows, exponentials, another "
           "product of these, one after the other; the former with a barrier of 128 threads\",\n" +
           std::string(kTileMethod) +
+          "  \"linkBytesPerSecond, linkSeconds: all_reduce of 64 MiB and of 1 KiB over the ranks of --rank, the least "
+          "of 5; "
+          "without --rank they are not measured\",\n"
           "  \"launchSeconds: 1000 empty kernels, one after the other\",\n"
           "  \"mma.sync m16n8k16: 16 warps of every SM, 8 sums each; wgmma m64n256k16: 2 warpgroups of every SM, "
           "operands in shared memory; all zero\"]}\n";

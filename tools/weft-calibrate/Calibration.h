@@ -4,6 +4,7 @@
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H
 
+#include "LinkCalibration.h"
 #include "TileCalibration.h"
 
 namespace weft::calibrate {
@@ -32,12 +33,16 @@ struct Calibration {
   int64_t clusteredSms = 0;
   double mmaFoldClocks = 0, foldClocks = 0; ///< A step of a fold's latencies; the latter by wgmma, 0: none.
   TileTimes tiles;
+  LinkTimes links;
   double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
 };
 
 /// Runs all benchmarks. An emulated card gets fewer of everything that takes time, and the same proportions: what a
 /// card's kernels would touch beside what was allocated, an emulated one's do, too.
 Error calibrateCard(CalibratedCard &card, Calibration &result);
+
+/// "linkRanks", "linkBytesPerSecond" and "linkSeconds", or nothing.
+std::string formatLinks(const LinkTimes &links);
 
 /// JSON with the date (UTC) and how each number was taken.
 std::string formatCalibration(const Calibration &calibration);

@@ -1,4 +1,5 @@
-// weft-calibrate [--device=cuda:0] [-o FILE.json]: microbenchmarks of a GPU, as a table with date and method.
+// weft-calibrate [--device=cuda:0] [--rank=R/N@HOST:PORT] [-o FILE.json]: microbenchmarks of a GPU, as a table with
+// date and method.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../common/CommandLine.h"
 #include "Calibration.h"
@@ -21,12 +22,25 @@ static Error openCard(const std::string &device, std::unique_ptr<CalibratedCard>
   return openCudaCard(ordinal, card);
 }
 
-static Error run(const std::string &device, const std::string &output) {
+/// Of the CPU only what goes from process to process.
+static Error runLinks(const std::string &device, const std::string &rank) {
+  LinkTimes links;
+  if (Error error = measureLinks(device, rank, links))
+    return error;
+  std::printf("{\"device\": \"%s\",%s}\n", device.c_str(), formatLinks(links).c_str());
+  return {};
+}
+
+static Error run(const std::string &device, const std::string &rank, const std::string &output) {
   std::unique_ptr<CalibratedCard> card;
   Calibration calibration;
+  if (!rank.empty() && device == "cpu")
+    return runLinks(device, rank);
   if (Error error = openCard(device, card))
     return error;
-  Error failure = calibrateCard(*card, calibration);
+  Error failure = rank.empty() ? Error() : measureLinks(device, rank, calibration.links);
+  if (!failure)
+    failure = calibrateCard(*card, calibration);
   if (failure && calibration.steps == 0)
     return failure;
   std::string text = formatCalibration(calibration); // Also what was measured before a failure.
@@ -40,14 +54,18 @@ static Error run(const std::string &device, const std::string &output) {
 }
 
 int main(int argc, char **argv) {
-  std::string device = "cuda:0", output = "-";
+  std::string device = "cuda:0", output = "-", rank;
   CLI::App app("Measure a GPU: bandwidths, effective L2, latencies, launches, barriers, matrix units",
                "weft-calibrate");
   app.add_option("--device", device, "cuda:N (default cuda:0), or emu:GPU to see that the benchmarks run");
+  app.add_option(
+      "--rank", rank,
+      "R/N@HOST:PORT, or env: this process is rank R of N, each with a GPU (or --device=cpu); links between "
+      "them are measured, too");
   app.add_option("-o", output, "Where the table goes (JSON; -: standard output)")->option_text("FILE");
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
     return exitCode;
-  Error error = run(device, output);
+  Error error = run(device, rank, output);
   return error ? tools::reportError("weft-calibrate", error) : 0;
 }

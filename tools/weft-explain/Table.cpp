@@ -87,6 +87,9 @@ static void printSummary(const Program &program, llvm::raw_ostream &os) {
        << formatBytes(double(program.unsharedBytes)) << " without sharing)\n";
   else
     os << "memory    not known: " << program.memoryNote << "\n";
+  for (const Remark &remark : program.remarks)
+    if (remark.category == "shard" && remark.name == "layout")
+      os << "ranks     " << remark.text << "\n";
   if (program.device)
     os << "time      at least " << formatMicroseconds(seconds) << " us at the device's peak rates, launches apart\n";
 }

@@ -1,6 +1,7 @@
 // One session of the tool.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Runner.h"
+#include "Ranks.h"
 
 #include "Files.h"
 
@@ -32,52 +33,19 @@ static Port describe(const weft_port &port) {
   return result;
 }
 
-/// The first of these variables that is set.
-static std::string getVariable(std::initializer_list<const char *> names) {
-  for (const char *name : names)
-    if (const char *value = std::getenv(name))
-      return value;
-  return {};
-}
-
-/// "R/N@HOST:PORT" of what launchers tell their processes: torchrun, and Open MPI, Slurm or MPICH for the numbers. The
-/// port behind MASTER_PORT, where torchrun itself listens.
-static Error readEnvironment(std::string &text) {
-  std::string rank = getVariable({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
-  std::string ranks = getVariable({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"});
-  std::string host = getVariable({"MASTER_ADDR"}), port = getVariable({"MASTER_PORT"});
-  if (rank.empty() || ranks.empty() || host.empty() || port.empty())
-    return Error(ErrorCode::Usage, "--rank=env: expected RANK, WORLD_SIZE (or those of Open MPI, MPICH or Slurm), "
-                                   "MASTER_ADDR and MASTER_PORT in the environment, as torchrun sets them");
-  char *end = nullptr;
-  long number = std::strtol(port.c_str(), &end, 10);
-  if (*end || number < 1 || number >= 65535)
-    return Error(ErrorCode::Usage, "--rank=env: expected a port of 1 to 65534 as MASTER_PORT, got " + quote(port));
-  text = rank + "/" + ranks + "@" + host + ":" + std::to_string(number + 1);
-  return {};
-}
-
 Error Runner::joinRanks() {
-  std::string text = options.rank;
-  if (text.empty())
+  if (options.rank.empty())
     return {};
-  if (text == "env")
-    if (Error error = readEnvironment(text))
-      return error;
-  char *end = nullptr;
+  RankOptions rank;
+  if (Error error = readRank(options.rank, rank))
+    return error;
   weft_communicator_options all = {};
   all.struct_size = sizeof all;
-  all.rank = int32_t(std::strtol(text.c_str(), &end, 10));
-  bool isRank = end != text.c_str() && *end == '/';
-  const char *ranks = end + 1;
-  all.ranks = isRank ? int32_t(std::strtol(ranks, &end, 10)) : 0;
-  if (!isRank || end == ranks || *end != '@')
-    return Error(ErrorCode::Usage,
-                 "--rank: expected R/N@HOST:PORT, as 0/2@127.0.0.1:29501, or env, got " + quote(text));
-  all.address = end + 1;
+  all.rank = rank.rank;
+  all.ranks = rank.ranks;
+  all.address = rank.address.c_str();
   all.timeout_ms = options.timeoutMs;
-  std::string nccl = getVariable({"WEFT_NCCL"});
-  all.nccl = nccl.empty() ? nullptr : nccl.c_str();
+  all.nccl = rank.nccl.empty() ? nullptr : rank.nccl.c_str();
   weft_communicator *joined = nullptr;
   if (Error error = take(weft_communicator_create(&all, &joined)))
     return error;

@@ -97,6 +97,7 @@ private:
   bool parseFlags();
   bool checkChoices();
   bool parseMesh();
+  bool useModelMesh();
   bool checkCancelled();
   bool useMeasuredRates();
   bool useLaunchCost();
@@ -188,8 +189,8 @@ private:
   llvm::StringRef lowering; ///< The target of the program that is being lowered; empty before that.
   std::string variant;      ///< The interval of the one that is being made; empty: there are no others.
   unsigned variantNumber = 0;
-  std::string records; ///< Their file; empty: none.
-  int64_t ranks = 1;   ///< Of --mesh.
+  std::string records;  ///< Their file; empty: none.
+  tg::MeshOptions mesh; ///< Of --mesh, --shard and --link.
   std::vector<std::string> warnings, remarks;
   std::vector<std::pair<std::string, double>> times;
   bool isOnnx = true;

@@ -3,6 +3,7 @@
 #ifndef WEFT_PIPELINES_COMPILE_H
 #define WEFT_PIPELINES_COMPILE_H
 
+#include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Emit/BundleWriter.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,8 +24,7 @@ struct PhaseOptions {
   std::string planner = "weft";                           ///< As in plan::PlanOptions.
   std::string noFuse, forceFuse, plan, emitPlan, records; ///< As in plan::PlanOptions.
   bool nameSubgraphs = false;                             ///< For explanations: as in plan::PlanOptions.
-  int64_t ranks = 1;                                      ///< Of the program, as in tg::NormalizeOptions.
-  std::vector<std::string> shards;                        ///< The same.
+  tg::MeshOptions mesh;                                   ///< As in tg::NormalizeOptions.
   cpu::StrategyOptions strategy;
   std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.
   /// Modules are printed after each phase: none holds what the next one would have made anyway (Tiles::Kept).

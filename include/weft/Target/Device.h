@@ -93,6 +93,14 @@ struct GroupRates {
 /// Of a CPU of a few cores.
 inline constexpr GroupRates cpuGroupRates{3e-6, 20e9, 50e9, 200e9};
 
+/// What goes from a device to another one: of a collective, the bytes a second that each sends while it gets as many,
+/// and seconds beside its bytes.
+struct LinkRates {
+  double bytes, seconds;
+};
+/// Of processes of one machine, by sockets.
+inline constexpr LinkRates cpuLinkRates{1e9, 50e-6};
+
 /// One GPU. Sizes in bytes; registers are 32 bits wide.
 struct Device {
   const char *name;         ///< "H100"
@@ -149,6 +157,7 @@ struct Device {
   double mergeSeconds;      ///< A reader that adds up parts of hundreds of terms, instead of tens.
   double memorySeconds;     ///< From a request of DRAM to its answer: as many bytes are under way as come in that time.
   GroupRates groups;        ///< A GPU's kernels have a price of their own (kernelSeconds).
+  LinkRates links;          ///< To other cards of its kind in the same host.
 
   bool hasWgmma() const { return can.wgmma; }
   /// One kernel more, of work that is done in any case.

@@ -2,6 +2,7 @@
 // pre-scan allows, so walking them may recurse; function calls may not, they are walked with an explicit stack.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GraphChecks.h"
+#include "Devices.h"
 #include "Tensors.h"
 #include "weft/Import/Onnx/Handler.h"
 #include "llvm/ADT/DenseSet.h"
@@ -37,7 +38,7 @@ public:
 
   void run() {
     checkVersions();
-    checkDevices();
+    (void)readDevices(proto, diagnostics);
     if (!proto.has_graph())
       return invalid("the model has no graph");
     if (proto.graph().output_size() == 0)
@@ -61,7 +62,6 @@ private:
   }
 
   void checkVersions();
-  void checkDevices();
   void checkGraph(const ::onnx::GraphProto &graph, llvm::StringRef what, const VisibleNames *outer);
   void checkFunction(const ::onnx::FunctionProto &function);
   void checkNodes(const NodeList &nodes, NameSet &defined, const VisibleNames *outer, llvm::StringRef what);
@@ -80,22 +80,6 @@ private:
 } // namespace
 
 static llvm::StringRef displayDomain(llvm::StringRef domain) { return domain.empty() ? "ai.onnx" : domain; }
-
-/// Annotations for several devices came with IR version 11, and are fields that a reader of older ones keeps unread.
-void Checker::checkDevices() {
-  constexpr int configurationOfModel = 26, configurationsOfNode = 10;
-  auto has = [](const google::protobuf::UnknownFieldSet &fields, int number) {
-    for (int i = 0; i < fields.field_count(); ++i)
-      if (fields.field(i).number() == number)
-        return true;
-    return false;
-  };
-  if (has(proto.unknown_fields(), configurationOfModel) || llvm::any_of(proto.graph().node(), [&](const auto &node) {
-        return has(node.unknown_fields(), configurationsOfNode);
-      }))
-    diagnostics.warn("the model says how it is split over devices (device_configurations), which is not used; say it "
-                     "by --mesh and --shard");
-}
 
 void Checker::checkVersions() {
   if (proto.ir_version() < 3)

@@ -2,6 +2,7 @@
 // prints.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Aliases.h"
+#include "Devices.h"
 #include "GraphImporter.h"
 #include "Tensors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -519,6 +520,7 @@ void ModelImport::summarize() {
   if (!summary)
     return;
   summary->irVersion = model.proto->ir_version();
+  summary->devices = readDevices(*model.proto, diagnostics);
   summary->producer = model.proto->producer_name() +
                       (model.proto->producer_version().empty() ? "" : " " + model.proto->producer_version());
   for (const auto &import : model.proto->opset_import())

@@ -70,6 +70,21 @@ TEST(DeviceTable, ReplacesWhatStepsOfFoldsTake) {
   EXPECT_NE(error.find("mmaFoldClocks"), std::string::npos) << error;
 }
 
+/// Where cards were calibrated together.
+TEST(DeviceTable, ReplacesLinks) {
+  Device device;
+  std::string error;
+  ASSERT_TRUE(readDeviceTable(makeCalibration(h100, std::string(wgmma)), device, error)) << error;
+  EXPECT_EQ(device.links.bytes, findDevice("H100")->links.bytes) << "not measured";
+  std::string linked = std::string(wgmma) + R"(, "linkRanks": 2, "linkBytesPerSecond": 3.5e11, "linkSeconds": 7e-6)";
+  ASSERT_TRUE(readDeviceTable(makeCalibration(h100, linked), device, error)) << error;
+  EXPECT_EQ(device.links.bytes, 3.5e11);
+  EXPECT_EQ(device.links.seconds, 7e-6);
+  EXPECT_FALSE(
+      readDeviceTable(makeCalibration(h100, std::string(wgmma) + R"(, "linkBytesPerSecond": 1e9)"), device, error));
+  EXPECT_NE(error.find("linkSeconds"), std::string::npos) << error;
+}
+
 TEST(DeviceTable, OfTheCardThatItWasTakenOn) {
   for (auto [driver, card, name] :
        {std::tuple("NVIDIA H200", R"("architecture": "sm_90a", "sms": 132)", "H200"),

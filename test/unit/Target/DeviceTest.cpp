@@ -32,6 +32,14 @@ TEST(Device, NamesAreUniqueAndLimitsConsistent) {
   }
 }
 
+TEST(Device, LinksAreSlowerThanMemory) {
+  for (const Device &device : getDevices()) {
+    EXPECT_GT(device.links.bytes, 1e9) << device.name;
+    EXPECT_LT(device.links.bytes, device.memoryBandwidth) << device.name;
+    EXPECT_GT(device.links.seconds, device.kernelSeconds()) << device.name;
+  }
+}
+
 TEST(Device, RatesGiveTheQuotedPeaks) {
   struct Peak {
     const char *name;

@@ -68,6 +68,18 @@ struct ImportOptions {
   Limits limits;
 };
 
+/// A way in which the model says that it is split over devices (IR version 11).
+struct DeviceConfiguration {
+  /// What is split along an axis: a node (its only output), a weight or an input.
+  struct Split {
+    std::string name;
+    int64_t axis = 0;
+  };
+  std::string name;
+  int64_t devices = 1;
+  std::vector<Split> splits;
+};
+
 /// Facts about a model for people; filled by `importModel` even if it fails later.
 struct ModelSummary {
   struct Value {
@@ -90,6 +102,7 @@ struct ModelSummary {
   std::vector<std::string> symbols;
   uint64_t parameters = 0, parameterBytes = 0, initializers = 0, nodes = 0, unusedNodes = 0;
   std::vector<Op> ops; ///< Sorted by domain, op, version.
+  std::vector<DeviceConfiguration> devices;
 };
 
 /// Reads and imports a model. Null if anything went wrong; `diagnostics` then has every problem found. Loads the

@@ -32,10 +32,14 @@ void weft::tg::buildNormalizePipeline(OpPassManager &pm, const NormalizeOptions 
     pm.addPass(createCSEPass());
   }
   pm.addPass(createSimplify());
-  if (options.decompose && options.ranks > 1) { // Repeated heads are one dimension still.
+  if (options.decompose && options.mesh.ranks > 1) { // Repeated heads are one dimension still.
     ShardOptions shard;
-    shard.ranks = options.ranks;
-    shard.requests.assign(options.shards.begin(), options.shards.end());
+    shard.ranks = options.mesh.ranks;
+    shard.requests.assign(options.mesh.shards.begin(), options.mesh.shards.end());
+    shard.isOfModel = options.mesh.isOfModel;
+    shard.target = options.mesh.target;
+    shard.linkRate = options.mesh.linkRate;
+    shard.linkLatency = options.mesh.linkLatency;
     pm.addPass(createShard(shard));
     pm.addPass(createSimplify());
     pm.addPass(createCSEPass());

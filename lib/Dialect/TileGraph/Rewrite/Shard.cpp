@@ -1,10 +1,13 @@
 // The pass that makes a program of ranks; see Passes.td.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "GraphBuilder.h"
 #include "ShardProgram.h"
+#include "ShardSearch.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "weft/Dialect/TileGraph/IR/NodeNames.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
+#include "weft/Target/ContextDevices.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
 
@@ -28,42 +31,35 @@ struct Request {
   bool isUsed = false;
 };
 
-/// What a split is chosen by: first the bytes of weights that a rank holds, since a model is split that fits no card
-/// whole.
-struct Price {
-  double weightBytes = 0;
-  double bytes = 0; ///< Of the card's memory that take as long as all that the op does.
-  bool operator<(const Price &other) const {
-    return std::pair(weightBytes, bytes) < std::pair(other.weightBytes, other.bytes);
-  }
-};
-
 class Partition {
 public:
-  Partition(func::FuncOp main, int64_t ranks, double linkCost, MutableArrayRef<Request> requests)
-      : main(main), ranks(ranks), linkCost(linkCost), requests(requests), builder(main.getContext()),
+  Partition(func::FuncOp main, int64_t ranks, const LayoutRates &rates, MutableArrayRef<Request> requests,
+            bool isOfModel)
+      : main(main), ranks(ranks), rates(rates), requests(requests), isOfModel(isOfModel), builder(main.getContext()),
         values(builder, ranks) {}
 
   LogicalResult run();
 
 private:
   std::optional<int64_t> findRequest(StringRef name, Type type);
-  LogicalResult check(Location loc, StringRef name, Type type, std::optional<int64_t> dim);
-  LogicalResult placeArguments();
-  LogicalResult place(Operation &op);
-  LogicalResult placeData(Operation &op);
-  LogicalResult placeWhole(Operation &op);
-  bool placeSum(Operation &op);
-  std::optional<Split> choose(Operation &op, std::optional<int64_t> wanted, std::string &reason);
-  Price price(Operation &op, const ShardAccess &access, const Split *split) const;
-  void placeSplit(Operation &op, const Split &split);
-  void note(Operation &op, const Split *split, StringRef reason);
-  LogicalResult placeResults();
+  LogicalResult ask(Location loc, StringRef name, Value value, std::optional<int64_t> &dim);
+  LogicalResult ask(LayoutProblem &problem);
+  LogicalResult askOfResults(LayoutProblem &problem);
+  void placeData(Operation &op, const LayoutProblem &problem);
+  void placeWhole(Operation &op);
+  void placeSum(Operation &op);
+  void placePart(Operation &op, const Split &split);
+  void placeRows(GatherOp op, const Split &split);
+  void place(Operation &op, const Decision &decision);
+  void note(Operation &op, const Decision &decision) const;
+  void noteLayout(const Layout &layout);
+  void placeResults(const Layout &layout);
 
   func::FuncOp main;
   int64_t ranks;
-  double linkCost;
+  LayoutRates rates;
   MutableArrayRef<Request> requests;
+  bool isOfModel; ///< The model itself has them.
   OpBuilder builder;
   ShardedValues values;
   llvm::DenseSet<Operation *> replaced; ///< Those that a rank does on other operands.
@@ -83,8 +79,10 @@ std::optional<int64_t> Partition::findRequest(StringRef name, Type type) {
   return std::nullopt;
 }
 
-/// That `type` can be split there.
-LogicalResult Partition::check(Location loc, StringRef name, Type type, std::optional<int64_t> dim) {
+/// What a request says of a value, if it can be split there.
+LogicalResult Partition::ask(Location loc, StringRef name, Value value, std::optional<int64_t> &dim) {
+  Type type = value.getType();
+  dim = findRequest(name, type);
   if (!dim)
     return success();
   std::string reason;
@@ -97,37 +95,62 @@ LogicalResult Partition::check(Location loc, StringRef name, Type type, std::opt
   return success();
 }
 
-LogicalResult Partition::placeArguments() {
+/// Whether a request of the node means `op`: of its product, or else of what it makes last.
+static bool isResultOfNode(Operation &op, StringRef name) {
+  auto isOfNode = [&](Operation *other) { return findName(other->getLoc()) == name; };
+  if (name.empty() || !isa<TileOpInterface>(op) || op.getNumResults() != 1 || op.getNumRegions())
+    return false;
+  return isa<ContractOp>(op) ||
+         (llvm::none_of(op.getUsers(), isOfNode) && llvm::none_of(op.getBlock()->getOps<ContractOp>(), isOfNode));
+}
+
+/// What the requests say of the program's values.
+LogicalResult Partition::ask(LayoutProblem &problem) {
+  std::optional<int64_t> dim;
   for (BlockArgument argument : main.getArguments()) {
     auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tg.name");
-    std::optional<int64_t> dim = name ? findRequest(name, argument.getType()) : std::nullopt;
-    if (failed(check(argument.getLoc(), name ? name.getValue() : "", argument.getType(), dim)))
+    if (name && failed(ask(argument.getLoc(), name, argument, dim)))
       return failure();
-    Share share{dim.value_or(-1)};
-    values.set(argument, argument, share);
+    if (name && dim)
+      problem.wanted[argument] = *dim;
+  }
+  for (Operation &op : main.front().without_terminator()) {
+    StringRef name = findName(op.getLoc());
+    if (!isa<WeightOp>(op) && !isResultOfNode(op, name))
+      continue;
+    Value value = op.getResult(0);
+    if (failed(ask(op.getLoc(), name, value, dim)))
+      return failure();
+    if (dim && isa<WeightOp>(op) && !isFree(value))
+      return emitError(op.getLoc()) << "shard: `" << name << "`: expected elements of whole bytes, got "
+                                    << value.getType();
+    if (dim)
+      problem.wanted[value] = *dim;
+  }
+  return askOfResults(problem);
+}
+
+LogicalResult Partition::askOfResults(LayoutProblem &problem) {
+  for (auto [i, value] : llvm::enumerate(main.front().getTerminator()->getOperands())) {
+    auto name = main.getResultAttrOfType<StringAttr>(i, "tg.name");
+    std::optional<int64_t> dim;
+    if (name && failed(ask(value.getLoc(), name, value, dim)))
+      return failure();
+    problem.wantedOfReturned.push_back(dim);
   }
   return success();
 }
 
 /// Weights and constants are whole until somebody wants a part, unless a request names them.
-LogicalResult Partition::placeData(Operation &op) {
+void Partition::placeData(Operation &op, const LayoutProblem &problem) {
   Value value = op.getResult(0);
   values.set(value, value, {});
-  StringRef name = findNodeName(op.getLoc());
-  std::optional<int64_t> dim = isa<WeightOp>(op) ? findRequest(name, value.getType()) : std::nullopt;
-  if (!dim)
-    return success();
-  if (failed(check(op.getLoc(), name, value.getType(), dim)))
-    return failure();
-  if (!values.isFree(value))
-    return emitError(op.getLoc()) << "shard: `" << name << "`: expected elements of whole bytes, got "
-                                  << value.getType();
-  values.set(value, values.get(value, {*dim}, op.getLoc()), {*dim});
-  return success();
+  if (auto wanted = problem.wanted.find(value); wanted != problem.wanted.end())
+    values.set(value, values.get(value, {wanted->second}, op.getLoc()), {wanted->second});
 }
 
 /// What has no maps, or is cheaper so.
-LogicalResult Partition::placeWhole(Operation &op) {
+void Partition::placeWhole(Operation &op) {
   IRMapping mapping;
   bool isSame = true;
   op.walk([&](Operation *inner) {
@@ -144,87 +167,19 @@ LogicalResult Partition::placeWhole(Operation &op) {
     replaced.insert(&op);
   for (auto [value, made] : llvm::zip(op.getResults(), local->getResults()))
     values.set(value, made, {});
-  return success();
 }
 
-/// Sums of what is to be summed over the ranks, and views of it, are that again: one collective for all of them. Each
-/// is read here alone, or it would be combined twice.
-bool Partition::placeSum(Operation &op) {
-  bool isView = isa<TransposeOp, ReshapeOp>(op), isSum = isa<AddOp, SubOp>(op);
-  auto isOpen = [&](Value operand) { return values.getPartial(operand) == Monoid::Add && operand.hasOneUse(); };
-  if (!(isView || isSum) || !llvm::all_of(op.getOperands(), isOpen) ||
-      !llvm::all_of(op.getOperandTypes(), [&](Type type) { return !isSum || type == op.getResult(0).getType(); }))
-    return false;
+/// Sums of what is to be summed over the ranks, and views of it, are that again: one collective for all of them.
+void Partition::placeSum(Operation &op) {
   IRMapping mapping;
   for (Value operand : op.getOperands())
     mapping.map(operand, values.getLocal(operand));
   values.set(op.getResult(0), builder.clone(op, mapping)->getResult(0), {}, Monoid::Add);
-  return true;
 }
 
-/// What goes over the links, what is read and written, what is computed.
-Price Partition::price(Operation &op, const ShardAccess &access, const Split *split) const {
-  constexpr double operationsPerByte = 200; // Of matrix units at the speed of memory.
-  double linkBytes = 0;
-  Price total;
-  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
-    Share wanted = split ? split->operands[i] : Share();
-    double bytes = estimateBytes(operand.getType()) / (wanted.isSplit() ? double(ranks) : 1);
-    bool isFree = values.isFree(operand);
-    linkBytes += values.countLinkBytes(operand, wanted);
-    total.weightBytes += isFree ? bytes : 0;
-    bool isCut = wanted.isSplit() && !values.getShare(operand).isSplit() && !isFree;
-    total.bytes += isCut ? 3 * bytes : bytes;
-  }
-  double bytes = estimateBytes(op.getResult(0).getType());
-  total.bytes += bytes / (split && split->results.front().isSplit() ? double(ranks) : 1);
-  if (split && split->combiner)
-    linkBytes += 2 * bytes * double(ranks - 1) / double(ranks);
-  double operations = access.countPoints() * double(cast<TileOpInterface>(op).getFlopsPerPoint());
-  total.bytes += linkBytes * linkCost + operations / (split ? double(ranks) : 1) / operationsPerByte;
-  return total;
-}
-
-/// The cheapest split of those that an operand's split, or a request for the result, suggests; none where the whole op
-/// is cheaper, or nothing suggests one. `reason`: of those dimensions of the domain that cannot be.
-std::optional<Split> Partition::choose(Operation &op, std::optional<int64_t> wanted, std::string &reason) {
-  std::optional<ShardAccess> access = ShardAccess::get(&op);
-  if (!access) {
-    reason = "the op has no access maps";
-    return std::nullopt;
-  }
-  bool suggests = wanted || llvm::any_of(op.getOperands(), [&](Value v) { return values.getShare(v).isSplit(); });
-  std::optional<Split> best;
-  Price least;
-  bool isPossible = false;
-  if (!wanted)
-    least = price(op, *access, nullptr);
-  for (unsigned dim = 0; suggests && dim < access->getNumDims(); ++dim) {
-    std::string refusal;
-    std::optional<Split> split = access->split(dim, ranks, refusal);
-    if (!split && tg::getConstant(access->getExtent(dim)) != 1)
-      reason += (reason.empty() ? "d" : "; d") + std::to_string(dim) + ": " + refusal;
-    if (!split || (wanted && split->results.front().dim != *wanted))
-      continue;
-    bool follows = wanted || llvm::any_of(llvm::enumerate(op.getOperands()), [&](auto pair) {
-                     Share has = values.getShare(pair.value());
-                     return has.isSplit() && has == split->operands[pair.index()];
-                   });
-    if (!follows)
-      continue;
-    isPossible = true;
-    Price cost = price(op, *access, &*split);
-    if ((best || !wanted) && !(cost < least))
-      continue;
-    best = split;
-    least = cost;
-  }
-  if (isPossible && !best)
-    reason = "that costs less than what a split of it saves";
-  return best;
-}
-
-void Partition::placeSplit(Operation &op, const Split &split) {
+void Partition::placePart(Operation &op, const Split &split) {
+  if (split.rows)
+    return placeRows(cast<GatherOp>(op), split);
   SmallVector<Value> operands;
   for (auto [operand, share] : llvm::zip(op.getOperands(), split.operands))
     operands.push_back(values.get(operand, share, op.getLoc()));
@@ -237,72 +192,121 @@ void Partition::placeSplit(Operation &op, const Split &split) {
   values.set(value, made, share, split.combiner);
 }
 
-void Partition::note(Operation &op, const Split *split, StringRef reason) {
-  auto options = [](StringRef name) { return remark::RemarkOpts::name(name).category("shard").function("main"); };
-  StringRef kind = op.getName().stripDialect();
-  if (split) {
-    std::string result =
-        split->combiner ? "parts to combine" : llvm::formatv("dimension {0}", split->results.front().dim).str();
-    remark::passed(op.getLoc(), options("split"))
-        << remark::add("{0}", llvm::formatv("'{0}': dimension {1} of its domain split in {2}; the result: {3}", kind,
-                                            split->dim, ranks, result)
-                                  .str());
-  } else {
-    remark::missed(op.getLoc(), options("whole"))
-        << remark::add("{0}", llvm::formatv("'{0}': its operands are gathered: {1}", kind, reason).str());
+/// The rows that are a rank's own, and zeros: an index is a place in the whole table, from which the first row of the
+/// rank's is taken.
+void Partition::placeRows(GatherOp op, const Split &split) {
+  GraphBuilder b{builder, op.getLoc()};
+  Value data = values.get(op.getData(), split.operands[0], op.getLoc());
+  Value indices = values.get(op.getIndices(), {}, op.getLoc());
+  Type index = b.elementOf(indices), bits = index;
+  int64_t extent = *getConstant(getDim(op.getData().getType(), *split.rows)), part = extent / ranks;
+  auto number = [&](int64_t value) -> Value {
+    auto type = RankedTensorType::get({}, bits);
+    return b.op<ConstantOp>(DenseElementsAttr::get(type, builder.getIntegerAttr(bits, value)));
+  };
+  SmallVector<Attribute> firsts;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    firsts.push_back(builder.getIntegerAttr(index, rank * part));
+  Value all = b.op<ConstantOp>(DenseElementsAttr::get(RankedTensorType::get({ranks}, index), firsts));
+  values.set(all, all, {});
+  Value first = b.reshape(values.get(all, Share{0}, op.getLoc()), {});
+  Value zero = number(0), end = number(extent);
+  Value fromEnd = b.op<AddOp>(indices, end);
+  Value place = b.op<SelectOp>(b.op<CmpOp>(CmpPredicate::Lt, indices, zero), fromEnd, indices);
+  place = b.op<MinOp>(b.op<MaxOp>(place, zero), number(extent - 1));
+  Value own = b.op<SubOp>(place, first);
+  Value isOwn = b.op<AndOp>(b.op<CmpOp>(CmpPredicate::Ge, own, zero), b.op<CmpOp>(CmpPredicate::Lt, own, number(part)));
+  IRMapping mapping;
+  mapping.map(op.getData(), data);
+  mapping.map(op.getIndices(), own); // Others are clamped to some row.
+  Value rows = builder.clone(*op, mapping)->getResult(0);
+  Dims dims(b.rankOf(rows), builder.getAffineConstantExpr(1));
+  for (auto [i, at] : llvm::enumerate(op.getIndexMap(0).getResults()))
+    dims[cast<AffineDimExpr>(at).getPosition()] = getDim(isOwn.getType(), i);
+  Type element = b.elementOf(rows);
+  Value nothing = b.op<ConstantOp>(cast<DenseElementsAttr>(builder.getZeroAttr(RankedTensorType::get({}, element))));
+  values.set(op.getResult(), b.op<SelectOp>(b.reshape(isOwn, dims), rows, nothing), {}, Monoid::Add);
+}
+
+void Partition::place(Operation &op, const Decision &decision) {
+  builder.setInsertionPointAfter(&op);
+  note(op, decision);
+  switch (decision.kind) {
+  case Decision::Kind::Whole:
+    return placeWhole(op);
+  case Decision::Kind::Sum:
+    return placeSum(op);
+  case Decision::Kind::Part:
+    return placePart(op, decision.split);
   }
 }
 
-/// Whether a request of the node means `op`: of its product, or else of what it makes last.
-static bool isResultOfNode(Operation &op, StringRef name) {
-  auto isOfNode = [&](Operation *other) { return findNodeName(other->getLoc()) == name; };
-  if (name.empty() || !isa<TileOpInterface>(op))
-    return false;
-  return isa<ContractOp>(op) ||
-         (llvm::none_of(op.getUsers(), isOfNode) && llvm::none_of(op.getBlock()->getOps<ContractOp>(), isOfNode));
-}
+static auto makeRemark(StringRef name) { return remark::RemarkOpts::name(name).category("shard").function("main"); }
 
-LogicalResult Partition::place(Operation &op) {
-  builder.setInsertionPointAfter(&op);
-  if (isa<WeightOp, ConstantOp>(op))
-    return placeData(op);
-  if (op.getNumResults() != 1 || op.getNumRegions())
-    return placeWhole(op);
-  StringRef name = findNodeName(op.getLoc());
-  Type type = op.getResult(0).getType();
-  std::optional<int64_t> wanted = isResultOfNode(op, name) ? findRequest(name, type) : std::nullopt;
-  if (failed(check(op.getLoc(), name, type, wanted)))
-    return failure();
-  if (!wanted && placeSum(op))
-    return success();
-  std::string reason;
-  std::optional<Split> split = choose(op, wanted, reason);
-  if (wanted && !split)
-    return emitError(op.getLoc()) << "shard: `" << name << "`: '" << op.getName().getStringRef()
-                                  << "' cannot make parts of dimension " << *wanted << ": "
-                                  << (reason.empty() ? StringRef("no dimension of its domain runs along it")
-                                                     : StringRef(reason));
+/// What an op does, and, where the layout was found, what else it could do for how much more.
+void Partition::note(Operation &op, const Decision &decision) const {
+  StringRef kind = op.getName().stripDialect();
+  const Split &split = decision.split;
+  std::string others;
+  if (requests.empty() && isa<ContractOp, GatherOp>(op))
+    for (const auto &[name, seconds] : decision.others)
+      others += llvm::formatv("{0}{1} {2:F1} us more", others.empty() ? "; else " : ", ", name, seconds * 1e6).str();
+  if (decision.kind == Decision::Kind::Part) {
+    std::string result =
+        split.combiner ? "parts to combine" : llvm::formatv("dimension {0}", split.results.front().dim).str();
+    std::string what = split.rows ? llvm::formatv("dimension {0} of its data", *split.rows).str()
+                                  : llvm::formatv("dimension {0} of its domain", split.dim).str();
+    remark::passed(op.getLoc(), makeRemark("split")) << remark::add(
+        "{0}", llvm::formatv("'{0}': {1} split in {2}; the result: {3}{4}", kind, what, ranks, result, others).str());
+    return;
+  }
   bool isTouched = llvm::any_of(op.getOperands(), [&](Value v) { return values.getShare(v).isSplit(); });
-  if (split || isTouched)
-    note(op, split ? &*split : nullptr, reason);
-  if (!split)
-    return placeWhole(op);
-  placeSplit(op, *split);
-  return success();
+  if (decision.kind == Decision::Kind::Sum || !(isTouched || !others.empty()))
+    return;
+  std::string reason = decision.refusals;
+  if (decision.hadChoice)
+    reason += (reason.empty() ? "" : "; ") + std::string("that costs less than what a split of it saves");
+  remark::missed(op.getLoc(), makeRemark("whole")) << remark::add(
+      "{0}", llvm::formatv("'{0}': {1}: {2}{3}", kind,
+                           isTouched ? "its operands are gathered" : "every rank does all of it", reason, others)
+                 .str());
 }
 
-/// Whole, or as a request says; where the memory of an argument would be of another share, it is nobody's.
-LogicalResult Partition::placeResults() {
+/// Of a layout that was found.
+void Partition::noteLayout(const Layout &layout) {
+  constexpr double micro = 1e6, mega = 1e-6;
+  int64_t parts = 0, products = 0;
+  for (const auto &[op, decision] : layout.decisions)
+    if (isa<ContractOp>(op)) {
+      ++products;
+      parts += decision.kind == Decision::Kind::Part;
+    }
+  std::string text =
+      llvm::formatv(
+          "a layout for {0} ranks: {1} of {2} products in parts, {3:F1} us a run by the model ({4:F1} us where "
+          "every rank does everything), {5:F2} MB of weights on a rank (of {6:F2} MB){7}",
+          ranks, parts, products, layout.seconds * micro, layout.wholeSeconds * micro, layout.weightBytes * mega,
+          layout.wholeWeightBytes * mega, layout.isExact ? "" : "; the search left states out")
+          .str();
+  if (parts)
+    remark::passed(main.getLoc(), makeRemark("layout")) << remark::add("{0}", text);
+  else
+    remark::missed(main.getLoc(), makeRemark("layout")) << remark::add("{0}", text);
+  if (rates.capacity > 0 && layout.weightBytes > rates.capacity)
+    emitWarning(main.getLoc()) << "shard: "
+                               << llvm::formatv("expected a layout with at most {0:F0} MB of weights on a rank, found "
+                                                "none below {1:F0} MB; take more ranks",
+                                                rates.capacity * mega, layout.weightBytes * mega)
+                                      .str();
+}
+
+/// Where the memory of an argument would be of another share, it is nobody's.
+void Partition::placeResults(const Layout &layout) {
   Operation *terminator = main.front().getTerminator();
   builder.setInsertionPoint(terminator);
   SmallVector<Type> types;
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-    auto name = main.getResultAttrOfType<StringAttr>(i, "tg.name");
-    std::optional<int64_t> dim = name ? findRequest(name, value.getType()) : std::nullopt;
-    if (failed(check(value.getLoc(), name ? name.getValue() : "", value.getType(), dim)))
-      return failure();
-    terminator->setOperand(i, values.get(value, Share{dim.value_or(-1)}, value.getLoc()));
-  }
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    terminator->setOperand(i, values.get(value, layout.returned[i], value.getLoc()));
   for (BlockArgument argument : main.getArguments())
     if (Share share = values.getShare(argument); share.isSplit())
       argument.setType(getPartType(argument.getType(), share.dim, ranks));
@@ -313,27 +317,47 @@ LogicalResult Partition::placeResults() {
       main.removeResultAttr(i, builder.getStringAttr("tg.alias"));
   }
   main.setFunctionType(builder.getFunctionType(main.front().getArgumentTypes(), types));
-  return success();
 }
 
 LogicalResult Partition::run() {
-  if (failed(placeArguments()))
+  LayoutProblem problem;
+  problem.main = main;
+  problem.ranks = ranks;
+  problem.rates = rates;
+  problem.followsRequests = !requests.empty();
+  if (failed(ask(problem)))
     return failure();
+  FailureOr<Layout> layout = findLayout(problem);
+  if (failed(layout))
+    return failure();
+  for (Request &request : requests) {
+    if (!request.isUsed && !isOfModel)
+      return emitError(main.getLoc()) << "shard: `" << request.text
+                                      << "`: expected the name of a node, weight, input or output, none matches";
+    if (!request.isUsed) // Folded, or its result is another op's.
+      emitWarning(main.getLoc()) << "shard: `" << request.text
+                                 << "`, as the model says it: nothing is left of that name to be split";
+  }
+  if (requests.empty())
+    noteLayout(*layout);
+  for (BlockArgument argument : main.getArguments()) {
+    auto found = layout->arguments.find(argument);
+    values.set(argument, argument, Share{found == layout->arguments.end() ? -1 : found->second});
+  }
   SmallVector<Operation *> ops;
   for (Operation &op : main.front().without_terminator())
     ops.push_back(&op);
-  for (Operation *op : ops)
-    if (failed(place(*op)))
-      return failure();
-  if (failed(placeResults()))
-    return failure();
+  for (Operation *op : ops) {
+    builder.setInsertionPointAfter(op);
+    if (isa<WeightOp, ConstantOp>(op))
+      placeData(*op, problem);
+    else
+      place(*op, layout->decisions.lookup(op));
+  }
+  placeResults(*layout);
   for (Operation *op : llvm::reverse(ops)) // What each rank does otherwise.
     if (op->use_empty() && (isPure(op) || replaced.contains(op)))
       op->erase();
-  for (Request &request : requests)
-    if (!request.isUsed)
-      return emitError(main.getLoc()) << "shard: `" << request.text
-                                      << "`: expected the name of a node, weight, input or output, none matches";
   return success();
 }
 
@@ -363,7 +387,19 @@ struct Shard : impl::ShardBase<Shard> {
       request.names = std::make_unique<llvm::GlobPattern>(std::move(*glob));
       parsed.push_back(std::move(request));
     }
-    if (failed(Partition(main, ranks, linkCost, parsed).run()))
+    const Device *device = target.empty() ? nullptr : findDevice(&getContext(), target);
+    if (!target.empty() && !device) {
+      emitError(main.getLoc()) << "shard: expected a device, got `" << target << "`";
+      return signalPassFailure();
+    }
+    LikelyExtents likely(getOperation());
+    LayoutRates rates = LayoutRates::get(device);
+    constexpr double giga = 1e9, micro = 1e-6;
+    if (linkRate > 0)
+      rates.links.bytes = linkRate * giga;
+    if (linkLatency >= 0)
+      rates.links.seconds = linkLatency * micro;
+    if (failed(Partition(main, ranks, rates, parsed, isOfModel).run()))
       return signalPassFailure();
     getOperation()->setAttr(ranksAttr, Builder(&getContext()).getI64IntegerAttr(ranks));
   }

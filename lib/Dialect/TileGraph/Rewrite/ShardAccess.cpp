@@ -174,6 +174,52 @@ std::optional<Share> ShardAccess::findShare(const Maps &maps, Type tensor, unsig
   return share ? share : Share();
 }
 
+/// Whether ranks combine such elements, or the reason.
+static bool isCombined(Monoid kind, Type tensor, std::string &reason) {
+  Type element = cast<RankedTensorType>(tensor).getElementType();
+  if (kind != Monoid::And && kind != Monoid::Or && !element.isInteger(1) && !element.isInteger(16))
+    return true;
+  reason = llvm::formatv("ranks do not combine {0} by {1}", element, stringifyMonoid(kind)).str();
+  return false;
+}
+
+std::optional<Split> ShardAccess::splitRows(int64_t ranks, std::string &reason) const {
+  auto gather = dyn_cast<GatherOp>(op);
+  if (!gather || gather.getIndexMaps().size() != 1)
+    return std::nullopt;
+  Split result;
+  for (auto [j, place] : llvm::enumerate(gather.getDataMap().getResults()))
+    if (isa<AffineSymbolExpr>(place)) {
+      if (result.rows)
+        return std::nullopt;
+      result.rows = int64_t(j);
+    }
+  // The indices become a mask beside the result: their dimensions are some of its own, in order.
+  int64_t last = -1;
+  for (AffineExpr place : gather.getIndexMap(0).getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(place);
+    if (!dim || int64_t(dim.getPosition()) <= last) {
+      reason = "its indices are no dimensions of the result in order";
+      return std::nullopt;
+    }
+    last = dim.getPosition();
+  }
+  Type data = gather.getData().getType();
+  unsigned width = getElementBits(cast<RankedTensorType>(gather.getIndices().getType()).getElementType());
+  if (auto extent = result.rows ? getConstant(getDim(data, *result.rows)) : std::nullopt;
+      extent && width < 64 && *extent >= int64_t(1) << (width - 1)) {
+    reason = "its indices have too few bits for a place in the whole table";
+    return std::nullopt;
+  }
+  if (!result.rows || !isDivisible(data, *result.rows, ranks, reason) || !isCombined(Monoid::Add, data, reason))
+    return std::nullopt;
+  result.dim = extents.size();
+  result.operands = {Share{*result.rows}, Share()};
+  result.results = {Share()};
+  result.combiner = Monoid::Add;
+  return result;
+}
+
 std::optional<Split> ShardAccess::split(unsigned dim, int64_t ranks, std::string &reason) const {
   std::optional<int64_t> extent = getConstant(extents[dim]);
   if (!isSplittable[dim]) {
@@ -205,11 +251,8 @@ std::optional<Split> ShardAccess::split(unsigned dim, int64_t ranks, std::string
       return std::nullopt;
     }
     Monoid kind = *cast<TileOpInterface>(op).getCombiner();
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    if (kind == Monoid::And || kind == Monoid::Or || element.isInteger(1) || element.isInteger(16)) {
-      reason = llvm::formatv("ranks do not combine {0} by {1}", element, stringifyMonoid(kind)).str();
+    if (!isCombined(kind, value.getType(), reason))
       return std::nullopt;
-    }
     result.combiner = kind;
   }
   return result;

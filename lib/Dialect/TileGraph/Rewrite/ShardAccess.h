@@ -29,6 +29,9 @@ struct Split {
   unsigned dim = 0; ///< Of the domain.
   llvm::SmallVector<Share> operands, results;
   std::optional<Monoid> combiner; ///< Results are parts that it combines.
+  /// Of a gather: the dimension of its data that is split though indices say where it is read. Each rank has the rows
+  /// that are its own, and zeros for the others.
+  std::optional<int64_t> rows;
 };
 
 /// The op's places in its tensors. Gathers read their data at places that are known but for the indices' values.
@@ -43,6 +46,8 @@ public:
   double countPoints() const;
   /// The split of dimension `dim` for `ranks` ranks; or none, with the reason.
   std::optional<Split> split(unsigned dim, int64_t ranks, std::string &reason) const;
+  /// Of a gather: the split of the rows that its indices choose; or none, with the reason.
+  std::optional<Split> splitRows(int64_t ranks, std::string &reason) const;
 
 private:
   /// Of one tensor: all of them hold.

@@ -19,11 +19,6 @@ public:
   Share getShare(mlir::Value value) const;
   std::optional<Monoid> getPartial(mlir::Value value) const;
   mlir::Value getLocal(mlir::Value value) const { return states.lookup(value).local; }
-  /// Weights and constants, which cost nothing in any share.
-  bool isFree(mlir::Value value) const;
-
-  /// Bytes that a rank sends and receives for `value` to be had in `share`.
-  double countLinkBytes(mlir::Value value, Share share) const;
   /// The value in `share`, made here if it is not there; `loc`: for whom.
   mlir::Value get(mlir::Value value, Share share, mlir::Location loc);
 
@@ -46,6 +41,8 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> made;
 };
 
+/// Whether these are weights or a constant, which cost nothing in any share.
+bool isFree(mlir::Value value);
 /// Estimated bytes of a tensor.
 double estimateBytes(mlir::Type type);
 

@@ -26,24 +26,12 @@ Share ShardedValues::getShare(Value value) const { return states.lookup(value).s
 
 std::optional<Monoid> ShardedValues::getPartial(Value value) const { return states.lookup(value).partial; }
 
-bool ShardedValues::isFree(Value value) const {
+bool isFree(Value value) {
   auto weight = value.getDefiningOp<WeightOp>();
   if (!(weight && !weight.getOrder()) && !value.getDefiningOp<ConstantOp>())
     return false;
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return getElementBits(element) % 8 == 0 || element.isInteger(1);
-}
-
-double ShardedValues::countLinkBytes(Value value, Share share) const {
-  if (isFree(value) && !getShare(value).isSplit())
-    return 0;
-  State state = states.lookup(value);
-  double others = double(ranks - 1) / double(ranks), bytes = estimateBytes(value.getType());
-  if (state.partial) // A reduce_scatter, and for the whole an all_gather behind it.
-    return bytes * others * (share.isSplit() ? 1 : 2);
-  if (state.share == share || !state.share.isSplit())
-    return 0;
-  return share.isSplit() ? bytes / double(ranks) * others : bytes * others;
 }
 
 //===--- Weights and constants ---===//

@@ -207,10 +207,95 @@ def defaults():
 
 def devices():
     """Split over two devices, as IR version 11 says it."""
-    made = model([h.make_node("Neg", ["x"], ["y"])], [value("x", [4])], [value("y", [4])], ir=11)
+    made = model([h.make_node("Neg", ["x"], ["a"], name="neg"), h.make_node("Exp", ["a"], ["y"], name="exp")], [value("x", [4, 6])], [value("y", [4, 6])], ir=11)
     made.configuration.add(name="pair", num_devices=2)
-    spec = made.graph.node[0].device_configurations.add(configuration_id="pair").sharding_spec.add(tensor_name="x", device=[0, 1])
-    spec.sharded_dim.add(axis=0).simple_sharding.add(num_shards=2)
+    for number, tensor, axis in ((0, "x", 1), (1, "a", -1)):
+        spec = made.graph.node[number].device_configurations.add(configuration_id="pair").sharding_spec.add(tensor_name=tensor, device=[0, 1])
+        spec.sharded_dim.add(axis=axis).simple_sharding.add(num_shards=2)
+    return made
+
+
+def devices_unsaid():
+    made = devices()
+    for node in made.graph.node:
+        del node.device_configurations[:]
+    return made
+
+
+def devices_two():
+    made = devices()
+    made.configuration.add(name="three", num_devices=3)
+    of = made.graph.node[0].device_configurations.add(configuration_id="three").sharding_spec.add(tensor_name="x", device=[0, 1, 2])
+    of.sharded_dim.add(axis=1).simple_sharding.add(num_shards=3)
+    return made
+
+
+def _changed(change):
+    def make():
+        made = devices()
+        of = made.graph.node[1].device_configurations[0]
+        change(made, of, of.sharding_spec[0])
+        return made
+    return make
+
+
+devices_axes = _changed(lambda made, of, spec: made.graph.node[0].device_configurations[0].sharding_spec.add(tensor_name="a", device=[0, 1])
+                        .sharded_dim.add(axis=0).simple_sharding.add(num_shards=2))
+devices_uneven = _changed(lambda made, of, spec: setattr(spec.sharded_dim[0].simple_sharding[0], "num_shards", 3))
+devices_both = _changed(lambda made, of, spec: spec.sharded_dim.add(axis=0).simple_sharding.add(num_shards=2))
+devices_order = _changed(lambda made, of, spec: spec.device.__setitem__(0, 5))
+devices_stage = _changed(lambda made, of, spec: setattr(of, "pipeline_stage", 1))
+devices_unknown = _changed(lambda made, of, spec: setattr(of, "configuration_id", "trio"))
+devices_tensor = _changed(lambda made, of, spec: setattr(spec, "tensor_name", "x"))
+devices_rank = _changed(lambda made, of, spec: setattr(spec.sharded_dim[0], "axis", 2))
+devices_ways = _changed(lambda made, of, spec: spec.sharded_dim[0].simple_sharding.add(num_shards=2))
+devices_axisless = _changed(lambda made, of, spec: spec.sharded_dim[0].ClearField("axis"))
+devices_groups = _changed(lambda made, of, spec: spec.index_to_device_group_map.add(key=0))
+devices_none = _changed(lambda made, of, spec: setattr(made.configuration[0], "num_devices", 0))
+devices_output = _changed(lambda made, of, spec: setattr(spec, "tensor_name", "y"))
+
+
+def devices_many():
+    """More devices than a program has ranks."""
+    made = devices()
+    made.configuration[0].num_devices = 2000
+    for node in made.graph.node:
+        spec = node.device_configurations[0].sharding_spec[0]
+        spec.device[:] = range(2000)
+        spec.sharded_dim[0].simple_sharding[0].num_shards = 2000
+    return made
+
+
+def devices_folded():
+    """Of a node that does nothing, and is not there any more."""
+    made = devices()
+    made.graph.node.insert(1, h.make_node("Identity", ["a"], ["same"], name="same"))
+    made.graph.node[2].input[0] = "same"
+    made.graph.node[2].device_configurations[0].sharding_spec[0].tensor_name = "same"
+    return made
+
+
+def devices_body():
+    """In a branch, and in a function."""
+    made = devices()
+    then = h.make_graph([h.make_node("Neg", ["x"], ["t"], name="inner")], "then", [], [value("t", [4, 6])])
+    other = h.make_graph([h.make_node("Abs", ["x"], ["e"])], "else", [], [value("e", [4, 6])])
+    then.node[0].device_configurations.add(configuration_id="pair")
+    made.graph.input.append(value("c", [], T.BOOL))
+    made.graph.output.append(value("z", [4, 6]))
+    made.graph.node.append(h.make_node("If", ["c"], ["z"], then_branch=then, else_branch=other))
+    function = h.make_function("own", "Twice", ["p"], ["q"], [h.make_node("Add", ["p", "p"], ["q"], name="add")], [h.make_opsetid("", 21)])
+    function.node[0].device_configurations.add(configuration_id="pair")
+    made.functions.append(function)
+    made.opset_import.append(h.make_opsetid("own", 1))
+    return made
+
+
+def devices_several():
+    """One of several outputs."""
+    made = devices()
+    made.graph.node[0].CopyFrom(h.make_node("Split", ["x"], ["a", "b"], name="halves", num_outputs=2, axis=0))
+    made.graph.output[0].CopyFrom(value("y", [2, 6]))
     return made
 
 

@@ -6,6 +6,7 @@
 #include "mlir/Pass/Pass.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mlir {
 class OpPassManager;
@@ -28,13 +29,22 @@ void populateDecompositionPatterns(mlir::RewritePatternSet &patterns);
 void populateNormDecompositions(mlir::RewritePatternSet &patterns);
 void populateAttentionDecompositions(mlir::RewritePatternSet &patterns);
 
+/// The program of a rank, as the pass `weft-shard` makes it.
+struct MeshOptions {
+  int64_t ranks = 1;
+  std::vector<std::string> shards; ///< What is split, each "PATTERN:DIM"; none: what the cost model finds.
+  bool isOfModel = false;          ///< The model itself says what is split.
+  std::string target;              ///< The device that prices it; empty: the CPU.
+  double linkRate = 0;             ///< GB/s; 0: the device's.
+  double linkLatency = -1;         ///< us; below 0: the device's.
+};
+
 struct NormalizeOptions {
   bool decompose = true;                    ///< Rewrite composites; off keeps them, and skips the final check.
   int64_t foldMaxBytes = int64_t(64) << 10; ///< Largest result of constant folding; 0 folds nothing.
   int64_t foldMaxGrowth = int64_t(1) << 20; ///< Largest excess of a folded result over its operands.
   std::string licence = "exact";            ///< Loosest contract of algebraic rewrites (Rules.h); empty: none at all.
-  int64_t ranks = 1;                        ///< For which the program is made.
-  std::vector<std::string> shards;          ///< What is split over them, each "PATTERN:DIM".
+  MeshOptions mesh;
 };
 
 /// Canonical form, folding, decomposition, common subexpressions, dead code. Afterwards: builtin, func and tg without

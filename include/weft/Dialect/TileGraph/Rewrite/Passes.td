@@ -395,9 +395,13 @@ def Shard : Pass<"weft-shard", "::mlir::ModuleOp"> {
     text) are split along dimension DIM, of a node's result; negative ones count from the end. The first that matches a name counts.
 
     From there splits go on along the program by one rule for every op, from its access maps: blocks of a dimension of the domain, one a rank, where each
-    operand is read whole or block by block (lib/Dialect/TileGraph/Rewrite/ShardAccess.h). Of the splits that its operands' suggest an op takes the one with
-    the fewest bytes of weights on a rank, then that which costs least, by the bytes over the links, those of memory and the operations; or none. A reduction over a split dimension gives parts that
-    `tg.all_reduce` or `tg.reduce_scatter` combines where they are read; sums of such parts are summed first. Weights are read in parts, of the same bytes;
+    operand is read whole or block by block (lib/Dialect/TileGraph/Rewrite/ShardAccess.h). A gather can have the rows split that its indices choose, too: other ranks' are zeros then, and
+    the sum over the ranks is the result. Of the splits that operands suggest the program takes those with
+    the fewest bytes of weights on a rank, then those that cost least, by the bytes over the links, those of memory and the operations; or none (ShardSearch.h).
+    Without `requests` the layout is found: products and tables may begin a split wherever that makes a run shorter, or weights fit the card; an input that
+    an output goes on from (a concatenation along a dimension that is no constant, a scatter into it) takes the share that costs least, and the output has the same.
+    A reduction over a split dimension gives parts that
+    `tg.all_reduce` or `tg.reduce_scatter` combines where they are read, the latter for ops that go on with a part each; sums of such parts are summed first. Weights are read in parts, of the same bytes;
     other tensors change their share by `tg.all_gather`, `tg.all_to_all` and `tg.own_part`. Inputs and outputs that no request names are whole.
 
     The module's attribute `tg.ranks` says that it is made; with it nothing changes. A request that cannot be met is an error. Remarks of the category `shard` say what was split, and what was not, and why.
@@ -415,7 +419,10 @@ def Shard : Pass<"weft-shard", "::mlir::ModuleOp"> {
   let options = [
     Option<"ranks", "ranks", "int64_t", "1", "ranks of the program; 1: nothing changes">,
     ListOption<"requests", "requests", "std::string", "what is split, each PATTERN:DIM">,
-    Option<"linkCost", "link-cost", "double", "8", "bytes of a GPU's memory that move while one goes over its links">,
+    Option<"isOfModel", "of-model", "bool", "false", "the model itself has the requests: of one that matches nothing any more there is a warning">,
+    Option<"target", "target", "std::string", "\"\"", "device by whose rates layouts are priced; empty: the CPU">,
+    Option<"linkRate", "link-rate", "double", "0", "GB/s that a rank sends, instead of the device's; 0: the device's">,
+    Option<"linkLatency", "link-latency", "double", "-1", "us of a collective beside its bytes, instead of the device's; below 0: the device's">,
   ];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
