@@ -77,3 +77,30 @@ func.func @pool(%arg0: tensor<2x24x57x27xf32>, %bias: tensor<24x1x1xf32>) -> ten
   }
   return %2 : tensor<2x96x28x13xf32>
 }
+
+// -----
+
+// Vectors of a CPU begin anywhere: rows of 197 stay as they are, although 12 heads were a multiple of 16 bytes.
+// CHECK-LABEL: func.func @odd
+// CHECK: tg.kernel "scores" -> tensor<12x197x197xf32>
+// CHECK: tg.kernel "map" -> tensor<12x197x197xf32>
+// GPU-LABEL: func.func @odd
+// GPU: tg.kernel "scores" -> tensor<197x197x12xf32>
+#a = affine_map<(h, m, n, k) -> (h, m, k)>
+#b = affine_map<(h, m, n, k) -> (h, k, n)>
+#c = affine_map<(h, m, n, k) -> (h, m, n)>
+func.func @odd(%q: tensor<12x197x64xf32>, %k: tensor<12x64x197xf32>, %v: tensor<12x197x64xf32>) -> tensor<12x197x64xf32> {
+  %0 = tg.kernel "scores" -> tensor<12x197x197xf32> {
+    %3 = tg.contract %q, %k [#a, #b, #c] : tensor<12x197x64xf32>, tensor<12x64x197xf32> -> tensor<12x197x197xf32>
+    tg.yield %3 : tensor<12x197x197xf32>
+  }
+  %1 = tg.kernel "map" -> tensor<12x197x197xf32> {
+    %3 = tg.exp %0 : tensor<12x197x197xf32>
+    tg.yield %3 : tensor<12x197x197xf32>
+  }
+  %2 = tg.kernel "sum" -> tensor<12x197x64xf32> {
+    %3 = tg.contract %1, %v [#a, #b, #c] : tensor<12x197x197xf32>, tensor<12x197x64xf32> -> tensor<12x197x64xf32>
+    tg.yield %3 : tensor<12x197x64xf32>
+  }
+  return %2 : tensor<12x197x64xf32>
+}

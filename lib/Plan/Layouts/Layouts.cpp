@@ -331,6 +331,8 @@ int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) cons
   std::optional<unsigned> dim = getContiguousDim(access, inner);
   if (!dim || !isTiled(kernel, *dim))
     return std::min(tensor.elementBytes, vectorBytes);
+  if (isCpu) // Vectors begin anywhere, and loops are not merged.
+    return std::min(kernel.extents[*dim] * tensor.elementBytes, vectorBytes);
   tg::Dims extents = tg::getDims(tensor.value.getType());
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(access.coordinates[inner]);
       block && kernel.unpacks && block.getKind() == AffineExprKind::FloorDiv)
