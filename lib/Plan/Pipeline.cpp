@@ -70,11 +70,10 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
   form.nameSubgraphs = options.nameSubgraphs;
   form.emitPlan = options.emitPlan;
   pm.addNestedPass<func::FuncOp>(createFormKernels(form));
-  if (options.gpu) {
-    pm.addNestedPass<func::FuncOp>(createPlanLayouts({options.fuse ? options.target : ""}));
-    pm.addPass(createCanonicalizerPass()); // Contractions and views take the transpositions in.
+  pm.addNestedPass<func::FuncOp>(createPlanLayouts({!options.gpu ? "cpu" : options.fuse ? options.target : ""}));
+  pm.addPass(createCanonicalizerPass()); // Contractions and views take the transpositions in.
+  if (options.gpu)
     pm.addPass(createSetDomains());
-  }
 }
 
 void weft::plan::buildOutlinePipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }

@@ -82,9 +82,10 @@ func.func @unsigned(%a: tensor<8x4xui8>, %b: tensor<2x4xui8>) -> tensor<8x2xi32>
 #r = affine_map<(m, n, k) -> (n, k)>
 #o = affine_map<(m, n, k) -> (m, n)>
 
-// Weights of a convolution get the order of panels, in f32, too: channels innermost.
+// Weights of a convolution get the order of panels, in f32, too: places of the window, channels that it sums, its own
+// channels innermost.
 // CHECK-LABEL: func.func @floats
-// CHECK: tg.constant dense<{{\[\[\[}}1.000000e+00, 5.000000e+00], [2.000000e+00, 6.000000e+00]], {{\[\[}}3.000000e+00, 7.000000e+00], [4.000000e+00, 8.000000e+00]]]> : tensor<2x2x2xf32>
+// CHECK: tg.constant dense<{{\[\[\[}}1.000000e+00, 5.000000e+00], [3.000000e+00, 7.000000e+00]], {{\[\[}}2.000000e+00, 6.000000e+00], [4.000000e+00, 8.000000e+00]]]> : tensor<2x2x2xf32>
 // CHECK: tg.contract
 func.func @floats(%a: tensor<1x2x9xf32>) -> tensor<1x2x8xf32> {
   %b = tg.constant dense<[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]> : tensor<2x2x2xf32>

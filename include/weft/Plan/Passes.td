@@ -82,6 +82,9 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     zeros up to whole lines of 128 bytes (up to 16, where that makes them a sixteenth longer): wide copies and TMA then bring them, and the GEMM
     sums over the zeros of both operands, too.
 
+    With `target=cpu`, vectors begin anywhere, so that rows of odd length are as good as others; small weights change, too, and a window over each
+    channel alone is priced as a map is: its vectors go along what is contiguous in its image, its weight and its result. Transpositions move in front of poolings, and what several ops read is transposed once.
+
     Each changed order and each copy gets a remark of category `plan`.
 
     ```mlir
@@ -91,7 +94,7 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"target", "target", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target, that copies are weighed for (none: no copies)">,
+    Option<"target", "target", "std::string", /*default=*/"\"\"", "architecture, or device of the table in lib/Target, that copies are weighed for (none: no copies), or cpu">,
   ];
   let statistics = [Statistic<"numReordered", "reordered", "tensors whose order changed">,
                     Statistic<"numCopied", "copied", "tensors copied in another order, or with rows of whole lines">];

@@ -177,6 +177,9 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
     else
       (inLhs && inRhs ? result.batch : inLhs ? onlyLhs : onlyRhs).push_back(loop);
   }
+  // Places of a window first, so that the innermost loop goes along channels, neighbours in most orders of an image.
+  auto isPlain = [&](unsigned loop) { return !isWindow(op, *lhs, loop) && !isWindow(op, *rhs, loop); };
+  llvm::stable_sort(result.k, [&](unsigned x, unsigned y) { return !isPlain(x) && isPlain(y); });
   bool swap = columnsAreLhs(op, *lhsLoops, *rhsLoops, onlyLhs, onlyRhs);
   result.rows = swap ? *rhs : *lhs;
   result.columns = swap ? *lhs : *rhs;

@@ -13,8 +13,9 @@
 
 namespace weft::cpu {
 
-/// Elements of K in a block: a packed panel of B (blockK x 32 x 4 bytes = 32 KiB) stays in L1.
-constexpr int64_t maxBlockK = 256;
+/// Elements of K in a block: a packed panel of B (blockK x 32 x 4 bytes = 16 KiB) takes half of an L1 of 32 KiB, so
+/// that neither rows of A nor the packing of the next panel drive it out.
+constexpr int64_t maxBlockK = 128;
 /// Vectors in a row of the register tile.
 constexpr unsigned rowVectors = 2;
 

@@ -10,11 +10,13 @@
 //   along a loop of K (A and B contiguous): an accumulator vector for each of M x a few neighbours in N, summed up at
 //   the
 //     end.
+//   along a batch loop (A, B and C contiguous: windows over channels that are innermost): accumulators of M x a few
+//     neighbours in N; a vector of A serves all of them, and neighbours share what their windows have in common.
 //
 // Zeros before it and a pointwise op behind it join it as in the register tile (Epilogue.h): K is never cut here.
 //
 // What does not fill a vector at the end of the loop is masked. Matrix times vector, a decoder's products, and
-// depthwise convolutions (batch: channel, N: image, K: window) come out of this.
+// depthwise convolutions (batch: channel, N: image, K: window) of either order in memory come out of this.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Epilogue.h"
 #include "FlatOperand.h"
@@ -35,6 +37,8 @@ namespace {
 constexpr int64_t maxAccumulators = 8;
 /// Extents below this do not fill enough of a vector.
 constexpr int64_t minVectorExtent = 4;
+/// Places of K that are written out, so that windows of neighbours read what they share once.
+constexpr int64_t maxWrittenOut = 8;
 
 class StreamEmitter {
 public:
@@ -79,6 +83,9 @@ private:
 
   void alongColumns();
   void alongDepth();
+  void alongBatch();
+  void multiplyBatch(int64_t width);
+  SmallVector<Value> multiplyPlaces(int64_t width, ValueRange sums, Value lanesLeft);
   SmallVector<Value> multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft);
 
   Surroundings around;
@@ -90,8 +97,8 @@ private:
 
   Type element; ///< Of the accumulators.
   int64_t lanes, rows = 1;
-  unsigned loop = 0; ///< The vectorised one,
-  bool isK = false;  ///< of K, not of N.
+  unsigned loop = 0;                             ///< The vectorised one,
+  enum { Columns, Depth, Batch } side = Columns; ///< of N, K or the batch.
   SmallVector<Value> extents, place;
   SmallVector<FlatOperand> inputs;
   FlatOperand output;
@@ -129,6 +136,13 @@ bool StreamEmitter::isLong(unsigned loop) const {
 }
 
 bool StreamEmitter::chooseLoop() {
+  for (unsigned d : llvm::reverse(c.batch))
+    if (isLong(d) && !c.n.empty() && canVectorize(c.rows) && output.step(d) == 1 && walks(c.rows, d, 1) &&
+        walks(c.columns, d, 1)) {
+      loop = d;
+      side = Batch;
+      return true;
+    }
   auto columns = [&](int64_t maxStep) {
     for (unsigned d : llvm::reverse(c.n))
       if (isLong(d) && output.step(d) == 1 && walks(c.columns, d, maxStep)) {
@@ -142,7 +156,7 @@ bool StreamEmitter::chooseLoop() {
   for (unsigned d : llvm::reverse(c.k))
     if (isLong(d) && canVectorize(c.rows) && walks(c.columns, d, 1) && walks(c.rows, d, 1)) {
       loop = d;
-      isK = true;
+      side = Depth;
       return true;
     }
   return columns(2);
@@ -167,7 +181,7 @@ SmallVector<Value> StreamEmitter::nestK(ArrayRef<unsigned> loops, ValueRange sta
                                         function_ref<SmallVector<Value>(ValueRange)> body) {
   if (loops.empty())
     return body(state);
-  if (isK && loops.front() == loop)
+  if (side == Depth && loops.front() == loop)
     return nestK(loops.drop_front(), state, body);
   auto forOp = scf::ForOp::create(b, loc, index(0), extents[loops.front()], index(1), state);
   OpBuilder::InsertionGuard guard(b);
@@ -425,6 +439,89 @@ void StreamEmitter::alongDepth() {
   });
 }
 
+//===--- Vectors along a batch loop ---===//
+
+/// `sums`, rows x width neighbours of the innermost loop of N, after the multiply-adds of one place in K.
+SmallVector<Value> StreamEmitter::multiplyPlaces(int64_t width, ValueRange sums, Value lanesLeft) {
+  SmallVector<Value> next(sums), columns;
+  unsigned inner = c.n.back();
+  Value first = place[inner];
+  for (int64_t j = 0; j < width; ++j) {
+    place[inner] = add(first, index(j));
+    columns.push_back(evaluate(c.columns, index(0), lanesLeft, true));
+  }
+  place[inner] = first;
+  for (int64_t row = 0; row < rows; ++row) {
+    setRow(row);
+    Value factor = evaluate(c.rows, index(0), lanesLeft, true);
+    for (int64_t j = 0; j < width; ++j)
+      next[row * width + j] = accumulate(factor, columns[j], next[row * width + j]);
+  }
+  setRow(0);
+  return next;
+}
+
+/// `width` neighbours in N, from the present place on, for all of the batch loop.
+void StreamEmitter::multiplyBatch(int64_t width) {
+  unsigned inner = c.n.back(), last = c.k.back();
+  std::optional<int64_t> depth = getConstantIntValue(extents[last]);
+  bool isWrittenOut = depth && *depth <= maxWrittenOut;
+  ArrayRef<unsigned> outer = ArrayRef(c.k).drop_back(isWrittenOut);
+  auto block = [&](ValueRange, int64_t, Value lanesLeft) -> SmallVector<Value> {
+    Value first = place[inner];
+    SmallVector<Value> sums;
+    auto forEach = [&](function_ref<void()> body) {
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t j = 0; j < width; ++j) {
+          setRow(row);
+          place[inner] = add(first, index(j));
+          body();
+        }
+      setRow(0);
+      place[inner] = first;
+    };
+    forEach([&] { sums.push_back(oldSum(address(output), lanesLeft, /*wantsVector=*/true)); });
+    sums = nestK(outer, sums, [&](ValueRange state) {
+      SmallVector<Value> next(state);
+      for (int64_t i = 0; i < (isWrittenOut ? *depth : 1); ++i) {
+        if (isWrittenOut)
+          place[last] = index(i);
+        next = multiplyPlaces(width, next, lanesLeft);
+      }
+      if (isWrittenOut)
+        place[last] = {};
+      return next;
+    });
+    unsigned stored = 0;
+    forEach([&] { storeSum(sums[stored++], index(0), lanesLeft); });
+    return {};
+  };
+  pieces(loop, 1, {}, block);
+}
+
+void StreamEmitter::alongBatch() {
+  unsigned inner = c.n.back();
+  auto tiles = [&](Value from, Value to, int64_t width) {
+    auto forOp = scf::ForOp::create(b, loc, from, to, index(width));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(forOp.getBody());
+    place[inner] = forOp.getInductionVar();
+    multiplyBatch(width);
+    place[inner] = {};
+  };
+  int64_t width = std::max<int64_t>(maxAccumulators / rows, 1);
+  if (std::optional<int64_t> extent = getConstantIntValue(extents[inner]); extent && *extent > 0)
+    width = llvm::divideCeil(*extent, llvm::divideCeil(*extent, width)); // 14 is 2 of 7, not 8 and 6 of 1.
+  nest(c.n, inner, [&] {
+    Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, extents[inner], index(width)), index(width));
+    tiles(index(0), whole, width);
+    std::optional<int64_t> extent = getConstantIntValue(extents[inner]);
+    int64_t rest = extent ? *extent % width : 1;
+    if (width > 1 && rest > 0)
+      tiles(whole, extents[inner], rest);
+  });
+}
+
 /// Takes the epilogue in if its operands are vectors or scalars along the vectorised loop.
 void StreamEmitter::setUpEpilogue() {
   for (unsigned d : c.k) // Without an element of K nothing would be stored.
@@ -433,8 +530,10 @@ void StreamEmitter::setUpEpilogue() {
   if (!around.epilogue)
     return;
   FailureOr<Epilogue> found = Epilogue::create(b, op, around);
-  auto suits = [&](const FlatOperand &operand) { return isK || operand.step(loop) == 0 || operand.step(loop) == 1; };
-  if (succeeded(found) && llvm::all_of(found->operands, suits) && (isK || found->result.step(loop) == 1))
+  auto suits = [&](const FlatOperand &operand) {
+    return side == Depth || operand.step(loop) == 0 || operand.step(loop) == 1;
+  };
+  if (succeeded(found) && llvm::all_of(found->operands, suits) && (side == Depth || found->result.step(loop) == 1))
     epilogue = std::move(*found);
   else
     around.epilogue = nullptr;
@@ -469,7 +568,7 @@ LogicalResult StreamEmitter::run() {
   if (!chooseLoop())
     return failure();
   setUpEpilogue();
-  nest(c.batch, op.getNumLoops(), [&] { isK ? alongDepth() : alongColumns(); });
+  nest(c.batch, loop, [&] { side == Depth ? alongDepth() : side == Batch ? alongBatch() : alongColumns(); });
   Value sums = op.getDpsInits()[0];
   op.erase();
   eraseJoined(around, sums);

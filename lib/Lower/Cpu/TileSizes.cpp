@@ -104,12 +104,12 @@ int64_t countOf(ArrayRef<int> loops, ArrayRef<int64_t> extents) {
 /// Nothing is shared between the columns of a contraction with few rows, so a tile is any part of batch and N.
 void cutStream(const Analysis &analysis, ArrayRef<int64_t> extents, SmallVectorImpl<int64_t> &sizes) {
   const Contraction &contraction = *analysis.contraction;
-  SmallVector<int> loops;
-  for (ArrayRef<unsigned> group : {ArrayRef(contraction.batch), ArrayRef(contraction.n)})
-    for (unsigned loop : group)
+  linalg::GenericOp op = analysis.contractionOp;
+  SmallVector<int> loops; // As they follow each other in memory.
+  for (AffineExpr place : op.getIndexingMapsArray().back().getResults())
+    if (unsigned loop = cast<AffineDimExpr>(place).getPosition(); !llvm::is_contained(contraction.m, loop))
       loops.push_back(analysis.contractionLoops[loop]);
   int64_t depth = 1;
-  linalg::GenericOp op = analysis.contractionOp;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   for (unsigned loop : contraction.k)
     depth *= ShapedType::isDynamic(ranges[loop]) ? dynamicExtent : std::max<int64_t>(ranges[loop], 1);

@@ -39,7 +39,7 @@ static bool isOrdered(Operation &op) {
   return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp>(op);
 }
 
-Layouts::Layouts(func::FuncOp main, const Device *device) : device(device) {
+Layouts::Layouts(func::FuncOp main, const Device *device, bool isCpu) : device(device), isCpu(isCpu) {
   for (tg::KernelOp kernel : main.getOps<tg::KernelOp>())
     add(kernel);
   for (Tensor &tensor : tensors)
@@ -168,7 +168,9 @@ void Layouts::add(Operation *owner) {
 bool Layouts::mayChange(const Tensor &tensor) const {
   auto type = cast<RankedTensorType>(tensor.value.getType());
   Operation *op = tensor.value.getDefiningOp();
-  if (!isa_and_nonnull<tg::KernelOp, tg::WeightOp>(op) || type.getRank() < 2 || tensor.bytes < leastBytes ||
+  // On a CPU, a small weight of a window goes the way of what it is multiplied by.
+  int64_t least = isCpu && isa_and_nonnull<tg::WeightOp>(op) ? 0 : leastBytes;
+  if (!isa_and_nonnull<tg::KernelOp, tg::WeightOp>(op) || type.getRank() < 2 || tensor.bytes < least ||
       fixed.contains(tensor.value))
     return false;
   // Several numbers to a byte: the compiler writes them anew, where they are a weight in whole bytes, for kernels that
@@ -223,10 +225,16 @@ double Layouts::getCost(const TensorAccess &access, unsigned inner) const {
   return cost;
 }
 
+/// Whether the access is to an operand whose order is its own affair: products pack it. On a CPU, windows over each
+/// channel alone go from memory to memory like maps.
+bool Layouts::passesThrough(const TensorAccess &access) const {
+  return access.isOperand && (!isCpu || hasOwnSide(access));
+}
+
 double Layouts::getTransposition(const TensorAccess &a, unsigned inner, const TensorAccess &b) const {
   int64_t x = tensors[a.tensor].bytes, y = tensors[b.tensor].bytes;
   constexpr int64_t small = 8; // A tensor smaller than the other by this factor stays in caches.
-  if (a.isOperand || b.isOperand || x < y / small || y < x / small)
+  if (passesThrough(a) || passesThrough(b) || x < y / small || y < x / small)
     return 0;
   unsigned other = a.tensor == b.tensor ? inner : tensors[b.tensor].inner;
   return getContiguousDim(a, inner) == getContiguousDim(b, other) ? 0 : transposition * double(std::min(x, y));
@@ -323,6 +331,8 @@ int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) cons
   std::optional<unsigned> dim = getContiguousDim(access, inner);
   if (!dim || !isTiled(kernel, *dim))
     return std::min(tensor.elementBytes, vectorBytes);
+  if (isCpu) // Vectors begin anywhere, and loops are not merged.
+    return std::min(kernel.extents[*dim] * tensor.elementBytes, vectorBytes);
   tg::Dims extents = tg::getDims(tensor.value.getType());
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(access.coordinates[inner]);
       block && kernel.unpacks && block.getKind() == AffineExprKind::FloorDiv)

@@ -80,7 +80,7 @@ llvm::SmallVector<SummedOperand> findSummed(mlir::Value tensor, unsigned inner, 
 
 class Layouts {
 public:
-  Layouts(mlir::func::FuncOp main, const Device *device);
+  Layouts(mlir::func::FuncOp main, const Device *device, bool isCpu = false);
 
   /// One tensor at a time takes its cheapest order, first without regard to others, then until nothing changes.
   void choose();
@@ -120,6 +120,7 @@ private:
   unsigned countRowDims(const TensorAccess &access) const;
   bool hasOwnSide(const TensorAccess &access) const;
   double getAcross(const TensorAccess &access) const;
+  bool passesThrough(const TensorAccess &access) const;
   bool isStreamed(const TensorAccess &access) const;
   bool isWritten(const TensorAccess &access) const;
   const TensorAccess *findOperand(const Kernel &kernel, mlir::Value operand) const;
@@ -131,6 +132,7 @@ private:
   LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const;
 
   const Device *device; ///< Null: not a GPU's.
+  bool isCpu;
   llvm::SmallVector<Tensor> tensors;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
   llvm::SmallVector<TensorAccess> accesses;

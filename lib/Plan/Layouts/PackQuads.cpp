@@ -3,9 +3,10 @@
 //
 // A summed dimension k that both operands have by itself is split into k/4 x 4, and the four become each operand's
 // innermost dimension: a word of memory. Windows stay as they are (channels are split, not windows), so nothing is
-// copied but the image once. Constants are written anew: batch dimensions first, then summed ones, then their own, then
-// the four, so that a panel of columns is contiguous in memory. One operand is unsigned, the other signed, as
-// instructions have them: of equal ones one is moved by 128, which takes 128 times the sums of the other.
+// copied but the image once. Constants are written anew: batch dimensions first, then summed ones (places of windows,
+// then the others), then their own, then the four, so that a panel of columns is contiguous in memory. One operand is
+// unsigned, the other signed, as instructions have them: of equal ones one is moved by 128, which takes 128 times the
+// sums of the other.
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/LevelPasses.h"
 #include "llvm/Support/MathExtras.h"
@@ -247,20 +248,21 @@ private:
     return view(operand, dims, place);
   }
 
-  /// 0: in both operands and the result, 1: summed, 2: the operand's own, 3:
-  /// the four.
+  /// 0: in both operands and the result, 1: summed, places of a window, 2: summed, 3: the operand's own, 4: the four.
+  /// Products sum in that order, too (lib/Lower/Cpu/Contraction.cpp).
   int64_t groupOf(AffineMap map, int64_t d) {
     if (d == int64_t(map.getNumResults()))
-      return 3;
-    auto isIn = [&](AffineMap other) {
+      return 4;
+    auto mine = dyn_cast<AffineDimExpr>(map.getResult(d));
+    auto isIn = [&](AffineMap other, bool isWindow = false) {
       return llvm::any_of(other.getResults(), [&](AffineExpr e) {
-        auto mine = dyn_cast<AffineDimExpr>(map.getResult(d));
-        return mine && e.isFunctionOfDim(mine.getPosition());
+        return mine && e.isFunctionOfDim(mine.getPosition()) && !(isWindow && e == mine);
       });
     };
+    AffineMap operands[2] = {contract.getMap(0), contract.getMap(1)};
     if (!isIn(contract.getMap(2)))
-      return 1;
-    return isIn(contract.getMap(0)) && isIn(contract.getMap(1)) ? 0 : 2;
+      return llvm::any_of(operands, [&](AffineMap operand) { return isIn(operand, /*isWindow=*/true); }) ? 1 : 2;
+    return llvm::all_of(operands, [&](AffineMap operand) { return isIn(operand); }) ? 0 : 3;
   }
 
   void setMap(AffineMap &map, ArrayRef<int64_t> order) {

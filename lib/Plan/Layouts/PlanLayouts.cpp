@@ -172,12 +172,13 @@ struct PlanLayoutsPass : weft::plan::impl::PlanLayoutsBase<PlanLayoutsPass> {
 
   void runOnOperation() override {
     tg::LikelyExtents likely(getOperation());
-    const Device *device = target.empty() ? nullptr : findDeviceOrError(getOperation(), target);
-    if (!device && !target.empty())
+    bool isCpu = target == "cpu";
+    const Device *device = target.empty() || isCpu ? nullptr : findDeviceOrError(getOperation(), target);
+    if (!device && !target.empty() && !isCpu)
       return signalPassFailure();
-    Layouts layouts(getOperation(), device);
+    Layouts layouts(getOperation(), device, isCpu);
     layouts.choose();
-    reorder(layouts);
+    reorder(layouts, isCpu);
     if (device) {
       copy(*device);
       pad(*device);
@@ -190,7 +191,7 @@ private:
     return remark::passed(loc, remark::RemarkOpts::name("layout").category("plan").function(getOperation().getName()));
   }
 
-  void reorder(const Layouts &layouts) {
+  void reorder(const Layouts &layouts, bool isCpu) {
     llvm::SetVector<tg::KernelOp> changed; // Whose results have another order.
     for (const Tensor &tensor : layouts.getTensors()) {
       tg::Dims dims = tg::getDims(tensor.value.getType());
@@ -212,7 +213,7 @@ private:
       changed.insert(tensor.value.getDefiningOp<tg::KernelOp>());
     }
     for (tg::KernelOp kernel : changed)
-      raiseTransposes(kernel.getBody().front());
+      raiseTransposes(kernel.getBody().front(), isCpu);
   }
 
   /// Of the orders as they are now.

@@ -9,7 +9,7 @@ namespace weft::plan {
 
 /// `value` with the rank of `order`, transposed. Operands of pointwise ops align their last dimensions. Where only
 /// extents of 1 move, as around the channels of a bias, that is another shape.
-static Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> order) {
+static Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> order, bool isCpu) {
   tg::Dims dims = tg::getDims(value.getType()), moved;
   if (dims.empty())
     return value;
@@ -32,6 +32,14 @@ static Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<
     return reshaped(moved);
   if (dims.size() < order.size())
     value = reshaped(padded);
+  else if (isCpu)
+    for (Operation *user : value.getUsers())
+      if (auto other = dyn_cast<tg::TransposeOp>(user);
+          other && other->getBlock() == builder.getInsertionBlock() && other.getPermutation() == order) {
+        if (Operation *at = &*builder.getInsertionPoint(); at->isBeforeInBlock(other))
+          other->moveBefore(at);
+        return other;
+      }
   return tg::TransposeOp::create(builder, loc, value, order);
 }
 
@@ -39,8 +47,17 @@ static SmallVector<int64_t> permuted(ArrayRef<int64_t> numbers, ArrayRef<int64_t
   return llvm::map_to_vector(order, [&](int64_t d) { return numbers[d]; });
 }
 
+/// The input of a pooling, the reduction of all of a window's places and nothing else; null if it is none.
+static tg::WindowOp findPooled(tg::ReduceOp reduce) {
+  auto window = reduce.getInput().getDefiningOp<tg::WindowOp>();
+  if (!window || !window->hasOneUse() || window->getBlock() != reduce->getBlock() || reduce.getKeepDims())
+    return nullptr;
+  int64_t rank = tg::getDims(window.getInput().getType()).size(), places = window.getDims().size();
+  return llvm::equal(reduce.getAxes(), llvm::seq<int64_t>(rank, rank + places)) ? window : nullptr;
+}
+
 /// The op behind the transposition, on transposed operands; null if it is of another kind.
-static Operation *raise(tg::TransposeOp transpose) {
+static Operation *raise(tg::TransposeOp transpose, bool isCpu) {
   Operation *op = transpose.getInput().getDefiningOp();
   if (!op || op->getBlock() != transpose->getBlock() || !op->hasOneUse() || op->getNumResults() != 1)
     return nullptr;
@@ -62,10 +79,21 @@ static Operation *raise(tg::TransposeOp transpose) {
     raised = builder.clone(*op);
     raised->setOperands(parts);
     cast<tg::ConcatOp>(raised).setAxis(llvm::find(order, int64_t(concat.getAxis())) - order.begin());
+  } else if (auto reduce = dyn_cast<tg::ReduceOp>(op)) {
+    tg::WindowOp window = isCpu ? findPooled(reduce) : nullptr;
+    if (!window)
+      return nullptr;
+    SmallVector<int64_t> dims = llvm::map_to_vector(
+        window.getDims(), [&](int64_t d) -> int64_t { return llvm::find(order, d) - order.begin(); });
+    Value input = tg::TransposeOp::create(builder, op->getLoc(), window.getInput(), order);
+    raised = builder.clone(*op);
+    raised->setOperand(0, tg::WindowOp::create(builder, op->getLoc(), input, dims, window.getSizes(),
+                                               window.getStrides(), window.getDilations()));
+    raised->moveAfter(raised->getOperand(0).getDefiningOp());
   } else if (isa<tg::PointwiseOpInterface>(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(transposed(builder, op->getLoc(), operand, order));
+      operands.push_back(transposed(builder, op->getLoc(), operand, order, isCpu));
     raised = builder.clone(*op);
     raised->setOperands(operands);
   }
@@ -74,20 +102,26 @@ static Operation *raise(tg::TransposeOp transpose) {
   return raised;
 }
 
-void raiseTransposes(Block &body) {
+void raiseTransposes(Block &body, bool isCpu) {
   SmallVector<tg::TransposeOp> work(body.getOps<tg::TransposeOp>());
   while (!work.empty()) {
     tg::TransposeOp transpose = work.pop_back_val();
-    Operation *raised = raise(transpose);
+    Operation *raised = raise(transpose, isCpu);
     if (!raised)
       continue;
     Operation *old = transpose.getInput().getDefiningOp();
     transpose.getResult().replaceAllUsesWith(raised->getResult(0));
     transpose.erase();
+    auto window = old->getNumOperands() ? old->getOperand(0).getDefiningOp<tg::WindowOp>() : tg::WindowOp();
     old->erase();
-    for (Value operand : raised->getOperands())
+    if (window && window->use_empty())
+      window->erase();
+    for (Value operand : raised->getOperands()) {
+      if (auto pooled = operand.getDefiningOp<tg::WindowOp>())
+        operand = pooled.getInput();
       if (auto next = operand.getDefiningOp<tg::TransposeOp>(); next && !llvm::is_contained(work, next))
         work.push_back(next);
+    }
   }
 }
 

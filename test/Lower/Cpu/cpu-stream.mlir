@@ -68,3 +68,35 @@ module {
     return
   }
 }
+
+// -----
+
+// The same kind with channels innermost: vectors along them, seven neighbours of a row at a time (14 is two of seven). The
+// three weights of a row of the window serve all seven, which share what their windows have in common; the last 4 of 20
+// channels have a mask.
+// CHECK-LABEL: func.func @kernel
+// CHECK: scf.for {{.*}} step %c7
+// CHECK: scf.for {{.*}} step %c16
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-21: vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.fma
+// CHECK: scf.yield
+// CHECK-COUNT-7: vector.store
+// CHECK: vector.create_mask %c4
+// CHECK-COUNT-21: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK-COUNT-7: vector.maskedstore
+module {
+  func.func @kernel(%x: memref<16x16x20xf32>, %w: memref<3x3x20xf32>, %y: memref<14x14x20xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(c, h, w, i, j) -> (h + i, w + j, c)>, affine_map<(c, h, w, i, j) -> (i, j, c)>,
+                                     affine_map<(c, h, w, i, j) -> (h, w, c)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : memref<16x16x20xf32>, memref<3x3x20xf32>) outs(%y : memref<14x14x20xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}

@@ -1,6 +1,6 @@
 """Compiled contractions against numpy in f64, for each CPU level that the machine has: the register tiles of MicroKernel.cpp
 (tails of rows and columns, several blocks of K, results that are not contiguous) and every form that StreamContraction.cpp knows
-(vectors along N or K, steps of two, tails, several rows), static and symbolic extents."""
+(vectors along N, K or a batch, steps of two, tails, several rows), static and symbolic extents."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import pathlib
 import subprocess
@@ -75,6 +75,11 @@ def few_rows():
             maps = (f"(o, h, w, c, p, q) -> (c, {h[0]}, {h[1]})", "(o, h, w, c, p, q) -> (o, c, p, q)", "(o, h, w, c, p, q) -> (o, h, w)")
             yield Case((3, size, size), (4, 3, kernel, kernel), maps,
                        lambda a, b, k=kernel, s=stride, d=dilation: np.einsum("chwpq,ocpq->ohw", windows(a, k, s, d), b))
+    # Channels innermost: vectors along the batch, whose tails have masks; `m` results of a channel share its image.
+    for channels, height, width, kernel, stride, m in ((3, 9, 8, 3, 1, 1), (5, 4, 11, 3, 2, 1), (17, 11, 19, 5, 1, 1), (37, 23, 24, 9, 2, 1), (20, 7, 13, 3, 1, 3)):
+        maps = (f"(c, h, w, m, p, q) -> (h * {stride} + p, w * {stride} + q, c)", "(c, h, w, m, p, q) -> (m, p, q, c)", "(c, h, w, m, p, q) -> (m, h, w, c)")
+        yield Case((height, width, channels), (m, kernel, kernel, channels), maps,
+                   lambda a, b, k=kernel, s=stride: np.einsum("chwpq,mpqc->mhwc", windows(np.moveaxis(a, 2, 0), k, s), b), residual=stride == 1)
 
 
 def tiled_cases():

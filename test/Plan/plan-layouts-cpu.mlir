@@ -1,0 +1,106 @@
+// The orders of a CPU: windows over each channel alone go from memory to memory like maps, and small weights follow.
+// RUN: weft-opt %s --weft-plan-layouts=target=cpu --split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-plan-layouts --split-input-file | FileCheck %s --check-prefix=GPU
+
+// Channels become innermost behind the window, too, so that its vectors go along them; its weight, of 720 bytes, likewise.
+// What both factors of the swish read has one transposition, in front of the sum.
+// CHECK-LABEL: func.func @depthwise
+// CHECK: tg.weight <"w", 0, 720> order [1, 2, 0] : tensor<3x3x20xf32>
+// CHECK: tg.kernel "map" -> tensor<1x58x58x20xf32>
+// CHECK: tg.kernel "window" -> tensor<1x56x56x20xf32>
+// CHECK: tg.contract
+// CHECK-COUNT-1: tg.transpose
+// CHECK-NOT: tg.transpose
+// CHECK: tg.add {{.*}} tensor<1x56x56x20xf32>
+// CHECK: tg.sigmoid {{.*}} tensor<1x56x56x20xf32>
+// CHECK: tg.mul
+// CHECK: tg.kernel "gemm"
+// GPU-LABEL: func.func @depthwise
+// GPU: tg.weight <"w", 0, 720> : tensor<20x3x3xf32>
+#x = affine_map<(n, c, h, w, i, j) -> (n, c, h + i, w + j)>
+#w = affine_map<(n, c, h, w, i, j) -> (c, i, j)>
+#r = affine_map<(n, c, h, w, i, j) -> (n, c, h, w)>
+#p = affine_map<(n, o, h, w, c) -> (n, c, h, w)>
+#q = affine_map<(n, o, h, w, c) -> (o, c)>
+#s = affine_map<(n, o, h, w, c) -> (n, o, h, w)>
+func.func @depthwise(%arg0: tensor<1x20x58x58xf32>, %bias: tensor<20x1x1xf32>) -> tensor<1x96x56x56xf32> {
+  %w = tg.weight <"w", 0, 720> : tensor<20x3x3xf32>
+  %v = tg.weight <"w", 720, 7680> : tensor<96x20xf32>
+  %0 = tg.kernel "map" -> tensor<1x20x58x58xf32> {
+    %3 = tg.add %arg0, %bias : tensor<1x20x58x58xf32>, tensor<20x1x1xf32>
+    tg.yield %3 : tensor<1x20x58x58xf32>
+  }
+  %1 = tg.kernel "window" -> tensor<1x20x56x56xf32> {
+    %3 = tg.contract %0, %w [#x, #w, #r] : tensor<1x20x58x58xf32>, tensor<20x3x3xf32> -> tensor<1x20x56x56xf32>
+    %4 = tg.add %3, %bias : tensor<1x20x56x56xf32>, tensor<20x1x1xf32>
+    %5 = tg.sigmoid %4 : tensor<1x20x56x56xf32>
+    %6 = tg.mul %4, %5 : tensor<1x20x56x56xf32>, tensor<1x20x56x56xf32>
+    tg.yield %6 : tensor<1x20x56x56xf32>
+  }
+  %2 = tg.kernel "gemm" -> tensor<1x96x56x56xf32> {
+    %3 = tg.contract %1, %v [#p, #q, #s] : tensor<1x20x56x56xf32>, tensor<96x20xf32> -> tensor<1x96x56x56xf32>
+    tg.yield %3 : tensor<1x96x56x56xf32>
+  }
+  return %2 : tensor<1x96x56x56xf32>
+}
+
+// -----
+
+// The loops of a pooling go as what it writes: the transposition moves in front of its window, whose dimensions move along.
+// That of the GPU's stays behind it.
+// CHECK-LABEL: func.func @pool
+// CHECK: tg.kernel "pool" -> tensor<2x28x13x24xf32>
+// CHECK: %[[X:.*]] = tg.transpose %{{.*}} [0, 2, 3, 1] : tensor<2x24x57x27xf32>
+// CHECK: %[[W:.*]] = tg.window %[[X]] dims = [1, 2] sizes = [3, 2] strides = [2, 2] dilations = [1, 2] : tensor<2x57x27x24xf32>
+// CHECK: %[[R:.*]] = tg.reduce max %[[W]] axes = [4, 5] : tensor<2x28x13x24x3x2xf32>
+// CHECK-NEXT: tg.yield %[[R]]
+// GPU-LABEL: func.func @pool
+// GPU: %[[R:.*]] = tg.reduce max
+// GPU: tg.transpose %[[R]]
+#p = affine_map<(n, o, h, w, c) -> (n, c, h, w)>
+#q = affine_map<(n, o, h, w, c) -> (o, c)>
+#s = affine_map<(n, o, h, w, c) -> (n, o, h, w)>
+func.func @pool(%arg0: tensor<2x24x57x27xf32>, %bias: tensor<24x1x1xf32>) -> tensor<2x96x28x13xf32> {
+  %v = tg.weight <"w", 0, 9216> : tensor<96x24xf32>
+  %0 = tg.kernel "map" -> tensor<2x24x57x27xf32> {
+    %3 = tg.add %arg0, %bias : tensor<2x24x57x27xf32>, tensor<24x1x1xf32>
+    tg.yield %3 : tensor<2x24x57x27xf32>
+  }
+  %1 = tg.kernel "pool" -> tensor<2x24x28x13xf32> {
+    %3 = tg.window %0 dims = [2, 3] sizes = [3, 2] strides = [2, 2] dilations = [1, 2] : tensor<2x24x57x27xf32>
+    %4 = tg.reduce max %3 axes = [4, 5] : tensor<2x24x28x13x3x2xf32>
+    tg.yield %4 : tensor<2x24x28x13xf32>
+  }
+  %2 = tg.kernel "gemm" -> tensor<2x96x28x13xf32> {
+    %3 = tg.contract %1, %v [#p, #q, #s] : tensor<2x24x28x13xf32>, tensor<96x24xf32> -> tensor<2x96x28x13xf32>
+    tg.yield %3 : tensor<2x96x28x13xf32>
+  }
+  return %2 : tensor<2x96x28x13xf32>
+}
+
+// -----
+
+// Vectors of a CPU begin anywhere: rows of 197 stay as they are, although 12 heads were a multiple of 16 bytes.
+// CHECK-LABEL: func.func @odd
+// CHECK: tg.kernel "scores" -> tensor<12x197x197xf32>
+// CHECK: tg.kernel "map" -> tensor<12x197x197xf32>
+// GPU-LABEL: func.func @odd
+// GPU: tg.kernel "scores" -> tensor<197x197x12xf32>
+#a = affine_map<(h, m, n, k) -> (h, m, k)>
+#b = affine_map<(h, m, n, k) -> (h, k, n)>
+#c = affine_map<(h, m, n, k) -> (h, m, n)>
+func.func @odd(%q: tensor<12x197x64xf32>, %k: tensor<12x64x197xf32>, %v: tensor<12x197x64xf32>) -> tensor<12x197x64xf32> {
+  %0 = tg.kernel "scores" -> tensor<12x197x197xf32> {
+    %3 = tg.contract %q, %k [#a, #b, #c] : tensor<12x197x64xf32>, tensor<12x64x197xf32> -> tensor<12x197x197xf32>
+    tg.yield %3 : tensor<12x197x197xf32>
+  }
+  %1 = tg.kernel "map" -> tensor<12x197x197xf32> {
+    %3 = tg.exp %0 : tensor<12x197x197xf32>
+    tg.yield %3 : tensor<12x197x197xf32>
+  }
+  %2 = tg.kernel "sum" -> tensor<12x197x64xf32> {
+    %3 = tg.contract %1, %v [#a, #b, #c] : tensor<12x197x197xf32>, tensor<12x197x64xf32> -> tensor<12x197x64xf32>
+    tg.yield %3 : tensor<12x197x64xf32>
+  }
+  return %2 : tensor<12x197x64xf32>
+}
