@@ -5,6 +5,7 @@
 #include "ShardSearch.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "weft/Target/ContextDevices.h"
@@ -97,7 +98,7 @@ LogicalResult Partition::ask(Location loc, StringRef name, Value value, std::opt
 
 /// Whether a request of the node means `op`: of its product, or else of what it makes last.
 static bool isResultOfNode(Operation &op, StringRef name) {
-  auto isOfNode = [&](Operation *other) { return findName(other->getLoc()) == name; };
+  auto isOfNode = [&](Operation *other) { return findNodeName(other->getLoc()) == name; };
   if (name.empty() || !isa<TileOpInterface>(op) || op.getNumResults() != 1 || op.getNumRegions())
     return false;
   return isa<ContractOp>(op) ||
@@ -115,7 +116,7 @@ LogicalResult Partition::ask(LayoutProblem &problem) {
       problem.wanted[argument] = *dim;
   }
   for (Operation &op : main.front().without_terminator()) {
-    StringRef name = findName(op.getLoc());
+    StringRef name = findNodeName(op.getLoc());
     if (!isa<WeightOp>(op) && !isResultOfNode(op, name))
       continue;
     Value value = op.getResult(0);

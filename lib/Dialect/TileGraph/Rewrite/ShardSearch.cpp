@@ -3,6 +3,7 @@
 #include "ShardSearch.h"
 #include "ShardNodes.h"
 #include "ShardProgram.h"
+#include "weft/Dialect/TileGraph/IR/NodeNames.h"
 #include "llvm/ADT/Hashing.h"
 #include <map>
 #include <unordered_map>
@@ -421,7 +422,7 @@ FailureOr<Layout> findLayout(const LayoutProblem &problem) {
   for (const ShardNode &node : graph.nodes)
     if (node.wanted && node.splits.empty())
       return emitError(node.op->getLoc())
-             << "shard: `" << findName(node.op->getLoc()) << "`: '" << node.op->getName().getStringRef()
+             << "shard: `" << findNodeName(node.op->getLoc()) << "`: '" << node.op->getName().getStringRef()
              << "' cannot make parts of dimension " << *node.wanted << ": "
              << (node.refusals.empty() ? "no dimension of its domain runs along it" : node.refusals.c_str());
   Layout layout = Search(problem, graph, 0).run();
