@@ -260,7 +260,7 @@ def main() -> int:
             failure = check_bytes(case, arguments, pathlib.Path(folder))
             bad, count = bad + bool(failure), count + 1
             print(f"{case}: {failure or 'the chosen come from DRAM'}", flush=True)
-    if count >= 12 and not few:
+    if first == 0 and count >= 12 and not few:  # Other seeds may happen to draw none.
         bad += 1
         print("no case reads the chosen experts alone")
     if arguments.json:
