@@ -30,23 +30,33 @@ Value matchType(NodeContext &ctx, Value value, Type type, const Twine &what) {
   return ctx.reshape(value, tg::getDims(type));
 }
 
-Value withDeclaredExtents(NodeContext &ctx, Value value, const ::onnx::ValueInfoProto &declared) {
-  const auto &shape = declared.type().tensor_type().shape();
-  if (!value || NodeContext::isList(value) || shape.dim_size() != ctx.rank(value))
-    return value;
+/// Symbols that the block of the insertion point binds.
+static llvm::SmallDenseSet<unsigned> symbolsBoundHere(NodeContext &ctx) {
   llvm::SmallDenseSet<unsigned> own;
   for (auto bind : ctx.b.getInsertionBlock()->getOps<tg::BindSymbolsOp>())
     for (int64_t symbol : bind.getSymbols())
       own.insert(unsigned(symbol));
+  return own;
+}
+
+static bool mentions(AffineExpr expr, const llvm::SmallDenseSet<unsigned> &symbols) {
+  bool found = false;
+  expr.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    found |= symbol && symbols.contains(symbol.getPosition());
+  });
+  return found;
+}
+
+Value withDeclaredExtents(NodeContext &ctx, Value value, const ::onnx::ValueInfoProto &declared) {
+  const auto &shape = declared.type().tensor_type().shape();
+  if (!value || NodeContext::isList(value) || shape.dim_size() != ctx.rank(value))
+    return value;
+  llvm::SmallDenseSet<unsigned> own = symbolsBoundHere(ctx);
   tg::Dims dims = ctx.dims(value);
   for (auto [d, dim] : llvm::enumerate(dims)) {
-    bool isOwn = false;
-    dim.walk([&](AffineExpr expr) {
-      auto symbol = dyn_cast<AffineSymbolExpr>(expr);
-      isOwn |= symbol && own.contains(symbol.getPosition());
-    });
     const auto &wanted = shape.dim(int(d));
-    if (!isOwn || !wanted.has_dim_value() || wanted.dim_value() < 0)
+    if (!mentions(dim, own) || !wanted.has_dim_value() || wanted.dim_value() < 0)
       continue;
     AffineExpr extent = ctx.constExpr(wanted.dim_value());
     if (failed(ctx.assumeEqual(dim, extent, "declared dimension " + Twine(d) + " of `" + declared.name() + "`")))
@@ -277,9 +287,16 @@ LogicalResult RuntimeLoop::build() {
         results.push_back(matchType(ctx, (*given)[1 + i], types[at], "value " + Twine(i) + " that the loop carries"));
     for (size_t i = 1 + place.size(); i < given->size(); ++i)
       results.push_back(withDeclaredExtents(ctx, (*given)[i], graph.output(int(i))));
-    for (auto [i, at] : llvm::enumerate(place))
-      if (at == Appended) // The body found an empty list and put one element in it.
-        results.push_back(NodeContext::elements((*given)[1 + i]).front());
+    llvm::SmallDenseSet<unsigned> own = symbolsBoundHere(ctx);
+    for (auto [i, at] : llvm::enumerate(place)) {
+      if (at != Appended)
+        continue;
+      // The body found an empty list and put one element in it.
+      results.push_back(NodeContext::elements((*given)[1 + i]).front());
+      if (llvm::any_of(ctx.dims(results.back()), [&](AffineExpr dim) { return mentions(dim, own); }))
+        return ctx.needsElements(unsigned(i), "elements that turns of the loop append differ in their extents, and its "
+                                              "trip count or condition is not known at compile time");
+    }
     for (Value result : results)
       if (!result || failed(ctx.checkTensor(result, "a result of the body")))
         return failure();
