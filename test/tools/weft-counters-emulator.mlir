@@ -1,13 +1,13 @@
-// Predicted instructions beside those that the emulator counts in the kernel that Weft makes: 32 tiles of 16 x 8 x 64, a warp each.
+// Predicted instructions beside those that the emulator counts in the kernel that Weft makes: 8 tiles of 16 x 32 x 64, four warps each.
 // RUN: weft-compile %s --target=sm_80 --quiet -o %t.weft --remarks=plan 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: weft-run %t.weft --device=emu:A100 --counters | FileCheck %s --check-prefix=COUNTED
-// RUN: echo '{"problem": {"kind": "gemm", "m": 64, "n": 64, "k": 64}, "tile": {"m": 16, "n": 8, "k": 64}, "engine": "mma", "warps": 1, "machine": {"device": "A100-40"}}' > %t.json
+// RUN: echo '{"problem": {"kind": "gemm", "m": 64, "n": 64, "k": 64}, "tile": {"m": 16, "n": 32, "k": 64}, "engine": "mma", "warps": 4, "machine": {"device": "A100-40"}}' > %t.json
 // RUN: weft counters %t.json | FileCheck %s --check-prefix=PREDICTED
 
-// PLAN: tile = [16, 8], stream = [64], engine = mma, warps = 1
+// PLAN: tile = [16, 32], stream = [64], engine = mma, warps = 4
 // COUNTED: sm__inst_executed_pipe_tensor.sum {{ *}}128
 // COUNTED: sm__inst_executed_pipe_tensor_op_hmma.sum {{ *}}128
-// PREDICTED: "launch__grid_size": 32
+// PREDICTED: "launch__grid_size": 8
 // PREDICTED: "sm__inst_executed_pipe_tensor.sum": 128
 // PREDICTED: "sm__inst_executed_pipe_tensor_op_hmma.sum": 128
 module {

@@ -1,4 +1,4 @@
-// The numbers of a configuration by every model: what the page shows, from the library that the page is a port of.
+// The numbers of a configuration by every model, as the page has them from the same library.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Explore.h"
 #include "weft/Plan/Cost/PanelModel.h"

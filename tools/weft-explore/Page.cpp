@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Page.h"
 #include "weft/Plan/Cost/Configuration.h"
+#include "llvm/Support/Base64.h"
 
 using namespace weft;
 namespace json = llvm::json;
@@ -55,10 +56,12 @@ static void replace(std::string &text, StringRef mark, const std::string &by) {
     text.replace(place, mark.size(), by);
 }
 
-/// `frame` with `data` (script statements), scripts and styles in it.
+/// `frame` with devices, models, `data` (script statements), scripts and styles in it.
 static std::string fillPage(StringRef frame, const std::string &data, llvm::ArrayRef<const char *> scripts,
                             llvm::ArrayRef<const char *> styles) {
-  std::string page = getFile(frame).str(), script = "<script>" + data + "</script>\n", style;
+  std::string page = getFile(frame).str(), style;
+  std::string script = "<script>const weftDevices = " + escapeForScript(listDevices()) + ";\nconst weftModels = \"" +
+                       llvm::encodeBase64(getFile("models.wasm")) + "\";\n" + data + "</script>\n";
   for (const char *name : scripts)
     script += "<script>\n" + getFile(name).str() + "</script>\n";
   for (const char *name : styles)
@@ -69,18 +72,13 @@ static std::string fillPage(StringRef frame, const std::string &data, llvm::Arra
 }
 
 std::string weft::explore::makePage(StringRef launches) {
-  return fillPage("index.html",
-                  "const weftDevices = " + escapeForScript(listDevices()) +
-                      ";\nconst weftLaunches = " + (launches.empty() ? "null" : escapeForScript(launches)) + ";",
-                  {"model.js", "simulation.js", "orders.js", "bounds.js", "state.js", "grid.js", "charts.js", "app.js"},
-                  {"style.css"});
+  return fillPage("index.html", "const weftLaunches = " + (launches.empty() ? "null" : escapeForScript(launches)) + ";",
+                  {"models.js", "state.js", "grid.js", "charts.js", "app.js"}, {"style.css"});
 }
 
 std::string weft::explore::makeReport(StringRef explanation) {
-  return fillPage("report.html",
-                  "const weftDevices = " + escapeForScript(listDevices()) +
-                      ";\nconst weftExplanation = " + escapeForScript(explanation) + ";",
-                  {"model.js", "simulation.js", "orders.js", "state.js", "grid.js", "report-graph.js",
-                   "report-tables.js", "report-roofline.js", "report.js"},
-                  {"style.css", "report.css"});
+  return fillPage(
+      "report.html", "const weftExplanation = " + escapeForScript(explanation) + ";",
+      {"models.js", "state.js", "grid.js", "report-graph.js", "report-tables.js", "report-roofline.js", "report.js"},
+      {"style.css", "report.css"});
 }

@@ -10,15 +10,15 @@
 
 namespace weft::explore {
 
-/// A file of tools/weft-explore/web, embedded at build time.
+/// A file of tools/weft-explore/web, or models.wasm, embedded at build time.
 struct WebFile {
   std::string_view name, text;
 };
 /// All of them; the build writes this function.
 llvm::ArrayRef<WebFile> getWebFiles();
 
-/// The explorer: index.html with styles, scripts and the table of devices inside. `launches` is JSON that the page
-/// opens with, or empty.
+/// The explorer: index.html with styles, scripts, models and the table of devices inside. `launches` is JSON that the
+/// page opens with, or empty.
 std::string makePage(llvm::StringRef launches);
 
 /// The report on a model: report.html with the same and `explanation`, JSON of `weft explain`.

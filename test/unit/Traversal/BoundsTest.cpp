@@ -59,6 +59,19 @@ TEST(Bounds, AttentionHasTwoSlopes) {
   EXPECT_DOUBLE_EQ(heads.bytes, 134217728);
 }
 
+/// Heads that share keys are rows of one product; of a causal mask half of the keys count, of a broken group nothing.
+TEST(Bounds, AttentionIsAChainForEachGroup) {
+  auto same = [](const AffineGroup &a, const AffineGroup &b) {
+    TrafficBound one = bound(a, 1 << 16), other = bound(b, 1 << 16);
+    EXPECT_DOUBLE_EQ(one.partition, other.partition);
+    EXPECT_DOUBLE_EQ(one.compulsory, other.compulsory);
+  };
+  same(makeAttentionGroup(6, 1, 512, 301, 64, false), makeChainGroup(512, 64, 301, 64, 2, 6));
+  same(makeAttentionGroup(6, 3, 512, 301, 64, true), makeChainGroup(3 * 512, 64, 151, 64, 2, 2));
+  same(makeAttentionGroup(7, 3, 512, 301, 64, false), makeAttentionGroup(6, 3, 512, 301, 64, false));
+  same(makeAttentionGroup(2, 8, 512, 301, 64, false, 4), makeChainGroup(2 * 512, 64, 301, 64, 4, 1));
+}
+
 /// 2 MACs / sqrt(R S) with R = 9 / stride^2 uses of an input by a window.
 TEST(Bounds, ConvolutionsReuseWindows) {
   for (int64_t stride : {1, 2}) {

@@ -55,6 +55,7 @@ TEST(PanelTrace, NamesAndSizes) {
   EXPECT_EQ(trace.uses[3].size(), 3u);
   EXPECT_EQ(trace.uses[3][2].panel, 8);
   EXPECT_TRUE(trace.uses[3][2].isWrite);
+  EXPECT_EQ(trace.arrays, (std::vector<int32_t>{0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2}));
 }
 
 TEST(PanelTrace, ResultsAreWrittenOnce) {
@@ -70,6 +71,34 @@ TEST(PanelTrace, ResultsAreWrittenOnce) {
 }
 
 /// A chain in strips: what the second stage reads of the first is still there.
+using Panels = std::vector<int32_t>;
+
+/// Two by two tiles: panels A0, A1, B0, B1 of 16 KiB, then the results of 32 KiB.
+TEST(PanelTrace, WatchesOneBlock) {
+  GemmModelShape shape;
+  shape.m = shape.n = 256, shape.k = 64;
+  PanelTrace trace = makeTrace(makeGemmLaunch(shape), "row");
+  PanelStep first = watchPanels(trace, 80 << 10, Replacement::Lru, 0), step;
+  EXPECT_EQ(first.loads, (Panels{0, 2}));
+  EXPECT_EQ(first.held, (Panels{0, 2, 4}));
+  EXPECT_EQ(first.traffic.writes, 0);
+  step = watchPanels(trace, 80 << 10, Replacement::Lru, 1);
+  EXPECT_EQ(step.hits, Panels{0});
+  EXPECT_EQ(step.loads, Panels{3});
+  EXPECT_EQ(step.stored, Panels{5});
+  EXPECT_EQ(step.evicted, (Panels{2, 4}));
+  EXPECT_EQ(step.held, (Panels{0, 3, 5}));
+  EXPECT_EQ(step.traffic.reads, 48 << 10);
+  EXPECT_EQ(step.traffic.writes, 32 << 10);
+  EXPECT_EQ(step.traffic.left, 32 << 10);
+  // What comes behind the block decides here: the result is not needed again, B0 is.
+  step = watchPanels(trace, 80 << 10, Replacement::FarthestUse, 1);
+  EXPECT_EQ(step.evicted, Panels{4});
+  EXPECT_EQ(step.hits, Panels{0});
+  EXPECT_EQ(watchPanels(trace, 80 << 10, Replacement::Fifo, 3).traffic.reads,
+            runPanels(trace, 80 << 10, Replacement::Fifo).reads);
+}
+
 TEST(PanelTrace, ChainsReadWhatTheyWrote) {
   ChainModelShape shape;
   shape.m = 2048, shape.k = shape.n = 512, shape.l = 1024;

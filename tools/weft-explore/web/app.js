@@ -78,18 +78,10 @@ function use(config) {
 
 //===--- The board ---===//
 
-/** The steps of the path that are shown, and the cache after the last. */
+/** The last step of the path that is shown, and the cache behind it. */
 function replay() {
-  let last = null, held = [];
-  if (state.shown) {
-    runPanels(state.panels, state.path, state.config.machine.cache.bytes, state.policy, (step) => {
-      if (step.index === state.shown - 1) {
-        last = step;
-        held = step.cache.list();
-      }
-    });
-  }
-  return { last, held };
+  const last = state.shown ? watchPanels(state.panels, state.path, state.config.machine.cache.bytes, state.policy, state.shown - 1) : null;
+  return { last, held: last ? last.held : [] };
 }
 
 function drawBoard() {
@@ -106,10 +98,10 @@ function drawBoard() {
 }
 
 function drawTotals(last, held) {
-  const compulsory = getCompulsory(state.launch), capacity = state.config.machine.cache.bytes;
+  const { compulsory } = state.launch, capacity = state.config.machine.cache.bytes;
   const used = held.reduce((sum, panel) => sum + state.panels.bytes[panel], 0), rows = [
-    ["tiles computed", `${state.shown} of ${state.total}`], ["read from memory", formatBytes(last ? last.reads : 0)], ["panel loads", last ? last.loadCount : 0],
-    ["written back", formatBytes(last ? last.writes : 0)], ["compulsory reads", formatBytes(compulsory.reads)], ["in the cache", `${formatBytes(used)} of ${formatBytes(capacity)}`]];
+    ["tiles computed", `${state.shown} of ${state.total}`], ["read from memory", formatBytes(last ? last.traffic.reads : 0)], ["panel loads", last ? last.traffic.loads : 0],
+    ["written back", formatBytes(last ? last.traffic.writes : 0)], ["compulsory reads", formatBytes(compulsory.reads)], ["in the cache", `${formatBytes(used)} of ${formatBytes(capacity)}`]];
   $("totals").replaceChildren(...rows.map(([name, value]) => {
     const row = document.createElement("tr");
     row.append(Object.assign(document.createElement("td"), { textContent: name }), Object.assign(document.createElement("td"), { textContent: value }));
@@ -219,7 +211,7 @@ function rank(text, bound) {
   const tiles = listTiles(text, state.grids), traffic = runPanels(state.panels, tiles, state.config.machine.cache.bytes, state.policy);
   const row = { text, tiles, panel: countBytes(traffic), bound };
   if (countSteps() <= maxSimulatedSteps) {
-    const result = simulate(state.launch, tiles, state.config.machine);
+    const result = simulate(state.launch, text, state.config.machine);
     Object.assign(row, { reads: result.dramReads * 32, writes: (result.dramWrites + result.dirty) * 32, hits: result.lookups ? result.hits / result.lookups : 0 });
   }
   return row;
@@ -244,10 +236,7 @@ function drawRanks(rows) {
   }));
 }
 
-function drawReuseOf(tiles) {
-  const uses = tiles.flatMap((tile) => state.panels.usesOf(tile).filter((use) => !use.isWrite).map((use) => use.panel));
-  $("reuse-plot").replaceChildren(drawReuse(computeReuse(uses), countPanels()));
-}
+const drawReuseOf = (tiles) => $("reuse-plot").replaceChildren(drawReuse(computeReuse(state.panels, tiles, false), countPanels()));
 
 /** Curves of some orders over sizes from 1/64 to 4 times the cache's. */
 function makeCurves(ranks) {
@@ -286,12 +275,12 @@ function runPieces(pieces) {
 }
 
 function analyse() {
-  const compulsory = getCompulsory(state.launch), getBound = (bytes) => Math.max(computeTrafficBound(group, bytes).bytes, compulsory.reads + compulsory.writes);
-  const note = $("ranking-note"), rows = [], group = makeGroup(state.config), here = state.config.machine.cache.bytes;
+  const once = state.launch.compulsory.reads + state.launch.compulsory.writes, getBound = (bytes) => Math.max(computeBound(state.launch, bytes).bytes, once);
+  const note = $("ranking-note"), rows = [], here = state.config.machine.cache.bytes;
   note.classList.remove("error");
   note.textContent = countSteps() > maxSimulatedSteps ? `Not simulated: ${countSteps()} steps of tiles, ${maxSimulatedSteps} at most here; deeper steps make fewer.` : "";
   if (!state.hasPanels) {
-    note.textContent = `${state.total} tiles, ${maxPageTiles} at most on this page; use larger tiles.`;
+    note.textContent = state.refusal;
     $("ranks").replaceChildren();
     return;
   }
@@ -383,7 +372,7 @@ const sectors = 32;
 
 /** Predicted by the simulation, under Nsight Compute's names. */
 function predictCounters(config, launch) {
-  const tiles = listTiles(config.order, launch.stages.map((stage) => stage.grid)), r = simulate(launch, tiles, config.machine);
+  const r = simulate(launch, config.order, config.machine);
   return {
     "dram__bytes_read.sum": r.dramReads * sectors, "dram__bytes_write.sum": r.dramWrites * sectors, "lts__t_sector_hit_rate.pct": r.lookups ? (100 * r.hits) / r.lookups : 0,
     "lts__t_sectors_op_read.sum": r.lookups - r.writeLookups, "lts__t_sectors_op_write.sum": r.writeLookups, "launch__grid_size": r.blocks, "launch__waves_per_multiprocessor": r.blocks / r.resident,

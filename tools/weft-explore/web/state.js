@@ -13,8 +13,6 @@ const fieldNames = {
   m: "M (rows)", n: "N (columns)", k: "K (depth)", l: "L (between the GEMMs)", heads: "heads x batch", group: "heads that share keys",
   queries: "queries", keys: "keys", headDim: "size of a head", causal: "causal",
 };
-const maxPagePanels = 1 << 18;
-const policies = ["lru", "fifo", "farthest"];
 
 function makeDefault() {
   return {
@@ -111,7 +109,7 @@ function readConfiguration(value, devices) {
     number(machine.cache, config.machine.cache, name, least, most, "machine.cache");
   if (value.order !== undefined)
     config.order = String(value.order);
-  parseOrder(config.order);
+  checkOrder(config.order);
   if (value.hints !== undefined)
     config.hints = String(value.hints);
   makeLaunch(config); // Refuses hints for arrays that are not there.
@@ -144,8 +142,16 @@ class State {
     this.launch = makeLaunch(config);
     this.grids = this.launch.stages.map((stage) => stage.grid);
     this.total = this.grids.reduce((sum, grid) => sum + grid.rows * grid.cols, 0);
-    this.hasPanels = this.total <= maxPageTiles && countPanels(this.launch) <= maxPagePanels;
-    this.panels = this.hasPanels ? makePanels(this.launch) : null;
+    this.panels = null;
+    this.refusal = "";
+    try {
+      if (this.total > maxPageTiles)
+        throw new Error(`${this.total} tiles, ${maxPageTiles} at most on this page; use larger tiles.`);
+      this.panels = makePanels(this.launch);
+    } catch (error) {
+      this.refusal = error.message;
+    }
+    this.hasPanels = this.panels !== null;
     this.path = [];
     this.shown = 0;
     this.isOwn = true;

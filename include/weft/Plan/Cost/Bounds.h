@@ -69,6 +69,10 @@ bool computeTrafficBound(const AffineGroup &group, double fastBytes, TrafficBoun
 AffineGroup makeGemmGroup(int64_t m, int64_t n, int64_t k, int64_t elementBytes = 2, int64_t batch = 1);
 /// C[m,l] += A[m,k] B[k,l]; E[m,n] += C[m,l] D[l,n]; C stays inside. `batch` times: attention with k = n = head size.
 AffineGroup makeChainGroup(int64_t m, int64_t k, int64_t l, int64_t n, int64_t elementBytes = 2, int64_t batch = 1);
+/// Attention as a chain for each head, or for each whole group of `group` heads that share keys and values: their rows
+/// are those of one product. A causal half has half of the keys at most: a bound must not be too high.
+AffineGroup makeAttentionGroup(int64_t heads, int64_t group, int64_t queries, int64_t keys, int64_t headDim,
+                               bool isCausal, int64_t elementBytes = 2);
 
 /// The chain's closed forms, in bytes, for `fastElements` elements S: each product at its own bound, the intermediate
 /// written and read; fused tile by tile, 2 m l (k + n) / sqrt S; fused with the row block resident, m k + m n +

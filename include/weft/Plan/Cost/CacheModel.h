@@ -3,7 +3,7 @@
 //
 // The state machine of one L2 (or one half of it): lines of up to 32 sectors that are filled sector by sector, LRU
 // within a set or over the whole cache, PTX's eviction priorities, write-back. Lines are numbered densely by whoever
-// uses it. Plain C++17; `tools/weft-explore/web/simulation.js` is the same machine, and a test compares the two.
+// uses it. Plain C++17, which the explorer's page runs as WebAssembly.
 #ifndef WEFT_PLAN_COST_CACHEMODEL_H
 #define WEFT_PLAN_COST_CACHEMODEL_H
 

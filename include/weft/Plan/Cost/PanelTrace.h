@@ -19,6 +19,7 @@ struct PanelUse {
 struct PanelTrace {
   std::vector<std::string> names; ///< "A3", "C0.2": array, and which of its panels by rows and columns.
   std::vector<int64_t> bytes;
+  std::vector<int32_t> arrays;             ///< The array of each panel.
   std::vector<std::vector<PanelUse>> uses; ///< By block, in the order of the stage's accesses.
 };
 
@@ -41,6 +42,16 @@ struct PanelTraffic {
 
 /// Runs the blocks through a cache of `capacity` bytes; a panel larger than that stays until the next use.
 PanelTraffic runPanels(const PanelTrace &trace, int64_t capacity, Replacement replacement);
+
+/// What one block does: panels found, loaded, written and evicted, what the cache holds after it, the traffic so far.
+struct PanelStep {
+  std::vector<int32_t> hits, loads, stored, evicted;
+  std::vector<int32_t> held; ///< In the order of their last or next use, or of their loads, as the replacement goes.
+  PanelTraffic traffic;
+};
+
+/// As runPanels, up to a block of the trace. What comes behind it counts for its next uses.
+PanelStep watchPanels(const PanelTrace &trace, int64_t capacity, Replacement replacement, size_t block);
 
 /// All uses in order, for computeReuse.
 std::vector<int32_t> flattenUses(const PanelTrace &trace);

@@ -1,7 +1,7 @@
 // Groups with names, and the bounds that have closed forms.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products and chains of two as affine groups; the chain's formulas.
+// Products, chains of two and attention as affine groups; the chain's formulas.
 #include "weft/Plan/Cost/Bounds.h"
 
 #include <algorithm>
@@ -37,6 +37,12 @@ AffineGroup weft::plan::makeChainGroup(int64_t m, int64_t k, int64_t l, int64_t 
       makeArray("E", Kind::Output, elementBytes, {4, 0, 3})};
   group.statements = {{{0, 1, 2, 4}, {0, 1}, 2}, {{0, 2, 3, 4}, {2, 3}, 4}};
   return group;
+}
+
+AffineGroup weft::plan::makeAttentionGroup(int64_t heads, int64_t group, int64_t queries, int64_t keys, int64_t headDim,
+                                           bool isCausal, int64_t elementBytes) {
+  int64_t shared = std::min(group, heads), reached = isCausal ? (keys + 1) / 2 : keys;
+  return makeChainGroup(queries * shared, headDim, reached, headDim, elementBytes, heads / shared);
 }
 
 ChainTraffic weft::plan::computeChainTraffic(int64_t m, int64_t k, int64_t l, int64_t n, double fastElements,

@@ -93,6 +93,7 @@ static void namePanels(const LaunchModel &launch, const std::vector<Cells> &cell
       trace.names.push_back(array.name + place);
       int64_t rows = std::min(cells[i].rows, array.outers - row * cells[i].rows);
       trace.bytes.push_back(rows * std::min(cells[i].bytes, array.rowBytes - col * cells[i].bytes));
+      trace.arrays.push_back(int32_t(i));
     }
   }
 }
@@ -153,9 +154,10 @@ public:
   bool has(int32_t panel) const { return keys[panel] != absent; }
   int64_t getKey(int32_t panel) const { return keys[panel]; }
   void place(int32_t panel, int64_t key, bool isWrite);
-  /// Evicts until everything fits, but not what is in `pinned`; by the greatest key or the least.
-  void shrink(const std::vector<int32_t> &pinned, bool fromGreatest, PanelTraffic &traffic);
+  /// Evicts into `step` until everything fits, but not what is in `pinned`; by the greatest key or the least.
+  void shrink(const std::vector<int32_t> &pinned, bool fromGreatest, PanelStep &step);
   int64_t sumDirty() const;
+  std::vector<int32_t> list() const;
 
 private:
   static constexpr int64_t absent = -1;
@@ -178,7 +180,7 @@ void PanelCache::place(int32_t panel, int64_t key, bool isWrite) {
   isDirty[panel] = isDirty[panel] || isWrite;
 }
 
-void PanelCache::shrink(const std::vector<int32_t> &pinned, bool fromGreatest, PanelTraffic &traffic) {
+void PanelCache::shrink(const std::vector<int32_t> &pinned, bool fromGreatest, PanelStep &step) {
   while (used > capacity) {
     auto isFree = [&](const std::pair<int64_t, int32_t> &entry) {
       return std::find(pinned.begin(), pinned.end(), entry.second) == pinned.end();
@@ -196,8 +198,9 @@ void PanelCache::shrink(const std::vector<int32_t> &pinned, bool fromGreatest, P
     order.erase(victim);
     keys[panel] = absent;
     used -= trace.bytes[panel];
+    step.evicted.push_back(panel);
     if (isDirty[panel])
-      traffic.writes += trace.bytes[panel];
+      step.traffic.writes += trace.bytes[panel];
     isDirty[panel] = false;
   }
 }
@@ -210,6 +213,13 @@ int64_t PanelCache::sumDirty() const {
   return bytes;
 }
 
+std::vector<int32_t> PanelCache::list() const {
+  std::vector<int32_t> panels;
+  for (const auto &[key, panel] : order)
+    panels.push_back(panel);
+  return panels;
+}
+
 /// The time of the next use of the panel of every use, a time past the end if there is none.
 static std::vector<int64_t> findNextUses(const std::vector<int32_t> &uses, size_t panels) {
   std::vector<int64_t> next(uses.size()), upcoming(panels, int64_t(uses.size()));
@@ -220,25 +230,27 @@ static std::vector<int64_t> findNextUses(const std::vector<int32_t> &uses, size_
   return next;
 }
 
-PanelTraffic weft::plan::runPanels(const PanelTrace &trace, int64_t capacity, Replacement replacement) {
-  PanelTraffic traffic;
-  PanelCache cache(trace, capacity);
+/// The last of the first `blocks` blocks; nothing of it but the traffic if there are none.
+static PanelStep runBlocks(const PanelTrace &trace, PanelCache &cache, Replacement replacement, size_t blocks) {
+  PanelStep step;
   bool isFarthest = replacement == Replacement::FarthestUse;
   std::vector<int64_t> next;
   if (isFarthest)
     next = findNextUses(flattenUses(trace), trace.bytes.size());
   int64_t time = 0;
   std::vector<int32_t> pinned;
-  for (const std::vector<PanelUse> &block : trace.uses) {
-    pinned.clear();
+  for (size_t block = 0; block < blocks; ++block) {
+    for (std::vector<int32_t> *list : {&pinned, &step.hits, &step.loads, &step.stored, &step.evicted})
+      list->clear();
     if (isFarthest)
-      for (const PanelUse &use : block)
+      for (const PanelUse &use : trace.uses[block])
         pinned.push_back(use.panel);
-    for (const PanelUse &use : block) {
+    for (const PanelUse &use : trace.uses[block]) {
       bool isHit = cache.has(use.panel);
+      (use.isWrite ? step.stored : isHit ? step.hits : step.loads).push_back(use.panel);
       if (!isHit && !use.isWrite) {
-        traffic.reads += trace.bytes[use.panel];
-        ++traffic.loads;
+        step.traffic.reads += trace.bytes[use.panel];
+        ++step.traffic.loads;
       }
       int64_t key = isFarthest ? next[time] : time;
       if (replacement == Replacement::Fifo && isHit)
@@ -248,9 +260,23 @@ PanelTraffic weft::plan::runPanels(const PanelTrace &trace, int64_t capacity, Re
       if (!isFarthest)
         pinned.assign(1, use.panel);
       if (!isHit)
-        cache.shrink(pinned, isFarthest, traffic);
+        cache.shrink(pinned, isFarthest, step);
     }
   }
+  return step;
+}
+
+PanelTraffic weft::plan::runPanels(const PanelTrace &trace, int64_t capacity, Replacement replacement) {
+  PanelCache cache(trace, capacity);
+  PanelTraffic traffic = runBlocks(trace, cache, replacement, trace.uses.size()).traffic;
   traffic.left = cache.sumDirty();
   return traffic;
+}
+
+PanelStep weft::plan::watchPanels(const PanelTrace &trace, int64_t capacity, Replacement replacement, size_t block) {
+  PanelCache cache(trace, capacity);
+  PanelStep step = runBlocks(trace, cache, replacement, std::min(block + 1, trace.uses.size()));
+  step.held = cache.list();
+  step.traffic.left = cache.sumDirty();
+  return step;
 }

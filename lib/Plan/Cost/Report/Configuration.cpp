@@ -94,11 +94,8 @@ static void readAttention(Fields &fields, Configuration &c) {
   shape.tileQueries = c.tileM, shape.tileKeys = c.tileN;
   shape.elementBytes = c.elementBytes;
   c.launch = makeAttentionLaunch(shape);
-  // Heads of a group are rows of one product; a causal half has half of the keys at most. Whole groups only: a bound
-  // must not be too high.
-  int64_t heads = std::min(shape.group, shape.heads), keys = shape.isCausal ? (shape.keys + 1) / 2 : shape.keys;
-  c.group =
-      makeChainGroup(shape.queries * heads, shape.headDim, keys, shape.headDim, c.elementBytes, shape.heads / heads);
+  c.group = makeAttentionGroup(shape.heads, shape.group, shape.queries, shape.keys, shape.headDim, shape.isCausal,
+                               c.elementBytes);
 }
 
 static MatrixEngine readEngine(Fields &fields) {

@@ -1,4 +1,4 @@
-"""The explorer in headless Chromium: its scripts against the library on 200 configurations; the page used as a person would; how it looks.
+"""The explorer in headless Chromium: its models against the library on 200 configurations; the page used as a person would; how it looks.
 
     check_explorer.py numbers|page|pictures TOOL    TOOL: weft-explore
     check_explorer.py update TOOL                   writes pictures.json, the screenshots that `pictures` compares with
@@ -21,7 +21,6 @@ import tempfile
 import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
-WEB = HERE.parents[3] / "tools" / "weft-explore" / "web"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 COUNT = 200
 
@@ -111,7 +110,7 @@ def make_configurations() -> list[dict]:
 
 
 def differences(want: dict, got: dict) -> list[str]:
-    """Integers exactly; the bound's search is in floating point: 0.5 %."""
+    """Integers exactly; the bound's search is in floating point, of another C library: 0.5 %."""
     bad = [f"{key}: expected {want[key]}, got {got.get(key)}" for key in want if key != "bound" and want[key] != got.get(key)]
     for key, value in want["bound"].items():
         if abs(got["bound"][key] - value) > 0.005 * abs(value) + 1:
@@ -123,10 +122,11 @@ def check_numbers(tool: str, folder: pathlib.Path) -> int:
     configurations = make_configurations()
     text = json.dumps(configurations)
     wants = json.loads(subprocess.run([tool, "--numbers=-"], input=text, capture_output=True, text=True, check=True).stdout)
-    scripts = "\n".join((WEB / name).read_text() for name in ("model.js", "simulation.js", "orders.js", "bounds.js")) + (HERE / "numbers.js").read_text()
     page = folder / "numbers.html"
-    page.write_text(f'<!doctype html><meta charset="utf-8"><pre id="numbers"></pre><script>{scripts}\n'
-                    f'document.getElementById("numbers").textContent = JSON.stringify({text}.map(computeNumbers));</script>')
+    subprocess.run([tool, "-o", page], check=True)
+    script = f'{(HERE / "numbers.js").read_text()}\nconst numbers = document.body.appendChild(document.createElement("pre"));\nnumbers.id = "numbers";\n' \
+             f"numbers.textContent = JSON.stringify({text}.map(computeNumbers));"
+    page.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
     dom, console = browse(page.as_uri(), folder)
     for line in console:
         print(line)
