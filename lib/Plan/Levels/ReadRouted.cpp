@@ -16,7 +16,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
-#include "weft/Plan/Explain/Facts.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Target/ContextDevices.h"
 #include "llvm/ADT/SetVector.h"
