@@ -104,3 +104,59 @@ func.func @odd(%q: tensor<12x197x64xf32>, %k: tensor<12x64x197xf32>, %v: tensor<
   }
   return %2 : tensor<12x197x64xf32>
 }
+
+// -----
+
+// Products convert narrow elements as they pack them: neither the image nor its weight changes.
+// CHECK-LABEL: func.func @narrow
+// CHECK: tg.weight <"w", 0, 73728> : tensor<64x64x3x3xf16>
+// CHECK: tg.kernel "map" -> tensor<2x64x58x58xf16>
+// GPU-LABEL: func.func @narrow
+// GPU: tg.kernel "map" -> tensor<2x58x58x64xf16>
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+#r = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+func.func @narrow(%arg0: tensor<2x64x58x58xf16>, %arg1: tensor<64x1x1xf16>) -> tensor<2x64x56x56xf16> {
+  %w = tg.weight <"w", 0, 73728> : tensor<64x64x3x3xf16>
+  %0 = tg.kernel "map" -> tensor<2x64x58x58xf16> {
+    %2 = tg.add %arg0, %arg1 : tensor<2x64x58x58xf16>, tensor<64x1x1xf16>
+    tg.yield %2 : tensor<2x64x58x58xf16>
+  }
+  %1 = tg.kernel "conv" -> tensor<2x64x56x56xf16> {
+    %2 = tg.contract %0, %w [#x, #w, #r] : tensor<2x64x58x58xf16>, tensor<64x64x3x3xf16> -> tensor<2x64x56x56xf16>
+    tg.yield %2 : tensor<2x64x56x56xf16>
+  }
+  return %1 : tensor<2x64x56x56xf16>
+}
+
+// -----
+
+// Each part of a concatenation is held against the whole that it goes to, not against the other part: all three change.
+// CHECK-LABEL: func.func @parts
+// CHECK: tg.kernel "a" -> tensor<1x27x27x64xf32>
+// CHECK: tg.kernel "b" -> tensor<1x27x27x64xf32>
+// CHECK: tg.kernel "cat" -> tensor<1x27x27x128xf32>
+#p = affine_map<(n, o, h, w, c) -> (n, c, h, w)>
+#q = affine_map<(n, o, h, w, c) -> (o, c)>
+#s = affine_map<(n, o, h, w, c) -> (n, o, h, w)>
+func.func @parts(%x: tensor<1x16x27x27xf32>, %y: tensor<1x16x27x27xf32>) -> tensor<1x32x27x27xf32> {
+  %u = tg.weight <"w", 0, 4096> : tensor<64x16xf32>
+  %v = tg.weight <"w", 4096, 16384> : tensor<32x128xf32>
+  %0 = tg.kernel "a" -> tensor<1x64x27x27xf32> {
+    %4 = tg.contract %x, %u [#p, #q, #s] : tensor<1x16x27x27xf32>, tensor<64x16xf32> -> tensor<1x64x27x27xf32>
+    tg.yield %4 : tensor<1x64x27x27xf32>
+  }
+  %1 = tg.kernel "b" -> tensor<1x64x27x27xf32> {
+    %4 = tg.contract %y, %u [#p, #q, #s] : tensor<1x16x27x27xf32>, tensor<64x16xf32> -> tensor<1x64x27x27xf32>
+    tg.yield %4 : tensor<1x64x27x27xf32>
+  }
+  %2 = tg.kernel "cat" -> tensor<1x128x27x27xf32> {
+    %4 = tg.concat %0, %1 axis = 1 : tensor<1x64x27x27xf32>, tensor<1x64x27x27xf32>
+    tg.yield %4 : tensor<1x128x27x27xf32>
+  }
+  %3 = tg.kernel "down" -> tensor<1x32x27x27xf32> {
+    %4 = tg.contract %2, %v [#p, #q, #s] : tensor<1x128x27x27xf32>, tensor<32x128xf32> -> tensor<1x32x27x27xf32>
+    tg.yield %4 : tensor<1x32x27x27xf32>
+  }
+  return %3 : tensor<1x32x27x27xf32>
+}

@@ -82,8 +82,9 @@ def PlanLayouts : Pass<"weft-plan-layouts", "::mlir::func::FuncOp"> {
     zeros up to whole lines of 128 bytes (up to 16, where that makes them a sixteenth longer): wide copies and TMA then bring them, and the GEMM
     sums over the zeros of both operands, too.
 
-    With `target=cpu`, vectors begin anywhere, so that rows of odd length are as good as others; small weights change, too, and a window over each
-    channel alone is priced as a map is: its vectors go along what is contiguous in its image, its weight and its result. Transpositions move in front of poolings, and what several ops read is transposed once.
+    With `target=cpu`, vectors have 64 bytes and begin anywhere, so that rows of odd length are as good as others; small weights change, too, elements
+    of less than 4 bytes do not (products convert them as they pack), and a window over each channel alone is priced as a map is: its vectors go along what is
+    contiguous in its image, its weight and its result. A kernel's loops go as what it writes: what it reads is held against that alone. Transpositions move in front of poolings, and what several ops read is transposed once.
 
     Each changed order and each copy gets a remark of category `plan`.
 

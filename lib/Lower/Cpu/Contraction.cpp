@@ -177,9 +177,18 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
     else
       (inLhs && inRhs ? result.batch : inLhs ? onlyLhs : onlyRhs).push_back(loop);
   }
-  // Places of a window first, so that the innermost loop goes along channels, neighbours in most orders of an image.
+  // Where channels are innermost in an image, places of its window come first, so that K's innermost loop goes along
+  // them.
+  auto walksChannels = [&](const Factor &factor) {
+    return isWindow(op, factor, result.k) && llvm::any_of(factor.inputs, [&](unsigned input) {
+             ArrayRef<AffineExpr> places = op.getIndexingMapsArray()[input].getResults();
+             auto last = dyn_cast_or_null<AffineDimExpr>(places.empty() ? AffineExpr() : places.back());
+             return last && llvm::is_contained(result.k, last.getPosition());
+           });
+  };
   auto isPlain = [&](unsigned loop) { return !isWindow(op, *lhs, loop) && !isWindow(op, *rhs, loop); };
-  llvm::stable_sort(result.k, [&](unsigned x, unsigned y) { return !isPlain(x) && isPlain(y); });
+  if (walksChannels(*lhs) || walksChannels(*rhs))
+    llvm::stable_sort(result.k, [&](unsigned x, unsigned y) { return !isPlain(x) && isPlain(y); });
   bool swap = columnsAreLhs(op, *lhsLoops, *rhsLoops, onlyLhs, onlyRhs);
   result.rows = swap ? *rhs : *lhs;
   result.columns = swap ? *lhs : *rhs;

@@ -33,6 +33,8 @@ static constexpr int64_t leastStreamedSum = 128;
 static constexpr double gain = 0.05;
 /// Tensors below this many bytes stay in caches and keep their order.
 static constexpr int64_t leastBytes = 2048;
+/// Of a CPU's widest vector: 7 neighbours fill less than half of one, where a GPU's vector is full.
+static constexpr int64_t vectorBytesOfCpu = 64;
 
 /// Ops whose kernels are made for the order that they have.
 static bool isOrdered(Operation &op) {
@@ -173,6 +175,9 @@ bool Layouts::mayChange(const Tensor &tensor) const {
   if (!isa_and_nonnull<tg::KernelOp, tg::WeightOp>(op) || type.getRank() < 2 || tensor.bytes < least ||
       fixed.contains(tensor.value))
     return false;
+  // A CPU's products convert narrow elements as they pack them, in any order.
+  if (isCpu && tensor.elementBytes < 4)
+    return false;
   // Several numbers to a byte: the compiler writes them anew, where they are a weight in whole bytes, for kernels that
   // unpack them.
   auto unpacks = [&](unsigned access) { return kernels[accesses[access].kernel].unpacks; };
@@ -209,8 +214,10 @@ double Layouts::getCost(const Tensor &tensor, unsigned inner) const {
   for (unsigned number : tensor.accesses) {
     const TensorAccess &access = accesses[number];
     cost += getCost(access, inner);
+    // Loops of a CPU go as what they write, so that each read stands for itself beside it.
+    auto isPair = [&](unsigned other) { return !isCpu || isWritten(access) != isWritten(accesses[other]); };
     for (unsigned other : kernels[access.kernel].accesses)
-      if (countsNeighbours && other != number)
+      if (countsNeighbours && other != number && isPair(other))
         cost += getTransposition(access, inner, accesses[other]);
   }
   return cost;
@@ -218,7 +225,8 @@ double Layouts::getCost(const Tensor &tensor, unsigned inner) const {
 
 double Layouts::getCost(const TensorAccess &access, unsigned inner) const {
   double bytes = double(tensors[access.tensor].bytes);
-  double cost = bytes * std::max(1.0, access.reads * double(vectorBytes) / double(getVectorBytes(access, inner)));
+  double widest = double(isCpu ? vectorBytesOfCpu : vectorBytes);
+  double cost = bytes * std::max(1.0, access.reads * widest / double(getVectorBytes(access, inner)));
   if (std::optional<unsigned> dim = getContiguousDim(access, inner);
       access.isOperand && !(dim && isDepth(kernels[access.kernel].depths, *dim)))
     cost += getAcross(access) * bytes;
@@ -332,7 +340,7 @@ int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) cons
   if (!dim || !isTiled(kernel, *dim))
     return std::min(tensor.elementBytes, vectorBytes);
   if (isCpu) // Vectors begin anywhere, and loops are not merged.
-    return std::min(kernel.extents[*dim] * tensor.elementBytes, vectorBytes);
+    return std::min(kernel.extents[*dim] * tensor.elementBytes, vectorBytesOfCpu);
   tg::Dims extents = tg::getDims(tensor.value.getType());
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(access.coordinates[inner]);
       block && kernel.unpacks && block.getKind() == AffineExprKind::FloorDiv)

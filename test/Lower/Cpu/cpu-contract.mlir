@@ -258,8 +258,8 @@ module {
 
 // -----
 
-// Places of a window come before channels in K, whatever the order of the loops, so that K's innermost loop goes along
-// neighbours of an image with channels innermost. Its 9 x 20 places are two blocks of 90.
+// Places of a window come before channels in K where channels are innermost in the image, so that K's innermost loop goes
+// along neighbours. Its 9 x 20 places are two blocks of 90.
 // CHECK-LABEL: func.func @kernel
 // CHECK: memref.alloc() : memref<180xindex>
 // CHECK: scf.for {{.*}} to %c3{{(_[0-9]+)?}} step
@@ -273,6 +273,31 @@ module {
                                      affine_map<(h, w, o, c, i, j) -> (h, w, o)>],
                     iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
         ins(%x, %w : memref<10x10x20xf32>, memref<3x3x20x64xf32>) outs(%y : memref<8x8x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// With channels outermost, the loops of K stay as they are: a row of the window is what lies side by side.
+// CHECK-LABEL: func.func @kernel
+// CHECK: memref.alloc() : memref<180xindex>
+// CHECK: scf.for {{.*}} to %c20{{(_[0-9]+)?}} step
+// CHECK: scf.for {{.*}} to %c3{{(_[0-9]+)?}} step
+// CHECK: scf.for {{.*}} to %c3{{(_[0-9]+)?}} step
+// CHECK: memref.store {{.*}} : memref<180xindex>
+// CHECK: memref.alloc() : memref<90x32xf32>
+module {
+  func.func @kernel(%x: memref<20x10x10xf32>, %w: memref<3x3x20x64xf32>, %y: memref<8x8x64xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(h, w, o, c, i, j) -> (c, h + i, w + j)>, affine_map<(h, w, o, c, i, j) -> (i, j, c, o)>,
+                                     affine_map<(h, w, o, c, i, j) -> (h, w, o)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%x, %w : memref<20x10x10xf32>, memref<3x3x20x64xf32>) outs(%y : memref<8x8x64xf32>) {
     ^bb0(%a: f32, %b: f32, %o: f32):
       %p = arith.mulf %a, %b : f32
       %s = arith.addf %o, %p : f32
