@@ -29,8 +29,10 @@ static tg::BandMasksOptions getMaskOptions(const PlanOptions &options) {
 void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options) {
   if (!options.gpu) // The CPU has no loop for folds: what a file may have of them becomes plain ops.
     pm.addPass(tg::createUnrollFolds());
-  if (!options.gpu)
+  if (!options.gpu) {
+    pm.addPass(createPackFields());
     pm.addPass(createPackQuads());
+  }
   if (!options.gpu && options.fuse)
     pm.addPass(createSinkReshapes());
   // Neither of these planners has anything like folds.
